@@ -1,0 +1,39 @@
+# Compile options shared by every target, and one function per kind of target.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+
+add_library(orrery_options INTERFACE)
+target_include_directories(orrery_options INTERFACE ${PROJECT_SOURCE_DIR})
+# GNU's 128-bit integers are the one extension we need (exact transfer times), so no -pedantic.
+target_compile_options(orrery_options INTERFACE
+  -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Wold-style-cast -Wimplicit-fallthrough)
+if(ORRERY_WERROR)
+  target_compile_options(orrery_options INTERFACE -Werror)
+endif()
+if(ORRERY_SANITIZE)
+  target_compile_options(orrery_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(orrery_options INTERFACE -fsanitize=address,undefined)
+endif()
+if(ORRERY_FUZZ)
+  target_compile_options(orrery_options INTERFACE -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
+  target_link_options(orrery_options INTERFACE -fsanitize=address,undefined)
+endif()
+
+# orrery_layer(NAME SOURCES ... USES layer... LIBRARIES library...): one static library per folder.
+function(orrery_layer name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;USES;LIBRARIES" ${ARGN})
+  add_library(orrery_${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(orrery_${name} PUBLIC orrery_options ${ARG_LIBRARIES})
+  foreach(used IN LISTS ARG_USES)
+    target_link_libraries(orrery_${name} PUBLIC orrery_${used})
+  endforeach()
+endfunction()

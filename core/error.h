@@ -1,0 +1,78 @@
+// What can go wrong and how it is said. Wrong input is an InputError (exit 2), a simulated system that cannot finish is a
+// StuckError (exit 3), a bug is an assertion. The library never prints and never exits: problems are collected in
+// Diagnostics and shown by the command line.
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace orrery {
+
+// Where a problem stands. `line` and `column` count from 1; 0 means the file has no lines (a binary trace).
+struct Location {
+  std::string file;
+  int line = 0;
+  int column = 0;
+};
+
+enum class Severity { kWarning, kError };
+
+struct Problem {
+  Severity severity = Severity::kError;
+  Location where;
+  std::string message;  // what was found and what was expected
+  std::string hint;     // what to do about it; may be empty
+};
+
+// "path:line:col: error: message", then "  hint: ..." on its own line. Control characters of the input are escaped.
+std::string to_string(const Problem& problem);
+
+// Text from an input made safe to print: control characters and invalid UTF-8 become \xNN, long text is cut at `limit`.
+std::string printable(std::string_view text, std::size_t limit = 120);
+
+class InputError : public std::exception {
+ public:
+  explicit InputError(std::vector<Problem> problems);
+  InputError(Location where, std::string message, std::string hint = {});
+
+  std::span<const Problem> problems() const { return problems_; }
+  const char* what() const noexcept override { return text_.c_str(); }
+
+ private:
+  std::vector<Problem> problems_;
+  std::string text_;
+};
+
+// The input is right, but the ranks disagree or wait for ever. `what()` is the whole report.
+class StuckError : public std::exception {
+ public:
+  explicit StuckError(std::string report) : report_(std::move(report)) {}
+  const char* what() const noexcept override { return report_.c_str(); }
+
+ private:
+  std::string report_;
+};
+
+// Collects problems, so that all of a file are reported together.
+class Diagnostics {
+ public:
+  void error(Location where, std::string message, std::string hint = {});
+  void warning(Location where, std::string message, std::string hint = {});
+
+  bool has_errors() const { return errors_ > 0; }
+  std::size_t error_count() const { return errors_; }
+  std::span<const Problem> problems() const { return problems_; }
+
+  // Throws one InputError with all errors collected so far, if there are any.
+  void throw_if_errors() const;
+
+ private:
+  std::vector<Problem> problems_;
+  std::size_t errors_ = 0;
+};
+
+}  // namespace orrery
