@@ -1,0 +1,33 @@
+// The collective operations, as a word that the workload (what is asked), the collectives (how it is done) and the
+// reports share.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace orrery {
+
+enum class CollectiveKind : std::uint8_t {
+  kAllReduce,
+  kReduce,
+  kAllGather,
+  kGather,
+  kScatter,
+  kBroadcast,
+  kAllToAll,
+  kReduceScatter,
+  kBarrier,
+};
+
+inline constexpr std::array<CollectiveKind, 9> kAllCollectiveKinds = {
+    CollectiveKind::kAllReduce, CollectiveKind::kReduce,   CollectiveKind::kAllGather,
+    CollectiveKind::kGather,    CollectiveKind::kScatter,  CollectiveKind::kBroadcast,
+    CollectiveKind::kAllToAll,  CollectiveKind::kReduceScatter, CollectiveKind::kBarrier};
+
+// "all_reduce", "all_gather", ...: the names used in configurations, on the command line and in results.
+std::string_view name_of(CollectiveKind kind);
+std::optional<CollectiveKind> collective_kind_named(std::string_view name);
+
+}  // namespace orrery
