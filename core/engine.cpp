@@ -48,36 +48,38 @@ bool Engine::cancel(EventHandle handle) {
 Time Engine::run(InstantObserver& observer) {
   for (drop_cancelled(); !heap_.empty(); drop_cancelled()) {
     now_ = heap_.front().time;
-    bool settled = false;
-    while (!heap_.empty() && heap_.front().time == now_) {
-      // 1. Deliver what is due and existed when the round began.
-      const std::uint64_t last_of_round = sequence_;
-      while (!heap_.empty() && heap_.front().time == now_) {
-        const Key key = pop();
-        if (is_stale(key)) continue;
-        if (key.sequence > last_of_round) {
-          deferred_.push_back(key);
-          continue;
-        }
-        const Action action = actions_[key.slot];
-        release(key.slot);
-        ++delivered_;
-        action.sink->on_event(action.payload);
-      }
-      for (const Key& key : deferred_) push(key);
-      deferred_.clear();
-      // 2. Those who were touched decide.
-      observer.decide();
-      drop_cancelled();
-      // 3. Nothing left in this instant: settle, once.
-      if (!settled && (heap_.empty() || heap_.front().time != now_)) {
-        settled = true;
-        observer.settle();
-        drop_cancelled();
-      }
+    while (due_now()) {
+      do {
+        deliver_round();    // 1. everything due that existed when the round began
+        observer.decide();  // 2. those who were touched decide; what they make due now is the next round
+      } while (due_now());
+      observer.settle();  // 3. nothing is left in this instant
     }
   }
   return now_;
+}
+
+bool Engine::due_now() {
+  drop_cancelled();
+  return !heap_.empty() && heap_.front().time == now_;
+}
+
+void Engine::deliver_round() {
+  const std::uint64_t last_of_round = sequence_;
+  while (!heap_.empty() && heap_.front().time == now_) {
+    const Key key = pop();
+    if (is_stale(key)) continue;
+    if (key.sequence > last_of_round) {
+      next_round_.push_back(key);
+      continue;
+    }
+    const Action action = actions_[key.slot];
+    release(key.slot);
+    ++delivered_;
+    action.sink->on_event(action.payload);
+  }
+  for (const Key& key : next_round_) push(key);
+  next_round_.clear();
 }
 
 void Engine::push(Key key) {

@@ -2,7 +2,7 @@
 //
 // An instant is processed in rounds. (1) Every event due now is delivered. (2) The observer's decide() lets everybody who
 // was touched decide from its whole state. Events created for "now" meanwhile belong to the next round. (3) When a round
-// leaves nothing due, settle() is called once, in which the network re-solves. So a result cannot depend on the order of
+// leaves nothing due, settle() is called, in which the network re-solves. So a result cannot depend on the order of
 // simultaneous events, which is what makes folding exact.
 #pragma once
 
@@ -28,7 +28,7 @@ class InstantObserver {
  public:
   // After each round of deliveries.
   virtual void decide() = 0;
-  // Once per instant, when no round is left. It may schedule events, also for the same instant.
+  // When no round is left in an instant: once, and again if it makes something due in the same instant.
   virtual void settle() = 0;
 
  protected:
@@ -81,6 +81,8 @@ class Engine {
 
   void push(Key key);
   Key pop();
+  bool due_now();
+  void deliver_round();
   void drop_cancelled();
   void release(std::uint32_t slot);
   bool is_stale(const Key& key) const { return actions_[key.slot].sequence != key.sequence; }
@@ -92,7 +94,7 @@ class Engine {
   std::size_t live_ = 0;
   std::uint64_t sequence_ = 0;
   std::uint64_t delivered_ = 0;
-  std::vector<Key> deferred_;  // keys of the next round met while delivering this one
+  std::vector<Key> next_round_;  // made due now by the round being delivered
 };
 
 }  // namespace orrery
