@@ -1,0 +1,256 @@
+#include "core/config_tree.h"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include "core/suggest.h"
+
+namespace orrery {
+namespace {
+
+constexpr int kDeepest = 64;
+constexpr std::size_t kMostValues = 1'000'000;
+constexpr std::uintmax_t kLargestFile = 64 << 20;
+
+// Converts yaml-cpp's nodes, checking what yaml-cpp lets pass.
+class TreeBuilder {
+ public:
+  TreeBuilder(const std::string& file, Diagnostics& diagnostics) : file_(file), diagnostics_(diagnostics) {}
+
+  ConfigValue build(const YAML::Node& node, int depth = 0) {
+    ConfigValue value;
+    value.where = location(node.Mark());
+    if (++values_ > kMostValues || depth > kDeepest) {
+      if (!std::exchange(gave_up_, true))
+        diagnostics_.error(value.where, depth > kDeepest ? fmt::format("nested deeper than {} levels", kDeepest)
+                                                         : fmt::format("more than {} values", kMostValues),
+                           "aliases that repeat one another multiply");
+      return value;
+    }
+    if (node.IsScalar()) {
+      value.kind = ConfigValue::Kind::kScalar;
+      value.scalar = node.Scalar();
+    } else if (node.IsSequence()) {
+      value.kind = ConfigValue::Kind::kList;
+      for (const YAML::Node& item : node) {
+        if (gave_up_) break;
+        value.items.push_back(build(item, depth + 1));
+      }
+    } else if (node.IsMap()) {
+      value.kind = ConfigValue::Kind::kMap;
+      build_map(node, value, depth);
+    }
+    return value;
+  }
+
+ private:
+  Location location(const YAML::Mark& mark) const {
+    return mark.is_null() ? Location{file_} : Location{file_, mark.line + 1, mark.column + 1};
+  }
+
+  void build_map(const YAML::Node& node, ConfigValue& value, int depth) {
+    for (const auto& pair : node) {
+      if (gave_up_) return;
+      const YAML::Node& key = pair.first;
+      const Location where = location(key.Mark());
+      if (!key.IsScalar()) {
+        diagnostics_.error(where, "a key must be a plain word");
+        continue;
+      }
+      if (const ConfigEntry* first = value.find(key.Scalar())) {
+        diagnostics_.error(where, fmt::format("key '{}' is given twice; the first is at line {}", printable(key.Scalar()), first->where.line),
+                           "keep one of them");
+        continue;
+      }
+      value.entries.push_back({key.Scalar(), where, build(pair.second, depth + 1)});
+    }
+  }
+
+  const std::string& file_;
+  Diagnostics& diagnostics_;
+  std::size_t values_ = 0;
+  bool gave_up_ = false;
+};
+
+bool is_path(std::string_view name) {
+  return name.find('/') != std::string_view::npos || name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json");
+}
+
+constexpr std::string_view kSettingOrigin = "--set ";
+
+std::vector<std::string> split_path(std::string_view path) {
+  std::vector<std::string> parts;
+  std::istringstream stream{std::string(path)};
+  for (std::string part; std::getline(stream, part, '.');) parts.push_back(part);
+  return parts;
+}
+
+// The value a step of a --set path leads to, created if absent; null after an error.
+ConfigValue* step_into(ConfigValue& value, const std::string& part, const Location& where, Diagnostics& diagnostics) {
+  if (value.kind == ConfigValue::Kind::kList) {
+    const bool number = !part.empty() && part.size() < 8 && std::ranges::all_of(part, [](char c) { return c >= '0' && c <= '9'; });
+    const std::size_t index = number ? std::stoul(part) : value.items.size();
+    if (index >= value.items.size()) {
+      diagnostics.error(where, fmt::format("'{}' is not an element of a list of {}", printable(part), value.items.size()),
+                        "elements count from 0");
+      return nullptr;
+    }
+    return &*std::next(value.items.begin(), static_cast<std::ptrdiff_t>(index));
+  }
+  if (value.kind == ConfigValue::Kind::kNull) value.kind = ConfigValue::Kind::kMap;
+  if (value.kind != ConfigValue::Kind::kMap) {
+    diagnostics.error(where, fmt::format("'{}' goes into a value that is {}", printable(part), kind_name(value.kind)));
+    return nullptr;
+  }
+  if (ConfigEntry* entry = value.find(part)) return &entry->value;
+  value.entries.push_back({part, where, {}});
+  value.entries.back().value.where = where;
+  return &value.entries.back().value;
+}
+
+}  // namespace
+
+const ConfigEntry* ConfigValue::find(std::string_view key) const {
+  const auto found = std::ranges::find(entries, key, &ConfigEntry::key);
+  return found == entries.end() ? nullptr : &*found;
+}
+
+ConfigEntry* ConfigValue::find(std::string_view key) {
+  return const_cast<ConfigEntry*>(std::as_const(*this).find(key));
+}
+
+std::string_view kind_name(ConfigValue::Kind kind) {
+  switch (kind) {
+    case ConfigValue::Kind::kNull: return "nothing";
+    case ConfigValue::Kind::kScalar: return "a plain value";
+    case ConfigValue::Kind::kList: return "a list";
+    case ConfigValue::Kind::kMap: return "a map";
+  }
+  return "unknown";
+}
+
+ConfigValue parse_config(std::string_view text, const std::string& file, Diagnostics& diagnostics) {
+  try {
+    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+    if (documents.empty() || documents.front().IsNull()) {
+      diagnostics.error({file}, "the file is empty", "an experiment needs at least 'cluster' and 'workload'");
+      return {ConfigValue::Kind::kNull, {file, 1, 1}, {}, {}, {}};
+    }
+    if (documents.size() > 1)
+      diagnostics.error({file, documents[1].Mark().line + 1, 1}, "a second YAML document ('---'); one file holds one");
+    return TreeBuilder(file, diagnostics).build(documents.front());
+  } catch (const YAML::Exception& problem) {
+    const Location where = problem.mark.is_null() ? Location{file} : Location{file, problem.mark.line + 1, problem.mark.column + 1};
+    diagnostics.error(where, fmt::format("not valid YAML: {}", problem.msg));
+  }
+  return {ConfigValue::Kind::kNull, {file, 1, 1}, {}, {}, {}};
+}
+
+ConfigValue load_config(const std::filesystem::path& path, const Location& wanted_at, Diagnostics& diagnostics) {
+  const std::string name = path.string();
+  const auto refuse = [&](std::string why, std::string hint = {}) {
+    diagnostics.error(wanted_at, fmt::format("cannot read '{}': {}", printable(name, 300), why), std::move(hint));
+    return ConfigValue{ConfigValue::Kind::kNull, {name}, {}, {}, {}};
+  };
+  std::error_code code;
+  if (!std::filesystem::exists(path, code)) return refuse("there is no such file");
+  if (std::filesystem::is_directory(path, code)) return refuse("it is a folder");
+  if (std::filesystem::is_regular_file(path, code) && std::filesystem::file_size(path, code) > kLargestFile)
+    return refuse("it is larger than 64 MiB", "is this a trace? traces are named by workload.chakra.prefix");
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  if (!stream.good() && !stream.eof()) return refuse("reading failed");
+  return parse_config(text.str(), name, diagnostics);
+}
+
+bool ConfigFiles::expand(ConfigValue& value, std::string_view folder, Diagnostics& diagnostics) const {
+  const std::string name = value.scalar;
+  std::filesystem::path path;
+  if (is_path(name)) {
+    const bool from_setting = value.where.file.starts_with(kSettingOrigin);
+    path = from_setting ? std::filesystem::path(name) : std::filesystem::path(value.where.file).parent_path() / name;
+  } else {
+    path = shipped_ / folder / (name + ".yaml");
+    std::error_code code;
+    if (!std::filesystem::exists(path, code)) {
+      diagnostics.error(value.where, fmt::format("no '{}' among the shipped {}", printable(name), folder),
+                        suggestion(name, names(folder)));
+      return false;
+    }
+  }
+  const std::size_t errors = diagnostics.error_count();
+  ConfigValue loaded = load_config(path, value.where, diagnostics);
+  if (diagnostics.error_count() > errors) return false;
+  if (loaded.kind != ConfigValue::Kind::kMap) {
+    diagnostics.error(loaded.where, fmt::format("the file holds {}; a map of keys is expected", kind_name(loaded.kind)));
+    return false;
+  }
+  value = std::move(loaded);
+  return true;
+}
+
+std::vector<std::string> ConfigFiles::names(std::string_view folder) const {
+  std::vector<std::string> names;
+  std::error_code code;
+  for (const auto& entry : std::filesystem::directory_iterator(shipped_ / folder, code))
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  std::ranges::sort(names);
+  return names;
+}
+
+std::string_view folder_of_key(std::string_view key) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kFolders = {{
+      {"cluster", "clusters"},
+      {"device", "devices"},
+      {"model", "models"},
+      {"node", "nodes"},
+      {"software", "software"},
+  }};
+  const auto found = std::ranges::find(kFolders, key, &std::pair<std::string_view, std::string_view>::first);
+  return found == kFolders.end() ? std::string_view{} : found->second;
+}
+
+void apply_setting(ConfigValue& root, const std::string& setting, const ConfigFiles& files, Diagnostics& diagnostics) {
+  const Location where{std::string(kSettingOrigin) + printable(setting)};
+  const std::size_t equals = setting.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    diagnostics.error(where, "expected key.path=value", "for example --set network.model=alpha-beta");
+    return;
+  }
+  ConfigValue* value = &root;
+  std::string_view folder;
+  for (const std::string& part : split_path(setting.substr(0, equals))) {
+    const bool named_file = value->kind == ConfigValue::Kind::kScalar && !folder.empty();
+    if (named_file && !files.expand(*value, folder, diagnostics)) return;
+    value = step_into(*value, part, where, diagnostics);
+    if (value == nullptr) return;
+    folder = folder_of_key(part);
+  }
+  const std::string text = setting.substr(equals + 1);
+  if (text.empty()) {
+    diagnostics.error(where, "no value after '='");
+    return;
+  }
+  ConfigValue parsed = parse_config(text, where.file, diagnostics);
+  const std::function<void(ConfigValue&)> relocate = [&](ConfigValue& v) {
+    v.where = where;
+    for (ConfigValue& item : v.items) relocate(item);
+    for (ConfigEntry& entry : v.entries) {
+      entry.where = where;
+      relocate(entry.value);
+    }
+  };
+  relocate(parsed);
+  *value = std::move(parsed);
+}
+
+}  // namespace orrery
