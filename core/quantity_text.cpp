@@ -36,7 +36,7 @@ constexpr std::array kBandwidthUnits = {
     Unit{"KiB/s", kKibi},   Unit{"B/s", 1},         Unit{"Tb/s", kTera, 8}, Unit{"Tbps", kTera, 8},
     Unit{"Gb/s", kGiga, 8}, Unit{"Gbps", kGiga, 8}, Unit{"Mb/s", kMega, 8}, Unit{"Mbps", kMega, 8},
     Unit{"kb/s", kKilo, 8}, Unit{"b/s", 1, 8}};
-constexpr std::array kTimeUnits = {Unit{"h", 3600 * kTera}, Unit{"min", 60 * kTera}, Unit{"s", kTera},
+constexpr std::array kTimeUnits = {Unit{"s", kTera}, Unit{"min", 60 * kTera}, Unit{"h", 3600 * kTera},
                                    Unit{"ms", kGiga},       Unit{"us", kMega},       Unit{"\xC2\xB5s", kMega},
                                    Unit{"ns", kKilo},       Unit{"ps", 1}};
 constexpr std::array kFlopUnits = {Unit{"EFLOP", kExa},  Unit{"PFLOP", kPeta}, Unit{"TFLOP", kTera},
@@ -175,23 +175,23 @@ Parsed<Q> typed(Parsed<std::int64_t> parsed) {
   return {Q(*parsed.value), {}, {}};
 }
 
-// The largest unit of which `value` is a whole number of thousandths, so that the text is exact and short.
+// The shortest exact text: a whole number of a unit, or up to three decimals of a decimal one.
 std::string exact_text(const Family& family, std::int64_t value) {
+  std::string best;
   for (const Unit& unit : family.units) {
-    const bool decimal = unit.numerator == 1 || unit.numerator % 10 == 0;
-    if (unit.denominator != 1 || value < unit.numerator) continue;
-    const Int128 thousandths = Int128{value} * (decimal ? 1000 : 1);
-    if (thousandths % unit.numerator != 0) continue;
-    const auto quotient = static_cast<std::int64_t>(thousandths / unit.numerator);
-    if (!decimal) return fmt::format("{} {}", quotient, unit.name);
-    std::string text = fmt::format("{}", quotient / 1000);
-    if (quotient % 1000 != 0) {
-      text += fmt::format(".{:03}", quotient % 1000);
+    const bool decimal = unit.numerator % 1000 == 0;
+    const std::int64_t grain = decimal ? unit.numerator / 1000 : unit.numerator;
+    if (unit.denominator != 1 || (value < unit.numerator && unit.numerator != 1) || value % grain != 0) continue;
+    const std::int64_t grains = value / grain;
+    std::string text = fmt::format("{}", decimal ? grains / 1000 : grains);
+    if (decimal && grains % 1000 != 0) {
+      text += fmt::format(".{:03}", grains % 1000);
       while (text.back() == '0') text.pop_back();
     }
-    return fmt::format("{} {}", text, unit.name);
+    text += fmt::format(" {}", unit.name);
+    if (best.empty() || text.size() < best.size()) best = std::move(text);
   }
-  return fmt::format("{} {}", value, family.what == kBandwidth.what ? "B/s" : family.units.back().name);
+  return best;
 }
 
 std::string significant(double value, std::string_view unit) {

@@ -1,0 +1,142 @@
+#include "core/config.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+using namespace orrery;
+
+namespace {
+
+const std::vector<std::string> kShapes = {"ring", "switch", "fully-connected"};
+
+struct Read {
+  std::string errors;
+  std::string resolved;
+  std::int64_t size = 0;
+  Bandwidth bandwidth{1};
+  Duration latency{};
+  std::size_t shape = 0;
+};
+
+// A small format that uses every accessor.
+void read_example(Section& s, Read& read) {
+  read.size = s.required_integer("size", {1, 64}, "how many");
+  read.bandwidth = s.required<Bandwidth>("bandwidth", "of a link");
+  read.latency = s.optional<Duration>("latency", Duration(700'000), "of a link");
+  read.shape = s.optional_choice("shape", kShapes, 1, "how they are joined");
+  s.maybe<double>("efficiency", "share that is usable");
+  s.list("dims", "dimensions", [](Section& d) { d.required_integer("size", {1, 8}, "members"); });
+  s.map("ranks", "rank", "per rank", [](const ConfigEntry&, Section& r) { r.required<Duration>("start", "offset"); });
+  s.words("algorithms", "names");
+  s.note("source", "where the figures come from");
+}
+
+Read read_text(std::string_view text, std::vector<std::string> settings = {}) {
+  Diagnostics diagnostics;
+  const ConfigFiles files("no-such-folder");
+  ConfigContext context(files, diagnostics);
+  ConfigValue root = parse_config(text, "x.yaml", diagnostics);
+  for (const std::string& setting : settings) apply_setting(root, setting, files, diagnostics);
+  Read read;
+  read_config(root, context, [&](Section& s) { read_example(s, read); });
+  for (const Problem& problem : diagnostics.problems()) read.errors += to_string(problem) + "\n";
+  read.resolved = to_json(root).dump();
+  return read;
+}
+
+}  // namespace
+
+TEST_CASE("a right file is read, and defaults become part of the resolved configuration") {
+  const Read read = read_text("size: 8\nbandwidth: 300 GB/s\nshape: fully_connected\n");
+  CHECK(read.errors == "");
+  CHECK(read.size == 8);
+  CHECK(read.bandwidth == Bandwidth(300'000'000'000));
+  CHECK(read.shape == 2);
+  CHECK(read.resolved == R"({"size":8,"bandwidth":"300 GB/s","shape":"fully_connected","latency":"700 ns"})");
+}
+
+TEST_CASE("all problems of a file are reported together, with line and column") {
+  const Read read = read_text("size: 99\nbandwith: 300 GB/s\nlatency: 700\nshape: rign\nsize: 2\ndims: [{size: 9}, 4]\n");
+  CHECK(read.errors ==
+        "x.yaml:5:1: error: key 'size' is given twice; the first is at line 1\n  hint: keep one of them\n"
+        "x.yaml:1:7: error: size: 99 is out of range; expected 1 to 64\n"
+        "x.yaml:1:1: error: 'bandwidth' is missing (bandwidth)\n  hint: of a link\n"
+        "x.yaml:3:10: error: latency: '700' has no unit\n  hint: write a time such as '700 ns'\n"
+        "x.yaml:4:8: error: shape: unknown value 'rign'\n  hint: did you mean 'ring'?\n"
+        "x.yaml:6:15: error: dims[].size: 9 is out of range; expected 1 to 8\n"
+        "x.yaml:6:19: error: 'dims[]' is a plain value; a map of keys is expected\n"
+        "x.yaml:2:1: error: unknown key 'bandwith'\n  hint: did you mean 'bandwidth'?\n");
+}
+
+TEST_CASE("broken YAML is one error with its place") {
+  const char* text = GENERATE("a: [1, 2", "a: b: c", "\tx: 1", "a: *nowhere", "%", "{{{{", "- - -\n a", "a: \"\\q\"", "--- a\n--- b\n", "", "~", "? [1]: 2\n",
+                              "!!binary x");
+  INFO(text);
+  const Read read = read_text(text);
+  CHECK(read.errors.find("x.yaml") == 0);
+}
+
+TEST_CASE("aliases that multiply and deep nesting are refused, not expanded") {
+  std::string bomb = "a: &a [x, x, x, x, x, x, x, x, x, x]\n";
+  for (char c = 'b'; c < 'k'; ++c) bomb += fmt::format("{0}: &{0} [*{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}]\n", c, static_cast<char>(c - 1));
+  CHECK(read_text(bomb).errors.find("more than 1000000 values") != std::string::npos);
+  CHECK(read_text("a: " + std::string(100, '[') + std::string(100, ']')).errors.find("nested deeper") != std::string::npos);
+  CHECK(read_text("a: " + std::string(100'000, '[')).errors.find("x.yaml") == 0);
+}
+
+TEST_CASE("--set edits before validation") {
+  CHECK(read_text("size: 8\nbandwidth: 1 GB/s\n", {"size=4", "dims=[{size: 2}]", "dims.0.size=3"}).errors == "");
+  CHECK(read_text("size: 8\nbandwidth: 1 GB/s\n", {"size=4"}).size == 4);
+  CHECK(read_text("size: 8\nbandwidth: 1 GB/s\n", {"sise=4"}).errors == "--set sise=4: error: unknown key 'sise'\n  hint: did you mean 'size'?\n");
+  CHECK(read_text("size: 8\nbandwidth: 1 GB/s\n", {"dims.0.size=3", "novalue", "size.x=1", "size="}).errors.find("--set novalue: error: expected key.path=value") != std::string::npos);
+}
+
+TEST_CASE("description mode lists every key, nested ones too") {
+  Diagnostics diagnostics;
+  const ConfigFiles files("no-such-folder");
+  std::vector<KeyDescription> keys;
+  ConfigContext context(files, diagnostics, keys);
+  ConfigValue root{ConfigValue::Kind::kMap, {}, {}, {}, {}};
+  Read read;
+  read_config(root, context, [&](Section& s) { read_example(s, read); });
+  std::string paths;
+  for (const KeyDescription& key : keys) paths += key.path + " ";
+  CHECK(paths == "size bandwidth latency shape efficiency dims dims[].size ranks ranks.<rank>.start algorithms source ");
+  CHECK(keys[2].fallback == "700 ns");
+  CHECK(keys[3].type == "ring | switch | fully-connected");
+  CHECK_FALSE(diagnostics.has_errors());
+}
+
+TEST_CASE("a name or a path stands for a file, relative to the file that names it") {
+  const auto folder = std::filesystem::temp_directory_path() / "orrery-config-test";
+  std::filesystem::create_directories(folder / "shipped" / "things");
+  std::filesystem::create_directories(folder / "mine");
+  std::ofstream(folder / "shipped" / "things" / "small.yaml") << "size: 1\n";
+  std::ofstream(folder / "mine" / "own.yaml") << "size: 2\n";
+  const ConfigFiles files(folder / "shipped");
+  const auto size_of = [&](const std::string& name, std::string& errors) {
+    Diagnostics diagnostics;
+    ConfigContext context(files, diagnostics);
+    ConfigValue root = parse_config("thing: " + name, (folder / "mine" / "x.yaml").string(), diagnostics);
+    std::int64_t size = 0;
+    read_config(root, context, [&](Section& s) {
+      s.section("thing", "a thing", [&](Section& t) { size = t.required_integer("size", {}, "how many"); }, "things");
+    });
+    for (const Problem& problem : diagnostics.problems()) errors += problem.message + " " + problem.hint + "\n";
+    return size;
+  };
+  std::string errors;
+  CHECK(size_of("small", errors) == 1);
+  CHECK(size_of("own.yaml", errors) == 2);
+  CHECK(size_of("./own.yaml", errors) == 2);
+  CHECK(errors == "");
+  size_of("smal", errors);
+  CHECK(errors == "no 'smal' among the shipped things did you mean 'small'?\n");
+  errors.clear();
+  size_of("missing.yaml", errors);
+  CHECK(errors.find("there is no such file") != std::string::npos);
+  std::filesystem::remove_all(folder);
+}

@@ -1,0 +1,124 @@
+#include "core/engine.h"
+
+#include <catch2/catch.hpp>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+
+using namespace orrery;
+
+namespace {
+
+// Records what is delivered; `decide` and `settle` run what the test gives them.
+struct Recorder final : EventSink, InstantObserver {
+  std::vector<std::uint64_t> delivered;
+  std::vector<char> calls;
+  std::function<void()> on_decide = [] {};
+  std::function<void()> on_settle = [] {};
+
+  void on_event(std::uint64_t payload) override { delivered.push_back(payload); calls.push_back('e'); }
+  void decide() override { calls.push_back('d'); on_decide(); }
+  void settle() override { calls.push_back('s'); on_settle(); }
+};
+
+std::string text(const std::vector<char>& calls) { return {calls.begin(), calls.end()}; }
+
+}  // namespace
+
+TEST_CASE("events are delivered by time, then order, then sequence") {
+  Engine engine;
+  Recorder recorder;
+  engine.at(Time(Duration(20)), recorder, 1);
+  engine.at(Time(Duration(10)), recorder, 2, 5);
+  engine.at(Time(Duration(10)), recorder, 3, 4);
+  engine.at(Time(Duration(10)), recorder, 4, 5);
+  CHECK(engine.run(recorder) == Time(Duration(20)));
+  CHECK(recorder.delivered == std::vector<std::uint64_t>{3, 2, 4, 1});
+}
+
+TEST_CASE("an instant delivers all, decides once a round, settles when no round is left") {
+  Engine engine;
+  Recorder recorder;
+  int rounds = 0;
+  // The first decision makes something due now: a second round, before the one settling.
+  recorder.on_decide = [&] { if (rounds++ == 0) engine.after(Duration::zero(), recorder, 9); };
+  engine.at(Time{}, recorder, 1);
+  engine.at(Time{}, recorder, 2);
+  engine.run(recorder);
+  CHECK(text(recorder.calls) == "eededs");
+  CHECK(recorder.delivered == std::vector<std::uint64_t>{1, 2, 9});
+}
+
+TEST_CASE("what a delivery makes due now belongs to the next round") {
+  struct Chain final : EventSink {
+    Engine& engine;
+    Recorder& recorder;
+    Chain(Engine& e, Recorder& r) : engine(e), recorder(r) {}
+    void on_event(std::uint64_t payload) override {
+      recorder.on_event(payload);
+      if (payload == 1) engine.after(Duration::zero(), *this, 7, 0);
+    }
+  };
+  Engine engine;
+  Recorder recorder;
+  Chain chain(engine, recorder);
+  engine.at(Time{}, chain, 1, 0);
+  engine.at(Time{}, recorder, 2, 9);  // a later order, but this round: before 7
+  engine.run(recorder);
+  CHECK(recorder.delivered == std::vector<std::uint64_t>{1, 2, 7});
+  CHECK(text(recorder.calls) == "eededs");
+}
+
+TEST_CASE("settling that makes something due now is settled again") {
+  Engine engine;
+  Recorder recorder;
+  int settled = 0;
+  recorder.on_settle = [&] { if (settled++ == 0) engine.after(Duration::zero(), recorder, 5); };
+  engine.at(Time{}, recorder, 1);
+  engine.run(recorder);
+  CHECK(text(recorder.calls) == "edseds");
+}
+
+TEST_CASE("a cancelled event is not delivered, and its handle is harmless afterwards") {
+  Engine engine;
+  Recorder recorder;
+  const EventHandle first = engine.at(Time(Duration(5)), recorder, 1);
+  CHECK(engine.cancel(first));
+  CHECK_FALSE(engine.cancel(first));
+  const EventHandle second = engine.at(Time(Duration(5)), recorder, 2);  // reuses the slot
+  CHECK_FALSE(engine.cancel(first));
+  engine.run(recorder);
+  CHECK(recorder.delivered == std::vector<std::uint64_t>{2});
+  CHECK_FALSE(engine.cancel(second));
+  CHECK_FALSE(engine.cancel(EventHandle{}));
+  CHECK(engine.pending() == 0);
+}
+
+TEST_CASE("the end of simulated time is an error, not an overflow") {
+  Engine engine;
+  Recorder recorder;
+  CHECK_THROWS_AS(engine.after(Duration::max(), recorder, 1), InputError);
+}
+
+TEST_CASE("ten thousand random events with cancellations come out sorted") {
+  std::mt19937_64 random(1);
+  Engine engine;
+  struct Check final : EventSink, InstantObserver {
+    Engine& engine;
+    Time last{};
+    std::size_t seen = 0;
+    explicit Check(Engine& e) : engine(e) {}
+    void on_event(std::uint64_t) override { CHECK(engine.now() >= last); last = engine.now(); ++seen; }
+    void decide() override {}
+    void settle() override {}
+  } check(engine);
+  std::vector<EventHandle> handles;
+  for (int i = 0; i < 10'000; ++i) handles.push_back(engine.at(Time(Duration(static_cast<std::int64_t>(random() % 997))), check, 0));
+  std::size_t cancelled = 0;
+  for (std::size_t i = 0; i < handles.size(); i += 3) cancelled += engine.cancel(handles[i]) ? 1u : 0u;
+  engine.run(check);
+  CHECK(check.seen == handles.size() - cancelled);
+}

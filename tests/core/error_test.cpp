@@ -1,0 +1,46 @@
+#include "core/error.h"
+
+#include <catch2/catch.hpp>
+
+#include "core/suggest.h"
+
+using namespace orrery;
+
+TEST_CASE("a problem is one line with its place, and a hint below") {
+  CHECK(to_string(Problem{Severity::kError, {"a.yaml", 3, 7}, "what", "how"}) == "a.yaml:3:7: error: what\n  hint: how");
+  CHECK(to_string(Problem{Severity::kWarning, {"a.et"}, "what", ""}) == "a.et: warning: what");
+  CHECK(to_string(Problem{Severity::kError, {}, "what", ""}) == "error: what");
+}
+
+TEST_CASE("text from an input cannot reach the terminal as control characters") {
+  CHECK(printable("a\x1b[31m\n\xff") == "a\\x1B[31m\\x0A\\xFF");
+  CHECK(printable("gr\xC3\xBC\xC3\x9F") == "gr\xC3\xBC\xC3\x9F");
+  CHECK(printable("\xED\xA0\x80") == "\\xED\\xA0\\x80");  // a UTF-16 surrogate is not UTF-8
+  CHECK(printable("abcdef", 3) == "abc...");
+  CHECK(printable("") == "");
+}
+
+TEST_CASE("an input error shows the first problems and counts the rest") {
+  Diagnostics diagnostics;
+  for (int i = 0; i < 25; ++i) diagnostics.error({"f", i + 1, 1}, "bad");
+  diagnostics.warning({"f"}, "odd");
+  try {
+    diagnostics.throw_if_errors();
+    FAIL("must throw");
+  } catch (const InputError& error) {
+    const std::string text = error.what();
+    CHECK(text.find("f:20:1") != std::string::npos);
+    CHECK(text.find("f:21:1") == std::string::npos);
+    CHECK(text.find("... and 5 more") != std::string::npos);
+    CHECK(text.find("odd") == std::string::npos);
+  }
+}
+
+TEST_CASE("only a near name is suggested") {
+  const std::vector<std::string> names = {"ring", "direct", "halving-doubling"};
+  CHECK(nearest_name("rign", names) == "ring");
+  CHECK(nearest_name("HALVING-DOUBLIN", names) == "halving-doubling");
+  CHECK(nearest_name("tree", names) == "");
+  CHECK(suggestion("tree", names) == "known: ring, direct, halving-doubling");
+  CHECK(suggestion("x", {}) == "");
+}

@@ -1,0 +1,58 @@
+#include "core/quantity_text.h"
+
+#include <array>
+#include <catch2/catch.hpp>
+
+using namespace orrery;
+
+TEST_CASE("quantities are read with their units, exactly") {
+  CHECK(*parse_quantity<Bandwidth>("300 GB/s").value == Bandwidth(300'000'000'000));
+  CHECK(*parse_quantity<Bandwidth>("200 Gb/s").value == Bandwidth(25'000'000'000));
+  CHECK(*parse_quantity<Bandwidth>("20.6GB/s").value == Bandwidth(20'600'000'000));
+  CHECK(*parse_quantity<Bytes>("64 MiB").value == Bytes(67'108'864));
+  CHECK(*parse_quantity<Bytes>("1.5 kB").value == Bytes(1'500));
+  CHECK(*parse_quantity<Duration>("0.7 us").value == Duration(700'000));
+  CHECK(*parse_quantity<Duration>("1e-3 s").value == Duration(1'000'000'000));
+  CHECK(*parse_quantity<Duration>("3 \xC2\xB5s").value == Duration(3'000'000));
+  CHECK(*parse_quantity<FlopRate>("312 TFLOPS").value == FlopRate(312'000'000'000'000));
+  CHECK(*parse_share("85 %").value == 0.85);
+  CHECK(*parse_share("0.85").value == 0.85);
+}
+
+TEST_CASE("a quantity that could be misread is refused") {
+  const char* text = GENERATE("300", "", " ", "GB/s", "3 GB/s/s", "300 gb/s", "1,000 GB/s", "-3 GB/s", "0 GB/s", "1e30 GB/s",
+                              "9999999999999 TB/s", "nan GB/s", "3..5 GB/s", "0x10 GB/s", "1e GB/s", "\xff GB/s", "1e99999 GB/s",
+                              "123456789012345678901234567890 GB/s");
+  INFO(text);
+  const auto parsed = parse_quantity<Bandwidth>(text);
+  CHECK_FALSE(parsed.value);
+  CHECK_FALSE(parsed.problem.empty());
+}
+
+TEST_CASE("a bare number says that the unit is missing") {
+  CHECK(parse_quantity<Bandwidth>("300").problem == "'300' has no unit");
+  CHECK(parse_quantity<Bandwidth>("300").hint == "write a bandwidth such as '300 GB/s'");
+  CHECK(parse_quantity<Bandwidth>("300 GBs").hint == "did you mean 'GB/s'?");
+}
+
+TEST_CASE("what is finer than the resolution is refused, not dropped") {
+  CHECK_FALSE(parse_quantity<Duration>("0.0001 ns").value);
+  CHECK(*parse_quantity<Duration>("0.0015 ns").value == Duration(2));  // 1.5 ps, rounded half up
+  CHECK(*parse_quantity<Duration>("0 ns").value == Duration::zero());
+}
+
+TEST_CASE("a written quantity reads back as itself") {
+  constexpr std::array<std::int64_t, 9> kCounts = {1, 7, 1000, 1024, 1500, 67'108'864, 25'000'000'000, 123'456'789'123, INT64_MAX};
+  for (const std::int64_t count : kCounts) {
+    CHECK(*parse_quantity<Bytes>(to_text(Bytes(count))).value == Bytes(count));
+    CHECK(*parse_quantity<Bandwidth>(to_text(Bandwidth(count))).value == Bandwidth(count));
+    CHECK(*parse_quantity<Duration>(to_text(Duration(count))).value == Duration(count));
+    CHECK(*parse_quantity<FlopRate>(to_text(FlopRate(count))).value == FlopRate(count));
+  }
+  CHECK(to_text(Bandwidth(300'000'000'000)) == "300 GB/s");
+  CHECK(to_text(Bytes(67'108'864)) == "64 MiB");
+  CHECK(to_text(Duration(2'500'000)) == "2.5 us");
+  CHECK(to_text(Bytes(1024)) == "1 KiB");
+  CHECK(to_text(Duration(60'000'000'000'000)) == "60 s");
+  CHECK(to_text(Bytes(0)) == "0 B");
+}
