@@ -33,7 +33,7 @@ class PathTable {
   std::span<const LinkId> links(PathId path);
 
  private:
-  PathId add(DeviceId from, DeviceId to);
+  void add(DeviceId from, DeviceId to);
   void grow();
   std::size_t slot_of(DeviceId from, DeviceId to) const;  // where the pair is, or the free slot where it would be
 

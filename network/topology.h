@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/ids.h"
 #include "core/units.h"
 
 namespace orrery {
@@ -31,14 +32,22 @@ struct TopologyLink {
   Duration latency{};
 };
 
+// Collects a route through an instance whose first link is `first`.
+struct RouteBuilder {
+  std::uint32_t first = 0;
+  std::vector<LinkId>& out;
+
+  void cross(std::uint32_t link) { out.push_back(LinkId(first + link)); }
+};
+
 // Pure functions of the parameters. Links are numbered 0 .. links-1 within an instance.
 struct TopologyShape {
   std::span<const std::string_view> link_classes;  // "up", "down"
   std::uint32_t (*switches)(const TopologyParameters&);
   std::uint64_t (*links)(const TopologyParameters&);
   TopologyLink (*link)(const TopologyParameters&, std::uint32_t link);
-  // Appends the links from member `from` to member `to`, in the order of travel. `from` and `to` differ.
-  void (*route)(const TopologyParameters&, std::uint32_t from, std::uint32_t to, std::vector<std::uint32_t>& out);
+  // Crosses the links from member `from` to member `to`, in the order of travel. `from` and `to` differ.
+  void (*route)(const TopologyParameters&, std::uint32_t from, std::uint32_t to, RouteBuilder& route);
 };
 
 struct Topology {
