@@ -1,0 +1,71 @@
+#include "collectives/algorithms.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace orrery {
+
+// Defined by the algorithms, each in the `.cpp` of its name.
+const Program* direct(CollectiveKind kind);
+const Program* halving_doubling(CollectiveKind kind);
+const Program* ring(CollectiveKind kind);
+
+namespace {
+
+constexpr std::array kAlgorithms = {
+    Algorithm{.name = "direct",
+              .description = "every rank to every other one, in shifted order; directK keeps K sends in flight",
+              .program = direct,
+              .takes_window = true,
+              .window = {}},
+    Algorithm{.name = "halving-doubling",
+              .description = "exchanges with partners 1, 2, 4, ... ranks away; binomial trees from and to a root",
+              .program = halving_doubling,
+              .takes_window = false,
+              .window = {}},
+    Algorithm{.name = "ring",
+              .description = "neighbour to neighbour, one message at a time; pipelined chains from and to a root",
+              .program = ring,
+              .takes_window = false,
+              .window = {}},
+};
+static_assert(std::ranges::is_sorted(kAlgorithms, {}, &Algorithm::name));
+
+std::optional<std::uint32_t> parse_window(std::string_view digits) {
+  if (digits.empty() || digits.front() < '1' || digits.front() > '9') return std::nullopt;
+  std::uint32_t window = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), window);
+  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  return window;
+}
+
+}  // namespace
+
+bool Algorithm::supports(CollectiveKind kind) const { return program(kind) != nullptr; }
+
+std::string_view Algorithm::cost(CollectiveKind kind) const {
+  const Program* found = program(kind);
+  return found == nullptr ? std::string_view{} : found->cost;
+}
+
+std::span<const Algorithm> algorithms() { return kAlgorithms; }
+
+std::optional<Algorithm> find_algorithm(std::string_view name) {
+  for (const Algorithm& algorithm : kAlgorithms) {
+    if (name == algorithm.name) return algorithm;
+    if (!algorithm.takes_window || !name.starts_with(algorithm.name)) continue;
+    Algorithm windowed = algorithm;
+    windowed.window = parse_window(name.substr(algorithm.name.size()));
+    if (windowed.window) return windowed;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> algorithm_names() {
+  std::vector<std::string> names;
+  for (const Algorithm& algorithm : kAlgorithms) names.emplace_back(algorithm.name);
+  return names;
+}
+
+}  // namespace orrery

@@ -1,0 +1,38 @@
+// The collective algorithms by name, and what each can do.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collectives/program.h"
+#include "collectives/schedule.h"
+#include "core/collective_kind.h"
+
+namespace orrery {
+
+struct Algorithm {
+  std::string_view name;                // without a window: "direct" also for "direct4"
+  std::string_view description;         // one line
+  const Program* (*program)(CollectiveKind);  // null for a kind that it does not support
+  bool takes_window = false;            // may be written with a number: direct4 has at most 4 sends in flight per rank
+  std::optional<std::uint32_t> window;  // that number
+
+  bool supports(CollectiveKind kind) const;
+  // Its time on a network of latency a and bandwidth b as text; c is ceil(S/n). Empty when not supported.
+  std::string_view cost(CollectiveKind kind) const;
+};
+
+// All algorithms, sorted by name.
+std::span<const Algorithm> algorithms();
+
+// "ring", "direct", "direct4" (a positive number, no sign, no leading zero), "halving-doubling"; nothing for others.
+std::optional<Algorithm> find_algorithm(std::string_view name);
+
+// Names for messages and for finding the nearest one.
+std::vector<std::string> algorithm_names();
+
+}  // namespace orrery

@@ -1,0 +1,91 @@
+// The hypercube inside a group of any size, for `halving-doubling`. Of n = 2^k + surplus ranks, the first `surplus`
+// pairs (2j, 2j+1) act as one corner: 2j+1 first sends its part to 2j (fold) and gets its result from it at the end
+// (unfold). In between, 2^k corners exchange with a partner in every round.
+//
+// A kind says what moves, as a struct C with
+//   rounds(layout), distance(layout, round)                 the partner is corner ^ distance
+//   fold(layout, rank), unfold(layout, rank)                what the folded `rank` sends first and gets last
+//   exchange(layout, corner, round)                         what a corner sends to its partner
+// whose results are a cargo with piece_count(layout), bytes(layout), pieces(layout) and combine.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "collectives/program.h"
+
+namespace orrery::cube {
+
+inline bool is_paired(const Layout& layout, std::uint32_t rank) { return rank < 2 * layout.surplus; }
+inline bool is_folded(const Layout& layout, std::uint32_t rank) { return is_paired(layout, rank) && rank % 2 == 1; }
+inline bool has_folded(const Layout& layout, std::uint32_t rank) { return is_paired(layout, rank) && rank % 2 == 0; }
+
+inline std::uint32_t corner_of(const Layout& layout, std::uint32_t rank) {
+  return is_paired(layout, rank) ? rank / 2 : rank - layout.surplus;
+}
+
+// The rank that acts for a corner. The ranks of corners [a, b) are [rank_of(a), rank_of(b)), also for b = 2^k.
+inline std::uint32_t rank_of(const Layout& layout, std::uint32_t corner) {
+  return corner < layout.surplus ? 2 * corner : corner + layout.surplus;
+}
+
+// Ranks or pieces [first, first + count).
+struct Block {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+
+// The corners of the aligned block of `size` (a power of two) that holds `corner`.
+inline Block corners_around(std::uint32_t corner, std::uint32_t size) { return {corner & ~(size - 1), size}; }
+
+inline Block ranks_of(const Layout& layout, Block corners) {
+  const std::uint32_t first = rank_of(layout, corners.first);
+  return {first, rank_of(layout, corners.first + corners.count) - first};
+}
+
+// Sends and receives are alike: a folded rank has one of each, the others one per round and one for the folded rank.
+template <class C>
+std::uint32_t messages(const Layout& layout, std::uint32_t rank) {
+  if (is_folded(layout, rank)) return 1;
+  return C::rounds(layout) + (has_folded(layout, rank) ? 1 : 0);
+}
+
+template <class C>
+auto cargo(const Layout& layout, std::uint32_t rank, std::uint32_t index) {
+  if (is_folded(layout, rank)) return C::fold(layout, rank);
+  if (index == C::rounds(layout)) return C::unfold(layout, rank + 1);
+  return C::exchange(layout, corner_of(layout, rank), index);
+}
+
+// The receive slot of fold is 0 and pushes the rounds back by one; unfold is the only receive of a folded rank.
+template <class C>
+Step step(const Layout& layout, std::uint32_t rank, std::uint32_t index) {
+  const auto load = cargo<C>(layout, rank, index);
+  const auto step_to = [&](std::uint32_t to, std::uint32_t slot) {
+    return make_step(to, slot, load.piece_count(layout), load.bytes(layout), load.combine);
+  };
+  if (is_folded(layout, rank)) return step_to(rank - 1, 0);
+  const std::uint32_t folds = has_folded(layout, rank) ? 1 : 0;
+  Step step;
+  if (index == C::rounds(layout)) {
+    step = step_to(rank + 1, 0);
+  } else {
+    const std::uint32_t partner = rank_of(layout, corner_of(layout, rank) ^ C::distance(layout, index));
+    step = step_to(partner, index + (has_folded(layout, partner) ? 1 : 0));
+  }
+  if (index + folds > 0) step.needs = one_slot(index + folds - 1);
+  step.after_send = earlier(index, 1);
+  return step;
+}
+
+template <class C>
+std::vector<PieceId> pieces(const Layout& layout, std::uint32_t rank, std::uint32_t index) {
+  return cargo<C>(layout, rank, index).pieces(layout);
+}
+
+template <class C>
+constexpr Program program(CollectiveKind kind, std::string_view cost) {
+  return {kind, Split::kPowerOfTwo, messages<C>, messages<C>, step<C>, pieces<C>, cost};
+}
+
+}  // namespace orrery::cube

@@ -1,0 +1,56 @@
+#include "collectives/exchange.h"
+
+#include "core/assert.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::uint32_t kNobody = UINT32_MAX;
+
+// Where the messages of each rank stand in the list: its sends from first[rank] on, its receives as slots are filled.
+struct Numbering {
+  std::vector<std::uint32_t> first;
+  std::vector<std::vector<std::uint32_t>> received;  // [rank][slot]
+};
+
+Numbering number_messages(const Schedule& schedule) {
+  Numbering numbering;
+  std::uint32_t count = 0;
+  for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank) {
+    numbering.first.push_back(count);
+    numbering.received.emplace_back(schedule.receives(rank), kNobody);
+    count += schedule.sends(rank);
+  }
+  for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank)
+    for (std::uint32_t i = 0; i < schedule.sends(rank); ++i) {
+      const Step step = schedule.step(rank, i);
+      ORRERY_ASSERT(step.to < schedule.ranks() && step.slot < numbering.received[step.to].size());
+      std::uint32_t& slot = numbering.received[step.to][step.slot];
+      ORRERY_ASSERT(slot == kNobody);
+      slot = numbering.first[rank] + i;
+    }
+  for (const std::vector<std::uint32_t>& slots : numbering.received)
+    for (const std::uint32_t message : slots) ORRERY_ASSERT(message != kNobody);
+  return numbering;
+}
+
+}  // namespace
+
+Exchange expand(const Schedule& schedule) {
+  const Request& request = schedule.request();
+  Exchange exchange{request.kind, request.ranks, request.root, schedule.piece_kinds(), {}};
+  const Numbering numbering = number_messages(schedule);
+  for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank)
+    for (std::uint32_t i = 0; i < schedule.sends(rank); ++i) {
+      const Step step = schedule.step(rank, i);
+      ORRERY_ASSERT(step.needs.end <= numbering.received[rank].size());
+      Message message{rank, step.to, schedule.pieces(rank, i), step.combine, {}};
+      for (std::uint32_t slot = step.needs.begin; slot < step.needs.end; ++slot)
+        message.after.push_back(numbering.received[rank][slot]);
+      if (step.after_send) message.after.push_back(numbering.first[rank] + *step.after_send);
+      exchange.messages.push_back(std::move(message));
+    }
+  return exchange;
+}
+
+}  // namespace orrery

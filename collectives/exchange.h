@@ -1,0 +1,33 @@
+// A schedule written out: every message of every rank in one list. Only small groups are ever written out, to check
+// what a schedule means (oracle.h).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "collectives/schedule.h"
+#include "core/collective_kind.h"
+
+namespace orrery {
+
+struct Message {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  std::vector<PieceId> pieces;
+  Combine combine = Combine::kCopy;
+  // Indices of messages that come first: those the sender receives must have arrived, those it sends be released.
+  std::vector<std::uint32_t> after;
+};
+
+struct Exchange {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  std::uint32_t ranks = 1;
+  std::uint32_t root = 0;
+  PieceId piece_kinds = 1;  // piece ids are below this; Schedule::pieces() says what they stand for
+  std::vector<Message> messages;
+};
+
+// Asserts that each receive slot is filled by exactly one send.
+Exchange expand(const Schedule& schedule);
+
+}  // namespace orrery

@@ -1,0 +1,69 @@
+// What an algorithm provides for one kind: four pure functions of the layout. An algorithm is a `.cpp` that defines a
+// function from kind to Program, and one line in the table of algorithms.cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "collectives/layout.h"
+#include "collectives/step.h"
+#include "core/collective_kind.h"
+
+namespace orrery {
+
+struct Program {
+  CollectiveKind kind;
+  Split split;
+  // As the functions of Schedule with these names.
+  std::uint32_t (*sends)(const Layout&, std::uint32_t rank);
+  std::uint32_t (*receives)(const Layout&, std::uint32_t rank);
+  Step (*step)(const Layout&, std::uint32_t rank, std::uint32_t index);
+  std::vector<PieceId> (*pieces)(const Layout&, std::uint32_t rank, std::uint32_t index);
+  std::string_view cost;             // time on links of latency a and bandwidth b; c is ceil(S/n)
+  std::uint32_t default_window = 0;  // 0 is all sends at once
+};
+
+// Trees and chains towards or from a root: what `ring` and `halving-doubling` do for broadcast, reduce, gather and
+// scatter. Null for the other kinds.
+const Program* chain(CollectiveKind kind);
+const Program* binomial_tree(CollectiveKind kind);
+
+// The program of `kind` in an algorithm's array, or null.
+const Program* program_of(std::span<const Program> programs, CollectiveKind kind);
+
+// The parts of a step that every algorithm fills in the same way.
+constexpr Step make_step(std::uint32_t to, std::uint32_t slot, std::uint32_t piece_count, Bytes bytes,
+                         Combine combine) {
+  Step step;
+  step.to = to;
+  step.slot = slot;
+  step.piece_count = piece_count;
+  step.bytes = bytes;
+  step.combine = combine;
+  if (combine == Combine::kReduce) step.reduce_bytes = bytes;
+  return step;
+}
+
+// `index - distance` where there is such a send: sends in order, at most `distance` of them in flight.
+constexpr std::optional<std::uint32_t> earlier(std::uint32_t index, std::uint32_t distance) {
+  if (index < distance) return std::nullopt;
+  return index - distance;
+}
+
+constexpr SlotRange one_slot(std::uint32_t slot) { return {slot, slot + 1}; }
+
+// `distance` ranks further and back around the ring of ranks; distance <= ranks.
+constexpr std::uint32_t ahead(const Layout& layout, std::uint32_t rank, std::uint32_t distance) {
+  return distance < layout.ranks - rank ? rank + distance : rank - (layout.ranks - distance);
+}
+constexpr std::uint32_t behind(const Layout& layout, std::uint32_t rank, std::uint32_t distance) {
+  return rank >= distance ? rank - distance : rank + (layout.ranks - distance);
+}
+
+// The pieces of `count` ranks from `first` on, around the ring of ranks.
+std::vector<PieceId> pieces_of_ranks(const Layout& layout, std::uint32_t first, std::uint32_t count);
+
+}  // namespace orrery

@@ -1,0 +1,38 @@
+// What a group asks of a collective algorithm. Ranks here are positions in the group, 0 .. ranks-1.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/collective_kind.h"
+#include "core/units.h"
+
+namespace orrery {
+
+// The most ranks that a group may have.
+inline constexpr std::uint32_t kMostRanks = 1U << 30;
+
+struct Request {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  std::uint32_t ranks = 1;
+  std::uint32_t root = 0;  // of broadcast, reduce, gather and scatter; the others ignore it
+
+  // The input buffer of one rank, as Chakra counts it:
+  //   all_reduce, broadcast, reduce: S, the whole buffer;    reduce_scatter: S, of which S/n is the result;
+  //   all_gather, gather: S, one rank's contribution;        scatter: S, the root's, of which each rank gets S/n;
+  //   all_to_all: S, the buffer of which each peer gets S/n; barrier: ignored.
+  Bytes bytes{0};
+
+  // Per-rank sizes where they differ (all_to_all, gather; scatter reads the root's); empty when all are `bytes`.
+  std::vector<Bytes> bytes_of_rank;
+
+  // How many sends a rank may have in flight in the algorithms that know a window (`direct`); 0 is all of them at
+  // once, nothing is the algorithm's own choice.
+  std::optional<std::uint32_t> window;
+};
+
+// Throws InputError when the buffers of all ranks together pass 2^62 bytes, so that bytes of messages cannot overflow.
+void require_countable(CollectiveKind kind, std::uint32_t ranks, Bytes bytes);
+
+}  // namespace orrery

@@ -1,0 +1,50 @@
+#include "collectives/schedule.h"
+
+#include <utility>
+
+#include "collectives/algorithms.h"
+#include "core/assert.h"
+
+namespace orrery {
+
+Schedule::Schedule(Request request, Layout layout, const Program& program)
+    : request_(std::move(request)), layout_(std::move(layout)), program_(&program) {}
+
+std::uint32_t Schedule::sends(std::uint32_t rank) const {
+  return layout_.ranks == 1 ? 0 : program_->sends(layout_, rank);
+}
+
+std::uint32_t Schedule::receives(std::uint32_t rank) const {
+  return layout_.ranks == 1 ? 0 : program_->receives(layout_, rank);
+}
+
+Step Schedule::step(std::uint32_t rank, std::uint32_t index) const { return program_->step(layout_, rank, index); }
+
+std::vector<PieceId> Schedule::pieces(std::uint32_t rank, std::uint32_t index) const {
+  return program_->pieces(layout_, rank, index);
+}
+
+PieceId Schedule::piece_kinds() const {
+  switch (request_.kind) {
+    case CollectiveKind::kAllReduce:
+    case CollectiveKind::kReduce:
+    case CollectiveKind::kBroadcast: return layout_.parts;
+    case CollectiveKind::kAllToAll: return PieceId{layout_.ranks} * layout_.ranks;
+    case CollectiveKind::kAllGather:
+    case CollectiveKind::kGather:
+    case CollectiveKind::kScatter:
+    case CollectiveKind::kReduceScatter:
+    case CollectiveKind::kBarrier: return layout_.ranks;
+  }
+  ORRERY_ASSERT(false);
+}
+
+Schedule make_schedule(const Algorithm& algorithm, Request request) {
+  const Program* program = algorithm.program(request.kind);
+  ORRERY_ASSERT(program != nullptr);
+  const std::uint32_t window = request.window.value_or(algorithm.window.value_or(program->default_window));
+  Layout layout = make_layout(request, program->split, window);
+  return Schedule(std::move(request), std::move(layout), *program);
+}
+
+}  // namespace orrery

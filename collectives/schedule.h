@@ -1,0 +1,54 @@
+// A collective as data: for every rank of the group a program of sends, computed when asked for and never stored, so
+// that a ring of 16,384 ranks costs no memory.
+//
+// A rank runs its program like this. Send i may start when all receives in `needs` have arrived and been combined, and
+// the last byte of send `after_send` has left. The rank is through when all its sends are released (last byte left) and
+// all its receives have arrived. A send on a link of bandwidth B and latency L is released bytes/B after its start and
+// arrives L later.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "collectives/layout.h"
+#include "collectives/request.h"
+#include "collectives/step.h"
+#include "core/units.h"
+
+namespace orrery {
+
+struct Algorithm;
+struct Program;
+
+class Schedule {
+ public:
+  std::uint32_t ranks() const { return layout_.ranks; }
+  const Request& request() const { return request_; }
+
+  // How many messages `rank` sends and receives. No messages at all in a group of one.
+  std::uint32_t sends(std::uint32_t rank) const;
+  std::uint32_t receives(std::uint32_t rank) const;
+
+  // The index-th send of `rank`, index < sends(rank): arithmetic, no allocation, no loop over ranks.
+  Step step(std::uint32_t rank, std::uint32_t index) const;
+
+  // Which pieces that send carries, each once, for checking the meaning; simulation never asks. In all_gather, gather,
+  // scatter, reduce_scatter and barrier piece p is the contribution or the result of rank p; in all_to_all piece
+  // source * ranks + destination; elsewhere the p-th part of the buffer, cut into piece_kinds() parts.
+  std::vector<PieceId> pieces(std::uint32_t rank, std::uint32_t index) const;
+  PieceId piece_kinds() const;
+
+ private:
+  friend Schedule make_schedule(const Algorithm&, Request);
+  Schedule(Request request, Layout layout, const Program& program);
+
+  Request request_;
+  Layout layout_;
+  const Program* program_;  // of a constexpr table
+};
+
+// The schedule of `request` by `algorithm`, which must support its kind. Throws InputError when the sizes are so large
+// that bytes of a message could pass 2^62. `root` and the number of `bytes_of_rank` must fit `ranks`.
+Schedule make_schedule(const Algorithm& algorithm, Request request);
+
+}  // namespace orrery

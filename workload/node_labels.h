@@ -1,0 +1,48 @@
+// How a trace calls its nodes: the 64-bit ids and the names, for messages and reports. Kept apart from the graph, since
+// ranks with equal graphs may number or name their nodes differently.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ids.h"
+
+namespace orrery {
+
+struct NodeLabel {
+  std::uint64_t trace_id = 0;
+  std::string_view name;
+};
+
+class NodeLabels {
+ public:
+  NodeLabels() = default;
+  // By NodeId. Equal names are stored once.
+  explicit NodeLabels(std::span<const NodeLabel> labels);
+
+  std::size_t size() const { return ids_.size(); }
+  std::uint64_t trace_id(NodeId node) const { return ids_[index_of(node)]; }
+  std::string_view name(NodeId node) const;
+  // `node 12 "aten::mm"`, safe to print.
+  std::string describe(NodeId node) const;
+
+  std::uint64_t content_hash() const { return hash_; }
+  bool operator==(const NodeLabels& other) const = default;
+  std::size_t memory_bytes() const;
+
+ private:
+  std::vector<std::uint64_t> ids_;
+  std::vector<std::uint32_t> names_;      // per node: which of the distinct names
+  std::string text_;                      // the distinct names, one after the other
+  std::vector<std::uint64_t> name_ends_;  // into text_
+  std::uint64_t hash_ = 0;
+};
+
+// `node 12 "aten::mm"`, safe to print.
+std::string describe_node(std::uint64_t trace_id, std::string_view name);
+
+}  // namespace orrery
