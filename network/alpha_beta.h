@@ -1,0 +1,67 @@
+// The alpha-beta model: a message takes bytes / narrowest link, then the latencies of its route. Nothing is shared.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/engine.h"
+#include "network/fabric.h"
+#include "network/network.h"
+#include "network/path_table.h"
+
+namespace orrery {
+
+// Whether the busy time of links is recorded: exact, a few nanoseconds for every link a message crosses.
+enum class BusyTime : std::uint8_t { kRecord, kOff };
+
+class AlphaBetaNetwork final : public Network {
+ public:
+  // `engine`, `fabric` and `listener` outlive the network.
+  AlphaBetaNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener, BusyTime busy = BusyTime::kRecord);
+  // Pending events point into it.
+  AlphaBetaNetwork(const AlphaBetaNetwork&) = delete;
+  AlphaBetaNetwork& operator=(const AlphaBetaNetwork&) = delete;
+
+  PathId path(DeviceId from, DeviceId to) override;
+  void start(PathId path, Bytes bytes, std::uint64_t token) override;
+  void settle() override {}
+  std::vector<LinkUsage> link_usage() const override;
+
+ private:
+  // Three sinks, so that the payload is the whole token and a message needs no state of its own.
+  struct Released final : EventSink {
+    explicit Released(MessageListener& to) : listener(to) {}
+    void on_event(std::uint64_t token) override { listener.on_released(token); }
+    MessageListener& listener;
+  };
+  struct Arrived final : EventSink {
+    explicit Arrived(MessageListener& to) : listener(to) {}
+    void on_event(std::uint64_t token) override { listener.on_arrived(token); }
+    MessageListener& listener;
+  };
+  struct Both final : EventSink {
+    explicit Both(MessageListener& to) : listener(to) {}
+    void on_event(std::uint64_t token) override {
+      listener.on_released(token);
+      listener.on_arrived(token);
+    }
+    MessageListener& listener;
+  };
+  struct Activity {
+    Time until;  // end of the latest transfer so far
+    Duration busy{};
+  };
+
+  void record_busy(PathId path, Duration transfer);
+
+  Engine& engine_;
+  const Fabric& fabric_;
+  Released released_;
+  Arrived arrived_;
+  Both both_;
+  PathTable paths_;
+  std::vector<Bytes> bytes_;        // by path
+  std::vector<Activity> activity_;  // by link; empty if busy time is not recorded
+};
+
+}  // namespace orrery

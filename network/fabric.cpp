@@ -1,0 +1,28 @@
+#include "network/fabric.h"
+
+#include "core/assert.h"
+
+namespace orrery {
+
+Fabric::Fabric(FabricParts parts) : parts_(std::move(parts)) {
+  std::uint64_t product = 1;
+  for (const LogicalDimension& dimension : parts_.dimensions) product *= dimension.size;
+  ORRERY_ASSERT(product == parts_.devices);
+}
+
+LinkEnds Fabric::ends(LinkId link) const {
+  ORRERY_ASSERT(index_of(link) < link_count());
+  return std::visit([&](const auto& layout) { return layout.ends(link); }, parts_.layout);
+}
+
+void Fabric::route(DeviceId from, DeviceId to, std::vector<LinkId>& out) const {
+  ORRERY_ASSERT(index_of(from) < device_count() && index_of(to) < device_count());
+  out.clear();
+  std::visit([&](const auto& layout) { layout.route(from, to, out); }, parts_.layout);
+}
+
+std::size_t Fabric::memory_bytes() const {
+  return parts_.kind_of_link.capacity() * sizeof(std::uint32_t) + parts_.link_kinds.capacity() * sizeof(Link);
+}
+
+}  // namespace orrery

@@ -1,0 +1,69 @@
+// The fabric: devices, switches and NICs joined by directed links, the logical dimensions that collectives run along, and
+// the route between any two devices. Routes are computed from the layout, never searched; memory is 4 bytes a link.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/units.h"
+#include "network/layout.h"
+
+namespace orrery {
+
+struct Link {
+  Bandwidth bandwidth{1};
+  Duration latency{};
+  std::uint16_t link_class = 0;  // into Fabric::link_classes()
+
+  bool operator==(const Link&) const = default;
+};
+
+// A dimension of the device numbering. Device d has coordinate d / (product of the sizes before) % size.
+struct LogicalDimension {
+  std::string name;
+  std::string topology;  // a name of topologies()
+  std::uint32_t size = 1;
+};
+
+// What a fabric is made of. Built by compose() and build_cluster().
+struct FabricParts {
+  std::uint32_t devices = 0;
+  std::uint32_t vertices = 0;  // devices first
+  std::vector<LogicalDimension> dimensions;
+  std::vector<std::string> link_classes;
+  std::vector<Link> link_kinds;             // distinct links
+  std::vector<std::uint32_t> kind_of_link;  // by LinkId
+  Layout layout;
+};
+
+class Fabric {
+ public:
+  explicit Fabric(FabricParts parts);
+
+  std::uint32_t device_count() const { return parts_.devices; }
+  std::uint32_t vertex_count() const { return parts_.vertices; }
+  std::uint32_t link_count() const { return static_cast<std::uint32_t>(parts_.kind_of_link.size()); }
+
+  const Link& link(LinkId link) const { return parts_.link_kinds[parts_.kind_of_link[index_of(link)]]; }
+  LinkEnds ends(LinkId link) const;
+  // Names by Link::link_class: "nvlink.up", "nic.down", "dim0.up".
+  std::span<const std::string> link_classes() const { return parts_.link_classes; }
+
+  // The first varies fastest; the product of the sizes is device_count().
+  std::span<const LogicalDimension> dimensions() const { return parts_.dimensions; }
+
+  // Replaces `out` by the links from one device to another, in the order of travel; none if they are the same.
+  void route(DeviceId from, DeviceId to, std::vector<LinkId>& out) const;
+
+  // Memory held per link and vertex: it grows with link_count() only.
+  std::size_t memory_bytes() const;
+
+ private:
+  FabricParts parts_;
+};
+
+}  // namespace orrery

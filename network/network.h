@@ -1,0 +1,49 @@
+// How long a message takes: the interface that each link-sharing model implements and that the system layer uses.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/units.h"
+
+namespace orrery {
+
+enum class PathId : std::uint32_t {};  // an interned pair of devices
+
+// `token` is what the caller gave to Network::start.
+class MessageListener {
+ public:
+  // The last byte has left: the sender's channel is free.
+  virtual void on_released(std::uint64_t token) = 0;
+  // The last byte has arrived at the receiver. Never before on_released.
+  virtual void on_arrived(std::uint64_t token) = 0;
+
+ protected:
+  ~MessageListener() = default;
+};
+
+struct LinkUsage {
+  Bytes bytes{0};   // sent over the link
+  Duration busy{};  // how long any message was transferring over it
+};
+
+class Network {
+ public:
+  virtual ~Network() = default;
+
+  // The path between two devices: computed once, O(1) afterwards. A device's path to itself is empty.
+  virtual PathId path(DeviceId from, DeviceId to) = 0;
+
+  // A transfer starts now (software latency is the caller's). It is released when the last byte has left and arrives the
+  // path's latency later; at the earliest in the next round of this instant. `bytes` >= 0.
+  virtual void start(PathId path, Bytes bytes, std::uint64_t token) = 0;
+
+  // No round is left in this instant: where models that share links solve.
+  virtual void settle() = 0;
+
+  // Of all messages started so far, by LinkId.
+  virtual std::vector<LinkUsage> link_usage() const = 0;
+};
+
+}  // namespace orrery

@@ -1,0 +1,49 @@
+// Interned routes: the cost of every pair of devices that ever talked, computed once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/units.h"
+#include "network/fabric.h"
+#include "network/network.h"
+
+namespace orrery {
+
+struct Path {
+  DeviceId from{};
+  DeviceId to{};
+  Bandwidth narrowest = Bandwidth::max();  // of its links; max() for an empty route
+  Duration latency{};                      // sum over its links, at most Duration::max()
+};
+
+class PathTable {
+ public:
+  explicit PathTable(const Fabric& fabric) : fabric_(fabric) {}
+
+  PathId intern(DeviceId from, DeviceId to);
+  std::size_t size() const { return paths_.size(); }
+  const Path& operator[](PathId path) const { return paths_[static_cast<std::size_t>(path)]; }
+
+  // The links of a path, valid until the next call. Short routes are stored; long ones (a ring may have thousands of hops)
+  // are computed again.
+  std::span<const LinkId> links(PathId path);
+
+ private:
+  void add(DeviceId from, DeviceId to);
+  void grow();
+  std::size_t slot_of(DeviceId from, DeviceId to) const;  // where the pair is, or the free slot where it would be
+
+  const Fabric& fabric_;
+  std::vector<Path> paths_;
+  std::vector<std::uint32_t> slots_;   // open addressing, a power of two: index in paths_ + 1, 0 if free
+  std::vector<std::size_t> first_;     // by path: where its links start in stored_, kLong if they are not stored
+  std::vector<std::uint8_t> hops_;     // by path, of stored routes
+  std::vector<LinkId> stored_;
+  std::vector<LinkId> route_;          // scratch
+};
+
+}  // namespace orrery

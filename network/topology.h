@@ -1,0 +1,71 @@
+// A topology: how members (devices, or NICs in a scale-out fabric) are joined by directed links, and which way a message
+// goes. Everything is computed from the size, nothing is stored, so an instance of a million members costs no memory.
+//
+// A topology is one .cpp without a header plus one line in the table of topology_table.cpp.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/units.h"
+
+namespace orrery {
+
+inline constexpr std::uint32_t kMostDevices = 16U << 20;  // of a fabric
+
+struct TopologyParameters {
+  std::uint32_t size = 1;    // members
+  Bandwidth bandwidth{1};    // of one directed link (switch: of one port, per direction)
+  Duration latency{};        // from end to end between neighbours
+};
+
+// One directed link of an instance. Its vertices are the members 0 .. size-1, then the switches.
+struct TopologyLink {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  std::uint32_t link_class = 0;  // into TopologyShape::link_classes
+  Bandwidth bandwidth{1};
+  Duration latency{};
+};
+
+// Collects a route through an instance whose first link is `first`.
+struct RouteBuilder {
+  std::uint32_t first = 0;
+  std::vector<LinkId>& out;
+
+  void cross(std::uint32_t link) { out.push_back(LinkId(first + link)); }
+};
+
+// Pure functions of the parameters. Links are numbered 0 .. links-1 within an instance.
+struct TopologyShape {
+  std::span<const std::string_view> link_classes;  // "up", "down"
+  std::uint32_t (*switches)(const TopologyParameters&);
+  std::uint64_t (*links)(const TopologyParameters&);
+  TopologyLink (*link)(const TopologyParameters&, std::uint32_t link);
+  // Crosses the links from member `from` to member `to`, in the order of travel. `from` and `to` differ.
+  void (*route)(const TopologyParameters&, std::uint32_t from, std::uint32_t to, RouteBuilder& route);
+};
+
+struct Topology {
+  std::string_view name;
+  std::string_view summary;
+  std::uint32_t most;  // members; the least is 1
+  bool switched;       // no route leads through another member: fit to join NICs
+  const TopologyShape* shape;
+};
+
+// Sorted by name.
+std::span<const Topology> topologies();
+
+// Hyphen and underscore are the same; null if there is none of that name.
+const Topology* topology_named(std::string_view name);
+
+// The names of all topologies, or of those that can join NICs: for readers and hints.
+std::vector<std::string> topology_names();
+std::vector<std::string> switched_topology_names();
+
+}  // namespace orrery

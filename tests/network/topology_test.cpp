@@ -1,0 +1,148 @@
+#include "network/topology.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <random>
+#include <set>
+#include <string>
+
+using namespace orrery;
+
+namespace {
+
+// Hops of a route that is as short as the topology allows, by a breadth-first search over its links: slow and obviously right.
+std::vector<std::uint32_t> hops_from(const Topology& topology, const TopologyParameters& p, std::uint32_t start) {
+  const std::uint32_t vertices = p.size + topology.shape->switches(p);
+  std::vector<std::uint32_t> hops(vertices, UINT32_MAX);
+  std::vector<std::uint32_t> frontier = {start};
+  hops[start] = 0;
+  while (!frontier.empty()) {
+    std::vector<std::uint32_t> next;
+    for (std::uint32_t i = 0; i < topology.shape->links(p); ++i) {
+      const TopologyLink link = topology.shape->link(p, i);
+      const bool leads_on = std::ranges::find(frontier, link.from) != frontier.end() && hops[link.to] == UINT32_MAX;
+      if (!leads_on) continue;
+      hops[link.to] = hops[link.from] + 1;
+      next.push_back(link.to);
+    }
+    frontier = std::move(next);
+  }
+  return hops;
+}
+
+std::vector<std::uint32_t> route(const Topology& topology, const TopologyParameters& p, std::uint32_t from, std::uint32_t to) {
+  std::vector<LinkId> links;
+  RouteBuilder builder{1000, links};  // links of the instance count from 1000
+  topology.shape->route(p, from, to, builder);
+  std::vector<std::uint32_t> local;
+  for (const LinkId link : links) local.push_back(index_of(link) - 1000);
+  return local;
+}
+
+const Topology& named(std::string_view name) {
+  const Topology* topology = topology_named(name);
+  REQUIRE(topology != nullptr);
+  return *topology;
+}
+
+}  // namespace
+
+TEST_CASE("every topology: routes are contiguous, shortest, and add up to the latency per hop") {
+  for (const Topology& topology : topologies()) {
+    for (std::uint32_t size = 1; size <= 17; ++size) {
+      // An odd latency, so that halving it shows.
+      const TopologyParameters p{size, Bandwidth(25'000'000'000), Duration(700'001)};
+      INFO(topology.name << " of " << size);
+      for (std::uint32_t from = 0; from < size; ++from) {
+        const std::vector<std::uint32_t> shortest = hops_from(topology, p, from);
+        for (std::uint32_t to = 0; to < size; ++to) {
+          if (from == to) continue;
+          std::uint32_t at = from;
+          Duration latency{};
+          const auto links = route(topology, p, from, to);
+          for (const std::uint32_t i : links) {
+            REQUIRE(i < topology.shape->links(p));
+            const TopologyLink link = topology.shape->link(p, i);
+            REQUIRE(link.from == at);
+            REQUIRE(link.bandwidth == p.bandwidth);
+            at = link.to;
+            latency += link.latency;
+          }
+          REQUIRE(at == to);
+          REQUIRE(links.size() == shortest[to]);
+          // A switch halves the latency on its two links; elsewhere every hop has all of it.
+          const auto members_passed = static_cast<std::int64_t>(topology.switched ? 1 : links.size());
+          REQUIRE(latency == p.latency * members_passed);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("every topology: its links are distinct, of a named class, and join what exists") {
+  for (const Topology& topology : topologies()) {
+    for (std::uint32_t size = 1; size <= 17; ++size) {
+      const TopologyParameters p{size, Bandwidth(1), Duration(1)};
+      INFO(topology.name << " of " << size);
+      std::set<std::pair<std::uint32_t, std::uint32_t>> ends;
+      for (std::uint32_t i = 0; i < topology.shape->links(p); ++i) {
+        const TopologyLink link = topology.shape->link(p, i);
+        REQUIRE(link.from != link.to);
+        REQUIRE(std::max(link.from, link.to) < size + topology.shape->switches(p));
+        REQUIRE(link.link_class < topology.shape->link_classes.size());
+        ends.insert({link.from, link.to});
+      }
+      REQUIRE(ends.size() == topology.shape->links(p));
+    }
+  }
+}
+
+TEST_CASE("every topology: the largest allowed size routes without wrapping around") {
+  std::mt19937 random(7);
+  const auto below = [&](std::uint32_t bound) { return static_cast<std::uint32_t>(random() % bound); };
+  for (const Topology& topology : topologies()) {
+    const TopologyParameters p{topology.most, Bandwidth(1), Duration(1)};
+    INFO(topology.name << " of " << p.size);
+    for (int i = 0; i < 20; ++i) {
+      // Near each other around the end of the numbering, so that a ring's route stays short.
+      const std::uint32_t from = (p.size - 10 + below(20)) % p.size;
+      const std::uint32_t to = (p.size - 10 + below(20)) % p.size;
+      if (from == to) continue;
+      std::uint32_t at = from;
+      for (const std::uint32_t link : route(topology, p, from, to)) {
+        REQUIRE(topology.shape->link(p, link).from == at);
+        at = topology.shape->link(p, link).to;
+      }
+      REQUIRE(at == to);
+    }
+  }
+}
+
+TEST_CASE("link counts are those of the textbook") {
+  const auto links = [](std::string_view name, std::uint32_t size) {
+    return named(name).shape->links({size, Bandwidth(1), Duration(0)});
+  };
+  CHECK(links("switch", 1) == 2);  // a port is a port, even alone
+  CHECK(links("switch", 8) == 16);
+  CHECK(links("ring", 1) == 0);
+  CHECK(links("ring", 2) == 2);  // not four: the neighbour on both sides is the same one
+  CHECK(links("ring", 8) == 16);
+  CHECK(links("fully-connected", 1) == 0);
+  CHECK(links("fully-connected", 8) == 56);
+}
+
+TEST_CASE("a ring goes the shortest way, and up where both ways are equally long") {
+  const TopologyParameters p{6, Bandwidth(1), Duration(1)};
+  const Topology& ring = named("ring");
+  CHECK(route(ring, p, 5, 1) == std::vector<std::uint32_t>{5, 0});      // up over the end
+  CHECK(route(ring, p, 1, 5) == std::vector<std::uint32_t>{6 + 1, 6});  // down over the end
+  CHECK(route(ring, p, 2, 5) == std::vector<std::uint32_t>{2, 3, 4});   // 3 either way: up
+}
+
+TEST_CASE("topologies are found by name, hyphen or underscore") {
+  CHECK(topology_named("fully_connected") == topology_named("fully-connected"));
+  CHECK(topology_named("fully-connected") != nullptr);
+  CHECK(topology_named("Ring") == nullptr);
+  CHECK(topology_named("") == nullptr);
+  CHECK(switched_topology_names() == std::vector<std::string>{"switch"});
+}
