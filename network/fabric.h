@@ -37,7 +37,7 @@ struct FabricParts {
   std::vector<std::string> link_classes;
   std::vector<Link> link_kinds;             // distinct links
   std::vector<std::uint32_t> kind_of_link;  // by LinkId
-  FabricLayout layout;
+  Layout layout;
 };
 
 class Fabric {
