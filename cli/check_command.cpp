@@ -1,0 +1,75 @@
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "core/error.h"
+#include "system/config_check.h"
+#include "workload/lint.h"
+
+namespace orrery::cli {
+namespace {
+
+constexpr int kBadInput = 2;
+constexpr int kStuck = 3;
+
+bool is_config(const std::string& file) {
+  return file.ends_with(".yaml") || file.ends_with(".yml");
+}
+
+struct Verdict {
+  std::string text;
+  int exit_code = 0;
+};
+
+Verdict check_trace(const std::string& file, const CheckOptions& options) {
+  const LintReport report = lint_trace(file, *dependencies_named(options.dependencies));
+  Verdict verdict{{}, report.exit_status()};
+  for (const Problem& problem : report.problems) verdict.text += to_string(problem) + "\n";
+  if (verdict.exit_code == 0) verdict.text += fmt::format("{}: ok (trace)\n", file);
+  return verdict;
+}
+
+Verdict check_config_file(const std::string& file, const CheckOptions& options, const Session& session) {
+  Verdict verdict;
+  Diagnostics diagnostics;
+  try {
+    const ConfigKind kind = check_config(file, options.settings, session.files, diagnostics);
+    if (!diagnostics.has_errors()) verdict.text = fmt::format("{}: ok ({})\n", file, name_of(kind));
+  } catch (const InputError& error) {
+    verdict = {fmt::format("{}\n", error.what()), kBadInput};
+  } catch (const StuckError& error) {
+    verdict = {fmt::format("{}: error: {}\n", file, error.what()), kStuck};
+  }
+  std::string problems;
+  for (const Problem& problem : diagnostics.problems()) problems += to_string(problem) + "\n";
+  if (diagnostics.has_errors()) verdict.exit_code = kBadInput;
+  verdict.text = problems + verdict.text;
+  return verdict;
+}
+
+// Checks all files, whatever is wrong with the first.
+int check(const CheckOptions& options, const Session& session) {
+  int exit_code = 0;
+  for (const std::string& file : options.files) {
+    const Verdict verdict = is_config(file) ? check_config_file(file, options, session) : check_trace(file, options);
+    write_text("-", verdict.text);
+    if (exit_code == 0 || verdict.exit_code == kBadInput) exit_code = verdict.exit_code == 0 ? exit_code : verdict.exit_code;
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+void add_check_command(CLI::App& app, Session& session) {
+  CheckOptions& options = session.check;
+  CLI::App* command = app.add_subcommand("check", "Check configuration files and traces without running anything");
+  command->add_option("files", options.files, "Experiments, clusters, nodes, devices (.yaml, .yml) and traces (any other name)")->required();
+  command->add_option("--set", options.settings, "Change a key of the configurations first (may be repeated)")->expected(1)->take_all();
+  command->add_option("--dependencies", options.dependencies, "Which dependencies of a trace count: both (default), data or ctrl")
+      ->check(CLI::IsMember({"both", "data", "ctrl"}));
+  command->callback([&session] { session.exit_code = check(session.check, session); });
+}
+
+}  // namespace orrery::cli

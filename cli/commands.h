@@ -1,0 +1,62 @@
+// The subcommands. Each adds itself to the parser; when it is chosen, it runs and leaves its exit code in the session.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "core/config_tree.h"
+
+namespace orrery::cli {
+
+struct RunOptions {
+  std::string experiment;
+  std::vector<std::string> settings;
+  std::string json;
+  std::string out;
+  bool deterministic = false;
+};
+
+struct CompareOptions {
+  std::vector<std::string> experiments;
+  std::vector<std::string> settings;
+};
+
+struct CheckOptions {
+  std::vector<std::string> files;
+  std::vector<std::string> settings;
+  std::string dependencies = "both";
+};
+
+struct ListOptions {
+  std::string what;
+  std::string json;
+};
+
+struct WorkloadOptions {
+  std::string trace;
+  std::string groups;
+  std::string dependencies = "both";
+  std::string json;
+  bool dump = false;
+};
+
+// What every command needs, and where the parser puts what it reads. Outlives the parser.
+struct Session {
+  ConfigFiles files;
+  int exit_code = 0;
+  RunOptions run{};
+  CompareOptions compare{};
+  CheckOptions check{};
+  ListOptions list{};
+  WorkloadOptions workload{};
+};
+
+void add_run_command(CLI::App& app, Session& session);
+void add_compare_command(CLI::App& app, Session& session);
+void add_check_command(CLI::App& app, Session& session);
+void add_list_command(CLI::App& app, Session& session);
+void add_workload_command(CLI::App& app, Session& session);
+
+}  // namespace orrery::cli

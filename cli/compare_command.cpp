@@ -1,0 +1,50 @@
+#include <algorithm>
+#include <deque>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "report/run.h"
+#include "study/compare.h"
+
+namespace orrery::cli {
+namespace {
+
+// The file's name without folder and ending; the whole path where two are alike.
+std::vector<std::string> short_names(const std::vector<std::string>& files) {
+  std::vector<std::string> names;
+  for (const std::string& file : files) names.push_back(std::filesystem::path(file).stem().string());
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (std::ranges::count(names, names[i]) > 1) return files;
+  return names;
+}
+
+void compare(const CompareOptions& options, Session& session) {
+  std::deque<Run> runs;
+  std::vector<NamedResult> named;
+  const std::vector<std::string> names = short_names(options.experiments);
+  for (std::size_t i = 0; i < options.experiments.size(); ++i) {
+    Progress progress;
+    runs.push_back(run_experiment(options.experiments[i], options.settings, session.files,
+                                  [&](std::string_view what, std::uint64_t done, std::uint64_t total) { progress.show(what, done, total); }));
+    progress.clear();
+    print_warnings(runs.back().result.warnings);
+    named.push_back({names[i], &runs.back().result});
+  }
+  write_text("-", comparison_text(named));
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& app, Session& session) {
+  CompareOptions& options = session.compare;
+  CLI::App* command = app.add_subcommand("compare", "Simulate experiments and set them side by side: times, ratios, what differs");
+  command->add_option("experiments", options.experiments, "Experiment files; the first is what the others are compared with")->required()->expected(2, 64);
+  command->add_option("--set", options.settings, "Change a key in all of them (may be repeated)")->expected(1)->take_all();
+  command->callback([&session] { compare(session.compare, session); });
+}
+
+}  // namespace orrery::cli

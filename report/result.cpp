@@ -1,0 +1,50 @@
+#include "report/result.h"
+
+#include <algorithm>
+
+#include "report/group_family.h"
+
+namespace orrery {
+namespace {
+
+// Adds up the links by class; within a class they are alike, so the means say it all.
+std::vector<LinkClassUse> use_of_links(const Fabric& fabric, const Network& network, Time finish) {
+  std::vector<LinkClassUse> classes(fabric.link_classes().size());
+  std::vector<double> busy(classes.size());
+  const std::vector<LinkUsage> usage = network.link_usage();
+  for (std::uint32_t i = 0; i < usage.size(); ++i) {
+    const Link& link = fabric.link(LinkId(i));
+    LinkClassUse& use = classes[link.link_class];
+    ++use.count;
+    use.total_bytes += usage[i].bytes;
+    use.bandwidth = link.bandwidth;
+    busy[link.link_class] += seconds(usage[i].busy);
+  }
+  const double end = seconds(finish);
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    LinkClassUse& use = classes[c];
+    use.name = fabric.link_classes()[c];
+    if (use.count == 0 || end <= 0) continue;
+    use.busy = busy[c] / static_cast<double>(use.count) / end;
+    use.mean_utilisation = static_cast<double>(use.total_bytes.count()) / (static_cast<double>(use.bandwidth.count()) * static_cast<double>(use.count) * end);
+  }
+  std::erase_if(classes, [](const LinkClassUse& use) { return use.count == 0; });
+  return classes;
+}
+
+}  // namespace
+
+Result make_result(const Job& job, const Fabric& fabric, const Simulation& simulation, const SimulationTotals& totals, const OperationLog& log) {
+  Result result;
+  result.finish = totals.finish;
+  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank)
+    result.ranks.push_back(break_down(job, RankId(rank), log.of(RankId(rank)), totals.finish));
+  const std::vector<std::string> families = group_families(job.communicators);
+  for (std::size_t group = 0; group < families.size(); ++group) result.group_family[job.communicators[group].name] = families[group];
+  result.links = use_of_links(fabric, simulation.network(), totals.finish);
+  result.events = totals.events;
+  result.messages = totals.messages;
+  return result;
+}
+
+}  // namespace orrery

@@ -1,0 +1,62 @@
+// The answer of one run, as data: what the summary, the JSON document and the files of --out are made from.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/units.h"
+#include "network/fabric.h"
+#include "network/network.h"
+#include "report/breakdown.h"
+#include "report/operation_log.h"
+#include "system/simulation.h"
+#include "workload/job.h"
+
+namespace orrery {
+
+// Links of one class, which are alike in what they are.
+struct LinkClassUse {
+  std::string name;
+  std::uint64_t count = 0;
+  Bytes total_bytes{0};
+  Bandwidth bandwidth{1};        // of one link
+  double busy = 0;               // mean share of time with any flow
+  double mean_utilisation = 0;   // bytes / (capacity * time)
+};
+
+
+struct Result {
+  nlohmann::ordered_json experiment;  // resolved
+  std::string device;                 // name
+  std::string network_model;
+  std::string granularity;
+  Time finish;
+  std::vector<Breakdown> ranks;                     // by rank
+  std::map<std::string, std::string> group_family;  // communicator -> what tables add up: "tensor3" -> "tensor"
+  std::vector<LinkClassUse> links;
+  std::uint64_t events = 0;
+  std::uint64_t messages = 0;
+  double wall_seconds = 0;
+  std::uint64_t peak_rss_bytes = 0;
+  std::vector<Problem> warnings;
+};
+
+// Turns a finished simulation into a result. `log` saw all of it.
+Result make_result(const Job& job, const Fabric& fabric, const Simulation& simulation, const SimulationTotals& totals, const OperationLog& log);
+
+// The JSON document "orrery.result/1". `deterministic` leaves out wall time and memory, the only fields that may differ
+// between two runs of the same input.
+nlohmann::ordered_json to_json(const Result& result, bool deterministic);
+
+// What a person reads on the terminal.
+std::string summary_text(const Result& result);
+
+// One line per operation: rank, node id, name, kind, start, moving and end in picoseconds.
+std::string operations_csv(const Job& job, const OperationLog& log);
+
+}  // namespace orrery

@@ -1,0 +1,51 @@
+#include "report/run.h"
+
+#include <sys/resource.h>
+
+#include <chrono>
+#include <memory>
+
+#include "network/alpha_beta.h"
+#include "system/experiment.h"
+#include "workload/matching.h"
+
+namespace orrery {
+namespace {
+
+std::uint64_t peak_memory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+}  // namespace
+
+Run run_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files, const RunProgress& progress) {
+  const auto started = std::chrono::steady_clock::now();
+  const auto show = [&](std::string_view what) {
+    return [&progress, what](std::uint64_t done, std::uint64_t total) { if (progress) progress(what, done, total); };
+  };
+  // 1. What is asked, and whether it can be.
+  Diagnostics diagnostics;
+  const Experiment experiment = load_experiment(file, settings, files, diagnostics);
+  Job job = load_chakra_job(experiment.trace, diagnostics, show("reading traces"));
+  const Matching matching = match(job);
+  const std::vector<DeviceId> placement = place_ranks(experiment.placement, static_cast<std::uint32_t>(job.ranks.size()), experiment.fabric);
+  // 2. Simulate.
+  OperationLog log(job.ranks.size());
+  const auto make_network = [&](Engine& engine, MessageListener& listener) { return std::make_unique<AlphaBetaNetwork>(engine, experiment.fabric, listener); };
+  Simulation simulation({job, matching, experiment.fabric, experiment.device, placement}, experiment.simulation, make_network, log);
+  const SimulationTotals totals = simulation.run(show("simulating"));
+  // 3. Report.
+  Result result = make_result(job, experiment.fabric, simulation, totals, log);
+  result.experiment = to_json(experiment.resolved);
+  result.device = experiment.device.name;
+  result.network_model = "alpha-beta";
+  result.granularity = "step";
+  result.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());
+  result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  result.peak_rss_bytes = peak_memory();
+  return {std::move(result), std::move(job), std::move(log)};
+}
+
+}  // namespace orrery

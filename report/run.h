@@ -1,0 +1,30 @@
+// One experiment from file to result.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/config_tree.h"
+#include "report/operation_log.h"
+#include "report/result.h"
+#include "workload/job.h"
+
+namespace orrery {
+
+struct Run {
+  Result result;
+  Job job;
+  OperationLog log;
+};
+
+// What is being done, and how much of it is.
+using RunProgress = std::function<void(std::string_view what, std::uint64_t done, std::uint64_t total)>;
+
+// Loads `file` with `settings` (a.b=v) applied, simulates, and reports; warnings are in the result. Throws InputError and
+// StuckError.
+Run run_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files, const RunProgress& progress = {});
+
+}  // namespace orrery

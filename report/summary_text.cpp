@@ -1,0 +1,104 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "core/quantity_text.h"
+#include "report/parts.h"
+#include "report/result.h"
+#include "report/table.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::size_t kRankPartssShown = 24;
+
+std::string share(double part, double whole) { return fmt::format("{:.1f} %", whole > 0 ? 100 * part / whole : 0.0); }
+
+std::string rank_list(const std::vector<std::size_t>& ranks) {
+  std::string text;
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t last = i;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+    if (!text.empty()) text += ",";
+    if (text.size() > 24) return text + "...";
+    text += last == i ? fmt::format("{}", ranks[i]) : fmt::format("{}-{}", ranks[i], ranks[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+std::string parts_text(const std::vector<Part>& parts, double iteration) {
+  Table table;
+  table.column("where the time goes, mean over ranks", Table::Align::kLeft);
+  table.column("time");
+  table.column("share");
+  for (const Part& part : parts)
+    table.row({part.name, rounded(Duration(std::llround(part.seconds * 1e12))), share(part.seconds, iteration)});
+  return table.text();
+}
+
+// Ranks with equal rows on one line.
+std::string ranks_text(const std::vector<RankParts>& rows) {
+  std::vector<std::pair<RankParts, std::vector<std::size_t>>> groups;
+  std::map<std::string, Duration> families;
+  bool memory = false;
+  for (std::size_t rank = 0; rank < rows.size(); ++rank) {
+    for (const auto& [family, time] : rows[rank].exposed) families[family] += time;
+    memory = memory || rows[rank].memory > Duration::zero();
+    const auto same = std::ranges::find(groups, rows[rank], &std::pair<RankParts, std::vector<std::size_t>>::first);
+    if (same == groups.end()) groups.push_back({rows[rank], {rank}});
+    else same->second.push_back(rank);
+  }
+  Table table;
+  table.column("ranks", Table::Align::kLeft);
+  for (const char* heading : {"compute", "of it host"}) table.column(heading);
+  if (memory) table.column("of it memory");
+  for (const auto& [family, time] : families) table.column(family);
+  for (const char* heading : {"wait", "bubble", "idle", "finish"}) table.column(heading);
+  for (std::size_t i = 0; i < std::min(groups.size(), kRankPartssShown); ++i) {
+    const auto& [row, ranks] = groups[i];
+    std::vector<std::string> cells = {rank_list(ranks), rounded(row.compute), rounded(row.host)};
+    if (memory) cells.push_back(rounded(row.memory));
+    for (const auto& [family, time] : families) {
+      const auto found = row.exposed.find(family);
+      cells.push_back(found == row.exposed.end() ? "-" : rounded(found->second));
+    }
+    for (const Duration time : {row.wait, row.bubble, row.idle, row.finish.time_since_epoch()}) cells.push_back(rounded(time));
+    table.row(std::move(cells));
+  }
+  std::string text = table.text();
+  if (groups.size() > kRankPartssShown) text += fmt::format("  ... {} more rows; --json has all ranks\n", groups.size() - kRankPartssShown);
+  return text;
+}
+
+std::string links_text(const std::vector<LinkClassUse>& links) {
+  Table table;
+  table.column("links", Table::Align::kLeft);
+  for (const char* heading : {"count", "bandwidth", "bytes each", "busy", "utilisation"}) table.column(heading);
+  for (const LinkClassUse& use : links) {
+    const std::int64_t each = use.count == 0 ? 0 : use.total_bytes.count() / static_cast<std::int64_t>(use.count);
+    table.row({use.name, fmt::format("{}", use.count), to_text(use.bandwidth), rounded(Bytes(each)), share(use.busy, 1), share(use.mean_utilisation, 1)});
+  }
+  return table.text();
+}
+
+}  // namespace
+
+std::string summary_text(const Result& result) {
+  std::vector<RankParts> rows;
+  for (const Breakdown& rank : result.ranks) rows.push_back(parts_of(rank, result));
+  const double iteration = seconds(result.finish);
+  const std::vector<Part> parts = mean_parts(result);
+  std::string text = fmt::format("iteration time {}   ({} rank{}, {}, {} network, granularity {})\n", rounded(result.finish.time_since_epoch()),
+                                 rows.size(), rows.size() == 1 ? "" : "s", result.device, result.network_model, result.granularity);
+  if (!parts.empty()) text += fmt::format("bound by {}: {} of the iteration\n", parts.front().name, share(parts.front().seconds, iteration));
+  text += "\n" + parts_text(parts, iteration) + "\n" + ranks_text(rows);
+  if (!result.links.empty()) text += "\n" + links_text(result.links);
+  return text;
+}
+
+}  // namespace orrery

@@ -1,0 +1,20 @@
+// Runs side by side: times, ratios, and what explains the difference.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/result.h"
+
+namespace orrery {
+
+struct NamedResult {
+  std::string name;
+  const Result* result = nullptr;  // outlives the comparison
+};
+
+// One table: a row for the iteration time and for every part of it (mean over ranks), a column for each run and, from the
+// second on, its ratio to the first. Below it, per run, the parts that make up its difference from the first.
+std::string comparison_text(const std::vector<NamedResult>& runs);
+
+}  // namespace orrery

@@ -1,0 +1,231 @@
+#include "system/collective_execution.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "core/assert.h"
+
+namespace orrery {
+
+void CollectiveExecution::enter(CallKey key, std::uint32_t member, const CollectivePlan& plan, std::span<const DeviceId> devices) {
+  const std::uint32_t slot = open(key, plan, devices);
+  Call& call = calls_[slot];
+  Member& self = call.members[member];
+  ORRERY_ASSERT(!self.in);
+  self.in = true;
+  self.entered = engine_.now();
+  if (++call.entered == call.members.size()) call.all_entered = engine_.now();
+  if (plan.phases.empty()) {
+    finish_member(slot, member);
+    return;
+  }
+  for (std::uint32_t chunk = 0; chunk < plan.chunks; ++chunk) enqueue_next_phase(slot, {member, chunk, UINT32_MAX});
+}
+
+void CollectiveExecution::on_released(std::uint32_t id) {
+  const Message& message = messages_[id];
+  calls_[message.call].states[message.from_state].released.insert(message.index);
+  touch(message.call, message.from_state);
+}
+
+void CollectiveExecution::on_arrived(std::uint32_t id) {
+  const Message message = messages_[id];
+  free_messages_.push_back(id);
+  calls_[message.call].states[message.to_state].arrived.insert(message.slot);
+  touch(message.call, message.to_state);
+}
+
+void CollectiveExecution::advance() {
+  // Grows while it runs: a phase that ends touches the next one.
+  for (std::size_t i = 0; i < touched_.size(); ++i) {
+    const Touched touched = touched_[i];
+    calls_[touched.call].states[touched.state].touched = false;
+    advance_state(touched.call, touched.state);
+  }
+  touched_.clear();
+}
+
+std::vector<bool> CollectiveExecution::entered(CallKey key) const {
+  std::vector<bool> result;
+  if (index_of(key.group) >= open_calls_.size()) return result;
+  for (const std::uint32_t slot : open_calls_[index_of(key.group)])
+    if (calls_[slot].key == key)
+      for (const Member& member : calls_[slot].members) result.push_back(member.in);
+  return result;
+}
+
+std::uint32_t CollectiveExecution::open(CallKey key, const CollectivePlan& plan, std::span<const DeviceId> devices) {
+  if (index_of(key.group) >= open_calls_.size()) open_calls_.resize(index_of(key.group) + 1);
+  std::vector<std::uint32_t>& open = open_calls_[index_of(key.group)];
+  for (const std::uint32_t slot : open)
+    if (calls_[slot].key == key) return slot;
+  std::uint32_t slot = static_cast<std::uint32_t>(calls_.size());
+  if (free_calls_.empty()) {
+    calls_.emplace_back();
+  } else {
+    slot = free_calls_.back();
+    free_calls_.pop_back();
+  }
+  open.push_back(slot);
+  const std::size_t members = plan.layout->size();
+  Call& call = calls_[slot];
+  call = {key, &plan, devices, 0, 0, Time{}, std::vector<Member>(members), std::vector<PhaseState>(members * plan.chunks * plan.phases.size())};
+  for (Member& member : call.members) member.active.assign(plan.layout->sizes.size(), 0);
+  return slot;
+}
+
+void CollectiveExecution::touch(std::uint32_t call, std::uint32_t state) {
+  PhaseState& touched = calls_[call].states[state];
+  if (touched.touched) return;
+  touched.touched = true;
+  touched_.push_back({call, state});
+}
+
+void CollectiveExecution::advance_state(std::uint32_t slot, std::uint32_t state) {
+  Call& call = calls_[slot];
+  PhaseState& phase = call.states[state];
+  if (phase.status == Status::kWaiting && !phase.arrived.empty()) activate(slot, state);
+  if (phase.status != Status::kActive || !start_sends(slot, state)) return;
+  phase.status = Status::kDone;
+  const StateKey key = key_of(call, state);
+  const std::uint32_t dimension = call.plan->phases[key.phase].phase.dimension;
+  --call.members[key.member].active[dimension];
+  enqueue_next_phase(slot, key);
+  fill_dimension(slot, key.member, dimension);
+}
+
+// Starts what can start. True when the phase is through on this member.
+bool CollectiveExecution::start_sends(std::uint32_t slot, std::uint32_t state) {
+  const Call& call = calls_[slot];
+  const StateKey key = key_of(call, state);
+  const Schedule& schedule = call.plan->phases[key.phase].schedule;
+  const std::uint32_t position = line_position(call, key);
+  const std::uint32_t sends = schedule.sends(position);
+  PhaseState& phase = calls_[slot].states[state];
+  while (phase.next_send < sends) {
+    const Step step = schedule.step(position, phase.next_send);
+    if (step.after_send && !phase.released.contains(*step.after_send)) return false;
+    if (!phase.arrived.covers(step.needs.begin, step.needs.end)) return false;
+    send(slot, state, step);
+    ++phase.next_send;
+  }
+  return phase.released.prefix() == sends && phase.arrived.prefix() == schedule.receives(position);
+}
+
+void CollectiveExecution::send(std::uint32_t slot, std::uint32_t state, const Step& step) {
+  Call& call = calls_[slot];
+  const CommunicatorLayout& layout = *call.plan->layout;
+  const StateKey key = key_of(call, state);
+  const std::uint32_t dimension = call.plan->phases[key.phase].phase.dimension;
+  const std::uint32_t to = layout.member_at[layout.moved_to(layout.position_of[key.member], dimension, step.to)];
+  PhaseState& phase = call.states[state];
+  if (phase.path_to != to) {
+    phase.path = network_.path(call.devices[key.member], call.devices[to]);
+    phase.path_to = to;
+  }
+  std::uint32_t id = static_cast<std::uint32_t>(messages_.size());
+  if (free_messages_.empty()) {
+    messages_.emplace_back();
+  } else {
+    id = free_messages_.back();
+    free_messages_.pop_back();
+  }
+  messages_[id] = {slot, state, state_of(call, {to, key.chunk, key.phase}), phase.next_send, step.slot};
+  ++messages_sent_;
+  network_.start(phase.path, step.bytes, id);
+}
+
+// The chunk of `key` goes on to its next phase in which the member takes part (from UINT32_MAX: to the first).
+void CollectiveExecution::enqueue_next_phase(std::uint32_t slot, StateKey key) {
+  Call& call = calls_[slot];
+  const std::uint32_t position = call.plan->layout->position_of[key.member];
+  const auto phases = static_cast<std::uint32_t>(call.plan->phases.size());
+  std::uint32_t next = key.phase + 1;  // wraps to 0 for the first
+  while (next < phases && !call.plan->participates(next, position)) ++next;
+  if (next == phases) {
+    Member& member = call.members[key.member];
+    if (++member.chunks_done == call.plan->chunks) finish_member(slot, key.member);
+    return;
+  }
+  const std::uint32_t state = state_of(call, {key.member, key.chunk, next});
+  call.states[state].status = Status::kWaiting;
+  call.states[state].waiting_since = engine_.now();
+  call.members[key.member].waiting.push_back(state);
+  touch(slot, state);
+  fill_dimension(slot, key.member, call.plan->phases[next].phase.dimension);
+}
+
+void CollectiveExecution::fill_dimension(std::uint32_t slot, std::uint32_t member_index, std::uint32_t dimension) {
+  Call& call = calls_[slot];
+  Member& member = call.members[member_index];
+  // Smaller is first. All chunks of a call have its priority, so kPriority orders them like kFifo.
+  const auto rank = [&](std::uint32_t state) {
+    const StateKey key = key_of(call, state);
+    const std::int64_t since = call.states[state].waiting_since.time_since_epoch().count();
+    return std::tuple(options_.queue == QueuePolicy::kLifo ? -since : since, key.chunk, key.phase);
+  };
+  while (member.active[dimension] < options_.active_chunks) {
+    std::uint32_t first = UINT32_MAX;
+    for (const std::uint32_t state : member.waiting)
+      if (call.plan->phases[key_of(call, state).phase].phase.dimension == dimension && (first == UINT32_MAX || rank(state) < rank(first))) first = state;
+    if (first == UINT32_MAX) return;
+    activate(slot, first);
+  }
+}
+
+void CollectiveExecution::activate(std::uint32_t slot, std::uint32_t state) {
+  Call& call = calls_[slot];
+  const StateKey key = key_of(call, state);
+  Member& member = call.members[key.member];
+  std::erase(member.waiting, state);
+  ++member.active[call.plan->phases[key.phase].phase.dimension];
+  call.states[state].status = Status::kActive;
+  touch(slot, state);
+}
+
+void CollectiveExecution::finish_member(std::uint32_t slot, std::uint32_t member) {
+  Call& call = calls_[slot];
+  ORRERY_ASSERT(!call.members[member].done);
+  call.members[member].done = true;
+  const bool took_no_time = call.members[member].entered == engine_.now();
+  if (took_no_time) {
+    engine_.after(Duration::zero(), *this, std::uint64_t{slot} << 32 | member);
+    return;
+  }
+  report_done(slot, member);
+}
+
+void CollectiveExecution::on_event(std::uint64_t payload) {
+  report_done(static_cast<std::uint32_t>(payload >> 32), static_cast<std::uint32_t>(payload));
+}
+
+void CollectiveExecution::report_done(std::uint32_t slot, std::uint32_t member) {
+  Call& call = calls_[slot];
+  const bool all_in = call.entered == call.members.size();
+  const Time since = call.members[member].entered;
+  const CallKey key = call.key;
+  const Time all_entered = all_in ? std::max(call.all_entered, since) : since;
+  if (++call.done == call.members.size()) {
+    std::erase(open_calls_[index_of(key.group)], slot);
+    free_calls_.push_back(slot);
+  }
+  listener_.on_collective_done(key, member, all_entered);
+}
+
+CollectiveExecution::StateKey CollectiveExecution::key_of(const Call& call, std::uint32_t state) const {
+  const auto phases = static_cast<std::uint32_t>(call.plan->phases.size());
+  const std::uint32_t chunk = state / phases;
+  return {chunk / call.plan->chunks, chunk % call.plan->chunks, state % phases};
+}
+
+std::uint32_t CollectiveExecution::state_of(const Call& call, StateKey key) {
+  const auto phases = static_cast<std::uint32_t>(call.plan->phases.size());
+  return (key.member * call.plan->chunks + key.chunk) * phases + key.phase;
+}
+
+std::uint32_t CollectiveExecution::line_position(const Call& call, StateKey key) {
+  const CommunicatorLayout& layout = *call.plan->layout;
+  return layout.coordinate(layout.position_of[key.member], call.plan->phases[key.phase].phase.dimension);
+}
+
+}  // namespace orrery

@@ -1,0 +1,136 @@
+// Runs collective calls: every member works through its chunks and phases, and in each phase through its program of sends.
+//
+// A member decides from its own state only: a send starts when what it needs has arrived and its channel is free, a phase
+// starts when the chunk's phase before is through on this member, and a dimension takes up to `active_chunks` chunks at a
+// time. A chunk that waits for a dimension is taken in early when a peer's message for it has come: otherwise two members
+// that picked different chunks first would wait for each other for ever.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/engine.h"
+#include "core/ids.h"
+#include "core/units.h"
+#include "network/network.h"
+#include "system/collective_plan.h"
+#include "system/slot_set.h"
+
+namespace orrery {
+
+// One call of a communicator, of which several may be under way (of different communicators).
+struct CallKey {
+  GroupId group{};
+  std::uint32_t index = 0;  // k-th call
+
+  bool operator==(const CallKey&) const = default;
+};
+
+class CollectiveListener {
+ public:
+  // The member is through. `all_entered` is when the last member had come, or the member's own entry if it got through
+  // before that.
+  virtual void on_collective_done(CallKey call, std::uint32_t member, Time all_entered) = 0;
+
+ protected:
+  ~CollectiveListener() = default;
+};
+
+class CollectiveExecution final : private EventSink {
+ public:
+  CollectiveExecution(Engine& engine, Network& network, CollectiveListener& listener, const CollectiveOptions& options)
+      : engine_(engine), network_(network), listener_(listener), options_(options) {}
+
+  // `member` enters `call`. All members give the same `plan`, which outlives the call, and `devices` by member.
+  void enter(CallKey call, std::uint32_t member, const CollectivePlan& plan, std::span<const DeviceId> devices);
+
+  void on_released(std::uint32_t message);
+  void on_arrived(std::uint32_t message);
+  // Members that were touched decide; done members are reported. Call it in decide().
+  void advance();
+  std::uint64_t messages() const { return messages_sent_; }
+  // Who has entered a call that is under way; empty when none is.
+  std::vector<bool> entered(CallKey call) const;
+
+ private:
+  enum class Status : std::uint8_t { kAhead, kWaiting, kActive, kDone };
+
+  // One phase of one chunk on one member.
+  struct PhaseState {
+    SlotSet released;
+    SlotSet arrived;
+    std::uint32_t next_send = 0;
+    std::uint32_t path_to = UINT32_MAX;  // position the memorised path leads to
+    PathId path{};
+    Status status = Status::kAhead;
+    bool touched = false;
+    Time waiting_since;
+  };
+  struct Member {
+    Time entered;
+    bool in = false;
+    bool done = false;
+    std::uint32_t chunks_done = 0;
+    std::vector<std::uint32_t> active;   // chunks in flight per dimension
+    std::vector<std::uint32_t> waiting;  // states that wait for a dimension
+  };
+  struct Call {
+    CallKey key;
+    const CollectivePlan* plan = nullptr;
+    std::span<const DeviceId> devices;
+    std::uint32_t entered = 0;
+    std::uint32_t done = 0;
+    Time all_entered;
+    std::vector<Member> members;
+    std::vector<PhaseState> states;  // [member][chunk][phase]
+  };
+  struct Message {
+    std::uint32_t call = 0;
+    std::uint32_t from_state = 0;
+    std::uint32_t to_state = 0;
+    std::uint32_t index = 0;  // send of the sender's program
+    std::uint32_t slot = 0;   // receive of the receiver's program
+  };
+  struct Touched {
+    std::uint32_t call;
+    std::uint32_t state;
+  };
+  struct StateKey {
+    std::uint32_t member;
+    std::uint32_t chunk;
+    std::uint32_t phase;
+  };
+
+  // A member whose work took no time, reported in the round after.
+  void on_event(std::uint64_t payload) override;
+
+  std::uint32_t open(CallKey key, const CollectivePlan& plan, std::span<const DeviceId> devices);
+  void touch(std::uint32_t call, std::uint32_t state);
+  void advance_state(std::uint32_t call, std::uint32_t state);
+  bool start_sends(std::uint32_t call, std::uint32_t state);
+  void send(std::uint32_t call, std::uint32_t state, const Step& step);
+  void enqueue_next_phase(std::uint32_t call, StateKey key);
+  void fill_dimension(std::uint32_t call, std::uint32_t member, std::uint32_t dimension);
+  void activate(std::uint32_t call, std::uint32_t state);
+  void finish_member(std::uint32_t call, std::uint32_t member);
+  void report_done(std::uint32_t call, std::uint32_t member);
+
+  StateKey key_of(const Call& call, std::uint32_t state) const;
+  static std::uint32_t state_of(const Call& call, StateKey key);
+  static std::uint32_t line_position(const Call& call, StateKey key);
+
+  Engine& engine_;
+  Network& network_;
+  CollectiveListener& listener_;
+  const CollectiveOptions& options_;
+  std::vector<Call> calls_;
+  std::vector<std::uint32_t> free_calls_;
+  std::vector<std::vector<std::uint32_t>> open_calls_;  // by group: slots in calls_
+  std::vector<Message> messages_;
+  std::vector<std::uint32_t> free_messages_;
+  std::vector<Touched> touched_;
+  std::uint64_t messages_sent_ = 0;
+};
+
+}  // namespace orrery

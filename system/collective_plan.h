@@ -1,0 +1,62 @@
+// From a collective call to what its members run: algorithms per dimension, phases, schedules, chunks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collectives/algorithms.h"
+#include "collectives/phase_plan.h"
+#include "collectives/schedule.h"
+#include "core/collective_kind.h"
+#include "core/units.h"
+#include "system/communicator_layout.h"
+
+namespace orrery {
+
+// Which of the chunks that wait for a dimension goes first.
+enum class QueuePolicy : std::uint8_t { kFifo, kLifo, kPriority };
+
+// The `fixed` library: what the configuration says about collectives.
+struct CollectiveOptions {
+  std::array<std::vector<Algorithm>, kAllCollectiveKinds.size()> algorithms;  // by kind, per fabric dimension; empty: default
+  std::uint32_t chunks = 1;
+  QueuePolicy queue = QueuePolicy::kFifo;
+  std::uint32_t active_chunks = 1;  // chunks of one collective that a rank has in flight on one dimension
+};
+
+struct PlannedPhase {
+  Phase phase;
+  Schedule schedule;  // of every line along the phase's dimension
+};
+
+struct CollectivePlan {
+  const CommunicatorLayout* layout = nullptr;  // outlives the plan
+  std::vector<PlannedPhase> phases;            // of one chunk
+  std::uint32_t chunks = 1;
+  std::vector<std::uint32_t> root;  // coordinates of the root
+
+  bool participates(std::size_t phase, std::uint32_t position) const;
+};
+
+// One call as the plan sees it: sizes by member where they differ.
+struct PlanRequest {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  Bytes bytes{0};
+  std::uint32_t root = 0;             // member
+  std::span<const Bytes> bytes_of_member;  // empty: all are `bytes`
+};
+
+// The algorithm for `kind` on a dimension of `size` members of topology `topology` ("" for a logical ring): the configured
+// one, or ring on a ring, direct on a full mesh, halving-doubling on a switch (ring where the size is no power of two),
+// direct for all-to-all, ring elsewhere.
+Algorithm choose_algorithm(CollectiveKind kind, const CollectiveOptions& options, std::string_view topology,
+                           std::uint32_t fabric_dimension, std::uint32_t size);
+
+// `topologies` are those of the fabric's dimensions. `layout` must be of one dimension where sizes differ.
+CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLayout& layout, const CollectiveOptions& options,
+                               std::span<const std::string> topologies);
+
+}  // namespace orrery

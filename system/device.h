@@ -1,0 +1,41 @@
+// A device: what it computes and how fast its memory is, read from configs/devices. A compute node without a measured
+// time takes the plain roofline of its device.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/config.h"
+#include "core/units.h"
+
+namespace orrery {
+
+enum class Precision : std::uint8_t { kFp32, kTf32, kFp16, kBf16, kFp8 };
+
+inline constexpr std::array<Precision, 5> kAllPrecisions = {Precision::kFp32, Precision::kTf32, Precision::kFp16,
+                                                            Precision::kBf16, Precision::kFp8};
+
+std::string_view name_of(Precision precision);  // "fp32", "tf32", ...
+
+struct DeviceSpec {
+  std::string name;
+  std::array<std::optional<FlopRate>, kAllPrecisions.size()> peaks;  // dense, by Precision
+  Bytes memory_capacity{0};
+  Bandwidth memory_bandwidth{1};
+  std::uint32_t streaming_multiprocessors = 0;  // 0: not known
+
+  // The peak for `precision`; bf16 falls back to fp16 and the other way (V100 has no bf16, at the same rate where both
+  // exist). Nothing if the device has neither.
+  std::optional<FlopRate> peak(Precision precision) const;
+};
+
+// Reads a device section (a file in configs/devices, or inline).
+DeviceSpec read_device(Section& section);
+
+// Plain roofline: the longer of flops / peak and bytes / memory bandwidth.
+Duration roofline_time(Flops flops, Bytes bytes, FlopRate peak, Bandwidth memory_bandwidth);
+
+}  // namespace orrery

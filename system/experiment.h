@@ -1,0 +1,50 @@
+// An experiment: a job on a cluster, as its configuration file describes it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/config.h"
+#include "core/ids.h"
+#include "network/cluster_config.h"
+#include "network/fabric.h"
+#include "system/device.h"
+#include "system/simulation.h"
+#include "workload/load_job.h"
+
+namespace orrery {
+
+enum class PlacementKind : std::uint8_t { kPacked, kStrided, kRandom, kList };
+
+// Which device each rank runs on.
+struct Placement {
+  PlacementKind kind = PlacementKind::kPacked;
+  std::uint64_t seed = 0;           // kRandom
+  std::vector<std::uint32_t> list;  // kList: device by rank
+  Location where;
+};
+
+struct Experiment {
+  std::string file;
+  ConfigValue resolved;  // the configuration with every file, --set and default filled in
+  DeviceSpec device;
+  Fabric fabric;
+  ChakraSource trace;
+  Placement placement;
+  SimulationOptions simulation;
+};
+
+// Reads `file`, applies the `settings` (a.b=v), and checks everything. Throws InputError with all problems; warnings go to
+// `diagnostics`.
+Experiment load_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files, Diagnostics& diagnostics);
+
+// Every key of the configuration, in the order of docs/config.md.
+std::vector<KeyDescription> describe_configuration(const ConfigFiles& files);
+
+// The device of each of `ranks` ranks. InputError when there are more ranks than devices or the list does not fit.
+// packed: rank i on device i; strided: round-robin over nodes; random: by the seed, the same on every machine.
+std::vector<DeviceId> place_ranks(const Placement& placement, std::uint32_t ranks, const Fabric& fabric);
+
+}  // namespace orrery

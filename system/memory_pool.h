@@ -1,0 +1,37 @@
+// Remote memory: where the MEM nodes of a trace load from and store to. A pool serves one access at a time, first come
+// first served, so ranks that share one wait for each other.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/units.h"
+
+namespace orrery {
+
+enum class MemorySharing : std::uint8_t { kRank, kNode, kCluster };
+
+struct RemoteMemory {
+  Bandwidth bandwidth{1};
+  Duration latency{};
+  MemorySharing shared = MemorySharing::kRank;
+};
+
+class MemoryPools {
+ public:
+  // `pool_of_rank`: which pool each rank uses.
+  MemoryPools(const RemoteMemory& memory, std::vector<std::uint32_t> pool_of_rank);
+
+  // An access that `rank` asks for at `now`: when it ends. A pool is busy for bytes / bandwidth, not for the latency.
+  // Accesses asked for at one instant are served in the order of these calls.
+  Time access(RankId rank, Bytes bytes, Time now);
+
+ private:
+  RemoteMemory memory_;
+  std::vector<std::uint32_t> pool_of_rank_;
+  std::vector<Time> free_at_;
+};
+
+}  // namespace orrery

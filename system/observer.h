@@ -1,0 +1,27 @@
+// What a simulation tells those who collect results.
+#pragma once
+
+#include "core/ids.h"
+#include "core/units.h"
+
+namespace orrery {
+
+// One finished operation of one rank.
+struct OperationRecord {
+  RankId rank{};
+  NodeId node{};
+  Time start;   // when the rank issued it
+  Time moving;  // collective: when the last member had come; receive: when the sender started; else `start`
+  Time end;
+};
+
+class SimulationObserver {
+ public:
+  // In order of `end`; operations that end at one instant come in no particular order.
+  virtual void finished(const OperationRecord& operation) = 0;
+
+ protected:
+  ~SimulationObserver() = default;
+};
+
+}  // namespace orrery

@@ -1,0 +1,57 @@
+// How far one rank is in its graph: which nodes wait for others, which for their lane, which run. Knows nothing of time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/ids.h"
+#include "system/lanes.h"
+#include "workload/execution_graph.h"
+
+namespace orrery {
+
+class RankExecution {
+ public:
+  enum class State : std::uint8_t { kBlocked, kReady, kRunning, kDone };
+
+  // Both outlive it.
+  RankExecution(const ExecutionGraph& graph, const LaneTable& lanes);
+
+  // A node that can start now, which counts as running from here on; nothing when none can. Within a lane nodes come in the
+  // lane's order; lanes do not compete.
+  std::optional<NodeId> take();
+  // `node` was running and is done: its lane is free, its successors have one thing less to wait for.
+  void complete(NodeId node);
+
+  bool finished() const { return done_ == graph_->size(); }
+  std::size_t done() const { return done_; }
+  // For reports. kReady: nothing to wait for but the lane.
+  State state(NodeId node) const;
+  const ExecutionGraph& graph() const { return *graph_; }
+  const LaneTable& lanes() const { return *lanes_; }
+
+ private:
+  struct LaneState {
+    std::uint32_t cursor = 0;    // in-order: next of the sequence
+    std::uint32_t running = 0;
+    bool touched = false;
+    std::vector<NodeId> ready;   // others: heap, smallest id first
+  };
+
+  void make_ready(NodeId node);
+  void touch(std::uint32_t lane);
+  std::optional<NodeId> take_from(std::uint32_t lane);
+
+  static constexpr std::uint32_t kRunning = UINT32_MAX - 1;
+  static constexpr std::uint32_t kDone = UINT32_MAX;
+
+  const ExecutionGraph* graph_;
+  const LaneTable* lanes_;
+  std::vector<std::uint32_t> waiting_for_;  // predecessors to go, or kRunning, kDone
+  std::vector<LaneState> lane_states_;
+  std::vector<std::uint32_t> touched_;
+  std::size_t done_ = 0;
+};
+
+}  // namespace orrery

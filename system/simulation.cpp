@@ -1,0 +1,196 @@
+#include "system/simulation.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/assert.h"
+#include "core/error.h"
+#include "system/stuck_report.h"
+
+namespace orrery {
+namespace {
+
+// Messages of transfers carry this bit in their token, those of collectives do not.
+constexpr std::uint64_t kTransferToken = std::uint64_t{1} << 63;
+// The event that opens the first instant.
+constexpr std::uint64_t kStart = UINT64_MAX;
+constexpr std::uint64_t kProgressInterval = 4096;  // nodes
+
+std::uint64_t pack(RankId rank, NodeId node) { return std::uint64_t{index_of(rank)} << 32 | index_of(node); }
+
+// A pool per rank, per node (the fabric's first dimension) or for all.
+std::vector<std::uint32_t> pools(MemorySharing shared, std::span<const DeviceId> placement, std::uint32_t devices_per_node) {
+  std::vector<std::uint32_t> pool_of_rank;
+  for (std::uint32_t rank = 0; rank < placement.size(); ++rank)
+    pool_of_rank.push_back(shared == MemorySharing::kRank ? rank : shared == MemorySharing::kNode ? index_of(placement[rank]) / devices_per_node : 0);
+  return pool_of_rank;
+}
+
+}  // namespace
+
+Simulation::Simulation(const SimulationInput& input, const SimulationOptions& options, const NetworkFactory& make_network,
+                       SimulationObserver& observer)
+    : input_(input), options_(options), observer_(observer), network_(make_network(engine_, *this)) {
+  lay_out_communicators();
+  prepare_ranks();
+  collectives_.emplace(engine_, *network_, *this, options_.collectives);
+  transfers_.emplace(engine_, *network_, *this, input_.job, input_.matching, input_.placement);
+  const RemoteMemory memory = options_.remote_memory.value_or(RemoteMemory{input_.device.memory_bandwidth, Duration::zero(), MemorySharing::kRank});
+  memory_.emplace(memory, pools(memory.shared, input_.placement, input_.fabric.dimensions().front().size));
+}
+
+void Simulation::lay_out_communicators() {
+  std::vector<std::uint32_t> sizes;
+  for (const auto& dimension : input_.fabric.dimensions()) {
+    sizes.push_back(dimension.size);
+    topologies_.emplace_back(dimension.topology);
+  }
+  for (const Communicator& communicator : input_.job.communicators) {
+    std::vector<DeviceId>& devices = devices_.emplace_back();
+    for (const RankId rank : communicator.members) devices.push_back(input_.placement[index_of(rank)]);
+    layouts_.push_back(lay_out(devices, sizes));
+  }
+  rings_.resize(layouts_.size());
+}
+
+void Simulation::prepare_ranks() {
+  for (const ExecutionGraph& graph : input_.job.graphs) {
+    lanes_.emplace_back(graph);
+    compute_times_.push_back(compute_times(graph, input_.device, options_.compute));
+  }
+  const std::size_t ranks = input_.job.ranks.size();
+  ranks_.reserve(ranks);
+  for (const RankBinding& binding : input_.job.ranks) {
+    const ExecutionGraph& graph = input_.job.graphs[binding.graph];
+    ranks_.emplace_back(graph, lanes_[binding.graph]);
+    started_.emplace_back(graph.size());
+    nodes_total_ += graph.size();
+  }
+  touched_.resize(ranks);
+  totals_.rank_finish.resize(ranks);
+}
+
+SimulationTotals Simulation::run(const SimulationProgress& progress) {
+  progress_ = progress;
+  for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) touch(RankId(rank));
+  engine_.at(Time{}, *this, kStart);
+  engine_.run(*this);
+  if (!std::ranges::all_of(ranks_, &RankExecution::finished)) throw StuckError(StuckReport(*this).text());
+  report_progress(true);
+  totals_.finish = *std::ranges::max_element(totals_.rank_finish);
+  totals_.events = engine_.delivered();
+  totals_.messages = collectives_->messages() + transfers_->messages();
+  return totals_;
+}
+
+void Simulation::on_event(std::uint64_t payload) {
+  if (payload == kStart) return;
+  const RankId rank(static_cast<std::uint32_t>(payload >> 32));
+  const NodeId node(static_cast<std::uint32_t>(payload));
+  complete(rank, node, started_[index_of(rank)][index_of(node)]);
+}
+
+void Simulation::decide() {
+  collectives_->advance();
+  // Ascending, so that a shared memory pool serves the requests of one instant in a fixed order.
+  std::ranges::sort(touched_ranks_);
+  for (const RankId rank : touched_ranks_) issue(rank);
+  for (const RankId rank : touched_ranks_) touched_[index_of(rank)] = false;
+  touched_ranks_.clear();
+  collectives_->advance();  // those that entered
+}
+
+void Simulation::settle() { network_->settle(); }
+
+void Simulation::on_released(std::uint64_t token) {
+  if ((token & kTransferToken) != 0) transfers_->on_released(static_cast<std::uint32_t>(token));
+  else collectives_->on_released(static_cast<std::uint32_t>(token));
+}
+
+void Simulation::on_arrived(std::uint64_t token) {
+  if ((token & kTransferToken) != 0) transfers_->on_arrived(static_cast<std::uint32_t>(token));
+  else collectives_->on_arrived(static_cast<std::uint32_t>(token));
+}
+
+void Simulation::on_collective_done(CallKey call, std::uint32_t member, Time all_entered) {
+  const RankId rank = input_.job.communicators[index_of(call.group)].members[member];
+  const RankBinding& binding = input_.job.ranks[index_of(rank)];
+  const auto slot = std::ranges::find(binding.communicators, call.group) - binding.communicators.begin();
+  complete(rank, input_.job.graph(rank).calls(static_cast<std::uint32_t>(slot))[call.index], all_entered);
+}
+
+void Simulation::on_transfer_done(RankId rank, NodeId node, Time moving) { complete(rank, node, moving); }
+
+void Simulation::touch(RankId rank) {
+  if (touched_[index_of(rank)]) return;
+  touched_[index_of(rank)] = true;
+  touched_ranks_.push_back(rank);
+}
+
+void Simulation::issue(RankId rank) {
+  while (const std::optional<NodeId> node = ranks_[index_of(rank)].take()) start(rank, *node);
+}
+
+void Simulation::start(RankId rank, NodeId node) {
+  started_[index_of(rank)][index_of(node)] = engine_.now();
+  const std::uint32_t graph = input_.job.ranks[index_of(rank)].graph;
+  switch (input_.job.graphs[graph].kind(node)) {
+    case NodeKind::kFree: return start_for(rank, node, Duration::zero());
+    case NodeKind::kHostCompute:
+    case NodeKind::kCompute: return start_for(rank, node, compute_times_[graph][index_of(node)]);
+    case NodeKind::kMemoryLoad:
+    case NodeKind::kMemoryStore: return start_memory(rank, node);
+    case NodeKind::kCollective: return enter_collective(rank, node);
+    case NodeKind::kSend: return transfers_->start_send(rank, node, kTransferToken);
+    case NodeKind::kReceive: return transfers_->post_receive(rank, node);
+  }
+}
+
+void Simulation::start_for(RankId rank, NodeId node, Duration duration) { engine_.after(duration, *this, pack(rank, node)); }
+
+void Simulation::start_memory(RankId rank, NodeId node) {
+  const Time end = memory_->access(rank, input_.job.graph(rank).bytes(node), engine_.now());
+  start_for(rank, node, end - engine_.now());
+}
+
+void Simulation::enter_collective(RankId rank, NodeId node) {
+  const GroupId group = input_.job.communicator(rank, node);
+  const std::uint32_t call = input_.job.graph(rank).call_index(node);
+  const auto member = input_.job.communicators[index_of(group)].position_of(rank);
+  ORRERY_ASSERT(member.has_value());
+  collectives_->enter({group, call}, *member, plan_of(group, call), devices_[index_of(group)]);
+}
+
+void Simulation::complete(RankId rank, NodeId node, Time moving) {
+  observer_.finished({rank, node, started_[index_of(rank)][index_of(node)], moving, engine_.now()});
+  RankExecution& execution = ranks_[index_of(rank)];
+  execution.complete(node);
+  if (execution.finished()) totals_.rank_finish[index_of(rank)] = engine_.now();
+  touch(rank);
+  ++nodes_done_;
+  report_progress(false);
+}
+
+const CollectivePlan& Simulation::plan_of(GroupId group, std::uint32_t index) {
+  const CollectiveCall& call = input_.matching.calls[index_of(group)][index];
+  const CommunicatorLayout& layout = layouts_[index_of(group)];
+  const PlanRequest request{call.kind, call.bytes, call.root, call.bytes_of_member};
+  if (call.bytes_of_member.empty()) {
+    const auto key = std::tuple(group, call.kind, call.bytes, call.root);
+    const auto found = plans_.find(key);
+    if (found != plans_.end()) return found->second;
+    return plans_.emplace(key, plan_collective(request, layout, options_.collectives, topologies_)).first->second;
+  }
+  const auto found = uneven_plans_.find({group, index});
+  if (found != uneven_plans_.end()) return found->second;
+  std::optional<CommunicatorLayout>& ring = rings_[index_of(group)];
+  if (layout.sizes.size() > 1 && !ring) ring = logical_ring(layout.size());
+  const CommunicatorLayout& flat = layout.sizes.size() > 1 ? *ring : layout;
+  return uneven_plans_.emplace(std::pair(group, index), plan_collective(request, flat, options_.collectives, topologies_)).first->second;
+}
+
+void Simulation::report_progress(bool last) {
+  if (progress_ && (last || nodes_done_ % kProgressInterval == 0)) progress_(nodes_done_, nodes_total_);
+}
+
+}  // namespace orrery

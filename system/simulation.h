@@ -1,0 +1,131 @@
+// One simulated run of a job on a fabric: ties ranks, collectives, transfers and the network to the engine.
+//
+// Each instant goes in rounds (core/engine.h): completions are booked as they are delivered; then members of collectives
+// decide, then ranks; what takes no time completes in the next round.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/engine.h"
+#include "core/ids.h"
+#include "core/units.h"
+#include "network/fabric.h"
+#include "network/network.h"
+#include "system/collective_execution.h"
+#include "system/communicator_layout.h"
+#include "system/compute_times.h"
+#include "system/memory_pool.h"
+#include "system/observer.h"
+#include "system/rank_execution.h"
+#include "system/transfer_execution.h"
+#include "workload/job.h"
+#include "workload/matching.h"
+
+namespace orrery {
+
+struct SimulationOptions {
+  CollectiveOptions collectives;
+  ComputeOptions compute;
+  std::optional<RemoteMemory> remote_memory;  // else MEM nodes take the device's own bandwidth
+};
+
+// What is simulated. All outlive the simulation.
+struct SimulationInput {
+  const Job& job;
+  const Matching& matching;
+  const Fabric& fabric;
+  const DeviceSpec& device;
+  std::span<const DeviceId> placement;  // by rank
+};
+
+struct SimulationTotals {
+  Time finish;                     // when the last rank was done
+  std::vector<Time> rank_finish;   // by rank
+  std::uint64_t events = 0;
+  std::uint64_t messages = 0;
+};
+
+// Nodes done so far, of how many. Called now and then.
+using SimulationProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
+
+class Simulation final : private EventSink,
+                         private InstantObserver,
+                         private MessageListener,
+                         private CollectiveListener,
+                         private TransferListener {
+ public:
+  // `make_network` builds the model on this simulation's engine; messages report to the listener it is given.
+  using NetworkFactory = std::function<std::unique_ptr<Network>(Engine&, MessageListener&)>;
+
+  Simulation(const SimulationInput& input, const SimulationOptions& options, const NetworkFactory& make_network,
+             SimulationObserver& observer);
+
+  // Runs to the end. Throws StuckError, with who waits for whom, when ranks are left that can never finish.
+  SimulationTotals run(const SimulationProgress& progress = {});
+
+  const Network& network() const { return *network_; }
+
+ private:
+  friend class StuckReport;
+
+  struct RunningCollective {
+    NodeId node{};
+    Time start;
+  };
+
+  void on_event(std::uint64_t payload) override;
+  void decide() override;
+  void settle() override;
+  void on_released(std::uint64_t token) override;
+  void on_arrived(std::uint64_t token) override;
+  void on_collective_done(CallKey call, std::uint32_t member, Time all_entered) override;
+  void on_transfer_done(RankId rank, NodeId node, Time moving) override;
+
+  void lay_out_communicators();
+  void prepare_ranks();
+  void touch(RankId rank);
+  void issue(RankId rank);
+  void start(RankId rank, NodeId node);
+  void start_for(RankId rank, NodeId node, Duration duration);
+  void start_memory(RankId rank, NodeId node);
+  void enter_collective(RankId rank, NodeId node);
+  void complete(RankId rank, NodeId node, Time moving);
+  const CollectivePlan& plan_of(GroupId group, std::uint32_t call);
+  void report_progress(bool last);
+
+  const SimulationInput input_;
+  const SimulationOptions options_;
+  SimulationObserver& observer_;
+  Engine engine_;
+  std::unique_ptr<Network> network_;
+  std::vector<std::string> topologies_;  // of the fabric's dimensions
+  std::vector<LaneTable> lanes_;         // by graph
+  std::vector<std::vector<Duration>> compute_times_;  // by graph, by node
+  std::vector<CommunicatorLayout> layouts_;           // by communicator
+  std::vector<std::optional<CommunicatorLayout>> rings_;  // by communicator: for sizes that differ between members
+  std::vector<std::vector<DeviceId>> devices_;        // by communicator, by member
+  // By communicator, kind, bytes and root; calls whose sizes differ between members are planned by call.
+  std::map<std::tuple<GroupId, CollectiveKind, Bytes, std::uint32_t>, CollectivePlan> plans_;
+  std::map<std::pair<GroupId, std::uint32_t>, CollectivePlan> uneven_plans_;
+  std::vector<RankExecution> ranks_;
+  std::vector<std::vector<Time>> started_;  // by rank, by node
+  std::vector<bool> touched_;
+  std::vector<RankId> touched_ranks_;
+  std::optional<CollectiveExecution> collectives_;
+  std::optional<TransferExecution> transfers_;
+  std::optional<MemoryPools> memory_;
+  SimulationTotals totals_;
+  SimulationProgress progress_;
+  std::uint64_t nodes_done_ = 0;
+  std::uint64_t nodes_total_ = 0;
+};
+
+}  // namespace orrery

@@ -1,0 +1,72 @@
+// Sends and receives between two ranks. A send is done when its last byte has left, a receive when it is posted and its
+// message has arrived; a message does not wait for its receive to be posted.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/engine.h"
+#include "core/ids.h"
+#include "network/network.h"
+#include "workload/job.h"
+#include "workload/matching.h"
+
+namespace orrery {
+
+class TransferListener {
+ public:
+  // `moving`: when its message started, or when the receive was posted if that was later; a send's own start.
+  virtual void on_transfer_done(RankId rank, NodeId node, Time moving) = 0;
+
+ protected:
+  ~TransferListener() = default;
+};
+
+class TransferExecution final : private EventSink {
+ public:
+  // All outlive it. `placement`: the device of each rank.
+  TransferExecution(Engine& engine, Network& network, TransferListener& listener, const Job& job, const Matching& matching,
+                    std::span<const DeviceId> placement);
+
+  // `message_tag` is OR-ed into the token of every message, so that the owner can tell whose it is.
+  void start_send(RankId rank, NodeId node, std::uint64_t message_tag);
+  void post_receive(RankId rank, NodeId node);
+  void on_released(std::uint32_t message);
+  void on_arrived(std::uint32_t message);
+
+  std::uint64_t messages() const { return sent_; }
+  // Whether the matching send of a receive has started.
+  bool sender_started(RankId rank, NodeId receive) const;
+
+ private:
+  struct Inbox {
+    Time started;
+    Time posted;
+    bool has_started = false;
+    bool has_arrived = false;
+    bool is_posted = false;
+  };
+  struct Message {
+    RankId from{};
+    NodeId send{};
+    Time started;
+  };
+
+  void on_event(std::uint64_t payload) override;
+  Inbox& inbox(RankId rank, NodeId receive);
+  void finish_receive(RankId rank, NodeId node);
+
+  Engine& engine_;
+  Network& network_;
+  TransferListener& listener_;
+  const Job& job_;
+  const Matching& matching_;
+  std::span<const DeviceId> placement_;
+  std::vector<std::vector<Inbox>> inboxes_;  // by rank, by transfer index
+  std::vector<Message> messages_;
+  std::vector<std::uint32_t> free_messages_;
+  std::uint64_t sent_ = 0;
+};
+
+}  // namespace orrery
