@@ -10,7 +10,7 @@
 
 #include "core/ids.h"
 #include "core/units.h"
-#include "network/layout.h"
+#include "network/fabric_layout.h"
 
 namespace orrery {
 
@@ -37,7 +37,7 @@ struct FabricParts {
   std::vector<std::string> link_classes;
   std::vector<Link> link_kinds;             // distinct links
   std::vector<std::uint32_t> kind_of_link;  // by LinkId
-  Layout layout;
+  FabricLayout layout;
 };
 
 class Fabric {

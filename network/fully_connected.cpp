@@ -26,6 +26,6 @@ void route(const TopologyParameters& p, std::uint32_t from, std::uint32_t to, Ro
 
 }  // namespace
 
-extern constinit const TopologyShape kFullyConnected{kClasses, switches, links, link, route};
+extern constinit const TopologyShape kFullyConnectedShape{kClasses, switches, links, link, route};
 
 }  // namespace orrery

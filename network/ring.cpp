@@ -36,6 +36,6 @@ void route(const TopologyParameters& p, std::uint32_t from, std::uint32_t to, Ro
 
 }  // namespace
 
-extern constinit const TopologyShape kRing{kClasses, switches, links, link, route};
+extern constinit const TopologyShape kRingShape{kClasses, switches, links, link, route};
 
 }  // namespace orrery

@@ -27,6 +27,6 @@ void route(const TopologyParameters& p, std::uint32_t from, std::uint32_t to, Ro
 
 }  // namespace
 
-extern constinit const TopologyShape kSwitch{kClasses, switches, links, link, route};
+extern constinit const TopologyShape kSwitchShape{kClasses, switches, links, link, route};
 
 }  // namespace orrery

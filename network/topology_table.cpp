@@ -6,16 +6,16 @@
 
 namespace orrery {
 
-extern const TopologyShape kFullyConnected;
-extern const TopologyShape kRing;
-extern const TopologyShape kSwitch;
+extern const TopologyShape kFullyConnectedShape;
+extern const TopologyShape kRingShape;
+extern const TopologyShape kSwitchShape;
 
 namespace {
 
 constexpr std::array kTopologies = {
-    Topology{"fully-connected", "a directed link from every member to every other", 4096, false, &kFullyConnected},
-    Topology{"ring", "links both ways between neighbours; messages take the shortest way", kMostDevices, false, &kRing},
-    Topology{"switch", "one switch with a link up and a link down for every member", kMostDevices, true, &kSwitch},
+    Topology{"fully-connected", "a directed link from every member to every other", 4096, false, &kFullyConnectedShape},
+    Topology{"ring", "links both ways between neighbours; messages take the shortest way", kMostDevices, false, &kRingShape},
+    Topology{"switch", "one switch with a link up and a link down for every member", kMostDevices, true, &kSwitchShape},
 };
 
 static_assert(std::ranges::is_sorted(kTopologies, {}, &Topology::name));

@@ -27,7 +27,7 @@ std::string classes_on_route(const Fabric& fabric, std::uint32_t from, std::uint
   std::vector<LinkId> links;
   fabric.route(DeviceId(from), DeviceId(to), links);
   std::string classes;
-  VertexId at(from);
+  VertexId at{from};
   for (const LinkId link : links) {
     REQUIRE(fabric.ends(link).from == at);
     at = fabric.ends(link).to;

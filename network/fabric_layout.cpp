@@ -1,4 +1,4 @@
-#include "network/layout.h"
+#include "network/fabric_layout.h"
 
 #include "core/assert.h"
 

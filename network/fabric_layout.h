@@ -58,6 +58,6 @@ struct ClusterLayout {
   LinkEnds ends(LinkId link) const;
 };
 
-using Layout = std::variant<ComposedLayout, ClusterLayout>;
+using FabricLayout = std::variant<ComposedLayout, ClusterLayout>;
 
 }  // namespace orrery
