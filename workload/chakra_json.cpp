@@ -65,7 +65,8 @@ class JsonReader {
     if (inside.accept(']')) return;
     do {
       inside.peek();
-      read_node(inside.place(), inside.take_value());
+      const JsonPlace place = inside.place();
+      read_node(place, inside.take_value());
     } while (inside.accept(','));
     inside.expect(']');
   }

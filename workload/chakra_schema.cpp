@@ -64,15 +64,20 @@ class Evidence {
   }
 
   void add_node(std::string_view message) {
+    bool has_id = false;
     while (!message.empty()) {
       const auto field = take_field(message);
-      if (!field) return;
+      if (!field) return void(every_node_has_id_ = false);
+      if (field->number == 1 && field->type == WireType::kVarint) has_id = true;
       add_field(*field);
     }
+    if (!has_id) every_node_has_id_ = false;
   }
 
   std::string verdict(bool has_metadata) const {
     if (current_metadata_) return "";
+    // proto2 writes every id, 0 as well. A frame without is of no old schema, or no node at all.
+    if (!every_node_has_id_) return "";
     if (old_metadata_) return names();
     if (attribute_in_10_) return "";
     if (attribute_in_11_ || text_in_6_or_7_) return names();
@@ -113,6 +118,7 @@ class Evidence {
     return text;
   }
 
+  bool every_node_has_id_ = true;
   bool current_metadata_ = false;
   bool old_metadata_ = false;
   bool packed_in_4_ = false;
