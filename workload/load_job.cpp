@@ -55,7 +55,9 @@ class JobLoader {
       if (progress) progress(rank + 1, files_.size());
     }
     for (std::uint32_t rank = 0; rank < files_.size(); ++rank) declare_groups(rank, names);
-    for (std::uint32_t rank = 0; rank < files_.size(); ++rank) bind(rank, names);
+    // A broken groups file would make every communicator unknown.
+    const bool groups_are_whole = !diagnostics_.has_errors();
+    for (std::uint32_t rank = 0; groups_are_whole && rank < files_.size(); ++rank) bind(rank, names);
     report_findings();
     if (diagnostics_.has_errors()) return std::nullopt;
     return finish(names);
@@ -73,7 +75,6 @@ class JobLoader {
 
   void read_groups_file(CommunicatorNames& names) {
     if (!source_.groups) return;
-    Findings unreadable(*source_.groups);
     try {
       const std::string text = read_file(*source_.groups);
       for (CommunicatorGroup& group : read_groups(*source_.groups, text, world(), diagnostics_)) names.add(std::move(group));

@@ -104,7 +104,7 @@ void CommunicatorNames::append(Communicator communicator) {
 }
 
 void CommunicatorNames::add(CommunicatorGroup group) {
-  const GroupId id(static_cast<std::uint32_t>(communicators_.size()));
+  const GroupId id{static_cast<std::uint32_t>(communicators_.size())};
   by_name_.emplace(group.name, id);
   append({std::move(group.name), std::move(group.members)});
   from_file_ = communicators_.size();
