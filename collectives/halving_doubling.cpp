@@ -83,12 +83,13 @@ struct AllReduce {
 using enum CollectiveKind;
 constexpr std::array kPrograms = {
     cube::program<AllReduce>(kAllReduce,
-                             "2 log2(m)a + 2(m-1)c/b with m = 2^k <= n, c = ceil(S/m); 2(a + mc/b) more if m < n"),
+                             "2 log2(n)a + 2(n-1)c/b for n = 2^k; "
+                             "else, with m = 2^k < n and c = ceil(S/m), at most 2(log2(m) + 1)a + (4m-2)c/b"),
     cube::program<AllGather>(kAllGather,
                              "log2(n)a + (n-1)S/b for n = 2^k; else at most (floor(log2(n)) + 2)a + 3nS/b"),
     cube::program<ReduceScatter>(kReduceScatter,
                                  "log2(n)a + (n-1)c/b for n = 2^k; else at most (floor(log2(n)) + 2)a + 3nc/b"),
-    cube::program<AllGather>(kBarrier, "log2(n)a for n = 2^k, else (floor(log2(n)) + 2)a"),
+    cube::program<AllGather>(kBarrier, "log2(n)a for n = 2^k; else at most (floor(log2(n)) + 2)a"),
 };
 
 }  // namespace

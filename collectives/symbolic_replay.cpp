@@ -18,7 +18,13 @@ namespace {
 class SymbolicState {
  public:
   explicit SymbolicState(const Exchange& exchange)
-      : exchange_(exchange), copies_(exchange.ranks * exchange.piece_kinds, exchange.ranks) {
+      : exchange_(exchange),
+        copies_(exchange.ranks * exchange.piece_kinds, exchange.ranks),
+        promised_(exchange.ranks + 1, exchange.ranks) {
+    for (std::uint32_t rank = 0; rank < exchange.ranks; ++rank) {
+      insert(promised_.row(rank), rank);
+      insert(promised_.row(exchange.ranks), rank);
+    }
     for (std::uint32_t rank = 0; rank < exchange.ranks; ++rank)
       for (PieceId piece = 0; piece < exchange.piece_kinds; ++piece)
         if (has_input(exchange, rank, piece)) insert(copy(rank, piece), rank);
@@ -37,18 +43,19 @@ class SymbolicState {
   std::string broken_promise(std::uint32_t rank, PieceId piece) {
     const auto [content, owner] = promise(exchange_, rank, piece);
     if (content == Promise::Content::kAnything) return {};
+    const bool from_everybody = content == Promise::Content::kEverybody;
+    const ConstBitRow promised = promised_.row(from_everybody ? exchange_.ranks : owner);
+    if (std::ranges::equal(copy(rank, piece), promised)) return {};
     if (is_empty(copy(rank, piece))) return fmt::format("rank {} never gets piece {}", rank, piece);
-    for (std::uint32_t giver = 0; giver < exchange_.ranks; ++giver) {
-      const bool wanted = content == Promise::Content::kEverybody || giver == owner;
-      if (contains(copy(rank, piece), giver) == wanted) continue;
-      return fmt::format("piece {} of rank {} ends {} the contribution of rank {}", piece, rank,
-                         wanted ? "without" : "with", giver);
-    }
-    return {};
+    std::uint32_t giver = 0;
+    while (contains(copy(rank, piece), giver) == contains(promised, giver)) ++giver;
+    return fmt::format("piece {} of rank {} ends {} the contribution of rank {}", piece, rank,
+                       contains(promised, giver) ? "without" : "with", giver);
   }
 
   const Exchange& exchange_;
   BitMatrix copies_;
+  BitMatrix promised_;  // [rank]: that rank's contribution alone; [ranks]: everybody's
 };
 
 class Replay {

@@ -13,7 +13,7 @@ std::string csv_field(const std::string& text) {
   return quoted + "\"";
 }
 
-std::string detail(const Job& job, RankId rank, NodeId node) {
+std::string operation_detail(const Job& job, RankId rank, NodeId node) {
   const ExecutionGraph& graph = job.graph(rank);
   switch (graph.kind(node)) {
     case NodeKind::kCollective: return fmt::format("{} on {}", name_of(graph.collective_kind(node)), job.communicators[index_of(job.communicator(rank, node))].name);
@@ -28,11 +28,11 @@ std::string detail(const Job& job, RankId rank, NodeId node) {
 std::string operations_csv(const Job& job, const OperationLog& log) {
   std::string text = "rank,node,name,kind,detail,bytes,start_ps,moving_ps,end_ps\n";
   for (std::uint32_t r = 0; r < log.ranks(); ++r) {
-    const RankId rank(r);
+    const RankId rank{r};
     const NodeLabels& labels = job.labels_of(rank);
     for (const OperationRecord& op : log.of(rank)) {
       text += fmt::format("{},{},{},{},{},{},{},{},{}\n", r, labels.trace_id(op.node), csv_field(printable(labels.name(op.node), 200)),
-                          name_of(job.graph(rank).kind(op.node)), csv_field(printable(detail(job, rank, op.node))), job.graph(rank).bytes(op.node).count(),
+                          name_of(job.graph(rank).kind(op.node)), csv_field(printable(operation_detail(job, rank, op.node))), job.graph(rank).bytes(op.node).count(),
                           op.start.time_since_epoch().count(), op.moving.time_since_epoch().count(), op.end.time_since_epoch().count());
     }
   }

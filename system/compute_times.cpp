@@ -8,7 +8,7 @@ std::vector<Duration> compute_times(const ExecutionGraph& graph, const DeviceSpe
   std::vector<Duration> times(graph.size(), Duration::zero());
   const std::optional<FlopRate> peak = device.peak(options.precision);
   for (std::uint32_t i = 0; i < graph.size(); ++i) {
-    const NodeId node(i);
+    const NodeId node{i};
     const NodeKind kind = graph.kind(node);
     if (kind != NodeKind::kCompute && kind != NodeKind::kHostCompute) continue;
     const Duration measured = graph.duration(node).value_or(Duration::zero());

@@ -50,10 +50,10 @@ std::vector<DeviceId> place_ranks(const Placement& placement, std::uint32_t rank
   std::vector<DeviceId> device_of;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     switch (placement.kind) {
-      case PlacementKind::kPacked: device_of.emplace_back(rank); break;
-      case PlacementKind::kStrided: device_of.emplace_back(rank % nodes * per_node + rank / nodes); break;
-      case PlacementKind::kRandom: device_of.emplace_back(random[rank]); break;
-      case PlacementKind::kList: device_of.emplace_back(placement.list[rank]); break;
+      case PlacementKind::kPacked: device_of.push_back(DeviceId(rank)); break;
+      case PlacementKind::kStrided: device_of.push_back(DeviceId(rank % nodes * per_node + rank / nodes)); break;
+      case PlacementKind::kRandom: device_of.push_back(DeviceId(random[rank])); break;
+      case PlacementKind::kList: device_of.push_back(DeviceId(placement.list[rank])); break;
     }
   }
   return device_of;

@@ -33,8 +33,8 @@ Simulation::Simulation(const SimulationInput& input, const SimulationOptions& op
     : input_(input), options_(options), observer_(observer), network_(make_network(engine_, *this)) {
   lay_out_communicators();
   prepare_ranks();
-  collectives_.emplace(engine_, *network_, *this, options_.collectives);
-  transfers_.emplace(engine_, *network_, *this, input_.job, input_.matching, input_.placement);
+  collectives_.emplace(engine_, *network_, static_cast<CollectiveListener&>(*this), options_.collectives);
+  transfers_.emplace(engine_, *network_, static_cast<TransferListener&>(*this), input_.job, input_.matching, input_.placement);
   const RemoteMemory memory = options_.remote_memory.value_or(RemoteMemory{input_.device.memory_bandwidth, Duration::zero(), MemorySharing::kRank});
   memory_.emplace(memory, pools(memory.shared, input_.placement, input_.fabric.dimensions().front().size));
 }
@@ -85,8 +85,8 @@ SimulationTotals Simulation::run(const SimulationProgress& progress) {
 
 void Simulation::on_event(std::uint64_t payload) {
   if (payload == kStart) return;
-  const RankId rank(static_cast<std::uint32_t>(payload >> 32));
-  const NodeId node(static_cast<std::uint32_t>(payload));
+  const RankId rank{static_cast<std::uint32_t>(payload >> 32)};
+  const NodeId node{static_cast<std::uint32_t>(payload)};
   complete(rank, node, started_[index_of(rank)][index_of(node)]);
 }
 

@@ -101,7 +101,7 @@ std::string StuckReport::describe_circle(const std::vector<std::vector<Wait>>& w
   for (std::uint32_t first = 0; first < waits.size(); ++first) {
     std::vector<const Wait*> path;
     std::map<RankId, std::size_t> at;
-    for (RankId rank(first); !waits[index_of(rank)].empty();) {
+    for (RankId rank{first}; !waits[index_of(rank)].empty();) {
       if (const auto seen = at.find(rank); seen != at.end()) {
         std::string text = "they wait for one another in a circle:\n";
         for (std::size_t i = seen->second; i < path.size(); ++i) text += describe({path[i]->rank, path[i]->node, {path[i]->for_ranks.front()}});

@@ -28,6 +28,8 @@ std::string_view name_of(NodeKind kind) {
   ORRERY_ASSERT(false);
 }
 
+bool is_on_device(NodeKind kind) { return kind != NodeKind::kFree && kind != NodeKind::kHostCompute; }
+
 std::optional<Duration> ExecutionGraph::duration(NodeId node) const {
   if (durations_.empty() || durations_[index_of(node)] == Duration::zero()) return std::nullopt;
   return durations_[index_of(node)];

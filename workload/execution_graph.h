@@ -35,6 +35,9 @@ inline constexpr std::size_t kNodeKindCount = 8;
 // "free", "host compute", "compute", "memory load", ...
 std::string_view name_of(NodeKind kind);
 
+// True for what runs on, or is launched from, one of the device's streams.
+bool is_on_device(NodeKind kind);
+
 // One node by value: what a GraphBuilder takes.
 struct GraphNode {
   NodeKind kind = NodeKind::kFree;

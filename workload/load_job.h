@@ -20,6 +20,9 @@ enum class Dependencies : std::uint8_t { kBoth, kData, kCtrl };
 std::string_view name_of(Dependencies dependencies);                            // "both", "data", "ctrl"
 std::optional<Dependencies> dependencies_named(std::string_view name);
 
+// What is reported about a trace: what loading needs to know, or also what lint adds.
+enum class TraceChecks : std::uint8_t { kLoad, kLint };
+
 struct ChakraSource {
   std::string prefix;                 // rank r is `<prefix>.<r>.et`, `.et.gz` or `.json`; ranks contiguous from 0
   std::optional<std::string> groups;  // communicator groups file
@@ -32,5 +35,9 @@ using LoadProgress = std::function<void(std::size_t done, std::size_t total)>;
 // Reads every rank before it gives up: all errors of all files are collected in `diagnostics` (equal ones of several ranks
 // as one), warnings too. Throws InputError if there are errors.
 Job load_chakra_job(const ChakraSource& source, Diagnostics& diagnostics, const LoadProgress& progress = {});
+
+// The same without throwing: nothing where there are errors.
+std::optional<Job> try_load_chakra_job(const ChakraSource& source, TraceChecks checks, Diagnostics& diagnostics,
+                                       const LoadProgress& progress = {});
 
 }  // namespace orrery

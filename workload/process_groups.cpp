@@ -59,20 +59,8 @@ std::optional<std::string> json_of_python(std::string_view text) {
   return json;
 }
 
-// Legitimate text nests four deep; copying and destroying a value recurses.
-bool nests_too_deep(std::string_view text) {
-  constexpr int kLimit = 64;
-  int depth = 0;
-  for (const char c : text) {
-    if (c == '[' || c == '{') ++depth;
-    if (c == ']' || c == '}') --depth;
-    if (depth > kLimit) return true;
-  }
-  return false;
-}
-
+// Moves only: copying a value would recurse as deep as the text nests.
 std::optional<Json> parse(std::string_view text) {
-  if (nests_too_deep(text)) return std::nullopt;
   Json plain = Json::parse(text, nullptr, false);
   if (!plain.is_discarded()) return plain;
   const std::optional<std::string> json = json_of_python(text);

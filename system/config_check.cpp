@@ -1,0 +1,3 @@
+#include "system/config_check.h"
+namespace orrery {
+}

@@ -1,0 +1,177 @@
+#include "system/experiment.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "core/suggest.h"
+
+namespace orrery {
+namespace {
+
+// What reading fills in; an Experiment once all of it is there.
+struct ExperimentKeys {
+  DeviceSpec device;
+  std::optional<Fabric> fabric;
+  ChakraSource trace;
+  Placement placement;
+  SimulationOptions simulation;
+};
+
+const std::vector<std::string> kDependencyNames = {"both", "data", "ctrl"};
+
+std::vector<std::string> precision_names() {
+  std::vector<std::string> names;
+  for (const Precision precision : kAllPrecisions) names.emplace_back(name_of(precision));
+  return names;
+}
+
+// Paths in a file are relative to it, those given by --set to the working directory.
+std::string path_from(const Location& where, const std::string& path) {
+  if (where.file.starts_with("--set ")) return path;
+  return (std::filesystem::path(where.file).parent_path() / path).string();
+}
+
+void read_chakra(Section& section, ExperimentKeys& experiment) {
+  ChakraSource& trace = experiment.trace;
+  const std::string prefix = section.required<std::string>("prefix", "P of the trace files P.<rank>.et (also .et.gz, .json), one per rank from 0; relative to the file that names it");
+  trace.prefix = path_from(section.where("prefix"), prefix);
+  if (const auto groups = section.maybe<std::string>("groups", "communicator groups: a JSON file {\"name\": [global ranks]}; without it groups come from PyTorch's metadata nodes"))
+    trace.groups = path_from(section.where("groups"), *groups);
+  trace.dependencies = *dependencies_named(kDependencyNames[section.optional_choice("dependencies", kDependencyNames, 0, "which dependencies of the trace order its nodes")]);
+  const std::vector<std::string> sources = {"measured", "roofline"};
+  experiment.simulation.compute.prefer_roofline = section.optional_choice("compute", sources, 0, "what counts for a node with a measured duration and FLOPs") == 1;
+}
+
+void read_workload(Section& section, ExperimentKeys& experiment) {
+  section.required_section("chakra", "replay of Chakra execution traces", [&](Section& s) { read_chakra(s, experiment); });
+  const std::vector<std::string> names = precision_names();
+  const auto bf16 = static_cast<std::size_t>(Precision::kBf16);
+  experiment.simulation.compute.precision = kAllPrecisions[section.optional_choice("precision", names, bf16, "which peak of the device FLOPs are timed with")];
+}
+
+// `cluster` has been read: its dimensions say how many names each list needs.
+void read_algorithms(Section& section, const std::vector<std::string>& dimensions, CollectiveOptions& options) {
+  for (const CollectiveKind kind : kAllCollectiveKinds) {
+    std::vector<Algorithm>& algorithms = options.algorithms[static_cast<std::size_t>(kind)];
+    const std::vector<std::string> names = section.words(name_of(kind), "an algorithm per dimension of the cluster, see `orrery list algorithms`");
+    if (names.empty()) continue;
+    for (const std::string& name : names) {
+      const auto algorithm = find_algorithm(name);
+      if (!algorithm) section.error(name_of(kind), fmt::format("unknown algorithm '{}'", printable(name, 40)), suggestion(name, algorithm_names()));
+      else if (!algorithm->supports(kind)) section.error(name_of(kind), fmt::format("'{}' cannot do {}", name, name_of(kind)));
+      else algorithms.push_back(*algorithm);
+    }
+    if (!dimensions.empty() && names.size() != dimensions.size())
+      section.error(name_of(kind), fmt::format("{} algorithms for a cluster of {} dimensions ({})", names.size(), dimensions.size(), fmt::join(dimensions, ", ")),
+                    "name one per dimension, the innermost first");
+  }
+}
+
+void read_collectives(Section& section, const std::vector<std::string>& dimensions, CollectiveOptions& options) {
+  const std::vector<std::string> libraries = {"fixed"};
+  section.optional_choice("library", libraries, 0, "who chooses algorithms; fixed: one per dimension and collective");
+  section.section("algorithms", "algorithms by collective; without it ring on a ring, direct on a full mesh and for all_to_all, halving-doubling on a switch of 2^k, ring elsewhere",
+                  [&](Section& s) { read_algorithms(s, dimensions, options); });
+  options.chunks = static_cast<std::uint32_t>(section.optional_integer("chunks", 1, {1, 65536}, "parts of a collective that go through the dimensions one behind the other"));
+  const std::vector<std::string> queues = {"fifo", "lifo", "priority"};
+  options.queue = static_cast<QueuePolicy>(section.optional_choice("queue", queues, 0, "which of the chunks that wait for a dimension goes first; priority: the collective's, then fifo"));
+  options.active_chunks = static_cast<std::uint32_t>(section.optional_integer("active_chunks", 1, {1, 65536}, "chunks of one collective that a rank has under way on one dimension"));
+}
+
+void read_network(Section& section) {
+  const std::vector<std::string> models = {"alpha-beta"};
+  section.optional_choice("model", models, 0, "how messages share links; alpha-beta: not at all");
+  const std::vector<std::string> granularities = {"step"};
+  section.optional_choice("granularity", granularities, 0, "step: every message of every collective is simulated");
+}
+
+void read_memory(Section& section, ExperimentKeys& experiment) {
+  section.section("remote", "where MEM nodes load from and store to; without it they take the bandwidth of the device's own memory", [&](Section& s) {
+    RemoteMemory memory;
+    memory.bandwidth = s.required<Bandwidth>("bandwidth", "of one pool");
+    memory.latency = s.optional<Duration>("latency", Duration::zero(), "of an access; a pool is not busy meanwhile");
+    const std::vector<std::string> sharing = {"rank", "node", "cluster"};
+    memory.shared = static_cast<MemorySharing>(s.optional_choice("shared", sharing, 0, "who shares a pool, which serves one access at a time"));
+    experiment.simulation.remote_memory = memory;
+  });
+}
+
+std::optional<std::uint64_t> number(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+bool read_placement_word(const std::string& word, Placement& placement) {
+  if (word == "packed") return true;
+  if (word == "strided") {
+    placement.kind = PlacementKind::kStrided;
+    return true;
+  }
+  constexpr std::string_view kRandom = "random(";
+  if (!word.starts_with(kRandom) || !word.ends_with(")")) return false;
+  const auto seed = number(std::string_view(word).substr(kRandom.size(), word.size() - kRandom.size() - 1));
+  placement.kind = PlacementKind::kRandom;
+  placement.seed = seed.value_or(0);
+  return seed.has_value();
+}
+
+void read_placement(Section& section, Placement& placement) {
+  const ConfigValue* value = section.raw("placement", "packed \\| strided \\| random(seed) \\| list of devices", "packed", "which device each rank runs on");
+  if (value == nullptr) return;
+  placement.where = value->where;
+  bool right = value->kind == ConfigValue::Kind::kList || (value->kind == ConfigValue::Kind::kScalar && read_placement_word(value->scalar, placement));
+  if (value->kind == ConfigValue::Kind::kList) {
+    placement.kind = PlacementKind::kList;
+    for (const ConfigValue& item : value->items) {
+      const auto device = number(item.scalar);
+      right = right && device && *device <= UINT32_MAX;
+      placement.list.push_back(static_cast<std::uint32_t>(device.value_or(0)));
+    }
+  }
+  if (!right) section.error("placement", "not a placement", "write packed, strided, random(7) or a list of device numbers, one per rank");
+}
+
+void read_experiment(Section& section, ExperimentKeys& experiment) {
+  std::vector<std::string> dimensions;
+  experiment.fabric = read_cluster(section, [&](Section& device) { experiment.device = read_device(device); });
+  if (experiment.fabric)
+    for (const LogicalDimension& dimension : experiment.fabric->dimensions()) dimensions.push_back(fmt::format("{} {}", dimension.size, dimension.topology));
+  section.required_section("workload", "what the ranks do", [&](Section& s) { read_workload(s, experiment); });
+  section.section("collectives", "how collectives are run", [&](Section& s) { read_collectives(s, dimensions, experiment.simulation.collectives); });
+  section.section("network", "how messages are timed", [](Section& s) { read_network(s); });
+  section.section("memory", "remote memory", [&](Section& s) { read_memory(s, experiment); });
+  read_placement(section, experiment.placement);
+  section.note("name", "for people");
+  section.note("source", "where the figures come from");
+}
+
+}  // namespace
+
+Experiment load_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files, Diagnostics& diagnostics) {
+  ConfigValue root = load_config(file, {}, diagnostics);
+  if (!diagnostics.has_errors())
+    for (const std::string& setting : settings) apply_setting(root, setting, files, diagnostics);
+  diagnostics.throw_if_errors();
+  ConfigContext context(files, diagnostics);
+  ExperimentKeys keys;
+  read_config(root, context, [&](Section& section) { read_experiment(section, keys); });
+  diagnostics.throw_if_errors();
+  return {file, std::move(root), std::move(keys.device), std::move(*keys.fabric), std::move(keys.trace), std::move(keys.placement), std::move(keys.simulation)};
+}
+
+std::vector<KeyDescription> describe_configuration(const ConfigFiles& files) {
+  std::vector<KeyDescription> descriptions;
+  Diagnostics diagnostics;
+  ConfigContext context(files, diagnostics, descriptions);
+  ConfigValue root{ConfigValue::Kind::kMap, {}, {}, {}, {}};
+  ExperimentKeys keys;
+  read_config(root, context, [&](Section& section) { read_experiment(section, keys); });
+  return descriptions;
+}
+
+}  // namespace orrery

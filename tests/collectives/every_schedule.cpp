@@ -1,0 +1,39 @@
+#include "tests/collectives/every_schedule.h"
+
+#include <set>
+
+#include <fmt/format.h>
+
+namespace orrery {
+
+std::vector<Case> every_case() {
+  std::vector<std::string> names = algorithm_names();
+  names.insert(names.end(), {"direct1", "direct3"});
+  std::vector<Case> cases;
+  for (const std::string& name : names)
+    for (const CollectiveKind kind : kAllCollectiveKinds)
+      if (find_algorithm(name).value().supports(kind)) cases.push_back({name, kind});
+  return cases;
+}
+
+bool is_rooted(CollectiveKind kind) {
+  using enum CollectiveKind;
+  return kind == kBroadcast || kind == kReduce || kind == kGather || kind == kScatter;
+}
+
+std::vector<std::uint32_t> some_roots(CollectiveKind kind, std::uint32_t ranks) {
+  if (!is_rooted(kind)) return {0};
+  const std::set<std::uint32_t> roots = {0, ranks / 2, ranks - 1};
+  return {roots.begin(), roots.end()};
+}
+
+Schedule schedule_of(const Case& c, std::uint32_t ranks, std::uint32_t root, Bytes bytes) {
+  return make_schedule(find_algorithm(c.algorithm).value(),
+                       Request{.kind = c.kind, .ranks = ranks, .root = root, .bytes = bytes, .bytes_of_rank = {}, .window = {}});
+}
+
+std::string title(const Case& c, std::uint32_t ranks, std::uint32_t root) {
+  return fmt::format("{} {}, {} ranks, root {}", c.algorithm, name_of(c.kind), ranks, root);
+}
+
+}  // namespace orrery

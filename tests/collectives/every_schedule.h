@@ -1,0 +1,31 @@
+// The cases of the property tests: every algorithm of the table (and some windows) with every kind it supports.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collectives/algorithms.h"
+#include "collectives/schedule.h"
+
+namespace orrery {
+
+struct Case {
+  std::string algorithm;
+  CollectiveKind kind;
+};
+
+std::vector<Case> every_case();
+
+// Whether the root matters.
+bool is_rooted(CollectiveKind kind);
+
+// The first, the last, and one in the middle; only rank 0 where no root matters.
+std::vector<std::uint32_t> some_roots(CollectiveKind kind, std::uint32_t ranks);
+
+Schedule schedule_of(const Case& c, std::uint32_t ranks, std::uint32_t root = 0, Bytes bytes = Bytes(1000));
+
+// "ring all_gather, 5 ranks, root 2".
+std::string title(const Case& c, std::uint32_t ranks, std::uint32_t root);
+
+}  // namespace orrery

@@ -1,0 +1,57 @@
+// Every schedule does what its collective means, and its receive slots are consistent.
+#include <catch2/catch.hpp>
+
+#include "collectives/oracle.h"
+#include "tests/collectives/every_schedule.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::array<std::uint64_t, 2> kSeeds = {1, 2};
+
+TEST_CASE("every algorithm does every kind for 1 to 33 ranks") {
+  CHECK(every_case().size() == 5 * 9);  // ring, direct, direct1, direct3, halving-doubling; nine kinds each
+  for (const Case& c : every_case())
+    for (std::uint32_t ranks = 1; ranks <= 33; ++ranks)
+      for (const std::uint32_t root : some_roots(c.kind, ranks)) {
+        const Verdict verdict = check_meaning(expand(schedule_of(c, ranks, root)), kSeeds);
+        INFO(title(c, ranks, root));
+        CHECK(verdict.reason == "");
+        CHECK(verdict.correct);
+      }
+}
+
+TEST_CASE("each receive slot is filled by exactly one send") {
+  for (const Case& c : every_case())
+    for (std::uint32_t ranks = 1; ranks <= 33; ++ranks)
+      for (const std::uint32_t root : some_roots(c.kind, ranks)) {
+        const Schedule schedule = schedule_of(c, ranks, root);
+        std::vector<std::vector<int>> filled(ranks);
+        for (std::uint32_t rank = 0; rank < ranks; ++rank) filled[rank].resize(schedule.receives(rank));
+        INFO(title(c, ranks, root));
+        for (std::uint32_t rank = 0; rank < ranks; ++rank)
+          for (std::uint32_t i = 0; i < schedule.sends(rank); ++i) {
+            const Step step = schedule.step(rank, i);
+            REQUIRE(step.to < ranks);
+            REQUIRE(step.to != rank);
+            REQUIRE(step.slot < filled[step.to].size());
+            ++filled[step.to][step.slot];
+            REQUIRE(step.needs.end <= schedule.receives(rank));
+            if (step.after_send) REQUIRE(*step.after_send < i);
+          }
+        for (const std::vector<int>& slots : filled)
+          REQUIRE(std::all_of(slots.begin(), slots.end(), [](int count) { return count == 1; }));
+      }
+}
+
+TEST_CASE("a group of one rank sends nothing") {
+  for (const Case& c : every_case()) {
+    const Schedule schedule = schedule_of(c, 1);
+    CHECK(schedule.sends(0) == 0);
+    CHECK(schedule.receives(0) == 0);
+    CHECK(expand(schedule).messages.empty());
+  }
+}
+
+}  // namespace
+}  // namespace orrery

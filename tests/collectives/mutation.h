@@ -1,0 +1,28 @@
+// Damages an exchange, message by message, to see that the oracle notices: a schedule has no message, piece or
+// dependency that could be left out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "collectives/exchange.h"
+
+namespace orrery {
+
+struct MutationReport {
+  std::size_t tried = 0;
+  std::string survivor;  // the first damage that the oracle did not notice; "" if none
+};
+
+// Tries on every message, or on `most` random ones where there are more:
+//   leaving it out;
+//   sending it to another rank, which needs a third one. The old receiver no longer waits for a copy; for a reduction it
+//   still does, since a contribution may rightly reach the sum by another way;
+//   leaving out a piece, which needs two (else it is the same as leaving out the message);
+//   exchanging a piece for another, which needs one that the message does not carry;
+//   flipping its combine;
+//   forgetting a receive that it waits for, unless the rest of its dependencies imply it.
+MutationReport try_mutations(const Exchange& exchange, std::size_t most, std::uint64_t seed);
+
+}  // namespace orrery

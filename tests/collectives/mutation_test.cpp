@@ -1,0 +1,27 @@
+// No message of any schedule is redundant, and the oracle notices every damage.
+#include <catch2/catch.hpp>
+
+#include "tests/collectives/every_schedule.h"
+#include "tests/collectives/mutation.h"
+
+namespace orrery {
+namespace {
+
+// A sample of the messages; the slow tests try (nearly) all of them.
+std::size_t most_messages(std::uint32_t ranks) { return ranks < 10 ? 12 : 3; }
+
+TEST_CASE("no message, piece, combine or dependency of a schedule can be changed unnoticed") {
+  for (const Case& c : every_case())
+    for (const std::uint32_t ranks : {2U, 3U, 4U, 5U, 6U, 7U, 8U, 9U, 16U, 17U})
+      for (const std::uint32_t root : some_roots(c.kind, ranks)) {
+        const Exchange exchange = expand(schedule_of(c, ranks, root));
+        const MutationReport report = try_mutations(exchange, most_messages(ranks), ranks);
+        INFO(title(c, ranks, root));
+        // every message can at least be left out and combined wrongly
+        CHECK(report.tried >= 2 * std::min(exchange.messages.size(), most_messages(ranks)));
+        CHECK(report.survivor == "");
+      }
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,44 @@
+// Whole plans over cuboids mean what the collective means.
+#include <array>
+
+#include <catch2/catch.hpp>
+
+#include "collectives/oracle.h"
+#include "tests/collectives/every_schedule.h"
+#include "tests/collectives/phase_exchange.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::array<std::uint64_t, 2> kSeeds = {1, 2};
+
+const std::vector<Cuboid> kCuboids = {
+    {{}}, {{1}}, {{1, 1}}, {{5}}, {{1, 3, 1}}, {{2, 2}}, {{3, 2}}, {{2, 3}}, {{4, 3}}, {{3, 1, 4}}, {{2, 2, 2}}, {{2, 3, 2}},
+};
+
+void check_plan(CollectiveKind kind, const Cuboid& cuboid, const std::vector<std::string>& algorithms) {
+  for (std::uint32_t root = 0; root < (is_rooted(kind) ? cuboid.ranks() : 1); ++root) {
+    const PhaseExchange plan = expand_plan(kind, cuboid, root, algorithms);
+    INFO(name_of(kind) << " on " << Catch::Detail::stringify(cuboid.sizes) << ", first " << algorithms[0] << ", root "
+                       << root);
+    CHECK(check_meaning(plan.exchange, kSeeds).reason == "");
+    CHECK(plan.wrong_size == "");
+  }
+}
+
+TEST_CASE("phases together do what the collective means, in bytes that fit their data") {
+  for (const CollectiveKind kind : kAllCollectiveKinds)
+    for (const Cuboid& cuboid : kCuboids)
+      for (const std::string& algorithm : algorithm_names())
+        check_plan(kind, cuboid, std::vector<std::string>(cuboid.sizes.size() + 1, algorithm));
+}
+
+TEST_CASE("each dimension may have an algorithm of its own") {
+  for (const CollectiveKind kind : kAllCollectiveKinds) {
+    check_plan(kind, {{2, 3, 2}}, {"ring", "halving-doubling", "direct"});
+    check_plan(kind, {{3, 4}}, {"direct1", "ring"});
+  }
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,84 @@
+// Windows, sizes at the limits, and groups too large to be written out.
+#include <catch2/catch.hpp>
+
+#include "core/error.h"
+#include "tests/collectives/every_schedule.h"
+
+namespace orrery {
+namespace {
+
+using enum CollectiveKind;
+
+Schedule direct(CollectiveKind kind, std::uint32_t ranks, std::optional<std::uint32_t> window) {
+  return make_schedule(find_algorithm("direct").value(),
+                       Request{.kind = kind, .ranks = ranks, .root = 0, .bytes = Bytes(100), .bytes_of_rank = {}, .window = window});
+}
+
+TEST_CASE("the window of a request wins over that of the algorithm and of the kind") {
+  CHECK(direct(kAllToAll, 33, {}).step(0, 8).after_send == 0U);  // all-to-all has 8 in flight by default
+  CHECK(!direct(kAllToAll, 33, {}).step(0, 7).after_send.has_value());
+  CHECK(!direct(kAllToAll, 33, 0).step(0, 31).after_send.has_value());
+  CHECK(direct(kAllGather, 33, 5).step(0, 31).after_send == 26U);
+  CHECK(!direct(kAllGather, 33, {}).step(0, 31).after_send.has_value());
+  CHECK(schedule_of({"direct4", kAllToAll}, 33).step(0, 8).after_send == 4U);
+}
+
+TEST_CASE("the second phase of a direct all-reduce waits for the whole first one and has a window of its own") {
+  const Schedule schedule = direct(kAllReduce, 5, 2);  // sends 0-3, then 4-7
+  for (std::uint32_t i = 4; i < 8; ++i) CHECK(schedule.step(1, i).needs == SlotRange{0, 4});
+  CHECK(!schedule.step(1, 4).after_send.has_value());
+  CHECK(!schedule.step(1, 5).after_send.has_value());
+  CHECK(schedule.step(1, 6).after_send == 4U);
+}
+
+TEST_CASE("a ring of 16,384 ranks is never written out") {
+  const Schedule schedule = schedule_of({"ring", kAllReduce}, 16384, 0, Bytes(1 << 30));
+  CHECK(schedule.sends(16383) == 32766);
+  const Step last = schedule.step(16383, 32765);
+  CHECK(last.to == 0);
+  CHECK(last.slot == 32765);
+  CHECK(last.bytes == Bytes(65536));  // 2^30 / 2^14
+  CHECK(last.needs == SlotRange{32764, 32765});
+  CHECK(last.after_send == 32764U);
+}
+
+TEST_CASE("programs stay in range in the largest groups") {
+  constexpr std::uint32_t kLarge = (1U << 30) - 3;
+  for (const Case& c : every_case())
+    for (const std::uint32_t root : some_roots(c.kind, kLarge)) {
+      const Schedule schedule = schedule_of(c, kLarge, root, Bytes(1));
+      for (const std::uint32_t rank : {0U, 1U, kLarge / 2, kLarge - 2, kLarge - 1})
+        for (const std::uint32_t i : {0U, 1U, schedule.sends(rank) / 2, schedule.sends(rank) - 1}) {
+          if (i >= schedule.sends(rank)) continue;
+          const Step step = schedule.step(rank, i);
+          INFO(title(c, kLarge, root) << ", send " << i << " of rank " << rank);
+          CHECK(step.to < kLarge);
+          CHECK(step.to != rank);
+          CHECK(step.slot < schedule.receives(step.to));
+          CHECK(step.needs.end <= schedule.receives(rank));
+          CHECK(step.piece_count > 0);
+          CHECK(step.bytes >= Bytes(0));
+        }
+    }
+}
+
+TEST_CASE("sizes whose messages could pass 2^62 bytes are refused") {
+  // 4 ranks: (S + 4) * 4 <= 2^62 up to S = 2^60 - 4
+  const std::int64_t largest = (std::int64_t{1} << 60) - 4;
+  for (const Case& c : every_case()) {
+    INFO(title(c, 4, 0));
+    const Schedule schedule = schedule_of(c, 4, 0, Bytes(largest));
+    CHECK(schedule.step(schedule.sends(0) > 0 ? 0 : 1, 0).bytes >= Bytes(0));
+    CHECK_THROWS_AS(schedule_of(c, 4, 0, Bytes(largest + 1)), InputError);
+    CHECK_THROWS_AS(schedule_of(c, 4, 0, Bytes::max()), InputError);
+  }
+}
+
+TEST_CASE("an unreasonable size of a single rank is refused too") {
+  Request request{.kind = kGather, .ranks = 2, .root = 0, .bytes = {}, .bytes_of_rank = {Bytes(1), Bytes::max()}, .window = {}};
+  CHECK_THROWS_WITH(make_schedule(find_algorithm("ring").value(), request),
+                    Catch::Contains("gather of 9223372036854775807 bytes on 2 ranks"));
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,61 @@
+// The wide sweeps: every root, larger groups, every message mutated.
+#include <array>
+
+#include <catch2/catch.hpp>
+
+#include "collectives/oracle.h"
+#include "tests/collectives/every_schedule.h"
+#include "tests/collectives/mutation.h"
+#include "tests/collectives/phase_exchange.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::array<std::uint64_t, 5> kSeeds = {11, 12, 13, 14, 15};
+
+std::uint32_t roots(CollectiveKind kind, std::uint32_t ranks) { return is_rooted(kind) ? ranks : 1; }
+
+TEST_CASE("every root works, and so do groups around larger powers of two") {
+  for (const Case& c : every_case())
+    for (const std::uint32_t ranks : {2U, 3U, 5U, 8U, 11U, 16U, 19U, 32U, 33U, 48U, 63U, 64U, 65U})
+      for (std::uint32_t root = 0; root < roots(c.kind, ranks); ++root) {
+        INFO(title(c, ranks, root));
+        CHECK(check_meaning(expand(schedule_of(c, ranks, root)), kSeeds).reason == "");
+      }
+}
+
+TEST_CASE("no message of any schedule up to 17 ranks can be changed unnoticed") {
+  for (const Case& c : every_case())
+    for (std::uint32_t ranks = 2; ranks <= 17; ++ranks)
+      for (const std::uint32_t root : some_roots(c.kind, ranks)) {
+        INFO(title(c, ranks, root));
+        CHECK(try_mutations(expand(schedule_of(c, ranks, root)), 120, ranks + 100).survivor == "");
+      }
+}
+
+TEST_CASE("no message of a plan over a cuboid can be changed unnoticed") {
+  for (const CollectiveKind kind : kAllCollectiveKinds)
+    for (const Cuboid& cuboid : {Cuboid{{3, 2}}, Cuboid{{2, 2, 2}}})
+      for (const std::string& algorithm : algorithm_names()) {
+        const std::vector<std::string> algorithms(cuboid.sizes.size(), algorithm);
+        const PhaseExchange plan = expand_plan(kind, cuboid, cuboid.ranks() - 1, algorithms);
+        INFO(name_of(kind) << " by " << algorithm << " on " << cuboid.ranks() << " ranks");
+        CHECK(try_mutations(plan.exchange, 60, 1).survivor == "");
+      }
+}
+
+TEST_CASE("plans over larger cuboids do what the collective means") {
+  for (const CollectiveKind kind : kAllCollectiveKinds)
+    for (const Cuboid& cuboid : {Cuboid{{4, 5}}, Cuboid{{3, 3, 3}}, Cuboid{{2, 3, 2, 2}}})
+      for (const std::string& algorithm : algorithm_names())
+        for (std::uint32_t root = 0; root < roots(kind, cuboid.ranks()); root += 5) {
+          const std::vector<std::string> algorithms(cuboid.sizes.size(), algorithm);
+          const PhaseExchange plan = expand_plan(kind, cuboid, root, algorithms);
+          INFO(name_of(kind) << " by " << algorithm << " on " << cuboid.ranks() << " ranks, root " << root);
+          CHECK(check_meaning(plan.exchange, kSeeds).reason == "");
+          CHECK(plan.wrong_size == "");
+        }
+}
+
+}  // namespace
+}  // namespace orrery

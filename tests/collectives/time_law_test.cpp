@@ -1,0 +1,191 @@
+// The exact times of schedules on a network where nothing is shared: every message takes bytes/bandwidth until it is
+// released and the latency more until it arrives.
+#include <bit>
+#include <functional>
+#include <optional>
+
+#include <catch2/catch.hpp>
+
+#include "tests/collectives/every_schedule.h"
+
+namespace orrery {
+namespace {
+
+using enum CollectiveKind;
+
+constexpr Duration kLatency{700};
+constexpr Bandwidth kBandwidth{1'000'000'000'000};  // a byte per picosecond, so that laws have no rounding
+
+// Runs the programs of all ranks; for each rank and each index or slot the instant when it is released or there.
+class Execution {
+ public:
+  explicit Execution(const Schedule& schedule)
+      : schedule_(schedule), released_(schedule.ranks()), arrived_(schedule.ranks()) {
+    for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank) arrived_[rank].resize(schedule.receives(rank));
+  }
+
+  Duration run() {
+    for (bool progress = true; progress;) {
+      progress = false;
+      for (std::uint32_t rank = 0; rank < schedule_.ranks(); ++rank)
+        while (send_next(rank)) progress = true;
+    }
+    for (std::uint32_t rank = 0; rank < schedule_.ranks(); ++rank)
+      REQUIRE(released_[rank].size() == schedule_.sends(rank));
+    return finish_;
+  }
+
+ private:
+  bool send_next(std::uint32_t rank) {
+    const auto index = static_cast<std::uint32_t>(released_[rank].size());
+    if (index == schedule_.sends(rank)) return false;
+    const Step step = schedule_.step(rank, index);
+    Duration start = step.after_send ? released_[rank].at(*step.after_send) : Duration(0);
+    for (std::uint32_t slot = step.needs.begin; slot < step.needs.end; ++slot) {
+      if (!arrived_[rank].at(slot)) return false;
+      start = std::max(start, *arrived_[rank][slot]);
+    }
+    released_[rank].push_back(start + step.bytes / kBandwidth);
+    arrived_[step.to].at(step.slot) = released_[rank].back() + kLatency;
+    finish_ = std::max(finish_, released_[rank].back() + kLatency);
+    return true;
+  }
+
+  const Schedule& schedule_;
+  std::vector<std::vector<Duration>> released_;
+  std::vector<std::vector<std::optional<Duration>>> arrived_;
+  Duration finish_{0};
+};
+
+// Picoseconds, with n ranks, latency a, and S and c = ceil(S/n) bytes at a byte per picosecond.
+using Time4 = std::function<std::int64_t(std::int64_t n, std::int64_t a, std::int64_t S, std::int64_t c)>;
+struct Law {
+  std::string algorithm;
+  CollectiveKind kind;
+  Time4 time;
+};
+
+std::int64_t ceil_log2(std::int64_t n) {
+  return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(n - 1)));
+}
+std::int64_t floor_log2(std::int64_t n) { return ceil_log2(n + 1) - 1; }
+
+void check_laws(const std::vector<Law>& laws, const std::vector<std::uint32_t>& groups,
+                const std::function<bool(std::int64_t time, std::int64_t law)>& holds) {
+  for (const Law& law : laws)
+    for (const std::uint32_t n : groups)
+      for (const std::int64_t bytes : {0, 1, 8191, 1000003})
+        for (const std::uint32_t root : some_roots(law.kind, n)) {
+          const Case c{law.algorithm, law.kind};
+          const Schedule schedule = schedule_of(c, n, root, Bytes(bytes));
+          const std::int64_t expected = law.time(n, kLatency.count(), bytes, ceil_div(Bytes(bytes), n).count());
+          const std::int64_t found = Execution(schedule).run().count();
+          INFO(title(c, n, root) << ", bytes " << bytes << ": " << found << " ps, law " << expected);
+          CHECK(holds(found, expected));
+        }
+}
+
+constexpr auto kEqual = [](std::int64_t time, std::int64_t law) { return time == law; };
+constexpr auto kAtLeast = [](std::int64_t time, std::int64_t law) { return time >= law; };
+constexpr auto kAtMost = [](std::int64_t time, std::int64_t law) { return time <= law; };
+
+TEST_CASE("ring takes its closed-form times to the picosecond") {
+  check_laws(
+      {
+          {"ring", kAllReduce, [](auto n, auto a, auto, auto c) { return 2 * (n - 1) * (a + c); }},
+          {"ring", kReduceScatter, [](auto n, auto a, auto, auto c) { return (n - 1) * (a + c); }},
+          {"ring", kAllGather, [](auto n, auto a, auto S, auto) { return (n - 1) * (a + S); }},
+          // step s = 0 .. n-2 carries n-1-s pieces
+          {"ring", kAllToAll, [](auto n, auto a, auto, auto c) { return (n - 1) * a + n * (n - 1) / 2 * c; }},
+          // the root needs n c to send all; the last piece then crosses n-2 more links
+          {"ring", kBroadcast, [](auto n, auto a, auto, auto c) { return (n - 1) * a + (2 * n - 2) * c; }},
+          {"ring", kReduce, [](auto n, auto a, auto, auto c) { return (n - 1) * a + (2 * n - 2) * c; }},
+          // the farthest piece crosses n-1 links and waits nowhere
+          {"ring", kGather, [](auto n, auto a, auto S, auto) { return (n - 1) * (a + S); }},
+          {"ring", kScatter, [](auto n, auto a, auto, auto c) { return (n - 1) * (a + c); }},
+          {"ring", kBarrier, [](auto n, auto a, auto, auto) { return (n - 1) * a; }},
+      },
+      {1, 2, 3, 4, 5, 7, 8, 16, 33}, kEqual);
+}
+
+TEST_CASE("direct takes one latency a phase when all sends are in flight at once") {
+  check_laws(
+      {
+          {"direct", kAllReduce, [](auto, auto a, auto, auto c) { return 2 * (a + c); }},
+          {"direct", kReduceScatter, [](auto, auto a, auto, auto c) { return a + c; }},
+          {"direct", kAllGather, [](auto, auto a, auto S, auto) { return a + S; }},
+          {"direct", kBroadcast, [](auto, auto a, auto S, auto) { return a + S; }},
+          {"direct", kReduce, [](auto, auto a, auto S, auto) { return a + S; }},
+          {"direct", kGather, [](auto, auto a, auto S, auto) { return a + S; }},
+          {"direct", kScatter, [](auto, auto a, auto, auto c) { return a + c; }},
+          {"direct", kBarrier, [](auto, auto a, auto, auto) { return a; }},
+      },
+      {2, 3, 4, 5, 7, 8, 16, 33}, kEqual);
+}
+
+TEST_CASE("a window of W sends takes ceil((n-1)/W) turns") {
+  const auto turns = [](std::int64_t n, std::int64_t window) { return (n - 1 + window - 1) / window; };
+  check_laws(
+      {
+          // without a number, only all-to-all has a window: 8
+          {"direct", kAllToAll, [=](auto n, auto a, auto, auto c) { return a + turns(n, 8) * c; }},
+          {"direct3", kAllToAll, [=](auto n, auto a, auto, auto c) { return a + turns(n, 3) * c; }},
+          {"direct3", kAllGather, [=](auto n, auto a, auto S, auto) { return a + turns(n, 3) * S; }},
+          {"direct3", kScatter, [=](auto n, auto a, auto, auto c) { return a + turns(n, 3) * c; }},
+          {"direct1", kBroadcast, [](auto n, auto a, auto S, auto) { return a + (n - 1) * S; }},
+          // the window begins anew with the second phase
+          {"direct3", kAllReduce, [=](auto n, auto a, auto, auto c) { return 2 * (a + turns(n, 3) * c); }},
+      },
+      {2, 3, 4, 5, 7, 8, 9, 10, 16, 17, 18, 33}, kEqual);
+}
+
+TEST_CASE("halving-doubling takes log2 of n rounds when n is a power of two") {
+  check_laws(
+      {
+          // n/2 + n/4 + ... + 1 = n-1 pieces in log2(n) rounds
+          {"halving-doubling", kReduceScatter, [](auto n, auto a, auto, auto c) { return floor_log2(n) * a + (n - 1) * c; }},
+          {"halving-doubling", kAllGather, [](auto n, auto a, auto S, auto) { return floor_log2(n) * a + (n - 1) * S; }},
+          {"halving-doubling", kAllReduce, [](auto n, auto a, auto, auto c) { return 2 * (floor_log2(n) * a + (n - 1) * c); }},
+          {"halving-doubling", kAllToAll, [](auto n, auto a, auto, auto c) { return floor_log2(n) * (a + n / 2 * c); }},
+          {"halving-doubling", kBroadcast, [](auto n, auto a, auto S, auto) { return floor_log2(n) * (a + S); }},
+          {"halving-doubling", kReduce, [](auto n, auto a, auto S, auto) { return floor_log2(n) * (a + S); }},
+          {"halving-doubling", kGather, [](auto n, auto a, auto S, auto) { return floor_log2(n) * a + (n - 1) * S; }},
+          {"halving-doubling", kScatter, [](auto n, auto a, auto, auto c) { return floor_log2(n) * a + (n - 1) * c; }},
+          {"halving-doubling", kBarrier, [](auto n, auto a, auto, auto) { return floor_log2(n) * a; }},
+      },
+      {1, 2, 4, 8, 16, 32}, kEqual);
+}
+
+TEST_CASE("halving-doubling folds and unfolds the surplus of other groups, one message each") {
+  const std::vector<std::uint32_t> groups = {3, 5, 6, 7, 9, 12, 15, 17, 31, 33};
+  // m = 2^k corners and pieces of ceil(S/m), of which a folded rank brings and gets m. What the corners do meanwhile may
+  // hide part of the fold, but never of the unfold.
+  const auto all_reduce = [](std::int64_t n, std::int64_t a, std::int64_t S, std::int64_t folds) {
+    const std::int64_t m = std::int64_t{1} << floor_log2(n);
+    const std::int64_t c = (S + m - 1) / m;
+    return 2 * (floor_log2(m) * a + (m - 1) * c) + folds * (a + m * c);
+  };
+  check_laws(
+      {
+          {"halving-doubling", kBarrier, [](auto n, auto a, auto, auto) { return (floor_log2(n) + 1) * a; }},
+          {"halving-doubling", kAllReduce, [=](auto n, auto a, auto S, auto) { return all_reduce(n, a, S, 1); }},
+      },
+      groups, kAtLeast);
+  check_laws(
+      {
+          {"halving-doubling", kBarrier, [](auto n, auto a, auto, auto) { return (floor_log2(n) + 2) * a; }},
+          {"halving-doubling", kAllReduce, [=](auto n, auto a, auto S, auto) { return all_reduce(n, a, S, 2); }},
+          {"halving-doubling", kReduceScatter, [](auto n, auto a, auto, auto c) { return (floor_log2(n) + 2) * a + 3 * n * c; }},
+          {"halving-doubling", kAllGather, [](auto n, auto a, auto S, auto) { return (floor_log2(n) + 2) * a + 3 * n * S; }},
+          {"halving-doubling", kAllToAll,
+           [](auto n, auto a, auto, auto c) { return 2 * (a + n * c) + floor_log2(n) * (a + 2 * n * c); }},
+          {"halving-doubling", kBroadcast, [](auto n, auto a, auto S, auto) { return ceil_log2(n) * (a + S); }},
+          {"halving-doubling", kReduce, [](auto n, auto a, auto S, auto) { return ceil_log2(n) * (a + S); }},
+          {"halving-doubling", kGather, [](auto n, auto a, auto S, auto) { return ceil_log2(n) * a + (n - 1) * S; }},
+          {"halving-doubling", kScatter, [](auto n, auto a, auto, auto c) { return ceil_log2(n) * a + (n - 1) * c; }},
+      },
+      groups, kAtMost);
+}
+
+}  // namespace
+}  // namespace orrery

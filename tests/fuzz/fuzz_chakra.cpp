@@ -1,0 +1,19 @@
+// Any bytes as a binary trace: read or refused, and what is read can be dumped.
+#include <cstddef>
+#include <cstdint>
+#include <sstream>
+
+#include "tests/fuzz/chakra_sink.h"
+#include "workload/chakra_dump.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  try {
+    orrery::test::ChakraSink sink;
+    orrery::read_chakra("fuzzed.et", bytes, sink);
+    std::ostringstream dump;
+    orrery::dump_chakra("fuzzed.et", bytes, dump);
+  } catch (const orrery::InputError&) {
+  }
+  return 0;
+}

@@ -1,0 +1,30 @@
+// Any bytes as the JSON form of a trace. What is read must survive a trip through the binary form: the reader may not
+// build a message that the format cannot hold.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "tests/fuzz/chakra_sink.h"
+#include "workload/chakra_check.h"
+#include "workload/chakra_json.h"
+
+namespace {
+
+class RoundTrip : public orrery::test::ChakraSink {
+ public:
+  void node(const orrery::chakra::Node& node, orrery::ChakraPosition position) override {
+    ChakraSink::node(node, position);
+    if (orrery::check_node(node.SerializeAsString())) std::abort();
+  }
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  try {
+    RoundTrip sink;
+    orrery::read_chakra_json("fuzzed.json", {reinterpret_cast<const char*>(data), size}, sink);
+  } catch (const orrery::InputError&) {
+  }
+  return 0;
+}

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""make_seeds.py FOLDER: writes a small seed corpus for each fuzzer, FOLDER/fuzz_chakra/... and so on.
+
+Everything here is made up; no trace of anybody else is copied.
+"""
+import gzip
+import json
+import os
+import struct
+import sys
+
+
+def varint(value):
+    out = b""
+    while value >= 0x80:
+        out += bytes([value & 0x7F | 0x80])
+        value >>= 7
+    return out + bytes([value])
+
+
+def number(field, value):
+    return varint(field << 3) + varint(value)
+
+
+def data(field, value):
+    return varint(field << 3 | 2) + varint(len(value)) + value
+
+
+def frame(message):
+    return varint(len(message)) + message
+
+
+VALUES = [varint(f << 3 | w) + v for f, w, v in (
+    (3, 1, struct.pack("<d", 0.5)), (5, 5, struct.pack("<f", 2.0)), (7, 0, varint(7)), (9, 0, varint(2**64 - 1)),
+    (11, 0, varint(9)), (13, 0, varint(2**63)), (15, 0, varint(3)), (17, 0, varint(4)), (19, 5, b"\1\0\0\0"),
+    (21, 1, b"\2" + b"\0" * 7), (23, 5, b"\xff" * 4), (25, 1, b"\xff" * 8), (27, 0, b"\1"), (29, 2, b"\2tp"),
+    (31, 2, b"\2\xff\0"), (8, 2, b"\4\x0a\2\1\2"), (28, 2, b"\4\x0a\2\1\0"), (30, 2, b"\5\x0a\1a\x0a\0"))]
+
+METADATA = data(1, b"0.0.4") + data(2, data(1, b"schema") + data(29, b"1.0.2-chakra.0.0.4"))
+
+
+def attribute(name, value):
+    return data(10, data(1, name) + value)
+
+
+def node(identifier, kind, *attributes):
+    return (number(1, identifier) + data(2, b"aten::mm") + number(3, kind) + data(4, varint(1)) + data(5, varint(2) + varint(300))
+            + number(6, 10) + number(7, 20) + data(8, data(1, b"[1]") + data(2, b"[[2]]")) + b"".join(attributes))
+
+
+def binary_seeds():
+    everything = node(3, 7, *(attribute(b"a%d" % i, value) for i, value in enumerate(VALUES)))
+    collective = node(4, 7, attribute(b"comm_type", number(9, 0)), attribute(b"comm_size", number(9, 1 << 20)),
+                      attribute(b"pg_name", data(29, b"0")))
+    old_1 = number(1, 0) + data(2, b"x") + number(3, 3) + number(4, 0) + number(12, 5)
+    old_3 = number(1, 0) + data(2, b"x") + number(3, 3) + data(11, data(1, b"op") + number(2, 3) + data(7, b"mm"))
+    return [frame(METADATA) + frame(everything) + frame(collective), frame(collective), b"\0" + frame(collective),
+            frame(METADATA) + frame(number(1, 5) + data(11, b"?") + number(4, 1)), frame(old_1), frame(old_3),
+            frame(METADATA) + frame(collective) + b"\0" * 64]
+
+
+def json_seeds():
+    attributes = [{"name": "comm_size", "int64Val": "1024"}, {"name": "is_cpu_op", "boolVal": False},
+                  {"name": "x", "bytesVal": "/w=="}, {"name": "y", "doubleVal": "NaN"}, {"name": "z", "floatList": {"values": [1, 0.5]}}]
+    one = {"id": "1", "name": "mm", "type": "COMM_COLL_NODE", "dataDeps": ["2"], "durationMicros": "5", "inputs": {"values": "[]"},
+           "attr": attributes}
+    flat = {"Id": 1, "Name": "n", "NodeType": 7, "ctrlDeps": [], "data_deps": [2], "runtime": 3, "is_cpu_op": False,
+            "comm_type": "ALL_REDUCE", "comm_size": "8", "pg_name": "1", "involved_dim": [True, False]}
+    return [text.encode() for text in (
+        json.dumps({"version": "0.0.4"}) + json.dumps(one, indent=2) + json.dumps(one), json.dumps(one),
+        json.dumps({"workload_graph": [flat], "ngpus": 8}), json.dumps([flat]), json.dumps({"nodes": [flat, flat]}))]
+
+
+def gzip_seeds():
+    traces = [gzip.compress(seed, mtime=0) for seed in binary_seeds()]
+    return traces + [traces[0] + traces[1], traces[0] + b"\0" * 8, traces[0][:-4], gzip.compress(b"\0" * 100000, mtime=0)]
+
+
+def main():
+    for name, seeds in (("fuzz_chakra", binary_seeds()), ("fuzz_chakra_json", json_seeds()), ("fuzz_gzip", gzip_seeds())):
+        folder = os.path.join(sys.argv[1], name)
+        os.makedirs(folder, exist_ok=True)
+        for i, seed in enumerate(seeds):
+            with open(os.path.join(folder, "seed%02d" % i), "wb") as file:
+                file.write(seed)
+
+
+main()

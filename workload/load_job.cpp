@@ -1,0 +1,230 @@
+#include "workload/load_job.h"
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "core/assert.h"
+#include "workload/chakra_file.h"
+#include "workload/findings.h"
+#include "workload/graph_builder.h"
+#include "workload/groups.h"
+#include "workload/rank_binding.h"
+#include "workload/rank_trace.h"
+#include "workload/trace_files.h"
+
+namespace orrery {
+namespace {
+
+// Keeps one of each content.
+template <class Content>
+class Pool {
+ public:
+  std::uint32_t intern(Content content) {
+    const auto [begin, end] = by_hash_.equal_range(content.content_hash());
+    for (auto entry = begin; entry != end; ++entry)
+      if (contents_[entry->second] == content) return entry->second;
+    const std::uint32_t index = static_cast<std::uint32_t>(contents_.size());
+    by_hash_.emplace(content.content_hash(), index);
+    contents_.push_back(std::move(content));
+    return index;
+  }
+
+  const Content& operator[](std::uint32_t index) const { return contents_[index]; }
+  std::vector<Content> take() { return std::move(contents_); }
+
+ private:
+  std::multimap<std::uint64_t, std::uint32_t> by_hash_;
+  std::vector<Content> contents_;
+};
+
+class JobLoader {
+ public:
+  JobLoader(const ChakraSource& source, TraceChecks checks, Diagnostics& diagnostics)
+      : source_(source), checks_(checks), diagnostics_(diagnostics) {}
+
+  // Nothing when there are errors.
+  std::optional<Job> load(const LoadProgress& progress) {
+    files_ = find_trace_files(source_.prefix);
+    CommunicatorNames names(world(), source_.groups.value_or(""));
+    read_groups_file(names);
+    for (std::uint32_t rank = 0; rank < files_.size(); ++rank) {
+      read_trace(rank);
+      if (progress) progress(rank + 1, files_.size());
+    }
+    for (std::uint32_t rank = 0; rank < files_.size(); ++rank) declare_groups(rank, names);
+    // A broken groups file would make every communicator unknown.
+    const bool groups_are_whole = !diagnostics_.has_errors();
+    for (std::uint32_t rank = 0; groups_are_whole && rank < files_.size(); ++rank) bind(rank, names);
+    report_findings();
+    if (diagnostics_.has_errors()) return std::nullopt;
+    return finish(names);
+  }
+
+ private:
+  struct Loaded {
+    RankTrace trace;  // its graph and labels are in the pools
+    std::uint32_t graph = 0;
+    std::uint32_t labels = 0;
+    bool has_graph = false;
+  };
+
+  std::uint32_t world() const { return static_cast<std::uint32_t>(files_.size()); }
+
+  void read_groups_file(CommunicatorNames& names) {
+    if (!source_.groups) return;
+    try {
+      const std::string text = read_file(*source_.groups);
+      for (CommunicatorGroup& group : read_groups(*source_.groups, text, world(), diagnostics_)) names.add(std::move(group));
+    } catch (const InputError& error) {
+      for (const Problem& problem : error.problems()) diagnostics_.error(problem.where, problem.message, problem.hint);
+    }
+  }
+
+  void read_trace(std::uint32_t rank) {
+    of_rank_.emplace_back(files_[rank]);
+    trace_of_rank_.push_back(static_cast<std::uint32_t>(traces_.size()));
+    std::string bytes;
+    try {
+      bytes = read_file(files_[rank]);
+    } catch (const InputError& error) {
+      of_rank_.back().take(error);
+      traces_.push_back({RankTrace(files_[rank])});
+      return;
+    }
+    const ContentHash hash = content_hash(bytes);
+    const auto [known, is_new] = by_content_.try_emplace({hash.low, hash.high, bytes.size()}, trace_of_rank_.back());
+    trace_of_rank_.back() = known->second;
+    if (is_new) decode(rank, bytes);
+  }
+
+  void decode(std::uint32_t rank, const std::string& bytes) {
+    Loaded loaded{read_rank_trace(files_[rank], bytes, source_.dependencies, checks_)};
+    loaded.labels = labels_.intern(std::move(loaded.trace.labels));
+    if (loaded.trace.graph) {
+      loaded.graph = graphs_.intern(std::move(*loaded.trace.graph));
+      loaded.trace.graph.reset();
+      loaded.has_graph = true;
+    }
+    traces_.push_back(std::move(loaded));
+  }
+
+  void declare_groups(std::uint32_t rank, CommunicatorNames& names) {
+    for (const ProcessGroup& group : traces_[trace_of_rank_[rank]].trace.process_groups) names.add(group, of_rank_[rank]);
+  }
+
+  void bind(std::uint32_t rank, const CommunicatorNames& names) {
+    const Loaded& loaded = traces_[trace_of_rank_[rank]];
+    bindings_.emplace_back();
+    if (!loaded.has_graph) return;
+    RankBinding& binding = bindings_.back();
+    binding = bind_rank(RankId(rank), world(), loaded.trace, graphs_[loaded.graph], labels_[loaded.labels], names,
+                        of_rank_[rank]);
+    binding.graph = loaded.graph;
+    binding.labels = loaded.labels;
+    merge_slots(binding);
+  }
+
+  // A trace may call the same communicator by two names, "" and "0". Its calls are counted together.
+  void merge_slots(RankBinding& binding) {
+    std::vector<GroupId> distinct;
+    std::vector<std::uint32_t> slot_map;
+    for (const GroupId group : binding.communicators) {
+      const auto found = std::ranges::find(distinct, group);
+      slot_map.push_back(static_cast<std::uint32_t>(found - distinct.begin()));
+      if (found == distinct.end()) distinct.push_back(group);
+    }
+    if (distinct.size() == binding.communicators.size()) return;
+    const auto [known, is_new] = merged_.try_emplace({binding.graph, slot_map}, 0);
+    if (is_new) known->second = graphs_.intern(with_communicator_slots(graphs_[binding.graph], slot_map));
+    binding.graph = known->second;
+    binding.communicators = std::move(distinct);
+  }
+
+  void report_findings() {
+    std::vector<RankFindings> findings;
+    for (std::uint32_t rank = 0; rank < files_.size(); ++rank) {
+      findings.push_back({rank, &traces_[trace_of_rank_[rank]].trace.findings});
+      findings.push_back({rank, &of_rank_[rank]});
+    }
+    report(findings, true, diagnostics_);
+  }
+
+  Job finish(CommunicatorNames& names) {
+    Job job;
+    job.graphs = graphs_.take();
+    job.labels = labels_.take();
+    job.ranks = std::move(bindings_);
+    job.communicators = names.take();
+    drop_unused_graphs(job);
+    for (const Problem& problem : diagnostics_.problems())
+      if (problem.severity == Severity::kWarning) job.warnings.push_back(problem);
+    return job;
+  }
+
+  // Graphs whose every rank got one with merged slots.
+  static void drop_unused_graphs(Job& job) {
+    std::vector<bool> used(job.graphs.size(), false);
+    for (const RankBinding& binding : job.ranks) used[binding.graph] = true;
+    std::vector<std::uint32_t> new_index(job.graphs.size(), 0);
+    std::vector<ExecutionGraph> kept;
+    for (std::uint32_t i = 0; i < used.size(); ++i) {
+      if (!used[i]) continue;
+      new_index[i] = static_cast<std::uint32_t>(kept.size());
+      kept.push_back(std::move(job.graphs[i]));
+    }
+    job.graphs = std::move(kept);
+    for (RankBinding& binding : job.ranks) binding.graph = new_index[binding.graph];
+  }
+
+  const ChakraSource& source_;
+  TraceChecks checks_;
+  Diagnostics& diagnostics_;
+  std::vector<std::string> files_;             // by rank
+  std::vector<Loaded> traces_;                 // of distinct content
+  std::vector<std::uint32_t> trace_of_rank_;   // into traces_
+  std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>, std::uint32_t> by_content_;
+  std::vector<Findings> of_rank_;              // what depends on the rank
+  std::vector<RankBinding> bindings_;
+  std::map<std::pair<std::uint32_t, std::vector<std::uint32_t>>, std::uint32_t> merged_;
+  Pool<ExecutionGraph> graphs_;
+  Pool<NodeLabels> labels_;
+};
+
+}  // namespace
+
+std::string_view name_of(Dependencies dependencies) {
+  switch (dependencies) {
+    case Dependencies::kBoth: return "both";
+    case Dependencies::kData: return "data";
+    case Dependencies::kCtrl: return "ctrl";
+  }
+  ORRERY_ASSERT(false);
+}
+
+std::optional<Dependencies> dependencies_named(std::string_view name) {
+  for (const Dependencies choice : {Dependencies::kBoth, Dependencies::kData, Dependencies::kCtrl})
+    if (name == name_of(choice)) return choice;
+  return std::nullopt;
+}
+
+Job load_chakra_job(const ChakraSource& source, Diagnostics& diagnostics, const LoadProgress& progress) {
+  std::optional<Job> job = try_load_chakra_job(source, TraceChecks::kLoad, diagnostics, progress);
+  diagnostics.throw_if_errors();
+  ORRERY_ASSERT(job.has_value());
+  return std::move(*job);
+}
+
+std::optional<Job> try_load_chakra_job(const ChakraSource& source, TraceChecks checks, Diagnostics& diagnostics,
+                                       const LoadProgress& progress) {
+  try {
+    return JobLoader(source, checks, diagnostics).load(progress);
+  } catch (const InputError& error) {
+    for (const Problem& problem : error.problems()) diagnostics.error(problem.where, problem.message, problem.hint);
+    return std::nullopt;
+  }
+}
+
+}  // namespace orrery

@@ -1,0 +1,53 @@
+// Ties one rank to its graph: looks up the communicators its trace names, and checks what depends on which rank it is.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/ids.h"
+#include "workload/findings.h"
+#include "workload/groups.h"
+#include "workload/job.h"
+#include "workload/rank_trace.h"
+
+namespace orrery {
+
+// The communicators of a job by the names traces use.
+class CommunicatorNames {
+ public:
+  // `groups_file` is for messages; empty when none was given.
+  CommunicatorNames(std::uint32_t ranks, std::string groups_file);
+
+  // From the groups file.
+  void add(CommunicatorGroup group);
+  // From a trace. A group that is known already must be the same; one from the groups file wins.
+  void add(const ProcessGroup& group, Findings& findings);
+
+  // The name is not given, "", or is "0" without a group of that name: the world.
+  std::optional<GroupId> find(const std::string& name) const;
+  // What to say about a name that find() does not know.
+  std::string hint(const std::string& name) const;
+
+  const Communicator& operator[](GroupId group) const { return communicators_[index_of(group)]; }
+  bool is_member(GroupId group, RankId rank) const;
+  std::vector<Communicator> take() { return std::move(communicators_); }
+
+ private:
+  void append(Communicator communicator);
+
+  std::string groups_file_;
+  std::vector<Communicator> communicators_;          // 0 is the world
+  std::vector<std::vector<RankId>> sorted_members_;  // by GroupId
+  std::map<std::string, GroupId> by_name_;
+  std::size_t from_file_ = 1;  // communicators below this are the world and those of the groups file
+};
+
+// Fills everything but the indices of graph and labels. Slots of one communicator are not merged yet. What is wrong for this
+// rank goes to `findings`.
+RankBinding bind_rank(RankId rank, std::uint32_t ranks, const RankTrace& trace, const ExecutionGraph& graph,
+                      const NodeLabels& labels, const CommunicatorNames& names, Findings& findings);
+
+}  // namespace orrery
