@@ -11,7 +11,7 @@
 namespace orrery {
 
 struct NodeFabricSpec {
-  const Topology* topology = nullptr;
+  const Topology* topology = &topologies().front();
   Bandwidth bandwidth{1};  // of a device per direction (switch), or of a directed link between two devices
   Duration latency{};      // from device to device
   std::string name;        // of its link classes: "nvlink"
@@ -31,7 +31,7 @@ struct NodeSpec {
 };
 
 struct ScaleOutSpec {
-  const Topology* topology = nullptr;  // a switched one; its bandwidth is that of the NICs
+  const Topology* topology = &topologies().front();  // a switched one; its bandwidth is that of the NICs
   Duration latency{};                  // from NIC to NIC
 };
 

@@ -11,7 +11,7 @@
 namespace orrery {
 
 struct DimensionSpec {
-  const Topology* topology = nullptr;
+  const Topology* topology = &topologies().front();
   std::uint32_t size = 1;
   Bandwidth bandwidth{1};  // per directed link (switch: per port and direction)
   Duration latency{};      // from end to end between neighbours
