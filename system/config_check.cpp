@@ -17,6 +17,13 @@ ConfigKind kind_of(const ConfigValue& root) {
   return ConfigKind::kExperiment;
 }
 
+ConfigValue in_map(std::string key, ConfigValue value) {
+  const Location where = value.where;
+  ConfigValue map{ConfigValue::Kind::kMap, where, {}, {}, {}};
+  map.entries.push_back({std::move(key), where, std::move(value)});
+  return map;
+}
+
 void check_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files, Diagnostics& diagnostics) {
   const Experiment experiment = load_experiment(file, settings, files, diagnostics);
   const Job job = load_chakra_job(experiment.trace, diagnostics);
@@ -46,12 +53,14 @@ ConfigKind check_config(const std::string& file, const std::vector<std::string>&
   }
   for (const std::string& setting : settings) apply_setting(root, setting, files, diagnostics);
   ConfigContext context(files, diagnostics);
-  const auto any_device = [](Section& device) { read_device(device); };
-  read_config(root, context, [&](Section& section) {
-    if (kind == ConfigKind::kCluster) read_cluster(section, std::nullopt, any_device);
-    if (kind == ConfigKind::kNode) read_node(section, any_device);
-    if (kind == ConfigKind::kDevice) read_device(section);
-  });
+  if (kind == ConfigKind::kDevice) {
+    read_config(root, context, [](Section& section) { read_device(section); });
+    return kind;
+  }
+  // Read as the part of an experiment that it is.
+  if (kind == ConfigKind::kNode) root = in_map("node", std::move(root));
+  root = in_map("cluster", std::move(root));
+  read_config(root, context, [](Section& section) { read_cluster(section, [](Section& device) { read_device(device); }); });
   return kind;
 }
 

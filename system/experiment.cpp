@@ -14,7 +14,7 @@ namespace {
 // What reading fills in; an Experiment once all of it is there.
 struct ExperimentKeys {
   DeviceSpec device;
-  FabricSpec fabric;
+  std::optional<Fabric> fabric;
   ChakraSource trace;
   Placement placement;
   SimulationOptions simulation;
@@ -136,27 +136,11 @@ void read_placement(Section& section, Placement& placement) {
   if (!right) section.error("placement", "not a placement", "write packed, strided, random(7) or a list of device numbers, one per rank");
 }
 
-// "8 switch", "2 switch": for messages.
-std::vector<std::string> dimensions_of(const FabricSpec& spec) {
-  std::vector<std::string> names;
-  if (const auto* dimensions = std::get_if<std::vector<DimensionSpec>>(&spec)) {
-    for (const DimensionSpec& d : *dimensions) names.push_back(fmt::format("{} {}", d.size, d.topology->name));
-    return names;
-  }
-  const auto& cluster = std::get<ClusterSpec>(spec);
-  if (cluster.node.fabric.topology != nullptr) names.push_back(fmt::format("{} {}", cluster.node.devices, cluster.node.fabric.topology->name));
-  if (cluster.nodes > 1 && cluster.scale_out) names.push_back(fmt::format("{} {}", cluster.nodes, cluster.scale_out->topology->name));
-  return names;
-}
-
 void read_experiment(Section& section, ExperimentKeys& experiment) {
-  constexpr std::int64_t kMostNodes = 16 << 20;
-  std::optional<NodeCount> nodes;
-  if (section.has("nodes") || section.describes())
-    nodes = {section.optional_integer("nodes", 1, {1, kMostNodes}, "NVLink domains of the cluster; wins over the cluster file's own"), section.where("nodes")};
-  const auto read_device_key = [&](Section& device) { experiment.device = read_device(device); };
-  section.required_section("cluster", "what the job runs on", [&](Section& s) { experiment.fabric = read_cluster(s, nodes, read_device_key); }, "clusters");
-  const std::vector<std::string> dimensions = dimensions_of(experiment.fabric);
+  experiment.fabric = read_cluster(section, [&](Section& device) { experiment.device = read_device(device); });
+  std::vector<std::string> dimensions;
+  if (experiment.fabric)
+    for (const LogicalDimension& d : experiment.fabric->dimensions()) dimensions.push_back(fmt::format("{} {}", d.size, d.topology));
   section.required_section("workload", "what the ranks do", [&](Section& s) { read_workload(s, experiment); });
   section.section("collectives", "how collectives are run", [&](Section& s) { read_collectives(s, dimensions, experiment.simulation.collectives); });
   section.section("network", "how messages are timed", [](Section& s) { read_network(s); });
@@ -177,7 +161,7 @@ Experiment load_experiment(const std::string& file, const std::vector<std::strin
   ExperimentKeys keys;
   read_config(root, context, [&](Section& section) { read_experiment(section, keys); });
   diagnostics.throw_if_errors();
-  return {file, std::move(root), std::move(keys.device), build_fabric(keys.fabric), std::move(keys.trace), std::move(keys.placement), std::move(keys.simulation)};
+  return {file, std::move(root), std::move(keys.device), std::move(*keys.fabric), std::move(keys.trace), std::move(keys.placement), std::move(keys.simulation)};
 }
 
 std::vector<KeyDescription> describe_configuration(const ConfigFiles& files) {

@@ -29,7 +29,7 @@ Duration message(Bytes bytes, Bandwidth bandwidth, Duration latency) { return by
 Duration expected(const std::string& algorithm, CollectiveKind kind, std::uint32_t n, Bytes s, Bandwidth b, Duration a) {
   const Bytes c = ceil_div(s, n);
   const std::int64_t steps = n - 1;
-  const int rounds = std::bit_width(n) - 1;
+  const int rounds = std::countr_zero(std::bit_floor(n));
   Duration sum{};
   switch (kind) {
     case CollectiveKind::kAllReduce:

@@ -180,7 +180,8 @@ TEST_CASE("chunks go through the dimensions one behind the other") {
 }
 
 TEST_CASE("no mix of chunks, queues and late ranks gets stuck") {
-  std::mt19937 random(3);
+  std::minstd_rand generator(3);
+  const auto random = [&] { return static_cast<std::uint32_t>(generator()); };
   for (int trial = 0; trial < 60; ++trial) {
     const std::vector<DimensionSpec> dimensions = {dimension("switch", 2 + random() % 3, kBandwidth, kLatency),
                                                    dimension("ring", 2 + random() % 3, Bandwidth(300'000'000), Duration(random() % 1'000'000'000)),
@@ -189,7 +190,7 @@ TEST_CASE("no mix of chunks, queues and late ranks gets stuck") {
     JobBuilder builder(fabric.device_count());
     const auto kind = kAllCollectiveKinds[random() % kAllCollectiveKinds.size()];
     for (std::uint32_t rank = 0; rank < fabric.device_count(); ++rank) {
-      const NodeId start = builder.compute(rank, Duration(1 + static_cast<std::int64_t>(random() % 2'000'000'000)));
+      const NodeId start = builder.compute(rank, Duration(1 + random() % 2'000'000'000));
       builder.collective(rank, kind, Bytes(1'000'003), kWorld, {start});
       builder.collective(rank, CollectiveKind::kAllReduce, Bytes(500'001), kWorld, {start});
     }
@@ -233,10 +234,11 @@ TEST_CASE("a receive that comes before the send it makes possible is stuck") {
 }
 
 TEST_CASE("equal input gives equal operations, whatever the number of the ranks that act at one instant") {
-  std::mt19937 random(5);
+  std::minstd_rand generator(5);
+  const auto random = [&] { return static_cast<std::uint32_t>(generator()); };
   JobBuilder builder(8);
   for (std::uint32_t rank = 0; rank < 8; ++rank) {
-    NodeId last = builder.compute(rank, Duration(1 + static_cast<std::int64_t>(random() % 1'000'000)));
+    NodeId last = builder.compute(rank, Duration(1 + random() % 1'000'000));
     for (int i = 0; i < 5; ++i) last = builder.collective(rank, CollectiveKind::kAllReduce, Bytes(100'000 + i), kWorld, {last});
   }
   const Job job = builder.build();

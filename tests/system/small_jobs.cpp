@@ -23,7 +23,7 @@ NodeId JobBuilder::add(std::uint32_t rank, const GraphNode& node, const std::vec
   Rank& r = ranks_[rank];
   const NodeId id = r.graph.add(node);
   for (const NodeId before : after) r.graph.depend(id, before);
-  r.labels.add(r.nodes++, name_of(node.kind));
+  r.labels.push_back({r.labels.size(), name_of(node.kind)});
   return id;
 }
 
@@ -96,8 +96,7 @@ Job JobBuilder::build() {
   for (Rank& rank : ranks_) {
     rank.binding.graph = rank.binding.labels = static_cast<std::uint32_t>(job.graphs.size());
     job.graphs.push_back(std::move(rank.graph).build());
-    rank.labels.finish();
-    job.labels.push_back(std::move(rank.labels));
+    job.labels.emplace_back(rank.labels);
     job.ranks.push_back(std::move(rank.binding));
   }
   job.communicators = communicators_;

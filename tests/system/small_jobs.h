@@ -35,9 +35,8 @@ class JobBuilder {
  private:
   struct Rank {
     GraphBuilder graph;
-    NodeLabels labels;
+    std::vector<NodeLabel> labels;
     RankBinding binding;
-    std::uint32_t nodes = 0;
   };
   NodeId add(std::uint32_t rank, const GraphNode& node, const std::vector<NodeId>& after);
   NodeId transfer(std::uint32_t rank, NodeKind kind, std::uint32_t peer, Bytes bytes, const std::vector<NodeId>& after, std::int64_t tag);
