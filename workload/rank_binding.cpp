@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kUndefinedNamed = 10;
 
-std::string quoted(const std::string& name) { return "\"" + printable(name, 40) + "\""; }
+std::string quoted(const std::string& name) { return fmt::format("\"{}\"", printable(name, 40)); }
 
 std::string counted_ranks(std::uint32_t ranks) { return ranks == 1 ? "1 rank" : fmt::format("{} ranks", ranks); }
 
