@@ -112,7 +112,7 @@ void DependencyCheck::report(Dependencies chosen, Findings& findings) const {
   if (order.size() == labels_.size()) return;
   const std::string cycle = describe_cycle(short_cycle(labels_.size(), chosen_edges, order), chosen_bits);
   findings.error("the dependencies form a cycle",
-                 fmt::format("{}; {} of {} nodes are unreachable because of cycles", cycle,
+                 fmt::format("{} ({} of {} nodes are unreachable because of cycles)", cycle,
                              labels_.size() - order.size(), labels_.size()),
                  advice);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -13,7 +14,8 @@ namespace orrery {
 namespace {
 
 constexpr std::size_t kExamplesShown = 3;
-constexpr std::size_t kKindsPerFile = 50;  // a file of garbage attributes could have as many as nodes
+constexpr std::size_t kKindsPerFile = 50;  // a file of garbage could have as many as nodes
+constexpr std::string_view kOtherKinds = "more problems of other kinds";
 
 // One kind of finding over all ranks.
 struct Merged {
@@ -51,11 +53,9 @@ std::string message_of(const Merged& merged, bool is_job) {
 
 // The same advice once, with the last problem it is for.
 void drop_repeated_hints(std::vector<Merged>& merged) {
-  for (std::size_t i = 0; i < merged.size(); ++i) {
-    const auto same_hint = [&](const Merged& later) { return later.first.hint == merged[i].first.hint; };
-    if (std::any_of(merged.begin() + static_cast<std::ptrdiff_t>(i) + 1, merged.end(), same_hint))
-      merged[i].first.hint.clear();
-  }
+  std::set<std::string> given;
+  for (auto m = merged.rbegin(); m != merged.rend(); ++m)
+    if (!given.insert(m->first.hint).second) m->first.hint.clear();
 }
 
 }  // namespace
@@ -74,19 +74,25 @@ void Findings::warning(std::string_view what, std::string example, std::string_v
 
 void Findings::take(const InputError& error) {
   for (const Problem& problem : error.problems()) {
-    if (findings_.size() >= kKindsPerFile) {
-      add(problem.severity, "more problems of other kinds", {}, {});
-      continue;
-    }
-    findings_.push_back({problem.severity, problem.where, problem.message, problem.hint, 1, {}});
+    add(problem.severity, problem.message, {}, problem.hint);
+    Finding& last = findings_.back();
+    if (last.what == problem.message && last.count == 1) last.where = problem.where;
   }
 }
 
 void Findings::add(Severity severity, std::string_view what, std::string example, std::string_view hint) {
   const auto same = [&](const Finding& f) { return f.severity == severity && f.what == what && f.hint == hint; };
   auto found = std::ranges::find_if(findings_, same);
-  if (found == findings_.end())
-    found = findings_.insert(findings_.end(), {severity, {file_, 0, 0}, std::string(what), std::string(hint), 0, {}});
+  if (found == findings_.end() && findings_.size() >= kKindsPerFile && what != kOtherKinds)
+    return add(severity, kOtherKinds, {}, {});
+  if (found == findings_.end()) {
+    findings_.emplace_back();
+    found = std::prev(findings_.end());
+    found->severity = severity;
+    found->where.file = file_;
+    found->what = what;
+    found->hint = hint;
+  }
   ++found->count;
   if (found->examples.size() < kExamplesShown && !example.empty()) found->examples.push_back(std::move(example));
 }
@@ -96,7 +102,7 @@ void report(std::span<const RankFindings> ranks, bool is_job, Diagnostics& diagn
   std::vector<Merged> merged;
   for (const RankFindings& of_rank : ranks)
     for (const Finding& finding : of_rank.findings->all()) merge(finding, of_rank.rank, index, merged);
-  std::ranges::stable_partition(merged, [](const Merged& m) { return m.first.severity == Severity::kError; });
+  std::stable_partition(merged.begin(), merged.end(), [](const Merged& m) { return m.first.severity == Severity::kError; });
   drop_repeated_hints(merged);
   for (const Merged& m : merged) {
     if (m.first.severity == Severity::kError) diagnostics.error(m.first.where, message_of(m, is_job), m.first.hint);

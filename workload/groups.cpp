@@ -104,7 +104,7 @@ class GroupsHandler final : public nlohmann::json_sax<nlohmann::json> {
             static_cast<int>(before.size() - line_start) + 1};
   }
 
-  static std::string quoted(const std::string& text) { return "\"" + printable(text, 40) + "\""; }
+  static std::string quoted(const std::string& text) { return fmt::format("\"{}\"", printable(text, 40)); }
 
   void fail(std::size_t offset, std::string message) {
     diagnostics_.error(location(offset), std::move(message), "expected {\"name\": [global ranks], ...}");

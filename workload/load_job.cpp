@@ -8,6 +8,7 @@
 
 #include "core/assert.h"
 #include "workload/chakra_file.h"
+#include "workload/content_pool.h"
 #include "workload/findings.h"
 #include "workload/graph_builder.h"
 #include "workload/groups.h"
@@ -17,28 +18,6 @@
 
 namespace orrery {
 namespace {
-
-// Keeps one of each content.
-template <class Content>
-class Pool {
- public:
-  std::uint32_t intern(Content content) {
-    const auto [begin, end] = by_hash_.equal_range(content.content_hash());
-    for (auto entry = begin; entry != end; ++entry)
-      if (contents_[entry->second] == content) return entry->second;
-    const std::uint32_t index = static_cast<std::uint32_t>(contents_.size());
-    by_hash_.emplace(content.content_hash(), index);
-    contents_.push_back(std::move(content));
-    return index;
-  }
-
-  const Content& operator[](std::uint32_t index) const { return contents_[index]; }
-  std::vector<Content> take() { return std::move(contents_); }
-
- private:
-  std::multimap<std::uint64_t, std::uint32_t> by_hash_;
-  std::vector<Content> contents_;
-};
 
 class JobLoader {
  public:
@@ -189,8 +168,8 @@ class JobLoader {
   std::vector<Findings> of_rank_;              // what depends on the rank
   std::vector<RankBinding> bindings_;
   std::map<std::pair<std::uint32_t, std::vector<std::uint32_t>>, std::uint32_t> merged_;
-  Pool<ExecutionGraph> graphs_;
-  Pool<NodeLabels> labels_;
+  ContentPool<ExecutionGraph> graphs_;
+  ContentPool<NodeLabels> labels_;
 };
 
 }  // namespace

@@ -10,7 +10,9 @@
 namespace orrery {
 namespace {
 
-std::string quoted(const std::string& name) { return "\"" + printable(name, 40) + "\""; }
+constexpr std::size_t kUndefinedNamed = 10;
+
+std::string quoted(const std::string& name) { return fmt::format("\"{}\"", printable(name, 40)); }
 
 std::string counted_ranks(std::uint32_t ranks) { return ranks == 1 ? "1 rank" : fmt::format("{} ranks", ranks); }
 
@@ -44,6 +46,10 @@ class Binder {
     const std::string& name = trace_.communicators[slot];
     const std::string first = labels_.describe(graph_.calls(slot).front());
     const std::optional<GroupId> group = names_.find(name);
+    if (!group && ++undefined_ > kUndefinedNamed) {
+      findings_.error("more communicators are not defined", first);
+      return GroupId(0);
+    }
     if (!group) {
       findings_.error(fmt::format("communicator {} is not defined", quoted(name)), first, names_.hint(name));
       return GroupId(0);
@@ -86,6 +92,7 @@ class Binder {
   const NodeLabels& labels_;
   const CommunicatorNames& names_;
   Findings& findings_;
+  std::size_t undefined_ = 0;
 };
 
 }  // namespace
@@ -145,14 +152,15 @@ std::string CommunicatorNames::hint(const std::string& name) const {
     return fmt::format("{} defines no groups", printable(groups_file_));
   }
   constexpr std::size_t kNamesShown = 20;
+  constexpr std::size_t kNamesCompared = 100;  // comparing costs time for every name that is not found
   std::string text = fmt::format("known communicators{}:", groups_file_.empty() ? "" : " in " + printable(groups_file_));
-  std::vector<std::string> all;
-  for (std::size_t i = 1; i < communicators_.size(); ++i) {
-    all.push_back(communicators_[i].name);
+  std::vector<std::string> compared;
+  for (std::size_t i = 1; i < std::min(communicators_.size(), kNamesCompared + 1); ++i) {
+    compared.push_back(communicators_[i].name);
     if (i <= kNamesShown) text += (i == 1 ? " " : ", ") + quoted(communicators_[i].name);
   }
-  if (all.size() > kNamesShown) text += fmt::format(" and {} more", all.size() - kNamesShown);
-  const std::string near = nearest_name(name, all);
+  if (communicators_.size() - 1 > kNamesShown) text += fmt::format(" and {} more", communicators_.size() - 1 - kNamesShown);
+  const std::string near = nearest_name(name, compared);
   return near.empty() ? text : text + fmt::format("; did you mean {}?", quoted(near));
 }
 

@@ -59,12 +59,12 @@ TEST_CASE("every third-party synthetic job loads, matches and is shared between 
   struct Set {
     std::string name;
     std::size_t ranks;
-    std::size_t most_graphs;  // ranks of one pipeline stage do the same
+    std::size_t graphs;  // stages that differ: the first, the last, those between; without a pipeline one
   };
-  const Set sets[] = {{"gpt13b_16L_dp4tp4pp4_64r", 64, 4},  {"gpt13b_4L_dp2tp2pp2mb4_8r", 8, 2},  {"gpt13b_8L_dp4tp4_16r", 16, 1},
-                      {"gpt175b_4L_dp8tp8_64r", 64, 1},     {"gpt175b_8L_dp4tp8pp4_128r", 128, 4}, {"gpt_tiny_dp2_4r", 4, 4},
-                      {"llama70b_16L_fsdp8tp8_64r", 64, 1}, {"llama8b_32L_fsdp8_8r", 8, 1},        {"llama8b_32L_tp4pp4mb4_16r", 16, 4},
-                      {"mixtral_2L_dp2ep4_8r", 8, 8}};
+  const Set sets[] = {{"gpt13b_16L_dp4tp4pp4_64r", 64, 3},  {"gpt13b_4L_dp2tp2pp2mb4_8r", 8, 2},   {"gpt13b_8L_dp4tp4_16r", 16, 1},
+                      {"gpt175b_4L_dp8tp8_64r", 64, 1},     {"gpt175b_8L_dp4tp8pp4_128r", 128, 3}, {"gpt_tiny_dp2_4r", 4, 1},
+                      {"llama70b_16L_fsdp8tp8_64r", 64, 1}, {"llama8b_32L_fsdp8_8r", 8, 1},        {"llama8b_32L_tp4pp4mb4_16r", 16, 3},
+                      {"mixtral_2L_dp2ep4_8r", 8, 1}};
   for (const Set& set : sets) {
     INFO(set.name);
     const ScratchDirectory directory;
@@ -74,7 +74,7 @@ TEST_CASE("every third-party synthetic job loads, matches and is shared between 
     Diagnostics diagnostics;
     const Job job = load_chakra_job(source, diagnostics);
     CHECK(job.ranks.size() == set.ranks);
-    CHECK(job.graphs.size() <= set.most_graphs);
+    CHECK(job.graphs.size() == set.graphs);
     std::size_t nodes = 0;
     std::size_t bytes = 0;
     for (const ExecutionGraph& graph : job.graphs) nodes += graph.size(), bytes += graph.memory_bytes();
@@ -144,8 +144,8 @@ TEST_CASE("a real Megatron step loads with the CPU side of its collectives as ho
     CHECK(static_cast<double>(summary.memory_bytes) / static_cast<double>(summary.nodes) <= 100);
   }
   // 170 a rank.
-  CHECK(job.warnings.size() <= 3);
-  CHECK_THAT(to_string(job.warnings.front()), Contains("CPU call that launches the kernel") && Contains("(1360 in all)") && Contains("[ranks 0-7]"));
+  REQUIRE(job.warnings.size() == 2);  // the other one: the profiler's root node takes no time
+  CHECK_THAT(to_string(job.warnings.back()), Contains("CPU call that launches the kernel") && Contains("(1360 in all)") && Contains("[ranks 0-7]"));
   const Matching matching = match(job);
   CHECK(matching.calls[0].size() == 84);
   CHECK(matching.calls[0][0].bytes == Bytes(67108865));
