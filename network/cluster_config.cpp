@@ -1,15 +1,29 @@
 #include "network/cluster_config.h"
 
 #include <algorithm>
+#include <span>
+#include <variant>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "core/quantity_text.h"
+#include "network/cluster.h"
+#include "network/compose.h"
 
 namespace orrery {
 namespace {
 
 constexpr std::int64_t kMostNics = 4096;  // of a node
+
+using ReadDevice = std::function<void(Section&)>;
+using FabricSpec = std::variant<std::vector<DimensionSpec>, ClusterSpec>;
+
+// `nodes` of the experiment: it wins over the cluster's own.
+struct NodeCount {
+  std::uint32_t count = 1;
+  Location where;
+};
 
 std::uint32_t narrow(std::int64_t value) { return static_cast<std::uint32_t>(value); }
 
@@ -96,7 +110,7 @@ NicSpec read_nics(Section& section, std::uint32_t devices) {
   return spec;
 }
 
-NodeSpec read_node(Section& section, const std::function<void(Section&)>& read_device) {
+NodeSpec read_node(Section& section, const ReadDevice& read_device) {
   NodeSpec node;
   section.required_section("device", "the device of the node", read_device, "devices");
   node.devices = narrow(section.required_integer("devices", {1, kMostDevices}, "devices of a node"));
@@ -131,26 +145,20 @@ void check_cluster(Section& section, const ClusterSpec& cluster, const Location&
   if (link_count(cluster) > kMostLinks) diagnostics.error(nodes_at, too_many_links(link_count(cluster)));
 }
 
-ClusterSpec read_nodes(Section& section, const std::optional<NodeCount>& nodes, const std::function<void(Section&)>& read_device) {
+ClusterSpec read_nodes(Section& section, const std::optional<NodeCount>& nodes, const ReadDevice& read_device) {
   const std::size_t errors = section.context().diagnostics().error_count();
   ClusterSpec cluster;
   section.required_section("node", "the node", [&](Section& node) { cluster.node = read_node(node, read_device); }, "nodes");
-  std::int64_t count = section.optional_integer("nodes", 1, {1, kMostDevices}, "how many nodes; `nodes` of the experiment wins");
-  section.section("scale_out", "what joins the nodes; needed with more than one", [&](Section& scale_out) { cluster.scale_out = read_scale_out(scale_out); });
-  const Location where = nodes ? nodes->where : section.where("nodes");
-  if (nodes) count = nodes->count;
-  if (count < 1 || count > kMostDevices) {
-    section.context().diagnostics().error(where, fmt::format("{} nodes; expected 1 to {}", count, kMostDevices));
-    return cluster;
-  }
-  cluster.nodes = narrow(count);
+  cluster.nodes = narrow(section.optional_integer("nodes", 1, {1, kMostDevices}, "how many nodes; `nodes` of the experiment wins"));
+  section.section("scale_out", "what joins the nodes; needed with more than one",
+                  [&](Section& scale_out) { cluster.scale_out = read_scale_out(scale_out); });
+  if (nodes) cluster.nodes = nodes->count;
   const bool sound = !section.describes() && section.context().diagnostics().error_count() == errors;
-  if (sound) check_cluster(section, cluster, where);
+  if (sound) check_cluster(section, cluster, nodes ? nodes->where : section.where("nodes"));
   return cluster;
 }
 
-std::vector<DimensionSpec> read_dimensions(Section& section, const std::optional<NodeCount>& nodes,
-                                           const std::function<void(Section&)>& read_device) {
+std::vector<DimensionSpec> read_dimensions(Section& section, const std::optional<NodeCount>& nodes, const ReadDevice& read_device) {
   const std::size_t errors = section.context().diagnostics().error_count();
   section.required_section("device", "the device, with `dims`", read_device, "devices");
   std::vector<DimensionSpec> dimensions;
@@ -164,16 +172,11 @@ std::vector<DimensionSpec> read_dimensions(Section& section, const std::optional
   return dimensions;
 }
 
-}  // namespace
-
-FabricSpec read_cluster(Section& cluster, const std::optional<NodeCount>& nodes, const std::function<void(Section&)>& read_device) {
+FabricSpec read_fabric(Section& cluster, const std::optional<NodeCount>& nodes, const ReadDevice& read_device) {
   cluster.note("name", "for people");
   cluster.note("source", "where the figures come from");
   cluster.note("assumed", "figures that were not read in a source");
-  if (cluster.describes()) {
-    read_dimensions(cluster, nodes, read_device);
-    return read_nodes(cluster, nodes, read_device);
-  }
+  if (cluster.describes()) read_dimensions(cluster, nodes, read_device);
   if (!cluster.has("dims")) return read_nodes(cluster, nodes, read_device);
   for (const char* key : {"node", "nodes", "scale_out"}) {
     if (!cluster.has(key)) continue;
@@ -183,9 +186,25 @@ FabricSpec read_cluster(Section& cluster, const std::optional<NodeCount>& nodes,
   return read_dimensions(cluster, nodes, read_device);
 }
 
-Fabric build_fabric(const FabricSpec& spec) {
+Fabric build(const FabricSpec& spec) {
   if (const auto* dimensions = std::get_if<std::vector<DimensionSpec>>(&spec)) return compose(*dimensions);
   return build_cluster(std::get<ClusterSpec>(spec));
+}
+
+}  // namespace
+
+std::optional<Fabric> read_cluster(Section& experiment, const ReadDevice& read_device) {
+  const std::size_t errors = experiment.context().diagnostics().error_count();
+  std::optional<NodeCount> nodes;
+  if (experiment.has("nodes") || experiment.describes()) {
+    const std::int64_t count = experiment.optional_integer("nodes", 1, {1, kMostDevices}, "nodes of the cluster; without it, the cluster's own number");
+    nodes = {narrow(count), experiment.where("nodes")};
+  }
+  std::optional<FabricSpec> spec;
+  experiment.required_section("cluster", "the machine: a name, a path or a map", [&](Section& cluster) { spec = read_fabric(cluster, nodes, read_device); }, "clusters");
+  const bool sound = spec && !experiment.describes() && experiment.context().diagnostics().error_count() == errors;
+  if (!sound) return std::nullopt;
+  return build(*spec);
 }
 
 }  // namespace orrery
