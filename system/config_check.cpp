@@ -1,3 +1,67 @@
 #include "system/config_check.h"
+
+#include "core/assert.h"
+#include "core/config.h"
+#include "network/cluster_config.h"
+#include "system/experiment.h"
+#include "workload/matching.h"
+
 namespace orrery {
+namespace {
+
+ConfigKind kind_of(const ConfigValue& root) {
+  if (root.find("workload") != nullptr || root.find("cluster") != nullptr) return ConfigKind::kExperiment;
+  if (root.find("dims") != nullptr || root.find("node") != nullptr || root.find("scale_out") != nullptr) return ConfigKind::kCluster;
+  if (root.find("devices") != nullptr || root.find("nics") != nullptr) return ConfigKind::kNode;
+  if (root.find("peak") != nullptr || root.find("memory") != nullptr) return ConfigKind::kDevice;
+  return ConfigKind::kExperiment;
 }
+
+ConfigValue in_map(std::string key, ConfigValue value) {
+  const Location where = value.where;
+  ConfigValue map{ConfigValue::Kind::kMap, where, {}, {}, {}};
+  map.entries.push_back({std::move(key), where, std::move(value)});
+  return map;
+}
+
+void check_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files, Diagnostics& diagnostics) {
+  const Experiment experiment = load_experiment(file, settings, files, diagnostics);
+  const Job job = load_chakra_job(experiment.trace, diagnostics);
+  match(job);
+  place_ranks(experiment.placement, static_cast<std::uint32_t>(job.ranks.size()), experiment.fabric);
+}
+
+}  // namespace
+
+std::string_view name_of(ConfigKind kind) {
+  switch (kind) {
+    case ConfigKind::kExperiment: return "experiment";
+    case ConfigKind::kCluster: return "cluster";
+    case ConfigKind::kNode: return "node";
+    case ConfigKind::kDevice: return "device";
+  }
+  ORRERY_ASSERT(false);
+}
+
+ConfigKind check_config(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files, Diagnostics& diagnostics) {
+  ConfigValue root = load_config(file, {}, diagnostics);
+  const ConfigKind kind = kind_of(root);
+  diagnostics.throw_if_errors();
+  if (kind == ConfigKind::kExperiment) {
+    check_experiment(file, settings, files, diagnostics);
+    return kind;
+  }
+  for (const std::string& setting : settings) apply_setting(root, setting, files, diagnostics);
+  ConfigContext context(files, diagnostics);
+  if (kind == ConfigKind::kDevice) {
+    read_config(root, context, [](Section& section) { read_device(section); });
+    return kind;
+  }
+  // Read as the part of an experiment that it is.
+  if (kind == ConfigKind::kNode) root = in_map("node", std::move(root));
+  root = in_map("cluster", std::move(root));
+  read_config(root, context, [](Section& section) { read_cluster(section, [](Section& device) { read_device(device); }); });
+  return kind;
+}
+
+}  // namespace orrery

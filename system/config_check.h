@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/config_tree.h"
@@ -9,13 +10,13 @@
 
 namespace orrery {
 
-// What kind of configuration a file holds, told by its keys.
+// What a file holds, told by its keys.
 enum class ConfigKind { kExperiment, kCluster, kNode, kDevice };
 
 std::string_view name_of(ConfigKind kind);  // "experiment", "cluster", ...
 
-// Reads `file` as what it is; an experiment with its cluster and its traces. Returns the kind. Problems go to
-// `diagnostics`; ranks that disagree throw StuckError.
+// Reads `file`, with `settings` (a.b=v) applied, as what it is; of an experiment also the traces, and whether its ranks
+// agree. Problems go to `diagnostics` or are thrown as InputError; ranks that disagree throw StuckError.
 ConfigKind check_config(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files, Diagnostics& diagnostics);
 
 }  // namespace orrery

@@ -137,10 +137,10 @@ void read_placement(Section& section, Placement& placement) {
 }
 
 void read_experiment(Section& section, ExperimentKeys& experiment) {
-  std::vector<std::string> dimensions;
   experiment.fabric = read_cluster(section, [&](Section& device) { experiment.device = read_device(device); });
+  std::vector<std::string> dimensions;
   if (experiment.fabric)
-    for (const LogicalDimension& dimension : experiment.fabric->dimensions()) dimensions.push_back(fmt::format("{} {}", dimension.size, dimension.topology));
+    for (const LogicalDimension& d : experiment.fabric->dimensions()) dimensions.push_back(fmt::format("{} {}", d.size, d.topology));
   section.required_section("workload", "what the ranks do", [&](Section& s) { read_workload(s, experiment); });
   section.section("collectives", "how collectives are run", [&](Section& s) { read_collectives(s, dimensions, experiment.simulation.collectives); });
   section.section("network", "how messages are timed", [](Section& s) { read_network(s); });

@@ -90,7 +90,9 @@ std::string_view kind_of(const AttributeProto& attribute) {
   return name;
 }
 
-std::string describe(const chakra::Node& node) { return fmt::format("node {} \"{}\"", node.id(), printable(node.name())); }
+std::string describe(const chakra::Node& node) {
+  return fmt::format("node {} \"{}\"", node.id(), printable(node.name()));
+}
 
 const AttributeProto* ChakraAttributes::find(std::string_view name) const {
   const AttributeProto* first = nullptr;

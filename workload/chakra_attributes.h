@@ -39,7 +39,8 @@ class ChakraAttributes {
   const chakra::Node& node_;
 };
 
-// The kind of an attribute's value as Chakra spells it without the suffix: "int64", "bool_list", ...; "" without a value.
+// The kind of an attribute's value as Chakra spells it without the suffix: "int64", "bool_list", ...; "" without a
+// value.
 std::string_view kind_of(const chakra::AttributeProto& attribute);
 
 // "node 12 "aten::mm"": how messages name a node.

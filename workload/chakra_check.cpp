@@ -13,7 +13,18 @@
 namespace orrery {
 namespace {
 
-enum class Shape : std::uint8_t { kInt64, kInt32, kUint32, kSint32, kBool, kFixed32, kFixed64, kText, kBytes, kMessage };
+enum class Shape : std::uint8_t {
+  kInt64,
+  kInt32,
+  kUint32,
+  kSint32,
+  kBool,
+  kFixed32,
+  kFixed64,
+  kText,
+  kBytes,
+  kMessage
+};
 
 struct Expected {
   std::string_view name;
@@ -96,7 +107,8 @@ bool fits(Shape shape, std::uint64_t value) {
   const auto as_signed = static_cast<std::int64_t>(value);
   switch (shape) {
     case Shape::kInt32:
-      return as_signed >= std::numeric_limits<std::int32_t>::min() && as_signed <= std::numeric_limits<std::int32_t>::max();
+      return as_signed >= std::numeric_limits<std::int32_t>::min() &&
+             as_signed <= std::numeric_limits<std::int32_t>::max();
     case Shape::kUint32:
     case Shape::kSint32: return value <= std::numeric_limits<std::uint32_t>::max();
     case Shape::kBool: return value <= 1;
@@ -147,8 +159,8 @@ class Checker {
     if (wire_type(expected.shape) != WireType::kVarint) {
       const std::size_t width = expected.shape == Shape::kFixed32 ? 4 : 8;
       if (rest.size() % width == 0) return true;
-      return fail(at, fmt::format("field {} ({}) holds {} bytes, expected a multiple of {}", expected.name, field.number,
-                                  rest.size(), width));
+      return fail(at, fmt::format("field {} ({}) holds {} bytes, expected a multiple of {}", expected.name,
+                                  field.number, rest.size(), width));
     }
     while (!rest.empty()) {
       const auto value = take_varint(rest);

@@ -1,6 +1,6 @@
 // Checks that a message is what schema 0.0.4 says, field by field, before libprotobuf reads it. libprotobuf alone would
-// turn a field of another wire type into "absent", cut a wide integer to 32 bits, and log to stderr about text that is not
-// UTF-8. Unknown fields are fine.
+// turn a field of another wire type into "absent", cut a wide integer to 32 bits, and log to stderr about text that is
+// not UTF-8. Unknown fields are fine.
 #pragma once
 
 #include <cstddef>

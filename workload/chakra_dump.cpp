@@ -17,9 +17,13 @@ namespace {
 
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
+using google::protobuf::Reflection;
 using google::protobuf::UnknownField;
 
-std::string json_text(std::string_view text) { return nlohmann::json(text).dump(-1, ' ', true); }
+// Unknown fields need not be UTF-8.
+std::string json_text(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
 
 std::string real(double value) {
   if (std::isnan(value)) return "NaN";
@@ -50,25 +54,25 @@ class Joined {
 
 // Element `index` of a field, or the field itself where index is -1.
 std::string scalar(const Message& message, const FieldDescriptor& field, int index) {
-  const auto* reflection = message.GetReflection();
-  const bool many = index >= 0;
-#define ORRERY_GET(Type) \
-  (many ? reflection->GetRepeated##Type(message, &field, index) : reflection->Get##Type(message, &field))
+  const Reflection& reflection = *message.GetReflection();
+  const auto get = [&](auto one, auto element) {
+    return index < 0 ? (reflection.*one)(message, &field) : (reflection.*element)(message, &field, index);
+  };
+  using R = Reflection;
   switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32: return std::to_string(ORRERY_GET(Int32));
-    case FieldDescriptor::CPPTYPE_INT64: return std::to_string(ORRERY_GET(Int64));
-    case FieldDescriptor::CPPTYPE_UINT32: return std::to_string(ORRERY_GET(UInt32));
-    case FieldDescriptor::CPPTYPE_UINT64: return std::to_string(ORRERY_GET(UInt64));
-    case FieldDescriptor::CPPTYPE_DOUBLE: return real(ORRERY_GET(Double));
-    case FieldDescriptor::CPPTYPE_FLOAT: return real(static_cast<double>(ORRERY_GET(Float)));
-    case FieldDescriptor::CPPTYPE_BOOL: return ORRERY_GET(Bool) ? "true" : "false";
+    case FieldDescriptor::CPPTYPE_INT32: return std::to_string(get(&R::GetInt32, &R::GetRepeatedInt32));
+    case FieldDescriptor::CPPTYPE_INT64: return std::to_string(get(&R::GetInt64, &R::GetRepeatedInt64));
+    case FieldDescriptor::CPPTYPE_UINT32: return std::to_string(get(&R::GetUInt32, &R::GetRepeatedUInt32));
+    case FieldDescriptor::CPPTYPE_UINT64: return std::to_string(get(&R::GetUInt64, &R::GetRepeatedUInt64));
+    case FieldDescriptor::CPPTYPE_DOUBLE: return real(get(&R::GetDouble, &R::GetRepeatedDouble));
+    case FieldDescriptor::CPPTYPE_FLOAT: return real(static_cast<double>(get(&R::GetFloat, &R::GetRepeatedFloat)));
+    case FieldDescriptor::CPPTYPE_BOOL: return get(&R::GetBool, &R::GetRepeatedBool) ? "true" : "false";
     case FieldDescriptor::CPPTYPE_STRING: {
-      const std::string text = ORRERY_GET(String);
+      const std::string text = get(&R::GetString, &R::GetRepeatedString);
       return json_text(field.type() == FieldDescriptor::TYPE_BYTES ? hex(text) : text);
     }
     default: return "null";
   }
-#undef ORRERY_GET
 }
 
 std::string attribute_value(const chakra::AttributeProto& attribute) {

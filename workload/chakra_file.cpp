@@ -30,8 +30,7 @@ class OpenFile {
     struct stat status = {};
     if (::fstat(descriptor_, &status) != 0) fail("cannot be examined", errno);
     if (S_ISDIR(status.st_mode)) throw InputError({path_}, "is a directory, expected a file");
-    if (!S_ISREG(status.st_mode))
-      throw InputError({path_}, "is not a regular file", "write the trace to a file first");
+    if (!S_ISREG(status.st_mode)) throw InputError({path_}, "is not a regular file", "write the trace to a file first");
     return static_cast<std::size_t>(status.st_size);
   }
 

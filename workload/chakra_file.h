@@ -9,7 +9,8 @@
 
 namespace orrery {
 
-// 128 bits of the content of a file, so that equal files are decoded once. Not cryptographic: compare the sizes as well.
+// 128 bits of the content of a file, so that equal files are decoded once. Not cryptographic: compare the sizes as
+// well.
 struct ContentHash {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
@@ -18,17 +19,17 @@ struct ContentHash {
 
 ContentHash content_hash(std::string_view bytes);
 
-// The whole of a regular file. InputError naming the file and the reason when it is missing, unreadable, or anything but a
-// regular file.
+// The whole of a regular file. InputError naming the file and the reason when it is missing, unreadable, or anything
+// but a regular file.
 std::string read_file(const std::string& path);
 
 bool is_gzip(std::string_view bytes);
 
 // What a small file may grow to. deflate cannot exceed about 1030:1; traces stay below 100:1.
 struct InflateLimits {
-  std::uint64_t bytes = std::uint64_t{8} << 30;       // never more than this
-  std::uint64_t free_bytes = std::uint64_t{64} << 20; // up to here any ratio is fine
-  std::uint64_t ratio = 400;                          // beyond, no more than this many bytes a compressed byte
+  std::uint64_t bytes = std::uint64_t{8} << 30;        // never more than this
+  std::uint64_t free_bytes = std::uint64_t{64} << 20;  // up to here any ratio is fine
+  std::uint64_t ratio = 400;                           // beyond, no more than this many bytes a compressed byte
 };
 
 // The content of a gzip file, which may have several members one after another. InputError naming `file` when it is

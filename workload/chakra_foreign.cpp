@@ -1,5 +1,6 @@
 #include "workload/chakra_foreign.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -47,18 +48,11 @@ std::string_view without_byte_order_mark(std::string_view bytes) {
 
 // The text workloads of ASTRA-sim 1.0 start with the parallelisation, alone or with its parameters.
 bool is_astra_sim_text(std::string_view bytes) {
-  constexpr std::array kFirstWords = {"MICRO"sv,         "DATA"sv,
-                                      "MODEL"sv,         "HYBRID_DATA_MODEL"sv,
-                                      "HYBRID_MODEL_DATA"sv, "HYBRID_TRANSFORMER"sv,
-                                      "HYBRID_TRANSFORMER_FWD_IN_BCKWD"sv, "HYBRID_DLRM"sv,
-                                      "HYBRID_DLRM_ENHANCED"sv, "HYBRID_CUSTOMIZED"sv,
-                                      "HYBRID_CUSTOM"sv, "TRANSFORMER"sv,
-                                      "DISTRIBUTED_INFERENCE"sv, "MICRO_BENCHMARK"sv,
-                                      "ALL_REDUCE"sv};
-  const std::string_view word = bytes.substr(0, bytes.find_first_of(" \t\r\n"));
-  for (const std::string_view known : kFirstWords)
-    if (word == known && word.size() < bytes.size()) return true;
-  return false;
+  const std::string_view word = bytes.substr(0, bytes.find_first_of(kSpaces));
+  if (word.size() == bytes.size()) return false;
+  if (word.starts_with("HYBRID_")) return true;
+  constexpr std::array kFirstWords = {"MICRO"sv, "DATA"sv, "MODEL"sv, "DISTRIBUTED_INFERENCE"sv};
+  return std::ranges::find(kFirstWords, word) != kFirstWords.end();
 }
 
 bool is_plain_text(std::string_view bytes) {

@@ -5,8 +5,8 @@
 
 namespace orrery {
 
-// A hint such as "this is a tar archive: unpack it first"; "" when the bytes look like nothing known. The bytes are those
-// after gzip, if the file was gzipped.
+// A hint such as "this is a tar archive: unpack it first"; "" when the bytes look like nothing known. The bytes are
+// those after gzip, if the file was gzipped.
 std::string_view foreign_format_hint(std::string_view bytes, bool was_gzipped);
 
 // Whether a well-formed JSON document of objects starts here: '{' and then a key, or '[' and then an object.

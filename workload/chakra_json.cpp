@@ -55,8 +55,9 @@ class JsonReader {
   }
 
   [[noreturn]] static void refuse_chrome_trace(const JsonPlace& place) {
-    place.fail("this is a Chrome or Kineto trace (\"traceEvents\"), expected a Chakra trace",
-               "link it with its PyTorch execution trace (chakra_trace_link), then convert with chakra_converter PyTorch");
+    place.fail(
+        "this is a Chrome or Kineto trace (\"traceEvents\"), expected a Chakra trace",
+        "link it with its PyTorch execution trace (chakra_trace_link), then convert with chakra_converter PyTorch");
   }
 
   void read_list(std::string_view list) {

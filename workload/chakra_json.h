@@ -1,9 +1,15 @@
 // The JSON forms of a Chakra trace:
-//   (a) protobuf's JSON of GlobalMetadata and the nodes, one object after another with nothing between (chakra_jsonizer);
+//
+//   (a) protobuf's JSON of GlobalMetadata and of each node, one object after another with nothing between them, as
+//       chakra_jsonizer writes it;
+//
 //   (b) the v1 feeder's {"workload_graph": [{"Id", "Name", "NodeType", "data_deps", "runtime", ...}], ...};
-//   (c) the symbolic tensor graph's {"nodes": [{"id", "name", "node_type": "comp_node", "num_ops", ...}]}, or the bare list.
-// Keys are matched without regard to case and underscores, 64-bit integers may be strings, enums names or numbers; unknown
-// keys are ignored. Each node becomes the same chakra::Node the binary form would give.
+//
+//   (c) the symbolic tensor graph's {"nodes": [{"id", "name", "node_type": "comp_node", "num_ops", ...}]}, or the list
+//       alone.
+//
+// Keys are matched without regard to case and underscores, 64-bit integers may be strings, enums names or numbers;
+// unknown keys are ignored. Each node becomes the same chakra::Node the binary form would give.
 #pragma once
 
 #include <string>

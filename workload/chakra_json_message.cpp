@@ -39,12 +39,12 @@ constexpr std::array kNodeFields = {
 
 // The attributes that the flat spelling has as keys of the node: every one that Orrery reads.
 constexpr std::array kFlatAttributes = {
-    Alias{"iscpuop", "is_cpu_op"},       Alias{"numops", "num_ops"},         Alias{"tensorsize", "tensor_size"},
-    Alias{"tensorloc", "tensor_loc"},    Alias{"commtype", "comm_type"},     Alias{"commsize", "comm_size"},
-    Alias{"commsrc", "comm_src"},        Alias{"commdst", "comm_dst"},       Alias{"commtag", "comm_tag"},
+    Alias{"iscpuop", "is_cpu_op"},          Alias{"numops", "num_ops"},       Alias{"tensorsize", "tensor_size"},
+    Alias{"tensorloc", "tensor_loc"},       Alias{"commtype", "comm_type"},   Alias{"commsize", "comm_size"},
+    Alias{"commsrc", "comm_src"},           Alias{"commdst", "comm_dst"},     Alias{"commtag", "comm_tag"},
     Alias{"commpriority", "comm_priority"}, Alias{"commgroup", "comm_group"}, Alias{"pgname", "pg_name"},
-    Alias{"involveddim", "involved_dim"}, Alias{"stream", "stream"},         Alias{"root", "root"},
-    Alias{"rootrank", "root_rank"},      Alias{"srcrank", "src_rank"},       Alias{"optype", "op_type"},
+    Alias{"involveddim", "involved_dim"},   Alias{"stream", "stream"},        Alias{"root", "root"},
+    Alias{"rootrank", "root_rank"},         Alias{"srcrank", "src_rank"},     Alias{"optype", "op_type"},
 };
 
 std::string_view name_of(std::span<const Alias> aliases, std::string_view folded) {
@@ -59,7 +59,8 @@ std::string_view name_of(std::span<const Alias> aliases, std::string_view folded
 
 std::string upper(std::string_view text) {
   std::string result(text);
-  std::ranges::transform(result, result.begin(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  std::ranges::transform(result, result.begin(),
+                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
   return result;
 }
 
@@ -124,7 +125,8 @@ std::string folded_key(std::string_view key) {
 
 bool is_metadata_json(const json& object) {
   const auto items = object.items();
-  return std::all_of(items.begin(), items.end(), [](const auto& item) { return item.key() == "version" || item.key() == "attr"; });
+  return std::all_of(items.begin(), items.end(),
+                     [](const auto& item) { return item.key() == "version" || item.key() == "attr"; });
 }
 
 void metadata_from_json(const JsonPlace& place, const json& object, chakra::GlobalMetadata& metadata) {
@@ -142,7 +144,8 @@ void node_from_json(const JsonPlace& place, const json& object, chakra::Node& no
     const std::string_view attribute = name_of(kFlatAttributes, folded);
     if ((field.empty() && attribute.empty()) || value.is_null()) continue;
     if (!given.insert(field.empty() ? attribute : field).second)
-      place.fail(fmt::format("this node gives {} twice, the second time as \"{}\"", field.empty() ? attribute : field, printable(key)));
+      place.fail(fmt::format("this node gives {} twice, the second time as \"{}\"", field.empty() ? attribute : field,
+                             printable(key)));
     if (field == "type")
       set_type(place, value, node);
     else if ((field == "inputs" || field == "outputs") && !value.is_object())

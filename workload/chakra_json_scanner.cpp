@@ -21,7 +21,8 @@ class KeyWatch {
     using Event = nlohmann::json::parse_event_t;
     if (event == Event::object_start) open_.emplace_back();
     if (event == Event::object_end) open_.pop_back();
-    if (event == Event::key && !open_.back().insert(parsed.get<std::string>()).second) twice = parsed.get<std::string>();
+    if (event == Event::key && !open_.back().insert(parsed.get<std::string>()).second)
+      twice = parsed.get<std::string>();
     return true;
   }
 
@@ -31,7 +32,8 @@ class KeyWatch {
   std::vector<std::set<std::string>> open_;
 };
 
-// nlohmann's "[json.exception.parse_error.101] parse error at line 1, column 5: syntax error ..." from "syntax error" on.
+// nlohmann's "[json.exception.parse_error.101] parse error at line 1, column 5: syntax error ..." from "syntax error"
+// on.
 std::string reason_of(const nlohmann::json::exception& error) {
   std::string_view text = error.what();
   if (const std::size_t bracket = text.find("] "); bracket != std::string_view::npos) text.remove_prefix(bracket + 2);
@@ -48,7 +50,8 @@ void JsonPlace::fail(std::string message, std::string hint) const {
   const std::size_t last_break = before.rfind('\n');
   const std::size_t column = last_break == std::string_view::npos ? before.size() : before.size() - last_break - 1;
   const auto as_int = [](std::size_t n) { return static_cast<int>(std::min<std::size_t>(n + 1, 2'000'000'000)); };
-  throw InputError({file_, as_int(static_cast<std::size_t>(lines)), as_int(column)}, std::move(message), std::move(hint));
+  throw InputError({file_, as_int(static_cast<std::size_t>(lines)), as_int(column)}, std::move(message),
+                   std::move(hint));
 }
 
 char JsonScanner::peek() {
@@ -71,9 +74,10 @@ void JsonScanner::expect(char c) {
 std::string_view JsonScanner::take_value() {
   const char first = peek();
   if (rest_.empty()) place().fail("the file ends, expected a JSON value", "the file was cut");
-  const std::size_t length = first == '"'                   ? string_length(rest_)
-                             : first == '{' || first == '[' ? bracketed_length(rest_)
-                                                            : std::min(rest_.find_first_of(" \t\r\n,:]}[{\""), rest_.size());
+  const std::size_t length = first == '"' ? string_length(rest_)
+                             : first == '{' || first == '['
+                                 ? bracketed_length(rest_)
+                                 : std::min(rest_.find_first_of(" \t\r\n,:]}[{\""), rest_.size());
   if (length == 0) place().fail(fmt::format("found '{}', expected a JSON value", printable(rest_.substr(0, 1))));
   const std::string_view value = rest_.substr(0, length);
   rest_.remove_prefix(length);

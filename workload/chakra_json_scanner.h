@@ -1,5 +1,5 @@
-// Cuts a JSON text into values without building anything, so that a trace is read one node at a time and hostile nesting
-// is refused before a parser sees it. It follows brackets and strings only; each value is parsed afterwards.
+// Cuts a JSON text into values without building anything, so that a trace is read one node at a time and hostile
+// nesting is refused before a parser sees it. It follows brackets and strings only; each value is parsed afterwards.
 #pragma once
 
 #include <cstddef>

@@ -16,9 +16,11 @@ namespace {
 
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
+using google::protobuf::Reflection;
 using nlohmann::json;
 
-[[noreturn]] void fail_type(const JsonPlace& place, const std::string& path, const json& value, std::string_view expected) {
+[[noreturn]] void fail_type(const JsonPlace& place, const std::string& path, const json& value,
+                            std::string_view expected) {
   const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
   place.fail(fmt::format("{} is {}, expected {}", path, printable(text, 60), expected));
 }
@@ -125,38 +127,51 @@ int enum_number(const JsonPlace& place, const std::string& path, const json& val
   fail_type(place, path, value, "a value of " + field.enum_type()->name());
 }
 
+// Sets a singular field, or appends one element to a repeated one.
+void set_one(const JsonPlace& place, const std::string& path, const json& value, Message& message,
+             const FieldDescriptor& field) {
+  const Reflection& reflection = *message.GetReflection();
+  const auto put = [&](auto set, auto add, auto converted) {
+    if (field.is_repeated())
+      (reflection.*add)(&message, &field, std::move(converted));
+    else
+      (reflection.*set)(&message, &field, std::move(converted));
+  };
+  using R = Reflection;
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      return put(&R::SetInt32, &R::AddInt32, integer<std::int32_t>(place, path, value));
+    case FieldDescriptor::CPPTYPE_INT64:
+      return put(&R::SetInt64, &R::AddInt64, integer<std::int64_t>(place, path, value));
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return put(&R::SetUInt32, &R::AddUInt32, integer<std::uint32_t>(place, path, value));
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return put(&R::SetUInt64, &R::AddUInt64, integer<std::uint64_t>(place, path, value));
+    case FieldDescriptor::CPPTYPE_DOUBLE: return put(&R::SetDouble, &R::AddDouble, real(place, path, value));
+    case FieldDescriptor::CPPTYPE_FLOAT: return put(&R::SetFloat, &R::AddFloat, single(place, path, value));
+    case FieldDescriptor::CPPTYPE_BOOL: return put(&R::SetBool, &R::AddBool, boolean(place, path, value));
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return put(&R::SetEnumValue, &R::AddEnumValue, enum_number(place, path, value, field));
+    case FieldDescriptor::CPPTYPE_STRING:
+      return put(
+          &R::SetString, &R::AddString,
+          field.type() == FieldDescriptor::TYPE_BYTES ? base64(place, path, value) : text_of(place, path, value));
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return message_from_json(place, path, value,
+                               field.is_repeated() ? *reflection.AddMessage(&message, &field)
+                                                   : *reflection.MutableMessage(&message, &field));
+  }
+}
+
 }  // namespace
 
 void set_from_json(const JsonPlace& place, const std::string& path, const json& value, Message& message,
                    const FieldDescriptor& field) {
   if (value.is_null()) return;
-  if (field.is_repeated() && !value.is_array()) fail_type(place, path, value, "an array");
-  const auto* reflection = message.GetReflection();
-
-  const auto set_one = [&](const std::string& at, const json& one) {
-    const bool add = field.is_repeated();
-#define ORRERY_SET(Type, expression) \
-  return add ? reflection->Add##Type(&message, &field, expression) : reflection->Set##Type(&message, &field, expression)
-    switch (field.cpp_type()) {
-      case FieldDescriptor::CPPTYPE_INT32: ORRERY_SET(Int32, integer<std::int32_t>(place, at, one));
-      case FieldDescriptor::CPPTYPE_INT64: ORRERY_SET(Int64, integer<std::int64_t>(place, at, one));
-      case FieldDescriptor::CPPTYPE_UINT32: ORRERY_SET(UInt32, integer<std::uint32_t>(place, at, one));
-      case FieldDescriptor::CPPTYPE_UINT64: ORRERY_SET(UInt64, integer<std::uint64_t>(place, at, one));
-      case FieldDescriptor::CPPTYPE_DOUBLE: ORRERY_SET(Double, real(place, at, one));
-      case FieldDescriptor::CPPTYPE_FLOAT: ORRERY_SET(Float, single(place, at, one));
-      case FieldDescriptor::CPPTYPE_BOOL: ORRERY_SET(Bool, boolean(place, at, one));
-      case FieldDescriptor::CPPTYPE_ENUM: ORRERY_SET(EnumValue, enum_number(place, at, one, field));
-      case FieldDescriptor::CPPTYPE_STRING:
-        ORRERY_SET(String, field.type() == FieldDescriptor::TYPE_BYTES ? base64(place, at, one) : text_of(place, at, one));
-      case FieldDescriptor::CPPTYPE_MESSAGE:
-        return message_from_json(place, at, one,
-                                 add ? *reflection->AddMessage(&message, &field) : *reflection->MutableMessage(&message, &field));
-    }
-#undef ORRERY_SET
-  };
-
-  if (!field.is_repeated()) return set_one(path, value);
-  for (std::size_t i = 0; i < value.size(); ++i) set_one(fmt::format("{}[{}]", path, i), value[i]);
+  if (!field.is_repeated()) return set_one(place, path, value, message, field);
+  if (!value.is_array()) fail_type(place, path, value, "an array");
+  for (std::size_t i = 0; i < value.size(); ++i)
+    set_one(place, fmt::format("{}[{}]", path, i), value[i], message, field);
 }
 
 void message_from_json(const JsonPlace& place, const std::string& path, const json& object, Message& message) {

@@ -11,7 +11,8 @@
 
 namespace orrery {
 
-// Sets (or, for a repeated field, appends to) `field` of `message`. null leaves it alone. `path` names the value in errors.
+// Sets (or, for a repeated field, appends to) `field` of `message`. null leaves it alone. `path` names the value in
+// errors.
 void set_from_json(const JsonPlace& place, const std::string& path, const nlohmann::json& value,
                    google::protobuf::Message& message, const google::protobuf::FieldDescriptor& field);
 

@@ -35,7 +35,7 @@ class BinaryReader {
       else
         read_node(message, position, visitor);
     }
-    if (nodes_ == 0) fail(position_, "there is no node in this trace", "an empty rank still has at least one node");
+    if (nodes_ == 0) fail(position_, "there is no node in this trace", "did the writer of the trace stop early?");
   }
 
  private:
@@ -48,7 +48,8 @@ class BinaryReader {
     if (!length || *length > std::numeric_limits<std::uint32_t>::max())
       fail(position_, fmt::format("no frame length here, {}", kNotATrace), mismatch_hint());
     if (*length > rest.size())
-      fail(position_, fmt::format("the frame's length is {} bytes, but only {} are left in the file", *length, rest.size()),
+      fail(position_,
+           fmt::format("the frame's length is {} bytes, but only {} are left in the file", *length, rest.size()),
            cut_hint());
     const auto size = static_cast<std::size_t>(*length);
     rest_ = rest.substr(size);
@@ -68,10 +69,11 @@ class BinaryReader {
     }
     const std::string schema = old_schema(frames);
     if (schema.empty()) return;
-    throw InputError({file_}, fmt::format("this trace is of the old Chakra schema {}; schema 0.0.4 (2023-10) or newer is needed",
-                                          schema),
-                     "export the trace again with a current tool, or convert its source again with chakra_converter; the "
-                     "old schemas number their fields differently and would be misread");
+    throw InputError(
+        {file_},
+        fmt::format("this trace is of the old Chakra schema {}; schema 0.0.4 (2023-10) or newer is needed", schema),
+        "export the trace again with a current tool, or convert its source again with chakra_converter; the "
+        "old schemas number their fields differently and would be misread");
   }
 
   void read_metadata(std::string_view message, ChakraVisitor& visitor) {
@@ -84,7 +86,8 @@ class BinaryReader {
   void read_node(std::string_view message, ChakraPosition position, ChakraVisitor& visitor) {
     if (message.empty()) refuse_padding(position);
     if (is_stray_metadata(message))
-      fail(position, "a second metadata frame among the nodes", "were two traces concatenated? Each rank is a file of its own");
+      fail(position, "a second metadata frame among the nodes",
+           "were two traces concatenated? Each rank is a file of its own");
     if (const auto problem = check_node(message)) fail_in(message, *problem, position, "node");
     parse(message, node_, position);
     ++nodes_;
@@ -110,7 +113,8 @@ class BinaryReader {
   [[noreturn]] void fail_in(std::string_view message, const WireProblem& problem, ChakraPosition position,
                             std::string_view what) const {
     const auto start = static_cast<std::uint64_t>(message.data() - bytes_.data());
-    fail(position, fmt::format("not a {} message of schema 0.0.4: at byte {}: {}", what, start + problem.offset, problem.text),
+    fail(position,
+         fmt::format("not a {} message of schema 0.0.4: at byte {}: {}", what, start + problem.offset, problem.text),
          nodes_ == 0 ? mismatch_hint() : "the trace is damaged, or its writer is not a Chakra 0.0.4 one");
   }
 
@@ -140,7 +144,8 @@ class BinaryReader {
 
 void read_unpacked(const std::string& file, std::string_view bytes, bool was_gzipped, ChakraVisitor& visitor) {
   if (bytes.empty())
-    throw InputError({file}, fmt::format("the file is empty, {}", kNotATrace), "did the writer of the trace stop early?");
+    throw InputError({file}, fmt::format("the file is empty, {}", kNotATrace),
+                     "did the writer of the trace stop early?");
   if (starts_like_json(bytes)) return read_chakra_json(file, bytes, visitor);
   BinaryReader(file, bytes, was_gzipped).run(visitor);
 }

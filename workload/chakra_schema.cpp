@@ -10,8 +10,9 @@
 namespace orrery {
 namespace {
 
-// The AttributeType enums of the proto2 schemas. An attribute of type t has its value in field 4 + t, in this wire form;
-// 'v' varint, 'f' 32-bit, 's' length-delimited. (FLOAT INT STRING + lists; then BOOL in front; then UINT after FLOAT.)
+// The AttributeType enums of the proto2 schemas. An attribute of type t has its value in field 4 + t, in this wire
+// form; 'v' varint, 'f' 32-bit, 's' length-delimited. (FLOAT INT STRING + lists; then BOOL in front; then UINT after
+// FLOAT.)
 struct OldAttributes {
   std::string_view schema;
   std::string_view forms;

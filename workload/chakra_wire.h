@@ -1,5 +1,5 @@
-// The protobuf wire format: tags, varints, length-delimited fields. Used to look at a message before libprotobuf sees it,
-// because libprotobuf drops a field of the wrong wire type silently and cuts wide integers to 32 bits.
+// The protobuf wire format: tags, varints, length-delimited fields. Used to look at a message before libprotobuf sees
+// it, because libprotobuf drops a field of the wrong wire type silently and cuts wide integers to 32 bits.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +36,8 @@ inline std::optional<std::uint64_t> take_varint(std::string_view& bytes, std::si
   return std::nullopt;
 }
 
-// Takes a field off the front of a message. Nothing when it is malformed; then `bytes` is where it was. Groups (wire types
-// 3 and 4) count as malformed: proto3 has none.
+// Takes a field off the front of a message. Nothing when it is malformed; then `bytes` is where it was. Groups (wire
+// types 3 and 4) count as malformed: proto3 has none.
 std::optional<WireField> take_field(std::string_view& bytes);
 
 }  // namespace orrery

@@ -41,9 +41,9 @@ bool is_on_device(NodeKind kind);
 // One node by value: what a GraphBuilder takes.
 struct GraphNode {
   NodeKind kind = NodeKind::kFree;
-  std::optional<Duration> duration;  // as measured; never zero
-  Flops flops;                       // of a compute node; 0 = unknown
-  Bytes bytes;                       // compute and memory: of the tensors touched; else of the message (see bytes())
+  std::optional<Duration> duration{};  // as measured; never zero
+  Flops flops{};                       // of a compute node; 0 = unknown
+  Bytes bytes{};                       // compute and memory: of the tensors touched; else of the message (see bytes())
   CollectiveKind collective = CollectiveKind::kAllReduce;
   std::uint32_t slot = 0;  // kCollective: local communicator; kSend, kReceive: local peer
   std::uint32_t stream = 0;

@@ -24,8 +24,8 @@ std::optional<Dependencies> dependencies_named(std::string_view name);
 enum class TraceChecks : std::uint8_t { kLoad, kLint };
 
 struct ChakraSource {
-  std::string prefix;                 // rank r is `<prefix>.<r>.et`, `.et.gz` or `.json`; ranks contiguous from 0
-  std::optional<std::string> groups;  // communicator groups file
+  std::string prefix{};                 // rank r is `<prefix>.<r>.et`, `.et.gz` or `.json`; ranks contiguous from 0
+  std::optional<std::string> groups{};  // communicator groups file
   Dependencies dependencies = Dependencies::kBoth;
 };
 

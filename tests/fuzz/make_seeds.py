@@ -44,8 +44,10 @@ def attribute(name, value):
 
 
 def node(identifier, kind, *attributes):
-    return (number(1, identifier) + data(2, b"aten::mm") + number(3, kind) + data(4, varint(1)) + data(5, varint(2) + varint(300))
-            + number(6, 10) + number(7, 20) + data(8, data(1, b"[1]") + data(2, b"[[2]]")) + b"".join(attributes))
+    head = number(1, identifier) + data(2, b"aten::mm") + number(3, kind)
+    dependencies = data(4, varint(1)) + data(5, varint(2) + varint(300))
+    inputs = data(8, data(1, b"[1]") + data(2, b"[[2]]"))
+    return head + dependencies + number(6, 10) + number(7, 20) + inputs + b"".join(attributes)
 
 
 def binary_seeds():
@@ -61,11 +63,13 @@ def binary_seeds():
 
 def json_seeds():
     attributes = [{"name": "comm_size", "int64Val": "1024"}, {"name": "is_cpu_op", "boolVal": False},
-                  {"name": "x", "bytesVal": "/w=="}, {"name": "y", "doubleVal": "NaN"}, {"name": "z", "floatList": {"values": [1, 0.5]}}]
-    one = {"id": "1", "name": "mm", "type": "COMM_COLL_NODE", "dataDeps": ["2"], "durationMicros": "5", "inputs": {"values": "[]"},
-           "attr": attributes}
-    flat = {"Id": 1, "Name": "n", "NodeType": 7, "ctrlDeps": [], "data_deps": [2], "runtime": 3, "is_cpu_op": False,
-            "comm_type": "ALL_REDUCE", "comm_size": "8", "pg_name": "1", "involved_dim": [True, False]}
+                  {"name": "x", "bytesVal": "/w=="}, {"name": "y", "doubleVal": "NaN"},
+                  {"name": "z", "floatList": {"values": [1, 0.5]}}]
+    one = {"id": "1", "name": "mm", "type": "COMM_COLL_NODE", "dataDeps": ["2"], "durationMicros": "5",
+           "inputs": {"values": "[]"}, "attr": attributes}
+    flat = {"Id": 1, "Name": "n", "NodeType": 7, "ctrlDeps": [], "data_deps": [2], "runtime": 3,
+            "is_cpu_op": False, "comm_type": "ALL_REDUCE", "comm_size": "8", "pg_name": "1",
+            "involved_dim": [True, False]}
     return [text.encode() for text in (
         json.dumps({"version": "0.0.4"}) + json.dumps(one, indent=2) + json.dumps(one), json.dumps(one),
         json.dumps({"workload_graph": [flat], "ngpus": 8}), json.dumps([flat]), json.dumps({"nodes": [flat, flat]}))]
@@ -73,11 +77,13 @@ def json_seeds():
 
 def gzip_seeds():
     traces = [gzip.compress(seed, mtime=0) for seed in binary_seeds()]
-    return traces + [traces[0] + traces[1], traces[0] + b"\0" * 8, traces[0][:-4], gzip.compress(b"\0" * 100000, mtime=0)]
+    return traces + [traces[0] + traces[1], traces[0] + b"\0" * 8, traces[0][:-4],
+                     gzip.compress(b"\0" * 100000, mtime=0)]
 
 
 def main():
-    for name, seeds in (("fuzz_chakra", binary_seeds()), ("fuzz_chakra_json", json_seeds()), ("fuzz_gzip", gzip_seeds())):
+    corpora = {"fuzz_chakra": binary_seeds(), "fuzz_chakra_json": json_seeds(), "fuzz_gzip": gzip_seeds()}
+    for name, seeds in corpora.items():
         folder = os.path.join(sys.argv[1], name)
         os.makedirs(folder, exist_ok=True)
         for i, seed in enumerate(seeds):

@@ -55,33 +55,40 @@ TEST_CASE("a bool is 0 or 1, and 0 or 1 is a flag") {
   CHECK(ChakraAttributes(kFile, yes).integer("comm_size") == 1);
   CHECK(ChakraAttributes(kFile, yes).flag("comm_size") == true);
   CHECK(ChakraAttributes(kFile, no).flag("comm_size") == false);
-  CHECK_THAT(error_of([&] { ChakraAttributes(kFile, two).flag("comm_size"); }), Contains("int64 2, expected a bool, 0 or 1"));
+  CHECK_THAT(error_of([&] { ChakraAttributes(kFile, two).flag("comm_size"); }),
+             Contains("int64 2, expected a bool, 0 or 1"));
 }
 
 TEST_CASE("the ends of 64 bits are integers, one beyond is an error") {
   const auto low = std::numeric_limits<std::int64_t>::min();
   const auto high = std::numeric_limits<std::int64_t>::max();
   CHECK(ChakraAttributes(kFile, node_with([&](A& a) { a.set_int64_val(low); })).integer("comm_size") == low);
-  CHECK(ChakraAttributes(kFile, node_with([&](A& a) { a.set_uint64_val(std::uint64_t{high}); })).integer("comm_size") == high);
+  CHECK(ChakraAttributes(kFile, node_with([&](A& a) { a.set_uint64_val(std::uint64_t{high}); })).integer("comm_size") ==
+        high);
   CHECK(ChakraAttributes(kFile, node_with([&](A& a) { a.set_double_val(-0x1p63); })).integer("comm_size") == low);
-  CHECK_THAT(error_of_integer([](A& a) { a.set_uint64_val(std::uint64_t{1} << 63); }), Contains("uint64 9223372036854775808"));
-  CHECK_THAT(error_of_integer([](A& a) { a.set_fixed64_val(~std::uint64_t{0}); }), Contains("fixed64 18446744073709551615"));
+  CHECK_THAT(error_of_integer([](A& a) { a.set_uint64_val(std::uint64_t{1} << 63); }),
+             Contains("uint64 9223372036854775808"));
+  CHECK_THAT(error_of_integer([](A& a) { a.set_fixed64_val(~std::uint64_t{0}); }),
+             Contains("fixed64 18446744073709551615"));
   CHECK_THAT(error_of_integer([](A& a) { a.set_double_val(0x1p63); }), Contains("double"));
 }
 
 TEST_CASE("what is no integer is an error that names file, node, attribute, found and expected") {
   CHECK(error_of_integer([](A& a) { a.set_string_val("12"); }) ==
-        "rank.0.et: error: node 12 \"aten::mm\": attribute comm_size is string \"12\", expected an integer of at most 64 signed bits");
+        "rank.0.et: error: node 12 \"aten::mm\": attribute comm_size is string \"12\", expected an integer of at most "
+        "64 signed bits");
   CHECK_THAT(error_of_integer([](A& a) { a.set_double_val(0.5); }), Contains("is double 0.5, expected an integer"));
   CHECK_THAT(error_of_integer([](A& a) { a.set_double_val(std::nan("")); }), Contains("is double nan"));
   CHECK_THAT(error_of_integer([](A& a) { a.set_bytes_val("x"); }), Contains("is a bytes, expected"));
-  CHECK_THAT(error_of_integer([](A& a) { a.mutable_int64_list()->add_values(1); }), Contains("is a int64_list, expected"));
+  CHECK_THAT(error_of_integer([](A& a) { a.mutable_int64_list()->add_values(1); }),
+             Contains("is a int64_list, expected"));
 }
 
 TEST_CASE("a number may have a fraction but not be infinite") {
   CHECK(ChakraAttributes(kFile, node_with([](A& a) { a.set_float_val(0.25f); })).number("comm_size") == 0.25);
   const auto node = node_with([](A& a) { a.set_double_val(HUGE_VAL); });
-  CHECK_THAT(error_of([&] { ChakraAttributes(kFile, node).number("comm_size"); }), Contains("expected a finite number"));
+  CHECK_THAT(error_of([&] { ChakraAttributes(kFile, node).number("comm_size"); }),
+             Contains("expected a finite number"));
 }
 
 TEST_CASE("text is a string and nothing else, a label may be an integer") {
@@ -90,7 +97,8 @@ TEST_CASE("text is a string and nothing else, a label may be an integer") {
   CHECK(ChakraAttributes(kFile, text).text("comm_size") == "tp_group");
   CHECK(ChakraAttributes(kFile, text).label("comm_size") == "tp_group");
   CHECK(ChakraAttributes(kFile, integer).label("comm_size") == "-3");
-  CHECK_THAT(error_of([&] { ChakraAttributes(kFile, integer).text("comm_size"); }), Contains("int32 -3, expected a string"));
+  CHECK_THAT(error_of([&] { ChakraAttributes(kFile, integer).text("comm_size"); }),
+             Contains("int32 -3, expected a string"));
 }
 
 TEST_CASE("an attribute that is absent or has no value is absent") {

@@ -20,7 +20,8 @@ namespace {
 
 class TemporaryFolder {
  public:
-  TemporaryFolder() : path_(std::filesystem::temp_directory_path() / ("orrery_chakra_file_" + std::to_string(::getpid()))) {
+  TemporaryFolder()
+      : path_(std::filesystem::temp_directory_path() / ("orrery_chakra_file_" + std::to_string(::getpid()))) {
     std::filesystem::create_directories(path_);
   }
   ~TemporaryFolder() { std::filesystem::remove_all(path_); }
@@ -95,16 +96,20 @@ TEST_CASE("gzip data cut at any byte is an error that names the file") {
 TEST_CASE("corrupt gzip data and a wrong checksum are errors") {
   std::string flipped = gzip(std::string(1000, 'a') + "tail");
   flipped[flipped.size() - 8] = static_cast<char>(flipped[flipped.size() - 8] ^ 1);  // the checksum's first byte
-  CHECK_THAT(error_of([&] { inflate_gzip("f", flipped); }), Contains("corrupt gzip data") && Contains("incorrect data check"));
-  CHECK_THAT(error_of([&] { inflate_gzip("f", std::string("\x1f\x8b\x09") + std::string(20, 'z')); }), Contains("corrupt"));
-  CHECK_THAT(error_of([&] { inflate_gzip("f", gzip("abc") + "rubbish"); }), Contains("7 bytes after the end of its gzip data"));
+  CHECK_THAT(error_of([&] { inflate_gzip("f", flipped); }),
+             Contains("corrupt gzip data") && Contains("incorrect data check"));
+  CHECK_THAT(error_of([&] { inflate_gzip("f", std::string("\x1f\x8b\x09") + std::string(20, 'z')); }),
+             Contains("corrupt"));
+  CHECK_THAT(error_of([&] { inflate_gzip("f", gzip("abc") + "rubbish"); }),
+             Contains("7 bytes after the end of its gzip data"));
 }
 
 TEST_CASE("a decompression bomb is refused, with the limit in the hint") {
   // 4 MiB of zeros deflate to about 4 kB, 1000:1.
   const std::string bomb = gzip(std::string(4 << 20, '\0'));
   const InflateLimits dense{.bytes = 1 << 30, .free_bytes = 1 << 20, .ratio = 400};
-  CHECK_THAT(error_of([&] { inflate_gzip("f", bomb, dense); }), Contains("inflates to more than") && Contains("400 times its size"));
+  CHECK_THAT(error_of([&] { inflate_gzip("f", bomb, dense); }),
+             Contains("inflates to more than") && Contains("400 times its size"));
   const InflateLimits small{.bytes = 1 << 20, .free_bytes = 1 << 20, .ratio = 10'000};
   CHECK_THAT(error_of([&] { inflate_gzip("f", bomb, small); }), Contains("refused beyond 1048576 bytes"));
   CHECK(inflate_gzip("f", bomb).size() == 4 << 20);  // below the size where the ratio counts

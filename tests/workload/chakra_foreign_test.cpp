@@ -34,11 +34,17 @@ TEST_CASE("a file of another format is refused with a hint what it is") {
       {gzip(tar_archive()), "a gzipped tar archive"},
       {gzip(gzip("abc")), "gzipped twice"},
       {"\x28\xB5\x2F\xFD" + rest, "zstd"},
-      {"\xFD" "7zXZ\0"s + rest, "xz data"},
+      {"\xFD"
+       "7zXZ\0"s +
+           rest,
+       "xz data"},
       {"BZh9" + rest, "bzip2"},
       {"\x04\x22\x4D\x18" + rest, "lz4"},
       {"PK\x03\x04" + rest, "zip archive"},
-      {"\x7F" "ELF\x02\x01" + rest, "ELF"},
+      {"\x7F"
+       "ELF\x02\x01" +
+           rest,
+       "ELF"},
       {"SQLite format 3\0"s + rest, "SQLite"},
       {"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n", "git lfs pull"},
       {"<!DOCTYPE html>\n<html><body>Not found</body></html>\n", "web page"},
@@ -47,7 +53,8 @@ TEST_CASE("a file of another format is refused with a hint what it is") {
       {"hello, this is no trace at all\n", "text file"},
       {"{ 'id': 1 }", "looks like JSON"},
   };
-  for (const auto& [content, expected] : cases) CHECK_THAT(error_reading(content), Contains("file.0.et") && Contains(expected));
+  for (const auto& [content, expected] : cases)
+    CHECK_THAT(error_reading(content), Contains("file.0.et") && Contains(expected));
 }
 
 TEST_CASE("an ordinary trace raises no suspicion") {

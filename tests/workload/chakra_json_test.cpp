@@ -32,23 +32,29 @@ std::string json_of(const google::protobuf::Message& message, bool snake_case = 
   return text;
 }
 
-void set_example(google::protobuf::Message& message, const FieldDescriptor& field, bool many) {
-  const auto* reflection = message.GetReflection();
-#define ORRERY_EXAMPLE(Type, value) \
-  return many ? reflection->Add##Type(&message, &field, value) : reflection->Set##Type(&message, &field, value)
+void set_example(google::protobuf::Message& message, const FieldDescriptor& field) {
+  using R = google::protobuf::Reflection;
+  const R& reflection = *message.GetReflection();
+  const auto put = [&](auto set, auto add, auto value) {
+    if (field.is_repeated())
+      (reflection.*add)(&message, &field, value);
+    else
+      (reflection.*set)(&message, &field, value);
+  };
   switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32: ORRERY_EXAMPLE(Int32, INT32_MIN);
-    case FieldDescriptor::CPPTYPE_INT64: ORRERY_EXAMPLE(Int64, INT64_MIN);
-    case FieldDescriptor::CPPTYPE_UINT32: ORRERY_EXAMPLE(UInt32, UINT32_MAX);
-    case FieldDescriptor::CPPTYPE_UINT64: ORRERY_EXAMPLE(UInt64, UINT64_MAX);
-    case FieldDescriptor::CPPTYPE_DOUBLE: ORRERY_EXAMPLE(Double, 0.1);
-    case FieldDescriptor::CPPTYPE_FLOAT: ORRERY_EXAMPLE(Float, 0.1f);
-    case FieldDescriptor::CPPTYPE_BOOL: ORRERY_EXAMPLE(Bool, true);
+    case FieldDescriptor::CPPTYPE_INT32: return put(&R::SetInt32, &R::AddInt32, INT32_MIN);
+    case FieldDescriptor::CPPTYPE_INT64: return put(&R::SetInt64, &R::AddInt64, INT64_MIN);
+    case FieldDescriptor::CPPTYPE_UINT32: return put(&R::SetUInt32, &R::AddUInt32, UINT32_MAX);
+    case FieldDescriptor::CPPTYPE_UINT64: return put(&R::SetUInt64, &R::AddUInt64, UINT64_MAX);
+    case FieldDescriptor::CPPTYPE_DOUBLE: return put(&R::SetDouble, &R::AddDouble, 0.1);
+    case FieldDescriptor::CPPTYPE_FLOAT: return put(&R::SetFloat, &R::AddFloat, 0.1f);
+    case FieldDescriptor::CPPTYPE_BOOL: return put(&R::SetBool, &R::AddBool, true);
     case FieldDescriptor::CPPTYPE_STRING:
-      ORRERY_EXAMPLE(String, field.type() == FieldDescriptor::TYPE_BYTES ? std::string("\xFF\0{", 3) : "a\"}\\ \n\xC3\xA9");
-    default: break;
+      return put(
+          &R::SetString, &R::AddString,
+          field.type() == FieldDescriptor::TYPE_BYTES ? std::string("\xFF\0{", 3) : std::string("a\"}\\ \n\xC3\xA9"));
+    default: FAIL("an attribute of an unexpected type");
   }
-#undef ORRERY_EXAMPLE
 }
 
 // A node with one attribute of every kind there is, twice in the lists.
@@ -65,12 +71,12 @@ chakra::Node node_of_all_kinds() {
     auto& attribute = *node.add_attr();
     attribute.set_name(field->name());
     if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
-      set_example(attribute, *field, false);
+      set_example(attribute, *field);
       continue;
     }
     auto& list = *attribute.GetReflection()->MutableMessage(&attribute, field);
-    set_example(list, *list.GetDescriptor()->field(0), true);
-    set_example(list, *list.GetDescriptor()->field(0), true);
+    set_example(list, *list.GetDescriptor()->field(0));
+    set_example(list, *list.GetDescriptor()->field(0));
   }
   return node;
 }
@@ -81,7 +87,8 @@ TEST_CASE("protobuf's JSON of a trace reads like the binary trace, for every kin
   const chakra::Node node = node_of_all_kinds();
   REQUIRE(node.attr_size() == 1 + 30);
   for (const bool snake_case : {false, true}) {
-    const auto contents = read(json_of(metadata(), snake_case) + json_of(node, snake_case) + json_of(compute_node(2), snake_case));
+    const auto contents =
+        read(json_of(metadata(), snake_case) + json_of(node, snake_case) + json_of(compute_node(2), snake_case));
     CHECK(contents.metadata.version() == "0.0.4");
     REQUIRE(contents.nodes.size() == 2);
     CHECK(contents.nodes[0].SerializeAsString() == node.SerializeAsString());
@@ -97,8 +104,9 @@ TEST_CASE("protobuf's JSON may start with a node, or with empty metadata") {
 }
 
 TEST_CASE("integers may be numbers or strings and enums names or numbers") {
-  for (const char* text : {R"({"id": 5, "type": 4, "durationMicros": "7"})", R"({"id": "5", "type": "COMP_NODE", "durationMicros": 7})",
-                           R"({"id": 5.0, "type": "4", "durationMicros": 7e0})"}) {
+  for (const char* text :
+       {R"({"id": 5, "type": 4, "durationMicros": "7"})", R"({"id": "5", "type": "COMP_NODE", "durationMicros": 7})",
+        R"({"id": 5.0, "type": "4", "durationMicros": 7e0})"}) {
     const auto contents = read(text);
     REQUIRE(contents.nodes.size() == 1);
     CHECK(contents.nodes[0].id() == 5);
@@ -116,11 +124,12 @@ TEST_CASE("special floating-point values are read from protobuf's strings") {
 TEST_CASE("the v1 feeder's JSON becomes the same kind of nodes") {
   const auto contents = read(R"({
     "workload_graph": [
-      {"Id": 1, "Name": "compute", "NodeType": 4, "ctrlDeps": [], "data_deps": [], "runtime": 120, "is_cpu_op": false,
-       "num_ops": 1000, "tensor_size": 64, "whatever": {"nested": [1]}},
+      {"Id": 1, "Name": "compute", "NodeType": 4, "ctrlDeps": [], "data_deps": [], "runtime": 120,
+       "is_cpu_op": false, "num_ops": 1000, "tensor_size": 64, "whatever": {"nested": [1]}},
       {"Id": 2, "Name": "reduce", "NodeType": 7, "ctrl_deps": [1], "data_deps": [1], "runtime": 0, "is_cpu_op": 0,
        "comm_type": 0, "comm_size": 1048576, "comm_priority": 0, "pg_name": "1", "involved_dim": [true, false]},
-      {"Id": 3, "Name": "send", "NodeType": 5, "dataDeps": [2], "comm_src": 0, "comm_dst": 1, "comm_tag": 9, "comm_size": 4}
+      {"Id": 3, "Name": "send", "NodeType": 5, "dataDeps": [2], "comm_src": 0, "comm_dst": 1,
+       "comm_tag": 9, "comm_size": 4}
     ],
     "ngpus": 8, "schema": "text"
   })");
@@ -154,8 +163,10 @@ TEST_CASE("the v1 feeder's JSON becomes the same kind of nodes") {
 
 TEST_CASE("the symbolic tensor graph's JSON is read as a list or under nodes") {
   const std::string list = R"([
-    {"id": 0, "name": "mm", "node_type": "comp_node", "data_deps": [], "ctrl_deps": [], "num_ops": 12, "tensor_size": 34},
-    {"id": 1, "name": "ag", "node_type": "coll_comm_node", "data_deps": [0], "comm_size": "56", "comm_type": "ALL_GATHER"},
+    {"id": 0, "name": "mm", "node_type": "comp_node", "data_deps": [], "ctrl_deps": [],
+     "num_ops": 12, "tensor_size": 34},
+    {"id": 1, "name": "ag", "node_type": "coll_comm_node", "data_deps": [0], "comm_size": "56",
+     "comm_type": "ALL_GATHER"},
     {"id": 2, "name": "rx", "node_type": "comm_recv_node", "comm_size": 7, "comm_tag": 1, "comm_src": 3}])";
   for (const std::string& text : {list, "{\"nodes\": " + list + "}"}) {
     const auto contents = read(text);
@@ -175,15 +186,19 @@ TEST_CASE("a wrong value is reported at the line and column of its node") {
   CHECK_THAT(error_reading(R"({"id":1.5})"), Contains("is 1.5, expected an integer"));
   CHECK_THAT(error_reading(R"({"id":[1]})"), Contains("is [1], expected an integer"));
   CHECK_THAT(error_reading(R"({"id":1,"name":5})"), Contains("is 5, expected a string"));
-  CHECK_THAT(error_reading(R"({"id":1,"type":"COMPUTE"})"), Contains("\"COMPUTE\", expected a node type of Chakra 0.0.4"));
+  CHECK_THAT(error_reading(R"({"id":1,"type":"COMPUTE"})"),
+             Contains("\"COMPUTE\", expected a node type of Chakra 0.0.4"));
   CHECK_THAT(error_reading(R"({"id":1,"dataDeps":5})"), Contains("is 5, expected an array"));
   CHECK_THAT(error_reading(R"({"id":1,"dataDeps":[1,"x"]})"), Contains("[1] is \"x\", expected an integer"));
-  CHECK_THAT(error_reading(R"({"id":1,"attr":[{"name":"a","int32Val":3000000000}]})"), Contains("attr\" of this node[0].int32Val is 3000000000"));
-  CHECK_THAT(error_reading(R"({"id":1,"attr":[{"name":"a","int32Val":3,"boolVal":true}]})"), Contains("has two values"));
+  CHECK_THAT(error_reading(R"({"id":1,"attr":[{"name":"a","int32Val":3000000000}]})"),
+             Contains("attr\" of this node[0].int32Val is 3000000000"));
+  CHECK_THAT(error_reading(R"({"id":1,"attr":[{"name":"a","int32Val":3,"boolVal":true}]})"),
+             Contains("has two values"));
   CHECK_THAT(error_reading(R"({"id":1,"attr":[{"name":"a","bytesVal":"!"}]})"), Contains("expected base64"));
   CHECK_THAT(error_reading(R"({"id":1,"attr":[{"name":"a","floatVal":1e39}]})"), Contains("a 32-bit float"));
   CHECK_THAT(error_reading(R"([{"id":1,"comm_type":"SUM"}])"), Contains("a collective of Chakra 0.0.4"));
-  CHECK_THAT(error_reading(R"([{"id":1,"comm_size":"big"}])"), Contains("\"comm_size\" of this node is \"big\", expected a number"));
+  CHECK_THAT(error_reading(R"([{"id":1,"comm_size":"big"}])"),
+             Contains("\"comm_size\" of this node is \"big\", expected a number"));
   CHECK_THAT(error_reading(R"([{"id":1,"comm_size":{}}])"), Contains("is {}, expected a number"));
   CHECK_THAT(error_reading(R"([{"id":1,"runtime":1.5}])"), Contains("is 1.5, expected an integer"));
   CHECK_THAT(error_reading(R"([{"id":1}, 5])"), Contains("a node is no JSON object"));
@@ -208,7 +223,8 @@ TEST_CASE("malformed JSON is reported where it is") {
 }
 
 TEST_CASE("JSON without a node is an error") {
-  for (const char* text : {"{}", "[]", "{\"nodes\": []}", "{\"version\": \"0.0.4\"}"}) CHECK_THAT(error_reading(text), Contains("no node"));
+  for (const char* text : {"{}", "[]", "{\"nodes\": []}", "{\"version\": \"0.0.4\"}"})
+    CHECK_THAT(error_reading(text), Contains("no node"));
 }
 
 TEST_CASE("JSON cut at any byte is an error, or its first nodes where the cut is between two objects") {
@@ -222,7 +238,8 @@ TEST_CASE("JSON cut at any byte is an error, or its first nodes where the cut is
       CHECK_FALSE(error_reading(whole.substr(0, length)).empty());
   }
   const std::string list = "{\"nodes\":[" + node + "," + node + "]}";
-  for (std::size_t length = 0; length < list.size(); ++length) CHECK_FALSE(error_reading(list.substr(0, length)).empty());
+  for (std::size_t length = 0; length < list.size(); ++length)
+    CHECK_FALSE(error_reading(list.substr(0, length)).empty());
 }
 
 TEST_CASE("deep nesting is refused, not followed") {

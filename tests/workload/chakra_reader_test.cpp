@@ -184,7 +184,8 @@ TEST_CASE("every known field in a wrong wire type is an error that names it") {
     const auto* field = chakra::AttributeProto::descriptor()->field(i);
     const auto number_of_field = static_cast<unsigned>(field->number());
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE)
-      levels.push_back({field->message_type(), [=](const std::string& m) { return bytes(10, bytes(number_of_field, m)); }});
+      levels.push_back(
+          {field->message_type(), [=](const std::string& m) { return bytes(10, bytes(number_of_field, m)); }});
   }
 
   std::size_t checked = 0;
@@ -197,7 +198,8 @@ TEST_CASE("every known field in a wrong wire type is an error that names it") {
         if (right) {
           CHECK(error.empty());
         } else {
-          CHECK_THAT(error, Contains("frame 1") && Contains("field " + field.name() + " (" + std::to_string(field.number()) + ")"));
+          CHECK_THAT(error, Contains("frame 1") &&
+                                Contains("field " + field.name() + " (" + std::to_string(field.number()) + ")"));
         }
         ++checked;
       }
@@ -212,7 +214,8 @@ TEST_CASE("a number that its field would cut to 32 bits is an error") {
   const std::uint64_t wide = std::uint64_t{1} << 32;
   for (const unsigned field : {7u, 11u, 15u}) {
     CHECK_THAT(error_of_node(bytes(10, number(field, wide))), Contains("out of the range of its type"));
-    CHECK_THAT(error_of_node(bytes(10, bytes(field + 1, bytes(1, varint(wide))))), Contains("out of the range of its type"));
+    CHECK_THAT(error_of_node(bytes(10, bytes(field + 1, bytes(1, varint(wide))))),
+               Contains("out of the range of its type"));
   }
   CHECK_THAT(error_of_node(bytes(10, number(27, 2))), Contains("bool_val"));
   CHECK_THAT(error_of_node(number(3, wide + 4)), Contains("field type (3)"));

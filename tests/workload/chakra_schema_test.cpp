@@ -31,7 +31,8 @@ const std::string kNode002 = head(1) + bytes(5, "inputs") + old_attribute("comm_
                              old_attribute("op", 2, bytes(6, "mm"));
 const std::string kNode003 = head(1) + old_attribute("is_cpu_op", 0, number(4, 1)) +
                              old_attribute("comm_size", 2, number(6, 1024)) + old_attribute("op", 3, bytes(7, "mm"));
-const std::string kNode003u = head(1) + old_attribute("comm_size", 3, number(7, 1024)) + old_attribute("op", 4, bytes(8, "mm"));
+const std::string kNode003u =
+    head(1) + old_attribute("comm_size", 3, number(7, 1024)) + old_attribute("op", 4, bytes(8, "mm"));
 
 }  // namespace
 
@@ -72,10 +73,15 @@ TEST_CASE("current files are never taken for old ones") {
   const std::string storage = bare.SerializeAsString() + bytes(11, bytes(1, "disk") + number(3, 7));
   const std::string unpacked = compute_node(4).SerializeAsString() + number(4, 1) + number(5, 2) + number(5, 0);
 
-  const std::string files[] = {
-      frame(bare), frame(zero) + frame(bare), frame(with_deps), frame(metadata()) + frame(bare), frame("") + frame(bare),
-      frame(compute_node(0)) + frame(compute_node(1)), frame(storage), frame(unpacked),
-      frame(metadata()) + frame(head(0))};
+  const std::string files[] = {frame(bare),
+                               frame(zero) + frame(bare),
+                               frame(with_deps),
+                               frame(metadata()) + frame(bare),
+                               frame("") + frame(bare),
+                               frame(compute_node(0)) + frame(compute_node(1)),
+                               frame(storage),
+                               frame(unpacked),
+                               frame(metadata()) + frame(head(0))};
   for (const std::string& content : files) CHECK(error_reading(content).empty());
 }
 

@@ -1,4 +1,5 @@
-// dump_chakra FILE...: every trace field by field as JSON lines, for compare_with_dump_et.py. Exit status 2 on bad input.
+// dump_chakra FILE...: every trace field by field as JSON lines, for compare_with_dump_et.py. Exit status 2 on bad
+// input.
 #include <iostream>
 
 #include "core/error.h"

@@ -36,8 +36,9 @@ std::vector<NodeId> order_by_definition(std::uint32_t nodes, const std::set<std:
 
 TEST_CASE("the canonical order always takes the smallest ready node") {
   std::mt19937 random(1);
+  const auto below = [&](std::uint32_t limit) { return static_cast<std::uint32_t>(random() % limit); };
   for (int round = 0; round < 100; ++round) {
-    const std::uint32_t nodes = 1 + random() % 25;
+    const std::uint32_t nodes = 1 + below(25);
     // Acyclic, because edges follow a random permutation.
     std::vector<std::uint32_t> rank(nodes);
     for (std::uint32_t i = 0; i < nodes; ++i) rank[i] = i;
@@ -46,8 +47,8 @@ TEST_CASE("the canonical order always takes the smallest ready node") {
     GraphBuilder builder;
     for (std::uint32_t i = 0; i < nodes; ++i) builder.add(timed(1));
     for (std::uint32_t e = 0; e < nodes * 2; ++e) {
-      const std::uint32_t a = random() % nodes;
-      const std::uint32_t b = random() % nodes;
+      const std::uint32_t a = below(nodes);
+      const std::uint32_t b = below(nodes);
       if (rank[a] >= rank[b]) continue;
       edges.insert({a, b});
       builder.depend(n(b), n(a));

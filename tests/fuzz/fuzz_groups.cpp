@@ -1,0 +1,31 @@
+// Communicator groups from hostile text: as a groups file, and as PyTorch's metadata. Nothing but an InputError may come
+// out, and what is accepted keeps its promises.
+#include <cstdint>
+#include <set>
+#include <string_view>
+
+#include "core/assert.h"
+#include "core/error.h"
+#include "workload/groups.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace orrery;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+
+  constexpr std::uint32_t kRanks = 16;
+  Diagnostics diagnostics;
+  for (const CommunicatorGroup& group : read_groups("fuzz.json", text, kRanks, diagnostics)) {
+    ORRERY_ASSERT(!group.members.empty());
+    std::set<RankId> members(group.members.begin(), group.members.end());
+    ORRERY_ASSERT(members.size() == group.members.size());
+    for (const RankId rank : members) ORRERY_ASSERT(index_of(rank) < kRanks);
+  }
+  for (const Problem& problem : diagnostics.problems()) ORRERY_ASSERT(problem.where.line > 0 && problem.where.column > 0);
+
+  try {
+    for (const ProcessGroup& group : read_process_groups({"fuzz.et", 0, 0}, "node 1", text))
+      ORRERY_ASSERT(group.is_world == group.ranks.empty());
+  } catch (const InputError&) {
+  }
+  return 0;
+}

@@ -1,0 +1,151 @@
+// Collectives simulated end to end against their closed forms, to the picosecond. a: latency, b: bandwidth, c = ceil(S/n).
+#include <bit>
+#include <catch2/catch.hpp>
+#include <numeric>
+#include <string>
+
+#include "tests/system/small_jobs.h"
+
+using namespace orrery;
+using namespace orrery::test;
+
+namespace {
+
+constexpr Bandwidth kBandwidth{25'000'000'001};  // divides nothing, so that every rounding shows
+constexpr Duration kLatency{700'001};
+
+// Everybody calls `kind` once on the world.
+Duration simulated(CollectiveKind kind, Bytes bytes, const Fabric& fabric, const CollectiveOptions& collectives) {
+  JobBuilder builder(fabric.device_count());
+  for (std::uint32_t rank = 0; rank < fabric.device_count(); ++rank) builder.collective(rank, kind, bytes, kWorld);
+  SimulationOptions options;
+  options.collectives = collectives;
+  return simulate(builder.build(), fabric, options).totals.finish.time_since_epoch();
+}
+
+Duration message(Bytes bytes, Bandwidth bandwidth, Duration latency) { return bytes / bandwidth + latency; }
+
+// Per dimension, from the definitions of the algorithms (ring: Patarasuk and Yuan 2009; halving-doubling: Thakur et al. 2005).
+Duration expected(const std::string& algorithm, CollectiveKind kind, std::uint32_t n, Bytes s, Bandwidth b, Duration a) {
+  const Bytes c = ceil_div(s, n);
+  const std::int64_t steps = n - 1;
+  const int rounds = std::countr_zero(std::bit_floor(n));
+  Duration sum{};
+  switch (kind) {
+    case CollectiveKind::kAllReduce:
+      return expected(algorithm, CollectiveKind::kReduceScatter, n, s, b, a) + expected(algorithm, CollectiveKind::kAllGather, n, c, b, a);
+    case CollectiveKind::kReduceScatter:
+      if (algorithm == "ring") return steps * message(c, b, a);
+      if (algorithm == "direct") return message(c, b, a);
+      for (int k = 0; k < rounds; ++k) sum += message(c * (std::int64_t{1} << k), b, a);
+      return sum;
+    case CollectiveKind::kAllGather:
+      if (algorithm == "ring") return steps * message(s, b, a);
+      if (algorithm == "direct") return message(s, b, a);
+      for (int k = 0; k < rounds; ++k) sum += message(s * (std::int64_t{1} << k), b, a);
+      return sum;
+    case CollectiveKind::kBroadcast:
+    case CollectiveKind::kReduce:
+      // ring: n pieces down the chain, each link busy n times; the first piece needs n-1 hops.
+      if (algorithm == "ring") return steps * message(c, b, a) + steps * (c / b);
+      if (algorithm == "direct") return message(s, b, a);
+      return rounds * message(s, b, a);
+    case CollectiveKind::kBarrier:
+      return (algorithm == "ring" ? steps : algorithm == "direct" ? 1 : rounds) * a;
+    default: return {};
+  }
+}
+
+const std::vector<CollectiveKind> kKinds = {CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter, CollectiveKind::kAllGather,
+                                            CollectiveKind::kBroadcast, CollectiveKind::kReduce,        CollectiveKind::kBarrier};
+const std::vector<std::int64_t> kSizes = {1, 8, 1'000'003, 67'108'865};
+
+}  // namespace
+
+TEST_CASE("one dimension takes its closed form, to the picosecond") {
+  for (const std::string algorithm : {"ring", "direct", "halving-doubling"}) {
+    for (const std::uint32_t n : {2u, 3u, 4u, 5u, 8u, 16u}) {
+      if (algorithm == "halving-doubling" && !std::has_single_bit(n)) continue;
+      for (const std::string topology : {"switch", "fully-connected"}) {
+        const Fabric fabric = one_dimension(topology, n, kBandwidth, kLatency);
+        for (const CollectiveKind kind : kKinds)
+          for (const std::int64_t size : kSizes) {
+            // Switch: half the latency on each of two links, so an odd picosecond is where the fabric puts it.
+            std::vector<LinkId> route;
+            fabric.route(DeviceId(0), DeviceId(1), route);
+            const Duration latency = std::accumulate(route.begin(), route.end(), Duration{}, [&](Duration sum, LinkId link) { return sum + fabric.link(link).latency; });
+            CHECK(latency == kLatency);
+            INFO(algorithm << " " << name_of(kind) << " n=" << n << " S=" << size << " on " << topology);
+            CHECK(simulated(kind, Bytes(size), fabric, always(algorithm)) == expected(algorithm, kind, n, Bytes(size), kBandwidth, kLatency));
+          }
+      }
+    }
+  }
+}
+
+TEST_CASE("a ring on a ring takes 2(n-1)(a + ceil(S/n)/b)") {
+  for (const std::uint32_t n : {2u, 3u, 7u, 16u}) {
+    const Fabric fabric = one_dimension("ring", n, kBandwidth, kLatency);
+    CHECK(simulated(CollectiveKind::kAllReduce, Bytes(1'000'003), fabric, always("ring")) ==
+          2 * (n - 1) * message(ceil_div(Bytes(1'000'003), n), kBandwidth, kLatency));
+  }
+}
+
+TEST_CASE("the example of the handbook: eight ranks, 64 MiB, 300 GB/s, 700 ns") {
+  // 14 * (700 ns + 8388608 B / 300 GB/s = 27.962027 us) = 401.268373 us, each transfer rounded up to a picosecond.
+  const Fabric fabric = one_dimension("switch", 8, Bandwidth(300'000'000'000), std::chrono::nanoseconds(700));
+  CHECK(simulated(CollectiveKind::kAllReduce, Bytes(64 << 20), fabric, always("ring")) == 14 * Duration(700'000 + 27'962'027));
+}
+
+TEST_CASE("two and three dimensions take the sum of their phases with one chunk") {
+  const std::vector<DimensionSpec> all = {dimension("switch", 4, Bandwidth(300'000'000'000), Duration(700'000)),
+                                          dimension("ring", 3, Bandwidth(50'000'000'000), Duration(2'000'000)),
+                                          dimension("fully-connected", 5, Bandwidth(25'000'000'000), Duration(5'000'000))};
+  const std::vector<std::string> algorithms = {"halving-doubling", "ring", "direct"};
+  for (const std::size_t count : {2u, 3u}) {
+    const std::vector<DimensionSpec> dimensions(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));
+    const Fabric fabric = compose(dimensions);
+    CollectiveOptions options;
+    for (auto& list : options.algorithms)
+      for (std::size_t d = 0; d < count; ++d) list.push_back(*find_algorithm(algorithms[d]));
+    const Bytes size(1'000'003);
+    // all_reduce: reduce-scatter up, each dimension with 1/n of the one before, rounded up; all-gather down with the shards.
+    Duration reduce_scatter{}, all_gather{}, gathered{};
+    Bytes shard = size, part = size;
+    for (std::size_t d = 0; d < count; ++d) {
+      const DimensionSpec& dim = dimensions[d];
+      reduce_scatter += expected(algorithms[d], CollectiveKind::kReduceScatter, dim.size, shard, dim.bandwidth, dim.latency);
+      shard = ceil_div(shard, dim.size);
+      all_gather += expected(algorithms[d], CollectiveKind::kAllGather, dim.size, shard, dim.bandwidth, dim.latency);
+    }
+    for (std::size_t d = count; d-- > 0;) {  // all_gather alone: down the dimensions, growing
+      gathered += expected(algorithms[d], CollectiveKind::kAllGather, dimensions[d].size, part, dimensions[d].bandwidth, dimensions[d].latency);
+      part = part * dimensions[d].size;
+    }
+    CHECK(simulated(CollectiveKind::kReduceScatter, size, fabric, options) == reduce_scatter);
+    CHECK(simulated(CollectiveKind::kAllReduce, size, fabric, options) == reduce_scatter + all_gather);
+    CHECK(simulated(CollectiveKind::kAllGather, size, fabric, options) == gathered);
+    Duration broadcast{}, barrier{};
+    for (std::size_t d = 0; d < count; ++d) {
+      const DimensionSpec& dim = dimensions[d];
+      broadcast += expected(algorithms[d], CollectiveKind::kBroadcast, dim.size, size, dim.bandwidth, dim.latency);
+      barrier += expected(algorithms[d], CollectiveKind::kBarrier, dim.size, size, dim.bandwidth, dim.latency);
+    }
+    CHECK(simulated(CollectiveKind::kBroadcast, size, fabric, options) == broadcast);
+    CHECK(simulated(CollectiveKind::kBarrier, size, fabric, options) == barrier);
+  }
+}
+
+TEST_CASE("a lone message takes its transfer and the latency of its route") {
+  const std::vector<DimensionSpec> dimensions = {dimension("ring", 8, kBandwidth, kLatency), dimension("switch", 2, Bandwidth(10'000'000'000), Duration(3'000'000))};
+  const Fabric fabric = compose(dimensions);
+  JobBuilder builder(16);
+  // Rank 0 -> rank 11: three hops along the ring (0, 1, 2, 3), then through the switch, which is the narrowest.
+  const NodeId send = builder.send(0, 11, Bytes(1'000'003));
+  const NodeId receive = builder.receive(11, 0, Bytes(1'000'003));
+  for (std::uint32_t rank = 0; rank < 16; ++rank) builder.compute(rank, Duration(1));
+  const Outcome outcome = simulate(builder.build(), fabric);
+  const Duration transfer = Bytes(1'000'003) / Bandwidth(10'000'000'000);
+  CHECK(outcome.end(0, send) == at(transfer));
+  CHECK(outcome.end(11, receive) == at(transfer + 3 * kLatency + Duration(3'000'000)));
+}

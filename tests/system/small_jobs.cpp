@@ -1,0 +1,143 @@
+#include "tests/system/small_jobs.h"
+
+#include <algorithm>
+
+#include "core/assert.h"
+
+namespace orrery::test {
+
+JobBuilder::JobBuilder(std::uint32_t ranks) : ranks_(ranks) {
+  std::vector<RankId> world;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) world.push_back(RankId(rank));
+  communicators_.push_back({"world", world});
+}
+
+GroupId JobBuilder::group(const std::string& name, const std::vector<std::uint32_t>& members) {
+  Communicator communicator{name, {}};
+  for (const std::uint32_t member : members) communicator.members.push_back(RankId(member));
+  communicators_.push_back(communicator);
+  return GroupId(static_cast<std::uint32_t>(communicators_.size() - 1));
+}
+
+NodeId JobBuilder::add(std::uint32_t rank, const GraphNode& node, const std::vector<NodeId>& after) {
+  Rank& r = ranks_[rank];
+  const NodeId id = r.graph.add(node);
+  for (const NodeId before : after) r.graph.depend(id, before);
+  r.labels.push_back({r.labels.size(), name_of(node.kind)});
+  return id;
+}
+
+NodeId JobBuilder::compute(std::uint32_t rank, Duration time, const std::vector<NodeId>& after, std::uint32_t stream) {
+  GraphNode node;
+  node.kind = NodeKind::kCompute;
+  node.duration = time;
+  node.stream = stream;
+  return add(rank, node, after);
+}
+
+NodeId JobBuilder::host(std::uint32_t rank, Duration time, const std::vector<NodeId>& after) {
+  GraphNode node;
+  node.kind = NodeKind::kHostCompute;
+  node.duration = time;
+  return add(rank, node, after);
+}
+
+NodeId JobBuilder::work(std::uint32_t rank, Flops flops, Bytes bytes, const std::vector<NodeId>& after) {
+  GraphNode node;
+  node.kind = NodeKind::kCompute;
+  node.flops = flops;
+  node.bytes = bytes;
+  return add(rank, node, after);
+}
+
+NodeId JobBuilder::memory(std::uint32_t rank, Bytes bytes, const std::vector<NodeId>& after) {
+  GraphNode node;
+  node.kind = NodeKind::kMemoryLoad;
+  node.bytes = bytes;
+  return add(rank, node, after);
+}
+
+NodeId JobBuilder::free(std::uint32_t rank, const std::vector<NodeId>& after) { return add(rank, {}, after); }
+
+NodeId JobBuilder::collective(std::uint32_t rank, CollectiveKind kind, Bytes bytes, GroupId group, const std::vector<NodeId>& after) {
+  std::vector<GroupId>& slots = ranks_[rank].binding.communicators;
+  auto slot = std::ranges::find(slots, group);
+  if (slot == slots.end()) slot = slots.insert(slots.end(), group);
+  GraphNode node;
+  node.kind = NodeKind::kCollective;
+  node.collective = kind;
+  node.bytes = bytes;
+  node.slot = static_cast<std::uint32_t>(slot - slots.begin());
+  return add(rank, node, after);
+}
+
+NodeId JobBuilder::transfer(std::uint32_t rank, NodeKind kind, std::uint32_t peer, Bytes bytes, const std::vector<NodeId>& after, std::int64_t tag) {
+  RankBinding& binding = ranks_[rank].binding;
+  auto slot = std::ranges::find(binding.peers, RankId(peer));
+  if (slot == binding.peers.end()) slot = binding.peers.insert(binding.peers.end(), RankId(peer));
+  binding.tags.push_back(tag);
+  GraphNode node;
+  node.kind = kind;
+  node.bytes = bytes;
+  node.slot = static_cast<std::uint32_t>(slot - binding.peers.begin());
+  return add(rank, node, after);
+}
+
+NodeId JobBuilder::send(std::uint32_t rank, std::uint32_t to, Bytes bytes, const std::vector<NodeId>& after, std::int64_t tag) {
+  return transfer(rank, NodeKind::kSend, to, bytes, after, tag);
+}
+
+NodeId JobBuilder::receive(std::uint32_t rank, std::uint32_t from, Bytes bytes, const std::vector<NodeId>& after, std::int64_t tag) {
+  return transfer(rank, NodeKind::kReceive, from, bytes, after, tag);
+}
+
+Job JobBuilder::build() {
+  Job job;
+  for (Rank& rank : ranks_) {
+    rank.binding.graph = rank.binding.labels = static_cast<std::uint32_t>(job.graphs.size());
+    job.graphs.push_back(std::move(rank.graph).build());
+    job.labels.emplace_back(rank.labels);
+    job.ranks.push_back(std::move(rank.binding));
+  }
+  job.communicators = communicators_;
+  return job;
+}
+
+const OperationRecord& Outcome::record(std::uint32_t rank, NodeId node) const {
+  const auto records = log.of(RankId(rank));
+  const auto found = std::ranges::find(records, node, &OperationRecord::node);
+  ORRERY_ASSERT(found != records.end());
+  return *found;
+}
+
+Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& options) {
+  DeviceSpec device;
+  device.name = "test device";
+  device.peaks.fill(FlopRate(1'000'000'000'000'000));
+  device.memory_bandwidth = Bandwidth(1'000'000'000'000);
+  std::vector<DeviceId> placement;
+  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) placement.push_back(DeviceId(rank));
+  const Matching matching = match(job);
+  Outcome outcome{{}, OperationLog(job.ranks.size())};
+  const auto network = [&](Engine& engine, MessageListener& listener) { return std::make_unique<AlphaBetaNetwork>(engine, fabric, listener); };
+  Simulation simulation({job, matching, fabric, device, placement}, options, network, outcome.log);
+  outcome.totals = simulation.run();
+  return outcome;
+}
+
+DimensionSpec dimension(std::string_view topology, std::uint32_t size, Bandwidth bandwidth, Duration latency) {
+  return {topology_named(topology), size, bandwidth, latency, ""};
+}
+
+Fabric one_dimension(std::string_view topology, std::uint32_t size, Bandwidth bandwidth, Duration latency) {
+  const std::vector<DimensionSpec> dimensions = {dimension(topology, size, bandwidth, latency)};
+  return compose(dimensions);
+}
+
+CollectiveOptions always(std::string_view algorithm, std::size_t dimensions) {
+  CollectiveOptions options;
+  for (auto& algorithms : options.algorithms) algorithms.assign(dimensions, *find_algorithm(algorithm));
+  return options;
+}
+
+}  // namespace orrery::test

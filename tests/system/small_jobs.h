@@ -1,0 +1,71 @@
+// Jobs built in memory for tests of the system layer, and a way to run them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "network/alpha_beta.h"
+#include "network/compose.h"
+#include "report/operation_log.h"
+#include "system/simulation.h"
+#include "workload/graph_builder.h"
+#include "workload/job.h"
+#include "workload/matching.h"
+
+namespace orrery::test {
+
+// Adds nodes rank by rank; communicator and peer slots follow from use.
+class JobBuilder {
+ public:
+  explicit JobBuilder(std::uint32_t ranks);
+
+  GroupId group(const std::string& name, const std::vector<std::uint32_t>& members);
+  NodeId compute(std::uint32_t rank, Duration time, const std::vector<NodeId>& after = {}, std::uint32_t stream = 0);
+  NodeId host(std::uint32_t rank, Duration time, const std::vector<NodeId>& after = {});
+  NodeId work(std::uint32_t rank, Flops flops, Bytes bytes, const std::vector<NodeId>& after = {});
+  NodeId memory(std::uint32_t rank, Bytes bytes, const std::vector<NodeId>& after = {});
+  NodeId free(std::uint32_t rank, const std::vector<NodeId>& after = {});
+  NodeId collective(std::uint32_t rank, CollectiveKind kind, Bytes bytes, GroupId group, const std::vector<NodeId>& after = {});
+  NodeId send(std::uint32_t rank, std::uint32_t to, Bytes bytes, const std::vector<NodeId>& after = {}, std::int64_t tag = 0);
+  NodeId receive(std::uint32_t rank, std::uint32_t from, Bytes bytes, const std::vector<NodeId>& after = {}, std::int64_t tag = 0);
+
+  Job build();
+
+ private:
+  struct Rank {
+    GraphBuilder graph;
+    std::vector<NodeLabel> labels;
+    RankBinding binding;
+  };
+  NodeId add(std::uint32_t rank, const GraphNode& node, const std::vector<NodeId>& after);
+  NodeId transfer(std::uint32_t rank, NodeKind kind, std::uint32_t peer, Bytes bytes, const std::vector<NodeId>& after, std::int64_t tag);
+
+  std::vector<Rank> ranks_;
+  std::vector<Communicator> communicators_;
+};
+
+inline constexpr GroupId kWorld{0};
+
+struct Outcome {
+  SimulationTotals totals;
+  OperationLog log;
+
+  Time end(std::uint32_t rank, NodeId node) const { return record(rank, node).end; }
+  Time start(std::uint32_t rank, NodeId node) const { return record(rank, node).start; }
+  const OperationRecord& record(std::uint32_t rank, NodeId node) const;
+};
+
+// One simulation on the alpha-beta model, rank i on device i. The device computes at 1 PFLOP/s and 1 TB/s.
+Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& options = {});
+
+// One dimension of a topology by name.
+Fabric one_dimension(std::string_view topology, std::uint32_t size, Bandwidth bandwidth, Duration latency);
+DimensionSpec dimension(std::string_view topology, std::uint32_t size, Bandwidth bandwidth, Duration latency);
+
+// The same algorithm for every kind, on each of `dimensions` dimensions.
+CollectiveOptions always(std::string_view algorithm, std::size_t dimensions = 1);
+
+inline Time at(Duration duration) { return Time(duration); }
+
+}  // namespace orrery::test
