@@ -87,7 +87,7 @@ constexpr std::array kMutations = {
 
 }  // namespace
 
-MutationReport try_mutations(const Exchange& exchange, std::size_t most, std::uint64_t seed) {
+MutationReport try_mutations(const Exchange& exchange, std::size_t most, std::uint64_t seed, Waits waits) {
   constexpr std::array<std::uint64_t, 1> kSeeds = {3};
   Random random(seed);
   std::vector<std::uint32_t> chosen(exchange.messages.size());
@@ -99,6 +99,7 @@ MutationReport try_mutations(const Exchange& exchange, std::size_t most, std::ui
   MutationReport report;
   for (const std::uint32_t m : chosen)
     for (const Mutation& mutation : kMutations) {
+      if (waits == Waits::kForMore && mutation.apply == without_dependency) continue;
       const std::optional<Exchange> mutant = mutation.apply(exchange, m, random);
       if (!mutant) continue;
       ++report.tried;

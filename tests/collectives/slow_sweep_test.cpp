@@ -49,7 +49,7 @@ TEST_CASE("no message of a plan over a cuboid can be changed unnoticed") {
         const std::vector<std::string> algorithms(cuboid.sizes.size(), algorithm);
         const PhaseExchange plan = expand_plan(kind, cuboid, cuboid.ranks() - 1, algorithms);
         INFO(name_of(kind) << " by " << algorithm << " on " << cuboid.ranks() << " ranks");
-        CHECK(try_mutations(plan.exchange, 60, 1).survivor == "");
+        CHECK(try_mutations(plan.exchange, 60, 1, Waits::kForMore).survivor == "");
       }
 }
 
