@@ -1,6 +1,7 @@
 #include "collectives/message_order.h"
 
 #include <cstddef>
+#include <ranges>
 
 namespace orrery {
 
@@ -23,13 +24,20 @@ std::vector<std::uint32_t> dependency_order(const Exchange& exchange) {
 MessageOrder::MessageOrder(const Exchange& exchange, const std::vector<std::uint32_t>& order)
     : released_(exchange.messages.size(), exchange.messages.size()),
       arrived_(exchange.messages.size(), exchange.messages.size()) {
+  // The latest dependency first, since it often implies the others.
   for (const std::uint32_t m : order)
-    for (const std::uint32_t earlier : exchange.messages[m].after) {
-      add_all(released_.row(m), released_.row(earlier));
-      add_all(arrived_.row(m), arrived_.row(earlier));
-      insert(released_.row(m), earlier);
-      if (exchange.messages[earlier].to == exchange.messages[m].from) insert(arrived_.row(m), earlier);
-    }
+    for (const std::uint32_t earlier : exchange.messages[m].after | std::views::reverse)
+      add_dependency(exchange, earlier, m);
+}
+
+void MessageOrder::add_dependency(const Exchange& exchange, std::uint32_t first, std::uint32_t second) {
+  const bool is_receive = exchange.messages[first].to == exchange.messages[second].from;
+  if (is_receive ? arrived_before(first, second) : released_before(first, second)) return;
+  insert(released_.row(second), first);
+  if (is_receive) insert(arrived_.row(second), first);
+  if (exchange.messages[first].after.empty()) return;
+  add_all(released_.row(second), released_.row(first));
+  add_all(arrived_.row(second), arrived_.row(first));
 }
 
 }  // namespace orrery

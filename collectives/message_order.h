@@ -27,6 +27,9 @@ class MessageOrder {
   }
 
  private:
+  // What precedes `first` precedes `second` too; `first` is complete.
+  void add_dependency(const Exchange& exchange, std::uint32_t first, std::uint32_t second);
+
   BitMatrix released_;  // [second] = the set of first
   BitMatrix arrived_;
 };

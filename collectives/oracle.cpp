@@ -1,6 +1,8 @@
 #include "collectives/oracle.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -48,21 +50,20 @@ std::string fault_of_form(const Exchange& exchange) {
 
 // A message that touches a rank's copy of a piece.
 struct Access {
-  PieceId copy;  // rank * piece_kinds + piece
   std::uint32_t message;
   bool writes;
 };
 
-std::vector<Access> accesses_by_copy(const Exchange& exchange) {
-  std::vector<Access> accesses;
+// [rank * piece_kinds + piece]
+std::vector<std::vector<Access>> accesses_of_copies(const Exchange& exchange) {
+  std::vector<std::vector<Access>> accesses(exchange.ranks * exchange.piece_kinds);
   for (std::uint32_t m = 0; m < exchange.messages.size(); ++m) {
     const Message& message = exchange.messages[m];
     for (const PieceId piece : message.pieces) {
-      accesses.push_back({message.from * exchange.piece_kinds + piece, m, false});
-      accesses.push_back({message.to * exchange.piece_kinds + piece, m, true});
+      accesses[message.from * exchange.piece_kinds + piece].push_back({m, false});
+      accesses[message.to * exchange.piece_kinds + piece].push_back({m, true});
     }
   }
-  std::ranges::sort(accesses, {}, &Access::copy);
   return accesses;
 }
 
@@ -76,17 +77,16 @@ bool is_race(const Exchange& exchange, const MessageOrder& order, const Access& 
 }
 
 std::string find_race(const Exchange& exchange, const MessageOrder& order) {
-  const std::vector<Access> accesses = accesses_by_copy(exchange);
-  for (auto first = accesses.begin(); first != accesses.end();) {
-    const auto last = std::find_if(first, accesses.end(), [&](const Access& a) { return a.copy != first->copy; });
-    for (auto write = first; write != last; ++write)
-      for (auto other = first; write->writes && other != last; ++other)
-        if (is_race(exchange, order, *write, *other))
-          return fmt::format("{} and {} race for piece {} of rank {}", describe(exchange, write->message),
-                             describe(exchange, other->message), first->copy % exchange.piece_kinds,
-                             first->copy / exchange.piece_kinds);
-    first = last;
-  }
+  const std::vector<std::vector<Access>> accesses = accesses_of_copies(exchange);
+  for (std::size_t copy = 0; copy < accesses.size(); ++copy)
+    for (const Access& write : accesses[copy]) {
+      if (!write.writes) continue;
+      for (const Access& other : accesses[copy])
+        if (is_race(exchange, order, write, other))
+          return fmt::format("{} and {} race for piece {} of rank {}", describe(exchange, write.message),
+                             describe(exchange, other.message), copy % exchange.piece_kinds,
+                             copy / exchange.piece_kinds);
+    }
   return {};
 }
 

@@ -24,7 +24,8 @@ struct Request {
   //   all_to_all: S, the buffer of which each peer gets S/n; barrier: ignored.
   Bytes bytes{0};
 
-  // Per-rank sizes where they differ (all_to_all, gather; scatter reads the root's); empty when all are `bytes`.
+  // Per-rank sizes where they differ: all_to_all, gather; scatter reads the root's. Empty when all are `bytes`, and for
+  // all other kinds.
   std::vector<Bytes> bytes_of_rank;
 
   // How many sends a rank may have in flight in the algorithms that know a window (`direct`); 0 is all of them at

@@ -11,6 +11,8 @@ namespace {
 
 using enum CollectiveKind;
 
+const std::string kCube = "halving-doubling";
+
 std::vector<Bytes> odd_sizes(std::uint32_t ranks) {
   return {Bytes(0), Bytes(1), Bytes(ranks - 1), Bytes(ranks), Bytes(ranks + 1), Bytes(1000003)};
 }
@@ -86,7 +88,9 @@ struct Law {
 };
 
 std::vector<Law> total_laws() {
-  const auto log2 = [](std::int64_t n) { return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(n))) - 1; };
+  const auto log2 = [](std::int64_t n) {
+    return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(n))) - 1;
+  };
   return {
       // 2(n-1) steps of c on each of n ranks
       {"ring", kAllReduce, [](auto n, auto, auto c) { return 2 * n * (n - 1) * c; }},
@@ -111,17 +115,17 @@ std::vector<Law> total_laws() {
       {"direct", kScatter, [](auto n, auto, auto c) { return (n - 1) * c; }},
       {"direct", kBarrier, [](auto, auto, auto) { return 0; }},
       // per rank n/2 + n/4 + ... + 1 = n-1 pieces each way
-      {"halving-doubling", kAllReduce, [](auto n, auto, auto c) { return 2 * n * (n - 1) * c; }},
-      {"halving-doubling", kReduceScatter, [](auto n, auto, auto c) { return n * (n - 1) * c; }},
-      {"halving-doubling", kAllGather, [](auto n, auto S, auto) { return n * (n - 1) * S; }},
+      {kCube, kAllReduce, [](auto n, auto, auto c) { return 2 * n * (n - 1) * c; }},
+      {kCube, kReduceScatter, [](auto n, auto, auto c) { return n * (n - 1) * c; }},
+      {kCube, kAllGather, [](auto n, auto S, auto) { return n * (n - 1) * S; }},
       // log2(n) rounds of n/2 pieces on each of n ranks
-      {"halving-doubling", kAllToAll, [=](auto n, auto, auto c) { return n * log2(n) * (n / 2) * c; }},
-      {"halving-doubling", kBroadcast, [](auto n, auto S, auto) { return (n - 1) * S; }},
-      {"halving-doubling", kReduce, [](auto n, auto S, auto) { return (n - 1) * S; }},
+      {kCube, kAllToAll, [=](auto n, auto, auto c) { return n * log2(n) * (n / 2) * c; }},
+      {kCube, kBroadcast, [](auto n, auto S, auto) { return (n - 1) * S; }},
+      {kCube, kReduce, [](auto n, auto S, auto) { return (n - 1) * S; }},
       // a piece crosses as many links as its place has bits set: n/2 log2(n) for all places together
-      {"halving-doubling", kGather, [=](auto n, auto S, auto) { return n / 2 * log2(n) * S; }},
-      {"halving-doubling", kScatter, [=](auto n, auto, auto c) { return n / 2 * log2(n) * c; }},
-      {"halving-doubling", kBarrier, [](auto, auto, auto) { return 0; }},
+      {kCube, kGather, [=](auto n, auto S, auto) { return n / 2 * log2(n) * S; }},
+      {kCube, kScatter, [=](auto n, auto, auto c) { return n / 2 * log2(n) * c; }},
+      {kCube, kBarrier, [](auto, auto, auto) { return 0; }},
   };
 }
 
@@ -130,7 +134,7 @@ TEST_CASE("the bytes of all messages together follow the closed forms") {
   CHECK(laws.size() == 3 * 9);
   for (const Law& law : laws)
     for (std::uint32_t ranks = 1; ranks <= 33; ++ranks) {
-      if (law.algorithm == "halving-doubling" && !std::has_single_bit(ranks)) continue;
+      if (law.algorithm == kCube && !std::has_single_bit(ranks)) continue;
       for (const Bytes bytes : odd_sizes(ranks)) {
         const Case c{law.algorithm, law.kind};
         INFO(title(c, ranks, 0) << ", bytes " << bytes.count());
@@ -141,16 +145,17 @@ TEST_CASE("the bytes of all messages together follow the closed forms") {
 }
 
 TEST_CASE("folding the surplus of halving-doubling costs only what the folded ranks bring and get") {
-  // m = 2^k corners, e folded ranks, c = ceil(S/m): 2m(m-1) pieces among the corners, m in and m out of each folded one.
+  // m = 2^k corners and n-m folded ranks, c = ceil(S/m): 2m(m-1) pieces among the corners, m from and m to each folded
+  // rank.
   for (std::uint32_t ranks = 2; ranks <= 33; ++ranks) {
     const std::int64_t m = std::bit_floor(ranks);
     const std::int64_t c = ceil_div(Bytes(1000003), m).count();
-    const Schedule all_reduce = schedule_of({"halving-doubling", kAllReduce}, ranks, 0, Bytes(1000003));
+    const Schedule all_reduce = schedule_of({kCube, kAllReduce}, ranks, 0, Bytes(1000003));
     CHECK(total_bytes(all_reduce).count() == (2 * m * (m - 1) + 2 * (ranks - m) * m) * c);
   }
   // An all-gather has to bring n-1 pieces to each of n ranks, and no algorithm here brings one twice.
   for (std::uint32_t ranks = 1; ranks <= 33; ++ranks) {
-    const Schedule all_gather = schedule_of({"halving-doubling", kAllGather}, ranks, 0, Bytes(10));
+    const Schedule all_gather = schedule_of({kCube, kAllGather}, ranks, 0, Bytes(10));
     CHECK(total_bytes(all_gather).count() == std::int64_t{ranks} * (ranks - 1) * 10);
   }
 }

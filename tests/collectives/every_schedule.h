@@ -1,4 +1,4 @@
-// The cases of the property tests: every algorithm of the table (and some windows) with every kind it supports.
+// The cases of the property tests: every algorithm of the table (and one with a window) with every kind it supports.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,6 @@
 // Every schedule does what its collective means, and its receive slots are consistent.
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 #include "collectives/oracle.h"
@@ -7,14 +9,17 @@
 namespace orrery {
 namespace {
 
-constexpr std::array<std::uint64_t, 2> kSeeds = {1, 2};
+// The larger the group, the fewer orders are tried here; the slow tests try more.
+std::vector<std::uint64_t> seeds(std::uint32_t ranks) {
+  return ranks <= 12 ? std::vector<std::uint64_t>{1, 2, 3} : std::vector<std::uint64_t>{1};
+}
 
 TEST_CASE("every algorithm does every kind for 1 to 33 ranks") {
-  CHECK(every_case().size() == 5 * 9);  // ring, direct, direct1, direct3, halving-doubling; nine kinds each
+  CHECK(every_case().size() == 4 * 9);  // direct, direct3, halving-doubling, ring; nine kinds each
   for (const Case& c : every_case())
     for (std::uint32_t ranks = 1; ranks <= 33; ++ranks)
       for (const std::uint32_t root : some_roots(c.kind, ranks)) {
-        const Verdict verdict = check_meaning(expand(schedule_of(c, ranks, root)), kSeeds);
+        const Verdict verdict = check_meaning(expand(schedule_of(c, ranks, root)), seeds(ranks));
         INFO(title(c, ranks, root));
         CHECK(verdict.reason == "");
         CHECK(verdict.correct);

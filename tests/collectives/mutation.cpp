@@ -33,7 +33,8 @@ std::optional<Exchange> retargeted(Exchange exchange, std::uint32_t m, Random& r
   const std::uint32_t old = target.to;
   for (Message& message : exchange.messages)
     if (message.from == old && target.combine == Combine::kCopy) forget(message.after, m);
-  while (target.to == old || target.to == target.from) target.to = static_cast<std::uint32_t>(random() % exchange.ranks);
+  while (target.to == old || target.to == target.from)
+    target.to = static_cast<std::uint32_t>(random() % exchange.ranks);
   return exchange;
 }
 
@@ -76,14 +77,17 @@ struct Mutation {
   std::optional<Exchange> (*apply)(Exchange, std::uint32_t message, Random&);
 };
 constexpr std::array kMutations = {
-    Mutation{"left out", without_message},        Mutation{"sent elsewhere", retargeted},
-    Mutation{"without a piece", without_piece},   Mutation{"with another piece", with_other_piece},
-    Mutation{"combined wrongly", with_other_combine}, Mutation{"too early", without_dependency},
+    Mutation{"left out", without_message},
+    Mutation{"sent elsewhere", retargeted},
+    Mutation{"without a piece", without_piece},
+    Mutation{"with another piece", with_other_piece},
+    Mutation{"combined wrongly", with_other_combine},
+    Mutation{"too early", without_dependency},
 };
 
 }  // namespace
 
-MutationReport try_mutations(const Exchange& exchange, std::size_t most, std::uint64_t seed) {
+MutationReport try_mutations(const Exchange& exchange, std::size_t most, std::uint64_t seed, Waits waits) {
   constexpr std::array<std::uint64_t, 1> kSeeds = {3};
   Random random(seed);
   std::vector<std::uint32_t> chosen(exchange.messages.size());
@@ -95,6 +99,7 @@ MutationReport try_mutations(const Exchange& exchange, std::size_t most, std::ui
   MutationReport report;
   for (const std::uint32_t m : chosen)
     for (const Mutation& mutation : kMutations) {
+      if (waits == Waits::kForMore && mutation.apply == without_dependency) continue;
       const std::optional<Exchange> mutant = mutation.apply(exchange, m, random);
       if (!mutant) continue;
       ++report.tried;

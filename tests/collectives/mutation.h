@@ -17,12 +17,15 @@ struct MutationReport {
 
 // Tries on every message, or on `most` random ones where there are more:
 //   leaving it out;
-//   sending it to another rank, which needs a third one. The old receiver no longer waits for a copy; for a reduction it
-//   still does, since a contribution may rightly reach the sum by another way;
+//   sending it to another rank, which needs a third one. The old receiver no longer waits for a copy; for a reduction
+//   it still does, since a contribution may rightly reach the sum by another way;
 //   leaving out a piece, which needs two (else it is the same as leaving out the message);
 //   exchanging a piece for another, which needs one that the message does not carry;
 //   flipping its combine;
-//   forgetting a receive that it waits for, unless the rest of its dependencies imply it.
-MutationReport try_mutations(const Exchange& exchange, std::size_t most, std::uint64_t seed);
+//   forgetting a receive that it waits for, unless the rest of its dependencies imply it, or the exchange waits for
+//   more than the data needs (as a plan does between phases).
+enum class Waits : std::uint8_t { kOnlyForData, kForMore };
+MutationReport try_mutations(const Exchange& exchange, std::size_t most, std::uint64_t seed,
+                             Waits waits = Waits::kOnlyForData);
 
 }  // namespace orrery

@@ -7,7 +7,7 @@
 namespace orrery {
 namespace {
 
-// A sample of the messages; the slow tests try (nearly) all of them.
+// A sample of the messages; the slow tests try all of the small groups.
 std::size_t most_messages(std::uint32_t ranks) { return ranks < 10 ? 12 : 3; }
 
 TEST_CASE("no message, piece, combine or dependency of a schedule can be changed unnoticed") {

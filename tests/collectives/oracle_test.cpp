@@ -74,7 +74,7 @@ TEST_CASE("two sums may arrive in any order, two copies may not") {
 }
 
 TEST_CASE("being released is not being there") {
-  // Rank 0 overwrites rank 1 twice: the first has left before the second starts, but may overtake nothing only by luck.
+  // Rank 0 overwrites rank 1 twice: the first has left before the second starts, but need not have arrived.
   CHECK(reason({kBroadcast, 2, 0, 1, {{0, 1, {0}, kCopy, {}}, {0, 1, {0}, kCopy, {0}}}}) ==
         "message 0 (0 -> 1) and message 1 (0 -> 1) race for piece 0 of rank 1");
 }
@@ -92,7 +92,8 @@ TEST_CASE("a malformed exchange is refused with the message at fault") {
   CHECK(reason(broadcast_to_two({{0, 3, {0}, kCopy, {}}})) == "message 0 (0 -> 3) goes outside the group");
   CHECK(reason(broadcast_to_two({{0, 0, {0}, kCopy, {}}})) == "message 0 (0 -> 0) goes to its sender");
   CHECK(reason(broadcast_to_two({{0, 1, {}, kCopy, {}}})) == "message 0 (0 -> 1) carries nothing");
-  CHECK(reason(broadcast_to_two({{0, 1, {1}, kCopy, {}}})) == "message 0 (0 -> 1) carries piece 1, which does not exist");
+  CHECK(reason(broadcast_to_two({{0, 1, {1}, kCopy, {}}})) ==
+        "message 0 (0 -> 1) carries piece 1, which does not exist");
   CHECK(reason(broadcast_to_two({{0, 1, {0, 0}, kCopy, {}}})) == "message 0 (0 -> 1) carries piece 0 twice");
   CHECK(reason(broadcast_to_two({{0, 1, {0}, kCopy, {7}}})) ==
         "message 0 (0 -> 1) waits for message 7, which does not exist");

@@ -100,7 +100,8 @@ class PlanExpander {
     for (const Message& local : line.messages) {
       Message message{members[local.from], members[local.to], {}, local.combine, {}};
       for (const PieceId piece : local.pieces)
-        for (const PieceId unit : units_.of(phase.dimension, at, piece, line.piece_kinds)) message.pieces.push_back(unit);
+        for (const PieceId unit : units_.of(phase.dimension, at, piece, line.piece_kinds))
+          message.pieces.push_back(unit);
       for (const std::uint32_t earlier : local.after) message.after.push_back(earlier + offset);
       for (std::uint32_t m = 0; m < before; ++m) {
         const Message& past = result_.exchange.messages[m];

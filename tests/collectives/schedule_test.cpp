@@ -10,8 +10,12 @@ namespace {
 using enum CollectiveKind;
 
 Schedule direct(CollectiveKind kind, std::uint32_t ranks, std::optional<std::uint32_t> window) {
-  return make_schedule(find_algorithm("direct").value(),
-                       Request{.kind = kind, .ranks = ranks, .root = 0, .bytes = Bytes(100), .bytes_of_rank = {}, .window = window});
+  Request request;
+  request.kind = kind;
+  request.ranks = ranks;
+  request.bytes = Bytes(100);
+  request.window = window;
+  return make_schedule(find_algorithm("direct").value(), request);
 }
 
 TEST_CASE("the window of a request wins over that of the algorithm and of the kind") {
@@ -75,7 +79,10 @@ TEST_CASE("sizes whose messages could pass 2^62 bytes are refused") {
 }
 
 TEST_CASE("an unreasonable size of a single rank is refused too") {
-  Request request{.kind = kGather, .ranks = 2, .root = 0, .bytes = {}, .bytes_of_rank = {Bytes(1), Bytes::max()}, .window = {}};
+  Request request;
+  request.kind = kGather;
+  request.ranks = 2;
+  request.bytes_of_rank = {Bytes(1), Bytes::max()};
   CHECK_THROWS_WITH(make_schedule(find_algorithm("ring").value(), request),
                     Catch::Contains("gather of 9223372036854775807 bytes on 2 ranks"));
 }

@@ -58,12 +58,14 @@ class Execution {
 };
 
 // Picoseconds, with n ranks, latency a, and S and c = ceil(S/n) bytes at a byte per picosecond.
-using Time4 = std::function<std::int64_t(std::int64_t n, std::int64_t a, std::int64_t S, std::int64_t c)>;
+using TimeLaw = std::function<std::int64_t(std::int64_t n, std::int64_t a, std::int64_t S, std::int64_t c)>;
 struct Law {
   std::string algorithm;
   CollectiveKind kind;
-  Time4 time;
+  TimeLaw time;
 };
+
+const std::string kCube = "halving-doubling";
 
 std::int64_t ceil_log2(std::int64_t n) {
   return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(n - 1)));
@@ -143,23 +145,23 @@ TEST_CASE("halving-doubling takes log2 of n rounds when n is a power of two") {
   check_laws(
       {
           // n/2 + n/4 + ... + 1 = n-1 pieces in log2(n) rounds
-          {"halving-doubling", kReduceScatter, [](auto n, auto a, auto, auto c) { return floor_log2(n) * a + (n - 1) * c; }},
-          {"halving-doubling", kAllGather, [](auto n, auto a, auto S, auto) { return floor_log2(n) * a + (n - 1) * S; }},
-          {"halving-doubling", kAllReduce, [](auto n, auto a, auto, auto c) { return 2 * (floor_log2(n) * a + (n - 1) * c); }},
-          {"halving-doubling", kAllToAll, [](auto n, auto a, auto, auto c) { return floor_log2(n) * (a + n / 2 * c); }},
-          {"halving-doubling", kBroadcast, [](auto n, auto a, auto S, auto) { return floor_log2(n) * (a + S); }},
-          {"halving-doubling", kReduce, [](auto n, auto a, auto S, auto) { return floor_log2(n) * (a + S); }},
-          {"halving-doubling", kGather, [](auto n, auto a, auto S, auto) { return floor_log2(n) * a + (n - 1) * S; }},
-          {"halving-doubling", kScatter, [](auto n, auto a, auto, auto c) { return floor_log2(n) * a + (n - 1) * c; }},
-          {"halving-doubling", kBarrier, [](auto n, auto a, auto, auto) { return floor_log2(n) * a; }},
+          {kCube, kReduceScatter, [](auto n, auto a, auto, auto c) { return floor_log2(n) * a + (n - 1) * c; }},
+          {kCube, kAllGather, [](auto n, auto a, auto S, auto) { return floor_log2(n) * a + (n - 1) * S; }},
+          {kCube, kAllReduce, [](auto n, auto a, auto, auto c) { return 2 * (floor_log2(n) * a + (n - 1) * c); }},
+          {kCube, kAllToAll, [](auto n, auto a, auto, auto c) { return floor_log2(n) * (a + n / 2 * c); }},
+          {kCube, kBroadcast, [](auto n, auto a, auto S, auto) { return floor_log2(n) * (a + S); }},
+          {kCube, kReduce, [](auto n, auto a, auto S, auto) { return floor_log2(n) * (a + S); }},
+          {kCube, kGather, [](auto n, auto a, auto S, auto) { return floor_log2(n) * a + (n - 1) * S; }},
+          {kCube, kScatter, [](auto n, auto a, auto, auto c) { return floor_log2(n) * a + (n - 1) * c; }},
+          {kCube, kBarrier, [](auto n, auto a, auto, auto) { return floor_log2(n) * a; }},
       },
       {1, 2, 4, 8, 16, 32}, kEqual);
 }
 
 TEST_CASE("halving-doubling folds and unfolds the surplus of other groups, one message each") {
   const std::vector<std::uint32_t> groups = {3, 5, 6, 7, 9, 12, 15, 17, 31, 33};
-  // m = 2^k corners and pieces of ceil(S/m), of which a folded rank brings and gets m. What the corners do meanwhile may
-  // hide part of the fold, but never of the unfold.
+  // m = 2^k corners and pieces of ceil(S/m), of which a folded rank brings and gets m. What the corners do meanwhile
+  // may hide part of the fold, but never of the unfold.
   const auto all_reduce = [](std::int64_t n, std::int64_t a, std::int64_t S, std::int64_t folds) {
     const std::int64_t m = std::int64_t{1} << floor_log2(n);
     const std::int64_t c = (S + m - 1) / m;
@@ -167,22 +169,22 @@ TEST_CASE("halving-doubling folds and unfolds the surplus of other groups, one m
   };
   check_laws(
       {
-          {"halving-doubling", kBarrier, [](auto n, auto a, auto, auto) { return (floor_log2(n) + 1) * a; }},
-          {"halving-doubling", kAllReduce, [=](auto n, auto a, auto S, auto) { return all_reduce(n, a, S, 1); }},
+          {kCube, kBarrier, [](auto n, auto a, auto, auto) { return (floor_log2(n) + 1) * a; }},
+          {kCube, kAllReduce, [=](auto n, auto a, auto S, auto) { return all_reduce(n, a, S, 1); }},
       },
       groups, kAtLeast);
   check_laws(
       {
-          {"halving-doubling", kBarrier, [](auto n, auto a, auto, auto) { return (floor_log2(n) + 2) * a; }},
-          {"halving-doubling", kAllReduce, [=](auto n, auto a, auto S, auto) { return all_reduce(n, a, S, 2); }},
-          {"halving-doubling", kReduceScatter, [](auto n, auto a, auto, auto c) { return (floor_log2(n) + 2) * a + 3 * n * c; }},
-          {"halving-doubling", kAllGather, [](auto n, auto a, auto S, auto) { return (floor_log2(n) + 2) * a + 3 * n * S; }},
-          {"halving-doubling", kAllToAll,
+          {kCube, kBarrier, [](auto n, auto a, auto, auto) { return (floor_log2(n) + 2) * a; }},
+          {kCube, kAllReduce, [=](auto n, auto a, auto S, auto) { return all_reduce(n, a, S, 2); }},
+          {kCube, kReduceScatter, [](auto n, auto a, auto, auto c) { return (floor_log2(n) + 2) * a + 3 * n * c; }},
+          {kCube, kAllGather, [](auto n, auto a, auto S, auto) { return (floor_log2(n) + 2) * a + 3 * n * S; }},
+          {kCube, kAllToAll,
            [](auto n, auto a, auto, auto c) { return 2 * (a + n * c) + floor_log2(n) * (a + 2 * n * c); }},
-          {"halving-doubling", kBroadcast, [](auto n, auto a, auto S, auto) { return ceil_log2(n) * (a + S); }},
-          {"halving-doubling", kReduce, [](auto n, auto a, auto S, auto) { return ceil_log2(n) * (a + S); }},
-          {"halving-doubling", kGather, [](auto n, auto a, auto S, auto) { return ceil_log2(n) * a + (n - 1) * S; }},
-          {"halving-doubling", kScatter, [](auto n, auto a, auto, auto c) { return ceil_log2(n) * a + (n - 1) * c; }},
+          {kCube, kBroadcast, [](auto n, auto a, auto S, auto) { return ceil_log2(n) * (a + S); }},
+          {kCube, kReduce, [](auto n, auto a, auto S, auto) { return ceil_log2(n) * (a + S); }},
+          {kCube, kGather, [](auto n, auto a, auto S, auto) { return ceil_log2(n) * a + (n - 1) * S; }},
+          {kCube, kScatter, [](auto n, auto a, auto, auto c) { return ceil_log2(n) * a + (n - 1) * c; }},
       },
       groups, kAtMost);
 }
