@@ -14,9 +14,7 @@ namespace {
 constexpr int kBadInput = 2;
 constexpr int kStuck = 3;
 
-bool is_config(const std::string& file) {
-  return file.ends_with(".yaml") || file.ends_with(".yml");
-}
+bool is_config(const std::string& file) { return file.ends_with(".yaml") || file.ends_with(".yml"); }
 
 struct Verdict {
   std::string text;
@@ -55,7 +53,8 @@ int check(const CheckOptions& options, const Session& session) {
   for (const std::string& file : options.files) {
     const Verdict verdict = is_config(file) ? check_config_file(file, options, session) : check_trace(file, options);
     write_text("-", verdict.text);
-    if (exit_code == 0 || verdict.exit_code == kBadInput) exit_code = verdict.exit_code == 0 ? exit_code : verdict.exit_code;
+    if (exit_code == 0 || verdict.exit_code == kBadInput)
+      exit_code = verdict.exit_code == 0 ? exit_code : verdict.exit_code;
   }
   return exit_code;
 }
@@ -65,9 +64,16 @@ int check(const CheckOptions& options, const Session& session) {
 void add_check_command(CLI::App& app, Session& session) {
   CheckOptions& options = session.check;
   CLI::App* command = app.add_subcommand("check", "Check configuration files and traces without running anything");
-  command->add_option("files", options.files, "Experiments, clusters, nodes, devices (.yaml, .yml) and traces (any other name)")->required();
-  command->add_option("--set", options.settings, "Change a key of the configurations first (may be repeated)")->expected(1)->take_all();
-  command->add_option("--dependencies", options.dependencies, "Which dependencies of a trace count: both (default), data or ctrl")
+  command
+      ->add_option("files", options.files,
+                   "Experiments, clusters, nodes, devices (.yaml, .yml) and traces (any other name)")
+      ->required();
+  command->add_option("--set", options.settings, "Change a key of the configurations first (may be repeated)")
+      ->expected(1)
+      ->take_all();
+  command
+      ->add_option("--dependencies", options.dependencies,
+                   "Which dependencies of a trace count: both (default), data or ctrl")
       ->check(CLI::IsMember({"both", "data", "ctrl"}));
   command->callback([&session] { session.exit_code = check(session.check, session); });
 }

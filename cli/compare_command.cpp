@@ -28,8 +28,9 @@ void compare(const CompareOptions& options, Session& session) {
   const std::vector<std::string> names = short_names(options.experiments);
   for (std::size_t i = 0; i < options.experiments.size(); ++i) {
     Progress progress;
-    runs.push_back(run_experiment(options.experiments[i], options.settings, session.files,
-                                  [&](std::string_view what, std::uint64_t done, std::uint64_t total) { progress.show(what, done, total); }));
+    runs.push_back(run_experiment(
+        options.experiments[i], options.settings, session.files,
+        [&](std::string_view what, std::uint64_t done, std::uint64_t total) { progress.show(what, done, total); }));
     progress.clear();
     print_warnings(runs.back().result.warnings);
     named.push_back({names[i], &runs.back().result});
@@ -41,9 +42,16 @@ void compare(const CompareOptions& options, Session& session) {
 
 void add_compare_command(CLI::App& app, Session& session) {
   CompareOptions& options = session.compare;
-  CLI::App* command = app.add_subcommand("compare", "Simulate experiments and set them side by side: times, ratios, what differs");
-  command->add_option("experiments", options.experiments, "Experiment files; the first is what the others are compared with")->required()->expected(2, 64);
-  command->add_option("--set", options.settings, "Change a key in all of them (may be repeated)")->expected(1)->take_all();
+  CLI::App* command =
+      app.add_subcommand("compare", "Simulate experiments and set them side by side: times, ratios, what differs");
+  command
+      ->add_option("experiments", options.experiments,
+                   "Experiment files; the first is what the others are compared with")
+      ->required()
+      ->expected(2, 64);
+  command->add_option("--set", options.settings, "Change a key in all of them (may be repeated)")
+      ->expected(1)
+      ->take_all();
   command->callback([&session] { compare(session.compare, session); });
 }
 

@@ -19,7 +19,8 @@ using Json = nlohmann::ordered_json;
 
 Json shipped(const ConfigFiles& files, const std::string& folder) {
   Json list = Json::array();
-  for (const std::string& name : files.names(folder)) list.push_back({{"name", name}, {"about", first_comment(files, folder, name)}});
+  for (const std::string& name : files.names(folder))
+    list.push_back({{"name", name}, {"about", first_comment(files, folder, name)}});
   return list;
 }
 
@@ -47,14 +48,17 @@ std::string text_of(const Json& list) {
   for (const Json& item : list) {
     table.row({item["name"].get<std::string>(), item["about"].get<std::string>()});
     if (!item.contains("time")) continue;
-    for (const auto& [kind, cost] : item["time"].items()) table.row({"", fmt::format("  {:<15} {}", kind, cost.get<std::string>())});
+    for (const auto& [kind, cost] : item["time"].items())
+      table.row({"", fmt::format("  {:<15} {}", kind, cost.get<std::string>())});
   }
   return table.text();
 }
 
 void list(const ListOptions& options, Session& session) {
   if (options.what == "keys") return write_text("-", configuration_docs(session.files));
-  const Json items = options.what == "algorithms" ? algorithm_list() : options.what == "topologies" ? topology_list() : shipped(session.files, options.what);
+  const Json items = options.what == "algorithms"   ? algorithm_list()
+                     : options.what == "topologies" ? topology_list()
+                                                    : shipped(session.files, options.what);
   if (options.json.empty()) return write_text("-", text_of(items));
   write_text(options.json, Json{{"schema", "orrery.list/1"}, {"what", options.what}, {"items", items}}.dump(2) + "\n");
 }
@@ -63,7 +67,9 @@ void list(const ListOptions& options, Session& session) {
 
 void add_list_command(CLI::App& app, Session& session) {
   const std::array<std::string, 6> kinds = {"algorithms", "clusters", "devices", "keys", "nodes", "topologies"};
-  CLI::App* command = app.add_subcommand("list", "List what is there by name: devices, nodes, clusters, algorithms, topologies; or all configuration keys");
+  CLI::App* command = app.add_subcommand(
+      "list",
+      "List what is there by name: devices, nodes, clusters, algorithms, topologies; or all configuration keys");
   command->add_option("what", session.list.what, "algorithms | clusters | devices | keys | nodes | topologies")
       ->required()
       ->check(CLI::IsMember(std::vector<std::string>(kinds.begin(), kinds.end())));

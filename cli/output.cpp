@@ -17,7 +17,8 @@ constexpr std::ptrdiff_t kWarningsShown = 20;
 void print_warnings(std::span<const Problem> problems) {
   std::ptrdiff_t shown = 0;
   for (const Problem& problem : problems)
-    if (problem.severity == Severity::kWarning && shown++ < kWarningsShown) fmt::print(stderr, "{}\n", to_string(problem));
+    if (problem.severity == Severity::kWarning && shown++ < kWarningsShown)
+      fmt::print(stderr, "{}\n", to_string(problem));
   if (shown > kWarningsShown) fmt::print(stderr, "... and {} more warnings\n", shown - kWarningsShown);
 }
 
@@ -26,7 +27,9 @@ void write_text(const std::string& path, const std::string& text) {
   std::FILE* stream = path == "-" ? stdout : std::fopen(path.c_str(), "wb");
   const bool written = stream != nullptr && std::fwrite(text.data(), 1, text.size(), stream) == text.size();
   const bool closed = path == "-" ? std::fflush(stdout) == 0 : stream != nullptr && std::fclose(stream) == 0;
-  if (!written || !closed) throw InputError({path == "-" ? "standard output" : path}, fmt::format("cannot be written: {}", std::strerror(errno)));
+  if (!written || !closed)
+    throw InputError({path == "-" ? "standard output" : path},
+                     fmt::format("cannot be written: {}", std::strerror(errno)));
 }
 
 }  // namespace orrery::cli

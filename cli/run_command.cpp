@@ -20,8 +20,9 @@ void make_folder(const std::string& out) {
 void run(const RunOptions& options, Session& session) {
   if (!options.out.empty()) make_folder(options.out);  // before the work, not after it
   Progress progress;
-  const Run run = run_experiment(options.experiment, options.settings, session.files,
-                                 [&](std::string_view what, std::uint64_t done, std::uint64_t total) { progress.show(what, done, total); });
+  const Run run = run_experiment(
+      options.experiment, options.settings, session.files,
+      [&](std::string_view what, std::uint64_t done, std::uint64_t total) { progress.show(what, done, total); });
   progress.clear();
   print_warnings(run.result.warnings);
   const std::string document = to_json(run.result, options.deterministic).dump(2) + "\n";
@@ -39,11 +40,17 @@ void run(const RunOptions& options, Session& session) {
 
 void add_run_command(CLI::App& app, Session& session) {
   RunOptions& options = session.run;
-  CLI::App* command = app.add_subcommand("run", "Simulate an experiment: iteration time, where the time goes, link loads");
+  CLI::App* command =
+      app.add_subcommand("run", "Simulate an experiment: iteration time, where the time goes, link loads");
   command->add_option("experiment", options.experiment, "Experiment file (YAML or JSON)")->required();
-  command->add_option("--set", options.settings, "Change a key, for example --set nodes=4 (may be repeated)")->expected(1)->take_all();
-  command->add_option("--json", options.json, "Write the result as JSON to this file; '-' prints it instead of the summary");
-  command->add_option("--out", options.out, "Write result.json, summary.txt and operations.csv (every operation of every rank) to this folder");
+  command->add_option("--set", options.settings, "Change a key, for example --set nodes=4 (may be repeated)")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--json", options.json,
+                      "Write the result as JSON to this file; '-' prints it instead of the summary");
+  command->add_option(
+      "--out", options.out,
+      "Write result.json, summary.txt and operations.csv (every operation of every rank) to this folder");
   command->add_flag("--deterministic", options.deterministic, "Leave wall time and memory use out of the JSON");
   command->callback([&session] { run(session.run, session); });
 }

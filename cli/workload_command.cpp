@@ -45,8 +45,9 @@ void inspect_workload(const WorkloadOptions& options) {
   Diagnostics diagnostics;
   Progress progress;
   const ChakraSource source = source_of(options);
-  const Inspection inspection = is_file(options.trace) ? inspect_trace(options.trace, source.dependencies, diagnostics)
-                                                       : inspect(load_chakra_job(source, diagnostics, shown_by(progress)), options.trace);
+  const Inspection inspection = is_file(options.trace)
+                                    ? inspect_trace(options.trace, source.dependencies, diagnostics)
+                                    : inspect(load_chakra_job(source, diagnostics, shown_by(progress)), options.trace);
   progress.clear();
   print_warnings(diagnostics.problems());
   if (!options.json.empty()) write_text(options.json, to_json(inspection).dump(2) + "\n");
@@ -56,20 +57,26 @@ void inspect_workload(const WorkloadOptions& options) {
 int lint_workload(const WorkloadOptions& options) {
   Progress progress;
   const ChakraSource source = source_of(options);
-  const LintReport report = is_file(options.trace) ? lint_trace(options.trace, source.dependencies) : lint_job(source, shown_by(progress));
+  const LintReport report =
+      is_file(options.trace) ? lint_trace(options.trace, source.dependencies) : lint_job(source, shown_by(progress));
   progress.clear();
   std::string text;
   for (const Problem& problem : report.problems) text += to_string(problem) + "\n";
   if (!report.disagreement.empty()) text += "error: " + report.disagreement + "\n";
-  if (report.exit_status() == 0) text += report.matched ? "the traces are sound, and the ranks agree about all communication\n" : "the trace is sound\n";
+  if (report.exit_status() == 0)
+    text +=
+        report.matched ? "the traces are sound, and the ranks agree about all communication\n" : "the trace is sound\n";
   write_text("-", text);
   return report.exit_status();
 }
 
 void add_common(CLI::App& command, WorkloadOptions& options) {
-  command.add_option("trace", options.trace, "One trace file, or the prefix P of files P.<rank>.et of all ranks")->required();
+  command.add_option("trace", options.trace, "One trace file, or the prefix P of files P.<rank>.et of all ranks")
+      ->required();
   command.add_option("--groups", options.groups, "Communicator groups file: JSON {\"name\": [ranks]}");
-  command.add_option("--dependencies", options.dependencies, "Which dependencies order the nodes: both (default), data or ctrl")
+  command
+      .add_option("--dependencies", options.dependencies,
+                  "Which dependencies order the nodes: both (default), data or ctrl")
       ->check(CLI::IsMember({"both", "data", "ctrl"}));
 }
 
@@ -79,9 +86,11 @@ void add_workload_command(CLI::App& app, Session& session) {
   WorkloadOptions& options = session.workload;
   CLI::App* workload = app.add_subcommand("workload", "Look at traces: inspect, lint");
   workload->require_subcommand(1);
-  CLI::App* inspect = workload->add_subcommand("inspect", "Summarise a trace or a job: nodes, times, communication by group, dependencies");
+  CLI::App* inspect = workload->add_subcommand(
+      "inspect", "Summarise a trace or a job: nodes, times, communication by group, dependencies");
   add_common(*inspect, options);
-  inspect->add_option("--json", options.json, "Write the summary as JSON to this file; '-' prints it instead of the text");
+  inspect->add_option("--json", options.json,
+                      "Write the summary as JSON to this file; '-' prints it instead of the text");
   inspect->add_flag("--dump", options.dump, "Print every node of one trace file, field by field, as JSON lines");
   inspect->callback([&session] { inspect_workload(session.workload); });
   CLI::App* lint = workload->add_subcommand("lint", "Say everything that is wrong or doubtful about a trace or a job");

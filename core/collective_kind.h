@@ -22,8 +22,8 @@ enum class CollectiveKind : std::uint8_t {
 };
 
 inline constexpr std::array<CollectiveKind, 9> kAllCollectiveKinds = {
-    CollectiveKind::kAllReduce, CollectiveKind::kReduce,   CollectiveKind::kAllGather,
-    CollectiveKind::kGather,    CollectiveKind::kScatter,  CollectiveKind::kBroadcast,
+    CollectiveKind::kAllReduce, CollectiveKind::kReduce,        CollectiveKind::kAllGather,
+    CollectiveKind::kGather,    CollectiveKind::kScatter,       CollectiveKind::kBroadcast,
     CollectiveKind::kAllToAll,  CollectiveKind::kReduceScatter, CollectiveKind::kBarrier};
 
 // "all_reduce", "all_gather", ...: the names used in configurations, on the command line and in results.

@@ -27,17 +27,23 @@ constexpr std::string_view type_name() {
 
 template <class T>
 std::string text_of(const T& value) {
-  if constexpr (std::is_same_v<T, bool>) return value ? "true" : "false";
-  else if constexpr (std::is_same_v<T, double>) return fmt::format("{}", value);
-  else if constexpr (std::is_same_v<T, std::string>) return value;
-  else return to_text(value);
+  if constexpr (std::is_same_v<T, bool>)
+    return value ? "true" : "false";
+  else if constexpr (std::is_same_v<T, double>)
+    return fmt::format("{}", value);
+  else if constexpr (std::is_same_v<T, std::string>)
+    return value;
+  else
+    return to_text(value);
 }
 
 // A harmless stand-in after an error: one, where zero could be divided by.
 template <class T>
 T harmless() {
-  if constexpr (std::is_same_v<T, Bandwidth> || std::is_same_v<T, FlopRate>) return T(1);
-  else return T{};
+  if constexpr (std::is_same_v<T, Bandwidth> || std::is_same_v<T, FlopRate>)
+    return T(1);
+  else
+    return T{};
 }
 
 Parsed<bool> parse_flag(std::string_view text) {
@@ -48,10 +54,14 @@ Parsed<bool> parse_flag(std::string_view text) {
 
 template <class T>
 Parsed<T> parse_scalar(std::string_view text) {
-  if constexpr (std::is_same_v<T, bool>) return parse_flag(text);
-  else if constexpr (std::is_same_v<T, double>) return parse_share(text);
-  else if constexpr (std::is_same_v<T, std::string>) return {std::string(text), {}, {}};
-  else return parse_quantity<T>(text);
+  if constexpr (std::is_same_v<T, bool>)
+    return parse_flag(text);
+  else if constexpr (std::is_same_v<T, double>)
+    return parse_share(text);
+  else if constexpr (std::is_same_v<T, std::string>)
+    return {std::string(text), {}, {}};
+  else
+    return parse_quantity<T>(text);
 }
 
 bool same_word(std::string_view a, std::string_view b) {
@@ -72,7 +82,8 @@ Section::Section(ConfigValue& value, std::string path, ConfigContext& context)
     : value_(&value), path_(std::move(path)), context_(&context) {
   if (value.kind == ConfigValue::Kind::kMap || describes()) return;
   if (value.kind != ConfigValue::Kind::kNull || !context.diagnostics().has_errors())
-    context.diagnostics().error(value.where, fmt::format("'{}' is {}; a map of keys is expected", path_.empty() ? "the file" : path_, kind_name(value.kind)));
+    context.diagnostics().error(value.where, fmt::format("'{}' is {}; a map of keys is expected",
+                                                         path_.empty() ? "the file" : path_, kind_name(value.kind)));
   value = {ConfigValue::Kind::kMap, value.where, {}, {}, {}};
   reported_ = true;
 }
@@ -105,26 +116,30 @@ std::int64_t Section::required_integer(std::string_view key, Range range, std::s
   return convert_integer(key, *value, range).value_or(range.least);
 }
 
-std::int64_t Section::optional_integer(std::string_view key, std::int64_t fallback, Range range, std::string_view meaning) {
+std::int64_t Section::optional_integer(std::string_view key, std::int64_t fallback, Range range,
+                                       std::string_view meaning) {
   ConfigValue* value = take(key, "whole number", fmt::format("{}", fallback), meaning, false);
   if (value != nullptr) return convert_integer(key, *value, range).value_or(fallback);
   set_default(key, fmt::format("{}", fallback));
   return fallback;
 }
 
-std::size_t Section::required_choice(std::string_view key, std::span<const std::string> names, std::string_view meaning) {
+std::size_t Section::required_choice(std::string_view key, std::span<const std::string> names,
+                                     std::string_view meaning) {
   ConfigValue* value = take(key, fmt::format("{}", fmt::join(names, " | ")), "required", meaning, true);
   return value == nullptr ? 0 : convert_choice(key, *value, names, 0);
 }
 
-std::size_t Section::optional_choice(std::string_view key, std::span<const std::string> names, std::size_t fallback, std::string_view meaning) {
+std::size_t Section::optional_choice(std::string_view key, std::span<const std::string> names, std::size_t fallback,
+                                     std::string_view meaning) {
   ConfigValue* value = take(key, fmt::format("{}", fmt::join(names, " | ")), names[fallback], meaning, false);
   if (value != nullptr) return convert_choice(key, *value, names, fallback);
   set_default(key, names[fallback]);
   return fallback;
 }
 
-bool Section::section(std::string_view key, std::string_view meaning, const std::function<void(Section&)>& read, std::string_view folder) {
+bool Section::section(std::string_view key, std::string_view meaning, const std::function<void(Section&)>& read,
+                      std::string_view folder) {
   const std::string type = folder.empty() ? "map" : fmt::format("map, path or name in {}", folder);
   ConfigValue* value = take(key, type, "optional", meaning, false);
   if (value == nullptr && !describes()) return false;
@@ -136,7 +151,8 @@ bool Section::section(std::string_view key, std::string_view meaning, const std:
   return true;
 }
 
-bool Section::required_section(std::string_view key, std::string_view meaning, const std::function<void(Section&)>& read, std::string_view folder) {
+bool Section::required_section(std::string_view key, std::string_view meaning,
+                               const std::function<void(Section&)>& read, std::string_view folder) {
   if (section(key, meaning, read, folder)) return true;
   if (reported_ || describes()) return false;
   error(key, fmt::format("'{}' is missing", sub_path(key)), std::string(meaning));
@@ -200,13 +216,15 @@ std::vector<std::string> Section::words(std::string_view key, std::string_view m
     if (item.kind == ConfigValue::Kind::kScalar) {
       result.push_back(item.scalar);
     } else {
-      context_->diagnostics().error(item.where, fmt::format("an element of '{}' is {}; a word is expected", sub_path(key), kind_name(item.kind)));
+      context_->diagnostics().error(
+          item.where, fmt::format("an element of '{}' is {}; a word is expected", sub_path(key), kind_name(item.kind)));
     }
   }
   return result;
 }
 
-const ConfigValue* Section::raw(std::string_view key, std::string_view type, std::string_view fallback, std::string_view meaning) {
+const ConfigValue* Section::raw(std::string_view key, std::string_view type, std::string_view fallback,
+                                std::string_view meaning) {
   return take(key, type, fallback, meaning, false);
 }
 
@@ -230,21 +248,25 @@ void Section::finish() {
   for (const ConfigEntry& entry : value_->entries) {
     if (std::ranges::find(known_, entry.key) != known_.end()) continue;
     const std::string in = path_.empty() ? "" : fmt::format(" in '{}'", path_);
-    context_->diagnostics().error(entry.where, fmt::format("unknown key '{}'{}", printable(entry.key), in), suggestion(entry.key, known_));
+    context_->diagnostics().error(entry.where, fmt::format("unknown key '{}'{}", printable(entry.key), in),
+                                  suggestion(entry.key, known_));
   }
 }
 
-ConfigValue* Section::take(std::string_view key, std::string_view type, std::string_view fallback, std::string_view meaning, bool required) {
+ConfigValue* Section::take(std::string_view key, std::string_view type, std::string_view fallback,
+                           std::string_view meaning, bool required) {
   known_.emplace_back(key);
   context_->describe({sub_path(key), std::string(type), std::string(fallback), std::string(meaning)});
   if (describes()) return nullptr;
   ConfigEntry* entry = value_->find(key);
   if (entry == nullptr) {
-    if (required && !reported_) error(key, fmt::format("'{}' is missing ({})", sub_path(key), type), std::string(meaning));
+    if (required && !reported_)
+      error(key, fmt::format("'{}' is missing ({})", sub_path(key), type), std::string(meaning));
     return nullptr;
   }
   if (entry->value.kind == ConfigValue::Kind::kNull) {
-    if (!context_->diagnostics().has_errors()) error(key, fmt::format("'{}' has no value", sub_path(key)), fmt::format("expected: {}", type));
+    if (!context_->diagnostics().has_errors())
+      error(key, fmt::format("'{}' has no value", sub_path(key)), fmt::format("expected: {}", type));
     return nullptr;
   }
   return &entry->value;
@@ -253,7 +275,8 @@ ConfigValue* Section::take(std::string_view key, std::string_view type, std::str
 void Section::set_default(std::string_view key, std::string text) {
   if (describes()) return;
   if (value_->find(key) != nullptr) return;  // present, but without a usable value
-  value_->entries.push_back({std::string(key), value_->where, {ConfigValue::Kind::kScalar, value_->where, std::move(text), {}, {}}});
+  value_->entries.push_back(
+      {std::string(key), value_->where, {ConfigValue::Kind::kScalar, value_->where, std::move(text), {}, {}}});
 }
 
 template <ConfigScalar T>
@@ -268,26 +291,34 @@ std::optional<T> Section::convert(std::string_view key, const ConfigValue& value
 }
 
 std::optional<std::int64_t> Section::convert_integer(std::string_view key, const ConfigValue& value, Range range) {
-  const std::optional<std::int64_t> number = value.kind == ConfigValue::Kind::kScalar ? whole_number(value.scalar) : std::nullopt;
+  const std::optional<std::int64_t> number =
+      value.kind == ConfigValue::Kind::kScalar ? whole_number(value.scalar) : std::nullopt;
   if (!number) {
-    const std::string found = value.kind == ConfigValue::Kind::kScalar ? fmt::format("'{}'", printable(value.scalar, 40)) : std::string(kind_name(value.kind));
+    const std::string found = value.kind == ConfigValue::Kind::kScalar
+                                  ? fmt::format("'{}'", printable(value.scalar, 40))
+                                  : std::string(kind_name(value.kind));
     error(key, fmt::format("{}: {} is not a whole number", sub_path(key), found));
     return std::nullopt;
   }
   if (*number >= range.least && *number <= range.most) return number;
-  const std::string limit = range.most == INT64_MAX ? fmt::format("at least {}", range.least) : fmt::format("{} to {}", range.least, range.most);
+  const std::string limit = range.most == INT64_MAX ? fmt::format("at least {}", range.least)
+                                                    : fmt::format("{} to {}", range.least, range.most);
   error(key, fmt::format("{}: {} is out of range; expected {}", sub_path(key), *number, limit));
   return std::nullopt;
 }
 
-std::size_t Section::convert_choice(std::string_view key, const ConfigValue& value, std::span<const std::string> names, std::size_t fallback) {
+std::size_t Section::convert_choice(std::string_view key, const ConfigValue& value, std::span<const std::string> names,
+                                    std::size_t fallback) {
   if (value.kind != ConfigValue::Kind::kScalar) {
-    error(key, fmt::format("'{}' is {}; expected one of: {}", sub_path(key), kind_name(value.kind), fmt::join(names, ", ")));
+    error(key,
+          fmt::format("'{}' is {}; expected one of: {}", sub_path(key), kind_name(value.kind), fmt::join(names, ", ")));
     return fallback;
   }
-  const auto found = std::ranges::find_if(names, [&](const std::string& name) { return same_word(name, value.scalar); });
+  const auto found =
+      std::ranges::find_if(names, [&](const std::string& name) { return same_word(name, value.scalar); });
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-  error(key, fmt::format("{}: unknown value '{}'", sub_path(key), printable(value.scalar, 60)), suggestion(value.scalar, names));
+  error(key, fmt::format("{}: unknown value '{}'", sub_path(key), printable(value.scalar, 60)),
+        suggestion(value.scalar, names));
   return fallback;
 }
 
@@ -308,7 +339,8 @@ void read_config(ConfigValue& root, ConfigContext& context, const std::function<
 
 nlohmann::ordered_json to_json(const ConfigValue& value) {
   switch (value.kind) {
-    case ConfigValue::Kind::kNull: return nullptr;
+    case ConfigValue::Kind::kNull:
+      return nullptr;
     case ConfigValue::Kind::kList: {
       nlohmann::ordered_json list = nlohmann::ordered_json::array();
       for (const ConfigValue& item : value.items) list.push_back(to_json(item));
@@ -319,7 +351,8 @@ nlohmann::ordered_json to_json(const ConfigValue& value) {
       for (const ConfigEntry& entry : value.entries) map[printable(entry.key)] = to_json(entry.value);
       return map;
     }
-    case ConfigValue::Kind::kScalar: break;
+    case ConfigValue::Kind::kScalar:
+      break;
   }
   if (value.scalar == "true" || value.scalar == "false") return value.scalar == "true";
   if (const auto number = whole_number(value.scalar)) return *number;

@@ -1,6 +1,6 @@
-// The configuration reader. A part of the configuration is read by one function over a Section, which names every key with
-// its unit, default and meaning. The same functions, run in description mode, write docs/config.md; so a key that is read
-// is documented and a key that is not read is reported.
+// The configuration reader. A part of the configuration is read by one function over a Section, which names every key
+// with its unit, default and meaning. The same functions, run in description mode, write docs/config.md; so a key that
+// is read is documented and a key that is not read is reported.
 //
 // Problems are collected, not thrown: a reader returns harmless values after an error, and the caller of the outermost
 // reader asks Diagnostics at the end. Defaults are written back into the tree, so that the tree becomes the resolved
@@ -26,9 +26,9 @@ namespace orrery {
 
 // One line of docs/config.md.
 struct KeyDescription {
-  std::string path;     // "cluster.dims[].bandwidth"
-  std::string type;     // "bandwidth", "whole number", "ring | switch"
-  std::string fallback; // "required", "optional" or the default
+  std::string path;      // "cluster.dims[].bandwidth"
+  std::string type;      // "bandwidth", "whole number", "ring | switch"
+  std::string fallback;  // "required", "optional" or the default
   std::string meaning;
 };
 
@@ -60,8 +60,8 @@ class ConfigContext {
 
 template <class T>
 concept ConfigScalar = std::is_same_v<T, Bytes> || std::is_same_v<T, Bandwidth> || std::is_same_v<T, Duration> ||
-                       std::is_same_v<T, Flops> || std::is_same_v<T, FlopRate> || std::is_same_v<T, bool> ||
-                       std::is_same_v<T, std::string> || std::is_same_v<T, double>;
+    std::is_same_v<T, Flops> || std::is_same_v<T, FlopRate> || std::is_same_v<T, bool> ||
+    std::is_same_v<T, std::string> || std::is_same_v<T, double>;
 
 // A map being read. Every accessor marks its key as known and describes it.
 class Section {
@@ -84,7 +84,8 @@ class Section {
 
   // One of `names`; returns its index. Hyphen and underscore are the same.
   std::size_t required_choice(std::string_view key, std::span<const std::string> names, std::string_view meaning);
-  std::size_t optional_choice(std::string_view key, std::span<const std::string> names, std::size_t fallback, std::string_view meaning);
+  std::size_t optional_choice(std::string_view key, std::span<const std::string> names, std::size_t fallback,
+                              std::string_view meaning);
 
   // A nested map. `read` is called if the key is there, and in description mode. With `folder`, a name or path in place
   // of the map is replaced by that file's contents. Returns whether the key is there.
@@ -100,7 +101,8 @@ class Section {
   // A list of words (a lone word counts as a list of one); empty if absent.
   std::vector<std::string> words(std::string_view key, std::string_view meaning);
   // A value of free form; null if absent. `type` is for the docs.
-  const ConfigValue* raw(std::string_view key, std::string_view type, std::string_view fallback, std::string_view meaning);
+  const ConfigValue* raw(std::string_view key, std::string_view type, std::string_view fallback,
+                         std::string_view meaning);
   // Accepts and ignores a key that is for people only, such as `source`.
   void note(std::string_view key, std::string_view meaning);
 
@@ -125,7 +127,8 @@ class Section {
   template <ConfigScalar T>
   std::optional<T> convert(std::string_view key, const ConfigValue& value);
   std::optional<std::int64_t> convert_integer(std::string_view key, const ConfigValue& value, Range range);
-  std::size_t convert_choice(std::string_view key, const ConfigValue& value, std::span<const std::string> names, std::size_t fallback);
+  std::size_t convert_choice(std::string_view key, const ConfigValue& value, std::span<const std::string> names,
+                             std::size_t fallback);
   std::string sub_path(std::string_view key) const;
   bool expand(ConfigValue& value, std::string_view folder);
 

@@ -30,8 +30,9 @@ class TreeBuilder {
     value.where = location(node.Mark());
     if (++values_ > kMostValues || depth > kDeepest) {
       if (!std::exchange(gave_up_, true))
-        diagnostics_.error(value.where, depth > kDeepest ? fmt::format("nested deeper than {} levels", kDeepest)
-                                                         : fmt::format("more than {} values", kMostValues),
+        diagnostics_.error(value.where,
+                           depth > kDeepest ? fmt::format("nested deeper than {} levels", kDeepest)
+                                            : fmt::format("more than {} values", kMostValues),
                            "aliases that repeat one another multiply");
       return value;
     }
@@ -66,8 +67,10 @@ class TreeBuilder {
         continue;
       }
       if (const ConfigEntry* first = value.find(key.Scalar())) {
-        diagnostics_.error(where, fmt::format("key '{}' is given twice; the first is at line {}", printable(key.Scalar()), first->where.line),
-                           "keep one of them");
+        diagnostics_.error(
+            where,
+            fmt::format("key '{}' is given twice; the first is at line {}", printable(key.Scalar()), first->where.line),
+            "keep one of them");
         continue;
       }
       value.entries.push_back({key.Scalar(), where, build(pair.second, depth + 1)});
@@ -81,7 +84,8 @@ class TreeBuilder {
 };
 
 bool is_path(std::string_view name) {
-  return name.find('/') != std::string_view::npos || name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json");
+  return name.find('/') != std::string_view::npos || name.ends_with(".yaml") || name.ends_with(".yml") ||
+         name.ends_with(".json");
 }
 
 constexpr std::string_view kSettingOrigin = "--set ";
@@ -96,10 +100,12 @@ std::vector<std::string> split_path(std::string_view path) {
 // The value a step of a --set path leads to, created if absent; null after an error.
 ConfigValue* step_into(ConfigValue& value, const std::string& part, const Location& where, Diagnostics& diagnostics) {
   if (value.kind == ConfigValue::Kind::kList) {
-    const bool number = !part.empty() && part.size() < 8 && std::ranges::all_of(part, [](char c) { return c >= '0' && c <= '9'; });
+    const bool number =
+        !part.empty() && part.size() < 8 && std::ranges::all_of(part, [](char c) { return c >= '0' && c <= '9'; });
     const std::size_t index = number ? std::stoul(part) : value.items.size();
     if (index >= value.items.size()) {
-      diagnostics.error(where, fmt::format("'{}' is not an element of a list of {}", printable(part), value.items.size()),
+      diagnostics.error(where,
+                        fmt::format("'{}' is not an element of a list of {}", printable(part), value.items.size()),
                         "elements count from 0");
       return nullptr;
     }
@@ -129,10 +135,14 @@ ConfigEntry* ConfigValue::find(std::string_view key) {
 
 std::string_view kind_name(ConfigValue::Kind kind) {
   switch (kind) {
-    case ConfigValue::Kind::kNull: return "nothing";
-    case ConfigValue::Kind::kScalar: return "a plain value";
-    case ConfigValue::Kind::kList: return "a list";
-    case ConfigValue::Kind::kMap: return "a map";
+    case ConfigValue::Kind::kNull:
+      return "nothing";
+    case ConfigValue::Kind::kScalar:
+      return "a plain value";
+    case ConfigValue::Kind::kList:
+      return "a list";
+    case ConfigValue::Kind::kMap:
+      return "a map";
   }
   return "unknown";
 }
@@ -148,7 +158,8 @@ ConfigValue parse_config(std::string_view text, const std::string& file, Diagnos
       diagnostics.error({file, documents[1].Mark().line + 1, 1}, "a second YAML document ('---'); one file holds one");
     return TreeBuilder(file, diagnostics).build(documents.front());
   } catch (const YAML::Exception& problem) {
-    const Location where = problem.mark.is_null() ? Location{file} : Location{file, problem.mark.line + 1, problem.mark.column + 1};
+    const Location where =
+        problem.mark.is_null() ? Location{file} : Location{file, problem.mark.line + 1, problem.mark.column + 1};
     diagnostics.error(where, fmt::format("not valid YAML: {}", problem.msg));
   }
   return {ConfigValue::Kind::kNull, {file, 1, 1}, {}, {}, {}};
@@ -191,7 +202,8 @@ bool ConfigFiles::expand(ConfigValue& value, std::string_view folder, Diagnostic
   ConfigValue loaded = load_config(path, value.where, diagnostics);
   if (diagnostics.error_count() > errors) return false;
   if (loaded.kind != ConfigValue::Kind::kMap) {
-    diagnostics.error(loaded.where, fmt::format("the file holds {}; a map of keys is expected", kind_name(loaded.kind)));
+    diagnostics.error(loaded.where,
+                      fmt::format("the file holds {}; a map of keys is expected", kind_name(loaded.kind)));
     return false;
   }
   value = std::move(loaded);

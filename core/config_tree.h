@@ -19,9 +19,9 @@ struct ConfigValue {
 
   Kind kind = Kind::kNull;
   Location where;
-  std::string scalar;             // kScalar, unquoted
-  std::list<ConfigValue> items;   // kList
-  std::list<ConfigEntry> entries; // kMap, in file order; lists keep references valid while readers add defaults
+  std::string scalar;              // kScalar, unquoted
+  std::list<ConfigValue> items;    // kList
+  std::list<ConfigEntry> entries;  // kMap, in file order; lists keep references valid while readers add defaults
 
   const ConfigEntry* find(std::string_view key) const;
   ConfigEntry* find(std::string_view key);

@@ -1,9 +1,9 @@
 // The event engine: a heap of (time, order, sequence) keys over a slab of small actions.
 //
-// An instant is processed in rounds. (1) Every event due now is delivered. (2) The observer's decide() lets everybody who
-// was touched decide from its whole state. Events created for "now" meanwhile belong to the next round. (3) When a round
-// leaves nothing due, settle() is called, in which the network re-solves. So a result cannot depend on the order of
-// simultaneous events, which is what makes folding exact.
+// An instant is processed in rounds. (1) Every event due now is delivered. (2) The observer's decide() lets everybody
+// who was touched decide from its whole state. Events created for "now" meanwhile belong to the next round. (3) When a
+// round leaves nothing due, settle() is called, in which the network re-solves. So a result cannot depend on the order
+// of simultaneous events, which is what makes folding exact.
 #pragma once
 
 #include <cstddef>

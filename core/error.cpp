@@ -28,7 +28,11 @@ std::string to_string(std::span<const Problem> problems) {
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
-  const std::size_t length = first < 0x80 ? 1 : first >= 0xC2 && first < 0xE0 ? 2 : first >= 0xE0 && first < 0xF0 ? 3 : first >= 0xF0 && first < 0xF5 ? 4 : 0;
+  const std::size_t length = first < 0x80                    ? 1
+                             : first >= 0xC2 && first < 0xE0 ? 2
+                             : first >= 0xE0 && first < 0xF0 ? 3
+                             : first >= 0xF0 && first < 0xF5 ? 4
+                                                             : 0;
   if (length == 0 || length > text.size()) return 0;
   for (std::size_t i = 1; i < length; ++i)
     if ((byte(i) & 0xC0) != 0x80) return 0;
@@ -87,7 +91,8 @@ void Diagnostics::warning(Location where, std::string message, std::string hint)
 void Diagnostics::throw_if_errors() const {
   if (!has_errors()) return;
   std::vector<Problem> errors;
-  std::ranges::copy_if(problems_, std::back_inserter(errors), [](const Problem& p) { return p.severity == Severity::kError; });
+  std::ranges::copy_if(problems_, std::back_inserter(errors),
+                       [](const Problem& p) { return p.severity == Severity::kError; });
   throw InputError(std::move(errors));
 }
 

@@ -1,5 +1,5 @@
-// What can go wrong and how it is said. Wrong input is an InputError (exit 2), a simulated system that cannot finish is a
-// StuckError (exit 3), a bug is an assertion. The library never prints and never exits: problems are collected in
+// What can go wrong and how it is said. Wrong input is an InputError (exit 2), a simulated system that cannot finish is
+// a StuckError (exit 3), a bug is an assertion. The library never prints and never exits: problems are collected in
 // Diagnostics and shown by the command line.
 #pragma once
 

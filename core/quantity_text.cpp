@@ -27,24 +27,24 @@ constexpr std::int64_t kKilo = 1'000, kMega = 1'000'000, kGiga = 1'000'000'000, 
 constexpr std::int64_t kKibi = 1ll << 10, kMebi = 1ll << 20, kGibi = 1ll << 30, kTebi = 1ll << 40, kPebi = 1ll << 50;
 
 // Sorted from large to small within a family: to_text takes the first that divides.
-constexpr std::array kByteUnits = {
-    Unit{"PB", kPeta}, Unit{"PiB", kPebi}, Unit{"TB", kTera}, Unit{"TiB", kTebi}, Unit{"GB", kGiga}, Unit{"GiB", kGibi},
-    Unit{"MB", kMega}, Unit{"MiB", kMebi}, Unit{"kB", kKilo}, Unit{"KB", kKilo},  Unit{"KiB", kKibi}, Unit{"B", 1}};
-constexpr std::array kBandwidthUnits = {
-    Unit{"TB/s", kTera},    Unit{"TiB/s", kTebi},   Unit{"GB/s", kGiga},    Unit{"GiB/s", kGibi},
-    Unit{"MB/s", kMega},    Unit{"MiB/s", kMebi},   Unit{"kB/s", kKilo},    Unit{"KB/s", kKilo},
-    Unit{"KiB/s", kKibi},   Unit{"B/s", 1},         Unit{"Tb/s", kTera, 8}, Unit{"Tbps", kTera, 8},
-    Unit{"Gb/s", kGiga, 8}, Unit{"Gbps", kGiga, 8}, Unit{"Mb/s", kMega, 8}, Unit{"Mbps", kMega, 8},
-    Unit{"kb/s", kKilo, 8}, Unit{"b/s", 1, 8}};
-constexpr std::array kTimeUnits = {Unit{"s", kTera}, Unit{"min", 60 * kTera}, Unit{"h", 3600 * kTera},
-                                   Unit{"ms", kGiga},       Unit{"us", kMega},       Unit{"\xC2\xB5s", kMega},
-                                   Unit{"ns", kKilo},       Unit{"ps", 1}};
+constexpr std::array kByteUnits = {Unit{"PB", kPeta}, Unit{"PiB", kPebi}, Unit{"TB", kTera},  Unit{"TiB", kTebi},
+                                   Unit{"GB", kGiga}, Unit{"GiB", kGibi}, Unit{"MB", kMega},  Unit{"MiB", kMebi},
+                                   Unit{"kB", kKilo}, Unit{"KB", kKilo},  Unit{"KiB", kKibi}, Unit{"B", 1}};
+constexpr std::array kBandwidthUnits = {Unit{"TB/s", kTera},    Unit{"TiB/s", kTebi},   Unit{"GB/s", kGiga},
+                                        Unit{"GiB/s", kGibi},   Unit{"MB/s", kMega},    Unit{"MiB/s", kMebi},
+                                        Unit{"kB/s", kKilo},    Unit{"KB/s", kKilo},    Unit{"KiB/s", kKibi},
+                                        Unit{"B/s", 1},         Unit{"Tb/s", kTera, 8}, Unit{"Tbps", kTera, 8},
+                                        Unit{"Gb/s", kGiga, 8}, Unit{"Gbps", kGiga, 8}, Unit{"Mb/s", kMega, 8},
+                                        Unit{"Mbps", kMega, 8}, Unit{"kb/s", kKilo, 8}, Unit{"b/s", 1, 8}};
+constexpr std::array kTimeUnits = {
+    Unit{"s", kTera},  Unit{"min", 60 * kTera},  Unit{"h", 3600 * kTera}, Unit{"ms", kGiga},
+    Unit{"us", kMega}, Unit{"\xC2\xB5s", kMega}, Unit{"ns", kKilo},       Unit{"ps", 1}};
 constexpr std::array kFlopUnits = {Unit{"EFLOP", kExa},  Unit{"PFLOP", kPeta}, Unit{"TFLOP", kTera},
                                    Unit{"GFLOP", kGiga}, Unit{"MFLOP", kMega}, Unit{"FLOP", 1}};
-constexpr std::array kFlopRateUnits = {
-    Unit{"EFLOP/s", kExa},  Unit{"EFLOPS", kExa},  Unit{"PFLOP/s", kPeta}, Unit{"PFLOPS", kPeta},
-    Unit{"TFLOP/s", kTera}, Unit{"TFLOPS", kTera}, Unit{"GFLOP/s", kGiga}, Unit{"GFLOPS", kGiga},
-    Unit{"MFLOP/s", kMega}, Unit{"FLOP/s", 1}};
+constexpr std::array kFlopRateUnits = {Unit{"EFLOP/s", kExa},  Unit{"EFLOPS", kExa},   Unit{"PFLOP/s", kPeta},
+                                       Unit{"PFLOPS", kPeta},  Unit{"TFLOP/s", kTera}, Unit{"TFLOPS", kTera},
+                                       Unit{"GFLOP/s", kGiga}, Unit{"GFLOPS", kGiga},  Unit{"MFLOP/s", kMega},
+                                       Unit{"FLOP/s", 1}};
 
 struct Family {
   std::string_view what;
@@ -161,11 +161,18 @@ Parsed<std::int64_t> parse(const Family& family, std::string_view whole) {
   if (text.empty()) return {{}, fmt::format("'{}' has no unit", shown), wanted};
   const Unit* unit = find_unit(family, text);
   if (unit == nullptr)
-    return {{}, fmt::format("'{}' is not {}: unknown unit '{}'", shown, family.what, printable(text, 20)), unit_hint(family, text)};
+    return {{},
+            fmt::format("'{}' is not {}: unknown unit '{}'", shown, family.what, printable(text, 20)),
+            unit_hint(family, text)};
   const auto value = scaled(*number, *unit);
-  if (!value) return {{}, fmt::format("'{}' is too large", shown), fmt::format("the limit is {} {}", std::numeric_limits<std::int64_t>::max(), family.units.back().name)};
-  if (*value == 0 && number->mantissa != 0) return {{}, fmt::format("'{}' is finer than the resolution of {}", shown, family.what), {}};
-  if (*value == 0 && family.positive) return {{}, fmt::format("'{}' is zero; {} must be positive", shown, family.what), {}};
+  if (!value)
+    return {{},
+            fmt::format("'{}' is too large", shown),
+            fmt::format("the limit is {} {}", std::numeric_limits<std::int64_t>::max(), family.units.back().name)};
+  if (*value == 0 && number->mantissa != 0)
+    return {{}, fmt::format("'{}' is finer than the resolution of {}", shown, family.what), {}};
+  if (*value == 0 && family.positive)
+    return {{}, fmt::format("'{}' is zero; {} must be positive", shown, family.what), {}};
   return {*value, {}, {}};
 }
 
@@ -202,15 +209,25 @@ std::string significant(double value, std::string_view unit) {
 }  // namespace
 
 template <>
-Parsed<Bytes> parse_quantity<Bytes>(std::string_view text) { return typed<Bytes>(parse(kBytes, text)); }
+Parsed<Bytes> parse_quantity<Bytes>(std::string_view text) {
+  return typed<Bytes>(parse(kBytes, text));
+}
 template <>
-Parsed<Bandwidth> parse_quantity<Bandwidth>(std::string_view text) { return typed<Bandwidth>(parse(kBandwidth, text)); }
+Parsed<Bandwidth> parse_quantity<Bandwidth>(std::string_view text) {
+  return typed<Bandwidth>(parse(kBandwidth, text));
+}
 template <>
-Parsed<Duration> parse_quantity<Duration>(std::string_view text) { return typed<Duration>(parse(kTime, text)); }
+Parsed<Duration> parse_quantity<Duration>(std::string_view text) {
+  return typed<Duration>(parse(kTime, text));
+}
 template <>
-Parsed<Flops> parse_quantity<Flops>(std::string_view text) { return typed<Flops>(parse(kFlops, text)); }
+Parsed<Flops> parse_quantity<Flops>(std::string_view text) {
+  return typed<Flops>(parse(kFlops, text));
+}
 template <>
-Parsed<FlopRate> parse_quantity<FlopRate>(std::string_view text) { return typed<FlopRate>(parse(kFlopRate, text)); }
+Parsed<FlopRate> parse_quantity<FlopRate>(std::string_view text) {
+  return typed<FlopRate>(parse(kFlopRate, text));
+}
 
 Parsed<double> parse_share(std::string_view whole) {
   const std::string shown = printable(whole, 40);

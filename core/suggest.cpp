@@ -46,7 +46,8 @@ std::string nearest_name(std::string_view word, std::span<const std::string> can
 }
 
 std::string suggestion(std::string_view word, std::span<const std::string> candidates) {
-  if (const std::string near = nearest_name(word, candidates); !near.empty()) return fmt::format("did you mean '{}'?", near);
+  if (const std::string near = nearest_name(word, candidates); !near.empty())
+    return fmt::format("did you mean '{}'?", near);
   if (candidates.empty()) return {};
   return fmt::format("known: {}", fmt::join(candidates, ", "));
 }

@@ -1,6 +1,6 @@
 // Physical quantities as types: time in integer picoseconds, bytes, bandwidth, FLOPs. Only operations that mean
-// something compile: Bytes / Bandwidth is a Duration, Time + Time is an error. All arithmetic is in integers, so a result
-// depends neither on the order of operations nor on the compiler.
+// something compile: Bytes / Bandwidth is a Duration, Time + Time is an error. All arithmetic is in integers, so a
+// result depends neither on the order of operations nor on the compiler.
 #pragma once
 
 #include <chrono>

@@ -42,14 +42,19 @@ class Sweep {
     const NodeId node = moment.operation->node;
     const NodeKind kind = graph_.kind(node);
     switch (kind) {
-      case NodeKind::kFree: return;
-      case NodeKind::kCompute: return count(Busy::kDevice, moment.change);
+      case NodeKind::kFree:
+        return;
+      case NodeKind::kCompute:
+        return count(Busy::kDevice, moment.change);
       case NodeKind::kMemoryLoad:
-      case NodeKind::kMemoryStore: return count(Busy::kMemory, moment.change);
-      case NodeKind::kHostCompute: return count(Busy::kHost, moment.change);
+      case NodeKind::kMemoryStore:
+        return count(Busy::kMemory, moment.change);
+      case NodeKind::kHostCompute:
+        return count(Busy::kHost, moment.change);
       case NodeKind::kCollective:
       case NodeKind::kSend:
-      case NodeKind::kReceive: break;
+      case NodeKind::kReceive:
+        break;
     }
     if (moment.change == Change::kStart) open_.insert({node, moment.operation});
     if (moment.change == Change::kEnd) open_.erase({node, moment.operation});
@@ -79,7 +84,8 @@ class Sweep {
     const bool moving = first.operation->moving < now_;
     const bool collective = graph_.kind(first.node) == NodeKind::kCollective;
     if (moving) {
-      result_.exposed[collective ? job_.communicators[index_of(job_.communicator(rank_, first.node))].name : "p2p"] += span;
+      result_.exposed[collective ? job_.communicators[index_of(job_.communicator(rank_, first.node))].name : "p2p"] +=
+          span;
     } else {
       (collective ? result_.wait : result_.bubble) += span;
     }
@@ -120,7 +126,8 @@ Breakdown break_down(const Job& job, RankId rank, std::span<const OperationRecor
   }
   sweep.book_until(end);
   Breakdown result = sweep.take(finish);
-  ORRERY_ASSERT(result.compute + result.exposed_total() + result.bubble + result.wait + result.idle == end.time_since_epoch());
+  ORRERY_ASSERT(result.compute + result.exposed_total() + result.bubble + result.wait + result.idle ==
+                end.time_since_epoch());
   return result;
 }
 

@@ -17,8 +17,8 @@ namespace orrery {
 // wait; a receive whose sender has not started -> bubble. Nothing under way, or finished -> idle.
 struct Breakdown {
   Duration compute{};
-  Duration host{};    // of `compute`: the host ran and no device or memory node did
-  Duration memory{};  // of `compute`: remote memory, and no device node did
+  Duration host{};                          // of `compute`: the host ran and no device or memory node did
+  Duration memory{};                        // of `compute`: remote memory, and no device node did
   std::map<std::string, Duration> exposed;  // by communicator name; "p2p" for sends and receives
   Duration bubble{};
   Duration wait{};

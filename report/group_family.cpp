@@ -37,7 +37,8 @@ std::vector<std::string> group_families(const std::vector<Communicator>& communi
   for (const Communicator& communicator : communicators) {
     std::string stem = communicator.name;
     while (!stem.empty() && std::isdigit(static_cast<unsigned char>(stem.back()))) stem.pop_back();
-    while (!stem.empty() && (stem.back() == '_' || stem.back() == '-' || stem.back() == ' ' || stem.back() == '.')) stem.pop_back();
+    while (!stem.empty() && (stem.back() == '_' || stem.back() == '-' || stem.back() == ' ' || stem.back() == '.'))
+      stem.pop_back();
     families.push_back(is_word(stem) ? printable(stem, 24) : shape_of(communicator));
   }
   return families;

@@ -16,10 +16,15 @@ std::string csv_field(const std::string& text) {
 std::string operation_detail(const Job& job, RankId rank, NodeId node) {
   const ExecutionGraph& graph = job.graph(rank);
   switch (graph.kind(node)) {
-    case NodeKind::kCollective: return fmt::format("{} on {}", name_of(graph.collective_kind(node)), job.communicators[index_of(job.communicator(rank, node))].name);
-    case NodeKind::kSend: return fmt::format("to {}", index_of(job.peer(rank, node)));
-    case NodeKind::kReceive: return fmt::format("from {}", index_of(job.peer(rank, node)));
-    default: return {};
+    case NodeKind::kCollective:
+      return fmt::format("{} on {}", name_of(graph.collective_kind(node)),
+                         job.communicators[index_of(job.communicator(rank, node))].name);
+    case NodeKind::kSend:
+      return fmt::format("to {}", index_of(job.peer(rank, node)));
+    case NodeKind::kReceive:
+      return fmt::format("from {}", index_of(job.peer(rank, node)));
+    default:
+      return {};
   }
 }
 
@@ -31,9 +36,11 @@ std::string operations_csv(const Job& job, const OperationLog& log) {
     const RankId rank{r};
     const NodeLabels& labels = job.labels_of(rank);
     for (const OperationRecord& op : log.of(rank)) {
-      text += fmt::format("{},{},{},{},{},{},{},{},{}\n", r, labels.trace_id(op.node), csv_field(printable(labels.name(op.node), 200)),
-                          name_of(job.graph(rank).kind(op.node)), csv_field(printable(operation_detail(job, rank, op.node))), job.graph(rank).bytes(op.node).count(),
-                          op.start.time_since_epoch().count(), op.moving.time_since_epoch().count(), op.end.time_since_epoch().count());
+      text += fmt::format("{},{},{},{},{},{},{},{},{}\n", r, labels.trace_id(op.node),
+                          csv_field(printable(labels.name(op.node), 200)), name_of(job.graph(rank).kind(op.node)),
+                          csv_field(printable(operation_detail(job, rank, op.node))),
+                          job.graph(rank).bytes(op.node).count(), op.start.time_since_epoch().count(),
+                          op.moving.time_since_epoch().count(), op.end.time_since_epoch().count());
     }
   }
   return text;

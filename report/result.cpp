@@ -26,7 +26,8 @@ std::vector<LinkClassUse> use_of_links(const Fabric& fabric, const Network& netw
     use.name = fabric.link_classes()[c];
     if (use.count == 0 || end <= 0) continue;
     use.busy = busy[c] / static_cast<double>(use.count) / end;
-    use.mean_utilisation = static_cast<double>(use.total_bytes.count()) / (static_cast<double>(use.bandwidth.count()) * static_cast<double>(use.count) * end);
+    use.mean_utilisation = static_cast<double>(use.total_bytes.count()) /
+                           (static_cast<double>(use.bandwidth.count()) * static_cast<double>(use.count) * end);
   }
   std::erase_if(classes, [](const LinkClassUse& use) { return use.count == 0; });
   return classes;
@@ -34,13 +35,15 @@ std::vector<LinkClassUse> use_of_links(const Fabric& fabric, const Network& netw
 
 }  // namespace
 
-Result make_result(const Job& job, const Fabric& fabric, const Simulation& simulation, const SimulationTotals& totals, const OperationLog& log) {
+Result make_result(const Job& job, const Fabric& fabric, const Simulation& simulation, const SimulationTotals& totals,
+                   const OperationLog& log) {
   Result result;
   result.finish = totals.finish;
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank)
     result.ranks.push_back(break_down(job, RankId(rank), log.of(RankId(rank)), totals.finish));
   const std::vector<std::string> families = group_families(job.communicators);
-  for (std::size_t group = 0; group < families.size(); ++group) result.group_family[job.communicators[group].name] = families[group];
+  for (std::size_t group = 0; group < families.size(); ++group)
+    result.group_family[job.communicators[group].name] = families[group];
   result.links = use_of_links(fabric, simulation.network(), totals.finish);
   result.events = totals.events;
   result.messages = totals.messages;

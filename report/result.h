@@ -24,11 +24,10 @@ struct LinkClassUse {
   std::string name;
   std::uint64_t count = 0;
   Bytes total_bytes{0};
-  Bandwidth bandwidth{1};        // of one link
-  double busy = 0;               // mean share of time with any flow
-  double mean_utilisation = 0;   // bytes / (capacity * time)
+  Bandwidth bandwidth{1};       // of one link
+  double busy = 0;              // mean share of time with any flow
+  double mean_utilisation = 0;  // bytes / (capacity * time)
 };
-
 
 struct Result {
   nlohmann::ordered_json experiment;  // resolved
@@ -47,7 +46,8 @@ struct Result {
 };
 
 // Turns a finished simulation into a result. `log` saw all of it.
-Result make_result(const Job& job, const Fabric& fabric, const Simulation& simulation, const SimulationTotals& totals, const OperationLog& log);
+Result make_result(const Job& job, const Fabric& fabric, const Simulation& simulation, const SimulationTotals& totals,
+                   const OperationLog& log);
 
 // The JSON document "orrery.result/1". `deterministic` leaves out wall time and memory, the only fields that may differ
 // between two runs of the same input.

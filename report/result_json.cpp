@@ -27,8 +27,13 @@ Json breakdown_json(const Breakdown& b, std::size_t rank) {
 Json links_json(const std::vector<LinkClassUse>& links) {
   Json list = Json::array();
   for (const LinkClassUse& use : links) {
-    const double bytes = use.count == 0 ? 0 : static_cast<double>(use.total_bytes.count()) / static_cast<double>(use.count);
-    list.push_back({{"class", use.name}, {"count", use.count}, {"bytes", bytes}, {"busy", use.busy}, {"mean_utilisation", use.mean_utilisation}});
+    const double bytes =
+        use.count == 0 ? 0 : static_cast<double>(use.total_bytes.count()) / static_cast<double>(use.count);
+    list.push_back({{"class", use.name},
+                    {"count", use.count},
+                    {"bytes", bytes},
+                    {"busy", use.busy},
+                    {"mean_utilisation", use.mean_utilisation}});
   }
   return list;
 }
@@ -36,15 +41,13 @@ Json links_json(const std::vector<LinkClassUse>& links) {
 }  // namespace
 
 Json to_json(const Result& result, bool deterministic) {
-  Json document = {{"schema", "orrery.result/1"},
-                   {"version", kVersion},
-                   {"experiment", result.experiment},
-                   {"iteration_time_s", seconds(result.finish)},
-                   {"ranks", result.ranks.size()},
-                   {"rank_classes", result.ranks.size()},
+  Json document = {{"schema", "orrery.result/1"},        {"version", kVersion},
+                   {"experiment", result.experiment},    {"iteration_time_s", seconds(result.finish)},
+                   {"ranks", result.ranks.size()},       {"rank_classes", result.ranks.size()},
                    {"link_classes", result.links.size()}};
   Json breakdown = Json::array();
-  for (std::size_t rank = 0; rank < result.ranks.size(); ++rank) breakdown.push_back(breakdown_json(result.ranks[rank], rank));
+  for (std::size_t rank = 0; rank < result.ranks.size(); ++rank)
+    breakdown.push_back(breakdown_json(result.ranks[rank], rank));
   document["breakdown"] = std::move(breakdown);
   document["links"] = links_json(result.links);
   Json warnings = Json::array();

@@ -20,21 +20,28 @@ std::uint64_t peak_memory() {
 
 }  // namespace
 
-Run run_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files, const RunProgress& progress) {
+Run run_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
+                   const RunProgress& progress) {
   const auto started = std::chrono::steady_clock::now();
   const auto show = [&](std::string_view what) {
-    return [&progress, what](std::uint64_t done, std::uint64_t total) { if (progress) progress(what, done, total); };
+    return [&progress, what](std::uint64_t done, std::uint64_t total) {
+      if (progress) progress(what, done, total);
+    };
   };
   // 1. What is asked, and whether it can be.
   Diagnostics diagnostics;
   const Experiment experiment = load_experiment(file, settings, files, diagnostics);
   Job job = load_chakra_job(experiment.trace, diagnostics, show("reading traces"));
   const Matching matching = match(job);
-  const std::vector<DeviceId> placement = place_ranks(experiment.placement, static_cast<std::uint32_t>(job.ranks.size()), experiment.fabric);
+  const std::vector<DeviceId> placement =
+      place_ranks(experiment.placement, static_cast<std::uint32_t>(job.ranks.size()), experiment.fabric);
   // 2. Simulate.
   OperationLog log(job.ranks.size());
-  const auto make_network = [&](Engine& engine, MessageListener& listener) { return std::make_unique<AlphaBetaNetwork>(engine, experiment.fabric, listener); };
-  Simulation simulation({job, matching, experiment.fabric, experiment.device, placement}, experiment.simulation, make_network, log);
+  const auto make_network = [&](Engine& engine, MessageListener& listener) {
+    return std::make_unique<AlphaBetaNetwork>(engine, experiment.fabric, listener);
+  };
+  Simulation simulation({job, matching, experiment.fabric, experiment.device, placement}, experiment.simulation,
+                        make_network, log);
   const SimulationTotals totals = simulation.run(show("simulating"));
   // 3. Report.
   Result result = make_result(job, experiment.fabric, simulation, totals, log);

@@ -50,8 +50,10 @@ std::string ranks_text(const std::vector<RankParts>& rows) {
     for (const auto& [family, time] : rows[rank].exposed) families[family] += time;
     memory = memory || rows[rank].memory > Duration::zero();
     const auto same = std::ranges::find(groups, rows[rank], &std::pair<RankParts, std::vector<std::size_t>>::first);
-    if (same == groups.end()) groups.push_back({rows[rank], {rank}});
-    else same->second.push_back(rank);
+    if (same == groups.end())
+      groups.push_back({rows[rank], {rank}});
+    else
+      same->second.push_back(rank);
   }
   Table table;
   table.column("ranks", Table::Align::kLeft);
@@ -67,11 +69,13 @@ std::string ranks_text(const std::vector<RankParts>& rows) {
       const auto found = row.exposed.find(family);
       cells.push_back(found == row.exposed.end() ? "-" : rounded(found->second));
     }
-    for (const Duration time : {row.wait, row.bubble, row.idle, row.finish.time_since_epoch()}) cells.push_back(rounded(time));
+    for (const Duration time : {row.wait, row.bubble, row.idle, row.finish.time_since_epoch()})
+      cells.push_back(rounded(time));
     table.row(std::move(cells));
   }
   std::string text = table.text();
-  if (groups.size() > kRankPartssShown) text += fmt::format("  ... {} more rows; --json has all ranks\n", groups.size() - kRankPartssShown);
+  if (groups.size() > kRankPartssShown)
+    text += fmt::format("  ... {} more rows; --json has all ranks\n", groups.size() - kRankPartssShown);
   return text;
 }
 
@@ -81,7 +85,8 @@ std::string links_text(const std::vector<LinkClassUse>& links) {
   for (const char* heading : {"count", "bandwidth", "bytes each", "busy", "utilisation"}) table.column(heading);
   for (const LinkClassUse& use : links) {
     const std::int64_t each = use.count == 0 ? 0 : use.total_bytes.count() / static_cast<std::int64_t>(use.count);
-    table.row({use.name, fmt::format("{}", use.count), to_text(use.bandwidth), rounded(Bytes(each)), share(use.busy, 1), share(use.mean_utilisation, 1)});
+    table.row({use.name, fmt::format("{}", use.count), to_text(use.bandwidth), rounded(Bytes(each)), share(use.busy, 1),
+               share(use.mean_utilisation, 1)});
   }
   return table.text();
 }
@@ -93,9 +98,12 @@ std::string summary_text(const Result& result) {
   for (const Breakdown& rank : result.ranks) rows.push_back(parts_of(rank, result));
   const double iteration = seconds(result.finish);
   const std::vector<Part> parts = mean_parts(result);
-  std::string text = fmt::format("iteration time {}   ({} rank{}, {}, {} network, granularity {})\n", rounded(result.finish.time_since_epoch()),
-                                 rows.size(), rows.size() == 1 ? "" : "s", result.device, result.network_model, result.granularity);
-  if (!parts.empty()) text += fmt::format("bound by {}: {} of the iteration\n", parts.front().name, share(parts.front().seconds, iteration));
+  std::string text = fmt::format("iteration time {}   ({} rank{}, {}, {} network, granularity {})\n",
+                                 rounded(result.finish.time_since_epoch()), rows.size(), rows.size() == 1 ? "" : "s",
+                                 result.device, result.network_model, result.granularity);
+  if (!parts.empty())
+    text +=
+        fmt::format("bound by {}: {} of the iteration\n", parts.front().name, share(parts.front().seconds, iteration));
   text += "\n" + parts_text(parts, iteration) + "\n" + ranks_text(rows);
   if (!result.links.empty()) text += "\n" + links_text(result.links);
   return text;

@@ -22,12 +22,15 @@ std::map<std::string, double> parts_by_name(const Result& result) {
 
 std::string time_text(double seconds) { return rounded(Duration(std::llround(seconds * 1e12))); }
 
-std::string ratio_text(double value, double first) { return first > 0 ? fmt::format("{:.3f}", value / first) : std::string("-"); }
+std::string ratio_text(double value, double first) {
+  return first > 0 ? fmt::format("{:.3f}", value / first) : std::string("-");
+}
 
 std::string signed_time(double seconds) { return (seconds < 0 ? "-" : "+") + time_text(std::abs(seconds)); }
 
 // "12 ms slower: exposed communication (tensor) +11 ms, idle +1 ms".
-std::string explanation(const NamedResult& run, const std::map<std::string, double>& parts, const std::map<std::string, double>& first, double difference) {
+std::string explanation(const NamedResult& run, const std::map<std::string, double>& parts,
+                        const std::map<std::string, double>& first, double difference) {
   constexpr std::size_t kShown = 3;
   std::vector<std::pair<double, std::string>> changes;
   for (const auto& [name, time] : parts) changes.emplace_back(time - (first.contains(name) ? first.at(name) : 0), name);
@@ -36,7 +39,8 @@ std::string explanation(const NamedResult& run, const std::map<std::string, doub
   std::erase_if(changes, [](const auto& change) { return std::abs(change.first) < 1e-12; });
   std::ranges::stable_sort(changes, std::ranges::greater{}, [](const auto& change) { return std::abs(change.first); });
   if (changes.empty()) return fmt::format("{}: no difference\n", run.name);
-  std::string text = fmt::format("{}: {} {}:", run.name, time_text(std::abs(difference)), difference < 0 ? "faster" : "slower");
+  std::string text =
+      fmt::format("{}: {} {}:", run.name, time_text(std::abs(difference)), difference < 0 ? "faster" : "slower");
   for (std::size_t i = 0; i < std::min(kShown, changes.size()); ++i)
     text += fmt::format("{} {} {}", i == 0 ? "" : ",", changes[i].second, signed_time(changes[i].first));
   return text + "\n";
@@ -71,7 +75,8 @@ std::string comparison_text(const std::vector<NamedResult>& runs) {
   };
   add_row("iteration time", [&](std::size_t i) { return seconds(runs[i].result->finish); });
   for (const auto& [total, name] : order)
-    add_row("  " + name, [&, &part = name](std::size_t i) { return parts[i].contains(part) ? parts[i].at(part) : 0.0; });
+    add_row("  " + name,
+            [&, &part = name](std::size_t i) { return parts[i].contains(part) ? parts[i].at(part) : 0.0; });
   std::string text = table.text() + "\n";
   for (std::size_t i = 1; i < runs.size(); ++i)
     text += explanation(runs[i], parts[i], parts[0], seconds(runs[i].result->finish) - seconds(runs[0].result->finish));

@@ -13,8 +13,8 @@ struct NamedResult {
   const Result* result = nullptr;  // outlives the comparison
 };
 
-// One table: a row for the iteration time and for every part of it (mean over ranks), a column for each run and, from the
-// second on, its ratio to the first. Below it, per run, the parts that make up its difference from the first.
+// One table: a row for the iteration time and for every part of it (mean over ranks), a column for each run and, from
+// the second on, its ratio to the first. Below it, per run, the parts that make up its difference from the first.
 std::string comparison_text(const std::vector<NamedResult>& runs);
 
 }  // namespace orrery

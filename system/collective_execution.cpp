@@ -7,7 +7,8 @@
 
 namespace orrery {
 
-void CollectiveExecution::enter(CallKey key, std::uint32_t member, const CollectivePlan& plan, std::span<const DeviceId> devices) {
+void CollectiveExecution::enter(CallKey key, std::uint32_t member, const CollectivePlan& plan,
+                                std::span<const DeviceId> devices) {
   const std::uint32_t slot = open(key, plan, devices);
   Call& call = calls_[slot];
   Member& self = call.members[member];
@@ -69,7 +70,14 @@ std::uint32_t CollectiveExecution::open(CallKey key, const CollectivePlan& plan,
   open.push_back(slot);
   const std::size_t members = plan.layout->size();
   Call& call = calls_[slot];
-  call = {key, &plan, devices, 0, 0, Time{}, std::vector<Member>(members), std::vector<PhaseState>(members * plan.chunks * plan.phases.size())};
+  call = {key,
+          &plan,
+          devices,
+          0,
+          0,
+          Time{},
+          std::vector<Member>(members),
+          std::vector<PhaseState>(members * plan.chunks * plan.phases.size())};
   for (Member& member : call.members) member.active.assign(plan.layout->sizes.size(), 0);
   return slot;
 }
@@ -167,7 +175,9 @@ void CollectiveExecution::fill_dimension(std::uint32_t slot, std::uint32_t membe
   while (member.active[dimension] < options_.active_chunks) {
     std::uint32_t first = UINT32_MAX;
     for (const std::uint32_t state : member.waiting)
-      if (call.plan->phases[key_of(call, state).phase].phase.dimension == dimension && (first == UINT32_MAX || rank(state) < rank(first))) first = state;
+      if (call.plan->phases[key_of(call, state).phase].phase.dimension == dimension &&
+          (first == UINT32_MAX || rank(state) < rank(first)))
+        first = state;
     if (first == UINT32_MAX) return;
     activate(slot, first);
   }

@@ -1,9 +1,10 @@
-// Runs collective calls: every member works through its chunks and phases, and in each phase through its program of sends.
+// Runs collective calls: every member works through its chunks and phases, and in each phase through its program of
+// sends.
 //
-// A member decides from its own state only: a send starts when what it needs has arrived and its channel is free, a phase
-// starts when the chunk's phase before is through on this member, and a dimension takes up to `active_chunks` chunks at a
-// time. A chunk that waits for a dimension is taken in early when a peer's message for it has come: otherwise two members
-// that picked different chunks first would wait for each other for ever.
+// A member decides from its own state only: a send starts when what it needs has arrived and its channel is free, a
+// phase starts when the chunk's phase before is through on this member, and a dimension takes up to `active_chunks`
+// chunks at a time. A chunk that waits for a dimension is taken in early when a peer's message for it has come:
+// otherwise two members that picked different chunks first would wait for each other for ever.
 #pragma once
 
 #include <cstdint>

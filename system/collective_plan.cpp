@@ -48,8 +48,8 @@ Algorithm choose_algorithm(CollectiveKind kind, const CollectiveOptions& options
   return *found;
 }
 
-CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLayout& layout, const CollectiveOptions& options,
-                               std::span<const std::string> topologies) {
+CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLayout& layout,
+                               const CollectiveOptions& options, std::span<const std::string> topologies) {
   ORRERY_ASSERT(request.bytes_of_member.empty() || layout.sizes.size() == 1);
   CollectivePlan plan;
   plan.layout = &layout;
@@ -63,8 +63,9 @@ CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLay
     const std::uint32_t dimension = layout.cuboid ? layout.dimensions[phase.dimension] : 0;
     const std::string_view topology = layout.cuboid ? std::string_view(topologies[dimension]) : std::string_view();
     const Algorithm algorithm = choose_algorithm(phase.kind, options, topology, dimension, size);
-    plan.phases.push_back({phase, make_schedule(algorithm, {phase.kind, size, phase.root, phase.bytes,
-                                                            by_position(request.bytes_of_member, layout), std::nullopt})});
+    plan.phases.push_back(
+        {phase, make_schedule(algorithm, {phase.kind, size, phase.root, phase.bytes,
+                                          by_position(request.bytes_of_member, layout), std::nullopt})});
   }
   return plan;
 }

@@ -21,7 +21,8 @@ enum class QueuePolicy : std::uint8_t { kFifo, kLifo, kPriority };
 
 // The `fixed` library: what the configuration says about collectives.
 struct CollectiveOptions {
-  std::array<std::vector<Algorithm>, kAllCollectiveKinds.size()> algorithms;  // by kind, per fabric dimension; empty: default
+  std::array<std::vector<Algorithm>, kAllCollectiveKinds.size()>
+      algorithms;  // by kind, per fabric dimension; empty: default
   std::uint32_t chunks = 1;
   QueuePolicy queue = QueuePolicy::kFifo;
   std::uint32_t active_chunks = 1;  // chunks of one collective that a rank has in flight on one dimension
@@ -45,18 +46,18 @@ struct CollectivePlan {
 struct PlanRequest {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   Bytes bytes{0};
-  std::uint32_t root = 0;             // member
+  std::uint32_t root = 0;                  // member
   std::span<const Bytes> bytes_of_member;  // empty: all are `bytes`
 };
 
-// The algorithm for `kind` on a dimension of `size` members of topology `topology` ("" for a logical ring): the configured
-// one, or ring on a ring, direct on a full mesh, halving-doubling on a switch (ring where the size is no power of two),
-// direct for all-to-all, ring elsewhere.
+// The algorithm for `kind` on a dimension of `size` members of topology `topology` ("" for a logical ring): the
+// configured one, or ring on a ring, direct on a full mesh, halving-doubling on a switch (ring where the size is no
+// power of two), direct for all-to-all, ring elsewhere.
 Algorithm choose_algorithm(CollectiveKind kind, const CollectiveOptions& options, std::string_view topology,
                            std::uint32_t fabric_dimension, std::uint32_t size);
 
 // `topologies` are those of the fabric's dimensions. `layout` must be of one dimension where sizes differ.
-CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLayout& layout, const CollectiveOptions& options,
-                               std::span<const std::string> topologies);
+CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLayout& layout,
+                               const CollectiveOptions& options, std::span<const std::string> topologies);
 
 }  // namespace orrery

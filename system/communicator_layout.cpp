@@ -61,7 +61,8 @@ CommunicatorLayout lay_out(std::span<const DeviceId> devices, std::span<const st
   for (std::uint32_t member = 0; member < members; ++member) {
     const std::vector<std::uint32_t> coordinates = coordinates_of(devices[member], fabric_sizes);
     std::uint32_t position = 0;
-    for (std::size_t i = 0; i < layout.dimensions.size(); ++i) position += coordinates[layout.dimensions[i]] * layout.strides[i];
+    for (std::size_t i = 0; i < layout.dimensions.size(); ++i)
+      position += coordinates[layout.dimensions[i]] * layout.strides[i];
     layout.position_of[member] = position;
     layout.member_at[position] = member;
   }

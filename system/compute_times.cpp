@@ -4,7 +4,8 @@
 
 namespace orrery {
 
-std::vector<Duration> compute_times(const ExecutionGraph& graph, const DeviceSpec& device, const ComputeOptions& options) {
+std::vector<Duration> compute_times(const ExecutionGraph& graph, const DeviceSpec& device,
+                                    const ComputeOptions& options) {
   std::vector<Duration> times(graph.size(), Duration::zero());
   const std::optional<FlopRate> peak = device.peak(options.precision);
   for (std::uint32_t i = 0; i < graph.size(); ++i) {
@@ -12,12 +13,17 @@ std::vector<Duration> compute_times(const ExecutionGraph& graph, const DeviceSpe
     const NodeKind kind = graph.kind(node);
     if (kind != NodeKind::kCompute && kind != NodeKind::kHostCompute) continue;
     const Duration measured = graph.duration(node).value_or(Duration::zero());
-    const bool has_work = kind == NodeKind::kCompute && (graph.flops(node).count() > 0 || graph.bytes(node).count() > 0);
+    const bool has_work =
+        kind == NodeKind::kCompute && (graph.flops(node).count() > 0 || graph.bytes(node).count() > 0);
     const bool modelled = has_work && (measured == Duration::zero() || options.prefer_roofline);
     if (modelled && !peak && graph.flops(node).count() > 0)
-      throw InputError({}, fmt::format("{} has no {} peak, which the FLOPs of the trace need", device.name, name_of(options.precision)),
-                       "set workload.precision to one that the device has");
-    times[i] = modelled ? roofline_time(graph.flops(node), graph.bytes(node), peak.value_or(FlopRate(1)), device.memory_bandwidth) : measured;
+      throw InputError(
+          {},
+          fmt::format("{} has no {} peak, which the FLOPs of the trace need", device.name, name_of(options.precision)),
+          "set workload.precision to one that the device has");
+    times[i] = modelled ? roofline_time(graph.flops(node), graph.bytes(node), peak.value_or(FlopRate(1)),
+                                        device.memory_bandwidth)
+                        : measured;
   }
   return times;
 }

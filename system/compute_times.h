@@ -17,6 +17,7 @@ struct ComputeOptions {
 
 // Per node of `graph`; zero for nodes that are no computation. Host nodes take their measured duration only. InputError
 // when FLOPs are to be timed and the device has no peak for the precision.
-std::vector<Duration> compute_times(const ExecutionGraph& graph, const DeviceSpec& device, const ComputeOptions& options);
+std::vector<Duration> compute_times(const ExecutionGraph& graph, const DeviceSpec& device,
+                                    const ComputeOptions& options);
 
 }  // namespace orrery

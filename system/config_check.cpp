@@ -11,7 +11,8 @@ namespace {
 
 ConfigKind kind_of(const ConfigValue& root) {
   if (root.find("workload") != nullptr || root.find("cluster") != nullptr) return ConfigKind::kExperiment;
-  if (root.find("dims") != nullptr || root.find("node") != nullptr || root.find("scale_out") != nullptr) return ConfigKind::kCluster;
+  if (root.find("dims") != nullptr || root.find("node") != nullptr || root.find("scale_out") != nullptr)
+    return ConfigKind::kCluster;
   if (root.find("devices") != nullptr || root.find("nics") != nullptr) return ConfigKind::kNode;
   if (root.find("peak") != nullptr || root.find("memory") != nullptr) return ConfigKind::kDevice;
   return ConfigKind::kExperiment;
@@ -24,7 +25,8 @@ ConfigValue in_map(std::string key, ConfigValue value) {
   return map;
 }
 
-void check_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files, Diagnostics& diagnostics) {
+void check_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
+                      Diagnostics& diagnostics) {
   const Experiment experiment = load_experiment(file, settings, files, diagnostics);
   const Job job = load_chakra_job(experiment.trace, diagnostics);
   match(job);
@@ -35,15 +37,20 @@ void check_experiment(const std::string& file, const std::vector<std::string>& s
 
 std::string_view name_of(ConfigKind kind) {
   switch (kind) {
-    case ConfigKind::kExperiment: return "experiment";
-    case ConfigKind::kCluster: return "cluster";
-    case ConfigKind::kNode: return "node";
-    case ConfigKind::kDevice: return "device";
+    case ConfigKind::kExperiment:
+      return "experiment";
+    case ConfigKind::kCluster:
+      return "cluster";
+    case ConfigKind::kNode:
+      return "node";
+    case ConfigKind::kDevice:
+      return "device";
   }
   ORRERY_ASSERT(false);
 }
 
-ConfigKind check_config(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files, Diagnostics& diagnostics) {
+ConfigKind check_config(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
+                        Diagnostics& diagnostics) {
   ConfigValue root = load_config(file, {}, diagnostics);
   const ConfigKind kind = kind_of(root);
   diagnostics.throw_if_errors();
@@ -60,7 +67,8 @@ ConfigKind check_config(const std::string& file, const std::vector<std::string>&
   // Read as the part of an experiment that it is.
   if (kind == ConfigKind::kNode) root = in_map("node", std::move(root));
   root = in_map("cluster", std::move(root));
-  read_config(root, context, [](Section& section) { read_cluster(section, [](Section& device) { read_device(device); }); });
+  read_config(root, context,
+              [](Section& section) { read_cluster(section, [](Section& device) { read_device(device); }); });
   return kind;
 }
 

@@ -17,6 +17,7 @@ std::string_view name_of(ConfigKind kind);  // "experiment", "cluster", ...
 
 // Reads `file`, with `settings` (a.b=v) applied, as what it is; of an experiment also the traces, and whether its ranks
 // agree. Problems go to `diagnostics` or are thrown as InputError; ranks that disagree throw StuckError.
-ConfigKind check_config(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files, Diagnostics& diagnostics);
+ConfigKind check_config(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
+                        Diagnostics& diagnostics);
 
 }  // namespace orrery

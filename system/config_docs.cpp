@@ -12,9 +12,12 @@ namespace {
 constexpr std::string_view kIntroduction =
     "# Configuration\n\n"
     "Generated from the readers by `orrery list keys`.\n\n"
-    "An experiment is one YAML file (JSON is YAML). A quantity is written with its unit: `300 GB/s`, `200 Gb/s`, `700 ns`,\n"
-    "`64 MiB`, `312 TFLOP/s`; a bare number is an error. GB = 10^9, GiB = 2^30, Gb/s = 10^9 / 8 bytes per second. Where the\n"
-    "type says so, a value may be the name of a shipped file (a bare name) or the path of your own, relative to the file that\n"
+    "An experiment is one YAML file (JSON is YAML). A quantity is written with its unit: `300 GB/s`, `200 Gb/s`, `700 "
+    "ns`,\n"
+    "`64 MiB`, `312 TFLOP/s`; a bare number is an error. GB = 10^9, GiB = 2^30, Gb/s = 10^9 / 8 bytes per second. "
+    "Where the\n"
+    "type says so, a value may be the name of a shipped file (a bare name) or the path of your own, relative to the "
+    "file that\n"
     "names it. `--set a.b=v` changes a key from the command line; paths there are relative to the working directory.\n"
     "`[]` stands for each element of a list, `<name>` for a name of your choice.\n\n"
     "| key | type | default | meaning |\n|---|---|---|---|\n";

@@ -8,11 +8,16 @@ namespace orrery {
 
 std::string_view name_of(Precision precision) {
   switch (precision) {
-    case Precision::kFp32: return "fp32";
-    case Precision::kTf32: return "tf32";
-    case Precision::kFp16: return "fp16";
-    case Precision::kBf16: return "bf16";
-    case Precision::kFp8: return "fp8";
+    case Precision::kFp32:
+      return "fp32";
+    case Precision::kTf32:
+      return "tf32";
+    case Precision::kFp16:
+      return "fp16";
+    case Precision::kBf16:
+      return "bf16";
+    case Precision::kFp8:
+      return "fp8";
   }
   ORRERY_ASSERT(false);
 }
@@ -28,12 +33,13 @@ std::optional<FlopRate> DeviceSpec::peak(Precision precision) const {
 DeviceSpec read_device(Section& section) {
   DeviceSpec device;
   device.name = section.required<std::string>("name", "name of the device, as results print it");
-  section.required_section("peak", "dense peak rates by precision; a precision that is left out is not supported", [&](Section& peak) {
-    for (const Precision precision : kAllPrecisions)
-      device.peaks[static_cast<std::size_t>(precision)] = peak.maybe<FlopRate>(name_of(precision), "dense peak");
-    const bool none = std::ranges::none_of(device.peaks, [](const auto& p) { return p.has_value(); });
-    if (none) peak.error("", "a device needs the peak of at least one precision", "for example bf16: 312 TFLOP/s");
-  });
+  section.required_section(
+      "peak", "dense peak rates by precision; a precision that is left out is not supported", [&](Section& peak) {
+        for (const Precision precision : kAllPrecisions)
+          device.peaks[static_cast<std::size_t>(precision)] = peak.maybe<FlopRate>(name_of(precision), "dense peak");
+        const bool none = std::ranges::none_of(device.peaks, [](const auto& p) { return p.has_value(); });
+        if (none) peak.error("", "a device needs the peak of at least one precision", "for example bf16: 312 TFLOP/s");
+      });
   section.required_section("memory", "the device's own memory (HBM)", [&](Section& memory) {
     device.memory_capacity = memory.required<Bytes>("capacity", "size");
     device.memory_bandwidth = memory.required<Bandwidth>("bandwidth", "peak bandwidth");

@@ -36,36 +36,51 @@ std::string path_from(const Location& where, const std::string& path) {
 
 void read_chakra(Section& section, ExperimentKeys& experiment) {
   ChakraSource& trace = experiment.trace;
-  const std::string prefix = section.required<std::string>("prefix", "P of the trace files P.<rank>.et (also .et.gz, .json), one per rank from 0; relative to the file that names it");
+  const std::string prefix = section.required<std::string>(
+      "prefix",
+      "P of the trace files P.<rank>.et (also .et.gz, .json), one per rank from 0; relative to the file that names it");
   trace.prefix = path_from(section.where("prefix"), prefix);
-  if (const auto groups = section.maybe<std::string>("groups", "communicator groups: a JSON file {\"name\": [global ranks]}; without it groups come from PyTorch's metadata nodes"))
+  if (const auto groups = section.maybe<std::string>("groups",
+                                                     "communicator groups: a JSON file {\"name\": [global ranks]}; "
+                                                     "without it groups come from PyTorch's metadata nodes"))
     trace.groups = path_from(section.where("groups"), *groups);
-  trace.dependencies = *dependencies_named(kDependencyNames[section.optional_choice("dependencies", kDependencyNames, 0, "which dependencies of the trace order its nodes")]);
+  trace.dependencies = *dependencies_named(kDependencyNames[section.optional_choice(
+      "dependencies", kDependencyNames, 0, "which dependencies of the trace order its nodes")]);
   const std::vector<std::string> sources = {"measured", "roofline"};
-  experiment.simulation.compute.prefer_roofline = section.optional_choice("compute", sources, 0, "what counts for a node with a measured duration and FLOPs") == 1;
+  experiment.simulation.compute.prefer_roofline =
+      section.optional_choice("compute", sources, 0, "what counts for a node with a measured duration and FLOPs") == 1;
 }
 
 void read_workload(Section& section, ExperimentKeys& experiment) {
-  section.required_section("chakra", "replay of Chakra execution traces", [&](Section& s) { read_chakra(s, experiment); });
+  section.required_section("chakra", "replay of Chakra execution traces",
+                           [&](Section& s) { read_chakra(s, experiment); });
   const std::vector<std::string> names = precision_names();
   const auto bf16 = static_cast<std::size_t>(Precision::kBf16);
-  experiment.simulation.compute.precision = kAllPrecisions[section.optional_choice("precision", names, bf16, "which peak of the device FLOPs are timed with")];
+  experiment.simulation.compute.precision = kAllPrecisions[section.optional_choice(
+      "precision", names, bf16, "which peak of the device FLOPs are timed with")];
 }
 
 // `cluster` has been read: its dimensions say how many names each list needs.
 void read_algorithms(Section& section, const std::vector<std::string>& dimensions, CollectiveOptions& options) {
   for (const CollectiveKind kind : kAllCollectiveKinds) {
     std::vector<Algorithm>& algorithms = options.algorithms[static_cast<std::size_t>(kind)];
-    const std::vector<std::string> names = section.words(name_of(kind), "an algorithm per dimension of the cluster, see `orrery list algorithms`");
+    const std::vector<std::string> names =
+        section.words(name_of(kind), "an algorithm per dimension of the cluster, see `orrery list algorithms`");
     if (names.empty()) continue;
     for (const std::string& name : names) {
       const auto algorithm = find_algorithm(name);
-      if (!algorithm) section.error(name_of(kind), fmt::format("unknown algorithm '{}'", printable(name, 40)), suggestion(name, algorithm_names()));
-      else if (!algorithm->supports(kind)) section.error(name_of(kind), fmt::format("'{}' cannot do {}", name, name_of(kind)));
-      else algorithms.push_back(*algorithm);
+      if (!algorithm)
+        section.error(name_of(kind), fmt::format("unknown algorithm '{}'", printable(name, 40)),
+                      suggestion(name, algorithm_names()));
+      else if (!algorithm->supports(kind))
+        section.error(name_of(kind), fmt::format("'{}' cannot do {}", name, name_of(kind)));
+      else
+        algorithms.push_back(*algorithm);
     }
     if (!dimensions.empty() && names.size() != dimensions.size())
-      section.error(name_of(kind), fmt::format("{} algorithms for a cluster of {} dimensions ({})", names.size(), dimensions.size(), fmt::join(dimensions, ", ")),
+      section.error(name_of(kind),
+                    fmt::format("{} algorithms for a cluster of {} dimensions ({})", names.size(), dimensions.size(),
+                                fmt::join(dimensions, ", ")),
                     "name one per dimension, the innermost first");
   }
 }
@@ -73,12 +88,18 @@ void read_algorithms(Section& section, const std::vector<std::string>& dimension
 void read_collectives(Section& section, const std::vector<std::string>& dimensions, CollectiveOptions& options) {
   const std::vector<std::string> libraries = {"fixed"};
   section.optional_choice("library", libraries, 0, "who chooses algorithms; fixed: one per dimension and collective");
-  section.section("algorithms", "algorithms by collective; without it ring on a ring, direct on a full mesh and for all_to_all, halving-doubling on a switch of 2^k, ring elsewhere",
+  section.section("algorithms",
+                  "algorithms by collective; without it ring on a ring, direct on a full mesh and for all_to_all, "
+                  "halving-doubling on a switch of 2^k, ring elsewhere",
                   [&](Section& s) { read_algorithms(s, dimensions, options); });
-  options.chunks = static_cast<std::uint32_t>(section.optional_integer("chunks", 1, {1, 65536}, "parts of a collective that go through the dimensions one behind the other"));
+  options.chunks = static_cast<std::uint32_t>(section.optional_integer(
+      "chunks", 1, {1, 65536}, "parts of a collective that go through the dimensions one behind the other"));
   const std::vector<std::string> queues = {"fifo", "lifo", "priority"};
-  options.queue = static_cast<QueuePolicy>(section.optional_choice("queue", queues, 0, "which of the chunks that wait for a dimension goes first; priority: the collective's, then fifo"));
-  options.active_chunks = static_cast<std::uint32_t>(section.optional_integer("active_chunks", 1, {1, 65536}, "chunks of one collective that a rank has under way on one dimension"));
+  options.queue = static_cast<QueuePolicy>(section.optional_choice(
+      "queue", queues, 0,
+      "which of the chunks that wait for a dimension goes first; priority: the collective's, then fifo"));
+  options.active_chunks = static_cast<std::uint32_t>(section.optional_integer(
+      "active_chunks", 1, {1, 65536}, "chunks of one collective that a rank has under way on one dimension"));
 }
 
 void read_network(Section& section) {
@@ -89,14 +110,18 @@ void read_network(Section& section) {
 }
 
 void read_memory(Section& section, ExperimentKeys& experiment) {
-  section.section("remote", "where MEM nodes load from and store to; without it they take the bandwidth of the device's own memory", [&](Section& s) {
-    RemoteMemory memory;
-    memory.bandwidth = s.required<Bandwidth>("bandwidth", "of one pool");
-    memory.latency = s.optional<Duration>("latency", Duration::zero(), "of an access; a pool is not busy meanwhile");
-    const std::vector<std::string> sharing = {"rank", "node", "cluster"};
-    memory.shared = static_cast<MemorySharing>(s.optional_choice("shared", sharing, 0, "who shares a pool, which serves one access at a time"));
-    experiment.simulation.remote_memory = memory;
-  });
+  section.section(
+      "remote", "where MEM nodes load from and store to; without it they take the bandwidth of the device's own memory",
+      [&](Section& s) {
+        RemoteMemory memory;
+        memory.bandwidth = s.required<Bandwidth>("bandwidth", "of one pool");
+        memory.latency =
+            s.optional<Duration>("latency", Duration::zero(), "of an access; a pool is not busy meanwhile");
+        const std::vector<std::string> sharing = {"rank", "node", "cluster"};
+        memory.shared = static_cast<MemorySharing>(
+            s.optional_choice("shared", sharing, 0, "who shares a pool, which serves one access at a time"));
+        experiment.simulation.remote_memory = memory;
+      });
 }
 
 std::optional<std::uint64_t> number(std::string_view text) {
@@ -121,10 +146,12 @@ bool read_placement_word(const std::string& word, Placement& placement) {
 }
 
 void read_placement(Section& section, Placement& placement) {
-  const ConfigValue* value = section.raw("placement", "packed \\| strided \\| random(seed) \\| list of devices", "packed", "which device each rank runs on");
+  const ConfigValue* value = section.raw("placement", "packed \\| strided \\| random(seed) \\| list of devices",
+                                         "packed", "which device each rank runs on");
   if (value == nullptr) return;
   placement.where = value->where;
-  bool right = value->kind == ConfigValue::Kind::kList || (value->kind == ConfigValue::Kind::kScalar && read_placement_word(value->scalar, placement));
+  bool right = value->kind == ConfigValue::Kind::kList ||
+               (value->kind == ConfigValue::Kind::kScalar && read_placement_word(value->scalar, placement));
   if (value->kind == ConfigValue::Kind::kList) {
     placement.kind = PlacementKind::kList;
     for (const ConfigValue& item : value->items) {
@@ -133,16 +160,20 @@ void read_placement(Section& section, Placement& placement) {
       placement.list.push_back(static_cast<std::uint32_t>(device.value_or(0)));
     }
   }
-  if (!right) section.error("placement", "not a placement", "write packed, strided, random(7) or a list of device numbers, one per rank");
+  if (!right)
+    section.error("placement", "not a placement",
+                  "write packed, strided, random(7) or a list of device numbers, one per rank");
 }
 
 void read_experiment(Section& section, ExperimentKeys& experiment) {
   experiment.fabric = read_cluster(section, [&](Section& device) { experiment.device = read_device(device); });
   std::vector<std::string> dimensions;
   if (experiment.fabric)
-    for (const LogicalDimension& d : experiment.fabric->dimensions()) dimensions.push_back(fmt::format("{} {}", d.size, d.topology));
+    for (const LogicalDimension& d : experiment.fabric->dimensions())
+      dimensions.push_back(fmt::format("{} {}", d.size, d.topology));
   section.required_section("workload", "what the ranks do", [&](Section& s) { read_workload(s, experiment); });
-  section.section("collectives", "how collectives are run", [&](Section& s) { read_collectives(s, dimensions, experiment.simulation.collectives); });
+  section.section("collectives", "how collectives are run",
+                  [&](Section& s) { read_collectives(s, dimensions, experiment.simulation.collectives); });
   section.section("network", "how messages are timed", [](Section& s) { read_network(s); });
   section.section("memory", "remote memory", [&](Section& s) { read_memory(s, experiment); });
   read_placement(section, experiment.placement);
@@ -152,7 +183,8 @@ void read_experiment(Section& section, ExperimentKeys& experiment) {
 
 }  // namespace
 
-Experiment load_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files, Diagnostics& diagnostics) {
+Experiment load_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
+                           Diagnostics& diagnostics) {
   ConfigValue root = load_config(file, {}, diagnostics);
   if (!diagnostics.has_errors())
     for (const std::string& setting : settings) apply_setting(root, setting, files, diagnostics);
@@ -161,7 +193,13 @@ Experiment load_experiment(const std::string& file, const std::vector<std::strin
   ExperimentKeys keys;
   read_config(root, context, [&](Section& section) { read_experiment(section, keys); });
   diagnostics.throw_if_errors();
-  return {file, std::move(root), std::move(keys.device), std::move(*keys.fabric), std::move(keys.trace), std::move(keys.placement), std::move(keys.simulation)};
+  return {file,
+          std::move(root),
+          std::move(keys.device),
+          std::move(*keys.fabric),
+          std::move(keys.trace),
+          std::move(keys.placement),
+          std::move(keys.simulation)};
 }
 
 std::vector<KeyDescription> describe_configuration(const ConfigFiles& files) {

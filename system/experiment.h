@@ -36,9 +36,10 @@ struct Experiment {
   SimulationOptions simulation;
 };
 
-// Reads `file`, applies the `settings` (a.b=v), and checks everything. Throws InputError with all problems; warnings go to
-// `diagnostics`.
-Experiment load_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files, Diagnostics& diagnostics);
+// Reads `file`, applies the `settings` (a.b=v), and checks everything. Throws InputError with all problems; warnings go
+// to `diagnostics`.
+Experiment load_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
+                           Diagnostics& diagnostics);
 
 // Every key of the configuration, in the order of docs/config.md.
 std::vector<KeyDescription> describe_configuration(const ConfigFiles& files);

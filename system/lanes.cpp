@@ -10,14 +10,21 @@ namespace {
 
 Lane lane_for(const ExecutionGraph& graph, NodeId node) {
   switch (graph.kind(node)) {
-    case NodeKind::kFree: return {LaneKind::kFree, 0, false, false};
-    case NodeKind::kHostCompute: return {LaneKind::kHost, 0, false, true};
-    case NodeKind::kCompute: return {LaneKind::kCompute, graph.stream(node), graph.stream_count() > 1, true};
+    case NodeKind::kFree:
+      return {LaneKind::kFree, 0, false, false};
+    case NodeKind::kHostCompute:
+      return {LaneKind::kHost, 0, false, true};
+    case NodeKind::kCompute:
+      return {LaneKind::kCompute, graph.stream(node), graph.stream_count() > 1, true};
     case NodeKind::kMemoryLoad:
-    case NodeKind::kMemoryStore: return {LaneKind::kMemory, 0, false, true};
-    case NodeKind::kCollective: return {LaneKind::kCommunicator, graph.communicator_slot(node), true, true};
-    case NodeKind::kSend: return {LaneKind::kSend, graph.peer_slot(node), true, true};
-    case NodeKind::kReceive: return {LaneKind::kReceive, graph.peer_slot(node), true, false};
+    case NodeKind::kMemoryStore:
+      return {LaneKind::kMemory, 0, false, true};
+    case NodeKind::kCollective:
+      return {LaneKind::kCommunicator, graph.communicator_slot(node), true, true};
+    case NodeKind::kSend:
+      return {LaneKind::kSend, graph.peer_slot(node), true, true};
+    case NodeKind::kReceive:
+      return {LaneKind::kReceive, graph.peer_slot(node), true, false};
   }
   ORRERY_ASSERT(false);
 }
@@ -26,13 +33,20 @@ Lane lane_for(const ExecutionGraph& graph, NodeId node) {
 
 std::string_view name_of(LaneKind kind) {
   switch (kind) {
-    case LaneKind::kFree: return "free";
-    case LaneKind::kHost: return "host";
-    case LaneKind::kCompute: return "compute";
-    case LaneKind::kMemory: return "memory";
-    case LaneKind::kCommunicator: return "communicator";
-    case LaneKind::kSend: return "send";
-    case LaneKind::kReceive: return "receive";
+    case LaneKind::kFree:
+      return "free";
+    case LaneKind::kHost:
+      return "host";
+    case LaneKind::kCompute:
+      return "compute";
+    case LaneKind::kMemory:
+      return "memory";
+    case LaneKind::kCommunicator:
+      return "communicator";
+    case LaneKind::kSend:
+      return "send";
+    case LaneKind::kReceive:
+      return "receive";
   }
   ORRERY_ASSERT(false);
 }

@@ -25,12 +25,15 @@ std::vector<std::uint32_t> shuffled(std::uint32_t count, std::uint64_t seed) {
 
 void check_list(const Placement& placement, std::uint32_t ranks, std::uint32_t devices) {
   if (placement.list.size() != ranks)
-    throw InputError(placement.where, fmt::format("placement lists {} devices, the job has {} ranks", placement.list.size(), ranks));
+    throw InputError(placement.where,
+                     fmt::format("placement lists {} devices, the job has {} ranks", placement.list.size(), ranks));
   std::vector<bool> used(devices);
   for (std::size_t rank = 0; rank < placement.list.size(); ++rank) {
     const std::uint32_t device = placement.list[rank];
     if (device >= devices)
-      throw InputError(placement.where, fmt::format("placement puts rank {} on device {}; the cluster has devices 0 to {}", rank, device, devices - 1));
+      throw InputError(placement.where,
+                       fmt::format("placement puts rank {} on device {}; the cluster has devices 0 to {}", rank, device,
+                                   devices - 1));
     if (used[device]) throw InputError(placement.where, fmt::format("placement puts two ranks on device {}", device));
     used[device] = true;
   }
@@ -45,15 +48,24 @@ std::vector<DeviceId> place_ranks(const Placement& placement, std::uint32_t rank
                      "raise `nodes`, or the sizes of `cluster.dims`");
   const std::uint32_t per_node = fabric.dimensions().front().size;
   const std::uint32_t nodes = devices / per_node;
-  const std::vector<std::uint32_t> random = placement.kind == PlacementKind::kRandom ? shuffled(devices, placement.seed) : std::vector<std::uint32_t>{};
+  const std::vector<std::uint32_t> random =
+      placement.kind == PlacementKind::kRandom ? shuffled(devices, placement.seed) : std::vector<std::uint32_t>{};
   if (placement.kind == PlacementKind::kList) check_list(placement, ranks, devices);
   std::vector<DeviceId> device_of;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     switch (placement.kind) {
-      case PlacementKind::kPacked: device_of.push_back(DeviceId(rank)); break;
-      case PlacementKind::kStrided: device_of.push_back(DeviceId(rank % nodes * per_node + rank / nodes)); break;
-      case PlacementKind::kRandom: device_of.push_back(DeviceId(random[rank])); break;
-      case PlacementKind::kList: device_of.push_back(DeviceId(placement.list[rank])); break;
+      case PlacementKind::kPacked:
+        device_of.push_back(DeviceId(rank));
+        break;
+      case PlacementKind::kStrided:
+        device_of.push_back(DeviceId(rank % nodes * per_node + rank / nodes));
+        break;
+      case PlacementKind::kRandom:
+        device_of.push_back(DeviceId(random[rank]));
+        break;
+      case PlacementKind::kList:
+        device_of.push_back(DeviceId(placement.list[rank]));
+        break;
     }
   }
   return device_of;

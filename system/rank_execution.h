@@ -1,4 +1,5 @@
-// How far one rank is in its graph: which nodes wait for others, which for their lane, which run. Knows nothing of time.
+// How far one rank is in its graph: which nodes wait for others, which for their lane, which run. Knows nothing of
+// time.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ class RankExecution {
   // Both outlive it.
   RankExecution(const ExecutionGraph& graph, const LaneTable& lanes);
 
-  // A node that can start now, which counts as running from here on; nothing when none can. Within a lane nodes come in the
-  // lane's order; lanes do not compete.
+  // A node that can start now, which counts as running from here on; nothing when none can. Within a lane nodes come in
+  // the lane's order; lanes do not compete.
   std::optional<NodeId> take();
   // `node` was running and is done: its lane is free, its successors have one thing less to wait for.
   void complete(NodeId node);
@@ -33,10 +34,10 @@ class RankExecution {
 
  private:
   struct LaneState {
-    std::uint32_t cursor = 0;    // in-order: next of the sequence
+    std::uint32_t cursor = 0;  // in-order: next of the sequence
     std::uint32_t running = 0;
     bool touched = false;
-    std::vector<NodeId> ready;   // others: heap, smallest id first
+    std::vector<NodeId> ready;  // others: heap, smallest id first
   };
 
   void make_ready(NodeId node);

@@ -19,23 +19,28 @@ constexpr std::uint64_t kProgressInterval = 4096;  // nodes
 std::uint64_t pack(RankId rank, NodeId node) { return std::uint64_t{index_of(rank)} << 32 | index_of(node); }
 
 // A pool per rank, per node (the fabric's first dimension) or for all.
-std::vector<std::uint32_t> pools(MemorySharing shared, std::span<const DeviceId> placement, std::uint32_t devices_per_node) {
+std::vector<std::uint32_t> pools(MemorySharing shared, std::span<const DeviceId> placement,
+                                 std::uint32_t devices_per_node) {
   std::vector<std::uint32_t> pool_of_rank;
   for (std::uint32_t rank = 0; rank < placement.size(); ++rank)
-    pool_of_rank.push_back(shared == MemorySharing::kRank ? rank : shared == MemorySharing::kNode ? index_of(placement[rank]) / devices_per_node : 0);
+    pool_of_rank.push_back(shared == MemorySharing::kRank   ? rank
+                           : shared == MemorySharing::kNode ? index_of(placement[rank]) / devices_per_node
+                                                            : 0);
   return pool_of_rank;
 }
 
 }  // namespace
 
-Simulation::Simulation(const SimulationInput& input, const SimulationOptions& options, const NetworkFactory& make_network,
-                       SimulationObserver& observer)
+Simulation::Simulation(const SimulationInput& input, const SimulationOptions& options,
+                       const NetworkFactory& make_network, SimulationObserver& observer)
     : input_(input), options_(options), observer_(observer), network_(make_network(engine_, *this)) {
   lay_out_communicators();
   prepare_ranks();
   collectives_.emplace(engine_, *network_, static_cast<CollectiveListener&>(*this), options_.collectives);
-  transfers_.emplace(engine_, *network_, static_cast<TransferListener&>(*this), input_.job, input_.matching, input_.placement);
-  const RemoteMemory memory = options_.remote_memory.value_or(RemoteMemory{input_.device.memory_bandwidth, Duration::zero(), MemorySharing::kRank});
+  transfers_.emplace(engine_, *network_, static_cast<TransferListener&>(*this), input_.job, input_.matching,
+                     input_.placement);
+  const RemoteMemory memory = options_.remote_memory.value_or(
+      RemoteMemory{input_.device.memory_bandwidth, Duration::zero(), MemorySharing::kRank});
   memory_.emplace(memory, pools(memory.shared, input_.placement, input_.fabric.dimensions().front().size));
 }
 
@@ -103,13 +108,17 @@ void Simulation::decide() {
 void Simulation::settle() { network_->settle(); }
 
 void Simulation::on_released(std::uint64_t token) {
-  if ((token & kTransferToken) != 0) transfers_->on_released(static_cast<std::uint32_t>(token));
-  else collectives_->on_released(static_cast<std::uint32_t>(token));
+  if ((token & kTransferToken) != 0)
+    transfers_->on_released(static_cast<std::uint32_t>(token));
+  else
+    collectives_->on_released(static_cast<std::uint32_t>(token));
 }
 
 void Simulation::on_arrived(std::uint64_t token) {
-  if ((token & kTransferToken) != 0) transfers_->on_arrived(static_cast<std::uint32_t>(token));
-  else collectives_->on_arrived(static_cast<std::uint32_t>(token));
+  if ((token & kTransferToken) != 0)
+    transfers_->on_arrived(static_cast<std::uint32_t>(token));
+  else
+    collectives_->on_arrived(static_cast<std::uint32_t>(token));
 }
 
 void Simulation::on_collective_done(CallKey call, std::uint32_t member, Time all_entered) {
@@ -135,18 +144,26 @@ void Simulation::start(RankId rank, NodeId node) {
   started_[index_of(rank)][index_of(node)] = engine_.now();
   const std::uint32_t graph = input_.job.ranks[index_of(rank)].graph;
   switch (input_.job.graphs[graph].kind(node)) {
-    case NodeKind::kFree: return start_for(rank, node, Duration::zero());
+    case NodeKind::kFree:
+      return start_for(rank, node, Duration::zero());
     case NodeKind::kHostCompute:
-    case NodeKind::kCompute: return start_for(rank, node, compute_times_[graph][index_of(node)]);
+    case NodeKind::kCompute:
+      return start_for(rank, node, compute_times_[graph][index_of(node)]);
     case NodeKind::kMemoryLoad:
-    case NodeKind::kMemoryStore: return start_memory(rank, node);
-    case NodeKind::kCollective: return enter_collective(rank, node);
-    case NodeKind::kSend: return transfers_->start_send(rank, node, kTransferToken);
-    case NodeKind::kReceive: return transfers_->post_receive(rank, node);
+    case NodeKind::kMemoryStore:
+      return start_memory(rank, node);
+    case NodeKind::kCollective:
+      return enter_collective(rank, node);
+    case NodeKind::kSend:
+      return transfers_->start_send(rank, node, kTransferToken);
+    case NodeKind::kReceive:
+      return transfers_->post_receive(rank, node);
   }
 }
 
-void Simulation::start_for(RankId rank, NodeId node, Duration duration) { engine_.after(duration, *this, pack(rank, node)); }
+void Simulation::start_for(RankId rank, NodeId node, Duration duration) {
+  engine_.after(duration, *this, pack(rank, node));
+}
 
 void Simulation::start_memory(RankId rank, NodeId node) {
   const Time end = memory_->access(rank, input_.job.graph(rank).bytes(node), engine_.now());
@@ -186,7 +203,9 @@ const CollectivePlan& Simulation::plan_of(GroupId group, std::uint32_t index) {
   std::optional<CommunicatorLayout>& ring = rings_[index_of(group)];
   if (layout.sizes.size() > 1 && !ring) ring = logical_ring(layout.size());
   const CommunicatorLayout& flat = layout.sizes.size() > 1 ? *ring : layout;
-  return uneven_plans_.emplace(std::pair(group, index), plan_collective(request, flat, options_.collectives, topologies_)).first->second;
+  return uneven_plans_
+      .emplace(std::pair(group, index), plan_collective(request, flat, options_.collectives, topologies_))
+      .first->second;
 }
 
 void Simulation::report_progress(bool last) {

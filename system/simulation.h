@@ -1,7 +1,7 @@
 // One simulated run of a job on a fabric: ties ranks, collectives, transfers and the network to the engine.
 //
-// Each instant goes in rounds (core/engine.h): completions are booked as they are delivered; then members of collectives
-// decide, then ranks; what takes no time completes in the next round.
+// Each instant goes in rounds (core/engine.h): completions are booked as they are delivered; then members of
+// collectives decide, then ranks; what takes no time completes in the next round.
 #pragma once
 
 #include <cstdint>
@@ -47,8 +47,8 @@ struct SimulationInput {
 };
 
 struct SimulationTotals {
-  Time finish;                     // when the last rank was done
-  std::vector<Time> rank_finish;   // by rank
+  Time finish;                    // when the last rank was done
+  std::vector<Time> rank_finish;  // by rank
   std::uint64_t events = 0;
   std::uint64_t messages = 0;
 };
@@ -106,12 +106,12 @@ class Simulation final : private EventSink,
   SimulationObserver& observer_;
   Engine engine_;
   std::unique_ptr<Network> network_;
-  std::vector<std::string> topologies_;  // of the fabric's dimensions
-  std::vector<LaneTable> lanes_;         // by graph
-  std::vector<std::vector<Duration>> compute_times_;  // by graph, by node
-  std::vector<CommunicatorLayout> layouts_;           // by communicator
+  std::vector<std::string> topologies_;                   // of the fabric's dimensions
+  std::vector<LaneTable> lanes_;                          // by graph
+  std::vector<std::vector<Duration>> compute_times_;      // by graph, by node
+  std::vector<CommunicatorLayout> layouts_;               // by communicator
   std::vector<std::optional<CommunicatorLayout>> rings_;  // by communicator: for sizes that differ between members
-  std::vector<std::vector<DeviceId>> devices_;        // by communicator, by member
+  std::vector<std::vector<DeviceId>> devices_;            // by communicator, by member
   // By communicator, kind, bytes and root; calls whose sizes differ between members are planned by call.
   std::map<std::tuple<GroupId, CollectiveKind, Bytes, std::uint32_t>, CollectivePlan> plans_;
   std::map<std::pair<GroupId, std::uint32_t>, CollectivePlan> uneven_plans_;

@@ -19,7 +19,8 @@ constexpr std::size_t kShown = 12;  // items of a list in the report
 
 std::string list_of(const std::vector<RankId>& ranks) {
   std::string text;
-  for (std::size_t i = 0; i < ranks.size() && i < kShown; ++i) text += fmt::format("{}{}", i == 0 ? "" : ", ", index_of(ranks[i]));
+  for (std::size_t i = 0; i < ranks.size() && i < kShown; ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", index_of(ranks[i]));
   if (ranks.size() > kShown) text += fmt::format(" and {} more", ranks.size() - kShown);
   return text;
 }
@@ -33,12 +34,17 @@ std::string StuckReport::operation(RankId rank, NodeId node) const {
   switch (graph.kind(node)) {
     case NodeKind::kCollective: {
       const Communicator& communicator = job.communicators[index_of(job.communicator(rank, node))];
-      return fmt::format("{} of {} (call {} on communicator '{}', {})", name_of(graph.collective_kind(node)), rounded(graph.bytes(node)),
-                         graph.call_index(node) + 1, printable(communicator.name), label);
+      return fmt::format("{} of {} (call {} on communicator '{}', {})", name_of(graph.collective_kind(node)),
+                         rounded(graph.bytes(node)), graph.call_index(node) + 1, printable(communicator.name), label);
     }
-    case NodeKind::kSend: return fmt::format("send of {} to rank {} ({})", rounded(graph.bytes(node)), index_of(job.peer(rank, node)), label);
-    case NodeKind::kReceive: return fmt::format("receive of {} from rank {} ({})", rounded(graph.bytes(node)), index_of(job.peer(rank, node)), label);
-    default: return label;
+    case NodeKind::kSend:
+      return fmt::format("send of {} to rank {} ({})", rounded(graph.bytes(node)), index_of(job.peer(rank, node)),
+                         label);
+    case NodeKind::kReceive:
+      return fmt::format("receive of {} from rank {} ({})", rounded(graph.bytes(node)), index_of(job.peer(rank, node)),
+                         label);
+    default:
+      return label;
   }
 }
 
@@ -77,7 +83,8 @@ std::string StuckReport::describe_calls() const {
   for (std::uint32_t r = 0; r < simulation_.ranks_.size(); ++r)
     for (const Wait& wait : waits_of(RankId(r)))
       if (job.graph(RankId(r)).kind(wait.node) == NodeKind::kCollective)
-        calls.try_emplace({job.communicator(RankId(r), wait.node), job.graph(RankId(r)).call_index(wait.node)}, RankId(r), wait.node);
+        calls.try_emplace({job.communicator(RankId(r), wait.node), job.graph(RankId(r)).call_index(wait.node)},
+                          RankId(r), wait.node);
   std::string text;
   std::size_t shown = 0;
   for (const auto& [key, example] : calls) {
@@ -88,10 +95,12 @@ std::string StuckReport::describe_calls() const {
     const Communicator& communicator = job.communicators[index_of(key.first)];
     const std::vector<RankId> missing = missing_members(example.first, example.second);
     std::vector<RankId> there;
-    std::ranges::copy_if(communicator.members, std::back_inserter(there), [&](RankId rank) { return std::ranges::find(missing, rank) == missing.end(); });
+    std::ranges::copy_if(communicator.members, std::back_inserter(there),
+                         [&](RankId rank) { return std::ranges::find(missing, rank) == missing.end(); });
     const ExecutionGraph& graph = job.graph(example.first);
-    text += fmt::format("  communicator '{}', call {}: {} of {}: ranks {} have come, ranks {} have not\n", printable(communicator.name), key.second + 1,
-                        name_of(graph.collective_kind(example.second)), rounded(graph.bytes(example.second)), list_of(there), list_of(missing));
+    text += fmt::format("  communicator '{}', call {}: {} of {}: ranks {} have come, ranks {} have not\n",
+                        printable(communicator.name), key.second + 1, name_of(graph.collective_kind(example.second)),
+                        rounded(graph.bytes(example.second)), list_of(there), list_of(missing));
   }
   return text;
 }
@@ -104,7 +113,8 @@ std::string StuckReport::describe_circle(const std::vector<std::vector<Wait>>& w
     for (RankId rank{first}; !waits[index_of(rank)].empty();) {
       if (const auto seen = at.find(rank); seen != at.end()) {
         std::string text = "they wait for one another in a circle:\n";
-        for (std::size_t i = seen->second; i < path.size(); ++i) text += describe({path[i]->rank, path[i]->node, {path[i]->for_ranks.front()}});
+        for (std::size_t i = seen->second; i < path.size(); ++i)
+          text += describe({path[i]->rank, path[i]->node, {path[i]->for_ranks.front()}});
         return text;
       }
       at[rank] = path.size();
@@ -125,13 +135,15 @@ std::string StuckReport::text() const {
     waits.push_back(waits_of(RankId(r)));
     if (!simulation_.ranks_[r].finished()) unfinished.push_back(RankId(r));
   }
-  std::string text = fmt::format("the job is stuck at {}: {} of {} ranks can never finish (ranks {})\n",
-                                 rounded(simulation_.engine_.now().time_since_epoch()), unfinished.size(), ranks, list_of(unfinished));
+  std::string text =
+      fmt::format("the job is stuck at {}: {} of {} ranks can never finish (ranks {})\n",
+                  rounded(simulation_.engine_.now().time_since_epoch()), unfinished.size(), ranks, list_of(unfinished));
   text += describe_calls();
   std::size_t shown = 0;
   for (const RankId rank : unfinished)
     for (const Wait& wait : waits[index_of(rank)])
-      if (simulation_.input_.job.graph(rank).kind(wait.node) == NodeKind::kReceive && shown++ < kShown) text += describe(wait);
+      if (simulation_.input_.job.graph(rank).kind(wait.node) == NodeKind::kReceive && shown++ < kShown)
+        text += describe(wait);
   if (shown > kShown) text += fmt::format("  ... and {} more receives\n", shown - kShown);
   text += describe_circle(waits);
   text += "  hint: every rank must issue the calls that depend on one another in the same order";

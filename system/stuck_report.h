@@ -1,5 +1,5 @@
-// Says why a simulated job cannot go on: which collective calls and receives wait for whom, and the circle of ranks that
-// wait for one another, if there is one.
+// Says why a simulated job cannot go on: which collective calls and receives wait for whom, and the circle of ranks
+// that wait for one another, if there is one.
 #pragma once
 
 #include <optional>

@@ -8,7 +8,8 @@ TransferExecution::TransferExecution(Engine& engine, Network& network, TransferL
                                      const Matching& matching, std::span<const DeviceId> placement)
     : engine_(engine), network_(network), listener_(listener), job_(job), matching_(matching), placement_(placement) {
   inboxes_.reserve(job.ranks.size());
-  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) inboxes_.emplace_back(job.graph(RankId(rank)).transfers().size());
+  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank)
+    inboxes_.emplace_back(job.graph(RankId(rank)).transfers().size());
 }
 
 void TransferExecution::start_send(RankId rank, NodeId node, std::uint64_t message_tag) {

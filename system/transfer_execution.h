@@ -26,8 +26,8 @@ class TransferListener {
 class TransferExecution final : private EventSink {
  public:
   // All outlive it. `placement`: the device of each rank.
-  TransferExecution(Engine& engine, Network& network, TransferListener& listener, const Job& job, const Matching& matching,
-                    std::span<const DeviceId> placement);
+  TransferExecution(Engine& engine, Network& network, TransferListener& listener, const Job& job,
+                    const Matching& matching, std::span<const DeviceId> placement);
 
   // `message_tag` is OR-ed into the token of every message, so that the owner can tell whose it is.
   void start_send(RankId rank, NodeId node, std::uint64_t message_tag);

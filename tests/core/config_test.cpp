@@ -1,8 +1,8 @@
 #include "core/config.h"
 
+#include <fmt/format.h>
 #include <catch2/catch.hpp>
 #include <filesystem>
-#include <fmt/format.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -59,7 +59,8 @@ TEST_CASE("a right file is read, and defaults become part of the resolved config
 }
 
 TEST_CASE("all problems of a file are reported together, with line and column") {
-  const Read read = read_text("size: 99\nbandwith: 300 GB/s\nlatency: 700\nshape: rign\nsize: 2\ndims: [{size: 9}, 4]\n");
+  const Read read =
+      read_text("size: 99\nbandwith: 300 GB/s\nlatency: 700\nshape: rign\nsize: 2\ndims: [{size: 9}, 4]\n");
   CHECK(read.errors ==
         "x.yaml:5:1: error: key 'size' is given twice; the first is at line 1\n  hint: keep one of them\n"
         "x.yaml:1:7: error: size: 99 is out of range; expected 1 to 64\n"
@@ -72,8 +73,8 @@ TEST_CASE("all problems of a file are reported together, with line and column") 
 }
 
 TEST_CASE("broken YAML is one error with its place") {
-  const char* text = GENERATE("a: [1, 2", "a: b: c", "\tx: 1", "a: *nowhere", "%", "{{{{", "- - -\n a", "a: \"\\q\"", "--- a\n--- b\n", "", "~", "? [1]: 2\n",
-                              "!!binary x");
+  const char* text = GENERATE("a: [1, 2", "a: b: c", "\tx: 1", "a: *nowhere", "%", "{{{{", "- - -\n a", "a: \"\\q\"",
+                              "--- a\n--- b\n", "", "~", "? [1]: 2\n", "!!binary x");
   INFO(text);
   const Read read = read_text(text);
   CHECK(read.errors.find("x.yaml") == 0);
@@ -81,17 +82,22 @@ TEST_CASE("broken YAML is one error with its place") {
 
 TEST_CASE("aliases that multiply and deep nesting are refused, not expanded") {
   std::string bomb = "a: &a [x, x, x, x, x, x, x, x, x, x]\n";
-  for (char c = 'b'; c < 'k'; ++c) bomb += fmt::format("{0}: &{0} [*{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}]\n", c, static_cast<char>(c - 1));
+  for (char c = 'b'; c < 'k'; ++c)
+    bomb += fmt::format("{0}: &{0} [*{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}]\n", c,
+                        static_cast<char>(c - 1));
   CHECK(read_text(bomb).errors.find("more than 1000000 values") != std::string::npos);
-  CHECK(read_text("a: " + std::string(100, '[') + std::string(100, ']')).errors.find("nested deeper") != std::string::npos);
+  CHECK(read_text("a: " + std::string(100, '[') + std::string(100, ']')).errors.find("nested deeper") !=
+        std::string::npos);
   CHECK(read_text("a: " + std::string(100'000, '[')).errors.find("x.yaml") == 0);
 }
 
 TEST_CASE("--set edits before validation") {
   CHECK(read_text("size: 8\nbandwidth: 1 GB/s\n", {"size=4", "dims=[{size: 2}]", "dims.0.size=3"}).errors == "");
   CHECK(read_text("size: 8\nbandwidth: 1 GB/s\n", {"size=4"}).size == 4);
-  CHECK(read_text("size: 8\nbandwidth: 1 GB/s\n", {"sise=4"}).errors == "--set sise=4: error: unknown key 'sise'\n  hint: did you mean 'size'?\n");
-  CHECK(read_text("size: 8\nbandwidth: 1 GB/s\n", {"dims.0.size=3", "novalue", "size.x=1", "size="}).errors.find("--set novalue: error: expected key.path=value") != std::string::npos);
+  CHECK(read_text("size: 8\nbandwidth: 1 GB/s\n", {"sise=4"}).errors ==
+        "--set sise=4: error: unknown key 'sise'\n  hint: did you mean 'size'?\n");
+  CHECK(read_text("size: 8\nbandwidth: 1 GB/s\n", {"dims.0.size=3", "novalue", "size.x=1", "size="})
+            .errors.find("--set novalue: error: expected key.path=value") != std::string::npos);
 }
 
 TEST_CASE("description mode lists every key, nested ones too") {
@@ -104,7 +110,8 @@ TEST_CASE("description mode lists every key, nested ones too") {
   read_config(root, context, [&](Section& s) { read_example(s, read); });
   std::string paths;
   for (const KeyDescription& key : keys) paths += key.path + " ";
-  CHECK(paths == "size bandwidth latency shape efficiency dims dims[].size ranks ranks.<rank>.start algorithms source ");
+  CHECK(paths ==
+        "size bandwidth latency shape efficiency dims dims[].size ranks ranks.<rank>.start algorithms source ");
   CHECK(keys[2].fallback == "700 ns");
   CHECK(keys[3].type == "ring | switch | fully-connected");
   CHECK_FALSE(diagnostics.has_errors());
@@ -123,7 +130,8 @@ TEST_CASE("a name or a path stands for a file, relative to the file that names i
     ConfigValue root = parse_config("thing: " + name, (folder / "mine" / "x.yaml").string(), diagnostics);
     std::int64_t size = 0;
     read_config(root, context, [&](Section& s) {
-      s.section("thing", "a thing", [&](Section& t) { size = t.required_integer("size", {}, "how many"); }, "things");
+      s.section(
+          "thing", "a thing", [&](Section& t) { size = t.required_integer("size", {}, "how many"); }, "things");
     });
     for (const Problem& problem : diagnostics.problems()) errors += problem.message + " " + problem.hint + "\n";
     return size;

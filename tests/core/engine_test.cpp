@@ -19,9 +19,18 @@ struct Recorder final : EventSink, InstantObserver {
   std::function<void()> on_decide = [] {};
   std::function<void()> on_settle = [] {};
 
-  void on_event(std::uint64_t payload) override { delivered.push_back(payload); calls.push_back('e'); }
-  void decide() override { calls.push_back('d'); on_decide(); }
-  void settle() override { calls.push_back('s'); on_settle(); }
+  void on_event(std::uint64_t payload) override {
+    delivered.push_back(payload);
+    calls.push_back('e');
+  }
+  void decide() override {
+    calls.push_back('d');
+    on_decide();
+  }
+  void settle() override {
+    calls.push_back('s');
+    on_settle();
+  }
 };
 
 std::string text(const std::vector<char>& calls) { return {calls.begin(), calls.end()}; }
@@ -44,7 +53,9 @@ TEST_CASE("an instant delivers all, decides once a round, settles when no round 
   Recorder recorder;
   int rounds = 0;
   // The first decision makes something due now: a second round, before the one settling.
-  recorder.on_decide = [&] { if (rounds++ == 0) engine.after(Duration::zero(), recorder, 9); };
+  recorder.on_decide = [&] {
+    if (rounds++ == 0) engine.after(Duration::zero(), recorder, 9);
+  };
   engine.at(Time{}, recorder, 1);
   engine.at(Time{}, recorder, 2);
   engine.run(recorder);
@@ -76,7 +87,9 @@ TEST_CASE("settling that makes something due now is settled again") {
   Engine engine;
   Recorder recorder;
   int settled = 0;
-  recorder.on_settle = [&] { if (settled++ == 0) engine.after(Duration::zero(), recorder, 5); };
+  recorder.on_settle = [&] {
+    if (settled++ == 0) engine.after(Duration::zero(), recorder, 5);
+  };
   engine.at(Time{}, recorder, 1);
   engine.run(recorder);
   CHECK(text(recorder.calls) == "edseds");
@@ -111,12 +124,17 @@ TEST_CASE("ten thousand random events with cancellations come out sorted") {
     Time last{};
     std::size_t seen = 0;
     explicit Check(Engine& e) : engine(e) {}
-    void on_event(std::uint64_t) override { CHECK(engine.now() >= last); last = engine.now(); ++seen; }
+    void on_event(std::uint64_t) override {
+      CHECK(engine.now() >= last);
+      last = engine.now();
+      ++seen;
+    }
     void decide() override {}
     void settle() override {}
   } check(engine);
   std::vector<EventHandle> handles;
-  for (int i = 0; i < 10'000; ++i) handles.push_back(engine.at(Time(Duration(static_cast<std::int64_t>(random() % 997))), check, 0));
+  for (int i = 0; i < 10'000; ++i)
+    handles.push_back(engine.at(Time(Duration(static_cast<std::int64_t>(random() % 997))), check, 0));
   std::size_t cancelled = 0;
   for (std::size_t i = 0; i < handles.size(); i += 3) cancelled += engine.cancel(handles[i]) ? 1u : 0u;
   engine.run(check);

@@ -7,7 +7,8 @@
 using namespace orrery;
 
 TEST_CASE("a problem is one line with its place, and a hint below") {
-  CHECK(to_string(Problem{Severity::kError, {"a.yaml", 3, 7}, "what", "how"}) == "a.yaml:3:7: error: what\n  hint: how");
+  CHECK(to_string(Problem{Severity::kError, {"a.yaml", 3, 7}, "what", "how"}) ==
+        "a.yaml:3:7: error: what\n  hint: how");
   CHECK(to_string(Problem{Severity::kWarning, {"a.et"}, "what", ""}) == "a.et: warning: what");
   CHECK(to_string(Problem{Severity::kError, {}, "what", ""}) == "error: what");
 }

@@ -20,9 +20,9 @@ TEST_CASE("quantities are read with their units, exactly") {
 }
 
 TEST_CASE("a quantity that could be misread is refused") {
-  const char* text = GENERATE("300", "", " ", "GB/s", "3 GB/s/s", "300 gb/s", "1,000 GB/s", "-3 GB/s", "0 GB/s", "1e30 GB/s",
-                              "9999999999999 TB/s", "nan GB/s", "3..5 GB/s", "0x10 GB/s", "1e GB/s", "\xff GB/s", "1e99999 GB/s",
-                              "123456789012345678901234567890 GB/s");
+  const char* text = GENERATE("300", "", " ", "GB/s", "3 GB/s/s", "300 gb/s", "1,000 GB/s", "-3 GB/s", "0 GB/s",
+                              "1e30 GB/s", "9999999999999 TB/s", "nan GB/s", "3..5 GB/s", "0x10 GB/s", "1e GB/s",
+                              "\xff GB/s", "1e99999 GB/s", "123456789012345678901234567890 GB/s");
   INFO(text);
   const auto parsed = parse_quantity<Bandwidth>(text);
   CHECK_FALSE(parsed.value);
@@ -42,7 +42,8 @@ TEST_CASE("what is finer than the resolution is refused, not dropped") {
 }
 
 TEST_CASE("a written quantity reads back as itself") {
-  constexpr std::array<std::int64_t, 9> kCounts = {1, 7, 1000, 1024, 1500, 67'108'864, 25'000'000'000, 123'456'789'123, INT64_MAX};
+  constexpr std::array<std::int64_t, 9> kCounts = {
+      1, 7, 1000, 1024, 1500, 67'108'864, 25'000'000'000, 123'456'789'123, INT64_MAX};
   for (const std::int64_t count : kCounts) {
     CHECK(*parse_quantity<Bytes>(to_text(Bytes(count))).value == Bytes(count));
     CHECK(*parse_quantity<Bandwidth>(to_text(Bandwidth(count))).value == Bandwidth(count));

@@ -7,9 +7,13 @@ using namespace orrery;
 namespace {
 
 template <class A, class B>
-concept Addable = requires(A a, B b) { a + b; };
+concept Addable = requires(A a, B b) {
+  a + b;
+};
 template <class A, class B>
-concept Dividable = requires(A a, B b) { a / b; };
+concept Dividable = requires(A a, B b) {
+  a / b;
+};
 
 static_assert(!Addable<Time, Time>);
 static_assert(Addable<Time, Duration>);

@@ -1,4 +1,5 @@
-// Collectives simulated end to end against their closed forms, to the picosecond. a: latency, b: bandwidth, c = ceil(S/n).
+// Collectives simulated end to end against their closed forms, to the picosecond. a: latency, b: bandwidth, c =
+// ceil(S/n).
 #include <bit>
 #include <catch2/catch.hpp>
 #include <numeric>
@@ -25,15 +26,18 @@ Duration simulated(CollectiveKind kind, Bytes bytes, const Fabric& fabric, const
 
 Duration message(Bytes bytes, Bandwidth bandwidth, Duration latency) { return bytes / bandwidth + latency; }
 
-// Per dimension, from the definitions of the algorithms (ring: Patarasuk and Yuan 2009; halving-doubling: Thakur et al. 2005).
-Duration expected(const std::string& algorithm, CollectiveKind kind, std::uint32_t n, Bytes s, Bandwidth b, Duration a) {
+// Per dimension, from the definitions of the algorithms (ring: Patarasuk and Yuan 2009; halving-doubling: Thakur et al.
+// 2005).
+Duration expected(const std::string& algorithm, CollectiveKind kind, std::uint32_t n, Bytes s, Bandwidth b,
+                  Duration a) {
   const Bytes c = ceil_div(s, n);
   const std::int64_t steps = n - 1;
   const int rounds = std::countr_zero(std::bit_floor(n));
   Duration sum{};
   switch (kind) {
     case CollectiveKind::kAllReduce:
-      return expected(algorithm, CollectiveKind::kReduceScatter, n, s, b, a) + expected(algorithm, CollectiveKind::kAllGather, n, c, b, a);
+      return expected(algorithm, CollectiveKind::kReduceScatter, n, s, b, a) +
+             expected(algorithm, CollectiveKind::kAllGather, n, c, b, a);
     case CollectiveKind::kReduceScatter:
       if (algorithm == "ring") return steps * message(c, b, a);
       if (algorithm == "direct") return message(c, b, a);
@@ -52,12 +56,14 @@ Duration expected(const std::string& algorithm, CollectiveKind kind, std::uint32
       return rounds * message(s, b, a);
     case CollectiveKind::kBarrier:
       return (algorithm == "ring" ? steps : algorithm == "direct" ? 1 : rounds) * a;
-    default: return {};
+    default:
+      return {};
   }
 }
 
-const std::vector<CollectiveKind> kKinds = {CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter, CollectiveKind::kAllGather,
-                                            CollectiveKind::kBroadcast, CollectiveKind::kReduce,        CollectiveKind::kBarrier};
+const std::vector<CollectiveKind> kKinds = {CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter,
+                                            CollectiveKind::kAllGather, CollectiveKind::kBroadcast,
+                                            CollectiveKind::kReduce,    CollectiveKind::kBarrier};
 const std::vector<std::int64_t> kSizes = {1, 8, 1'000'003, 67'108'865};
 
 }  // namespace
@@ -73,10 +79,13 @@ TEST_CASE("one dimension takes its closed form, to the picosecond") {
             // Switch: half the latency on each of two links, so an odd picosecond is where the fabric puts it.
             std::vector<LinkId> route;
             fabric.route(DeviceId(0), DeviceId(1), route);
-            const Duration latency = std::accumulate(route.begin(), route.end(), Duration{}, [&](Duration sum, LinkId link) { return sum + fabric.link(link).latency; });
+            const Duration latency =
+                std::accumulate(route.begin(), route.end(), Duration{},
+                                [&](Duration sum, LinkId link) { return sum + fabric.link(link).latency; });
             CHECK(latency == kLatency);
             INFO(algorithm << " " << name_of(kind) << " n=" << n << " S=" << size << " on " << topology);
-            CHECK(simulated(kind, Bytes(size), fabric, always(algorithm)) == expected(algorithm, kind, n, Bytes(size), kBandwidth, kLatency));
+            CHECK(simulated(kind, Bytes(size), fabric, always(algorithm)) ==
+                  expected(algorithm, kind, n, Bytes(size), kBandwidth, kLatency));
           }
       }
     }
@@ -94,13 +103,15 @@ TEST_CASE("a ring on a ring takes 2(n-1)(a + ceil(S/n)/b)") {
 TEST_CASE("the example of the handbook: eight ranks, 64 MiB, 300 GB/s, 700 ns") {
   // 14 * (700 ns + 8388608 B / 300 GB/s = 27.962027 us) = 401.268373 us, each transfer rounded up to a picosecond.
   const Fabric fabric = one_dimension("switch", 8, Bandwidth(300'000'000'000), std::chrono::nanoseconds(700));
-  CHECK(simulated(CollectiveKind::kAllReduce, Bytes(64 << 20), fabric, always("ring")) == 14 * Duration(700'000 + 27'962'027));
+  CHECK(simulated(CollectiveKind::kAllReduce, Bytes(64 << 20), fabric, always("ring")) ==
+        14 * Duration(700'000 + 27'962'027));
 }
 
 TEST_CASE("two and three dimensions take the sum of their phases with one chunk") {
-  const std::vector<DimensionSpec> all = {dimension("switch", 4, Bandwidth(300'000'000'000), Duration(700'000)),
-                                          dimension("ring", 3, Bandwidth(50'000'000'000), Duration(2'000'000)),
-                                          dimension("fully-connected", 5, Bandwidth(25'000'000'000), Duration(5'000'000))};
+  const std::vector<DimensionSpec> all = {
+      dimension("switch", 4, Bandwidth(300'000'000'000), Duration(700'000)),
+      dimension("ring", 3, Bandwidth(50'000'000'000), Duration(2'000'000)),
+      dimension("fully-connected", 5, Bandwidth(25'000'000'000), Duration(5'000'000))};
   const std::vector<std::string> algorithms = {"halving-doubling", "ring", "direct"};
   for (const std::size_t count : {2u, 3u}) {
     const std::vector<DimensionSpec> dimensions(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));
@@ -109,17 +120,20 @@ TEST_CASE("two and three dimensions take the sum of their phases with one chunk"
     for (auto& list : options.algorithms)
       for (std::size_t d = 0; d < count; ++d) list.push_back(*find_algorithm(algorithms[d]));
     const Bytes size(1'000'003);
-    // all_reduce: reduce-scatter up, each dimension with 1/n of the one before, rounded up; all-gather down with the shards.
+    // all_reduce: reduce-scatter up, each dimension with 1/n of the one before, rounded up; all-gather down with the
+    // shards.
     Duration reduce_scatter{}, all_gather{}, gathered{};
     Bytes shard = size, part = size;
     for (std::size_t d = 0; d < count; ++d) {
       const DimensionSpec& dim = dimensions[d];
-      reduce_scatter += expected(algorithms[d], CollectiveKind::kReduceScatter, dim.size, shard, dim.bandwidth, dim.latency);
+      reduce_scatter +=
+          expected(algorithms[d], CollectiveKind::kReduceScatter, dim.size, shard, dim.bandwidth, dim.latency);
       shard = ceil_div(shard, dim.size);
       all_gather += expected(algorithms[d], CollectiveKind::kAllGather, dim.size, shard, dim.bandwidth, dim.latency);
     }
     for (std::size_t d = count; d-- > 0;) {  // all_gather alone: down the dimensions, growing
-      gathered += expected(algorithms[d], CollectiveKind::kAllGather, dimensions[d].size, part, dimensions[d].bandwidth, dimensions[d].latency);
+      gathered += expected(algorithms[d], CollectiveKind::kAllGather, dimensions[d].size, part, dimensions[d].bandwidth,
+                           dimensions[d].latency);
       part = part * dimensions[d].size;
     }
     CHECK(simulated(CollectiveKind::kReduceScatter, size, fabric, options) == reduce_scatter);
@@ -137,7 +151,9 @@ TEST_CASE("two and three dimensions take the sum of their phases with one chunk"
 }
 
 TEST_CASE("a lone message takes its transfer and the latency of its route") {
-  const std::vector<DimensionSpec> dimensions = {dimension("ring", 8, kBandwidth, kLatency), dimension("switch", 2, Bandwidth(10'000'000'000), Duration(3'000'000))};
+  const std::vector<DimensionSpec> dimensions = {
+      dimension("ring", 8, kBandwidth, kLatency),
+      dimension("switch", 2, Bandwidth(10'000'000'000), Duration(3'000'000))};
   const Fabric fabric = compose(dimensions);
   JobBuilder builder(16);
   // Rank 0 -> rank 11: three hops along the ring (0, 1, 2, 3), then through the switch, which is the narrowest.

@@ -36,7 +36,8 @@ TEST_CASE("a slot set agrees with a plain set in any order of arrival") {
       for (std::uint32_t s = 0; s < plain.size(); ++s) REQUIRE(set.contains(s) == plain[s]);
       const auto begin = static_cast<std::uint32_t>(random() % plain.size());
       const auto end = begin + static_cast<std::uint32_t>(random() % (plain.size() - begin + 1));
-      REQUIRE(set.covers(begin, end) == std::all_of(plain.begin() + begin, plain.begin() + end, [](bool there) { return there; }));
+      REQUIRE(set.covers(begin, end) ==
+              std::all_of(plain.begin() + begin, plain.begin() + end, [](bool there) { return there; }));
     }
   }
 }
@@ -67,10 +68,6 @@ TEST_CASE("a group is laid out along the dimensions that it fills") {
     CHECK(layout.sizes == std::vector<std::uint32_t>{2});
     CHECK(layout.member_at == std::vector<std::uint32_t>{0, 1});
   }
-  SECTION("as many members as a cuboid, but not one") {
-    CHECK_FALSE(lay_out(devices({0, 1, 2, 7}), sizes).cuboid);
-  }
-  SECTION("a group of one") {
-    CHECK(lay_out(devices({5}), sizes).size() == 1);
-  }
+  SECTION("as many members as a cuboid, but not one") { CHECK_FALSE(lay_out(devices({0, 1, 2, 7}), sizes).cuboid); }
+  SECTION("a group of one") { CHECK(lay_out(devices({5}), sizes).size() == 1); }
 }

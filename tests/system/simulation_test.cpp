@@ -127,8 +127,8 @@ TEST_CASE("free nodes, empty collectives and groups of one take no time") {
 
 TEST_CASE("compute without a measured time takes the device's roofline") {
   JobBuilder builder(1);
-  const NodeId bound_by_flops = builder.work(0, Flops(2'000'000'000'000'000), Bytes(1));          // 2 s at 1 PFLOP/s
-  const NodeId bound_by_memory = builder.work(0, Flops(1), Bytes(3'000'000'000'000));             // 3 s at 1 TB/s
+  const NodeId bound_by_flops = builder.work(0, Flops(2'000'000'000'000'000), Bytes(1));  // 2 s at 1 PFLOP/s
+  const NodeId bound_by_memory = builder.work(0, Flops(1), Bytes(3'000'000'000'000));     // 3 s at 1 TB/s
   const Outcome outcome = simulate(builder.build(), switched(1));
   CHECK(outcome.end(0, bound_by_flops) == at(std::chrono::seconds(2)));
   CHECK(outcome.end(0, bound_by_memory) == at(std::chrono::seconds(5)));
@@ -150,14 +150,17 @@ TEST_CASE("ranks that share a memory pool are served one after the other") {
 
 TEST_CASE("a group that fills whole dimensions runs over them, any other is one ring in group order") {
   // 4 x 2: a switch of 4 at 1 GB/s, two of them joined at 0.1 GB/s.
-  const std::vector<DimensionSpec> dimensions = {dimension("switch", 4, kBandwidth, kLatency), dimension("switch", 2, Bandwidth(100'000'000), kLatency)};
+  const std::vector<DimensionSpec> dimensions = {dimension("switch", 4, kBandwidth, kLatency),
+                                                 dimension("switch", 2, Bandwidth(100'000'000), kLatency)};
   const Fabric fabric = compose(dimensions);
   JobBuilder builder(8);
   const GroupId whole = builder.group("whole", {5, 4, 7, 6});
   const GroupId part = builder.group("part", {0, 1, 2});
   std::vector<NodeId> calls;
-  for (const std::uint32_t rank : {4u, 5u, 6u, 7u}) calls.push_back(builder.collective(rank, CollectiveKind::kAllReduce, kMegabyte, whole));
-  for (const std::uint32_t rank : {0u, 1u, 2u}) calls.push_back(builder.collective(rank, CollectiveKind::kAllReduce, kMegabyte, part));
+  for (const std::uint32_t rank : {4u, 5u, 6u, 7u})
+    calls.push_back(builder.collective(rank, CollectiveKind::kAllReduce, kMegabyte, whole));
+  for (const std::uint32_t rank : {0u, 1u, 2u})
+    calls.push_back(builder.collective(rank, CollectiveKind::kAllReduce, kMegabyte, part));
   builder.compute(3, microseconds(1));
   const Outcome outcome = simulate(builder.build(), fabric);
   // Halving-doubling on four: 500 + 250 us and back, 4 latencies. Ring of three: 4 * (10 + 333.334) us.
@@ -166,14 +169,16 @@ TEST_CASE("a group that fills whole dimensions runs over them, any other is one 
 }
 
 TEST_CASE("chunks go through the dimensions one behind the other") {
-  // Two dimensions of two, equal links, two chunks of 1 MB: reduce-scatter 500 us and 250 us, all-gather 250 us and 500 us,
-  // each with 10 us of latency. With one chunk at a time on a dimension (d0, d1):
+  // Two dimensions of two, equal links, two chunks of 1 MB: reduce-scatter 500 us and 250 us, all-gather 250 us and 500
+  // us, each with 10 us of latency. With one chunk at a time on a dimension (d0, d1):
   //   d0: RS0 0-510, RS1 510-1020, AG0 (ready 1030) 1030-1540, AG1 (ready 1540) 1540-2050
   //   d1: RS0 510-770, AG0 770-1030, RS1 (ready 1020) 1030-1290, AG1 1290-1550
-  const std::vector<DimensionSpec> dimensions = {dimension("switch", 2, kBandwidth, kLatency), dimension("switch", 2, kBandwidth, kLatency)};
+  const std::vector<DimensionSpec> dimensions = {dimension("switch", 2, kBandwidth, kLatency),
+                                                 dimension("switch", 2, kBandwidth, kLatency)};
   const Fabric fabric = compose(dimensions);
   JobBuilder builder(4);
-  for (std::uint32_t rank = 0; rank < 4; ++rank) builder.collective(rank, CollectiveKind::kAllReduce, Bytes(2'000'000), kWorld);
+  for (std::uint32_t rank = 0; rank < 4; ++rank)
+    builder.collective(rank, CollectiveKind::kAllReduce, Bytes(2'000'000), kWorld);
   SimulationOptions options;
   options.collectives.chunks = 2;
   CHECK(simulate(builder.build(), fabric, options).totals.finish == at(microseconds(2060)));
@@ -183,9 +188,10 @@ TEST_CASE("no mix of chunks, queues and late ranks gets stuck") {
   std::minstd_rand generator(3);
   const auto random = [&] { return static_cast<std::uint32_t>(generator()); };
   for (int trial = 0; trial < 60; ++trial) {
-    const std::vector<DimensionSpec> dimensions = {dimension("switch", 2 + random() % 3, kBandwidth, kLatency),
-                                                   dimension("ring", 2 + random() % 3, Bandwidth(300'000'000), Duration(random() % 1'000'000'000)),
-                                                   dimension("fully-connected", 1 + random() % 2, kBandwidth, kLatency)};
+    const std::vector<DimensionSpec> dimensions = {
+        dimension("switch", 2 + random() % 3, kBandwidth, kLatency),
+        dimension("ring", 2 + random() % 3, Bandwidth(300'000'000), Duration(random() % 1'000'000'000)),
+        dimension("fully-connected", 1 + random() % 2, kBandwidth, kLatency)};
     const Fabric fabric = compose(dimensions);
     JobBuilder builder(fabric.device_count());
     const auto kind = kAllCollectiveKinds[random() % kAllCollectiveKinds.size()];
@@ -217,8 +223,10 @@ TEST_CASE("ranks that call on two communicators in opposite order are stuck, and
   } catch (const StuckError& error) {
     const std::string text = error.what();
     CHECK(text.find("2 of 2 ranks can never finish") != std::string::npos);
-    CHECK(text.find("communicator 'a', call 1: all_reduce of 976.6 KiB: ranks 0 have come, ranks 1 have not") != std::string::npos);
-    CHECK(text.find("communicator 'b', call 1: all_gather of 976.6 KiB: ranks 1 have come, ranks 0 have not") != std::string::npos);
+    CHECK(text.find("communicator 'a', call 1: all_reduce of 976.6 KiB: ranks 0 have come, ranks 1 have not") !=
+          std::string::npos);
+    CHECK(text.find("communicator 'b', call 1: all_gather of 976.6 KiB: ranks 1 have come, ranks 0 have not") !=
+          std::string::npos);
     CHECK(text.find("they wait for one another in a circle") != std::string::npos);
   }
 }
@@ -239,7 +247,8 @@ TEST_CASE("equal input gives equal operations, whatever the number of the ranks 
   JobBuilder builder(8);
   for (std::uint32_t rank = 0; rank < 8; ++rank) {
     NodeId last = builder.compute(rank, Duration(1 + random() % 1'000'000));
-    for (int i = 0; i < 5; ++i) last = builder.collective(rank, CollectiveKind::kAllReduce, Bytes(100'000 + i), kWorld, {last});
+    for (int i = 0; i < 5; ++i)
+      last = builder.collective(rank, CollectiveKind::kAllReduce, Bytes(100'000 + i), kWorld, {last});
   }
   const Job job = builder.build();
   const Outcome one = simulate(job, switched(8));

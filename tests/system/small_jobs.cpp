@@ -59,7 +59,8 @@ NodeId JobBuilder::memory(std::uint32_t rank, Bytes bytes, const std::vector<Nod
 
 NodeId JobBuilder::free(std::uint32_t rank, const std::vector<NodeId>& after) { return add(rank, {}, after); }
 
-NodeId JobBuilder::collective(std::uint32_t rank, CollectiveKind kind, Bytes bytes, GroupId group, const std::vector<NodeId>& after) {
+NodeId JobBuilder::collective(std::uint32_t rank, CollectiveKind kind, Bytes bytes, GroupId group,
+                              const std::vector<NodeId>& after) {
   std::vector<GroupId>& slots = ranks_[rank].binding.communicators;
   auto slot = std::ranges::find(slots, group);
   if (slot == slots.end()) slot = slots.insert(slots.end(), group);
@@ -71,7 +72,8 @@ NodeId JobBuilder::collective(std::uint32_t rank, CollectiveKind kind, Bytes byt
   return add(rank, node, after);
 }
 
-NodeId JobBuilder::transfer(std::uint32_t rank, NodeKind kind, std::uint32_t peer, Bytes bytes, const std::vector<NodeId>& after, std::int64_t tag) {
+NodeId JobBuilder::transfer(std::uint32_t rank, NodeKind kind, std::uint32_t peer, Bytes bytes,
+                            const std::vector<NodeId>& after, std::int64_t tag) {
   RankBinding& binding = ranks_[rank].binding;
   auto slot = std::ranges::find(binding.peers, RankId(peer));
   if (slot == binding.peers.end()) slot = binding.peers.insert(binding.peers.end(), RankId(peer));
@@ -83,11 +85,13 @@ NodeId JobBuilder::transfer(std::uint32_t rank, NodeKind kind, std::uint32_t pee
   return add(rank, node, after);
 }
 
-NodeId JobBuilder::send(std::uint32_t rank, std::uint32_t to, Bytes bytes, const std::vector<NodeId>& after, std::int64_t tag) {
+NodeId JobBuilder::send(std::uint32_t rank, std::uint32_t to, Bytes bytes, const std::vector<NodeId>& after,
+                        std::int64_t tag) {
   return transfer(rank, NodeKind::kSend, to, bytes, after, tag);
 }
 
-NodeId JobBuilder::receive(std::uint32_t rank, std::uint32_t from, Bytes bytes, const std::vector<NodeId>& after, std::int64_t tag) {
+NodeId JobBuilder::receive(std::uint32_t rank, std::uint32_t from, Bytes bytes, const std::vector<NodeId>& after,
+                           std::int64_t tag) {
   return transfer(rank, NodeKind::kReceive, from, bytes, after, tag);
 }
 
@@ -119,7 +123,9 @@ Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& 
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) placement.push_back(DeviceId(rank));
   const Matching matching = match(job);
   Outcome outcome{{}, OperationLog(job.ranks.size())};
-  const auto network = [&](Engine& engine, MessageListener& listener) { return std::make_unique<AlphaBetaNetwork>(engine, fabric, listener); };
+  const auto network = [&](Engine& engine, MessageListener& listener) {
+    return std::make_unique<AlphaBetaNetwork>(engine, fabric, listener);
+  };
   Simulation simulation({job, matching, fabric, device, placement}, options, network, outcome.log);
   outcome.totals = simulation.run();
   return outcome;

@@ -26,9 +26,12 @@ class JobBuilder {
   NodeId work(std::uint32_t rank, Flops flops, Bytes bytes, const std::vector<NodeId>& after = {});
   NodeId memory(std::uint32_t rank, Bytes bytes, const std::vector<NodeId>& after = {});
   NodeId free(std::uint32_t rank, const std::vector<NodeId>& after = {});
-  NodeId collective(std::uint32_t rank, CollectiveKind kind, Bytes bytes, GroupId group, const std::vector<NodeId>& after = {});
-  NodeId send(std::uint32_t rank, std::uint32_t to, Bytes bytes, const std::vector<NodeId>& after = {}, std::int64_t tag = 0);
-  NodeId receive(std::uint32_t rank, std::uint32_t from, Bytes bytes, const std::vector<NodeId>& after = {}, std::int64_t tag = 0);
+  NodeId collective(std::uint32_t rank, CollectiveKind kind, Bytes bytes, GroupId group,
+                    const std::vector<NodeId>& after = {});
+  NodeId send(std::uint32_t rank, std::uint32_t to, Bytes bytes, const std::vector<NodeId>& after = {},
+              std::int64_t tag = 0);
+  NodeId receive(std::uint32_t rank, std::uint32_t from, Bytes bytes, const std::vector<NodeId>& after = {},
+                 std::int64_t tag = 0);
 
   Job build();
 
@@ -39,7 +42,8 @@ class JobBuilder {
     RankBinding binding;
   };
   NodeId add(std::uint32_t rank, const GraphNode& node, const std::vector<NodeId>& after);
-  NodeId transfer(std::uint32_t rank, NodeKind kind, std::uint32_t peer, Bytes bytes, const std::vector<NodeId>& after, std::int64_t tag);
+  NodeId transfer(std::uint32_t rank, NodeKind kind, std::uint32_t peer, Bytes bytes, const std::vector<NodeId>& after,
+                  std::int64_t tag);
 
   std::vector<Rank> ranks_;
   std::vector<Communicator> communicators_;
