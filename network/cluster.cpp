@@ -12,7 +12,9 @@ namespace {
 // NICs as the fabric has them: the NICs that are one device's own are one trunk.
 std::uint32_t trunks_per_node(const NodeSpec& node) { return std::min(node.nics->count, node.devices); }
 
-TopologyParameters node_parameters(const NodeSpec& node) { return {node.devices, node.fabric.bandwidth, node.fabric.latency}; }
+TopologyParameters node_parameters(const NodeSpec& node) {
+  return {node.devices, node.fabric.bandwidth, node.fabric.latency};
+}
 
 TopologyParameters scale_out_parameters(const ClusterSpec& cluster) {
   const NicSpec& nics = *cluster.node.nics;
@@ -23,7 +25,8 @@ TopologyParameters scale_out_parameters(const ClusterSpec& cluster) {
 }  // namespace
 
 std::uint64_t link_count(const ClusterSpec& cluster) {
-  const std::uint64_t inside = cluster.nodes * cluster.node.fabric.topology->shape->links(node_parameters(cluster.node));
+  const std::uint64_t inside =
+      cluster.nodes * cluster.node.fabric.topology->shape->links(node_parameters(cluster.node));
   if (cluster.nodes == 1) return inside;
   const std::uint64_t host = 2 * std::uint64_t{cluster.nodes} * cluster.node.devices;
   return inside + host + cluster.scale_out->topology->shape->links(scale_out_parameters(cluster));

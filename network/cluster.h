@@ -32,7 +32,7 @@ struct NodeSpec {
 
 struct ScaleOutSpec {
   const Topology* topology = &topologies().front();  // a switched one; its bandwidth is that of the NICs
-  Duration latency{};                  // from NIC to NIC
+  Duration latency{};                                // from NIC to NIC
 };
 
 struct ClusterSpec {

@@ -43,7 +43,9 @@ std::string too_many_links(std::uint64_t links) {
 // Names go into results and are keys there: letters, digits, hyphens and underscores.
 std::string read_name(Section& section, std::string fallback, std::string_view meaning) {
   const std::string name = section.optional<std::string>("name", std::move(fallback), meaning);
-  const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_'; };
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  };
   if (name.empty() || !std::ranges::all_of(name, fits))
     section.error("name", fmt::format("'{}' is no name", printable(name)), "use letters, digits, '-' and '_'");
   return name;
@@ -69,7 +71,8 @@ DimensionSpec read_dimension(Section& section, std::size_t index) {
 void check_dimensions(Section& cluster, std::span<const DimensionSpec> dimensions) {
   if (dimensions.empty()) return cluster.error("dims", "'dims' is empty; a fabric has at least one dimension");
   if (dimensions.size() > kMostDimensions)
-    return cluster.error("dims", fmt::format("{} dimensions; at most {} are possible", dimensions.size(), kMostDimensions));
+    return cluster.error("dims",
+                         fmt::format("{} dimensions; at most {} are possible", dimensions.size(), kMostDimensions));
   std::uint64_t devices = 1;
   for (std::size_t i = 0; i < dimensions.size(); ++i) {
     devices *= dimensions[i].size;
@@ -85,10 +88,12 @@ NodeFabricSpec read_node_fabric(Section& section, std::uint32_t devices) {
   NodeFabricSpec spec;
   spec.topology = &read_topology(section);
   check_size(section, "topology", *spec.topology, devices);
-  spec.bandwidth = section.required<Bandwidth>("bandwidth", "switch: of a device, per direction; else of one directed link between two devices");
+  spec.bandwidth = section.required<Bandwidth>(
+      "bandwidth", "switch: of a device, per direction; else of one directed link between two devices");
   spec.latency = section.required<Duration>("latency", "from device to device, without software");
   spec.name = read_name(section, "fabric", "of its links in results");
-  if (spec.name == "host" || spec.name == "nic") section.error("name", fmt::format("'{}' names the links that leave the node", spec.name));
+  if (spec.name == "host" || spec.name == "nic")
+    section.error("name", fmt::format("'{}' names the links that leave the node", spec.name));
   section.note("source", "where the figures come from");
   return spec;
 }
@@ -97,7 +102,8 @@ NicSpec read_nics(Section& section, std::uint32_t devices) {
   NicSpec spec;
   spec.count = narrow(section.required_integer("count", {1, kMostNics}, "NICs of a node"));
   spec.bandwidth = section.required<Bandwidth>("bandwidth", "of one NIC, per direction");
-  spec.host_bandwidth = section.required<Bandwidth>("host_bandwidth", "between a device and its NICs (PCIe), per direction");
+  spec.host_bandwidth =
+      section.required<Bandwidth>("host_bandwidth", "between a device and its NICs (PCIe), per direction");
   spec.host_latency = section.required<Duration>("host_latency", "between a device and its NICs, without software");
   section.note("source", "where the figures come from");
   if (section.describes() || spec.count <= devices) return spec;
@@ -106,7 +112,8 @@ NicSpec read_nics(Section& section, std::uint32_t devices) {
     section.error("count", fmt::format("{} NICs do not divide among {} devices", spec.count, devices),
                   fmt::format("{} or {} would", share * devices, (share + 1) * devices));
   if (spec.bandwidth > Bandwidth(Bandwidth::max().count() / share))
-    section.error("bandwidth", fmt::format("{} NICs of {} make more than can be counted", share, to_text(spec.bandwidth)));
+    section.error("bandwidth",
+                  fmt::format("{} NICs of {} make more than can be counted", share, to_text(spec.bandwidth)));
   return spec;
 }
 
@@ -137,19 +144,24 @@ void check_cluster(Section& section, const ClusterSpec& cluster, const Location&
   Diagnostics& diagnostics = section.context().diagnostics();
   const NodeSpec& node = cluster.node;
   if (std::uint64_t{cluster.nodes} * node.devices > kMostDevices)
-    return diagnostics.error(nodes_at, too_many_devices(fmt::format("{} nodes of {} devices", cluster.nodes, node.devices)));
+    return diagnostics.error(nodes_at,
+                             too_many_devices(fmt::format("{} nodes of {} devices", cluster.nodes, node.devices)));
   if (cluster.nodes > 1 && !node.nics)
-    return diagnostics.error(nodes_at, fmt::format("{} nodes, but the node has no 'nics'", cluster.nodes), "add 'nics' to the node");
+    return diagnostics.error(nodes_at, fmt::format("{} nodes, but the node has no 'nics'", cluster.nodes),
+                             "add 'nics' to the node");
   if (cluster.nodes > 1 && !cluster.scale_out)
-    return diagnostics.error(nodes_at, fmt::format("{} nodes, but nothing joins them", cluster.nodes), "add 'scale_out' to the cluster");
+    return diagnostics.error(nodes_at, fmt::format("{} nodes, but nothing joins them", cluster.nodes),
+                             "add 'scale_out' to the cluster");
   if (link_count(cluster) > kMostLinks) diagnostics.error(nodes_at, too_many_links(link_count(cluster)));
 }
 
 ClusterSpec read_nodes(Section& section, const std::optional<NodeCount>& nodes, const ReadDevice& read_device) {
   const std::size_t errors = section.context().diagnostics().error_count();
   ClusterSpec cluster;
-  section.required_section("node", "the node", [&](Section& node) { cluster.node = read_node(node, read_device); }, "nodes");
-  cluster.nodes = narrow(section.optional_integer("nodes", 1, {1, kMostDevices}, "how many nodes; `nodes` of the experiment wins"));
+  section.required_section(
+      "node", "the node", [&](Section& node) { cluster.node = read_node(node, read_device); }, "nodes");
+  cluster.nodes =
+      narrow(section.optional_integer("nodes", 1, {1, kMostDevices}, "how many nodes; `nodes` of the experiment wins"));
   section.section("scale_out", "what joins the nodes; needed with more than one",
                   [&](Section& scale_out) { cluster.scale_out = read_scale_out(scale_out); });
   if (nodes) cluster.nodes = nodes->count;
@@ -158,7 +170,8 @@ ClusterSpec read_nodes(Section& section, const std::optional<NodeCount>& nodes, 
   return cluster;
 }
 
-std::vector<DimensionSpec> read_dimensions(Section& section, const std::optional<NodeCount>& nodes, const ReadDevice& read_device) {
+std::vector<DimensionSpec> read_dimensions(Section& section, const std::optional<NodeCount>& nodes,
+                                           const ReadDevice& read_device) {
   const std::size_t errors = section.context().diagnostics().error_count();
   section.required_section("device", "the device, with `dims`", read_device, "devices");
   std::vector<DimensionSpec> dimensions;
@@ -166,7 +179,8 @@ std::vector<DimensionSpec> read_dimensions(Section& section, const std::optional
                [&](Section& dimension) { dimensions.push_back(read_dimension(dimension, dimensions.size())); });
   if (section.describes()) return dimensions;
   if (nodes)
-    section.context().diagnostics().error(nodes->where, "'nodes' has no meaning for a cluster of 'dims'", "change the size of a dimension");
+    section.context().diagnostics().error(nodes->where, "'nodes' has no meaning for a cluster of 'dims'",
+                                          "change the size of a dimension");
   const bool sound = section.context().diagnostics().error_count() == errors;
   if (sound) check_dimensions(section, dimensions);
   return dimensions;
@@ -181,7 +195,8 @@ FabricSpec read_fabric(Section& cluster, const std::optional<NodeCount>& nodes, 
   for (const char* key : {"node", "nodes", "scale_out"}) {
     if (!cluster.has(key)) continue;
     cluster.note(key, "");
-    cluster.error(key, fmt::format("'{}' and 'dims' exclude each other", key), "a cluster is made of nodes or of dimensions");
+    cluster.error(key, fmt::format("'{}' and 'dims' exclude each other", key),
+                  "a cluster is made of nodes or of dimensions");
   }
   return read_dimensions(cluster, nodes, read_device);
 }
@@ -197,11 +212,14 @@ std::optional<Fabric> read_cluster(Section& experiment, const ReadDevice& read_d
   const std::size_t errors = experiment.context().diagnostics().error_count();
   std::optional<NodeCount> nodes;
   if (experiment.has("nodes") || experiment.describes()) {
-    const std::int64_t count = experiment.optional_integer("nodes", 1, {1, kMostDevices}, "nodes of the cluster; without it, the cluster's own number");
+    const std::int64_t count = experiment.optional_integer(
+        "nodes", 1, {1, kMostDevices}, "nodes of the cluster; without it, the cluster's own number");
     nodes = {narrow(count), experiment.where("nodes")};
   }
   std::optional<FabricSpec> spec;
-  experiment.required_section("cluster", "the machine: a name, a path or a map", [&](Section& cluster) { spec = read_fabric(cluster, nodes, read_device); }, "clusters");
+  experiment.required_section(
+      "cluster", "the machine: a name, a path or a map",
+      [&](Section& cluster) { spec = read_fabric(cluster, nodes, read_device); }, "clusters");
   const bool sound = spec && !experiment.describes() && experiment.context().diagnostics().error_count() == errors;
   if (!sound) return std::nullopt;
   return build(*spec);

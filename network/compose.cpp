@@ -21,7 +21,8 @@ std::uint64_t device_count(std::span<const DimensionSpec> dimensions) {
 std::uint64_t link_count(std::span<const DimensionSpec> dimensions) {
   const std::uint64_t devices = device_count(dimensions);
   std::uint64_t links = 0;
-  for (const DimensionSpec& spec : dimensions) links += spec.topology->shape->links(parameters_of(spec)) * (devices / spec.size);
+  for (const DimensionSpec& spec : dimensions)
+    links += spec.topology->shape->links(parameters_of(spec)) * (devices / spec.size);
   return links;
 }
 

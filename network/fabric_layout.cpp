@@ -62,7 +62,8 @@ LinkEnds ComposedLayout::ends(LinkId link) const {
 
 std::uint32_t ClusterLayout::nic_of(std::uint32_t device) const {
   const std::uint64_t slot = device % devices_per_node;
-  return device / devices_per_node * nics_per_node + static_cast<std::uint32_t>(slot * nics_per_node / devices_per_node);
+  return device / devices_per_node * nics_per_node +
+         static_cast<std::uint32_t>(slot * nics_per_node / devices_per_node);
 }
 
 void ClusterLayout::route(DeviceId from, DeviceId to, std::vector<LinkId>& out) const {
@@ -84,7 +85,8 @@ LinkEnds ClusterLayout::ends(LinkId link) const {
     const Place place = place_of(node, link);
     return ends_in(node, place, [&](std::uint32_t member) { return place.instance * devices_per_node + member; });
   }
-  if (scale_out.holds(link)) return ends_in(scale_out, place_of(scale_out, link), [&](std::uint32_t nic) { return first_nic + nic; });
+  if (scale_out.holds(link))
+    return ends_in(scale_out, place_of(scale_out, link), [&](std::uint32_t nic) { return first_nic + nic; });
   const std::uint32_t offset = index_of(link) - first_host_link;
   ORRERY_ASSERT(offset < 2 * devices);
   const std::uint32_t device = offset % devices;

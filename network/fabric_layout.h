@@ -45,9 +45,9 @@ struct ComposedLayout {
 // Nodes of one kind: a fabric inside each, and, between nodes, device -> NIC -> scale-out fabric -> NIC -> device.
 // A NIC here is a trunk: all the NICs that one device owns, or one NIC that several devices share.
 struct ClusterLayout {
-  std::uint32_t devices = 0;          // of the whole cluster
+  std::uint32_t devices = 0;  // of the whole cluster
   std::uint32_t devices_per_node = 1;
-  std::uint32_t nics_per_node = 0;    // trunks; 0: no scale-out fabric
+  std::uint32_t nics_per_node = 0;  // trunks; 0: no scale-out fabric
   Tier node;
   Tier scale_out;                     // one instance, whose members are the NICs
   std::uint32_t first_host_link = 0;  // one up link per device, then one down link per device

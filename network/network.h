@@ -35,8 +35,8 @@ class Network {
   // The path between two devices: computed once, O(1) afterwards. A device's path to itself is empty.
   virtual PathId path(DeviceId from, DeviceId to) = 0;
 
-  // A transfer starts now (software latency is the caller's). It is released when the last byte has left and arrives the
-  // path's latency later; at the earliest in the next round of this instant. `bytes` >= 0.
+  // A transfer starts now (software latency is the caller's). It is released when the last byte has left and arrives
+  // the path's latency later; at the earliest in the next round of this instant. `bytes` >= 0.
   virtual void start(PathId path, Bytes bytes, std::uint64_t token) = 0;
 
   // No round is left in this instant: where models that share links solve.

@@ -11,7 +11,8 @@ namespace {
 
 // The kind of such a link among those from `first` on: a tier has few.
 std::uint32_t kind_of(FabricParts& parts, std::size_t first, const Link& link) {
-  const auto found = std::find(parts.link_kinds.begin() + static_cast<std::ptrdiff_t>(first), parts.link_kinds.end(), link);
+  const auto found =
+      std::find(parts.link_kinds.begin() + static_cast<std::ptrdiff_t>(first), parts.link_kinds.end(), link);
   const auto kind = static_cast<std::uint32_t>(found - parts.link_kinds.begin());
   if (found == parts.link_kinds.end()) parts.link_kinds.push_back(link);
   return kind;
@@ -21,8 +22,8 @@ std::uint32_t link_total(const FabricParts& parts) { return static_cast<std::uin
 
 }  // namespace
 
-Tier add_tier(FabricParts& parts, const Topology& topology, const TopologyParameters& parameters, std::uint32_t instances,
-              std::string_view name) {
+Tier add_tier(FabricParts& parts, const Topology& topology, const TopologyParameters& parameters,
+              std::uint32_t instances, std::string_view name) {
   ORRERY_ASSERT(parameters.size >= 1 && parameters.size <= topology.most);
   const TopologyShape& shape = *topology.shape;
   const auto links = static_cast<std::uint32_t>(shape.links(parameters));
@@ -33,20 +34,23 @@ Tier add_tier(FabricParts& parts, const Topology& topology, const TopologyParame
   const std::size_t first_class = parts.link_classes.size();
   const std::size_t first_kind = parts.link_kinds.size();
   if (links > 0)
-    for (const std::string_view link_class : shape.link_classes) parts.link_classes.push_back(fmt::format("{}.{}", name, link_class));
+    for (const std::string_view link_class : shape.link_classes)
+      parts.link_classes.push_back(fmt::format("{}.{}", name, link_class));
 
   parts.kind_of_link.resize(parts.kind_of_link.size() + std::size_t{links} * instances);
   const auto begin = parts.kind_of_link.begin() + tier.first_link;
   for (std::uint32_t i = 0; i < links && instances > 0; ++i) {
     const TopologyLink link = shape.link(parameters, i);
-    begin[i] = kind_of(parts, first_kind, {link.bandwidth, link.latency, static_cast<std::uint16_t>(first_class + link.link_class)});
+    begin[i] = kind_of(parts, first_kind,
+                       {link.bandwidth, link.latency, static_cast<std::uint16_t>(first_class + link.link_class)});
   }
   for (std::uint32_t instance = 1; instance < instances; ++instance)
     std::copy_n(begin, links, begin + static_cast<std::ptrdiff_t>(instance) * links);
   return tier;
 }
 
-std::uint32_t add_links(FabricParts& parts, std::uint32_t count, Bandwidth bandwidth, Duration latency, std::string link_class) {
+std::uint32_t add_links(FabricParts& parts, std::uint32_t count, Bandwidth bandwidth, Duration latency,
+                        std::string link_class) {
   const std::uint32_t first = link_total(parts);
   const auto kind = static_cast<std::uint32_t>(parts.link_kinds.size());
   parts.link_kinds.push_back({bandwidth, latency, static_cast<std::uint16_t>(parts.link_classes.size())});

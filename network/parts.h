@@ -10,10 +10,11 @@
 namespace orrery {
 
 // Adds `instances` instances of a topology, with their links and switches. Link classes are named "<name>.<class>".
-Tier add_tier(FabricParts& parts, const Topology& topology, const TopologyParameters& parameters, std::uint32_t instances,
-              std::string_view name);
+Tier add_tier(FabricParts& parts, const Topology& topology, const TopologyParameters& parameters,
+              std::uint32_t instances, std::string_view name);
 
 // Adds `count` equal links of a class of their own. Returns the first.
-std::uint32_t add_links(FabricParts& parts, std::uint32_t count, Bandwidth bandwidth, Duration latency, std::string link_class);
+std::uint32_t add_links(FabricParts& parts, std::uint32_t count, Bandwidth bandwidth, Duration latency,
+                        std::string link_class);
 
 }  // namespace orrery

@@ -56,7 +56,8 @@ void PathTable::add(DeviceId from, DeviceId to) {
 
 void PathTable::grow() {
   slots_.assign(std::max(kFirstSlots, 2 * slots_.size()), 0);
-  for (std::uint32_t index = 0; index < paths_.size(); ++index) slots_[slot_of(paths_[index].from, paths_[index].to)] = index + 1;
+  for (std::uint32_t index = 0; index < paths_.size(); ++index)
+    slots_[slot_of(paths_[index].from, paths_[index].to)] = index + 1;
 }
 
 std::size_t PathTable::slot_of(DeviceId from, DeviceId to) const {

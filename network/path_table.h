@@ -28,8 +28,8 @@ class PathTable {
   std::size_t size() const { return paths_.size(); }
   const Path& operator[](PathId path) const { return paths_[static_cast<std::size_t>(path)]; }
 
-  // The links of a path, valid until the next call. Short routes are stored; long ones (a ring may have thousands of hops)
-  // are computed again.
+  // The links of a path, valid until the next call. Short routes are stored; long ones (a ring may have thousands of
+  // hops) are computed again.
   std::span<const LinkId> links(PathId path);
 
  private:
@@ -39,11 +39,11 @@ class PathTable {
 
   const Fabric& fabric_;
   std::vector<Path> paths_;
-  std::vector<std::uint32_t> slots_;   // open addressing, a power of two: index in paths_ + 1, 0 if free
-  std::vector<std::size_t> first_;     // by path: where its links start in stored_, kLong if they are not stored
-  std::vector<std::uint8_t> hops_;     // by path, of stored routes
+  std::vector<std::uint32_t> slots_;  // open addressing, a power of two: index in paths_ + 1, 0 if free
+  std::vector<std::size_t> first_;    // by path: where its links start in stored_, kLong if they are not stored
+  std::vector<std::uint8_t> hops_;    // by path, of stored routes
   std::vector<LinkId> stored_;
-  std::vector<LinkId> route_;          // scratch
+  std::vector<LinkId> route_;  // scratch
 };
 
 }  // namespace orrery

@@ -1,5 +1,5 @@
-// Ring: two directed links between neighbours, the shortest way round, and up where both ways are equally long. A ring of
-// two has one link each way.
+// Ring: two directed links between neighbours, the shortest way round, and up where both ways are equally long. A ring
+// of two has one link each way.
 #include <array>
 
 #include "network/topology.h"

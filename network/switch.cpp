@@ -12,8 +12,8 @@ std::uint32_t switches(const TopologyParameters&) { return 1; }
 
 std::uint64_t links(const TopologyParameters& p) { return 2 * std::uint64_t{p.size}; }
 
-// Link i leads up from member i to the switch, link size + i down from the switch to member i. The odd picosecond of the
-// latency is on the way down.
+// Link i leads up from member i to the switch, link size + i down from the switch to member i. The odd picosecond of
+// the latency is on the way down.
 TopologyLink link(const TopologyParameters& p, std::uint32_t link) {
   const Duration half = p.latency / 2;
   if (link < p.size) return {link, p.size, 0, p.bandwidth, half};

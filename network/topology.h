@@ -1,5 +1,6 @@
-// A topology: how members (devices, or NICs in a scale-out fabric) are joined by directed links, and which way a message
-// goes. Everything is computed from the size, nothing is stored, so an instance of a million members costs no memory.
+// A topology: how members (devices, or NICs in a scale-out fabric) are joined by directed links, and which way a
+// message goes. Everything is computed from the size, nothing is stored, so an instance of a million members costs no
+// memory.
 //
 // A topology is one .cpp without a header plus one line in the table of topology_table.cpp.
 #pragma once
@@ -18,9 +19,9 @@ namespace orrery {
 inline constexpr std::uint32_t kMostDevices = 16U << 20;  // of a fabric
 
 struct TopologyParameters {
-  std::uint32_t size = 1;    // members
-  Bandwidth bandwidth{1};    // of one directed link (switch: of one port, per direction)
-  Duration latency{};        // from end to end between neighbours
+  std::uint32_t size = 1;  // members
+  Bandwidth bandwidth{1};  // of one directed link (switch: of one port, per direction)
+  Duration latency{};      // from end to end between neighbours
 };
 
 // One directed link of an instance. Its vertices are the members 0 .. size-1, then the switches.

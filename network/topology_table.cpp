@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::array kTopologies = {
     Topology{"fully-connected", "a directed link from every member to every other", 4096, false, &kFullyConnectedShape},
-    Topology{"ring", "links both ways between neighbours; messages take the shortest way", kMostDevices, false, &kRingShape},
+    Topology{"ring", "links both ways between neighbours; messages take the shortest way", kMostDevices, false,
+             &kRingShape},
     Topology{"switch", "one switch with a link up and a link down for every member", kMostDevices, true, &kSwitchShape},
 };
 

@@ -56,7 +56,8 @@ TEST_CASE("a message is released after bytes / narrowest link, rounded up, and a
   // Switch of 7 B/s, then a ring of 3 B/s: 10 bytes take ceil(10 / 3 s) = 3333333333334 ps; latency 101 + 2 * 1000.
   Bench bench({dimension("switch", 2, 7, 101), dimension("ring", 5, 3, 1000)});
   bench.at(50, [&] { bench.send(0, 1 + 2 * 2, 10, 42); });
-  CHECK(bench.run() == std::vector<Notice>{{"released", 42, 50 + 3'333'333'333'334}, {"arrived", 42, 50 + 3'333'333'333'334 + 2'101}});
+  CHECK(bench.run() ==
+        std::vector<Notice>{{"released", 42, 50 + 3'333'333'333'334}, {"arrived", 42, 50 + 3'333'333'333'334 + 2'101}});
 }
 
 TEST_CASE("a message without bytes is released in the next round and arrives the latencies later") {
@@ -89,7 +90,8 @@ TEST_CASE("messages on one link do not slow each other down") {
     bench.send(0, 2, 100, 2);
     bench.send(2, 1, 100, 3);
   });
-  for (const Notice& notice : bench.run()) CHECK(std::get<2>(notice) == (std::get<0>(notice) == "released" ? 100 : 102));
+  for (const Notice& notice : bench.run())
+    CHECK(std::get<2>(notice) == (std::get<0>(notice) == "released" ? 100 : 102));
 }
 
 TEST_CASE("a path is interned once, and each direction is its own") {
@@ -102,12 +104,12 @@ TEST_CASE("a path is interned once, and each direction is its own") {
 
 TEST_CASE("links count all bytes that cross them, and the union of the times they are in use") {
   Bench bench({dimension("switch", 3, 1'000'000'000'000, 10)});
-  bench.at(0, [&] { bench.send(0, 1, 100, 1); });    // [0, 100)
-  bench.at(50, [&] { bench.send(0, 2, 30, 2); });    // [50, 80): within
-  bench.at(60, [&] { bench.send(0, 1, 100, 3); });   // [60, 160): 60 more
-  bench.at(160, [&] { bench.send(0, 1, 5, 4); });    // [160, 165): touches
-  bench.at(200, [&] { bench.send(2, 1, 7, 5); });    // [200, 207): after a gap
-  bench.at(300, [&] { bench.send(0, 1, 0, 6); });    // nothing
+  bench.at(0, [&] { bench.send(0, 1, 100, 1); });   // [0, 100)
+  bench.at(50, [&] { bench.send(0, 2, 30, 2); });   // [50, 80): within
+  bench.at(60, [&] { bench.send(0, 1, 100, 3); });  // [60, 160): 60 more
+  bench.at(160, [&] { bench.send(0, 1, 5, 4); });   // [160, 165): touches
+  bench.at(200, [&] { bench.send(2, 1, 7, 5); });   // [200, 207): after a gap
+  bench.at(300, [&] { bench.send(0, 1, 0, 6); });   // nothing
   bench.run();
   const std::vector<LinkUsage> usage = bench.network.link_usage();
   // Links: up of 0, 1, 2, then down to 0, 1, 2.
@@ -144,7 +146,8 @@ TEST_CASE("busy time is the measure of the union of intervals, for random messag
   }
   bench.run();
   const std::vector<LinkUsage> usage = bench.network.link_usage();
-  for (std::size_t link = 0; link < usage.size(); ++link) REQUIRE(usage[link].busy.count() == std::ranges::count(in_use[link], true));
+  for (std::size_t link = 0; link < usage.size(); ++link)
+    REQUIRE(usage[link].busy.count() == std::ranges::count(in_use[link], true));
 }
 
 TEST_CASE("busy time can be left out; bytes stay") {

@@ -24,7 +24,8 @@ struct Read {
 // The device reader belongs to the system layer; here its keys are only known, so that none is reported.
 void read_device(Section& section, Read& read) {
   read.device = section.optional<std::string>("name", "", "name");
-  for (const char* key : {"vendor", "peak", "memory", "streaming_multiprocessors", "source", "assumed"}) section.note(key, "");
+  for (const char* key : {"vendor", "peak", "memory", "streaming_multiprocessors", "source", "assumed"})
+    section.note(key, "");
 }
 
 Read read(const std::string& text, const std::vector<std::string>& settings = {}) {
@@ -88,9 +89,12 @@ TEST_CASE("every shipped node and device is right, and every node is used by a c
   }
   CHECK(kShipped.names("nodes") == kShipped.names("clusters"));
   const std::vector<std::string> devices = kShipped.names("devices");
-  CHECK(devices == std::vector<std::string>{"a100-pcie-80gb", "a100-sxm-40gb", "a100-sxm-80gb", "a40", "a800-sxm-80gb", "b200-sxm", "gaudi2", "gb200",
-                                            "gh200", "h100-pcie", "h100-sxm", "h20", "h200-sxm", "h800-sxm", "l40s", "mi250x", "mi300x", "p100-sxm",
-                                            "rtx4090", "tpu-v3", "tpu-v4", "v100-sxm2-32gb", "v100-sxm3-32gb"});
+  CHECK(devices == std::vector<std::string>{"a100-pcie-80gb", "a100-sxm-40gb",  "a100-sxm-80gb", "a40",
+                                            "a800-sxm-80gb",  "b200-sxm",       "gaudi2",        "gb200",
+                                            "gh200",          "h100-pcie",      "h100-sxm",      "h20",
+                                            "h200-sxm",       "h800-sxm",       "l40s",          "mi250x",
+                                            "mi300x",         "p100-sxm",       "rtx4090",       "tpu-v3",
+                                            "tpu-v4",         "v100-sxm2-32gb", "v100-sxm3-32gb"});
   for (const std::string& name : devices) {
     INFO(name);
     const Read device = read(fmt::format("cluster: {{device: {}, dims: [{}]}}\n", name, kRing4));
@@ -122,7 +126,8 @@ TEST_CASE("more NICs than devices are trunks: p5 has 4 x 100 Gb/s for a GPU") {
 }
 
 TEST_CASE("dims make an abstract fabric; names default to their position") {
-  const Read result = read(dims("{topology: fully_connected, size: 3, bandwidth: 1 GB/s, latency: 1 us, name: board}, " + kRing4));
+  const Read result =
+      read(dims("{topology: fully_connected, size: 3, bandwidth: 1 GB/s, latency: 1 us, name: board}, " + kRing4));
   REQUIRE(result.errors == "");
   CHECK(result.fabric->device_count() == 12);
   CHECK(result.fabric->link_classes()[0] == "board.peer");
@@ -138,26 +143,33 @@ TEST_CASE("nodes of the experiment win over those of the cluster") {
 TEST_CASE("what cannot be built is refused where it stands, with what to do") {
   const std::string switch4 = "{topology: switch, size: 4, bandwidth: 1 GB/s, latency: 1 us}";
   const std::pair<std::string, std::string> cases[] = {
-      {"cluster: dgx-a10\n", "x.yaml:1:10: error: no 'dgx-a10' among the shipped clusters\n  hint: did you mean 'dgx-a100'?\n"},
+      {"cluster: dgx-a10\n",
+       "x.yaml:1:10: error: no 'dgx-a10' among the shipped clusters\n  hint: did you mean 'dgx-a100'?\n"},
       {"nodes: 2\n", "'cluster' is missing"},
       {"cluster: {node: dgx-a100}\nnodes: 2\n", "x.yaml:2:8: error: 2 nodes, but nothing joins them"},
       {"cluster: dgx-a100\nnodes: 0\n", "x.yaml:2:8: error: nodes: 0 is out of range; expected 1 to 16777216"},
-      {"cluster: dgx-a100\nnodes: 2097153\n", "x.yaml:2:8: error: 2097153 nodes of 8 devices make more than 16777216 devices"},
+      {"cluster: dgx-a100\nnodes: 2097153\n",
+       "x.yaml:2:8: error: 2097153 nodes of 8 devices make more than 16777216 devices"},
       {"nodes: 2\n" + dims(kRing4), "x.yaml:1:8: error: 'nodes' has no meaning for a cluster of 'dims'"},
       {dims(""), "'dims' is empty"},
-      {dims("{topology: rign, size: 4, bandwidth: 1 GB/s, latency: 1 us}"), "unknown value 'rign'\n  hint: did you mean 'ring'?"},
+      {dims("{topology: rign, size: 4, bandwidth: 1 GB/s, latency: 1 us}"),
+       "unknown value 'rign'\n  hint: did you mean 'ring'?"},
       {dims("{topology: ring, size: 0, bandwidth: 1 GB/s, latency: 1 us}"), "0 is out of range"},
       {dims("{topology: ring, size: 4, bandwidth: 0 GB/s, latency: 1 us}"), "bandwidth"},
       {dims("{topology: ring, size: 4, bandwidth: 1 GB/s, latency: -1 us}"), "latency"},
       {dims("{topology: ring, size: 4, bandwidth: 1, latency: 1 us}"), "has no unit"},
       {dims("{topology: fully-connected, size: 5000, bandwidth: 1 GB/s, latency: 1 us}"), "at most 4096 are possible"},
-      {dims("{topology: ring, size: 65536, bandwidth: 1 GB/s, latency: 1 us}, {topology: ring, size: 65536, bandwidth: 1 GB/s, latency: 1 us}"),
+      {dims("{topology: ring, size: 65536, bandwidth: 1 GB/s, latency: 1 us}, {topology: ring, size: 65536, bandwidth: "
+            "1 GB/s, latency: 1 us}"),
        "make more than 16777216 devices"},
-      {dims("{topology: fully-connected, size: 4096, bandwidth: 1 GB/s, latency: 1 us}, {topology: ring, size: 4096, bandwidth: 1 GB/s, latency: 1 us}"),
+      {dims("{topology: fully-connected, size: 4096, bandwidth: 1 GB/s, latency: 1 us}, {topology: ring, size: 4096, "
+            "bandwidth: 1 GB/s, latency: 1 us}"),
        "the fabric would have 68736253952 links"},  // 4096 * (4096 * 4095) + 2 * 2^24
-      {dims("{topology: ring, size: 2, bandwidth: 1 GB/s, latency: 1 us, name: dim1}, " + kRing4), "dimensions 0 and 1 are both named 'dim1'"},
+      {dims("{topology: ring, size: 2, bandwidth: 1 GB/s, latency: 1 us, name: dim1}, " + kRing4),
+       "dimensions 0 and 1 are both named 'dim1'"},
       {dims("{topology: ring, size: 2, bandwidth: 1 GB/s, latency: 1 us, name: \"a b\"}"), "'a b' is no name"},
-      {"cluster: {device: {name: x}, node: dgx-a100, dims: [" + kRing4 + "]}\n", "'node' and 'dims' exclude each other"},
+      {"cluster: {device: {name: x}, node: dgx-a100, dims: [" + kRing4 + "]}\n",
+       "'node' and 'dims' exclude each other"},
       {"cluster: {}\n", "'cluster.node' is missing"},
       {"cluster: [1]\n", "a map of keys is expected"},
       {"cluster:\n", "cluster"},
@@ -181,12 +193,17 @@ TEST_CASE("nodes that cannot be built are refused") {
   CHECK(contains(with("cluster.node.devices=0"), "0 is out of range"));
   CHECK(contains(with("cluster.node.fabric.name=nic"), "'nic' names the links that leave the node"));
   CHECK(contains(with("cluster.scale_out.topology=ring"), "unknown value 'ring'"));  // a NIC forwards nothing
-  const std::string huge = "cluster: {node: {device: {name: x}, devices: 5000, fabric: {topology: fully-connected, bandwidth: 1 GB/s, latency: 0 ns}}}\n";
+  const std::string huge =
+      "cluster: {node: {device: {name: x}, devices: 5000, fabric: {topology: fully-connected, bandwidth: 1 GB/s, "
+      "latency: 0 ns}}}\n";
   CHECK(contains(read(huge).errors, "at most 4096 are possible"));
-  const std::string wide = "cluster: {node: {device: {name: x}, devices: 1, fabric: {topology: switch, bandwidth: 1 GB/s, latency: 0 ns},"
-                           " nics: {count: 4096, bandwidth: 9000000000 GB/s, host_bandwidth: 1 GB/s, host_latency: 0 ns}}}\n";
+  const std::string wide =
+      "cluster: {node: {device: {name: x}, devices: 1, fabric: {topology: switch, bandwidth: 1 GB/s, latency: 0 ns},"
+      " nics: {count: 4096, bandwidth: 9000000000 GB/s, host_bandwidth: 1 GB/s, host_latency: 0 ns}}}\n";
   CHECK(contains(read(wide).errors, "make more than can be counted"));
-  const std::string lonely = "nodes: 2\ncluster: {node: {device: {name: x}, devices: 8, fabric: {topology: switch, bandwidth: 1 GB/s, latency: 0 ns}}}\n";
+  const std::string lonely =
+      "nodes: 2\ncluster: {node: {device: {name: x}, devices: 8, fabric: {topology: switch, bandwidth: 1 GB/s, "
+      "latency: 0 ns}}}\n";
   CHECK(contains(read(lonely).errors, "2 nodes, but the node has no 'nics'"));
 }
 
@@ -204,8 +221,9 @@ TEST_CASE("description mode names every key of both kinds of cluster") {
   read_config(root, context, [](Section& section) { CHECK_FALSE(read_cluster(section, [](Section&) {}).has_value()); });
   std::set<std::string> paths;
   for (const KeyDescription& key : keys) paths.insert(key.path);
-  for (const char* path : {"nodes", "cluster", "cluster.dims[].topology", "cluster.dims[].latency", "cluster.node.fabric.bandwidth",
-                           "cluster.node.nics.host_bandwidth", "cluster.scale_out.latency", "cluster.device", "cluster.node.device"}) {
+  for (const char* path :
+       {"nodes", "cluster", "cluster.dims[].topology", "cluster.dims[].latency", "cluster.node.fabric.bandwidth",
+        "cluster.node.nics.host_bandwidth", "cluster.scale_out.latency", "cluster.device", "cluster.node.device"}) {
     INFO(path);
     CHECK(paths.contains(path));
   }

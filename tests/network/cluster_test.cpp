@@ -12,7 +12,8 @@ constexpr Bandwidth kNvlink(300'000'000'000);
 constexpr Bandwidth kPcie(31'500'000'000);
 constexpr Bandwidth kNic(25'000'000'000);
 
-ClusterSpec cluster(std::uint32_t nodes, std::uint32_t devices, std::uint32_t nics, std::string_view fabric = "switch") {
+ClusterSpec cluster(std::uint32_t nodes, std::uint32_t devices, std::uint32_t nics,
+                    std::string_view fabric = "switch") {
   ClusterSpec spec;
   spec.node.devices = devices;
   spec.node.fabric = {topology_named(fabric), kNvlink, Duration(700'001), "nvlink"};
@@ -76,7 +77,7 @@ TEST_CASE("dimensions are the devices of a node and the nodes, the second only w
   const Fabric one = build_cluster(cluster(1, 8, 8));
   REQUIRE(one.dimensions().size() == 1);
   CHECK(one.dimensions()[0].size == 8);
-  CHECK(one.link_count() == 16);    // no NIC can be reached, so there are none
+  CHECK(one.link_count() == 16);  // no NIC can be reached, so there are none
   CHECK(one.vertex_count() == 9);
   const Fabric three = build_cluster(cluster(3, 8, 8, "fully-connected"));
   REQUIRE(three.dimensions().size() == 2);

@@ -45,7 +45,8 @@ std::uint32_t coordinate(const Fabric& fabric, std::uint32_t device, std::size_t
 }  // namespace
 
 TEST_CASE("a route goes dimension by dimension, through the devices in between") {
-  const std::vector<DimensionSpec> dims = {dimension("ring", 4), dimension("switch", 3), dimension("fully-connected", 2)};
+  const std::vector<DimensionSpec> dims = {dimension("ring", 4), dimension("switch", 3),
+                                           dimension("fully-connected", 2)};
   const Fabric fabric = compose(dims);
   REQUIRE(fabric.device_count() == 24);
   // Device 1 = (1, 0, 0) to 23 = (3, 2, 1): ring 1 -> 2 -> 3, switch 3 -> 3 + 2*4 = 11, mesh 11 -> 11 + 12.
@@ -56,20 +57,24 @@ TEST_CASE("a route goes dimension by dimension, through the devices in between")
 
 TEST_CASE("the latency of a route is the sum over the dimensions, to the picosecond") {
   // Odd figures: a switch halves them.
-  const std::vector<DimensionSpec> dims = {dimension("ring", 6, 11), dimension("switch", 3, 701), dimension("fully-connected", 3, 9001)};
+  const std::vector<DimensionSpec> dims = {dimension("ring", 6, 11), dimension("switch", 3, 701),
+                                           dimension("fully-connected", 3, 9001)};
   const Fabric fabric = compose(dims);
   // (0,0,0) to (4,1,2): the ring goes down 2 hops, so 2 * 11 + 701 + 9001.
   CHECK(latency(fabric, 0, 4 + 1 * 6 + 2 * 18) == Duration(2 * 11 + 701 + 9001));
 }
 
-TEST_CASE("every composition of two topologies: routes between random pairs are contiguous and change one coordinate at a time") {
+TEST_CASE(
+    "every composition of two topologies: routes between random pairs are contiguous and change one coordinate at a "
+    "time") {
   std::mt19937 random(3);
   const auto below = [&](std::uint32_t bound) { return static_cast<std::uint32_t>(random() % bound); };
   for (const Topology& first : topologies()) {
     for (const Topology& second : topologies()) {
       for (std::uint32_t a = 1; a <= 17; a += 2) {
         const std::uint32_t b = 1 + below(17);
-        const std::vector<DimensionSpec> dims = {{&first, a, Bandwidth(2), Duration(5), {}}, {&second, b, Bandwidth(3), Duration(7), {}}};
+        const std::vector<DimensionSpec> dims = {{&first, a, Bandwidth(2), Duration(5), {}},
+                                                 {&second, b, Bandwidth(3), Duration(7), {}}};
         const Fabric fabric = compose(dims);
         INFO(first.name << " " << a << " x " << second.name << " " << b);
         REQUIRE(fabric.link_count() == link_count(dims));
@@ -93,7 +98,8 @@ TEST_CASE("every composition of two topologies: routes between random pairs are 
 }
 
 TEST_CASE("every link of a composed fabric belongs to its dimension's class and joins distinct vertices") {
-  const std::vector<DimensionSpec> dims = {dimension("switch", 3), dimension("ring", 5), dimension("fully-connected", 4)};
+  const std::vector<DimensionSpec> dims = {dimension("switch", 3), dimension("ring", 5),
+                                           dimension("fully-connected", 4)};
   const Fabric fabric = compose(dims);
   // 3-switch in 20 slices, 6 links each; 5-ring in 12, 10 each; 4-mesh in 15, 12 each.
   REQUIRE(fabric.link_count() == 20 * 6 + 12 * 10 + 15 * 12);
@@ -135,12 +141,14 @@ TEST_CASE("dimensions keep their name, topology and size") {
 }
 
 TEST_CASE("a million devices cost four bytes a link") {
-  const Fabric fabric = compose(std::vector<DimensionSpec>{dimension("switch", 8), dimension("ring", 128), dimension("ring", 1024)});
+  const Fabric fabric =
+      compose(std::vector<DimensionSpec>{dimension("switch", 8), dimension("ring", 128), dimension("ring", 1024)});
   REQUIRE(fabric.device_count() == 1U << 20);
   // Two links per device in every dimension.
   const std::size_t links = 3 * 2 * (std::size_t{1} << 20);
   REQUIRE(fabric.link_count() == links);
-  // Plus the six kinds of links: two of the switch (up, down), two of each ring, in a vector that doubles (8 of 24 bytes).
+  // Plus the six kinds of links: two of the switch (up, down), two of each ring, in a vector that doubles (8 of 24
+  // bytes).
   CHECK(fabric.memory_bytes() <= 4 * links + 8 * sizeof(Link));
   // The far corner of all dimensions: 2 links through the switch, 64 and 512 up the rings.
   CHECK(route(fabric, 0, 7 + 8 * (64 + 128 * 512)).size() == 2 + 64 + 512);

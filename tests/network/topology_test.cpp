@@ -10,7 +10,8 @@ using namespace orrery;
 
 namespace {
 
-// Hops of a route that is as short as the topology allows, by a breadth-first search over its links: slow and obviously right.
+// Hops of a route that is as short as the topology allows, by a breadth-first search over its links: slow and obviously
+// right.
 std::vector<std::uint32_t> hops_from(const Topology& topology, const TopologyParameters& p, std::uint32_t start) {
   const std::uint32_t vertices = p.size + topology.shape->switches(p);
   std::vector<std::uint32_t> hops(vertices, UINT32_MAX);
@@ -30,7 +31,8 @@ std::vector<std::uint32_t> hops_from(const Topology& topology, const TopologyPar
   return hops;
 }
 
-std::vector<std::uint32_t> route(const Topology& topology, const TopologyParameters& p, std::uint32_t from, std::uint32_t to) {
+std::vector<std::uint32_t> route(const Topology& topology, const TopologyParameters& p, std::uint32_t from,
+                                 std::uint32_t to) {
   std::vector<LinkId> links;
   RouteBuilder builder{1000, links};  // links of the instance count from 1000
   topology.shape->route(p, from, to, builder);
