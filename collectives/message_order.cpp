@@ -1,7 +1,6 @@
 #include "collectives/message_order.h"
 
 #include <cstddef>
-#include <ranges>
 
 namespace orrery {
 
@@ -25,9 +24,10 @@ MessageOrder::MessageOrder(const Exchange& exchange, const std::vector<std::uint
     : released_(exchange.messages.size(), exchange.messages.size()),
       arrived_(exchange.messages.size(), exchange.messages.size()) {
   // The latest dependency first, since it often implies the others.
-  for (const std::uint32_t m : order)
-    for (const std::uint32_t earlier : exchange.messages[m].after | std::views::reverse)
-      add_dependency(exchange, earlier, m);
+  for (const std::uint32_t m : order) {
+    const std::vector<std::uint32_t>& after = exchange.messages[m].after;
+    for (auto earlier = after.rbegin(); earlier != after.rend(); ++earlier) add_dependency(exchange, *earlier, m);
+  }
 }
 
 void MessageOrder::add_dependency(const Exchange& exchange, std::uint32_t first, std::uint32_t second) {
