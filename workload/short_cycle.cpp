@@ -91,7 +91,7 @@ std::vector<NodeId> short_cycle(std::size_t nodes, std::span<const Edge> edges, 
     std::vector<NodeId> shorter = remainder.cycle_through(starts[i], best.size());
     if (!shorter.empty()) best = std::move(shorter);
   }
-  std::ranges::rotate(best, std::ranges::min_element(best));
+  std::rotate(best.begin(), std::ranges::min_element(best), best.end());
   return best;
 }
 
