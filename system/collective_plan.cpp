@@ -56,7 +56,8 @@ CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLay
   plan.root = coordinates_of(layout, layout.position_of[request.root]);
   if (layout.size() == 1) return plan;
   const bool splits = request.bytes.count() > 0 && request.bytes_of_member.empty();
-  plan.chunks = splits ? options.chunks : 1;
+  // Never chunks of less than a byte: each is rounded up to one.
+  plan.chunks = splits ? static_cast<std::uint32_t>(std::min<std::int64_t>(options.chunks, request.bytes.count())) : 1;
   const Bytes chunk = ceil_div(request.bytes, plan.chunks);
   for (const Phase& phase : plan_phases(request.kind, layout.sizes, chunk, plan.root)) {
     const std::uint32_t size = layout.sizes[phase.dimension];
