@@ -2,8 +2,8 @@
 //
 // A graph holds only what ranks that behave alike have in common. Communicators, peers, tags and roots appear as small
 // local numbers, which a RankBinding (workload/job.h) turns into those of a rank; ids and names are NodeLabels
-// (workload/node_labels.h). So the thousand ranks of a job share a handful of graphs. A graph is immutable and stored as
-// structure of arrays; a column in which every node has the default is not stored.
+// (workload/node_labels.h). So the thousand ranks of a job share a handful of graphs. A graph is immutable and stored
+// as structure of arrays; a column in which every node has the default is not stored.
 #pragma once
 
 #include <cstddef>

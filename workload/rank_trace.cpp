@@ -53,9 +53,10 @@ void sort_by_id(std::vector<DecodedNode>& nodes, Findings& findings) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (kept > 0 && nodes[kept - 1].id == nodes[i].id) {
-      findings.error("two nodes with the same id",
-                     fmt::format("{} (message {}) and \"{}\" (message {})", describe_node(nodes[i].id, nodes[kept - 1].name),
-                                 nodes[kept - 1].frame, printable(nodes[i].name, 60), nodes[i].frame));
+      findings.error(
+          "two nodes with the same id",
+          fmt::format("{} (message {}) and \"{}\" (message {})", describe_node(nodes[i].id, nodes[kept - 1].name),
+                      nodes[kept - 1].frame, printable(nodes[i].name, 60), nodes[i].frame));
       continue;
     }
     if (kept != i) nodes[kept] = std::move(nodes[i]);
