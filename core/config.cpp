@@ -140,8 +140,21 @@ std::size_t Section::optional_choice(std::string_view key, std::span<const std::
 
 bool Section::section(std::string_view key, std::string_view meaning, const std::function<void(Section&)>& read,
                       std::string_view folder) {
+  return open(key, "optional", meaning, read, folder);
+}
+
+bool Section::required_section(std::string_view key, std::string_view meaning,
+                               const std::function<void(Section&)>& read, std::string_view folder) {
+  if (open(key, "required", meaning, read, folder)) return true;
+  if (reported_ || describes()) return false;
+  error(key, fmt::format("'{}' is missing", sub_path(key)), std::string(meaning));
+  return false;
+}
+
+bool Section::open(std::string_view key, std::string_view fallback, std::string_view meaning,
+                   const std::function<void(Section&)>& read, std::string_view folder) {
   const std::string type = folder.empty() ? "map" : fmt::format("map, path or name in {}", folder);
-  ConfigValue* value = take(key, type, "optional", meaning, false);
+  ConfigValue* value = take(key, type, fallback, meaning, false);
   if (value == nullptr && !describes()) return false;
   ConfigValue empty{ConfigValue::Kind::kMap, value_->where, {}, {}, {}};
   if (value != nullptr && !expand(*value, folder)) return true;
@@ -149,14 +162,6 @@ bool Section::section(std::string_view key, std::string_view meaning, const std:
   read(inner);
   inner.finish();
   return true;
-}
-
-bool Section::required_section(std::string_view key, std::string_view meaning,
-                               const std::function<void(Section&)>& read, std::string_view folder) {
-  if (section(key, meaning, read, folder)) return true;
-  if (reported_ || describes()) return false;
-  error(key, fmt::format("'{}' is missing", sub_path(key)), std::string(meaning));
-  return false;
 }
 
 bool Section::list(std::string_view key, std::string_view meaning, const std::function<void(Section&)>& read) {

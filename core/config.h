@@ -123,6 +123,8 @@ class Section {
  private:
   ConfigValue* take(std::string_view key, std::string_view type, std::string_view fallback, std::string_view meaning,
                     bool required);
+  bool open(std::string_view key, std::string_view fallback, std::string_view meaning,
+            const std::function<void(Section&)>& read, std::string_view folder);
   void set_default(std::string_view key, std::string text);
   template <ConfigScalar T>
   std::optional<T> convert(std::string_view key, const ConfigValue& value);
