@@ -160,8 +160,11 @@ ClusterSpec read_nodes(Section& section, const std::optional<NodeCount>& nodes, 
   ClusterSpec cluster;
   section.required_section(
       "node", "the node", [&](Section& node) { cluster.node = read_node(node, read_device); }, "nodes");
-  cluster.nodes =
-      narrow(section.optional_integer("nodes", 1, {1, kMostDevices}, "how many nodes; `nodes` of the experiment wins"));
+  if (nodes && !section.has("nodes"))
+    section.note("nodes", "how many nodes");  // no default beside the experiment's number
+  else
+    cluster.nodes = narrow(
+        section.optional_integer("nodes", 1, {1, kMostDevices}, "how many nodes; `nodes` of the experiment wins"));
   section.section("scale_out", "what joins the nodes; needed with more than one",
                   [&](Section& scale_out) { cluster.scale_out = read_scale_out(scale_out); });
   if (nodes) cluster.nodes = nodes->count;
