@@ -76,14 +76,18 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   return number;
 }
 
+// Whether `text` would be a whole number, had it fewer digits.
+bool is_long_number(std::string_view text) {
+  return text.size() > 18 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
 }  // namespace
 
 Section::Section(ConfigValue& value, std::string path, ConfigContext& context)
     : value_(&value), path_(std::move(path)), context_(&context) {
   if (value.kind == ConfigValue::Kind::kMap || describes()) return;
-  if (value.kind != ConfigValue::Kind::kNull || !context.diagnostics().has_errors())
-    context.diagnostics().error(value.where, fmt::format("'{}' is {}; a map of keys is expected",
-                                                         path_.empty() ? "the file" : path_, kind_name(value.kind)));
+  const std::string what = path_.empty() ? "the file" : fmt::format("'{}'", path_);
+  context.diagnostics().error(value.where, fmt::format("{} is {}; a map of keys is expected", what, kind_name(value.kind)));
   value = {ConfigValue::Kind::kMap, value.where, {}, {}, {}};
   reported_ = true;
 }
@@ -154,7 +158,7 @@ bool Section::section(std::string_view key, std::string_view meaning, const std:
 bool Section::required_section(std::string_view key, std::string_view meaning,
                                const std::function<void(Section&)>& read, std::string_view folder) {
   if (section(key, meaning, read, folder)) return true;
-  if (reported_ || describes()) return false;
+  if (reported_ || describes() || has(key)) return false;
   error(key, fmt::format("'{}' is missing", sub_path(key)), std::string(meaning));
   return false;
 }
@@ -265,8 +269,7 @@ ConfigValue* Section::take(std::string_view key, std::string_view type, std::str
     return nullptr;
   }
   if (entry->value.kind == ConfigValue::Kind::kNull) {
-    if (!context_->diagnostics().has_errors())
-      error(key, fmt::format("'{}' has no value", sub_path(key)), fmt::format("expected: {}", type));
+    error(key, fmt::format("'{}' has no value", sub_path(key)), fmt::format("expected: {}", type));
     return nullptr;
   }
   return &entry->value;
@@ -297,7 +300,8 @@ std::optional<std::int64_t> Section::convert_integer(std::string_view key, const
     const std::string found = value.kind == ConfigValue::Kind::kScalar
                                   ? fmt::format("'{}'", printable(value.scalar, 40))
                                   : std::string(kind_name(value.kind));
-    error(key, fmt::format("{}: {} is not a whole number", sub_path(key), found));
+    const bool long_number = value.kind == ConfigValue::Kind::kScalar && is_long_number(value.scalar);
+    error(key, fmt::format("{}: {} is {}", sub_path(key), found, long_number ? "too large" : "not a whole number"));
     return std::nullopt;
   }
   if (*number >= range.least && *number <= range.most) return number;
@@ -348,7 +352,7 @@ nlohmann::ordered_json to_json(const ConfigValue& value) {
     }
     case ConfigValue::Kind::kMap: {
       nlohmann::ordered_json map = nlohmann::ordered_json::object();
-      for (const ConfigEntry& entry : value.entries) map[printable(entry.key)] = to_json(entry.value);
+      for (const ConfigEntry& entry : value.entries) map[printable(entry.key, SIZE_MAX)] = to_json(entry.value);
       return map;
     }
     case ConfigValue::Kind::kScalar:
