@@ -31,7 +31,7 @@ Verdict check_trace(const std::string& file, const CheckOptions& options) {
 
 Verdict check_config_file(const std::string& file, const CheckOptions& options, const Session& session) {
   Verdict verdict;
-  Diagnostics diagnostics;
+  Diagnostics diagnostics;  // what is thrown has its errors, too
   try {
     const ConfigKind kind = check_config(file, options.settings, session.files, diagnostics);
     if (!diagnostics.has_errors()) verdict.text = fmt::format("{}: ok ({})\n", file, name_of(kind));
@@ -40,8 +40,10 @@ Verdict check_config_file(const std::string& file, const CheckOptions& options, 
   } catch (const StuckError& error) {
     verdict = {fmt::format("{}: error: {}\n", file, error.what()), kStuck};
   }
+  const bool told = verdict.exit_code == kBadInput;
   std::string problems;
-  for (const Problem& problem : diagnostics.problems()) problems += to_string(problem) + "\n";
+  for (const Problem& problem : diagnostics.problems())
+    if (!told || problem.severity == Severity::kWarning) problems += to_string(problem) + "\n";
   if (diagnostics.has_errors()) verdict.exit_code = kBadInput;
   verdict.text = problems + verdict.text;
   return verdict;

@@ -60,6 +60,8 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    if (app.get_subcommands().empty() && !app.remaining().empty())
+      fmt::print(stderr, "unknown command or option '{}'\n", orrery::printable(app.remaining().front()));
     return app.exit(error) == 0 ? 0 : kBadInput;
   }
   return session.exit_code;

@@ -3,22 +3,26 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
-#include <sstream>
+#include <istream>
+#include <optional>
 #include <system_error>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/yaml.h>
 
 #include "core/suggest.h"
+#include "core/utf8.h"
 
 namespace orrery {
 namespace {
 
 constexpr int kDeepest = 64;
 constexpr std::size_t kMostValues = 1'000'000;
-constexpr std::uintmax_t kLargestFile = 64 << 20;
+constexpr std::size_t kLargestFile = 64 << 20;
 
 // Converts yaml-cpp's nodes, checking what yaml-cpp lets pass.
 class TreeBuilder {
@@ -33,7 +37,7 @@ class TreeBuilder {
         diagnostics_.error(value.where,
                            depth > kDeepest ? fmt::format("nested deeper than {} levels", kDeepest)
                                             : fmt::format("more than {} values", kMostValues),
-                           "aliases that repeat one another multiply");
+                           depth > kDeepest ? "" : "aliases that repeat one another multiply");
       return value;
     }
     if (node.IsScalar()) {
@@ -58,6 +62,7 @@ class TreeBuilder {
   }
 
   void build_map(const YAML::Node& node, ConfigValue& value, int depth) {
+    std::unordered_map<std::string, int> line_of_key;
     for (const auto& pair : node) {
       if (gave_up_) return;
       const YAML::Node& key = pair.first;
@@ -66,14 +71,17 @@ class TreeBuilder {
         diagnostics_.error(where, "a key must be a plain word");
         continue;
       }
-      if (const ConfigEntry* first = value.find(key.Scalar())) {
+      if (const auto [first, is_new] = line_of_key.try_emplace(key.Scalar(), where.line); !is_new) {
         diagnostics_.error(
             where,
-            fmt::format("key '{}' is given twice; the first is at line {}", printable(key.Scalar()), first->where.line),
+            fmt::format("key '{}' is given twice; the first is at line {}", printable(key.Scalar()), first->second),
             "keep one of them");
         continue;
       }
       value.entries.push_back({key.Scalar(), where, build(pair.second, depth + 1)});
+      // Where nothing stands, yaml-cpp names the place of what comes next.
+      ConfigValue& added = value.entries.back().value;
+      if (added.kind == ConfigValue::Kind::kNull) added.where = where;
     }
   }
 
@@ -91,10 +99,49 @@ bool is_path(std::string_view name) {
 constexpr std::string_view kSettingOrigin = "--set ";
 
 std::vector<std::string> split_path(std::string_view path) {
-  std::vector<std::string> parts;
-  std::istringstream stream{std::string(path)};
-  for (std::string part; std::getline(stream, part, '.');) parts.push_back(part);
+  std::vector<std::string> parts(1);
+  for (const char c : path) {
+    if (c == '.')
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
   return parts;
+}
+
+// All of `stream`, nothing if that is more than `most` bytes: what is no regular file may never end.
+std::optional<std::string> read_at_most(std::istream& stream, std::size_t most) {
+  constexpr std::size_t kBlock = 1 << 16;
+  std::string text;
+  while (stream && text.size() <= most) {
+    const std::size_t used = text.size();
+    text.resize(used + kBlock);
+    stream.read(text.data() + used, kBlock);
+    text.resize(used + static_cast<std::size_t>(stream.gcount()));
+  }
+  if (text.size() > most) return std::nullopt;
+  return text;
+}
+
+Location location_at(const std::string& file, std::string_view text, std::size_t offset) {
+  const std::string_view before = text.substr(0, offset);
+  const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+  return {file, static_cast<int>(std::ranges::count(before, '\n')) + 1, static_cast<int>(offset - line_start) + 1};
+}
+
+// What yaml-cpp's message means, where its own is obscure.
+std::string reason_of(const YAML::Exception& problem) {
+  if (dynamic_cast<const YAML::DeepRecursion*>(&problem) != nullptr) return "nested too deeply";
+  if (problem.msg == YAML::ErrorMsg::DOC_IN_SCALAR) return "a quoted text does not end before here";
+  return printable(problem.msg);
+}
+
+// The documents of `text`. yaml-cpp takes a quoted text that never ends for one that ends with the file, swallowing
+// every key after the quote; the mark at the end of the last document makes that an error.
+std::vector<YAML::Node> documents_of(std::string_view text) {
+  std::string marked(text);
+  if (!marked.ends_with('\n')) marked += '\n';
+  return YAML::LoadAll(marked + "...\n");
 }
 
 // The value a step of a --set path leads to, created if absent; null after an error.
@@ -148,21 +195,24 @@ std::string_view kind_name(ConfigValue::Kind kind) {
 }
 
 ConfigValue parse_config(std::string_view text, const std::string& file, Diagnostics& diagnostics) {
+  const ConfigValue nothing{ConfigValue::Kind::kNull, {file, 1, 1}, {}, {}, {}};
+  if (const std::size_t offset = first_non_text(text); offset != std::string_view::npos) {
+    diagnostics.error(location_at(file, text, offset),
+                      fmt::format("not a text file: found {}", printable(text.substr(offset, 1))),
+                      "configuration files are YAML in UTF-8");
+    return nothing;
+  }
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-    if (documents.empty() || documents.front().IsNull()) {
-      diagnostics.error({file}, "the file is empty", "an experiment needs at least 'cluster' and 'workload'");
-      return {ConfigValue::Kind::kNull, {file, 1, 1}, {}, {}, {}};
-    }
+    const std::vector<YAML::Node> documents = documents_of(text);
     if (documents.size() > 1)
       diagnostics.error({file, documents[1].Mark().line + 1, 1}, "a second YAML document ('---'); one file holds one");
-    return TreeBuilder(file, diagnostics).build(documents.front());
+    return documents.empty() ? nothing : TreeBuilder(file, diagnostics).build(documents.front());
   } catch (const YAML::Exception& problem) {
     const Location where =
         problem.mark.is_null() ? Location{file} : Location{file, problem.mark.line + 1, problem.mark.column + 1};
-    diagnostics.error(where, fmt::format("not valid YAML: {}", problem.msg));
+    diagnostics.error(where, fmt::format("not valid YAML: {}", reason_of(problem)));
   }
-  return {ConfigValue::Kind::kNull, {file, 1, 1}, {}, {}, {}};
+  return nothing;
 }
 
 ConfigValue load_config(const std::filesystem::path& path, const Location& wanted_at, Diagnostics& diagnostics) {
@@ -174,13 +224,16 @@ ConfigValue load_config(const std::filesystem::path& path, const Location& wante
   std::error_code code;
   if (!std::filesystem::exists(path, code)) return refuse("there is no such file");
   if (std::filesystem::is_directory(path, code)) return refuse("it is a folder");
-  if (std::filesystem::is_regular_file(path, code) && std::filesystem::file_size(path, code) > kLargestFile)
-    return refuse("it is larger than 64 MiB", "is this a trace? traces are named by workload.chakra.prefix");
   std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  if (!stream.good() && !stream.eof()) return refuse("reading failed");
-  return parse_config(text.str(), name, diagnostics);
+  if (!stream) return refuse("it cannot be opened");
+  const std::optional<std::string> text = read_at_most(stream, kLargestFile);
+  if (stream.bad()) return refuse("reading failed");
+  if (!text) return refuse("it is larger than 64 MiB", "is this a trace? traces are named by workload.chakra.prefix");
+  const std::size_t errors = diagnostics.error_count();
+  ConfigValue value = parse_config(*text, name, diagnostics);
+  if (value.kind == ConfigValue::Kind::kNull && diagnostics.error_count() == errors)
+    diagnostics.error({name}, "the file is empty", "a configuration is a map of keys, see docs/config.md");
+  return value;
 }
 
 bool ConfigFiles::expand(ConfigValue& value, std::string_view folder, Diagnostics& diagnostics) const {
@@ -241,6 +294,10 @@ void apply_setting(ConfigValue& root, const std::string& setting, const ConfigFi
   ConfigValue* value = &root;
   std::string_view folder;
   for (const std::string& part : split_path(setting.substr(0, equals))) {
+    if (part.empty()) {
+      diagnostics.error(where, "an empty key: two dots in a row, or one at the start or the end");
+      return;
+    }
     const bool named_file = value->kind == ConfigValue::Kind::kScalar && !folder.empty();
     if (named_file && !files.expand(*value, folder, diagnostics)) return;
     value = step_into(*value, part, where, diagnostics);

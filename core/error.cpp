@@ -5,11 +5,15 @@
 
 #include <fmt/format.h>
 
+#include "core/utf8.h"
+
 namespace orrery {
 namespace {
 
 // More of one kind would scroll the first, most useful ones away.
 constexpr std::size_t kProblemsShown = 20;
+// A file's name comes from the input, too; a path longer than this cannot be opened.
+constexpr std::size_t kLongestFile = 4096;
 
 std::string to_string(std::span<const Problem> problems) {
   std::string text;
@@ -24,26 +28,6 @@ std::string to_string(std::span<const Problem> problems) {
   return text;
 }
 
-// Length of the well-formed UTF-8 sequence at the start of `text`, 0 if there is none.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  const std::size_t length = first < 0x80                    ? 1
-                             : first >= 0xC2 && first < 0xE0 ? 2
-                             : first >= 0xE0 && first < 0xF0 ? 3
-                             : first >= 0xF0 && first < 0xF5 ? 4
-                                                             : 0;
-  if (length == 0 || length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  // Overlong forms, UTF-16 surrogates and code points above U+10FFFF.
-  if (first == 0xE0 && byte(1) < 0xA0) return 0;
-  if (first == 0xED && byte(1) > 0x9F) return 0;
-  if (first == 0xF0 && byte(1) < 0x90) return 0;
-  if (first == 0xF4 && byte(1) > 0x8F) return 0;
-  return length;
-}
-
 }  // namespace
 
 std::string printable(std::string_view text, std::size_t limit) {
@@ -52,7 +36,8 @@ std::string printable(std::string_view text, std::size_t limit) {
     if (result.size() >= limit) return result + "...";
     const std::size_t length = utf8_length(text);
     const unsigned char first = static_cast<unsigned char>(text[0]);
-    if (length == 0 || first < 0x20 || first == 0x7F) {
+    const bool control_in_two_bytes = length == 2 && first == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0;
+    if (length == 0 || first < 0x20 || first == 0x7F || control_in_two_bytes) {
       result += fmt::format("\\x{:02X}", first);
       text.remove_prefix(1);
     } else {
@@ -64,7 +49,7 @@ std::string printable(std::string_view text, std::size_t limit) {
 }
 
 std::string to_string(const Problem& problem) {
-  std::string text = problem.where.file;
+  std::string text = printable(problem.where.file, kLongestFile);
   if (problem.where.line > 0) text += fmt::format(":{}", problem.where.line);
   if (problem.where.line > 0 && problem.where.column > 0) text += fmt::format(":{}", problem.where.column);
   if (!text.empty()) text += ": ";

@@ -1,5 +1,6 @@
 #include "core/quantity_text.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
@@ -142,6 +143,11 @@ const Unit* find_unit(const Family& family, std::string_view name) {
   return nullptr;
 }
 
+// The name of what values are counted in.
+std::string_view base_unit(const Family& family) {
+  return std::ranges::find_if(family.units, [](const Unit& u) { return u.numerator == 1 && u.denominator == 1; })->name;
+}
+
 std::string unit_hint(const Family& family, std::string_view name) {
   std::vector<std::string> names;
   for (const Unit& unit : family.units) names.emplace_back(unit.name);
@@ -168,7 +174,7 @@ Parsed<std::int64_t> parse(const Family& family, std::string_view whole) {
   if (!value)
     return {{},
             fmt::format("'{}' is too large", shown),
-            fmt::format("the limit is {} {}", std::numeric_limits<std::int64_t>::max(), family.units.back().name)};
+            fmt::format("the limit is {} {}", std::numeric_limits<std::int64_t>::max(), base_unit(family))};
   if (*value == 0 && number->mantissa != 0)
     return {{}, fmt::format("'{}' is finer than the resolution of {}", shown, family.what), {}};
   if (*value == 0 && family.positive)
@@ -227,6 +233,13 @@ Parsed<Flops> parse_quantity<Flops>(std::string_view text) {
 template <>
 Parsed<FlopRate> parse_quantity<FlopRate>(std::string_view text) {
   return typed<FlopRate>(parse(kFlopRate, text));
+}
+
+std::optional<std::int64_t> parse_whole_number(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
 }
 
 Parsed<double> parse_share(std::string_view whole) {

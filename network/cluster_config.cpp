@@ -194,7 +194,10 @@ FabricSpec read_fabric(Section& cluster, const std::optional<NodeCount>& nodes, 
   cluster.note("source", "where the figures come from");
   cluster.note("assumed", "figures that were not read in a source");
   if (cluster.describes()) read_dimensions(cluster, nodes, read_device);
-  if (!cluster.has("dims")) return read_nodes(cluster, nodes, read_device);
+  if (!cluster.has("dims")) {
+    cluster.note("dims", "");  // likewise
+    return read_nodes(cluster, nodes, read_device);
+  }
   for (const char* key : {"node", "nodes", "scale_out"}) {
     if (!cluster.has(key)) continue;
     cluster.note(key, "");
@@ -218,6 +221,8 @@ std::optional<Fabric> read_cluster(Section& experiment, const ReadDevice& read_d
     const std::int64_t count = experiment.optional_integer(
         "nodes", 1, {1, kMostDevices}, "nodes of the cluster; without it, the cluster's own number");
     nodes = {narrow(count), experiment.where("nodes")};
+  } else {
+    experiment.note("nodes", "");  // a key one can mean: a misspelt one gets it as its hint
   }
   std::optional<FabricSpec> spec;
   experiment.required_section(

@@ -37,7 +37,7 @@ DeviceSpec read_device(Section& section) {
       "peak", "dense peak rates by precision; a precision that is left out is not supported", [&](Section& peak) {
         for (const Precision precision : kAllPrecisions)
           device.peaks[static_cast<std::size_t>(precision)] = peak.maybe<FlopRate>(name_of(precision), "dense peak");
-        const bool none = std::ranges::none_of(device.peaks, [](const auto& p) { return p.has_value(); });
+        const bool none = std::ranges::none_of(kAllPrecisions, [&](Precision p) { return peak.has(name_of(p)); });
         if (none) peak.error("", "a device needs the peak of at least one precision", "for example bf16: 312 TFLOP/s");
       });
   section.required_section("memory", "the device's own memory (HBM)", [&](Section& memory) {

@@ -1,11 +1,11 @@
 #include "system/experiment.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include <fmt/format.h>
 
+#include "core/quantity_text.h"
 #include "core/suggest.h"
 
 namespace orrery {
@@ -26,6 +26,10 @@ std::vector<std::string> precision_names() {
   std::vector<std::string> names;
   for (const Precision precision : kAllPrecisions) names.emplace_back(name_of(precision));
   return names;
+}
+
+std::string counted(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 // Paths in a file are relative to it, those given by --set to the working directory.
@@ -64,9 +68,10 @@ void read_workload(Section& section, ExperimentKeys& experiment) {
 void read_algorithms(Section& section, const std::vector<std::string>& dimensions, CollectiveOptions& options) {
   for (const CollectiveKind kind : kAllCollectiveKinds) {
     std::vector<Algorithm>& algorithms = options.algorithms[static_cast<std::size_t>(kind)];
+    const std::size_t errors = section.context().diagnostics().error_count();
     const std::vector<std::string> names =
         section.words(name_of(kind), "an algorithm per dimension of the cluster, see `orrery list algorithms`");
-    if (names.empty()) continue;
+    if (!section.has(name_of(kind)) || section.context().diagnostics().error_count() > errors) continue;
     for (const std::string& name : names) {
       const auto algorithm = find_algorithm(name);
       if (!algorithm)
@@ -79,8 +84,8 @@ void read_algorithms(Section& section, const std::vector<std::string>& dimension
     }
     if (!dimensions.empty() && names.size() != dimensions.size())
       section.error(name_of(kind),
-                    fmt::format("{} algorithms for a cluster of {} dimensions ({})", names.size(), dimensions.size(),
-                                fmt::join(dimensions, ", ")),
+                    fmt::format("{} for a cluster of {} ({})", counted(names.size(), "algorithm"),
+                                counted(dimensions.size(), "dimension"), fmt::join(dimensions, ", ")),
                     "name one per dimension, the innermost first");
   }
 }
@@ -124,11 +129,11 @@ void read_memory(Section& section, ExperimentKeys& experiment) {
       });
 }
 
+// A number that fits a device or a seed.
 std::optional<std::uint64_t> number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  const auto whole = parse_whole_number(text);
+  if (!whole || *whole < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(*whole);
 }
 
 bool read_placement_word(const std::string& word, Placement& placement) {
@@ -146,10 +151,10 @@ bool read_placement_word(const std::string& word, Placement& placement) {
 }
 
 void read_placement(Section& section, Placement& placement) {
-  const ConfigValue* value = section.raw("placement", "packed \\| strided \\| random(seed) \\| list of devices",
-                                         "packed", "which device each rank runs on");
+  const ConfigValue* value = section.raw("placement", "packed | strided | random(seed) | list of devices", "packed",
+                                         "which device each rank runs on");
+  placement.where = section.where(value == nullptr ? "cluster" : "placement");
   if (value == nullptr) return;
-  placement.where = value->where;
   bool right = value->kind == ConfigValue::Kind::kList ||
                (value->kind == ConfigValue::Kind::kScalar && read_placement_word(value->scalar, placement));
   if (value->kind == ConfigValue::Kind::kList) {

@@ -15,6 +15,8 @@
 namespace orrery {
 namespace {
 
+constexpr const char* kNode = "expected {\"id\": ..., \"name\": ..., ...}";
+
 using nlohmann::json;
 
 struct Alias {
@@ -136,7 +138,7 @@ void metadata_from_json(const JsonPlace& place, const json& object, chakra::Glob
 
 void node_from_json(const JsonPlace& place, const json& object, chakra::Node& node) {
   node.Clear();
-  if (!object.is_object()) place.fail("a node is no JSON object", "expected {\"id\": ..., \"name\": ..., ...}");
+  if (!object.is_object()) place.fail("a node is no JSON object", kNode);
   std::set<std::string_view> given;
   for (const auto& [key, value] : object.items()) {
     const std::string folded = folded_key(key);
@@ -156,6 +158,7 @@ void node_from_json(const JsonPlace& place, const json& object, chakra::Node& no
     else
       add_attribute(place, attribute, value, node);
   }
+  if (given.empty()) place.fail("this JSON object gives nothing of a node", kNode);
 }
 
 }  // namespace orrery
