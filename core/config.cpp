@@ -36,7 +36,7 @@ bool Section::required_section(std::string_view key, std::string_view meaning,
 
 bool Section::open(std::string_view key, std::string_view fallback, std::string_view meaning,
                    const std::function<void(Section&)>& read, std::string_view folder) {
-  const std::string type = folder.empty() ? "map" : fmt::format("map, path or name in {}", folder);
+  const std::string type = folder.empty() ? "map or path" : fmt::format("map, path or name in {}", folder);
   ConfigValue* value = take(key, type, fallback, meaning, false);
   if (value == nullptr && !describes()) return false;
   ConfigValue empty{ConfigValue::Kind::kMap, value_->where, {}, {}, {}};
@@ -164,7 +164,8 @@ std::string Section::sub_path(std::string_view key) const {
 }
 
 bool Section::expand(ConfigValue& value, std::string_view folder) {
-  if (folder.empty() || value.kind != ConfigValue::Kind::kScalar) return true;
+  if (value.kind != ConfigValue::Kind::kScalar) return true;
+  if (folder.empty() && !looks_like_path(value.scalar)) return true;  // not a file: a wrong type
   return context_->files().expand(value, folder, context_->diagnostics());
 }
 

@@ -68,7 +68,7 @@ class ExecutionGraph {
   Bytes bytes(NodeId node) const { return bytes_[index_of(node)]; }
   // Larger is more urgent; 0 where the trace says nothing.
   std::uint32_t priority(NodeId node) const { return priorities_.empty() ? 0 : priorities_[index_of(node)]; }
-  // The device stream of a kCompute, kMemory* or communication node, 0 .. stream_count()-1.
+  // The device stream of a kCompute, kMemory* or communication node, 1 .. stream_count()-1; 0 where the trace has none.
   std::uint32_t stream(NodeId node) const { return streams_.empty() ? 0 : streams_[index_of(node)]; }
   std::uint32_t stream_count() const { return stream_count_; }
 

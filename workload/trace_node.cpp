@@ -50,7 +50,7 @@ class NodeReader {
   TraceNode read() {
     read_duration();
     is_host_ = attributes_.flag("is_cpu_op").value_or(false);
-    if (!is_host_) result_.stream = attributes_.integer("stream").value_or(0);
+    if (!is_host_) result_.stream = attributes_.integer("stream");
     switch (static_cast<int>(node_.type())) {
       case chakra::INVALID_NODE: read_untimed("INVALID"); break;
       case chakra::METADATA_NODE: read_metadata(); break;
@@ -117,9 +117,13 @@ class NodeReader {
   void set_timed(NodeKind kind) {
     result_.work.kind = kind;
     const GraphNode& work = result_.work;
-    if (work.duration || work.flops > Flops() || work.bytes > Bytes()) return;
+    const bool on_host = kind == NodeKind::kHostCompute;  // FLOPs and bytes say nothing about a host
+    if (work.duration || (!on_host && (work.flops > Flops() || work.bytes > Bytes()))) return;
     result_.work.kind = NodeKind::kFree;
-    if (!failed_) findings_.warning("nodes with neither a duration nor FLOPs nor bytes take no time", name());
+    if (failed_) return;
+    findings_.warning(on_host ? "host nodes without a duration take no time"
+                              : "nodes with neither a duration nor FLOPs nor bytes take no time",
+                      name());
   }
 
   void read_memory(NodeKind kind) {
