@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kDeepest = 64;
 constexpr std::size_t kMostValues = 1'000'000;
-constexpr std::size_t kLargestFile = 64 << 20;
+constexpr std::size_t kLargestFile = 16 << 20;
 
 // Converts yaml-cpp's nodes, checking what yaml-cpp lets pass.
 class TreeBuilder {
@@ -69,6 +69,10 @@ class TreeBuilder {
       const Location where = location(key.Mark());
       if (!key.IsScalar()) {
         diagnostics_.error(where, "a key must be a plain word");
+        continue;
+      }
+      if (key.Scalar() == "<<") {
+        diagnostics_.error(where, "merge keys ('<<') are not supported", "write the keys out");
         continue;
       }
       if (const auto [first, is_new] = line_of_key.try_emplace(key.Scalar(), where.line); !is_new) {
@@ -122,6 +126,13 @@ Location location_at(const std::string& file, std::string_view text, std::size_t
   const std::string_view before = text.substr(0, offset);
   const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
   return {file, static_cast<int>(std::ranges::count(before, '\n')) + 1, static_cast<int>(offset - line_start) + 1};
+}
+
+// The end of the text for a place behind it, which documents_of() made.
+Location location_of(const YAML::Mark& mark, const std::string& file, std::string_view text) {
+  if (mark.is_null()) return {file};
+  const Location end = location_at(file, text, text.size());
+  return mark.line + 1 > end.line ? end : Location{file, mark.line + 1, mark.column + 1};
 }
 
 // What yaml-cpp's message means, where its own is obscure.
@@ -208,9 +219,7 @@ ConfigValue parse_config(std::string_view text, const std::string& file, Diagnos
       diagnostics.error({file, documents[1].Mark().line + 1, 1}, "a second YAML document ('---'); one file holds one");
     return documents.empty() ? nothing : TreeBuilder(file, diagnostics).build(documents.front());
   } catch (const YAML::Exception& problem) {
-    const Location where =
-        problem.mark.is_null() ? Location{file} : Location{file, problem.mark.line + 1, problem.mark.column + 1};
-    diagnostics.error(where, fmt::format("not valid YAML: {}", reason_of(problem)));
+    diagnostics.error(location_of(problem.mark, file, text), fmt::format("not valid YAML: {}", reason_of(problem)));
   }
   return nothing;
 }
@@ -228,7 +237,7 @@ ConfigValue load_config(const std::filesystem::path& path, const Location& wante
   if (!stream) return refuse("it cannot be opened");
   const std::optional<std::string> text = read_at_most(stream, kLargestFile);
   if (stream.bad()) return refuse("reading failed");
-  if (!text) return refuse("it is larger than 64 MiB", "is this a trace? traces are named by workload.chakra.prefix");
+  if (!text) return refuse("it is larger than 16 MiB", "is this a trace? traces are named by workload.chakra.prefix");
   const std::size_t errors = diagnostics.error_count();
   ConfigValue value = parse_config(*text, name, diagnostics);
   if (value.kind == ConfigValue::Kind::kNull && diagnostics.error_count() == errors)

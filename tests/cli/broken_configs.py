@@ -1,0 +1,146 @@
+"""Broken experiments."""
+import gzip
+
+from error_row import JOB, Row
+
+TITLE = "Configuration files"
+
+SWITCH = "topology: switch, size: 2, bandwidth: 300 GB/s, latency: 700 ns"
+DGX = "cluster: dgx-a100\nworkload:\n  chakra: {prefix: rank}\n"
+TWO_DIMENSIONS = JOB.replace("workload:", "    - {topology: ring, size: 2, bandwidth: 25 GB/s, latency: 2 us}\nworkload:")
+
+
+def text(what, content, *message):
+    """A whole experiment."""
+    return Row(what, 2, list(message), files={"job.yaml": content})
+
+
+def more(lines, *message, job=JOB):
+    """The sound job with further lines."""
+    return text("`" + lines.strip().replace("\n", "; ") + "`", job + lines + "\n", *message)
+
+
+def dimension(old, new, *message):
+    """The sound job with its only dimension changed."""
+    changed = SWITCH.replace(old, new)
+    assert changed != SWITCH
+    return text(f"`{new}`" if new else f"No `{old.strip(', ')}`", JOB.replace(SWITCH, changed), *message)
+
+
+def alias_bomb():
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 10)]
+    return "\n".join(lines) + "\n"
+
+
+FILES = [
+    text("An empty file", "", "job.yaml: error: the file is empty", "a configuration is a map of keys"),
+    text("A file of comments", "# nothing\n", "job.yaml: error: the file is empty"),
+    text("A list", "- cluster\n", "job.yaml:1:1: error: the file is a list; a map of keys is expected"),
+    text("A word", "cluster\n", "job.yaml:1:1: error: the file is a plain value; a map of keys is expected"),
+    text("A bracket that is not closed", JOB.replace("ns}", "ns"), "job.yaml:", "not valid YAML"),
+    text("A tab for indentation", "cluster:\n\tdevice: a100\n", "job.yaml:2:8: error: not valid YAML: illegal map value"),
+    text("A quote that is not closed", "cluster: dgx-a100\nworkload: {chakra: {prefix: rank}}\nname: 'mine\nnodes: 4\n",
+         "job.yaml:5:1: error: not valid YAML: a quoted text does not end before here"),
+    text("An alias without its anchor", "cluster: *dgx\n", "job.yaml:1:10: error: not valid YAML: the referenced anchor is not defined"),
+    text("A key given twice", JOB + "cluster: dgx-a100\n", "job.yaml:7:1: error: key 'cluster' is given twice; the first is at line 1"),
+    text("A merge key", "a: &a {nodes: 2}\n<<: *a\n", "job.yaml:2:1: error: merge keys ('<<') are not supported"),
+    text("A key that is a list", "[a, b]: 3\n" + JOB, "job.yaml:1:1: error: a key must be a plain word"),
+    text("A second document", JOB + "---\n" + JOB, "job.yaml:8:1: error: a second YAML document"),
+    text("A binary file", gzip.compress(b"cluster", mtime=0), "job.yaml:1:1: error: not a text file: found \\x1F", "YAML in UTF-8"),
+    text("A file of zero bytes", b"\0" * 1000, "job.yaml:1:1: error: not a text file: found \\x00"),
+    text("Latin 1", JOB.encode() + b"name: gr\xf6\xdfer\n", "job.yaml:7:9: error: not a text file: found \\xF6"),
+    text("UTF-16", JOB.encode("utf-16"), "job.yaml:1:1: error: not a text file", "YAML in UTF-8"),
+    text("Nesting too deep", "a: " + "[" * 100 + "]" * 100 + "\n", "job.yaml:1:", "nested deeper than 64 levels"),
+    text("Nesting far too deep", "[" * 100000, "job.yaml:", "not valid YAML: nested too deeply"),
+    text("Aliases that multiply to 10^10 values", alias_bomb(), "job.yaml:", "more than 1000000 values", "aliases that repeat one another multiply"),
+]
+
+KEYS = [
+    more("flavour: 3", "job.yaml:7:1: error: unknown key 'flavour'"),
+    more("netwrok: {model: alpha-beta}", "job.yaml:7:1: error: unknown key 'netwrok'", "did you mean 'network'?"),
+    more("network: {modle: alpha-beta}", "job.yaml:7:11: error: unknown key 'modle' in 'network'", "did you mean 'model'?"),
+    dimension("latency", "latancy", "job.yaml:4:56: error: unknown key 'latancy' in 'cluster.dims[]'", "did you mean 'latency'?",
+              "job.yaml:4:7: error: 'cluster.dims[].latency' is missing (time)"),
+    text("No workload", JOB.split("workload")[0], "job.yaml:1:1: error: 'workload' is missing"),
+    text("No cluster", "workload:\n  chakra: {prefix: rank}\n", "job.yaml:1:1: error: 'cluster' is missing"),
+    text("A cluster without a value", "cluster:\nworkload: {chakra: {prefix: rank}}\n", "job.yaml:1:1: error: 'cluster' has no value"),
+    text("No prefix", JOB.replace("{prefix: rank}", "{}"), "job.yaml:6:11: error: 'workload.chakra.prefix' is missing (text)"),
+    text("Everything wrong at once", "cluster: dgx-a10\nnods: 1\nworkload: {chakra: {prefix: [rank]}}\nnetwork: 7\n",
+         "job.yaml:1:10: error: no 'dgx-a10'", "job.yaml:2:1: error: unknown key 'nods'",
+         "job.yaml:3:29: error: 'workload.chakra.prefix' is a list; expected: text",
+         "job.yaml:4:10: error: 'network' is a plain value; a map of keys is expected"),
+    more("collectives: [ring]", "job.yaml:7:14: error: 'collectives' is a list; a map of keys is expected"),
+    text("A map in place of the list of dimensions", JOB.replace("- {", "{"), "job.yaml:4:5: error: 'cluster.dims' is a map; a list is expected"),
+    text("A dimension that is no map", JOB.replace("{" + SWITCH + "}", "switch"), "job.yaml:4:7: error: 'cluster.dims[]' is a plain value; a map"),
+    text("No dimensions", JOB.split("    -")[0].replace("dims:", "dims: []") + "workload:\n  chakra: {prefix: rank}\n",
+         "job.yaml:3:9: error: 'dims' is empty"),
+]
+
+VALUES = [
+    dimension("300 GB/s", "300", "job.yaml:4:46: error: cluster.dims[].bandwidth: '300' has no unit", "write a bandwidth such as '300 GB/s'"),
+    dimension("300 GB/s", "300 GBs", "unknown unit 'GBs'", "did you mean 'GB/s'?"),
+    dimension("300 GB/s", "300 parsec", "unknown unit 'parsec'"),
+    dimension("300 GB/s", "-300 GB/s", "'-300 GB/s' is negative"),
+    dimension("300 GB/s", "0 GB/s", "'0 GB/s' is zero; a bandwidth must be positive"),
+    dimension("300 GB/s", "99999999999999 TB/s", "'99999999999999 TB/s' is too large", "the limit is"),
+    dimension("300 GB/s", "fast", "'fast' is not a bandwidth"),
+    dimension("300 GB/s", "[300 GB/s]", "job.yaml:4:46: error: 'cluster.dims[].bandwidth' is a list; expected: bandwidth"),
+    dimension("700 ns", "0.1 ps", "'0.1 ps' is finer than the resolution of a time"),
+    dimension("700 ns", "7 days", "unknown unit 'days'"),
+    dimension("size: 2", "size: 0", "job.yaml:4:32: error: cluster.dims[].size: 0 is out of range; expected 1 to"),
+    dimension("size: 2", "size: two", "cluster.dims[].size: 'two' is not a whole number"),
+    dimension("size: 2", "size: 2.5", "cluster.dims[].size: '2.5' is not a whole number"),
+    dimension("size: 2", "size: 99999999999999999999", "'99999999999999999999' is too large"),
+    dimension("switch", "swich", "job.yaml:4:18: error: cluster.dims[].topology: unknown value 'swich'", "did you mean 'switch'?"),
+    dimension(", latency: 700 ns", "", "'cluster.dims[].latency' is missing (time)", "from end to end between neighbours"),
+    text("A device of no name", JOB.replace("a100-sxm-80gb", "a100-sxm-81gb"), "job.yaml:2:11: error: no 'a100-sxm-81gb' among the shipped devices",
+         "did you mean 'a100-sxm-80gb'?"),
+    text("A device file that is not there", JOB.replace("a100-sxm-80gb", "./mine.yaml"), "job.yaml:2:11: error: cannot read './mine.yaml'"),
+    Row("A device file with an error", 2, ["mine.yaml:2:14: error: cluster.device.peak.bf16: '312' has no unit"],
+        files={"job.yaml": JOB.replace("a100-sxm-80gb", "./mine.yaml"),
+               "mine.yaml": "name: mine\npeak: {bf16: 312}\nmemory: {capacity: 80 GB, bandwidth: 2 TB/s}\n"}),
+    more("network: {model: packets}", "job.yaml:7:18: error: network.model: unknown value 'packets'", "alpha-beta"),
+    more("network: {granularity: flit}", "network.granularity: unknown value 'flit'", "step"),
+    more("memory: {remote: {bandwidth: 10 GB/s, shared: world}}", "memory.remote.shared: unknown value 'world'"),
+]
+
+CLUSTERS = [
+    text("`cluster: dgx-a10`", DGX.replace("a100", "a10"), "job.yaml:1:10: error: no 'dgx-a10' among the shipped clusters", "did you mean 'dgx-a100'?"),
+    more("nodes: 0", "job.yaml:4:8: error: nodes: 0 is out of range", job=DGX),
+    more("nodes: -1", "job.yaml:4:8: error: nodes: -1 is out of range", job=DGX),
+    more("nodes: 1000000000", "job.yaml:4:8: error: nodes: 1000000000 is out of range; expected 1 to 16777216", job=DGX),
+    more("nodes: 4000000", "job.yaml:4:8: error", "4000000 nodes of 8 devices make more than 16777216 devices", job=DGX),
+    more("nodes: 2", "job.yaml:7:8: error: 'nodes' has no meaning for a cluster of 'dims'", "change the size of a dimension"),
+    dimension("size: 2", "size: 999999999", "job.yaml:4:32: error"),
+    text("`dmis` for `dims`", JOB.replace("dims", "dmis"), "job.yaml:3:3: error: unknown key 'dmis' in 'cluster'", "did you mean 'dims'?"),
+    text("`node` beside `dims`", JOB.replace("  dims:", "  node: dgx-a100\n  dims:"), "job.yaml:3:9: error: 'node' and 'dims' exclude each other"),
+    text("More ranks than devices", JOB.replace("size: 2", "size: 1"), "job.yaml:2:3: error: the job has 2 ranks, the cluster only 1 device", "raise `nodes`"),
+]
+
+ALGORITHMS = [
+    more("collectives: {algorithms: {all_reduce: rnig}}", "job.yaml:7:40: error: unknown algorithm 'rnig'", "did you mean 'ring'?"),
+    more("collectives: {algorithms: {all_reduse: ring}}", "job.yaml:7:28: error: unknown key 'all_reduse'", "did you mean 'all_reduce'?"),
+    more("collectives: {algorithms: {all_reduce: [ring, ring]}}", "job.yaml:7:40: error: 2 algorithms for a cluster of 1 dimension (2 switch)",
+         "name one per dimension"),
+    more("collectives: {algorithms: {all_reduce: [ring]}}", "1 algorithm for a cluster of 2 dimensions (2 switch, 2 ring)", job=TWO_DIMENSIONS),
+    more("collectives: {algorithms: {all_reduce: {dim0: ring}}}", "job.yaml:7:40: error: 'collectives.algorithms.all_reduce' is a map; a list of words"),
+    more("collectives: {algorithms: {all_reduce: [[ring]]}}", "job.yaml:7:41: error: an element of 'collectives.algorithms.all_reduce' is a list"),
+    more("collectives: {algorithms: {all_reduce: []}}", "job.yaml:7:40: error: 0 algorithms for a cluster of 1 dimension"),
+    more("collectives: {chunks: 0}", "job.yaml:7:23: error: collectives.chunks: 0 is out of range; expected 1 to 65536"),
+    more("collectives: {queue: random}", "collectives.queue: unknown value 'random'"),
+    more("collectives: {library: nckl}", "collectives.library: unknown value 'nckl'"),
+]
+
+PLACEMENTS = [
+    more("placement: anywhere", "job.yaml:7:12: error: not a placement", "write packed, strided, random(7) or a list"),
+    more("placement: random(x)", "job.yaml:7:12: error: not a placement"),
+    more("placement: {0: 1}", "job.yaml:7:12: error: not a placement"),
+    more("placement: [0, 0]", "job.yaml:7:12: error: placement puts two ranks on device 0"),
+    more("placement: [0, 7]", "job.yaml:7:12: error: placement puts rank 1 on device 7; the cluster has devices 0 to 1"),
+    more("placement: [0, -1]", "job.yaml:7:12: error: not a placement"),
+    more("placement: [1]", "job.yaml:7:12: error: placement lists 1 device, the job has 2 ranks"),
+    more("placement: [1, [0]]", "job.yaml:7:12: error: not a placement"),
+]
+
+ROWS = FILES + KEYS + VALUES + CLUSTERS + ALGORITHMS + PLACEMENTS

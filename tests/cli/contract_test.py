@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""contract_test.py PROGRAM: what scripts may rely on - shipped files, formats, exit codes, the same bytes twice."""
+import errno
+import filecmp
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from error_row import JOB, make_traces, small_trace
+from orrery_program import SOURCE, Checks, Program, scratch_folder, write_files
+
+REPLAY = str(SOURCE / "configs" / "studies" / "replay-a100.yaml")
+RESULT = ["schema", "version", "experiment", "iteration_time_s", "ranks", "rank_classes", "link_classes", "breakdown", "links", "simulation"]
+BREAKDOWN = ["class", "ranks", "first_rank", "compute_s", "exposed_comm_s", "bubble_s", "wait_s", "idle_s", "finish_s"]
+LINKS = ["class", "count", "bytes", "busy", "mean_utilisation"]
+SIMULATION = ["events", "messages", "wall_s", "peak_rss_bytes", "granularity", "model", "folded"]
+SOUND = {"job.yaml": JOB, "rank.0.et": small_trace(), "rank.1.et": small_trace()}
+# 5 us of computing; then each half of the all-reduce of 1 MiB goes to the other rank and back, one after the other:
+# 2 * (700 ns + ceil(524288 B / 300 GB/s)) = 2 * (700000 + 1747627) ps.
+SOUND_PICOSECONDS = 5_000_000 + 2 * (700_000 + -(-524288 * 10**12 // (300 * 10**9)))
+
+
+def picoseconds(seconds):
+    """The whole number that a time in the JSON stands for; exact below 2^53 ps = 2.5 hours."""
+    return round(seconds * 1e12)
+
+
+def check_shipped_data(program, checks, folder):
+    configs = sorted(str(path) for path in (SOURCE / "configs").rglob("*.yaml"))
+    checks.check(len(configs) > 50, "configurations are shipped", configs)
+    outcome = program.run(["check", *configs], folder)
+    checks.check(outcome.code == 0 and outcome.stdout.count(": ok (") == len(configs), "every shipped configuration is accepted",
+                 outcome.stdout + outcome.stderr)
+    keys = program.run(["list", "keys"], folder).stdout
+    checks.check(keys == (SOURCE / "docs" / "config.md").read_text(), "docs/config.md is what `orrery list keys` prints")
+
+    subprocess.run([sys.executable, str(SOURCE / "scripts" / "make_traces"), folder], check=True)
+    written = sorted(str(path.relative_to(folder)) for path in Path(folder).rglob("*") if path.is_file())
+    kept = sorted(str(path.relative_to(SOURCE / "traces")) for path in (SOURCE / "traces").rglob("*")
+                  if path.is_file() and path.name != "README.md")
+    checks.check(written == kept and written, "scripts/make_traces writes the files of traces/", f"{written}\n{kept}")
+    for name in set(written) & set(kept):
+        same = filecmp.cmp(Path(folder) / name, SOURCE / "traces" / name, shallow=False)
+        checks.check(same, f"scripts/make_traces writes the bytes of traces/{name}")
+
+
+def check_lists(program, checks, folder):
+    for what in ("algorithms", "clusters", "devices", "nodes", "topologies"):
+        text = program.run(["list", what], folder)
+        listed = json.loads(program.run(["list", what, "--json", "-"], folder).stdout)
+        names = [item["name"] for item in listed["items"]]
+        checks.check(text.code == 0 and names and names == sorted(names), f"`list {what}` is sorted", names)
+        checks.check(all(name in text.stdout for name in names), f"`list {what}` prints what its JSON has", text.stdout)
+        checks.check(all(item["about"] for item in listed["items"]), f"`list {what}` says what each is", listed)
+
+
+def check_document(checks, name, document):
+    missing = [key for key in RESULT if key not in document]
+    missing += [f"breakdown[].{key}" for key in BREAKDOWN for part in document.get("breakdown", [{}]) if key not in part]
+    missing += [f"links[].{key}" for key in LINKS for part in document.get("links", [{}]) if key not in part]
+    missing += [f"simulation.{key}" for key in SIMULATION if key not in document.get("simulation", {})]
+    if not checks.check(not missing, f"{name}: the result has every field", missing):
+        return
+    checks.check(document["schema"] == "orrery.result/1", f"{name}: the schema is named", document["schema"])
+    checks.check(sum(part["ranks"] for part in document["breakdown"]) == document["ranks"], f"{name}: the classes hold every rank")
+    checks.check(len(document["breakdown"]) == document["rank_classes"], f"{name}: a breakdown per class")
+    checks.check(len(document["links"]) == document["link_classes"], f"{name}: a line per link class")
+    whole = picoseconds(document["iteration_time_s"])
+    for part in document["breakdown"]:
+        times = [part[key] for key in ("compute_s", "bubble_s", "wait_s", "idle_s")] + list(part["exposed_comm_s"].values())
+        checks.check(sum(map(picoseconds, times)) == whole, f"{name}: the parts of class {part['class']} sum to the iteration time",
+                     f"{times}\n{whole} ps")
+        checks.check(picoseconds(part["finish_s"]) <= whole, f"{name}: class {part['class']} finishes within the iteration")
+    for link in document["links"]:
+        checks.check(0 <= link["mean_utilisation"] <= link["busy"] + 1e-12, f"{name}: no link carries more than its capacity", link)
+
+
+def check_results(program, checks, folder):
+    write_files(folder, SOUND)
+    experiments = {"job.yaml": "job.yaml", "replay-a100.yaml": REPLAY, "replay-a800.yaml": REPLAY.replace("a100", "a800")}
+    for name, file in experiments.items():
+        outcome = program.run(["run", file, "--json", "-"], folder)
+        checks.check(outcome.code == 0, f"{name} runs", outcome.stderr)
+        check_document(checks, name, json.loads(outcome.stdout))  # raises unless it is exactly one document
+        first, second = (program.run(["run", file, "--json", "-", "--deterministic"], folder).stdout for _ in range(2))
+        checks.check(first and first == second, f"{name}: the same run twice gives the same bytes")
+        left_out = {"wall_s", "peak_rss_bytes"} & set(json.loads(first)["simulation"])
+        checks.check(not left_out, f"{name}: --deterministic leaves out what may differ", left_out)
+    small = json.loads(program.run(["run", "job.yaml", "--json", "-"], folder).stdout)
+    checks.check(picoseconds(small["iteration_time_s"]) == SOUND_PICOSECONDS, "job.yaml takes what its closed form says",
+                 f"{small['iteration_time_s']} s, {SOUND_PICOSECONDS} ps")
+
+    outcome = program.run(["run", "job.yaml", "--out", "made/results", "--json", "result.json", "--deterministic"], folder)
+    written = sorted(path.name for path in (Path(folder) / "made" / "results").iterdir())
+    checks.check(written == ["operations.csv", "result.json", "summary.txt"], "--out writes three files", written)
+    made = Path(folder) / "made" / "results"
+    checks.check((made / "summary.txt").read_text() == outcome.stdout, "summary.txt is what is printed")
+    checks.check((made / "result.json").read_text() == (Path(folder) / "result.json").read_text(), "--json writes the result of --out")
+    operations = (made / "operations.csv").read_text().splitlines()
+    checks.check(len(operations) == 1 + 4, "operations.csv has a line for each of four operations", operations)
+    again = program.run(["run", "job.yaml", "--out", "made/results"], folder)
+    checks.check(again.code == 0, "--out may name a folder that is there", again.stderr)
+
+
+def check_resolved(program, checks, folder):
+    """The experiment in a result, run again as a file, gives the same result."""
+    write_files(folder, SOUND)
+    first = json.loads(program.run(["run", "job.yaml", "--set", "cluster.device.memory.bandwidth=1 TB/s", "--json", "-", "--deterministic"], folder).stdout)
+    write_files(folder, {"resolved.yaml": json.dumps(first["experiment"])})
+    second = program.run(["run", "resolved.yaml", "--json", "-", "--deterministic"], folder)
+    checks.check(second.code == 0 and json.loads(second.stdout) == first, "the resolved experiment is an experiment, and the same",
+                 second.stderr or second.stdout)
+
+
+def check_output_trouble(program, checks, folder):
+    write_files(folder, SOUND)
+    for arguments in (["run", "job.yaml"], ["run", "job.yaml", "--json", "-"], ["compare", "job.yaml", "job.yaml"], ["list", "keys"],
+                      ["check", "job.yaml"], ["workload", "inspect", "rank"], ["workload", "lint", "rank"],
+                      ["workload", "inspect", "rank.0.et", "--dump"], ["--help"], ["--version"]):
+        with open("/dev/full", "wb") as full:
+            outcome = program.run(arguments, folder, stdout=full)
+        checks.check(outcome.code == 2 and "standard output" in outcome.stderr, f"`{' '.join(arguments)}` says when its answer cannot be written",
+                     f"exit code {outcome.code}\n{outcome.stderr}")
+    outcome = program.run(["run", "job.yaml", "--json", "/dev/full"], folder)
+    checks.check(outcome.code == 2 and os.strerror(errno.ENOSPC) in outcome.stderr, "a full disk is an error", outcome.stderr)
+    outcome = program.run(["run", "absent.yaml", "--json", "late.json"], folder)
+    checks.check(outcome.code == 2 and not (Path(folder) / "late.json").exists(), "a run that fails leaves no result behind")
+    reader = subprocess.run(["/bin/sh", "-c", "\"$0\" list keys | head -1", program.path], capture_output=True, text=True, timeout=20)
+    checks.check(reader.stdout == "# Configuration\n" and not reader.stderr, "a reader may stop early", reader.stderr)
+
+
+def check_odd_but_sound(program, checks, folder):
+    """What is legal gives the same time, however odd it looks."""
+    long_name = "n" * 200
+    odd = {
+        "with CRLF line ends": {"job.yaml": JOB.replace("\n", "\r\n")},
+        "with a byte order mark": {"job.yaml": "\ufeff" + JOB},
+        "without a line end at its end": {"job.yaml": JOB.rstrip("\n")},
+        "as JSON": {"job.yaml": json.dumps({"cluster": {"device": "a100-sxm-80gb", "dims": [
+            {"topology": "switch", "size": 2, "bandwidth": "300 GB/s", "latency": "700 ns"}]}, "workload": {"chakra": {"prefix": "rank"}}})},
+        "between document marks": {"job.yaml": "---\n" + JOB + "...\n# done\n"},
+        "with anchors": {"job.yaml": "name: &p rank\n" + JOB.replace("prefix: rank", "prefix: *p")},
+        "with a name in Greek": {"job.yaml": JOB + "name: Ὀρρερύ\n"},
+        "with a name of 100,000 letters": {"job.yaml": JOB + f"name: {'x' * 100000}\n"},
+        "with traces under a long name": {"job.yaml": JOB.replace("prefix: rank", f"prefix: {long_name}"),
+                                          f"{long_name}.0.et": small_trace(), f"{long_name}.1.et": small_trace()},
+        "with traces under a name with spaces and accents": {
+            "job.yaml": JOB.replace("prefix: rank", "prefix: \"my traces/é rank\""),
+            "my traces/é rank.0.et": small_trace(), "my traces/é rank.1.et": small_trace()},
+        "with the device in a file of its own": {
+            "job.yaml": JOB.replace("a100-sxm-80gb", "parts/my device.yaml"),
+            "parts/my device.yaml": (SOURCE / "configs" / "devices" / "a100-sxm-80gb.yaml").read_text()},
+    }
+    for name, files in odd.items():
+        with scratch_folder() as inner:
+            write_files(inner, {**SOUND, **files})
+            outcome = program.run(["run", "job.yaml", "--json", "-"], inner)
+            time = picoseconds(json.loads(outcome.stdout)["iteration_time_s"]) if outcome.code == 0 else None
+            checks.check(time == SOUND_PICOSECONDS and not outcome.broken, f"an experiment {name} runs as any other",
+                         f"{outcome.stderr[:500]}\n{outcome.broken}")
+    write_files(folder, {"a folder/job.yaml": JOB, "a folder/rank.0.et": small_trace(), "a folder/rank.1.et": small_trace()})
+    outcome = program.run(["run", "a folder/job.yaml"], folder)
+    checks.check(outcome.code == 0, "a path may have spaces", outcome.stderr)
+    keys = "".join(f"k{i}: 1\n" for i in range(100_000))
+    write_files(folder, {"wide.yaml": keys})
+    outcome = program.run(["run", "wide.yaml"], folder)
+    checks.check(outcome.code == 2 and not outcome.broken and "and" in outcome.stderr.splitlines()[-1] and len(outcome.stderr) < 20_000,
+                 "100,000 unknown keys are an error, told briefly", f"{outcome.broken}\n{outcome.stderr[-500:]}")
+
+
+def main():
+    program = Program(sys.argv[1])
+    checks = Checks()
+    for part in (check_shipped_data, check_lists, check_results, check_resolved, check_output_trouble, check_odd_but_sound):
+        with scratch_folder() as folder:
+            part(program, checks, folder)
+    return checks.exit_code()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

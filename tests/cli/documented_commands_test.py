@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""documented_commands_test.py PROGRAM: every command of README.md and docs/*.md runs and ends as written.
+
+Commands are the lines of fenced `sh` blocks that call `orrery` or `build/release/orrery`; others (scripts/..., git, cd) are
+skipped. They run in a copy of the source tree's data, one after the other per file, so that a command may use what an earlier one
+wrote. A line ends with exit code 0, or as a comment at its end says: `# exit 3`. If the block is followed by a `text` block,
+that is what the block's commands print, standard output and then standard error, exactly.
+"""
+import re
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+from orrery_program import SOURCE, Checks, Program, scratch_folder
+
+FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```\s*$", re.M | re.S)
+COMMENT = re.compile(r"\s+#\s*(.*)$")
+EXIT = re.compile(r"exit (?:code )?(\d+)")
+
+
+def commands_of(block):
+    """(command line, exit code) of the lines that call orrery; a backslash at the end continues a line."""
+    found = []
+    for line in block.replace("\\\n", " ").splitlines():
+        text = COMMENT.sub("", line).strip().removeprefix("$ ")
+        code = EXIT.search(COMMENT.search(line).group(1)) if COMMENT.search(line) else None
+        if re.match(r"(build/release/)?orrery\b", text):
+            found.append((text, int(code.group(1)) if code else 0))
+    return found
+
+
+def blocks_of(text):
+    """(commands, text they print or None) of every sh block."""
+    fences = list(FENCE.finditer(text))
+    for i, fence in enumerate(fences):
+        if fence.group(2) not in ("sh", "bash", "console"):
+            continue
+        follows = fences[i + 1] if i + 1 < len(fences) else None
+        adjacent = follows and follows.group(2) == "text" and not text[fence.end():follows.start()].strip()
+        indent = fence.group(1)
+        shown = re.sub(f"^{indent}", "", follows.group(3), flags=re.M) if adjacent else None
+        yield commands_of(fence.group(3)), shown
+
+
+def run_line(program, line, folder):
+    """Runs a command line; `| ...` and redirections go through the shell."""
+    words = shlex.split(line)
+    if any(c in line for c in "|><;&"):
+        script = re.sub(r"(^|[|;&]\s*)(build/release/)?orrery\b", lambda m: m.group(1) + shlex.quote(program.path), line)
+        return Program("/bin/sh").run(["-c", script], folder)
+    return program.run(words[1:], folder)
+
+
+def check_document(program, path, checks):
+    with scratch_folder() as folder:
+        for name in ("configs", "traces", "docs"):
+            shutil.copytree(SOURCE / name, Path(folder) / name)  # not a link: a command may write there
+        commands = 0
+        for lines, shown in blocks_of(path.read_text()):
+            printed = ""
+            for line, code in lines:
+                commands += 1
+                outcome = run_line(program, line, folder)
+                said = outcome.stdout + outcome.stderr
+                printed += said
+                where = f"{path.relative_to(SOURCE)}: {line}"
+                for broken in outcome.broken:
+                    checks.check(False, f"{where}: {broken}", said)
+                checks.check(outcome.code == code, f"{where}: exit code {code} is written, {outcome.code} came", said)
+            if lines and shown is not None:
+                checks.check(printed.rstrip() == shown.rstrip(), f"{path.relative_to(SOURCE)}: {lines[0][0]} prints something else", printed)
+        return commands
+
+
+def main():
+    program = Program(sys.argv[1])
+    checks = Checks()
+    sample = "```sh\nscripts/build\norrery fly  # exit 2\norrery list \\\n  keys\n```\n\n```text\nx\n```\n"
+    checks.check(list(blocks_of(sample)) == [([("orrery fly", 2), ("orrery list    keys", 0)], "x\n")], "blocks are read as the convention says",
+                 list(blocks_of(sample)))
+    documents = [path for path in (SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md"))) if path.exists()]
+    commands = sum(check_document(program, path, checks) for path in documents)
+    print(f"{commands} commands in {len(documents)} documents")
+    return checks.exit_code()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""error_table_test.py PROGRAM [--update]: broken inputs end with the right exit code and message.
+
+Every row of broken_commands, broken_configs and broken_traces is run. What the program says is also written down in docs/errors.md; the
+test fails when that file is out of date, --update writes it anew.
+"""
+import sys
+
+import broken_commands
+import broken_configs
+import broken_traces
+from error_row import files_of
+from orrery_program import SOURCE, Checks, Program, scratch_folder, write_files
+
+DOCUMENT = SOURCE / "docs" / "errors.md"
+INTRODUCTION = """\
+# Errors
+
+Written by `tests/cli/error_table_test.py PROGRAM --update`, which runs every line below: what is wrong, the exit code, and what
+Orrery says about it. Where nothing else is said, the command is `orrery run job.yaml`, with a sound job of two ranks
+(`rank.0.et`, `rank.1.et`) but for what is wrong.
+
+Exit codes: 2 wrong input, 3 the files are right, but the ranks disagree or wait for ever.
+"""
+
+
+def check_row(program, row, checks):
+    """Runs a row and returns its lines of the document."""
+    with scratch_folder() as folder:
+        write_files(folder, files_of(row))
+        outcome = program.run(row.arguments, folder)
+    said = outcome.stdout if row.answers else outcome.stderr
+    details = f"orrery {' '.join(row.arguments)}\nexit code {outcome.code}\n{said}"
+    for broken in outcome.broken:
+        checks.check(False, f"{row.what}: {broken}", details)
+    checks.check(outcome.code == row.code, f"{row.what}: exit code {row.code} is expected", details)
+    for text in row.message:
+        checks.check(text in said, f"{row.what}: no '{text}' in the message", details)
+    if not row.answers:
+        checks.check(not outcome.stdout, f"{row.what}: standard output is not empty", outcome.stdout)
+    usual = row.arguments == ["run", "job.yaml"]
+    shown = "" if usual else f" (`{' '.join(['orrery', *row.arguments])}`)"
+    said = said.replace(str(SOURCE) + "/", "").rstrip("\n")
+    return f"{row.what}{shown}: exit {row.code}\n\n```text\n{said}\n```\n"
+
+
+def main():
+    program = Program(sys.argv[1])
+    checks = Checks()
+    text = INTRODUCTION
+    rows = 0
+    names = set()
+    for table in (broken_commands, broken_configs, broken_traces):
+        text += f"\n## {table.TITLE}\n"
+        for row in table.ROWS:
+            rows += 1
+            checks.check(row.what not in names, f"two rows are called '{row.what}'")
+            checks.check(bool(row.message), f"{row.what}: nothing is expected of the message")
+            names.add(row.what)
+            text += "\n" + check_row(program, row, checks)
+    if "--update" in sys.argv[2:]:
+        DOCUMENT.write_text(text)
+    written = DOCUMENT.read_text() if DOCUMENT.exists() else ""
+    checks.check(written == text, "docs/errors.md is out of date; --update writes it anew")
+    print(f"{rows} rows")
+    return checks.exit_code()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,92 @@
+"""The program under test, as the scripts of this folder run it: in a folder of its own, with a limit on its time, and with
+the promises that hold for every command line checked on every run."""
+import importlib.machinery
+import importlib.util
+import os
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[2]
+SECONDS = 20  # the longest a command of these tests may take; all of them take far less than one
+PROMISED = (0, 2, 3, 4)  # exit codes
+CRASHES = re.compile(r"internal error|Sanitizer|runtime error:|assertion|terminate called|Traceback|core dumped", re.I)
+
+
+def load_make_traces():
+    """scripts/make_traces as a module: its Chakra encoder is the only one in Python here."""
+    loader = importlib.machinery.SourceFileLoader("make_traces", str(SOURCE / "scripts" / "make_traces"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+class Outcome:
+    """What a command printed and how it ended. `broken` lists the promises it broke, whatever was expected of it."""
+
+    def __init__(self, code, stdout, stderr):
+        self.code, self.stdout, self.stderr = code, stdout, stderr
+        self.broken = []
+        if code not in PROMISED:
+            self.broken.append(f"exit code {code}")
+        if CRASHES.search(stdout + stderr):
+            self.broken.append("it crashed")
+        if code != 0 and not (stdout + stderr).strip():
+            self.broken.append("it failed without a word")
+        if re.search(r"[\x00-\x08\x0b-\x1f\x7f]", stdout + stderr):
+            self.broken.append("it printed control characters")
+
+
+class Program:
+    def __init__(self, path):
+        self.path = str(Path(path).resolve())
+
+    def run(self, arguments, folder, stdout=subprocess.PIPE, environment=None):
+        """Runs `orrery arguments...` in `folder`."""
+        try:
+            done = subprocess.run([self.path, *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=stdout,
+                                  stderr=subprocess.PIPE, timeout=SECONDS, env={**os.environ, **(environment or {})})
+        except subprocess.TimeoutExpired:
+            outcome = Outcome(0, "", "")
+            outcome.broken.append(f"it ran for more than {SECONDS} seconds")
+            return outcome
+        return Outcome(done.returncode, (done.stdout or b"").decode(errors="replace"), done.stderr.decode(errors="replace"))
+
+
+class Checks:
+    """Counts failures and prints them; `exit_code` is that of the test."""
+
+    def __init__(self):
+        self.done = self.failed = 0
+
+    def check(self, holds, what, details=""):
+        self.done += 1
+        if holds:
+            return True
+        self.failed += 1
+        print(f"FAILED: {what}")
+        for line in str(details).splitlines():
+            print(f"    {line}")
+        return False
+
+    def exit_code(self):
+        print(f"{self.done} checks, {self.failed} failed")
+        return 1 if self.failed or not self.done else 0
+
+
+def write_files(folder, files):
+    """Writes {relative path: text or bytes} below `folder`; None makes a folder."""
+    for name, content in files.items():
+        path = Path(folder) / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if content is None:
+            path.mkdir(exist_ok=True)
+        elif isinstance(content, str):
+            path.write_bytes(content.encode())
+        else:
+            path.write_bytes(content)
+
+
+def scratch_folder():
+    return tempfile.TemporaryDirectory(prefix="orrery-")
