@@ -82,6 +82,8 @@ class Section {
   std::int64_t required_integer(std::string_view key, Range range, std::string_view meaning);
   std::int64_t optional_integer(std::string_view key, std::int64_t fallback, Range range, std::string_view meaning);
 
+  std::optional<std::int64_t> maybe_integer(std::string_view key, Range range, std::string_view meaning);
+
   // One of `names`; returns its index. Hyphen and underscore are the same.
   std::size_t required_choice(std::string_view key, std::span<const std::string> names, std::string_view meaning);
   std::size_t optional_choice(std::string_view key, std::span<const std::string> names, std::size_t fallback,
@@ -105,6 +107,9 @@ class Section {
                          std::string_view meaning);
   // Accepts and ignores a key that is for people only, such as `source`.
   void note(std::string_view key, std::string_view meaning);
+
+  // A key that another branch of the reader reads: no unknown one, and a name to suggest.
+  void know(std::string_view key) { known_.emplace_back(key); }
 
   bool has(std::string_view key) const { return value_->find(key) != nullptr; }
   // Where `key` stands, or where the section starts if it is absent.

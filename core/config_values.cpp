@@ -109,6 +109,12 @@ std::int64_t Section::optional_integer(std::string_view key, std::int64_t fallba
   return fallback;
 }
 
+std::optional<std::int64_t> Section::maybe_integer(std::string_view key, Range range, std::string_view meaning) {
+  const ConfigValue* value = take(key, "whole number", "optional", meaning, false);
+  if (value == nullptr) return std::nullopt;
+  return convert_integer(key, *value, range);
+}
+
 std::size_t Section::required_choice(std::string_view key, std::span<const std::string> names,
                                      std::string_view meaning) {
   ConfigValue* value = take(key, fmt::format("{}", fmt::join(names, " | ")), "required", meaning, true);

@@ -90,7 +90,7 @@ TEST_CASE("algorithms are checked against the collective and the dimensions") {
   CHECK(errors_of(std::string(kDims) + "collectives: {algorithms: {all_reduce: [rign, ring]}}\n")
             .find("unknown algorithm 'rign'\n  hint: did you mean 'ring'?") != std::string::npos);
   CHECK(errors_of(std::string(kDims) + "collectives: {algorithms: {all_reduce: ring}}\n")
-            .find("1 algorithms for a cluster of 2 dimensions (8 switch, 4 ring)") != std::string::npos);
+            .find("1 algorithm for a cluster of 2 dimensions (8 switch, 4 ring)") != std::string::npos);
   CHECK(errors_of(std::string(kDims) + "collectives: {algorithms: {allreduce: [ring, ring]}}\n")
             .find("unknown key 'allreduce' in 'collectives.algorithms'\n  hint: did you mean 'all_reduce'?") !=
         std::string::npos);
