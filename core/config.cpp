@@ -87,7 +87,8 @@ Section::Section(ConfigValue& value, std::string path, ConfigContext& context)
     : value_(&value), path_(std::move(path)), context_(&context) {
   if (value.kind == ConfigValue::Kind::kMap || describes()) return;
   const std::string what = path_.empty() ? "the file" : fmt::format("'{}'", path_);
-  context.diagnostics().error(value.where, fmt::format("{} is {}; a map of keys is expected", what, kind_name(value.kind)));
+  context.diagnostics().error(value.where,
+                              fmt::format("{} is {}; a map of keys is expected", what, kind_name(value.kind)));
   value = {ConfigValue::Kind::kMap, value.where, {}, {}, {}};
   reported_ = true;
 }

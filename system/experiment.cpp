@@ -151,8 +151,8 @@ bool read_placement_word(const std::string& word, Placement& placement) {
 }
 
 void read_placement(Section& section, Placement& placement) {
-  const ConfigValue* value = section.raw("placement", "packed | strided | random(seed) | list of devices",
-                                         "packed", "which device each rank runs on");
+  const ConfigValue* value = section.raw("placement", "packed | strided | random(seed) | list of devices", "packed",
+                                         "which device each rank runs on");
   placement.where = section.where(value == nullptr ? "cluster" : "placement");
   if (value == nullptr) return;
   bool right = value->kind == ConfigValue::Kind::kList ||
@@ -194,6 +194,11 @@ Experiment load_experiment(const std::string& file, const std::vector<std::strin
   if (!diagnostics.has_errors())
     for (const std::string& setting : settings) apply_setting(root, setting, files, diagnostics);
   diagnostics.throw_if_errors();
+  return read_experiment(file, std::move(root), files, diagnostics);
+}
+
+Experiment read_experiment(const std::string& file, ConfigValue root, const ConfigFiles& files,
+                           Diagnostics& diagnostics) {
   ConfigContext context(files, diagnostics);
   ExperimentKeys keys;
   read_config(root, context, [&](Section& section) { read_experiment(section, keys); });

@@ -29,9 +29,8 @@ std::string counted(std::size_t count, std::string_view what) {
 
 void check_list(const Placement& placement, std::uint32_t ranks, std::uint32_t devices) {
   if (placement.list.size() != ranks)
-    throw InputError(placement.where,
-                     fmt::format("placement lists {}, the job has {}", counted(placement.list.size(), "device"),
-                                 counted(ranks, "rank")));
+    throw InputError(placement.where, fmt::format("placement lists {}, the job has {}",
+                                                  counted(placement.list.size(), "device"), counted(ranks, "rank")));
   std::vector<bool> used(devices);
   for (std::size_t rank = 0; rank < placement.list.size(); ++rank) {
     const std::uint32_t device = placement.list[rank];
@@ -49,8 +48,10 @@ void check_list(const Placement& placement, std::uint32_t ranks, std::uint32_t d
 std::vector<DeviceId> place_ranks(const Placement& placement, std::uint32_t ranks, const Fabric& fabric) {
   const std::uint32_t devices = fabric.device_count();
   if (ranks > devices)
-    throw InputError(placement.where, fmt::format("the job has {}, the cluster only {}", counted(ranks, "rank"), counted(devices, "device")),
-                     "raise `nodes`, or the sizes of `cluster.dims`");
+    throw InputError(
+        placement.where,
+        fmt::format("the job has {}, the cluster only {}", counted(ranks, "rank"), counted(devices, "device")),
+        "raise `nodes`, or the sizes of `cluster.dims`");
   const std::uint32_t per_node = fabric.dimensions().front().size;
   const std::uint32_t nodes = devices / per_node;
   const std::vector<std::uint32_t> random =
