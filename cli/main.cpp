@@ -36,8 +36,12 @@ constexpr const char* kFooter =
 
 // The shipped configurations: where the environment says, beside the installed program, or in the source tree.
 std::filesystem::path configs_folder() {
-  if (const char* folder = std::getenv("ORRERY_CONFIGS"); folder != nullptr && *folder != '\0') return folder;
   std::error_code code;
+  if (const char* folder = std::getenv("ORRERY_CONFIGS"); folder != nullptr && *folder != '\0') {
+    if (std::filesystem::is_directory(std::filesystem::path(folder) / "devices", code)) return folder;
+    throw orrery::InputError({folder}, "is no folder of configurations: it has no folder 'devices'",
+                             "the environment variable ORRERY_CONFIGS names it");
+  }
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", code);
   for (const char* place : {"../../configs", "../share/orrery/configs"}) {
     const std::filesystem::path folder = (program.parent_path() / place).lexically_normal();

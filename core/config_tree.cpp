@@ -6,94 +6,17 @@
 #include <istream>
 #include <optional>
 #include <system_error>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
-#include <yaml-cpp/depthguard.h>
-#include <yaml-cpp/yaml.h>
 
 #include "core/suggest.h"
-#include "core/utf8.h"
 
 namespace orrery {
 namespace {
 
-constexpr int kDeepest = 64;
-constexpr std::size_t kMostValues = 1'000'000;
 constexpr std::size_t kLargestFile = 16 << 20;
-
-// Converts yaml-cpp's nodes, checking what yaml-cpp lets pass.
-class TreeBuilder {
- public:
-  TreeBuilder(const std::string& file, Diagnostics& diagnostics) : file_(file), diagnostics_(diagnostics) {}
-
-  ConfigValue build(const YAML::Node& node, int depth = 0) {
-    ConfigValue value;
-    value.where = location(node.Mark());
-    if (++values_ > kMostValues || depth > kDeepest) {
-      if (!std::exchange(gave_up_, true))
-        diagnostics_.error(value.where,
-                           depth > kDeepest ? fmt::format("nested deeper than {} levels", kDeepest)
-                                            : fmt::format("more than {} values", kMostValues),
-                           depth > kDeepest ? "" : "aliases that repeat one another multiply");
-      return value;
-    }
-    if (node.IsScalar()) {
-      value.kind = ConfigValue::Kind::kScalar;
-      value.scalar = node.Scalar();
-    } else if (node.IsSequence()) {
-      value.kind = ConfigValue::Kind::kList;
-      for (const YAML::Node& item : node) {
-        if (gave_up_) break;
-        value.items.push_back(build(item, depth + 1));
-      }
-    } else if (node.IsMap()) {
-      value.kind = ConfigValue::Kind::kMap;
-      build_map(node, value, depth);
-    }
-    return value;
-  }
-
- private:
-  Location location(const YAML::Mark& mark) const {
-    return mark.is_null() ? Location{file_} : Location{file_, mark.line + 1, mark.column + 1};
-  }
-
-  void build_map(const YAML::Node& node, ConfigValue& value, int depth) {
-    std::unordered_map<std::string, int> line_of_key;
-    for (const auto& pair : node) {
-      if (gave_up_) return;
-      const YAML::Node& key = pair.first;
-      const Location where = location(key.Mark());
-      if (!key.IsScalar()) {
-        diagnostics_.error(where, "a key must be a plain word");
-        continue;
-      }
-      if (key.Scalar() == "<<") {
-        diagnostics_.error(where, "merge keys ('<<') are not supported", "write the keys out");
-        continue;
-      }
-      if (const auto [first, is_new] = line_of_key.try_emplace(key.Scalar(), where.line); !is_new) {
-        diagnostics_.error(
-            where,
-            fmt::format("key '{}' is given twice; the first is at line {}", printable(key.Scalar()), first->second),
-            "keep one of them");
-        continue;
-      }
-      value.entries.push_back({key.Scalar(), where, build(pair.second, depth + 1)});
-      // Where nothing stands, yaml-cpp names the place of what comes next.
-      ConfigValue& added = value.entries.back().value;
-      if (added.kind == ConfigValue::Kind::kNull) added.where = where;
-    }
-  }
-
-  const std::string& file_;
-  Diagnostics& diagnostics_;
-  std::size_t values_ = 0;
-  bool gave_up_ = false;
-};
 
 constexpr std::string_view kSettingOrigin = "--set ";
 
@@ -120,34 +43,6 @@ std::optional<std::string> read_at_most(std::istream& stream, std::size_t most) 
   }
   if (text.size() > most) return std::nullopt;
   return text;
-}
-
-Location location_at(const std::string& file, std::string_view text, std::size_t offset) {
-  const std::string_view before = text.substr(0, offset);
-  const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
-  return {file, static_cast<int>(std::ranges::count(before, '\n')) + 1, static_cast<int>(offset - line_start) + 1};
-}
-
-// The end of the text for a place behind it, which documents_of() made.
-Location location_of(const YAML::Mark& mark, const std::string& file, std::string_view text) {
-  if (mark.is_null()) return {file};
-  const Location end = location_at(file, text, text.size());
-  return mark.line + 1 > end.line ? end : Location{file, mark.line + 1, mark.column + 1};
-}
-
-// What yaml-cpp's message means, where its own is obscure.
-std::string reason_of(const YAML::Exception& problem) {
-  if (dynamic_cast<const YAML::DeepRecursion*>(&problem) != nullptr) return "nested too deeply";
-  if (problem.msg == YAML::ErrorMsg::DOC_IN_SCALAR) return "a quoted text does not end before here";
-  return printable(problem.msg);
-}
-
-// The documents of `text`. yaml-cpp takes a quoted text that never ends for one that ends with the file, swallowing
-// every key after the quote; the mark at the end of the last document makes that an error.
-std::vector<YAML::Node> documents_of(std::string_view text) {
-  std::string marked(text);
-  if (!marked.ends_with('\n')) marked += '\n';
-  return YAML::LoadAll(marked + "...\n");
 }
 
 // The value a step of a --set path leads to, created if absent; null after an error.
@@ -203,25 +98,6 @@ std::string_view kind_name(ConfigValue::Kind kind) {
       return "a map";
   }
   return "unknown";
-}
-
-ConfigValue parse_config(std::string_view text, const std::string& file, Diagnostics& diagnostics) {
-  const ConfigValue nothing{ConfigValue::Kind::kNull, {file, 1, 1}, {}, {}, {}};
-  if (const std::size_t offset = first_non_text(text); offset != std::string_view::npos) {
-    diagnostics.error(location_at(file, text, offset),
-                      fmt::format("not a text file: found {}", printable(text.substr(offset, 1))),
-                      "configuration files are YAML in UTF-8");
-    return nothing;
-  }
-  try {
-    const std::vector<YAML::Node> documents = documents_of(text);
-    if (documents.size() > 1)
-      diagnostics.error({file, documents[1].Mark().line + 1, 1}, "a second YAML document ('---'); one file holds one");
-    return documents.empty() ? nothing : TreeBuilder(file, diagnostics).build(documents.front());
-  } catch (const YAML::Exception& problem) {
-    diagnostics.error(location_of(problem.mark, file, text), fmt::format("not valid YAML: {}", reason_of(problem)));
-  }
-  return nothing;
 }
 
 ConfigValue load_config(const std::filesystem::path& path, const Location& wanted_at, Diagnostics& diagnostics) {

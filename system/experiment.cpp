@@ -204,6 +204,11 @@ Experiment load_experiment(const std::string& file, const std::vector<std::strin
   if (!diagnostics.has_errors())
     for (const std::string& setting : settings) apply_setting(root, setting, files, diagnostics);
   diagnostics.throw_if_errors();
+  return read_experiment(file, std::move(root), files, diagnostics);
+}
+
+Experiment read_experiment(const std::string& file, ConfigValue root, const ConfigFiles& files,
+                           Diagnostics& diagnostics) {
   ConfigContext context(files, diagnostics);
   ExperimentKeys keys;
   read_config(root, context, [&](Section& section) { read_experiment(section, keys); });

@@ -41,6 +41,10 @@ struct Experiment {
 Experiment load_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
                            Diagnostics& diagnostics);
 
+// The second half of it: an experiment from what `file` and the settings came to.
+Experiment read_experiment(const std::string& file, ConfigValue root, const ConfigFiles& files,
+                           Diagnostics& diagnostics);
+
 // Every key of the configuration, in the order of docs/config.md.
 std::vector<KeyDescription> describe_configuration(const ConfigFiles& files);
 

@@ -163,6 +163,9 @@ def check_odd_but_sound(program, checks, folder):
     write_files(folder, {"a folder/job.yaml": JOB, "a folder/rank.0.et": small_trace(), "a folder/rank.1.et": small_trace()})
     outcome = program.run(["run", "a folder/job.yaml"], folder)
     checks.check(outcome.code == 0, "a path may have spaces", outcome.stderr)
+    outcome = program.run(["list", "devices"], folder, environment={"ORRERY_CONFIGS": "nowhere"})
+    checks.check(outcome.code == 2 and "nowhere: error: is no folder of configurations" in outcome.stderr, "a wrong ORRERY_CONFIGS is an error",
+                 outcome.stderr)
     keys = "".join(f"k{i}: 1\n" for i in range(100_000))
     write_files(folder, {"wide.yaml": keys})
     outcome = program.run(["run", "wide.yaml"], folder)

@@ -81,8 +81,50 @@ def gzip_seeds():
                      gzip.compress(b"\0" * 100000, mtime=0)]
 
 
+DEVICE = "{name: x, peak: {bf16: 312 TFLOP/s, fp32: 19.5 TFLOPS}, memory: {capacity: 80 GB, bandwidth: 2039 GB/s}}"
+DIMENSIONS = f"""cluster:
+  device: {DEVICE}
+  dims:
+    - {{topology: switch, size: 4, bandwidth: 300 GB/s, latency: 700 ns, name: inner}}
+    - {{topology: ring, size: 2, bandwidth: 200 Gb/s, latency: 2 us}}
+workload: {{chakra: {{prefix: rank, groups: groups.json, dependencies: data, compute: roofline}}, precision: fp32}}
+collectives:
+  library: fixed
+  algorithms: {{all_reduce: [ring, halving-doubling], all_to_all: [direct, direct4]}}
+  chunks: 4
+  queue: lifo
+  active_chunks: 2
+network: {{model: alpha-beta, granularity: step}}
+memory: {{remote: {{bandwidth: 10 GB/s, latency: 1 us, shared: node}}}}
+placement: strided
+"""
+NODES = f"""cluster:
+  node: {{device: {DEVICE}, devices: 4, fabric: {{topology: switch, bandwidth: 300 GB/s, latency: 700 ns}},
+         nics: {{count: 2, bandwidth: 25 GB/s, host_bandwidth: 24 GB/s, host_latency: 500 ns}}}}
+  nodes: 2
+  scale_out: {{topology: switch, latency: 1 us}}
+nodes: 3
+workload: {{chakra: {{prefix: &p rank}}}}
+placement: random(7)
+name: *p
+"""
+
+
+def config_seeds():
+    """A setting on the first line, then an experiment."""
+    settings = ["", "nodes=2", "cluster.dims.1.size=8", "network.model=alpha-beta", "placement=[1, 0]", "collectives: x", "cluster=dgx-a100"]
+    return [f"{setting}\n{text}".encode() for setting in settings for text in (DIMENSIONS, NODES)] + [b"\n{}", b"a=b\n---\na: 'b\n"]
+
+
+def quantity_seeds():
+    return [text.encode() for text in (
+        "300 GB/s", "1.5e3 GiB", "0.7 us", "700ns", "312 TFLOP/s", "2 PFLOP", "85 %", "0.85", "200 Gb/s", "1 b/s", "9223372036854775807 B",
+        "0 B", "+3 h", "1e-24 s", "999999999999999999999999 EFLOP", "\u00b5s", ".5 min", "5. KiB", "1e+9 ps", "-1 s")]
+
+
 def main():
-    corpora = {"fuzz_chakra": binary_seeds(), "fuzz_chakra_json": json_seeds(), "fuzz_gzip": gzip_seeds()}
+    corpora = {"fuzz_chakra": binary_seeds(), "fuzz_chakra_json": json_seeds(), "fuzz_gzip": gzip_seeds(),
+               "fuzz_config": config_seeds(), "fuzz_quantity": quantity_seeds()}
     for name, seeds in corpora.items():
         folder = os.path.join(sys.argv[1], name)
         os.makedirs(folder, exist_ok=True)

@@ -1,0 +1,43 @@
+// Quantities and shares from hostile text. What is accepted is in range and comes back the same from its own text; what
+// is refused says why.
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/assert.h"
+#include "core/quantity_text.h"
+
+namespace {
+
+using namespace orrery;
+
+template <class T>
+void check_refusal(const Parsed<T>& parsed) {
+  ORRERY_ASSERT(parsed.value.has_value() == parsed.problem.empty());
+}
+
+template <class Q>
+void check_quantity(std::string_view text, std::int64_t least) {
+  const Parsed<Q> parsed = parse_quantity<Q>(text);
+  check_refusal(parsed);
+  if (!parsed.value) return;
+  ORRERY_ASSERT(parsed.value->count() >= least);
+  const Parsed<Q> again = parse_quantity<Q>(to_text(*parsed.value));
+  ORRERY_ASSERT(again.value && *again.value == *parsed.value);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  check_quantity<Bytes>(text, 0);
+  check_quantity<Bandwidth>(text, 1);
+  check_quantity<Duration>(text, 0);
+  check_quantity<Flops>(text, 0);
+  check_quantity<FlopRate>(text, 1);
+  const Parsed<double> share = parse_share(text);
+  check_refusal(share);
+  ORRERY_ASSERT(!share.value || (std::isfinite(*share.value) && *share.value >= 0));
+  return 0;
+}
