@@ -133,12 +133,19 @@ void Section::warning(std::string_view key, std::string message, std::string hin
 
 void Section::finish() {
   if (describes()) return;
+  constexpr std::size_t kShown = 20;  // more of them are another kind of file, not slips of the pen
+  const std::string in = path_.empty() ? "" : fmt::format(" in '{}'", path_);
+  std::size_t unknown = 0;
+  Location last;
   for (const ConfigEntry& entry : value_->entries) {
     if (std::ranges::find(known_, entry.key) != known_.end()) continue;
-    const std::string in = path_.empty() ? "" : fmt::format(" in '{}'", path_);
+    last = entry.where;
+    if (++unknown > kShown) continue;
     context_->diagnostics().error(entry.where, fmt::format("unknown key '{}'{}", printable(entry.key), in),
                                   suggestion(entry.key, known_));
   }
+  if (unknown > kShown)
+    context_->diagnostics().error(last, fmt::format("{} more unknown keys{}", unknown - kShown, in));
 }
 
 ConfigValue* Section::take(std::string_view key, std::string_view type, std::string_view fallback,
