@@ -27,7 +27,7 @@ constexpr const char* kDescription =
     "    cluster: dgx-a100            # a name from `orrery list clusters`, or a file, or written out\n"
     "    nodes: 2\n"
     "    workload:\n"
-    "      chakra: {prefix: traces/gpt-dp2tp4pp2/rank, groups: traces/gpt-dp2tp4pp2/groups.json}";
+    "      chakra: {prefix: traces/gpt-tp4pp2dp2/rank, groups: traces/gpt-tp4pp2dp2/groups.json}";
 
 constexpr const char* kFooter =
     "\nEvery key of an experiment is explained in docs/config.md; --set a.b=v changes one from the command line.\n"

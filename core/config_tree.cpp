@@ -23,9 +23,9 @@ constexpr std::string_view kSettingOrigin = "--set ";
 std::vector<std::string> split_path(std::string_view path) {
   std::vector<std::string> parts(1);
   for (const char c : path) {
-    if (c == '.')
-      parts.emplace_back();
-    else
+    if (c == '.' || c == '[')
+      parts.emplace_back();  // `dims[0]` is `dims.0`
+    else if (c != ']')
       parts.back() += c;
   }
   return parts;

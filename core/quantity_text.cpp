@@ -31,12 +31,11 @@ constexpr std::int64_t kKibi = 1ll << 10, kMebi = 1ll << 20, kGibi = 1ll << 30, 
 constexpr std::array kByteUnits = {Unit{"PB", kPeta}, Unit{"PiB", kPebi}, Unit{"TB", kTera},  Unit{"TiB", kTebi},
                                    Unit{"GB", kGiga}, Unit{"GiB", kGibi}, Unit{"MB", kMega},  Unit{"MiB", kMebi},
                                    Unit{"kB", kKilo}, Unit{"KB", kKilo},  Unit{"KiB", kKibi}, Unit{"B", 1}};
-constexpr std::array kBandwidthUnits = {Unit{"TB/s", kTera},    Unit{"TiB/s", kTebi},   Unit{"GB/s", kGiga},
-                                        Unit{"GiB/s", kGibi},   Unit{"MB/s", kMega},    Unit{"MiB/s", kMebi},
-                                        Unit{"kB/s", kKilo},    Unit{"KB/s", kKilo},    Unit{"KiB/s", kKibi},
-                                        Unit{"B/s", 1},         Unit{"Tb/s", kTera, 8}, Unit{"Tbps", kTera, 8},
-                                        Unit{"Gb/s", kGiga, 8}, Unit{"Gbps", kGiga, 8}, Unit{"Mb/s", kMega, 8},
-                                        Unit{"Mbps", kMega, 8}, Unit{"kb/s", kKilo, 8}, Unit{"b/s", 1, 8}};
+constexpr std::array kBandwidthUnits = {
+    Unit{"TB/s", kTera},    Unit{"TiB/s", kTebi},   Unit{"GB/s", kGiga},    Unit{"GiB/s", kGibi},   Unit{"MB/s", kMega},
+    Unit{"MiB/s", kMebi},   Unit{"kB/s", kKilo},    Unit{"KB/s", kKilo},    Unit{"KiB/s", kKibi},   Unit{"B/s", 1},
+    Unit{"Tb/s", kTera, 8}, Unit{"Tbps", kTera, 8}, Unit{"Gb/s", kGiga, 8}, Unit{"Gbps", kGiga, 8}, Unit{"GBps", kGiga},
+    Unit{"Mb/s", kMega, 8}, Unit{"Mbps", kMega, 8}, Unit{"kb/s", kKilo, 8}, Unit{"b/s", 1, 8}};
 constexpr std::array kTimeUnits = {
     Unit{"s", kTera},  Unit{"min", 60 * kTera},  Unit{"h", 3600 * kTera}, Unit{"ms", kGiga},
     Unit{"us", kMega}, Unit{"\xC2\xB5s", kMega}, Unit{"ns", kKilo},       Unit{"ps", 1}};

@@ -18,6 +18,8 @@ std::vector<LinkClassUse> use_of_links(const Fabric& fabric, const Network& netw
     use.bytes += static_cast<double>(usage[i].bytes.count());
     use.busy += seconds(usage[i].busy);
     use.bandwidth = link.bandwidth;
+    use.most =
+        std::max(use.most, static_cast<double>(usage[i].bytes.count()) / static_cast<double>(link.bandwidth.count()));
   }
   const double end = seconds(finish);
   for (std::size_t c = 0; c < classes.size(); ++c) {
@@ -27,6 +29,7 @@ std::vector<LinkClassUse> use_of_links(const Fabric& fabric, const Network& netw
     use.bytes /= static_cast<double>(use.count);
     if (end <= 0) continue;
     use.busy /= static_cast<double>(use.count) * end;
+    use.most /= end;
     use.mean_utilisation = use.bytes / (static_cast<double>(use.bandwidth.count()) * end);
   }
   std::erase_if(classes, [](const LinkClassUse& use) { return use.count == 0; });

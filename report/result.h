@@ -23,15 +23,17 @@ namespace orrery {
 struct LinkClassUse {
   std::string name;
   std::uint64_t count = 0;
-  double bytes = 0;            // of one link, mean
+  double bytes = 0;             // of one link, mean
   Bandwidth bandwidth{1};       // of one link
   double busy = 0;              // mean share of time with any flow
+  double most = 0;              // utilisation of the busiest link
   double mean_utilisation = 0;  // bytes / (capacity * time)
 };
 
 struct Result {
   nlohmann::ordered_json experiment;  // resolved
   std::string device;                 // name
+  std::uint32_t devices = 0;          // of the cluster, used or not
   std::string network_model;
   std::string granularity;
   Time finish;

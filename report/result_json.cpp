@@ -31,7 +31,8 @@ Json links_json(const std::vector<LinkClassUse>& links) {
                     {"count", use.count},
                     {"bytes", use.bytes},
                     {"busy", use.busy},
-                    {"mean_utilisation", use.mean_utilisation}});
+                    {"mean_utilisation", use.mean_utilisation},
+                    {"max_utilisation", use.most}});
   }
   return list;
 }

@@ -65,6 +65,7 @@ Run run_experiment(const std::string& file, const std::vector<std::string>& sett
   Result result = make_result(job, experiment.fabric, simulation, totals, log);
   result.experiment = to_json(experiment.resolved);
   result.device = experiment.device.name;
+  result.devices = experiment.fabric.device_count();
   result.network_model = "alpha-beta";
   result.granularity = "step";
   result.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());

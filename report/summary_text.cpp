@@ -81,11 +81,12 @@ std::string ranks_text(const std::vector<RankParts>& rows) {
 std::string links_text(const std::vector<LinkClassUse>& links) {
   Table table;
   table.column("links", Table::Align::kLeft);
-  for (const char* heading : {"count", "bandwidth", "bytes each", "busy", "utilisation"}) table.column(heading);
+  for (const char* heading : {"count", "bandwidth", "bytes each", "busy", "utilisation", "busiest"})
+    table.column(heading);
   for (const LinkClassUse& use : links) {
     table.row({use.name, fmt::format("{}", use.count), to_text(use.bandwidth),
                rounded(Bytes(std::llround(std::min(use.bytes, 9e18)))), share(use.busy, 1),
-               share(use.mean_utilisation, 1)});
+               share(use.mean_utilisation, 1), share(use.most, 1)});
   }
   return table.text();
 }
@@ -97,9 +98,10 @@ std::string summary_text(const Result& result) {
   for (const Breakdown& rank : result.ranks) rows.push_back(parts_of(rank, result));
   const double iteration = seconds(result.finish);
   const std::vector<Part> parts = mean_parts(result);
-  std::string text = fmt::format("iteration time {}   ({} rank{}, {}, {} network, granularity {})\n",
-                                 rounded(result.finish.time_since_epoch()), rows.size(), rows.size() == 1 ? "" : "s",
-                                 result.device, result.network_model, result.granularity);
+  std::string text =
+      fmt::format("iteration time {}   ({} rank{} on {} device{} {}, {} network, granularity {})\n",
+                  rounded(result.finish.time_since_epoch()), rows.size(), rows.size() == 1 ? "" : "s", result.devices,
+                  result.devices == 1 ? "" : "s", result.device, result.network_model, result.granularity);
   if (!parts.empty())
     text +=
         fmt::format("bound by {}: {} of the iteration\n", parts.front().name, share(parts.front().seconds, iteration));

@@ -6,6 +6,11 @@
 #include "core/assert.h"
 
 namespace orrery {
+namespace {
+
+constexpr std::uint32_t kMostCalls = 1u << 30;  // under way at once; what is left of the payload of an event
+
+}  // namespace
 
 void CollectiveExecution::enter(CallKey key, std::uint32_t member, const CollectivePlan& plan,
                                 std::span<const DeviceId> devices) {
@@ -15,7 +20,11 @@ void CollectiveExecution::enter(CallKey key, std::uint32_t member, const Collect
   ORRERY_ASSERT(!self.in);
   self.in = true;
   self.entered = engine_.now();
-  if (++call.entered == call.members.size()) call.all_entered = engine_.now();
+  if (++call.entered == 1) tell_next_round(News::kOpened, slot);
+  if (call.entered == call.members.size()) {
+    call.all_entered = engine_.now();
+    tell_next_round(News::kAssembled, slot);
+  }
   if (plan.phases.empty()) {
     finish_member(slot, member);
     return;
@@ -212,15 +221,26 @@ void CollectiveExecution::finish_member(std::uint32_t slot, std::uint32_t member
   ORRERY_ASSERT(!call.members[member].done);
   call.members[member].done = true;
   const bool took_no_time = call.members[member].entered == engine_.now();
-  if (took_no_time) {
-    engine_.after(Duration::zero(), *this, std::uint64_t{slot} << 32 | member);
-    return;
-  }
+  if (took_no_time) return tell_next_round(News::kMemberDone, slot, member);
   report_done(slot, member);
 }
 
+void CollectiveExecution::tell_next_round(News news, std::uint32_t call, std::uint32_t member) {
+  ORRERY_ASSERT(call < kMostCalls);
+  engine_.after(Duration::zero(), *this,
+                std::uint64_t{static_cast<std::uint8_t>(news)} << 62 | std::uint64_t{call} << 32 | member);
+}
+
 void CollectiveExecution::on_event(std::uint64_t payload) {
-  report_done(static_cast<std::uint32_t>(payload >> 32), static_cast<std::uint32_t>(payload));
+  const auto call = static_cast<std::uint32_t>(payload >> 32) & (kMostCalls - 1);
+  switch (static_cast<News>(payload >> 62)) {
+    case News::kOpened:
+      return listener_.on_call_opened(calls_[call].key);
+    case News::kAssembled:
+      return listener_.on_call_assembled(calls_[call].key);
+    case News::kMemberDone:
+      return report_done(call, static_cast<std::uint32_t>(payload));
+  }
 }
 
 void CollectiveExecution::report_done(std::uint32_t slot, std::uint32_t member) {

@@ -32,6 +32,9 @@ struct CallKey {
 
 class CollectiveListener {
  public:
+  // In the round after the first member entered, and in the one after the last did.
+  virtual void on_call_opened(CallKey call) = 0;
+  virtual void on_call_assembled(CallKey call) = 0;
   // The member is through. `all_entered` is when the last member had come, or the member's own entry if it got through
   // before that.
   virtual void on_collective_done(CallKey call, std::uint32_t member, Time all_entered) = 0;
@@ -118,7 +121,9 @@ class CollectiveExecution final : private EventSink {
     std::uint32_t phase;
   };
 
-  // A member whose work took no time, reported in the round after.
+  // What is said of a call or member in the round after.
+  enum class News : std::uint8_t { kOpened, kAssembled, kMemberDone };
+  void tell_next_round(News news, std::uint32_t call, std::uint32_t member = 0);
   void on_event(std::uint64_t payload) override;
 
   std::uint32_t open(CallKey key, const CollectivePlan& plan, std::span<const DeviceId> devices);

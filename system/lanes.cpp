@@ -20,11 +20,11 @@ Lane lane_for(const ExecutionGraph& graph, NodeId node) {
     case NodeKind::kMemoryStore:
       return {LaneKind::kMemory, 0, false, true};
     case NodeKind::kCollective:
-      return {LaneKind::kCommunicator, graph.communicator_slot(node), true, true};
+      return {LaneKind::kCommunicator, graph.communicator_slot(node), false, true};
     case NodeKind::kSend:
-      return {LaneKind::kSend, graph.peer_slot(node), true, true};
+      return {LaneKind::kSend, graph.peer_slot(node), false, true};
     case NodeKind::kReceive:
-      return {LaneKind::kReceive, graph.peer_slot(node), true, false};
+      return {LaneKind::kReceive, graph.peer_slot(node), false, false};
   }
   ORRERY_ASSERT(false);
 }

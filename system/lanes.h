@@ -16,9 +16,9 @@ enum class LaneKind : std::uint8_t {
   kHost,          // the CPU: one node at a time, the ready one with the smallest id
   kCompute,       // one per device stream, in canonical order; nodes without a stream: the smallest ready id
   kMemory,        // remote memory: one node at a time, the smallest ready id
-  kCommunicator,  // one per communicator: calls in canonical order, one at a time
-  kSend,          // one per peer: in canonical order, the next starts when the last byte of the one before has left
-  kReceive,       // one per peer: posted in canonical order, any number at a time
+  kCommunicator,  // one per communicator: one call at a time, the smallest ready id (see RankExecution::call)
+  kSend,          // one per peer: the smallest ready id, the next starts when the last byte of the one before has left
+  kReceive,       // one per peer: posted when ready, any number at a time
 };
 
 // "host", "compute", ...

@@ -34,9 +34,21 @@ void RankExecution::complete(NodeId node) {
   ++done_;
   const std::uint32_t lane = lanes_->lane_of(node);
   --lane_states_[lane].running;
+  std::erase(lane_states_[lane].held, node);
   touch(lane);
   for (const NodeId successor : graph_->successors(node))
     if (--waiting_for_[index_of(successor)] == 0) make_ready(successor);
+}
+
+void RankExecution::call(NodeId node) {
+  if (waiting_for_[index_of(node)] >= kRunning) return;
+  const std::uint32_t lane = lanes_->lane_of(node);
+  lane_states_[lane].called.push_back(node);
+  touch(lane);
+}
+
+void RankExecution::hold(NodeId node) {
+  if (waiting_for_[index_of(node)] == kRunning) lane_states_[lanes_->lane_of(node)].held.push_back(node);
 }
 
 RankExecution::State RankExecution::state(NodeId node) const {
@@ -65,7 +77,7 @@ void RankExecution::touch(std::uint32_t lane) {
 std::optional<NodeId> RankExecution::take_from(std::uint32_t lane) {
   const Lane& kind = lanes_->lanes()[lane];
   LaneState& state = lane_states_[lane];
-  if (kind.exclusive && state.running > 0) return std::nullopt;
+  if (kind.exclusive && state.running > 0) return state.held.empty() ? take_called(state) : std::nullopt;
   if (kind.in_order) {
     const auto sequence = lanes_->sequence(lane);
     if (state.cursor == sequence.size() || waiting_for_[index_of(sequence[state.cursor])] != 0) return std::nullopt;
@@ -75,7 +87,20 @@ std::optional<NodeId> RankExecution::take_from(std::uint32_t lane) {
   std::ranges::pop_heap(state.ready, std::ranges::greater{});
   const NodeId node = state.ready.back();
   state.ready.pop_back();
+  std::erase(state.called, node);
   return node;
+}
+
+// The smallest id that is both ready and called.
+std::optional<NodeId> RankExecution::take_called(LaneState& lane) {
+  std::optional<NodeId> first;
+  for (const NodeId node : lane.called)
+    if ((!first || node < *first) && std::ranges::find(lane.ready, node) != lane.ready.end()) first = node;
+  if (!first) return std::nullopt;
+  std::erase(lane.called, *first);
+  std::erase(lane.ready, *first);
+  std::ranges::make_heap(lane.ready, std::ranges::greater{});
+  return first;
 }
 
 }  // namespace orrery

@@ -1,5 +1,10 @@
 // How far one rank is in its graph: which nodes wait for others, which for their lane, which run. Knows nothing of
 // time.
+//
+// Which calls of a communicator belong together is settled before (workload/matching.h); when a rank starts its part is
+// decided here. A communicator runs one call at a time. But while a call still waits for members, the rank must be able
+// to join another one that a peer has already entered: ranks may come to their calls in different orders, and would
+// else wait for each other for ever.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +30,11 @@ class RankExecution {
   // `node` was running and is done: its lane is free, its successors have one thing less to wait for.
   void complete(NodeId node);
 
+  // A peer has entered the collective call `node`: it may run beside calls that still wait for members.
+  void call(NodeId node);
+  // All members of the running call `node` have come: until it is done, nothing joins it.
+  void hold(NodeId node);
+
   bool finished() const { return done_ == graph_->size(); }
   std::size_t done() const { return done_; }
   // For reports. kReady: nothing to wait for but the lane.
@@ -37,12 +47,15 @@ class RankExecution {
     std::uint32_t cursor = 0;  // in-order: next of the sequence
     std::uint32_t running = 0;
     bool touched = false;
-    std::vector<NodeId> ready;  // others: heap, smallest id first
+    std::vector<NodeId> ready;   // others: heap, smallest id first
+    std::vector<NodeId> called;  // calls that peers have entered and this rank has not
+    std::vector<NodeId> held;    // running calls whose members have all come
   };
 
   void make_ready(NodeId node);
   void touch(std::uint32_t lane);
   std::optional<NodeId> take_from(std::uint32_t lane);
+  static std::optional<NodeId> take_called(LaneState& lane);
 
   static constexpr std::uint32_t kRunning = UINT32_MAX - 1;
   static constexpr std::uint32_t kDone = UINT32_MAX;

@@ -123,11 +123,28 @@ void Simulation::on_arrived(std::uint64_t token) {
     collectives_->on_arrived(static_cast<std::uint32_t>(token));
 }
 
+void Simulation::on_call_opened(CallKey call) {
+  for (const RankId rank : input_.job.communicators[index_of(call.group)].members) {
+    ranks_[index_of(rank)].call(node_of(call, rank));
+    touch(rank);
+  }
+}
+
+void Simulation::on_call_assembled(CallKey call) {
+  for (const RankId rank : input_.job.communicators[index_of(call.group)].members)
+    ranks_[index_of(rank)].hold(node_of(call, rank));
+}
+
 void Simulation::on_collective_done(CallKey call, std::uint32_t member, Time all_entered) {
   const RankId rank = input_.job.communicators[index_of(call.group)].members[member];
-  const RankBinding& binding = input_.job.ranks[index_of(rank)];
-  const auto slot = std::ranges::find(binding.communicators, call.group) - binding.communicators.begin();
-  complete(rank, input_.job.graph(rank).calls(static_cast<std::uint32_t>(slot))[call.index], all_entered);
+  complete(rank, node_of(call, rank), all_entered);
+}
+
+// The rank's part in a call.
+NodeId Simulation::node_of(CallKey call, RankId rank) const {
+  const std::vector<GroupId>& groups = input_.job.ranks[index_of(rank)].communicators;
+  const auto slot = static_cast<std::uint32_t>(std::ranges::find(groups, call.group) - groups.begin());
+  return input_.job.graph(rank).calls(slot)[call.index];
 }
 
 void Simulation::on_transfer_done(RankId rank, NodeId node, Time moving) { complete(rank, node, moving); }

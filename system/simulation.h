@@ -81,9 +81,12 @@ class Simulation final : private EventSink,
   void settle() override;
   void on_released(std::uint64_t token) override;
   void on_arrived(std::uint64_t token) override;
+  void on_call_opened(CallKey call) override;
+  void on_call_assembled(CallKey call) override;
   void on_collective_done(CallKey call, std::uint32_t member, Time all_entered) override;
   void on_transfer_done(RankId rank, NodeId node, Time moving) override;
 
+  NodeId node_of(CallKey call, RankId rank) const;
   void lay_out_communicators();
   void prepare_ranks();
   void touch(RankId rank);

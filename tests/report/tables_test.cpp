@@ -22,6 +22,7 @@ Communicator group(const std::string& name, const std::vector<std::uint32_t>& me
 Result result_of(milliseconds tensor0, milliseconds tensor1) {
   Result result;
   result.device = "d";
+  result.devices = 2;
   result.network_model = "alpha-beta";
   result.granularity = "step";
   const milliseconds end = milliseconds(60) + std::max(tensor0, tensor1);
@@ -69,7 +70,7 @@ TEST_CASE("the parts of the iteration sum to it, mean over ranks, largest first"
 
 TEST_CASE("the summary says what bounds the run and shows unequal ranks apart") {
   const std::string text = summary_text(result_of(milliseconds(40), milliseconds(20)));
-  CHECK(text.find("iteration time 100.0 ms   (2 ranks, d, alpha-beta network, granularity step)") == 0);
+  CHECK(text.find("iteration time 100.0 ms   (2 ranks on 2 devices d, alpha-beta network, granularity step)") == 0);
   CHECK(text.find("bound by device compute: 60.0 % of the iteration") != std::string::npos);
   CHECK(text.find("  0      60.00 ms        0 ps  40.00 ms") != std::string::npos);
   CHECK(text.find("  1      60.00 ms        0 ps  20.00 ms") != std::string::npos);
@@ -83,7 +84,8 @@ TEST_CASE("a comparison gives ratios and what explains the difference") {
   CHECK(text.find("iteration time                    100.0 ms  120.0 ms  1.200") != std::string::npos);
   CHECK(text.find("exposed communication (tensor)  40.00 ms  60.00 ms  1.500") != std::string::npos);
   CHECK(text.find("slow: 20.00 ms slower: exposed communication (tensor) +20.00 ms\n") != std::string::npos);
-  CHECK(comparison_text({{"a", &fast}, {"b", &fast}}).find("b: no difference") != std::string::npos);
+  CHECK(comparison_text({{"a", &fast}, {"b", &fast}}).find("b: no difference in the iteration time") !=
+        std::string::npos);
 }
 
 TEST_CASE("the JSON document leaves out what may differ between runs when asked to") {

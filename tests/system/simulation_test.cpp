@@ -55,24 +55,66 @@ TEST_CASE("host, compute, communicators, sends and receives run beside one anoth
   CHECK(outcome.end(0, NodeId{5}) == at(microseconds(1010)));
 }
 
-TEST_CASE("calls of one communicator and sends to one peer go one after the other, in canonical order") {
+TEST_CASE("calls of one communicator and sends to one peer go one after the other, the smallest ready id first") {
   JobBuilder builder(2);
   const NodeId slow = builder.compute(0, microseconds(100));
-  const NodeId first = builder.collective(0, CollectiveKind::kAllReduce, kMegabyte, kWorld, {slow});
-  // Ready at once, but second in canonical order: it must wait for the first.
-  const NodeId second = builder.collective(0, CollectiveKind::kAllReduce, kMegabyte, kWorld);
-  builder.collective(1, CollectiveKind::kAllReduce, kMegabyte, kWorld);
+  const NodeId last = builder.collective(0, CollectiveKind::kAllReduce, kMegabyte, kWorld, {slow});
+  const NodeId first = builder.collective(0, CollectiveKind::kAllReduce, kMegabyte, kWorld);
+  const NodeId slow_too = builder.compute(1, microseconds(100));
+  builder.collective(1, CollectiveKind::kAllReduce, kMegabyte, kWorld, {slow_too});
   builder.collective(1, CollectiveKind::kAllReduce, kMegabyte, kWorld);
   const NodeId a = builder.send(0, 1, kMegabyte);
   const NodeId b = builder.send(0, 1, kMegabyte);
   builder.receive(1, 0, kMegabyte);
   const NodeId received = builder.receive(1, 0, kMegabyte);
   const Outcome outcome = simulate(builder.build(), switched(2));
-  CHECK(outcome.start(0, first) == at(microseconds(100)));
-  CHECK(outcome.start(0, second) == at(microseconds(1120)));
+  // Both become ready while the other runs: 1020 us each, one behind the other.
+  CHECK(outcome.start(0, first) == at(microseconds(0)));
+  CHECK(outcome.start(0, last) == at(microseconds(1020)));
   CHECK(outcome.start(0, a) == at(microseconds(0)));
   CHECK(outcome.start(0, b) == at(microseconds(1000)));  // released at the last byte, not at its arrival
   CHECK(outcome.end(1, received) == at(microseconds(2010)));
+}
+
+TEST_CASE("a rank that waits in a call joins another one that a peer has entered first") {
+  JobBuilder builder(2);
+  // Rank 0 comes to the second call first, rank 1 waits in the first. Matching is by canonical order all the same.
+  const NodeId slow = builder.compute(0, microseconds(100));
+  const NodeId first = builder.collective(0, CollectiveKind::kAllReduce, kMegabyte, kWorld, {slow});
+  const NodeId second = builder.collective(0, CollectiveKind::kAllGather, kMegabyte, kWorld);
+  builder.compute(1, microseconds(100));
+  builder.collective(1, CollectiveKind::kAllReduce, kMegabyte, kWorld);
+  const NodeId joined = builder.collective(1, CollectiveKind::kAllGather, kMegabyte, kWorld);
+  const Outcome outcome = simulate(builder.build(), switched(2));
+  CHECK(outcome.end(0, second) == at(microseconds(1010)));
+  CHECK(outcome.start(1, joined) == at(microseconds(0)));
+  // The second call has all its members by then and holds the communicator: rank 0 comes to the first when it is done.
+  CHECK(outcome.start(0, first) == at(microseconds(1010)));
+  CHECK(outcome.totals.finish == at(microseconds(2030)));
+}
+
+TEST_CASE("micro-batches that are ready overtake those that wait for a neighbour") {
+  // Rank 1 gets two micro-batches from rank 0 and has a backward of the first, which needs rank 0 again and has smaller
+  // ids than the second forward. Rank 2 shares its tensor communicator and program.
+  JobBuilder builder(4);
+  const GroupId tensor = builder.group("tensor", {1, 2});
+  for (const std::uint32_t rank : {1u, 2u}) {
+    const std::uint32_t source = rank == 1 ? 0 : 3;
+    const NodeId in0 = builder.receive(rank, source, kMegabyte, {}, 0);
+    builder.collective(rank, CollectiveKind::kAllReduce, kMegabyte, tensor, {in0});
+    const NodeId back = builder.receive(rank, source, kMegabyte, {}, 1);
+    builder.collective(rank, CollectiveKind::kAllReduce, kMegabyte, tensor, {back});
+    const NodeId in1 = builder.receive(rank, source, kMegabyte, {}, 2);
+    builder.collective(rank, CollectiveKind::kAllReduce, kMegabyte, tensor, {in1});
+    builder.send(source, rank, kMegabyte, {}, 0);
+    builder.send(source, rank, kMegabyte, {}, 2);
+    const NodeId late = builder.compute(source, microseconds(9000));
+    builder.send(source, rank, kMegabyte, {late}, 1);
+  }
+  const Outcome outcome = simulate(builder.build(), switched(4));
+  CHECK(outcome.start(1, NodeId{5}) ==
+        at(microseconds(2030)));  // its input came at 2010, the first all-reduce ran until 2030
+  CHECK(outcome.start(1, NodeId{3}) == at(microseconds(10'010)));
 }
 
 TEST_CASE("a trace with several device streams keeps each in order, and they overlap") {
