@@ -21,15 +21,27 @@ namespace {
 constexpr int kDeepest = 64;
 constexpr std::size_t kMostValues = 1'000'000;
 
+Location location_at(const std::string& file, std::string_view text, std::size_t offset) {
+  const std::string_view before = text.substr(0, offset);
+  const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+  return {file, static_cast<int>(std::ranges::count(before, '\n')) + 1, static_cast<int>(offset - line_start) + 1};
+}
+
+// `end` of the text for a place behind it: with_end_mark() made the text longer.
+Location location_of(const YAML::Mark& mark, const Location& end) {
+  if (mark.is_null()) return {end.file};
+  return mark.line + 1 > end.line ? end : Location{end.file, mark.line + 1, mark.column + 1};
+}
+
 // Converts yaml-cpp's nodes, checking what yaml-cpp lets pass. A value left out gets the place of its key or list:
 // yaml-cpp has it where the next value begins.
 class TreeBuilder {
  public:
-  TreeBuilder(const std::string& file, Diagnostics& diagnostics) : file_(file), diagnostics_(diagnostics) {}
+  TreeBuilder(const Location& end, Diagnostics& diagnostics) : end_(end), diagnostics_(diagnostics) {}
 
   ConfigValue build(const YAML::Node& node, int depth = 0) {
     ConfigValue value;
-    value.where = location(node.Mark());
+    value.where = location_of(node.Mark(), end_);
     if (++values_ > kMostValues || depth > kDeepest) {
       if (!std::exchange(gave_up_, true))
         diagnostics_.error(value.where,
@@ -56,16 +68,12 @@ class TreeBuilder {
   }
 
  private:
-  Location location(const YAML::Mark& mark) const {
-    return mark.is_null() ? Location{file_} : Location{file_, mark.line + 1, mark.column + 1};
-  }
-
   void build_map(const YAML::Node& node, ConfigValue& value, int depth) {
     std::unordered_map<std::string, int> line_of_key;
     for (const auto& pair : node) {
       if (gave_up_) return;
       const YAML::Node& key = pair.first;
-      const Location where = location(key.Mark());
+      const Location where = location_of(key.Mark(), end_);
       if (!key.IsScalar()) {
         diagnostics_.error(where, "a key must be a plain word");
         continue;
@@ -87,24 +95,11 @@ class TreeBuilder {
     }
   }
 
-  const std::string& file_;
+  const Location& end_;
   Diagnostics& diagnostics_;
   std::size_t values_ = 0;
   bool gave_up_ = false;
 };
-
-Location location_at(const std::string& file, std::string_view text, std::size_t offset) {
-  const std::string_view before = text.substr(0, offset);
-  const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
-  return {file, static_cast<int>(std::ranges::count(before, '\n')) + 1, static_cast<int>(offset - line_start) + 1};
-}
-
-// The end of the text for a place behind it, which with_end_mark() made.
-Location location_of(const YAML::Mark& mark, const std::string& file, std::string_view text) {
-  if (mark.is_null()) return {file};
-  const Location end = location_at(file, text, text.size());
-  return mark.line + 1 > end.line ? end : Location{file, mark.line + 1, mark.column + 1};
-}
 
 // What yaml-cpp's message means, where its own is obscure.
 std::string reason_of(const YAML::Exception& problem) {
@@ -161,15 +156,16 @@ ConfigValue parse_config(std::string_view text, const std::string& file, Diagnos
                       "configuration files are YAML in UTF-8");
     return nothing;
   }
+  const Location end = location_at(file, text, text.size());
   try {
     const std::string marked = with_end_mark(text);
     if (const auto second = second_document(marked))
-      diagnostics.error(location_of(*second, file, text), "a second YAML document starts here; one file holds one",
+      diagnostics.error(location_of(*second, end), "a second YAML document starts here; one file holds one",
                         "is there a '---', or a stray character?");
     const YAML::Node document = YAML::Load(marked);
-    return document.IsNull() ? nothing : TreeBuilder(file, diagnostics).build(document);
+    return document.IsNull() ? nothing : TreeBuilder(end, diagnostics).build(document);
   } catch (const YAML::Exception& problem) {
-    diagnostics.error(location_of(problem.mark, file, text), fmt::format("not valid YAML: {}", reason_of(problem)));
+    diagnostics.error(location_of(problem.mark, end), fmt::format("not valid YAML: {}", reason_of(problem)));
   }
   return nothing;
 }
