@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "core/error.h"
 #include "system/config_check.h"
@@ -10,11 +11,6 @@
 
 namespace orrery::cli {
 namespace {
-
-constexpr int kBadInput = 2;
-constexpr int kStuck = 3;
-
-bool is_config(const std::string& file) { return file.ends_with(".yaml") || file.ends_with(".yml"); }
 
 struct Verdict {
   std::string text;
@@ -53,7 +49,8 @@ Verdict check_config_file(const std::string& file, const CheckOptions& options, 
 int check(const CheckOptions& options, const Session& session) {
   int exit_code = 0;
   for (const std::string& file : options.files) {
-    const Verdict verdict = is_config(file) ? check_config_file(file, options, session) : check_trace(file, options);
+    const Verdict verdict =
+        is_configuration(file) ? check_config_file(file, options, session) : check_trace(file, options);
     write_text("-", verdict.text);
     if (exit_code == 0 || verdict.exit_code == kBadInput)
       exit_code = verdict.exit_code == 0 ? exit_code : verdict.exit_code;
@@ -66,9 +63,7 @@ int check(const CheckOptions& options, const Session& session) {
 void add_check_command(CLI::App& app, Session& session) {
   CheckOptions& options = session.check;
   CLI::App* command = app.add_subcommand("check", "Check configuration files and traces without running anything");
-  command
-      ->add_option("files", options.files,
-                   "Experiments, clusters, nodes, devices (.yaml, .yml) and traces (any other name)")
+  command->add_option("files", options.files, "Experiments, clusters, nodes, devices (.yaml, .yml) and traces")
       ->required();
   command->add_option("--set", options.settings, "Change a key of the configurations first (may be repeated)")
       ->expected(1)

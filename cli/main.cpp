@@ -1,23 +1,23 @@
 // The command line. Parsing and printing only: everything else is in the library, which neither prints nor exits.
-#include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <new>
 #include <string>
 
-#include <fmt/format.h>
+#include <spdlog/spdlog.h>
 #include <CLI/CLI.hpp>
 
 #include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/log.h"
 #include "core/error.h"
 #include "core/version.h"
 
 namespace {
 
-constexpr int kBadInput = 2;
-constexpr int kStuck = 3;
+using orrery::cli::kBadInput;
+using orrery::cli::kStuck;
 
 constexpr const char* kDescription =
     "Orrery simulates one iteration of distributed training on a GPU cluster: how long it takes, what bounds it,\n"
@@ -54,6 +54,9 @@ int run(int argc, char** argv) {
   CLI::App app{kDescription, "orrery"};
   app.footer(kFooter);
   app.set_version_flag("--version", "orrery " + std::string(orrery::kVersion));
+  app.add_flag_callback(
+         "-v,--verbose", [] { orrery::cli::start_log(true); }, "Say on standard error what is being done")
+      ->trigger_on_parse();
   app.require_subcommand(1);
   orrery::cli::Session session{orrery::ConfigFiles(configs_folder())};
   orrery::cli::add_run_command(app, session);
@@ -74,24 +77,20 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  orrery::cli::start_log(false);
   try {
     const int code = run(argc, argv);
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      fmt::print(stderr, "error: the answer could not be written to standard output\n");
-      return kBadInput;
-    }
-    return code;
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+    spdlog::error("error: the answer could not be written to standard output");
+    return kBadInput;
   } catch (const orrery::InputError& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    spdlog::error(error.what());
     return kBadInput;
   } catch (const orrery::StuckError& error) {
-    fmt::print(stderr, "error: {}\n", error.what());
+    spdlog::error("error: {}", error.what());
     return kStuck;
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "error: out of memory\n  hint: fewer ranks, chunks or nodes\n");
-    return kBadInput;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "error: {}\n", error.what());
+    spdlog::error("error: out of memory\n  hint: fewer ranks, chunks or nodes");
     return kBadInput;
   }
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 namespace orrery::cli {
 namespace {
@@ -17,9 +18,8 @@ constexpr std::ptrdiff_t kWarningsShown = 20;
 void print_warnings(std::span<const Problem> problems) {
   std::ptrdiff_t shown = 0;
   for (const Problem& problem : problems)
-    if (problem.severity == Severity::kWarning && shown++ < kWarningsShown)
-      fmt::print(stderr, "{}\n", to_string(problem));
-  if (shown > kWarningsShown) fmt::print(stderr, "... and {} more warnings\n", shown - kWarningsShown);
+    if (problem.severity == Severity::kWarning && shown++ < kWarningsShown) spdlog::warn(to_string(problem));
+  if (shown > kWarningsShown) spdlog::warn("... and {} more warnings", shown - kWarningsShown);
 }
 
 void write_text(const std::string& path, const std::string& text) {

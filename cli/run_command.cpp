@@ -2,6 +2,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -25,6 +26,8 @@ void run(const RunOptions& options, Session& session) {
       [&](std::string_view what, std::uint64_t done, std::uint64_t total) { progress.show(what, done, total); });
   progress.clear();
   print_warnings(run.result.warnings);
+  spdlog::info("{} ranks with {} distinct graphs, {} messages, {} events, {:.3f} s", run.job.ranks.size(),
+               run.job.graphs.size(), run.result.messages, run.result.events, run.result.wall_seconds);
   const std::string document = to_json(run.result, options.deterministic).dump(2) + "\n";
   const std::string summary = summary_text(run.result);
   if (!options.json.empty()) write_text(options.json, document);

@@ -1,6 +1,4 @@
-#include <array>
 #include <filesystem>
-#include <iostream>
 #include <optional>
 #include <sstream>
 

@@ -114,10 +114,4 @@ bool participates(const Phase& phase, std::span<const std::uint32_t> coordinates
   return true;
 }
 
-std::vector<Bytes> split_into_chunks(Bytes bytes, std::uint32_t chunks) {
-  ORRERY_ASSERT(bytes >= Bytes(0) && chunks > 0);
-  ORRERY_ASSERT(bytes <= Bytes::max() - Bytes(chunks));
-  return std::vector<Bytes>(chunks, ceil_div(bytes, chunks));
-}
-
 }  // namespace orrery

@@ -44,7 +44,4 @@ std::vector<Phase> plan_phases(CollectiveKind kind, std::span<const std::uint32_
 // Whether the rank at `coordinates` takes part in `phase`; `root` as given to plan_phases.
 bool participates(const Phase& phase, std::span<const std::uint32_t> coordinates, std::span<const std::uint32_t> root);
 
-// `chunks` equal parts of ceil(S / chunks) bytes, each of which runs through a plan of its own. chunks > 0.
-std::vector<Bytes> split_into_chunks(Bytes bytes, std::uint32_t chunks);
-
 }  // namespace orrery

@@ -82,6 +82,8 @@ class Section {
   std::int64_t required_integer(std::string_view key, Range range, std::string_view meaning);
   std::int64_t optional_integer(std::string_view key, std::int64_t fallback, Range range, std::string_view meaning);
 
+  std::optional<std::int64_t> maybe_integer(std::string_view key, Range range, std::string_view meaning);
+
   // One of `names`; returns its index. Hyphen and underscore are the same.
   std::size_t required_choice(std::string_view key, std::span<const std::string> names, std::string_view meaning);
   std::size_t optional_choice(std::string_view key, std::span<const std::string> names, std::size_t fallback,
@@ -106,6 +108,9 @@ class Section {
   // Accepts and ignores a key that is for people only, such as `source`.
   void note(std::string_view key, std::string_view meaning);
 
+  // A key that another branch of the reader reads: no unknown one, and a name to suggest.
+  void know(std::string_view key) { known_.emplace_back(key); }
+
   bool has(std::string_view key) const { return value_->find(key) != nullptr; }
   // Where `key` stands, or where the section starts if it is absent.
   Location where(std::string_view key) const;
@@ -123,6 +128,8 @@ class Section {
  private:
   ConfigValue* take(std::string_view key, std::string_view type, std::string_view fallback, std::string_view meaning,
                     bool required);
+  bool open(std::string_view key, std::string_view fallback, std::string_view meaning,
+            const std::function<void(Section&)>& read, std::string_view folder);
   void set_default(std::string_view key, std::string text);
   template <ConfigScalar T>
   std::optional<T> convert(std::string_view key, const ConfigValue& value);

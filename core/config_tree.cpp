@@ -18,11 +18,6 @@ namespace {
 
 constexpr std::size_t kLargestFile = 16 << 20;
 
-bool is_path(std::string_view name) {
-  return name.find('/') != std::string_view::npos || name.ends_with(".yaml") || name.ends_with(".yml") ||
-         name.ends_with(".json");
-}
-
 constexpr std::string_view kSettingOrigin = "--set ";
 
 std::vector<std::string> split_path(std::string_view path) {
@@ -77,6 +72,11 @@ ConfigValue* step_into(ConfigValue& value, const std::string& part, const Locati
 
 }  // namespace
 
+bool looks_like_path(std::string_view name) {
+  return name.find('/') != std::string_view::npos || name.ends_with(".yaml") || name.ends_with(".yml") ||
+         name.ends_with(".json");
+}
+
 const ConfigEntry* ConfigValue::find(std::string_view key) const {
   const auto found = std::ranges::find(entries, key, &ConfigEntry::key);
   return found == entries.end() ? nullptr : &*found;
@@ -124,7 +124,7 @@ ConfigValue load_config(const std::filesystem::path& path, const Location& wante
 bool ConfigFiles::expand(ConfigValue& value, std::string_view folder, Diagnostics& diagnostics) const {
   const std::string name = value.scalar;
   std::filesystem::path path;
-  if (is_path(name)) {
+  if (looks_like_path(name)) {
     const bool from_setting = value.where.file.starts_with(kSettingOrigin);
     path = from_setting ? std::filesystem::path(name) : std::filesystem::path(value.where.file).parent_path() / name;
   } else {

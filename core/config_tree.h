@@ -43,6 +43,9 @@ ConfigValue parse_config(std::string_view text, const std::string& file, Diagnos
 // Reads and parses a file; a file that cannot be read is an error at `wanted_at` (where it is named).
 ConfigValue load_config(const std::filesystem::path& path, const Location& wanted_at, Diagnostics& diagnostics);
 
+// Whether a value names a file by path: it has a '/' or ends in .yaml, .yml or .json.
+bool looks_like_path(std::string_view name);
+
 // The folder of shipped configurations, and how a name in a file becomes another file.
 class ConfigFiles {
  public:
@@ -50,9 +53,8 @@ class ConfigFiles {
 
   const std::filesystem::path& shipped() const { return shipped_; }
 
-  // `name` is a path (it has a '/' or ends in .yaml, .yml or .json), relative to the file that names it, or a bare name
-  // looked up in `folder` of the shipped files. Replaces `value` (a scalar) by the file's contents; on failure reports
-  // and leaves it.
+  // `value` is a path (looks_like_path), relative to the file that names it, or a bare name looked up in `folder` of
+  // the shipped files. Replaces `value` (a scalar) by the file's contents; on failure reports and leaves it.
   bool expand(ConfigValue& value, std::string_view folder, Diagnostics& diagnostics) const;
 
   // Bare names in a shipped folder, sorted.

@@ -235,6 +235,13 @@ Parsed<FlopRate> parse_quantity<FlopRate>(std::string_view text) {
   return typed<FlopRate>(parse(kFlopRate, text));
 }
 
+std::optional<std::int64_t> parse_whole_number(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
 Parsed<double> parse_share(std::string_view whole) {
   const std::string shown = printable(whole, 40);
   std::string_view text = trimmed(whole);

@@ -5,6 +5,7 @@
 // the nearest (a non-zero value that would become zero is refused).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +36,9 @@ template <>
 Parsed<Flops> parse_quantity<Flops>(std::string_view text);
 template <>
 Parsed<FlopRate> parse_quantity<FlopRate>(std::string_view text);
+
+// A whole number and nothing else: no sign but '-', no spaces, within 64 bits.
+std::optional<std::int64_t> parse_whole_number(std::string_view text);
 
 // A share: "85 %" or "0.85" (a ratio has no unit). Not negative.
 Parsed<double> parse_share(std::string_view text);

@@ -82,7 +82,7 @@ constexpr Duration saturating_add(Duration a, Duration b) {
   return a + b;
 }
 
-constexpr double seconds(Duration d) { return static_cast<double>(d.count()) * 1e-12; }
+constexpr double seconds(Duration d) { return static_cast<double>(d.count()) / 1e12; }
 constexpr double seconds(Time t) { return seconds(t.time_since_epoch()); }
 
 }  // namespace orrery

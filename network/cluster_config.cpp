@@ -160,8 +160,11 @@ ClusterSpec read_nodes(Section& section, const std::optional<NodeCount>& nodes, 
   ClusterSpec cluster;
   section.required_section(
       "node", "the node", [&](Section& node) { cluster.node = read_node(node, read_device); }, "nodes");
-  cluster.nodes =
-      narrow(section.optional_integer("nodes", 1, {1, kMostDevices}, "how many nodes; `nodes` of the experiment wins"));
+  if (nodes && !section.has("nodes"))
+    section.know("nodes");  // no default beside the experiment's number
+  else
+    cluster.nodes = narrow(
+        section.optional_integer("nodes", 1, {1, kMostDevices}, "how many nodes; `nodes` of the experiment wins"));
   section.section("scale_out", "what joins the nodes; needed with more than one",
                   [&](Section& scale_out) { cluster.scale_out = read_scale_out(scale_out); });
   if (nodes) cluster.nodes = nodes->count;
@@ -192,12 +195,12 @@ FabricSpec read_fabric(Section& cluster, const std::optional<NodeCount>& nodes, 
   cluster.note("assumed", "figures that were not read in a source");
   if (cluster.describes()) read_dimensions(cluster, nodes, read_device);
   if (!cluster.has("dims")) {
-    cluster.note("dims", "");  // likewise
+    cluster.know("dims");
     return read_nodes(cluster, nodes, read_device);
   }
   for (const char* key : {"node", "nodes", "scale_out"}) {
     if (!cluster.has(key)) continue;
-    cluster.note(key, "");
+    cluster.know(key);
     cluster.error(key, fmt::format("'{}' and 'dims' exclude each other", key),
                   "a cluster is made of nodes or of dimensions");
   }
@@ -214,13 +217,9 @@ Fabric build(const FabricSpec& spec) {
 std::optional<Fabric> read_cluster(Section& experiment, const ReadDevice& read_device) {
   const std::size_t errors = experiment.context().diagnostics().error_count();
   std::optional<NodeCount> nodes;
-  if (experiment.has("nodes") || experiment.describes()) {
-    const std::int64_t count = experiment.optional_integer(
-        "nodes", 1, {1, kMostDevices}, "nodes of the cluster; without it, the cluster's own number");
-    nodes = {narrow(count), experiment.where("nodes")};
-  } else {
-    experiment.note("nodes", "");  // a key one can mean: a misspelt one gets it as its hint
-  }
+  if (const auto count = experiment.maybe_integer("nodes", {1, kMostDevices},
+                                                  "nodes of the cluster; without it, the cluster's own number"))
+    nodes = {narrow(*count), experiment.where("nodes")};
   std::optional<FabricSpec> spec;
   experiment.required_section(
       "cluster", "the machine: a name, a path or a map",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <tuple>
 
 #include "core/assert.h"
 
@@ -22,7 +23,10 @@ enum class Busy : std::uint8_t { kDevice, kMemory, kHost };
 // Follows one rank through its operations and books every interval between two moments.
 class Sweep {
  public:
-  Sweep(const Job& job, RankId rank) : job_(job), rank_(rank), graph_(job.graph(rank)) {}
+  Sweep(const Job& job, RankId rank) : job_(job), rank_(rank), graph_(job.graph(rank)), position_(graph_.size()) {
+    std::uint32_t position = 0;
+    for (const NodeId node : graph_.order()) position_[index_of(node)] = position++;
+  }
 
   void book_until(Time time) {
     const Duration span = time - now_;
@@ -56,8 +60,8 @@ class Sweep {
       case NodeKind::kReceive:
         break;
     }
-    if (moment.change == Change::kStart) open_.insert({node, moment.operation});
-    if (moment.change == Change::kEnd) open_.erase({node, moment.operation});
+    if (moment.change == Change::kStart) open_.insert(entry(moment));
+    if (moment.change == Change::kEnd) open_.erase(entry(moment));
   }
 
   Breakdown take(Time finish) {
@@ -67,10 +71,12 @@ class Sweep {
 
  private:
   struct Open {
-    NodeId node;
+    std::uint32_t position;  // in canonical order
     const OperationRecord* operation;
-    bool operator<(const Open& other) const { return node < other.node; }
+    bool operator<(const Open& other) const { return position < other.position; }
   };
+
+  Open entry(const Moment& moment) const { return {position_[index_of(moment.operation->node)], moment.operation}; }
 
   int busy(Busy what) const { return busy_[static_cast<std::size_t>(what)]; }
 
@@ -82,10 +88,10 @@ class Sweep {
   void book_blocked(const Open& first, Duration span) {
     // The interval ends at now_; it lies wholly before or after the instant of moving, which is a moment of its own.
     const bool moving = first.operation->moving < now_;
-    const bool collective = graph_.kind(first.node) == NodeKind::kCollective;
+    const bool collective = graph_.kind(first.operation->node) == NodeKind::kCollective;
     if (moving) {
-      result_.exposed[collective ? job_.communicators[index_of(job_.communicator(rank_, first.node))].name : "p2p"] +=
-          span;
+      result_.exposed[collective ? job_.communicators[index_of(job_.communicator(rank_, first.operation->node))].name
+                                 : "p2p"] += span;
     } else {
       (collective ? result_.wait : result_.bubble) += span;
     }
@@ -94,6 +100,7 @@ class Sweep {
   const Job& job_;
   RankId rank_;
   const ExecutionGraph& graph_;
+  std::vector<std::uint32_t> position_;
   Time now_{};
   std::array<int, 3> busy_{};
   std::set<Open> open_;  // communication under way, in program order

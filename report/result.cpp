@@ -7,27 +7,27 @@
 namespace orrery {
 namespace {
 
-// Adds up the links by class; within a class they are alike, so the means say it all.
+// Means over the links of a class, which are alike.
 std::vector<LinkClassUse> use_of_links(const Fabric& fabric, const Network& network, Time finish) {
   std::vector<LinkClassUse> classes(fabric.link_classes().size());
-  std::vector<double> busy(classes.size());
   const std::vector<LinkUsage> usage = network.link_usage();
   for (std::uint32_t i = 0; i < usage.size(); ++i) {
     const Link& link = fabric.link(LinkId(i));
     LinkClassUse& use = classes[link.link_class];
     ++use.count;
-    use.total_bytes += usage[i].bytes;
+    use.bytes += static_cast<double>(usage[i].bytes.count());
+    use.busy += seconds(usage[i].busy);
     use.bandwidth = link.bandwidth;
-    busy[link.link_class] += seconds(usage[i].busy);
   }
   const double end = seconds(finish);
   for (std::size_t c = 0; c < classes.size(); ++c) {
     LinkClassUse& use = classes[c];
     use.name = fabric.link_classes()[c];
-    if (use.count == 0 || end <= 0) continue;
-    use.busy = busy[c] / static_cast<double>(use.count) / end;
-    use.mean_utilisation = static_cast<double>(use.total_bytes.count()) /
-                           (static_cast<double>(use.bandwidth.count()) * static_cast<double>(use.count) * end);
+    if (use.count == 0) continue;
+    use.bytes /= static_cast<double>(use.count);
+    if (end <= 0) continue;
+    use.busy /= static_cast<double>(use.count) * end;
+    use.mean_utilisation = use.bytes / (static_cast<double>(use.bandwidth.count()) * end);
   }
   std::erase_if(classes, [](const LinkClassUse& use) { return use.count == 0; });
   return classes;

@@ -23,7 +23,7 @@ namespace orrery {
 struct LinkClassUse {
   std::string name;
   std::uint64_t count = 0;
-  Bytes total_bytes{0};
+  double bytes = 0;            // of one link, mean
   Bandwidth bandwidth{1};       // of one link
   double busy = 0;              // mean share of time with any flow
   double mean_utilisation = 0;  // bytes / (capacity * time)

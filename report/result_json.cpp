@@ -27,11 +27,9 @@ Json breakdown_json(const Breakdown& b, std::size_t rank) {
 Json links_json(const std::vector<LinkClassUse>& links) {
   Json list = Json::array();
   for (const LinkClassUse& use : links) {
-    const double bytes =
-        use.count == 0 ? 0 : static_cast<double>(use.total_bytes.count()) / static_cast<double>(use.count);
     list.push_back({{"class", use.name},
                     {"count", use.count},
-                    {"bytes", bytes},
+                    {"bytes", use.bytes},
                     {"busy", use.busy},
                     {"mean_utilisation", use.mean_utilisation}});
   }

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <memory>
 
+#include <fmt/format.h>
+
 #include "network/alpha_beta.h"
 #include "system/experiment.h"
 #include "workload/matching.h"
@@ -16,6 +18,21 @@ std::uint64_t peak_memory() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+// Says so where MEM nodes have no remote memory to go to.
+void warn_of_memory_nodes(const Experiment& experiment, const Job& job, Diagnostics& diagnostics) {
+  if (experiment.simulation.remote_memory) return;
+  std::size_t nodes = 0;
+  for (const RankBinding& rank : job.ranks)
+    for (std::uint32_t i = 0; i < job.graphs[rank.graph].size(); ++i) {
+      const NodeKind kind = job.graphs[rank.graph].kind(NodeId(i));
+      if (kind == NodeKind::kMemoryLoad || kind == NodeKind::kMemoryStore) ++nodes;
+    }
+  if (nodes > 0)
+    diagnostics.warning({experiment.file},
+                        fmt::format("{} MEM nodes take the bandwidth of the device's own memory", nodes),
+                        "give memory.remote if they go elsewhere");
 }
 
 }  // namespace
@@ -32,6 +49,7 @@ Run run_experiment(const std::string& file, const std::vector<std::string>& sett
   Diagnostics diagnostics;
   const Experiment experiment = load_experiment(file, settings, files, diagnostics);
   Job job = load_chakra_job(experiment.trace, diagnostics, show("reading traces"));
+  warn_of_memory_nodes(experiment, job, diagnostics);
   const Matching matching = match(job);
   const std::vector<DeviceId> placement =
       place_ranks(experiment.placement, static_cast<std::uint32_t>(job.ranks.size()), experiment.fabric);

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -14,7 +13,7 @@
 namespace orrery {
 namespace {
 
-constexpr std::size_t kRankPartssShown = 24;
+constexpr std::size_t kRowsShown = 24;
 
 std::string share(double part, double whole) { return fmt::format("{:.1f} %", whole > 0 ? 100 * part / whole : 0.0); }
 
@@ -61,7 +60,7 @@ std::string ranks_text(const std::vector<RankParts>& rows) {
   if (memory) table.column("of it memory");
   for (const auto& [family, time] : families) table.column(family);
   for (const char* heading : {"wait", "bubble", "idle", "finish"}) table.column(heading);
-  for (std::size_t i = 0; i < std::min(groups.size(), kRankPartssShown); ++i) {
+  for (std::size_t i = 0; i < std::min(groups.size(), kRowsShown); ++i) {
     const auto& [row, ranks] = groups[i];
     std::vector<std::string> cells = {rank_list(ranks), rounded(row.compute), rounded(row.host)};
     if (memory) cells.push_back(rounded(row.memory));
@@ -74,8 +73,8 @@ std::string ranks_text(const std::vector<RankParts>& rows) {
     table.row(std::move(cells));
   }
   std::string text = table.text();
-  if (groups.size() > kRankPartssShown)
-    text += fmt::format("  ... {} more rows; --json has all ranks\n", groups.size() - kRankPartssShown);
+  if (groups.size() > kRowsShown)
+    text += fmt::format("  ... {} more rows; --json has all ranks\n", groups.size() - kRowsShown);
   return text;
 }
 
@@ -84,8 +83,8 @@ std::string links_text(const std::vector<LinkClassUse>& links) {
   table.column("links", Table::Align::kLeft);
   for (const char* heading : {"count", "bandwidth", "bytes each", "busy", "utilisation"}) table.column(heading);
   for (const LinkClassUse& use : links) {
-    const std::int64_t each = use.count == 0 ? 0 : use.total_bytes.count() / static_cast<std::int64_t>(use.count);
-    table.row({use.name, fmt::format("{}", use.count), to_text(use.bandwidth), rounded(Bytes(each)), share(use.busy, 1),
+    table.row({use.name, fmt::format("{}", use.count), to_text(use.bandwidth),
+               rounded(Bytes(std::llround(std::min(use.bytes, 9e18)))), share(use.busy, 1),
                share(use.mean_utilisation, 1)});
   }
   return table.text();

@@ -37,13 +37,18 @@ void CollectiveExecution::on_arrived(std::uint32_t id) {
 }
 
 void CollectiveExecution::advance() {
-  // Grows while it runs: a phase that ends touches the next one.
-  for (std::size_t i = 0; i < touched_.size(); ++i) {
-    const Touched touched = touched_[i];
-    calls_[touched.call].states[touched.state].touched = false;
-    advance_state(touched.call, touched.state);
+  while (!touched_.empty() || !touched_lineups_.empty()) {
+    // 1. Book what has ended and start sends; an ended phase puts its chunk into the next lineup.
+    for (std::size_t i = 0; i < touched_.size(); ++i) {
+      const Touched touched = touched_[i];
+      calls_[touched.call].states[touched.state].touched = false;
+      advance_state(touched.call, touched.state);
+    }
+    touched_.clear();
+    // 2. Fill the dimensions that were touched; who is taken in decides in the next turn.
+    for (const TouchedLineup& touched : touched_lineups_) fill(touched);
+    touched_lineups_.clear();
   }
-  touched_.clear();
 }
 
 std::vector<bool> CollectiveExecution::entered(CallKey key) const {
@@ -78,7 +83,7 @@ std::uint32_t CollectiveExecution::open(CallKey key, const CollectivePlan& plan,
           Time{},
           std::vector<Member>(members),
           std::vector<PhaseState>(members * plan.chunks * plan.phases.size())};
-  for (Member& member : call.members) member.active.assign(plan.layout->sizes.size(), 0);
+  for (Member& member : call.members) member.lineups.resize(plan.layout->sizes.size());
   return slot;
 }
 
@@ -89,17 +94,28 @@ void CollectiveExecution::touch(std::uint32_t call, std::uint32_t state) {
   touched_.push_back({call, state});
 }
 
+void CollectiveExecution::touch_lineup(std::uint32_t call, std::uint32_t member, std::uint32_t dimension) {
+  Lineup& lineup = calls_[call].members[member].lineups[dimension];
+  if (lineup.touched) return;
+  lineup.touched = true;
+  touched_lineups_.push_back({call, member, dimension});
+}
+
 void CollectiveExecution::advance_state(std::uint32_t slot, std::uint32_t state) {
   Call& call = calls_[slot];
   PhaseState& phase = call.states[state];
-  if (phase.status == Status::kWaiting && !phase.arrived.empty()) activate(slot, state);
-  if (phase.status != Status::kActive || !start_sends(slot, state)) return;
-  phase.status = Status::kDone;
+  if (phase.status != Status::kActive && phase.status != Status::kWaiting) return;
   const StateKey key = key_of(call, state);
   const std::uint32_t dimension = call.plan->phases[key.phase].phase.dimension;
-  --call.members[key.member].active[dimension];
+  if (phase.status == Status::kWaiting) {  // touched by an arrival
+    call.members[key.member].lineups[dimension].called.push_back(state);
+    return touch_lineup(slot, key.member, dimension);
+  }
+  if (!start_sends(slot, state)) return;
+  phase.status = Status::kDone;
+  --call.members[key.member].lineups[dimension].active;
+  touch_lineup(slot, key.member, dimension);
   enqueue_next_phase(slot, key);
-  fill_dimension(slot, key.member, dimension);
 }
 
 // Starts what can start. True when the phase is through on this member.
@@ -156,39 +172,37 @@ void CollectiveExecution::enqueue_next_phase(std::uint32_t slot, StateKey key) {
     return;
   }
   const std::uint32_t state = state_of(call, {key.member, key.chunk, next});
+  const std::uint32_t dimension = call.plan->phases[next].phase.dimension;
   call.states[state].status = Status::kWaiting;
   call.states[state].waiting_since = engine_.now();
-  call.members[key.member].waiting.push_back(state);
-  touch(slot, state);
-  fill_dimension(slot, key.member, call.plan->phases[next].phase.dimension);
+  Lineup& lineup = call.members[key.member].lineups[dimension];
+  lineup.waiting.insert(place_of(call, state));
+  if (!call.states[state].arrived.empty()) lineup.called.push_back(state);
+  touch_lineup(slot, key.member, dimension);
 }
 
-void CollectiveExecution::fill_dimension(std::uint32_t slot, std::uint32_t member_index, std::uint32_t dimension) {
-  Call& call = calls_[slot];
-  Member& member = call.members[member_index];
-  // Smaller is first. All chunks of a call have its priority, so kPriority orders them like kFifo.
-  const auto rank = [&](std::uint32_t state) {
-    const StateKey key = key_of(call, state);
-    const std::int64_t since = call.states[state].waiting_since.time_since_epoch().count();
-    return std::tuple(options_.queue == QueuePolicy::kLifo ? -since : since, key.chunk, key.phase);
-  };
-  while (member.active[dimension] < options_.active_chunks) {
-    std::uint32_t first = UINT32_MAX;
-    for (const std::uint32_t state : member.waiting)
-      if (call.plan->phases[key_of(call, state).phase].phase.dimension == dimension &&
-          (first == UINT32_MAX || rank(state) < rank(first)))
-        first = state;
-    if (first == UINT32_MAX) return;
-    activate(slot, first);
-  }
-}
-
-void CollectiveExecution::activate(std::uint32_t slot, std::uint32_t state) {
-  Call& call = calls_[slot];
+// All chunks of a call have its priority, so kPriority orders them like kFifo.
+CollectiveExecution::Place CollectiveExecution::place_of(const Call& call, std::uint32_t state) const {
   const StateKey key = key_of(call, state);
-  Member& member = call.members[key.member];
-  std::erase(member.waiting, state);
-  ++member.active[call.plan->phases[key.phase].phase.dimension];
+  const std::int64_t since = call.states[state].waiting_since.time_since_epoch().count();
+  return {options_.queue == QueuePolicy::kLifo ? -since : since, key.chunk, key.phase, state};
+}
+
+void CollectiveExecution::fill(const TouchedLineup& touched) {
+  Call& call = calls_[touched.call];
+  Lineup& lineup = call.members[touched.member].lineups[touched.dimension];
+  lineup.touched = false;
+  while (lineup.active < options_.active_chunks && !lineup.waiting.empty())
+    activate(touched.call, std::get<3>(*lineup.waiting.begin()), lineup);
+  for (const std::uint32_t state : lineup.called)
+    if (call.states[state].status == Status::kWaiting) activate(touched.call, state, lineup);
+  lineup.called.clear();
+}
+
+void CollectiveExecution::activate(std::uint32_t slot, std::uint32_t state, Lineup& lineup) {
+  Call& call = calls_[slot];
+  lineup.waiting.erase(place_of(call, state));
+  ++lineup.active;
   call.states[state].status = Status::kActive;
   touch(slot, state);
 }

@@ -8,7 +8,9 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "core/engine.h"
@@ -68,13 +70,21 @@ class CollectiveExecution final : private EventSink {
     bool touched = false;
     Time waiting_since;
   };
+  // Where a waiting chunk stands: the time it came (negated for LIFO), chunk, phase, and its state.
+  using Place = std::tuple<std::int64_t, std::uint32_t, std::uint32_t, std::uint32_t>;
+  // The chunks of a member at one dimension.
+  struct Lineup {
+    std::uint32_t active = 0;
+    bool touched = false;
+    std::set<Place> waiting;
+    std::vector<std::uint32_t> called;  // waiting states for which a peer's message has come
+  };
   struct Member {
     Time entered;
     bool in = false;
     bool done = false;
     std::uint32_t chunks_done = 0;
-    std::vector<std::uint32_t> active;   // chunks in flight per dimension
-    std::vector<std::uint32_t> waiting;  // states that wait for a dimension
+    std::vector<Lineup> lineups;  // by dimension
   };
   struct Call {
     CallKey key;
@@ -97,6 +107,11 @@ class CollectiveExecution final : private EventSink {
     std::uint32_t call;
     std::uint32_t state;
   };
+  struct TouchedLineup {
+    std::uint32_t call;
+    std::uint32_t member;
+    std::uint32_t dimension;
+  };
   struct StateKey {
     std::uint32_t member;
     std::uint32_t chunk;
@@ -108,12 +123,14 @@ class CollectiveExecution final : private EventSink {
 
   std::uint32_t open(CallKey key, const CollectivePlan& plan, std::span<const DeviceId> devices);
   void touch(std::uint32_t call, std::uint32_t state);
+  void touch_lineup(std::uint32_t call, std::uint32_t member, std::uint32_t dimension);
   void advance_state(std::uint32_t call, std::uint32_t state);
   bool start_sends(std::uint32_t call, std::uint32_t state);
   void send(std::uint32_t call, std::uint32_t state, const Step& step);
   void enqueue_next_phase(std::uint32_t call, StateKey key);
-  void fill_dimension(std::uint32_t call, std::uint32_t member, std::uint32_t dimension);
-  void activate(std::uint32_t call, std::uint32_t state);
+  void fill(const TouchedLineup& touched);
+  void activate(std::uint32_t call, std::uint32_t state, Lineup& lineup);
+  Place place_of(const Call& call, std::uint32_t state) const;
   void finish_member(std::uint32_t call, std::uint32_t member);
   void report_done(std::uint32_t call, std::uint32_t member);
 
@@ -131,6 +148,7 @@ class CollectiveExecution final : private EventSink {
   std::vector<Message> messages_;
   std::vector<std::uint32_t> free_messages_;
   std::vector<Touched> touched_;
+  std::vector<TouchedLineup> touched_lineups_;
   std::uint64_t messages_sent_ = 0;
 };
 

@@ -3,22 +3,22 @@
 #include <algorithm>
 #include <bit>
 
+#include <fmt/format.h>
+
 #include "core/assert.h"
+#include "core/error.h"
 
 namespace orrery {
 namespace {
+
+// Chunks times phases times members of one call: some gigabytes.
+constexpr std::uint64_t kMostStates = std::uint64_t{1} << 25;
 
 std::string_view default_algorithm(CollectiveKind kind, std::string_view topology, std::uint32_t size) {
   if (kind == CollectiveKind::kAllToAll) return "direct";
   if (topology == "fully-connected") return "direct";
   if (topology == "switch" && std::has_single_bit(size)) return "halving-doubling";
   return "ring";
-}
-
-std::vector<std::uint32_t> coordinates_of(const CommunicatorLayout& layout, std::uint32_t position) {
-  std::vector<std::uint32_t> coordinates(layout.sizes.size());
-  for (std::size_t d = 0; d < coordinates.size(); ++d) coordinates[d] = layout.coordinate(position, d);
-  return coordinates;
 }
 
 // Sizes in the order of positions, as the schedule counts its ranks.
@@ -33,10 +33,7 @@ std::vector<Bytes> by_position(std::span<const Bytes> of_member, const Communica
 
 bool CollectivePlan::participates(std::size_t phase, std::uint32_t position) const {
   const Phase& p = phases[phase].phase;
-  if (p.participants == Participants::kEveryone) return true;
-  for (std::size_t d = 0; d < p.dimension; ++d)
-    if (layout->coordinate(position, d) != root[d]) return false;
-  return true;
+  return p.participants == Participants::kEveryone || orrery::participates(p, layout->coordinates(position), root);
 }
 
 Algorithm choose_algorithm(CollectiveKind kind, const CollectiveOptions& options, std::string_view topology,
@@ -53,16 +50,22 @@ CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLay
   ORRERY_ASSERT(request.bytes_of_member.empty() || layout.sizes.size() == 1);
   CollectivePlan plan;
   plan.layout = &layout;
-  plan.root = coordinates_of(layout, layout.position_of[request.root]);
+  plan.root = layout.coordinates(layout.position_of[request.root]);
   if (layout.size() == 1) return plan;
   const bool splits = request.bytes.count() > 0 && request.bytes_of_member.empty();
-  plan.chunks = splits ? options.chunks : 1;
+  // Never chunks of less than a byte: each is rounded up to one.
+  if (splits) plan.chunks = static_cast<std::uint32_t>(std::min<std::int64_t>(options.chunks, request.bytes.count()));
   const Bytes chunk = ceil_div(request.bytes, plan.chunks);
-  for (const Phase& phase : plan_phases(request.kind, layout.sizes, chunk, plan.root)) {
+  const std::vector<Phase> phases = plan_phases(request.kind, layout.sizes, chunk, plan.root);
+  if (std::uint64_t{layout.size()} * plan.chunks * phases.size() > kMostStates)
+    throw InputError(
+        {}, fmt::format("{} chunks of a collective of {} ranks are too many to simulate", plan.chunks, layout.size()),
+        "lower collectives.chunks");
+  for (const Phase& phase : phases) {
     const std::uint32_t size = layout.sizes[phase.dimension];
     const std::uint32_t dimension = layout.cuboid ? layout.dimensions[phase.dimension] : 0;
     const std::string_view topology = layout.cuboid ? std::string_view(topologies[dimension]) : std::string_view();
-    const Algorithm algorithm = choose_algorithm(phase.kind, options, topology, dimension, size);
+    const Algorithm algorithm = choose_algorithm(request.kind, options, topology, dimension, size);
     plan.phases.push_back(
         {phase, make_schedule(algorithm, {phase.kind, size, phase.root, phase.bytes,
                                           by_position(request.bytes_of_member, layout), std::nullopt})});

@@ -32,6 +32,12 @@ bool find_extent(std::span<const DeviceId> devices, std::span<const std::uint32_
 
 }  // namespace
 
+std::vector<std::uint32_t> CommunicatorLayout::coordinates(std::uint32_t position) const {
+  std::vector<std::uint32_t> result;
+  for (std::size_t d = 0; d < sizes.size(); ++d) result.push_back(coordinate(position, d));
+  return result;
+}
+
 CommunicatorLayout logical_ring(std::uint32_t members) {
   CommunicatorLayout layout;
   layout.sizes = {members};

@@ -23,6 +23,8 @@ struct CommunicatorLayout {
   std::uint32_t coordinate(std::uint32_t position, std::size_t dimension) const {
     return position / strides[dimension] % sizes[dimension];
   }
+  // All of them, as phase plans take them.
+  std::vector<std::uint32_t> coordinates(std::uint32_t position) const;
   // The position that differs from `position` only in having `coordinate` along `dimension`.
   std::uint32_t moved_to(std::uint32_t position, std::size_t dimension, std::uint32_t to) const {
     return position + (to - coordinate(position, dimension)) * strides[dimension];

@@ -1,5 +1,8 @@
 #include "system/config_check.h"
 
+#include <array>
+#include <optional>
+
 #include "core/assert.h"
 #include "core/config.h"
 #include "network/cluster_config.h"
@@ -9,13 +12,23 @@
 namespace orrery {
 namespace {
 
-ConfigKind kind_of(const ConfigValue& root) {
-  if (root.find("workload") != nullptr || root.find("cluster") != nullptr) return ConfigKind::kExperiment;
-  if (root.find("dims") != nullptr || root.find("node") != nullptr || root.find("scale_out") != nullptr)
-    return ConfigKind::kCluster;
-  if (root.find("devices") != nullptr || root.find("nics") != nullptr) return ConfigKind::kNode;
-  if (root.find("peak") != nullptr || root.find("memory") != nullptr) return ConfigKind::kDevice;
-  return ConfigKind::kExperiment;
+// The keys that tell; the first kind with one of them is it.
+struct TellingKeys {
+  ConfigKind kind;
+  std::array<std::string_view, 3> keys;
+};
+constexpr std::array<TellingKeys, 4> kTellingKeys = {{
+    {ConfigKind::kExperiment, {"workload", "cluster", "collectives"}},
+    {ConfigKind::kCluster, {"dims", "node", "scale_out"}},
+    {ConfigKind::kNode, {"devices", "nics", "fabric"}},
+    {ConfigKind::kDevice, {"peak", "memory", "streaming_multiprocessors"}},
+}};
+
+std::optional<ConfigKind> kind_of(const ConfigValue& root) {
+  for (const TellingKeys& telling : kTellingKeys)
+    for (const std::string_view key : telling.keys)
+      if (root.find(key) != nullptr) return telling.kind;
+  return std::nullopt;
 }
 
 ConfigValue in_map(std::string key, ConfigValue value) {
@@ -49,10 +62,17 @@ std::string_view name_of(ConfigKind kind) {
   ORRERY_ASSERT(false);
 }
 
+bool is_configuration(const std::string& file) {
+  if (!file.ends_with(".json")) return file.ends_with(".yaml") || file.ends_with(".yml");
+  Diagnostics ignored;
+  const ConfigValue root = load_config(file, {}, ignored);
+  return !ignored.has_errors() && kind_of(root).has_value();
+}
+
 ConfigKind check_config(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
                         Diagnostics& diagnostics) {
   ConfigValue root = load_config(file, {}, diagnostics);
-  const ConfigKind kind = kind_of(root);
+  const ConfigKind kind = kind_of(root).value_or(ConfigKind::kExperiment);
   diagnostics.throw_if_errors();
   if (kind == ConfigKind::kExperiment) {
     check_experiment(file, settings, files, diagnostics);

@@ -1,11 +1,11 @@
 #include "system/experiment.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include <fmt/format.h>
 
+#include "core/quantity_text.h"
 #include "core/suggest.h"
 
 namespace orrery {
@@ -64,6 +64,13 @@ void read_workload(Section& section, ExperimentKeys& experiment) {
       "precision", names, bf16, "which peak of the device FLOPs are timed with")];
 }
 
+// An all-reduce over several dimensions runs as reduce-scatter and all-gather.
+bool supports_all_phases(const Algorithm& algorithm, CollectiveKind kind) {
+  if (!algorithm.supports(kind)) return false;
+  return kind != CollectiveKind::kAllReduce ||
+         (algorithm.supports(CollectiveKind::kReduceScatter) && algorithm.supports(CollectiveKind::kAllGather));
+}
+
 // `cluster` has been read: its dimensions say how many names each list needs.
 void read_algorithms(Section& section, const std::vector<std::string>& dimensions, CollectiveOptions& options) {
   for (const CollectiveKind kind : kAllCollectiveKinds) {
@@ -77,7 +84,7 @@ void read_algorithms(Section& section, const std::vector<std::string>& dimension
       if (!algorithm)
         section.error(name_of(kind), fmt::format("unknown algorithm '{}'", printable(name, 40)),
                       suggestion(name, algorithm_names()));
-      else if (!algorithm->supports(kind))
+      else if (!supports_all_phases(*algorithm, kind))
         section.error(name_of(kind), fmt::format("'{}' cannot do {}", name, name_of(kind)));
       else
         algorithms.push_back(*algorithm);
@@ -100,11 +107,14 @@ void read_collectives(Section& section, const std::vector<std::string>& dimensio
   options.chunks = static_cast<std::uint32_t>(section.optional_integer(
       "chunks", 1, {1, 65536}, "parts of a collective that go through the dimensions one behind the other"));
   const std::vector<std::string> queues = {"fifo", "lifo", "priority"};
-  options.queue = static_cast<QueuePolicy>(section.optional_choice(
-      "queue", queues, 0,
-      "which of the chunks that wait for a dimension goes first; priority: the collective's, then fifo"));
+  options.queue = static_cast<QueuePolicy>(
+      section.optional_choice("queue", queues, 0,
+                              "which of the chunks of a collective that wait for a dimension goes first; priority: its "
+                              "comm_priority, then fifo "
+                              "(calls of a communicator run one at a time, so their chunks have one priority)"));
   options.active_chunks = static_cast<std::uint32_t>(section.optional_integer(
-      "active_chunks", 1, {1, 65536}, "chunks of one collective that a rank has under way on one dimension"));
+      "active_chunks", 1, {1, 65536},
+      "chunks of one collective that a rank takes up at a time on one dimension; one more if a peer is ahead with it"));
 }
 
 void read_network(Section& section) {
@@ -129,11 +139,11 @@ void read_memory(Section& section, ExperimentKeys& experiment) {
       });
 }
 
+// A number that fits a device or a seed.
 std::optional<std::uint64_t> number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  const auto whole = parse_whole_number(text);
+  if (!whole || *whole < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(*whole);
 }
 
 bool read_placement_word(const std::string& word, Placement& placement) {

@@ -15,7 +15,7 @@ Lane lane_for(const ExecutionGraph& graph, NodeId node) {
     case NodeKind::kHostCompute:
       return {LaneKind::kHost, 0, false, true};
     case NodeKind::kCompute:
-      return {LaneKind::kCompute, graph.stream(node), graph.stream_count() > 1, true};
+      return {LaneKind::kCompute, graph.stream(node), graph.stream(node) > 0, true};
     case NodeKind::kMemoryLoad:
     case NodeKind::kMemoryStore:
       return {LaneKind::kMemory, 0, false, true};

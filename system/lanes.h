@@ -14,7 +14,7 @@ namespace orrery {
 enum class LaneKind : std::uint8_t {
   kFree,          // free nodes: nothing is occupied
   kHost,          // the CPU: one node at a time, the ready one with the smallest id
-  kCompute,       // one per device stream: the smallest ready id, or the trace's own order where it has several streams
+  kCompute,       // one per device stream, in canonical order; nodes without a stream: the smallest ready id
   kMemory,        // remote memory: one node at a time, the smallest ready id
   kCommunicator,  // one per communicator: calls in canonical order, one at a time
   kSend,          // one per peer: in canonical order, the next starts when the last byte of the one before has left

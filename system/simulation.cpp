@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "core/assert.h"
 #include "core/error.h"
 #include "system/stuck_report.h"
@@ -162,11 +164,18 @@ void Simulation::start(RankId rank, NodeId node) {
 }
 
 void Simulation::start_for(RankId rank, NodeId node, Duration duration) {
+  if (saturating_add(engine_.now().time_since_epoch(), duration) == Duration::max())
+    throw InputError({input_.job.ranks[index_of(rank)].source},
+                     fmt::format("rank {}, {}: it would end beyond 106 days, the end of simulated time", index_of(rank),
+                                 input_.job.describe(rank, node)),
+                     "look for a duration, size or rate that is off by orders of magnitude");
   engine_.after(duration, *this, pack(rank, node));
 }
 
 void Simulation::start_memory(RankId rank, NodeId node) {
-  const Time end = memory_->access(rank, input_.job.graph(rank).bytes(node), engine_.now());
+  const ExecutionGraph& graph = input_.job.graph(rank);
+  if (const auto measured = graph.duration(node)) return start_for(rank, node, *measured);
+  const Time end = memory_->access(rank, graph.bytes(node), engine_.now());
   start_for(rank, node, end - engine_.now());
 }
 

@@ -76,11 +76,6 @@ class Simulation final : private EventSink,
  private:
   friend class StuckReport;
 
-  struct RunningCollective {
-    NodeId node{};
-    Time start;
-  };
-
   void on_event(std::uint64_t payload) override;
   void decide() override;
   void settle() override;

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "core/error.h"
 #include "core/quantity_text.h"
@@ -77,30 +75,29 @@ std::string StuckReport::describe(const Wait& wait) const {
 }
 
 // Per communicator: the call that is under way, who has come and who has not.
-std::string StuckReport::describe_calls() const {
+std::string StuckReport::describe_calls(const std::vector<std::vector<Wait>>& waits) const {
   const Job& job = simulation_.input_.job;
-  std::map<std::pair<GroupId, std::uint32_t>, std::pair<RankId, NodeId>> calls;
-  for (std::uint32_t r = 0; r < simulation_.ranks_.size(); ++r)
-    for (const Wait& wait : waits_of(RankId(r)))
-      if (job.graph(RankId(r)).kind(wait.node) == NodeKind::kCollective)
-        calls.try_emplace({job.communicator(RankId(r), wait.node), job.graph(RankId(r)).call_index(wait.node)},
-                          RankId(r), wait.node);
+  std::map<std::pair<GroupId, std::uint32_t>, const Wait*> calls;
+  for (const std::vector<Wait>& of_rank : waits)
+    for (const Wait& wait : of_rank)
+      if (job.graph(wait.rank).kind(wait.node) == NodeKind::kCollective)
+        calls.try_emplace({job.communicator(wait.rank, wait.node), job.graph(wait.rank).call_index(wait.node)}, &wait);
   std::string text;
   std::size_t shown = 0;
-  for (const auto& [key, example] : calls) {
+  for (const auto& [key, wait] : calls) {
     if (shown++ == kShown) {
       text += fmt::format("  ... and {} more communicators\n", calls.size() - kShown);
       break;
     }
     const Communicator& communicator = job.communicators[index_of(key.first)];
-    const std::vector<RankId> missing = missing_members(example.first, example.second);
+    const std::vector<bool> entered = simulation_.collectives_->entered({key.first, key.second});
     std::vector<RankId> there;
-    std::ranges::copy_if(communicator.members, std::back_inserter(there),
-                         [&](RankId rank) { return std::ranges::find(missing, rank) == missing.end(); });
-    const ExecutionGraph& graph = job.graph(example.first);
+    for (std::size_t member = 0; member < entered.size(); ++member)
+      if (entered[member]) there.push_back(communicator.members[member]);
+    const ExecutionGraph& graph = job.graph(wait->rank);
     text += fmt::format("  communicator '{}', call {}: {} of {}: ranks {} have come, ranks {} have not\n",
-                        printable(communicator.name), key.second + 1, name_of(graph.collective_kind(example.second)),
-                        rounded(graph.bytes(example.second)), list_of(there), list_of(missing));
+                        printable(communicator.name), key.second + 1, name_of(graph.collective_kind(wait->node)),
+                        rounded(graph.bytes(wait->node)), list_of(there), list_of(wait->for_ranks));
   }
   return text;
 }
@@ -138,7 +135,7 @@ std::string StuckReport::text() const {
   std::string text =
       fmt::format("the job is stuck at {}: {} of {} ranks can never finish (ranks {})\n",
                   rounded(simulation_.engine_.now().time_since_epoch()), unfinished.size(), ranks, list_of(unfinished));
-  text += describe_calls();
+  text += describe_calls(waits);
   std::size_t shown = 0;
   for (const RankId rank : unfinished)
     for (const Wait& wait : waits[index_of(rank)])

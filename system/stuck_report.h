@@ -29,9 +29,9 @@ class StuckReport {
   std::vector<Wait> waits_of(RankId rank) const;
   std::vector<RankId> missing_members(RankId rank, NodeId node) const;
   std::string describe(const Wait& wait) const;
-  std::string describe_calls() const;
+  std::string describe_calls(const std::vector<std::vector<Wait>>& waits) const;
   std::string describe_circle(const std::vector<std::vector<Wait>>& waits) const;
-  // Which of `rank`'s unfinished operations `other` waits for in `wait`, and what it waits for itself.
+  // The operation with its size, partner and node.
   std::string operation(RankId rank, NodeId node) const;
 
   const Simulation& simulation_;

@@ -1,5 +1,5 @@
-// A 64-bit digest of columns of numbers, by which equal graphs find each other. Whoever uses it compares the contents as
-// well.
+// A 64-bit digest of columns of numbers, by which equal graphs find each other. Whoever uses it compares the contents
+// as well.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ class ContentDigest {
   }
 
   template <class Number>
-    requires std::is_integral_v<Number> || std::is_enum_v<Number>
+  requires std::is_integral_v<Number> || std::is_enum_v<Number>
   void add_column(const std::vector<Number>& column) {
     add(column.size());
     for (const Number number : column) add(static_cast<std::uint64_t>(number));
   }
 
   template <class Unit>
-    requires requires(Unit unit) { unit.count(); }
+  requires requires(Unit unit) { unit.count(); }
   void add_column(const std::vector<Unit>& column) {
     add(column.size());
     for (const Unit& unit : column) add(static_cast<std::uint64_t>(unit.count()));

@@ -122,8 +122,10 @@ std::string DependencyCheck::hint(Dependencies chosen) const {
   for (const Dependencies other : {Dependencies::kData, Dependencies::kCtrl}) {
     if (other == chosen) continue;
     if (problems(other).none())
-      return fmt::format("`{0}` dependencies alone are free of unknown, self and cyclic dependencies: "
-                         "workload.chakra.dependencies: {0}", name_of(other));
+      return fmt::format(
+          "`{0}` dependencies alone are free of unknown, self and cyclic dependencies: "
+          "workload.chakra.dependencies: {0}",
+          name_of(other));
     failed += fmt::format("{}`{}`", failed.empty() ? "" : " nor ", name_of(other));
   }
   if (chosen != Dependencies::kBoth)
@@ -155,9 +157,7 @@ std::string DependencyCheck::kinds_of(Edge edge, std::uint8_t chosen_bits) const
 
 std::string DependencyCheck::describe_cycle(std::span<const NodeId> cycle, std::uint8_t chosen_bits) const {
   constexpr std::size_t kNodesShown = 10;
-  const auto label = [&](NodeId node) {
-    return labels_.describe(node).substr(std::string_view("node ").size());
-  };
+  const auto label = [&](NodeId node) { return labels_.describe(node).substr(std::string_view("node ").size()); };
   std::string text = label(cycle[0]);
   for (std::size_t i = 1; i <= cycle.size(); ++i) {
     const bool closes = i == cycle.size();

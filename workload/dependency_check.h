@@ -1,5 +1,5 @@
-// Whether a trace's dependencies make sense: unknown ids, nodes that wait for themselves, cycles. Each kind of dependency
-// is judged on its own and together, so that a message can say which choice would work.
+// Whether a trace's dependencies make sense: unknown ids, nodes that wait for themselves, cycles. Each kind of
+// dependency is judged on its own and together, so that a message can say which choice would work.
 #pragma once
 
 #include <cstdint>
@@ -63,8 +63,8 @@ class DependencyCheck {
   std::vector<TraceDependency> on_itself_;
 };
 
-// A short cycle among `edges` (ascending): each node is followed by one that waits for it, and the first follows the last.
-// `reachable` are the nodes on no cycle and behind none; at least one node must be missing from it.
+// A short cycle among `edges` (ascending): each node is followed by one that waits for it, and the first follows the
+// last. `reachable` are the nodes on no cycle and behind none; at least one node must be missing from it.
 std::vector<NodeId> short_cycle(std::size_t nodes, std::span<const Edge> edges, std::span<const NodeId> reachable);
 
 }  // namespace orrery

@@ -2,8 +2,8 @@
 //
 // A graph holds only what ranks that behave alike have in common. Communicators, peers, tags and roots appear as small
 // local numbers, which a RankBinding (workload/job.h) turns into those of a rank; ids and names are NodeLabels
-// (workload/node_labels.h). So the thousand ranks of a job share a handful of graphs. A graph is immutable and stored as
-// structure of arrays; a column in which every node has the default is not stored.
+// (workload/node_labels.h). So the thousand ranks of a job share a handful of graphs. A graph is immutable and stored
+// as structure of arrays; a column in which every node has the default is not stored.
 #pragma once
 
 #include <cstddef>
@@ -68,7 +68,7 @@ class ExecutionGraph {
   Bytes bytes(NodeId node) const { return bytes_[index_of(node)]; }
   // Larger is more urgent; 0 where the trace says nothing.
   std::uint32_t priority(NodeId node) const { return priorities_.empty() ? 0 : priorities_[index_of(node)]; }
-  // The device stream of a kCompute, kMemory* or communication node, 0 .. stream_count()-1.
+  // The device stream of a kCompute, kMemory* or communication node, 1 .. stream_count()-1; 0 where the trace has none.
   std::uint32_t stream(NodeId node) const { return streams_.empty() ? 0 : streams_[index_of(node)]; }
   std::uint32_t stream_count() const { return stream_count_; }
 

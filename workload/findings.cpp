@@ -102,7 +102,8 @@ void report(std::span<const RankFindings> ranks, bool is_job, Diagnostics& diagn
   std::vector<Merged> merged;
   for (const RankFindings& of_rank : ranks)
     for (const Finding& finding : of_rank.findings->all()) merge(finding, of_rank.rank, index, merged);
-  std::stable_partition(merged.begin(), merged.end(), [](const Merged& m) { return m.first.severity == Severity::kError; });
+  std::stable_partition(merged.begin(), merged.end(),
+                        [](const Merged& m) { return m.first.severity == Severity::kError; });
   drop_repeated_hints(merged);
   for (const Merged& m : merged) {
     if (m.first.severity == Severity::kError) diagnostics.error(m.first.where, message_of(m, is_job), m.first.hint);

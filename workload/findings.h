@@ -1,5 +1,5 @@
-// What is wrong or doubtful in the traces of many ranks, said in few lines: findings of one kind are one problem, with how
-// many there are, where, and the first examples.
+// What is wrong or doubtful in the traces of many ranks, said in few lines: findings of one kind are one problem, with
+// how many there are, where, and the first examples.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace orrery {
 struct Finding {
   Severity severity = Severity::kError;
   Location where;
-  std::string what;                   // the kind: the same words for every node and rank
+  std::string what;  // the kind: the same words for every node and rank
   std::string hint;
   std::size_t count = 0;
   std::vector<std::string> examples;  // the first few, each naming a node; may be empty
@@ -51,8 +51,8 @@ struct RankFindings {
   const Findings* findings = nullptr;
 };
 
-// Reports the findings of all ranks, ascending by rank: one problem per kind, errors first. With `is_job` false there is
-// one file and ranks are not mentioned.
+// Reports the findings of all ranks, ascending by rank: one problem per kind, errors first. With `is_job` false there
+// is one file and ranks are not mentioned.
 void report(std::span<const RankFindings> ranks, bool is_job, Diagnostics& diagnostics);
 
 }  // namespace orrery

@@ -71,7 +71,8 @@ void GraphBuilder::store_columns(ExecutionGraph& graph) const {
     graph.bytes_.push_back(node.bytes);
     graph.stream_count_ = std::max(graph.stream_count_, node.stream + 1);
   }
-  graph.durations_ = column_of<Duration>(nodes_, [](const GraphNode& n) { return n.duration.value_or(Duration::zero()); });
+  graph.durations_ =
+      column_of<Duration>(nodes_, [](const GraphNode& n) { return n.duration.value_or(Duration::zero()); });
   graph.flops_ = column_of<Flops>(nodes_, [](const GraphNode& n) { return n.flops; });
   graph.priorities_ = column_of<std::uint32_t>(nodes_, [](const GraphNode& n) { return n.priority; });
   graph.streams_ = column_of<std::uint32_t>(nodes_, [](const GraphNode& n) { return n.stream; });
@@ -130,7 +131,8 @@ void GraphBuilder::store_communication(ExecutionGraph& graph) const {
   }
 }
 
-std::vector<NodeId> canonical_order(std::span<const std::uint32_t> successor_offsets, std::span<const NodeId> successors,
+std::vector<NodeId> canonical_order(std::span<const std::uint32_t> successor_offsets,
+                                    std::span<const NodeId> successors,
                                     std::span<const std::uint32_t> predecessor_counts) {
   std::vector<std::uint32_t> waiting(predecessor_counts.begin(), predecessor_counts.end());
   std::priority_queue<NodeId, std::vector<NodeId>, std::greater<>> ready;

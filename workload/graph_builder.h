@@ -41,9 +41,10 @@ class GraphBuilder {
   std::vector<Edge> edges_;
 };
 
-// The order that always takes the smallest ready node, by successor lists in CSR form. Nodes on a cycle, and those behind
-// one, are missing from it.
-std::vector<NodeId> canonical_order(std::span<const std::uint32_t> successor_offsets, std::span<const NodeId> successors,
+// The order that always takes the smallest ready node, by successor lists in CSR form. Nodes on a cycle, and those
+// behind one, are missing from it.
+std::vector<NodeId> canonical_order(std::span<const std::uint32_t> successor_offsets,
+                                    std::span<const NodeId> successors,
                                     std::span<const std::uint32_t> predecessor_counts);
 
 // The same graph, with communicator slot s renumbered to slot_map[s]; several may become one.

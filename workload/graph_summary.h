@@ -35,7 +35,7 @@ struct GraphSummary {
   std::size_t edges = 0;
   std::array<KindSummary, kNodeKindCount> kinds;  // by NodeKind
   Total flops = 0;
-  Total tensor_bytes = 0;  // of compute and memory nodes
+  Total tensor_bytes = 0;          // of compute and memory nodes
   std::vector<CallSummary> calls;  // ascending by slot, then kind
   std::size_t sends = 0;
   std::size_t receives = 0;

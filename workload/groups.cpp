@@ -154,7 +154,8 @@ class GroupsHandler final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   void end_group() {
-    if (group_.members.empty() && !broken_) fail(word_start(1), fmt::format("group {} has no ranks", quoted(group_.name)));
+    if (group_.members.empty() && !broken_)
+      fail(word_start(1), fmt::format("group {} has no ranks", quoted(group_.name)));
     if (!broken_) groups_.push_back(std::move(group_));
   }
 
@@ -163,10 +164,10 @@ class GroupsHandler final : public nlohmann::json_sax<nlohmann::json> {
   std::uint32_t ranks_;
   Diagnostics& diagnostics_;
   const char* read_;
-  int depth_ = 0;       // 1 within the object, 2 within a group's list
-  int skip_depth_ = 0;  // everything from this depth on is skipped; 0: nothing
-  bool named_ = false;  // a group's name has been read
-  bool broken_ = false; // the group has an error
+  int depth_ = 0;        // 1 within the object, 2 within a group's list
+  int skip_depth_ = 0;   // everything from this depth on is skipped; 0: nothing
+  bool named_ = false;   // a group's name has been read
+  bool broken_ = false;  // the group has an error
   CommunicatorGroup group_;
   std::set<std::uint64_t> members_;
   std::set<std::string> names_;

@@ -19,9 +19,9 @@ struct CommunicatorGroup {
   bool operator==(const CommunicatorGroup&) const = default;
 };
 
-// The groups in the JSON `text`, in the order of the file. All that is wrong (not an object of lists, an empty list, a rank
-// that is repeated, negative, fractional or not below `ranks`, a repeated name, not JSON) goes to `diagnostics` with line
-// and column; the groups without errors are returned.
+// The groups in the JSON `text`, in the order of the file. All that is wrong (not an object of lists, an empty list, a
+// rank that is repeated, negative, fractional or not below `ranks`, a repeated name, not JSON) goes to `diagnostics`
+// with line and column; the groups without errors are returned.
 std::vector<CommunicatorGroup> read_groups(const std::string& file, std::string_view text, std::uint32_t ranks,
                                            Diagnostics& diagnostics);
 
@@ -37,9 +37,9 @@ struct ProcessGroup {
 // True for the name of a PyTorch node that declares process groups.
 bool is_process_group_node(std::string_view node_name);
 
-// Reads the `inputs.values` of such a node: a Python list of a string that holds a JSON list of objects with `pg_name` and
-// `ranks`. Single quotes, and the inner list without the string around it, are understood too. Throws InputError, with
-// `where` and a message that begins with `node`.
+// Reads the `inputs.values` of such a node: a Python list of a string that holds a JSON list of objects with `pg_name`
+// and `ranks`. Single quotes, and the inner list without the string around it, are understood too. Throws InputError,
+// with `where` and a message that begins with `node`.
 std::vector<ProcessGroup> read_process_groups(const Location& where, const std::string& node, std::string_view values);
 
 }  // namespace orrery

@@ -22,8 +22,8 @@ struct GraphUse {
   GraphSummary summary;
 };
 
-// Calls of one kind on one communicator. A member's calls are counted once, its bytes are its own input buffers: the largest
-// over the members.
+// Calls of one kind on one communicator. A member's calls are counted once, its bytes are its own input buffers: the
+// largest over the members.
 struct CommunicatorUse {
   std::string name;
   std::size_t members = 0;

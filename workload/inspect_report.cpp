@@ -44,7 +44,8 @@ std::string text_of(const GraphSummary& s) {
     const KindSummary& k = s.kinds[kind];
     if (k.nodes == 0) continue;
     text += fmt::format("    {:<13} {:>8}", name_of(static_cast<NodeKind>(kind)), k.nodes);
-    if (k.measured > 0) text += fmt::format("   measured {} ({})", milliseconds(k.picoseconds), counted(k.measured, "node"));
+    if (k.measured > 0)
+      text += fmt::format("   measured {} ({})", milliseconds(k.picoseconds), counted(k.measured, "node"));
     text += '\n';
   }
   if (s.flops > 0) text += fmt::format("    FLOPs         {}\n", scaled(s.flops, "FLOP"));
@@ -52,8 +53,8 @@ std::string text_of(const GraphSummary& s) {
   if (s.sends + s.receives > 0)
     text += fmt::format("    transfers     {} sent in {}, {} received in {}\n", scaled(s.bytes_sent, "B"), s.sends,
                         scaled(s.bytes_received, "B"), s.receives);
-  text += fmt::format("    dependencies  {}; {} first and {} last nodes; at most {} in, {} out of a node\n", s.edges, s.roots,
-                      s.leaves, s.most_predecessors, s.most_successors);
+  text += fmt::format("    dependencies  {}; {} first and {} last nodes; at most {} in, {} out of a node\n", s.edges,
+                      s.roots, s.leaves, s.most_predecessors, s.most_successors);
   text += fmt::format("    longest chain {} nodes; by measured compute {}\n", s.longest_chain,
                       milliseconds(s.longest_chain_picoseconds));
   text += fmt::format("    streams       {}\n", s.streams);
@@ -127,12 +128,14 @@ std::string to_text(const Inspection& inspection) {
                         counted(inspection.communicators_defined, "communicator group"),
                         scaled(static_cast<Total>(inspection.memory_bytes), "B"));
   for (const GraphUse& graph : inspection.graphs) {
-    text += inspection.is_job ? fmt::format("  graph of {}: {}\n", rank_list(graph.ranks), counted(graph.summary.nodes, "node"))
-                              : "  " + counted(graph.summary.nodes, "node") + "\n";
+    text += inspection.is_job
+                ? fmt::format("  graph of {}: {}\n", rank_list(graph.ranks), counted(graph.summary.nodes, "node"))
+                : "  " + counted(graph.summary.nodes, "node") + "\n";
     text += text_of(graph.summary);
   }
   if (inspection.communicators.empty()) return text + "  no collectives\n";
-  return text + "  collectives (a member's calls and input bytes)\n" + text_of(inspection.communicators, inspection.is_job);
+  return text + "  collectives (a member's calls and input bytes)\n" +
+         text_of(inspection.communicators, inspection.is_job);
 }
 
 nlohmann::ordered_json to_json(const Inspection& inspection) {
@@ -151,7 +154,8 @@ nlohmann::ordered_json to_json(const Inspection& inspection) {
     entry["bytes"] = number(use.bytes);
     communicators.push_back(std::move(entry));
   }
-  Json result = {{"schema", "orrery.workload/1"}, {"source", printable(inspection.source, inspection.source.size() * 4)}};
+  Json result = {{"schema", "orrery.workload/1"},
+                 {"source", printable(inspection.source, inspection.source.size() * 4)}};
   if (inspection.is_job) {
     result["ranks"] = inspection.ranks;
     result["communicators_defined"] = inspection.communicators_defined;

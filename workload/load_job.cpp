@@ -56,7 +56,8 @@ class JobLoader {
     if (!source_.groups) return;
     try {
       const std::string text = read_file(*source_.groups);
-      for (CommunicatorGroup& group : read_groups(*source_.groups, text, world(), diagnostics_)) names.add(std::move(group));
+      for (CommunicatorGroup& group : read_groups(*source_.groups, text, world(), diagnostics_))
+        names.add(std::move(group));
     } catch (const InputError& error) {
       for (const Problem& problem : error.problems()) diagnostics_.error(problem.where, problem.message, problem.hint);
     }
@@ -91,7 +92,8 @@ class JobLoader {
   }
 
   void declare_groups(std::uint32_t rank, CommunicatorNames& names) {
-    for (const ProcessGroup& group : traces_[trace_of_rank_[rank]].trace.process_groups) names.add(group, of_rank_[rank]);
+    for (const ProcessGroup& group : traces_[trace_of_rank_[rank]].trace.process_groups)
+      names.add(group, of_rank_[rank]);
   }
 
   void bind(std::uint32_t rank, const CommunicatorNames& names) {
@@ -161,11 +163,11 @@ class JobLoader {
   const ChakraSource& source_;
   TraceChecks checks_;
   Diagnostics& diagnostics_;
-  std::vector<std::string> files_;             // by rank
-  std::vector<Loaded> traces_;                 // of distinct content
-  std::vector<std::uint32_t> trace_of_rank_;   // into traces_
+  std::vector<std::string> files_;            // by rank
+  std::vector<Loaded> traces_;                // of distinct content
+  std::vector<std::uint32_t> trace_of_rank_;  // into traces_
   std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>, std::uint32_t> by_content_;
-  std::vector<Findings> of_rank_;              // what depends on the rank
+  std::vector<Findings> of_rank_;  // what depends on the rank
   std::vector<RankBinding> bindings_;
   std::map<std::pair<std::uint32_t, std::vector<std::uint32_t>>, std::uint32_t> merged_;
   ContentPool<ExecutionGraph> graphs_;

@@ -17,7 +17,7 @@ namespace orrery {
 // first, and can close cycles with the data dependencies.
 enum class Dependencies : std::uint8_t { kBoth, kData, kCtrl };
 
-std::string_view name_of(Dependencies dependencies);                            // "both", "data", "ctrl"
+std::string_view name_of(Dependencies dependencies);  // "both", "data", "ctrl"
 std::optional<Dependencies> dependencies_named(std::string_view name);
 
 // What is reported about a trace: what loading needs to know, or also what lint adds.
@@ -32,8 +32,8 @@ struct ChakraSource {
 // Files done so far, of how many.
 using LoadProgress = std::function<void(std::size_t done, std::size_t total)>;
 
-// Reads every rank before it gives up: all errors of all files are collected in `diagnostics` (equal ones of several ranks
-// as one), warnings too. Throws InputError if there are errors.
+// Reads every rank before it gives up: all errors of all files are collected in `diagnostics` (equal ones of several
+// ranks as one), warnings too. Throws InputError if there are errors.
 Job load_chakra_job(const ChakraSource& source, Diagnostics& diagnostics, const LoadProgress& progress = {});
 
 // The same without throwing: nothing where there are errors.

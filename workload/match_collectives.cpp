@@ -141,8 +141,9 @@ class CommunicatorMatcher {
     }
     for (auto& [count, ranks] : absent) {
       std::ranges::sort(ranks);
-      lines[ranks[0]] = fmt::format("\n    {} never: {} on this communicator", rank_list(ranks),
-                                    count == 0 ? "no call" : fmt::format("only {} call{}", count, count == 1 ? "" : "s"));
+      lines[ranks[0]] =
+          fmt::format("\n    {} never: {} on this communicator", rank_list(ranks),
+                      count == 0 ? "no call" : fmt::format("only {} call{}", count, count == 1 ? "" : "s"));
     }
 
     std::string text = fmt::format("  communicator \"{}\" ({}), call {}; arriving are",

@@ -9,8 +9,8 @@
 
 namespace orrery {
 
-// By GroupId, then by call index. One entry of the report for each communicator whose members disagree: its first call about
-// which they do.
+// By GroupId, then by call index. One entry of the report for each communicator whose members disagree: its first call
+// about which they do.
 std::vector<std::vector<CollectiveCall>> match_collectives(const Job& job, DisagreementReport& report);
 
 }  // namespace orrery

@@ -41,7 +41,8 @@ std::vector<End> collect(const Job& job) {
       if (kind != NodeKind::kSend && kind != NodeKind::kReceive) continue;
       const RankId peer = job.peer(rank, node);
       const bool is_receive = kind == NodeKind::kReceive;
-      ends.push_back({is_receive ? peer : rank, is_receive ? rank : peer, job.tag(rank, node), is_receive, position, node});
+      ends.push_back(
+          {is_receive ? peer : rank, is_receive ? rank : peer, job.tag(rank, node), is_receive, position, node});
     }
   }
   std::ranges::sort(ends);
@@ -89,7 +90,9 @@ class Channel {
   }
 
   std::string describe_unmatched(std::size_t pairs) const {
-    const auto count = [](std::size_t n, std::string_view what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
+    const auto count = [](std::size_t n, std::string_view what) {
+      return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+    };
     const bool sends_left = sends_.size() > receives_.size();
     const End& first = sends_left ? sends_[pairs] : receives_[pairs];
     return heading() + fmt::format("{} but {}; the first without {} is {} on rank {}", count(sends_.size(), "send"),

@@ -9,7 +9,8 @@
 
 namespace orrery {
 
-// By RankId, then by transfer index. One entry of the report for each (source, destination, tag) whose ends do not match.
+// By RankId, then by transfer index. One entry of the report for each (source, destination, tag) whose ends do not
+// match.
 std::vector<std::vector<TransferEnd>> match_transfers(const Job& job, DisagreementReport& report);
 
 }  // namespace orrery

@@ -1,8 +1,8 @@
 // Which calls belong together, decided before anything is simulated.
 //
-// A communicator's k-th call on one member meets the k-th call on every other; the k-th send from a to b with tag t meets
-// the k-th receive of b from a with tag t. "k-th" is by each graph's canonical order, so ranks that run at different speeds
-// cannot pair the wrong calls, and a disagreement is found without simulating.
+// A communicator's k-th call on one member meets the k-th call on every other; the k-th send from a to b with tag t
+// meets the k-th receive of b from a with tag t. "k-th" is by each graph's canonical order, so ranks that run at
+// different speeds cannot pair the wrong calls, and a disagreement is found without simulating.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ struct TransferEnd {
 };
 
 struct Matching {
-  std::vector<std::vector<CollectiveCall>> calls;    // by GroupId, then by call index (ExecutionGraph::call_index)
-  std::vector<std::vector<TransferEnd>> transfers;   // by RankId, then by transfer index
+  std::vector<std::vector<CollectiveCall>> calls;   // by GroupId, then by call index (ExecutionGraph::call_index)
+  std::vector<std::vector<TransferEnd>> transfers;  // by RankId, then by transfer index
 };
 
 // Throws StuckError, naming the ranks, nodes and operations, when members disagree or somebody is waited for in vain.

@@ -116,8 +116,7 @@ std::optional<std::string> repetition(const std::vector<ProcessGroup>& groups) {
     std::vector<std::uint32_t> sorted = group.ranks;
     std::ranges::sort(sorted);
     const auto twice = std::ranges::adjacent_find(sorted);
-    if (twice != sorted.end())
-      return fmt::format("group \"{}\" has rank {} twice", printable(group.name, 40), *twice);
+    if (twice != sorted.end()) return fmt::format("group \"{}\" has rank {} twice", printable(group.name, 40), *twice);
   }
   return std::nullopt;
 }
@@ -130,8 +129,9 @@ bool is_process_group_node(std::string_view node_name) {
 
 std::vector<ProcessGroup> read_process_groups(const Location& where, const std::string& node, std::string_view values) {
   const auto fail = [&](const std::string& problem) {
-    throw InputError(where, fmt::format("{}: {}", node, problem),
-                     "expected a list of {\"pg_name\": ..., \"ranks\": [...]}, as PyTorch's execution trace observer writes");
+    throw InputError(
+        where, fmt::format("{}: {}", node, problem),
+        "expected a list of {\"pg_name\": ..., \"ranks\": [...]}, as PyTorch's execution trace observer writes");
   };
   const std::optional<Json> list = unwrap(values);
   if (!list) fail(fmt::format("its process groups cannot be read: {}", printable(values, 60)));

@@ -19,8 +19,8 @@ std::string counted_ranks(std::uint32_t ranks) { return ranks == 1 ? "1 rank" : 
 // The checks of one rank.
 class Binder {
  public:
-  Binder(RankId rank, std::uint32_t ranks, const RankTrace& trace, const ExecutionGraph& graph, const NodeLabels& labels,
-         const CommunicatorNames& names, Findings& findings)
+  Binder(RankId rank, std::uint32_t ranks, const RankTrace& trace, const ExecutionGraph& graph,
+         const NodeLabels& labels, const CommunicatorNames& names, Findings& findings)
       : rank_(rank), ranks_(ranks), trace_(trace), graph_(graph), labels_(labels), names_(names), findings_(findings) {}
 
   RankBinding bind() {
@@ -65,8 +65,9 @@ class Binder {
     const std::int64_t peer = trace_.peers[graph_.peer_slot(node)];
     const std::string_view attribute = is_send ? "comm_dst" : "comm_src";
     if (peer < 0 || peer >= ranks_)
-      findings_.error(fmt::format("{} out of range; there {} {}", attribute, ranks_ == 1 ? "is" : "are", counted_ranks(ranks_)),
-                      fmt::format("{} ({})", labels_.describe(node), peer));
+      findings_.error(
+          fmt::format("{} out of range; there {} {}", attribute, ranks_ == 1 ? "is" : "are", counted_ranks(ranks_)),
+          fmt::format("{} ({})", labels_.describe(node), peer));
     else if (peer == index_of(rank_))
       findings_.error(fmt::format("{} is the rank itself", attribute),
                       fmt::format("{} on {}", labels_.describe(node), rank_named()));
@@ -97,7 +98,8 @@ class Binder {
 
 }  // namespace
 
-CommunicatorNames::CommunicatorNames(std::uint32_t ranks, std::string groups_file) : groups_file_(std::move(groups_file)) {
+CommunicatorNames::CommunicatorNames(std::uint32_t ranks, std::string groups_file)
+    : groups_file_(std::move(groups_file)) {
   Communicator world{"world", {}};
   for (std::uint32_t rank = 0; rank < ranks; ++rank) world.members.push_back(RankId(rank));
   append(std::move(world));
@@ -123,8 +125,8 @@ void CommunicatorNames::add(const ProcessGroup& group, Findings& findings) {
   if (group.is_world) communicator.members = communicators_[0].members;
   for (const std::uint32_t rank : group.ranks) {
     if (rank >= ranks)
-      return findings.error(fmt::format("process group {} has a rank that is out of range; there {} {}", quoted(group.name),
-                                        ranks == 1 ? "is" : "are", counted_ranks(ranks)),
+      return findings.error(fmt::format("process group {} has a rank that is out of range; there {} {}",
+                                        quoted(group.name), ranks == 1 ? "is" : "are", counted_ranks(ranks)),
                             fmt::format("rank {}", rank), "the world is the number of trace files");
     communicator.members.push_back(RankId(rank));
   }
@@ -153,13 +155,15 @@ std::string CommunicatorNames::hint(const std::string& name) const {
   }
   constexpr std::size_t kNamesShown = 20;
   constexpr std::size_t kNamesCompared = 100;  // comparing costs time for every name that is not found
-  std::string text = fmt::format("known communicators{}:", groups_file_.empty() ? "" : " in " + printable(groups_file_));
+  std::string text =
+      fmt::format("known communicators{}:", groups_file_.empty() ? "" : " in " + printable(groups_file_));
   std::vector<std::string> compared;
   for (std::size_t i = 1; i < std::min(communicators_.size(), kNamesCompared + 1); ++i) {
     compared.push_back(communicators_[i].name);
     if (i <= kNamesShown) text += (i == 1 ? " " : ", ") + quoted(communicators_[i].name);
   }
-  if (communicators_.size() - 1 > kNamesShown) text += fmt::format(" and {} more", communicators_.size() - 1 - kNamesShown);
+  if (communicators_.size() - 1 > kNamesShown)
+    text += fmt::format(" and {} more", communicators_.size() - 1 - kNamesShown);
   const std::string near = nearest_name(name, compared);
   return near.empty() ? text : text + fmt::format("; did you mean {}?", quoted(near));
 }

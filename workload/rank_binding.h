@@ -45,8 +45,8 @@ class CommunicatorNames {
   std::size_t from_file_ = 1;  // communicators below this are the world and those of the groups file
 };
 
-// Fills everything but the indices of graph and labels. Slots of one communicator are not merged yet. What is wrong for this
-// rank goes to `findings`.
+// Fills everything but the indices of graph and labels. Slots of one communicator are not merged yet. What is wrong for
+// this rank goes to `findings`.
 RankBinding bind_rank(RankId rank, std::uint32_t ranks, const RankTrace& trace, const ExecutionGraph& graph,
                       const NodeLabels& labels, const CommunicatorNames& names, Findings& findings);
 

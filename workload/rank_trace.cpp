@@ -53,9 +53,10 @@ void sort_by_id(std::vector<DecodedNode>& nodes, Findings& findings) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (kept > 0 && nodes[kept - 1].id == nodes[i].id) {
-      findings.error("two nodes with the same id",
-                     fmt::format("{} (message {}) and \"{}\" (message {})", describe_node(nodes[i].id, nodes[kept - 1].name),
-                                 nodes[kept - 1].frame, printable(nodes[i].name, 60), nodes[i].frame));
+      findings.error(
+          "two nodes with the same id",
+          fmt::format("{} (message {}) and \"{}\" (message {})", describe_node(nodes[i].id, nodes[kept - 1].name),
+                      nodes[kept - 1].frame, printable(nodes[i].name, 60), nodes[i].frame));
       continue;
     }
     if (kept != i) nodes[kept] = std::move(nodes[i]);
@@ -80,12 +81,12 @@ class SlotNumbering {
   std::vector<Value> values_;
 };
 
-// The trace's stream numbers become 0, 1, ... in ascending order; a node that has none is on stream 0.
+// The trace's stream numbers become 1, 2, ... in ascending order; a node that has none is on stream 0.
 std::map<std::int64_t, std::uint32_t> number_streams(const std::vector<DecodedNode>& nodes) {
   std::map<std::int64_t, std::uint32_t> streams;
   for (const DecodedNode& decoded : nodes)
-    if (is_on_device(decoded.node.work.kind)) streams[decoded.node.stream] = 0;
-  std::uint32_t next = 0;
+    if (is_on_device(decoded.node.work.kind) && decoded.node.stream) streams[*decoded.node.stream] = 0;
+  std::uint32_t next = 1;
   for (auto& [stream, number] : streams) number = next++;
   return streams;
 }
@@ -96,7 +97,7 @@ void add_nodes(const std::vector<DecodedNode>& nodes, GraphBuilder& builder, Ran
   SlotNumbering<std::int64_t> peers;
   for (const DecodedNode& decoded : nodes) {
     GraphNode work = decoded.node.work;
-    if (is_on_device(work.kind)) work.stream = streams.at(decoded.node.stream);
+    if (is_on_device(work.kind) && decoded.node.stream) work.stream = streams.at(*decoded.node.stream);
     if (work.kind == NodeKind::kCollective) {
       work.slot = communicators.slot_of(decoded.node.communicator);
       trace.roots.push_back(decoded.node.root);

@@ -50,7 +50,7 @@ class NodeReader {
   TraceNode read() {
     read_duration();
     is_host_ = attributes_.flag("is_cpu_op").value_or(false);
-    if (!is_host_) result_.stream = attributes_.integer("stream").value_or(0);
+    if (!is_host_) result_.stream = attributes_.integer("stream");
     switch (static_cast<int>(node_.type())) {
       case chakra::INVALID_NODE: read_untimed("INVALID"); break;
       case chakra::METADATA_NODE: read_metadata(); break;
@@ -60,8 +60,9 @@ class NodeReader {
       case chakra::COMM_SEND_NODE: read_transfer(NodeKind::kSend); break;
       case chakra::COMM_RECV_NODE: read_transfer(NodeKind::kReceive); break;
       case chakra::COMM_COLL_NODE: read_collective(); break;
-      default: fail("unknown node type", fmt::format("type {}", static_cast<int>(node_.type())),
-                    "types 0 (INVALID) to 7 (COMM_COLL) are known");
+      default:
+        fail("unknown node type", fmt::format("type {}", static_cast<int>(node_.type())),
+             "types 0 (INVALID) to 7 (COMM_COLL) are known");
     }
     return std::move(result_);
   }
@@ -76,7 +77,8 @@ class NodeReader {
 
   void read_duration() {
     constexpr std::uint64_t kPerMicrosecond = 1'000'000;
-    constexpr std::uint64_t kLongest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / kPerMicrosecond;
+    constexpr std::uint64_t kLongest =
+        static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / kPerMicrosecond;
     const std::uint64_t micros = node_.duration_micros();
     if (micros > kLongest) {
       fail("duration beyond the 106 days that can be simulated", fmt::format("{} us", micros));
@@ -115,9 +117,13 @@ class NodeReader {
   void set_timed(NodeKind kind) {
     result_.work.kind = kind;
     const GraphNode& work = result_.work;
-    if (work.duration || work.flops > Flops() || work.bytes > Bytes()) return;
+    const bool on_host = kind == NodeKind::kHostCompute;  // FLOPs and bytes say nothing about a host
+    if (work.duration || (!on_host && (work.flops > Flops() || work.bytes > Bytes()))) return;
     result_.work.kind = NodeKind::kFree;
-    if (!failed_) findings_.warning("nodes with neither a duration nor FLOPs nor bytes take no time", name());
+    if (failed_) return;
+    findings_.warning(on_host ? "host nodes without a duration take no time"
+                              : "nodes with neither a duration nor FLOPs nor bytes take no time",
+                      name());
   }
 
   void read_memory(NodeKind kind) {
@@ -135,12 +141,12 @@ class NodeReader {
 
   // The CPU side of a communication call. It moves nothing itself.
   void read_host_call(bool has_traffic) {
-    findings_.warning(has_traffic
-                          ? "communication nodes with is_cpu_op run as host compute: a CPU call that launches the kernel; "
-                            "their comm_size is ignored, since the traffic is the GPU node's"
-                          : "communication nodes without traffic run as host compute: a CPU call that launches the kernel; "
-                            "its traffic is the GPU node's",
-                      name());
+    findings_.warning(
+        has_traffic ? "communication nodes with is_cpu_op run as host compute: a CPU call that launches the kernel; "
+                      "their comm_size is ignored, since the traffic is the GPU node's"
+                    : "communication nodes without traffic run as host compute: a CPU call that launches the kernel; "
+                      "its traffic is the GPU node's",
+        name());
     result_.work.kind = result_.work.duration ? NodeKind::kHostCompute : NodeKind::kFree;
   }
 
@@ -169,7 +175,9 @@ class NodeReader {
     const std::optional<std::int64_t> type = attributes_.integer("comm_type");
     if (!type) return fail("collective without comm_type", {});
     const std::optional<CollectiveKind> kind = collective_kind_of(*type);
-    if (!kind) return fail("collective with an unknown comm_type", std::to_string(*type), "0 (ALL_REDUCE) to 9 (BARRIER) are known");
+    if (!kind)
+      return fail("collective with an unknown comm_type", std::to_string(*type),
+                  "0 (ALL_REDUCE) to 9 (BARRIER) are known");
     result_.work.collective = *kind;
   }
 

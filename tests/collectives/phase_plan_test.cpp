@@ -91,12 +91,6 @@ TEST_CASE("only ranks that agree with the root in all lower dimensions take part
   CHECK(participates(plan(kAllReduce, 100)[2], std::array{0U, 0U, 0U}, kRoot));
 }
 
-TEST_CASE("chunks are equal and rounded up") {
-  CHECK(split_into_chunks(Bytes(10), 4) == std::vector<Bytes>(4, Bytes(3)));
-  CHECK(split_into_chunks(Bytes(0), 2) == std::vector<Bytes>(2, Bytes(0)));
-  CHECK(split_into_chunks(Bytes(7), 1) == std::vector<Bytes>{Bytes(7)});
-}
-
 TEST_CASE("sizes that could pass 2^62 bytes are refused") {
   CHECK_THROWS_AS(plan(kAllGather, std::int64_t{1} << 60), InputError);
   CHECK_THROWS_AS(plan_phases(kAllReduce, {}, Bytes::max()), InputError);

@@ -1,5 +1,5 @@
-// Communicator groups from hostile text: as a groups file, and as PyTorch's metadata. Nothing but an InputError may come
-// out, and what is accepted keeps its promises.
+// Communicator groups from hostile text: as a groups file, and as PyTorch's metadata. Nothing but an InputError may
+// come out, and what is accepted keeps its promises.
 #include <cstdint>
 #include <set>
 #include <string_view>
@@ -20,7 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     ORRERY_ASSERT(members.size() == group.members.size());
     for (const RankId rank : members) ORRERY_ASSERT(index_of(rank) < kRanks);
   }
-  for (const Problem& problem : diagnostics.problems()) ORRERY_ASSERT(problem.where.line > 0 && problem.where.column > 0);
+  for (const Problem& problem : diagnostics.problems())
+    ORRERY_ASSERT(problem.where.line > 0 && problem.where.column > 0);
 
   try {
     for (const ProcessGroup& group : read_process_groups({"fuzz.et", 0, 0}, "node 1", text))

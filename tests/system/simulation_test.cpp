@@ -184,6 +184,48 @@ TEST_CASE("chunks go through the dimensions one behind the other") {
   CHECK(simulate(builder.build(), fabric, options).totals.finish == at(microseconds(2060)));
 }
 
+TEST_CASE("a configured all-reduce algorithm is used in all of its phases") {
+  const std::vector<DimensionSpec> dimensions = {dimension("switch", 4, kBandwidth, kLatency),
+                                                 dimension("switch", 2, kBandwidth, kLatency)};
+  const Fabric fabric = compose(dimensions);
+  JobBuilder builder(8);
+  for (std::uint32_t rank = 0; rank < 8; ++rank)
+    builder.collective(rank, CollectiveKind::kAllReduce, kMegabyte, kWorld);
+  const Job job = builder.build();
+  SimulationOptions options;
+  // direct: reduce-scatter of 4 sends 250 kB to all at once, then of 2 125 kB, and back: 2 * (250 + 125) us, 4
+  // latencies.
+  options.collectives.algorithms[static_cast<std::size_t>(CollectiveKind::kAllReduce)] = {*find_algorithm("direct"),
+                                                                                          *find_algorithm("direct")};
+  CHECK(simulate(job, fabric, options).totals.finish == at(microseconds(750) + 4 * kLatency));
+  // ring: 3 steps of 250 kB on the four instead of one.
+  options.collectives.algorithms[static_cast<std::size_t>(CollectiveKind::kAllReduce)] = {*find_algorithm("ring"),
+                                                                                          *find_algorithm("ring")};
+  CHECK(simulate(job, fabric, options).totals.finish == at(microseconds(2 * (750 + 125)) + 8 * kLatency));
+}
+
+TEST_CASE("a measured duration of a memory node wins over its bytes") {
+  JobBuilder builder(1);
+  const NodeId load = builder.memory(0, kMegabyte, {}, microseconds(77));
+  CHECK(simulate(builder.build(), switched(1)).end(0, load) == at(microseconds(77)));
+}
+
+TEST_CASE("more chunks than can be kept are refused, many are not slow") {
+  JobBuilder builder(64);
+  for (std::uint32_t rank = 0; rank < 64; ++rank)
+    builder.collective(rank, CollectiveKind::kAllReduce, Bytes(1'000'000'000), kWorld);
+  const Job job = builder.build();
+  SimulationOptions options;
+  options.collectives.chunks = 1'000'000;
+  CHECK_THROWS_AS(simulate(job, switched(64), options), InputError);
+  JobBuilder pair(2);
+  for (std::uint32_t rank = 0; rank < 2; ++rank)
+    pair.collective(rank, CollectiveKind::kAllReduce, Bytes(65'536'000), kWorld);
+  // 65,536 chunks of 1,000 bytes, one behind the other: 2 * (10 us + 500 ns) each.
+  options.collectives.chunks = 65'536;
+  CHECK(simulate(pair.build(), switched(2), options).totals.finish == at(65'536 * Duration(21'000'000)));
+}
+
 TEST_CASE("no mix of chunks, queues and late ranks gets stuck") {
   std::minstd_rand generator(3);
   const auto random = [&] { return static_cast<std::uint32_t>(generator()); };

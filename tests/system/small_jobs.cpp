@@ -50,9 +50,11 @@ NodeId JobBuilder::work(std::uint32_t rank, Flops flops, Bytes bytes, const std:
   return add(rank, node, after);
 }
 
-NodeId JobBuilder::memory(std::uint32_t rank, Bytes bytes, const std::vector<NodeId>& after) {
+NodeId JobBuilder::memory(std::uint32_t rank, Bytes bytes, const std::vector<NodeId>& after,
+                          std::optional<Duration> measured) {
   GraphNode node;
   node.kind = NodeKind::kMemoryLoad;
+  node.duration = measured;
   node.bytes = bytes;
   return add(rank, node, after);
 }

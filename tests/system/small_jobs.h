@@ -24,7 +24,8 @@ class JobBuilder {
   NodeId compute(std::uint32_t rank, Duration time, const std::vector<NodeId>& after = {}, std::uint32_t stream = 0);
   NodeId host(std::uint32_t rank, Duration time, const std::vector<NodeId>& after = {});
   NodeId work(std::uint32_t rank, Flops flops, Bytes bytes, const std::vector<NodeId>& after = {});
-  NodeId memory(std::uint32_t rank, Bytes bytes, const std::vector<NodeId>& after = {});
+  NodeId memory(std::uint32_t rank, Bytes bytes, const std::vector<NodeId>& after = {},
+                std::optional<Duration> measured = {});
   NodeId free(std::uint32_t rank, const std::vector<NodeId>& after = {});
   NodeId collective(std::uint32_t rank, CollectiveKind kind, Bytes bytes, GroupId group,
                     const std::vector<NodeId>& after = {});

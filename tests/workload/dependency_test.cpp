@@ -44,22 +44,26 @@ TEST_CASE("repeated dependencies, and the same id in ctrl and data, count once")
 
 TEST_CASE("an unknown dependency is an error that names the node and the missing id") {
   const std::string problems = problems_of({named(1, "aten::add").data({99})});
-  CHECK_THAT(problems, Contains("error: dependency on an id that no node of the file has: node 1 \"aten::add\" on 99 (data)"));
-  CHECK_THAT(problems, Contains("hint: `ctrl` dependencies alone are free") && Contains("workload.chakra.dependencies: ctrl"));
+  CHECK_THAT(problems,
+             Contains("error: dependency on an id that no node of the file has: node 1 \"aten::add\" on 99 (data)"));
+  CHECK_THAT(problems,
+             Contains("hint: `ctrl` dependencies alone are free") && Contains("workload.chakra.dependencies: ctrl"));
 }
 
 TEST_CASE("many unknown dependencies are one problem with the first examples and the count") {
   Trace trace;
   for (std::uint64_t id = 0; id < 1277; ++id) trace.push_back(named(id, "n").ctrl({5000 + id}));
   const std::string problems = problems_of(trace);
-  CHECK_THAT(problems, Contains("on 5000 (ctrl), node 1 \"n\" on 5001 (ctrl), node 2 \"n\" on 5002 (ctrl) (1277 in all)"));
+  CHECK_THAT(problems,
+             Contains("on 5000 (ctrl), node 1 \"n\" on 5001 (ctrl), node 2 \"n\" on 5002 (ctrl) (1277 in all)"));
   CHECK_THAT(problems, Contains("dependencies: data"));
   CHECK(std::count(problems.begin(), problems.end(), '\n') == 2);
 }
 
 TEST_CASE("a self dependency is an error in the chosen kinds and ignored in the others") {
   const Trace trace = {named(1, "a").ctrl({1}), named(2, "b").data({1})};
-  CHECK_THAT(problems_of(trace), Contains("dependency of a node on itself: node 1 \"a\" (ctrl)") && Contains("dependencies: data"));
+  CHECK_THAT(problems_of(trace),
+             Contains("dependency of a node on itself: node 1 \"a\" (ctrl)") && Contains("dependencies: data"));
   CHECK(problems_of(trace, Dependencies::kData).empty());
   CHECK_THAT(problems_of(trace, Dependencies::kCtrl), Contains("itself"));
 }
@@ -73,11 +77,13 @@ TEST_CASE("only the chosen kinds order the nodes") {
 
 TEST_CASE("a cycle is shown node by node with the kind of each edge, and which choice has none") {
   // 12 <- 15 by data, 15 <- 12 by ctrl; 20 only waits behind the cycle, 1 is free of it.
-  const Trace trace = {named(12, "aten::mm").ctrl({15}), named(15, "aten::t").data({12}), named(20, "late").data({15}), named(1, "root")};
+  const Trace trace = {named(12, "aten::mm").ctrl({15}), named(15, "aten::t").data({12}), named(20, "late").data({15}),
+                       named(1, "root")};
   const std::string problems = problems_of(trace);
   CHECK_THAT(problems, Contains("12 \"aten::mm\" -> 15 \"aten::t\" (data) -> 12 (ctrl)"));
   CHECK_THAT(problems, Contains("3 of 4 nodes are unreachable because of cycles"));
-  CHECK_THAT(problems, Contains("`data` dependencies alone are free of unknown, self and cyclic dependencies: workload.chakra.dependencies: data"));
+  CHECK_THAT(problems, Contains("`data` dependencies alone are free of unknown, self and cyclic dependencies: "
+                                "workload.chakra.dependencies: data"));
   CHECK(read(trace, Dependencies::kData).graph.has_value());
 }
 
@@ -101,7 +107,8 @@ TEST_CASE("a long cycle is shown with its middle left out") {
   Trace trace;
   for (std::uint64_t id = 0; id < 1000; ++id) trace.push_back(named(id, "n").data({(id + 999) % 1000}));
   // Ten entries: the first eight nodes, what is left out, the last one.
-  CHECK_THAT(problems_of(trace), Contains("0 \"n\" -> 1 \"n\"") && Contains("-> 7 \"n\" (data) -> ... (991 more) -> 999 \"n\" (data) -> 0 (data)"));
+  CHECK_THAT(problems_of(trace), Contains("0 \"n\" -> 1 \"n\"") &&
+                                     Contains("-> 7 \"n\" (data) -> ... (991 more) -> 999 \"n\" (data) -> 0 (data)"));
 }
 
 TEST_CASE("a cycle that is found is one, on random graphs") {
@@ -143,7 +150,8 @@ TEST_CASE("two nodes with one id are an error with both positions") {
 }
 
 TEST_CASE("all kinds of wrong dependencies are reported together with the advice once") {
-  const std::string problems = problems_of({named(1, "a").ctrl({1, 77}), named(2, "b").data({3}), named(3, "c").ctrl({2})});
+  const std::string problems =
+      problems_of({named(1, "a").ctrl({1, 77}), named(2, "b").data({3}), named(3, "c").ctrl({2})});
   CHECK_THAT(problems, Contains("on 77 (ctrl)") && Contains("itself") && Contains("cycle"));
   CHECK(count_of(problems, "hint:") == 1);
 }

@@ -17,7 +17,8 @@ GraphNode call(std::uint32_t slot, std::int64_t bytes) {
 NodeId n(std::uint32_t i) { return NodeId{i}; }
 
 // The order by its definition: look for the smallest ready node again and again.
-std::vector<NodeId> order_by_definition(std::uint32_t nodes, const std::set<std::pair<std::uint32_t, std::uint32_t>>& edges) {
+std::vector<NodeId> order_by_definition(std::uint32_t nodes,
+                                        const std::set<std::pair<std::uint32_t, std::uint32_t>>& edges) {
   std::vector<NodeId> order;
   std::vector<bool> done(nodes, false);
   while (order.size() < nodes) {
@@ -94,7 +95,8 @@ TEST_CASE("graphs that differ in anything a simulation sees are not equal") {
   std::vector<ExecutionGraph> graphs;
   for (const GraphNode& node : variants)
     for (const bool edge : {false, true}) graphs.push_back(graph_of(node, edge));
-  for (const auto& [kind, slot] : {std::pair{CollectiveKind::kAllReduce, 0U}, {CollectiveKind::kAllGather, 0U}, {CollectiveKind::kAllReduce, 1U}})
+  for (const auto& [kind, slot] :
+       {std::pair{CollectiveKind::kAllReduce, 0U}, {CollectiveKind::kAllGather, 0U}, {CollectiveKind::kAllReduce, 1U}})
     graphs.push_back(graph_of({.kind = NodeKind::kCollective, .collective = kind, .slot = slot}, false));
   for (const std::uint32_t slot : {0U, 1U}) graphs.push_back(graph_of({.kind = NodeKind::kSend, .slot = slot}, false));
 
@@ -109,7 +111,11 @@ TEST_CASE("graphs that differ in anything a simulation sees are not equal") {
 TEST_CASE("a node comes back as it was added") {
   const std::vector<GraphNode> nodes = {
       {.kind = NodeKind::kSend, .bytes = Bytes(3), .slot = 2, .priority = 9},
-      {.kind = NodeKind::kCollective, .bytes = Bytes(4), .collective = CollectiveKind::kAllToAll, .slot = 1, .stream = 3},
+      {.kind = NodeKind::kCollective,
+       .bytes = Bytes(4),
+       .collective = CollectiveKind::kAllToAll,
+       .slot = 1,
+       .stream = 3},
       {.kind = NodeKind::kCompute, .duration = Duration(5), .flops = Flops(6), .bytes = Bytes(7)},
       {.kind = NodeKind::kReceive, .bytes = Bytes(8)},
       {}};

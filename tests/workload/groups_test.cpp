@@ -20,11 +20,14 @@ std::string problems(std::string_view text, std::uint32_t ranks = 8) {
   Diagnostics diagnostics;
   read_groups("g.json", text, ranks, diagnostics);
   std::string all;
-  for (const Problem& problem : diagnostics.problems()) all += to_string({problem.severity, problem.where, problem.message, {}}) + "\n";
+  for (const Problem& problem : diagnostics.problems())
+    all += to_string({problem.severity, problem.where, problem.message, {}}) + "\n";
   return all;
 }
 
-std::vector<ProcessGroup> process_groups(std::string_view values) { return read_process_groups({"t.et", 0, 0}, "node 1 \"pg\"", values); }
+std::vector<ProcessGroup> process_groups(std::string_view values) {
+  return read_process_groups({"t.et", 0, 0}, "node 1 \"pg\"", values);
+}
 
 std::string process_group_problem(std::string_view values) {
   try {
@@ -39,7 +42,9 @@ std::string process_group_problem(std::string_view values) {
 
 TEST_CASE("groups keep the order of the file, of groups and of ranks") {
   const std::vector<CommunicatorGroup> groups = good(R"({"2": [3, 1], "1": [0], "tp_group": [7, 2, 4]})");
-  CHECK(groups == std::vector<CommunicatorGroup>{{"2", {RankId{3}, RankId{1}}}, {"1", {RankId{0}}}, {"tp_group", {RankId{7}, RankId{2}, RankId{4}}}});
+  CHECK(groups == std::vector<CommunicatorGroup>{{"2", {RankId{3}, RankId{1}}},
+                                                 {"1", {RankId{0}}},
+                                                 {"tp_group", {RankId{7}, RankId{2}, RankId{4}}}});
   CHECK(good("{}").empty());
 }
 

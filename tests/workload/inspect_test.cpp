@@ -13,8 +13,9 @@ using Catch::Matchers::Contains;
 namespace {
 
 // 1 -> 2 -> 4 -> 5, 1 -> 3 -> 4: 10 us + 40 us + 5 us of compute along the longer branch.
-const Trace kDiamond = {compute(1, 10).with("num_ops", 100).with("tensor_size", 7), compute(2, 20).data({1}), compute(3, 40).data({1}),
-                        collective(4, 0, 64).data({2, 3}), compute(5, 5).data({4}).with("is_cpu_op", 1)};
+const Trace kDiamond = {compute(1, 10).with("num_ops", 100).with("tensor_size", 7), compute(2, 20).data({1}),
+                        compute(3, 40).data({1}), collective(4, 0, 64).data({2, 3}),
+                        compute(5, 5).data({4}).with("is_cpu_op", 1)};
 
 std::string lint_text(const LintReport& report) {
   std::string text;
@@ -53,8 +54,11 @@ TEST_CASE("the sum of huge sizes does not overflow") {
 }
 
 TEST_CASE("a job is inspected by distinct graph and by communicator") {
-  const auto rank = [](std::string_view group) { return Trace{collective(1, 0, 64, group), collective(2, 0, 36, group), collective(3, 2, 5, group)}; };
-  const Job job = JobFiles({rank("a"), rank("a"), rank("b"), {compute(1)}}, R"({"a": [0, 1], "b": [2], "unused": [3]})").load();
+  const auto rank = [](std::string_view group) {
+    return Trace{collective(1, 0, 64, group), collective(2, 0, 36, group), collective(3, 2, 5, group)};
+  };
+  const Job job =
+      JobFiles({rank("a"), rank("a"), rank("b"), {compute(1)}}, R"({"a": [0, 1], "b": [2], "unused": [3]})").load();
   const Inspection inspection = inspect(job, "job");
   REQUIRE(inspection.graphs.size() == 2);
   CHECK(inspection.graphs[0].ranks == std::vector<std::uint32_t>{0, 1, 2});
@@ -63,7 +67,8 @@ TEST_CASE("a job is inspected by distinct graph and by communicator") {
   CHECK(inspection.communicators[0].calls == 2);
   CHECK(inspection.communicators[0].bytes == 100);
   CHECK(inspection.communicators_defined == 3);
-  CHECK_THAT(to_text(inspection), Contains("4 ranks, 2 distinct graphs") && Contains("graph of ranks 0-2: 3 nodes") && Contains("all_reduce 2 calls, 100 B  [a]"));
+  CHECK_THAT(to_text(inspection), Contains("4 ranks, 2 distinct graphs") && Contains("graph of ranks 0-2: 3 nodes") &&
+                                      Contains("all_reduce 2 calls, 100 B  [a]"));
   const nlohmann::ordered_json json = to_json(inspection);
   CHECK(json["graphs"][0]["kinds"]["collective"]["nodes"] == 3);
   CHECK(json["collectives"][1]["op"] == "all_gather");
@@ -119,12 +124,14 @@ TEST_CASE("lint reports ranks that disagree with status 3, and wrong files with 
 }
 
 TEST_CASE("lint tells about problems of the dependencies that are not chosen; loading does not") {
-  const Trace trace = {TraceNodeBuilder(1, "a", chakra::COMP_NODE).duration(1).ctrl({2, 9}), TraceNodeBuilder(2, "b", chakra::COMP_NODE).duration(1).data({1}).ctrl({2})};
+  const Trace trace = {TraceNodeBuilder(1, "a", chakra::COMP_NODE).duration(1).ctrl({2, 9}),
+                       TraceNodeBuilder(2, "b", chakra::COMP_NODE).duration(1).data({1}).ctrl({2})};
   const ScratchDirectory directory;
   directory.write("a.et", bytes_of(trace));
   const LintReport data = lint_trace(directory.path("a.et"), Dependencies::kData);
   CHECK(data.exit_status() == 0);
-  CHECK_THAT(lint_text(data), Contains("warning") && Contains("`ctrl` alone: 1 unknown, 1 self, 0 nodes unreachable") && Contains("`both`: 1 unknown, 1 self, 2 nodes unreachable because of cycles"));
+  CHECK_THAT(lint_text(data), Contains("warning") && Contains("`ctrl` alone: 1 unknown, 1 self, 0 nodes unreachable") &&
+                                  Contains("`both`: 1 unknown, 1 self, 2 nodes unreachable because of cycles"));
   CHECK(problems_of(trace, Dependencies::kData).empty());
   const LintReport both = lint_trace(directory.path("a.et"), Dependencies::kBoth);
   CHECK(both.exit_status() == 2);

@@ -39,7 +39,8 @@ chakra::Node process_groups_node(std::uint64_t id, std::string_view values) {
 TEST_CASE("ranks that do the same in different groups share one graph") {
   // Two tensor pairs; ids, names, peers, tags and communicators differ between the ranks.
   const auto rank = [](std::uint64_t first_id, std::string_view group, std::int64_t peer, std::int64_t tag) {
-    return Trace{compute(first_id), collective(first_id + 1, 0, 64, group).data({first_id}), send(first_id + 2, peer, 8, tag), receive(first_id + 3, peer, 8, tag)};
+    return Trace{compute(first_id), collective(first_id + 1, 0, 64, group).data({first_id}),
+                 send(first_id + 2, peer, 8, tag), receive(first_id + 3, peer, 8, tag)};
   };
   const Job job = JobFiles({rank(1, "a", 2, 0), rank(10, "a", 3, 1), rank(20, "b", 0, 0), rank(30, "b", 1, 1)},
                            R"({"a": [1, 0], "b": [2, 3]})")
@@ -64,13 +65,16 @@ TEST_CASE("ranks with different work do not share a graph") {
 
 TEST_CASE("byte-identical files still get the checks of their own rank") {
   const Trace sends_to_one = {send(1, 1, 8)};
-  CHECK_THAT(JobFiles({sends_to_one, sends_to_one}).problems(), Contains("comm_dst is the rank itself: node 1 \"send\" on rank 1"));
+  CHECK_THAT(JobFiles({sends_to_one, sends_to_one}).problems(),
+             Contains("comm_dst is the rank itself: node 1 \"send\" on rank 1"));
 }
 
 TEST_CASE("traces may be gzipped, JSON or plain, each rank as it likes") {
   JobFiles files({kOneNode, kOneNode});
   std::filesystem::remove(files.directory().path("job.1.et"));
-  files.directory().write("job.1.json", R"({"version": "0.0.4"}{"id": "1", "name": "compute", "type": "COMP_NODE", "durationMicros": "1"})");
+  files.directory().write(
+      "job.1.json",
+      R"({"version": "0.0.4"}{"id": "1", "name": "compute", "type": "COMP_NODE", "durationMicros": "1"})");
   CHECK(files.load().graphs.size() == 1);
 }
 
@@ -99,7 +103,9 @@ TEST_CASE("a set that starts at another rank is an error") {
 
 TEST_CASE("a prefix without traces is an error that says which prefixes there are") {
   const JobFiles files({kOneNode});
-  CHECK_THAT(loading({.prefix = files.directory().path("jobs")}), Contains("no trace of rank 0, nor of any other") && Contains("prefixes in this directory:") && Contains("/job"));
+  CHECK_THAT(loading({.prefix = files.directory().path("jobs")}), Contains("no trace of rank 0, nor of any other") &&
+                                                                      Contains("prefixes in this directory:") &&
+                                                                      Contains("/job"));
   CHECK_THAT(loading({.prefix = files.directory().path("job.0.et")}), Contains("a prefix ends before the rank"));
   CHECK_THAT(loading({.prefix = files.directory().path("none/job")}), Contains("no trace of rank 0"));
 }
@@ -112,7 +118,9 @@ TEST_CASE("two traces of one rank are an error") {
 
 TEST_CASE("files that only look like rank files are not ranks") {
   const JobFiles files({kOneNode});
-  for (const std::string name : {"job.01.et", "job.x.et", "job.-1.et", "job.99999999999.et", "job..et", "job.1.et.bak", "xjob.1.et"}) files.directory().write(name, "x");
+  for (const std::string name :
+       {"job.01.et", "job.x.et", "job.-1.et", "job.99999999999.et", "job..et", "job.1.et.bak", "xjob.1.et"})
+    files.directory().write(name, "x");
   CHECK(files.load().ranks.size() == 1);
 }
 
@@ -126,12 +134,16 @@ TEST_CASE("the same problem on many ranks is one problem with the list of ranks"
   const Trace bad = {TraceNodeBuilder(4, "x", chakra::COMM_COLL_NODE).with("comm_type", 0)};
   const Trace other = {TraceNodeBuilder(5, "y", chakra::COMM_COLL_NODE).with("comm_type", 0)};
   const std::string problems = JobFiles({bad, bad, kOneNode, other, bad}).problems();
-  CHECK_THAT(problems, Contains("job.0.et: error: collective without comm_size: node 4 \"x\", node 5 \"y\" (4 in all) [ranks 0-1 and 3-4]"));
+  CHECK_THAT(
+      problems,
+      Contains(
+          "job.0.et: error: collective without comm_size: node 4 \"x\", node 5 \"y\" (4 in all) [ranks 0-1 and 3-4]"));
   CHECK(std::count(problems.begin(), problems.end(), '\n') == 2);
 }
 
 TEST_CASE("the world is meant by no name, by an empty one, and by \"0\" unless a group is called that") {
-  const Trace trace = {collective(1, 0, 8), collective(2, 0, 8, "0").data({1}), TraceNodeBuilder(collective(3, 0, 8)).text("pg_name", "").data({2})};
+  const Trace trace = {collective(1, 0, 8), collective(2, 0, 8, "0").data({1}),
+                       TraceNodeBuilder(collective(3, 0, 8)).text("pg_name", "").data({2})};
   const Job job = JobFiles({trace, trace}).load();
   CHECK(job.communicators.size() == 1);
   // One communicator: its calls are counted together.
@@ -147,9 +159,12 @@ TEST_CASE("the world is meant by no name, by an empty one, and by \"0\" unless a
 TEST_CASE("a communicator that is not defined is an error that lists those that are") {
   const Trace trace = {collective(9, 0, 8, "2")};
   CHECK_THAT(JobFiles({trace, trace}, R"({"1": [0, 1], "tp": [0, 1]})").problems(),
-             Contains("error: communicator \"2\" is not defined: node 9") && Contains("groups.json: \"1\", \"tp\"") && Contains("[ranks 0-1]"));
-  CHECK_THAT(JobFiles({trace, trace}).problems(), Contains("communicator \"2\" is not defined") && Contains("no groups file is given"));
-  CHECK_THAT(JobFiles({{collective(9, 0, 8, "tp_grop")}}, R"({"tp_group": [0]})").problems(), Contains("did you mean \"tp_group\"?"));
+             Contains("error: communicator \"2\" is not defined: node 9") && Contains("groups.json: \"1\", \"tp\"") &&
+                 Contains("[ranks 0-1]"));
+  CHECK_THAT(JobFiles({trace, trace}).problems(),
+             Contains("communicator \"2\" is not defined") && Contains("no groups file is given"));
+  CHECK_THAT(JobFiles({{collective(9, 0, 8, "tp_grop")}}, R"({"tp_group": [0]})").problems(),
+             Contains("did you mean \"tp_group\"?"));
 }
 
 TEST_CASE("a groups file next to the traces is not picked unless it is named") {
@@ -169,20 +184,24 @@ TEST_CASE("unused groups and groups of one rank are fine") {
 TEST_CASE("a rank that calls on a group it is no member of is an error") {
   const Trace trace = {collective(9, 0, 8, "1")};
   CHECK_THAT(JobFiles({trace, trace, trace}, R"({"1": [0, 1]})").problems(),
-             Contains("job.2.et: error: collective on communicator \"1\" by a rank that is no member: node 9 \"collective\" on rank 2"));
+             Contains("job.2.et: error: collective on communicator \"1\" by a rank that is no member: node 9 "
+                      "\"collective\" on rank 2"));
 }
 
 TEST_CASE("a wrong or missing groups file is an error, and does not make every communicator unknown") {
   const Trace trace = {collective(9, 0, 8, "1")};
   const std::string problems = JobFiles({trace}, R"({"1": [0, 1]})").problems();
-  CHECK_THAT(problems, Contains("groups.json:1:11: error: group \"1\": rank 1 is out of range; there is 1 rank") && !Contains("not defined"));
+  CHECK_THAT(problems, Contains("groups.json:1:11: error: group \"1\": rank 1 is out of range; there is 1 rank") &&
+                           !Contains("not defined"));
   const JobFiles files({trace});
-  CHECK_THAT(loading({.prefix = files.source().prefix, .groups = files.directory().path("missing.json")}), Contains("missing.json") && !Contains("not defined"));
+  CHECK_THAT(loading({.prefix = files.source().prefix, .groups = files.directory().path("missing.json")}),
+             Contains("missing.json") && !Contains("not defined"));
 }
 
 TEST_CASE("process groups in the traces define communicators") {
   const std::string_view groups = R"(['[{"pg_name": "0", "ranks": []}, {"pg_name": "5", "ranks": [1, 0]}]'])";
-  const Trace trace = {process_groups_node(1, groups), collective(2, 0, 8, "5"), collective(3, 0, 8, "0"), collective(4, 0, 8)};
+  const Trace trace = {process_groups_node(1, groups), collective(2, 0, 8, "5"), collective(3, 0, 8, "0"),
+                       collective(4, 0, 8)};
   const Job job = JobFiles({trace, trace}).load();
   REQUIRE(job.communicators.size() == 3);
   CHECK(job.communicators[1].name == "0");
@@ -196,31 +215,42 @@ TEST_CASE("process groups in the traces define communicators") {
 
 TEST_CASE("process groups that differ between traces are an error, unless the groups file settles it") {
   const auto trace = [](std::string_view members) {
-    return Trace{process_groups_node(1, "[{'pg_name': '5', 'ranks': " + std::string(members) + "}]"), collective(2, 0, 8, "5")};
+    return Trace{process_groups_node(1, "[{'pg_name': '5', 'ranks': " + std::string(members) + "}]"),
+                 collective(2, 0, 8, "5")};
   };
   const std::vector<Trace> traces = {trace("[0, 1]"), trace("[1, 0]")};
-  CHECK_THAT(JobFiles(traces).problems(), Contains("job.1.et: error: process group \"5\" has other ranks than in another trace"));
+  CHECK_THAT(JobFiles(traces).problems(),
+             Contains("job.1.et: error: process group \"5\" has other ranks than in another trace"));
   CHECK(JobFiles(traces, R"({"5": [0, 1]})").problems().empty());
-  CHECK_THAT(JobFiles({trace("[0, 2]")}).problems(), Contains("process group \"5\" has a rank that is out of range") && Contains("rank 2"));
-  CHECK_THAT(JobFiles({trace("[0, 'x']")}).problems(), Contains("node 1 \"## process_group:init ##\"") && Contains("no whole number"));
+  CHECK_THAT(JobFiles({trace("[0, 2]")}).problems(),
+             Contains("process group \"5\" has a rank that is out of range") && Contains("rank 2"));
+  CHECK_THAT(JobFiles({trace("[0, 'x']")}).problems(),
+             Contains("node 1 \"## process_group:init ##\"") && Contains("no whole number"));
 }
 
 TEST_CASE("peers out of range, the rank itself, and a wrong own rank are errors naming the node") {
-  CHECK_THAT(JobFiles({{send(4, 2, 8)}, kOneNode}).problems(), Contains("comm_dst out of range; there are 2 ranks: node 4 \"send\" (2)"));
-  CHECK_THAT(JobFiles({{receive(4, -1, 8)}, kOneNode}).problems(), Contains("comm_src out of range") && Contains("node 4"));
-  CHECK_THAT(JobFiles({{receive(4, 0, 8)}, kOneNode}).problems(), Contains("comm_src is the rank itself: node 4 \"receive\" on rank 0"));
-  CHECK_THAT(JobFiles({{send(4, 1, 8).with("comm_src", 1)}, kOneNode}).problems(), Contains("comm_src is not the rank whose trace this is: node 4 \"send\" on rank 0 (1)"));
+  CHECK_THAT(JobFiles({{send(4, 2, 8)}, kOneNode}).problems(),
+             Contains("comm_dst out of range; there are 2 ranks: node 4 \"send\" (2)"));
+  CHECK_THAT(JobFiles({{receive(4, -1, 8)}, kOneNode}).problems(),
+             Contains("comm_src out of range") && Contains("node 4"));
+  CHECK_THAT(JobFiles({{receive(4, 0, 8)}, kOneNode}).problems(),
+             Contains("comm_src is the rank itself: node 4 \"receive\" on rank 0"));
+  CHECK_THAT(JobFiles({{send(4, 1, 8).with("comm_src", 1)}, kOneNode}).problems(),
+             Contains("comm_src is not the rank whose trace this is: node 4 \"send\" on rank 0 (1)"));
   CHECK(JobFiles({{send(4, 1, 8).with("comm_src", 0)}, kOneNode}).problems().empty());
 }
 
 TEST_CASE("a root is a global rank and must be a member; without one it is the first member") {
-  const auto trace = [](std::int64_t root) { return Trace{collective(1, chakra::BROADCAST, 8, "1").with("root", root)}; };
+  const auto trace = [](std::int64_t root) {
+    return Trace{collective(1, chakra::BROADCAST, 8, "1").with("root", root)};
+  };
   const std::string_view groups = R"({"1": [2, 0]})";
   const Job job = JobFiles({trace(0), kOneNode, trace(0)}, groups).load();
   CHECK(job.root(RankId{0}, NodeId{0}) == 1);  // rank 0 is the second member
   const Job first = JobFiles({trace(-1), kOneNode, trace(-1)}, groups).load();
   CHECK(first.root(RankId{0}, NodeId{0}) == 0);
-  CHECK_THAT(JobFiles({trace(1), kOneNode, trace(1)}, groups).problems(), Contains("root that is no member of the communicator: node 1") && Contains("rank 1 in \"1\""));
+  CHECK_THAT(JobFiles({trace(1), kOneNode, trace(1)}, groups).problems(),
+             Contains("root that is no member of the communicator: node 1") && Contains("rank 1 in \"1\""));
 }
 
 TEST_CASE("an error in one file is thrown after all files were read") {

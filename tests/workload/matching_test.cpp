@@ -21,7 +21,9 @@ TEST_CASE("calls are matched by their order on the communicator, never by id") {
 }
 
 TEST_CASE("file order does not matter, only dependencies and ids do") {
-  CHECK(JobFiles({{collective(1, 0, 64), collective(2, 2, 128)}, {collective(2, 2, 128), collective(1, 0, 64)}}).disagreement().empty());
+  CHECK(JobFiles({{collective(1, 0, 64), collective(2, 2, 128)}, {collective(2, 2, 128), collective(1, 0, 64)}})
+            .disagreement()
+            .empty());
 }
 
 TEST_CASE("members that disagree about the operation are named with what each asks for") {
@@ -42,7 +44,9 @@ TEST_CASE("members that disagree about the size are a disagreement, except where
 }
 
 TEST_CASE("an all-to-all with different sizes keeps each member's, in the order of the group") {
-  const auto trace = [](std::int64_t bytes) { return Trace{collective(1, chakra::ALL_TO_ALL, bytes, "g"), collective(2, chakra::ALL_TO_ALL, 7, "g")}; };
+  const auto trace = [](std::int64_t bytes) {
+    return Trace{collective(1, chakra::ALL_TO_ALL, bytes, "g"), collective(2, chakra::ALL_TO_ALL, 7, "g")};
+  };
   const Matching matching = match(JobFiles({trace(10), trace(30), trace(20)}, R"({"g": [2, 0, 1]})").load());
   CHECK(matching.calls[1][0].bytes_of_member == std::vector<Bytes>{Bytes(20), Bytes(10), Bytes(30)});
   CHECK(matching.calls[1][0].bytes == Bytes(30));
@@ -53,7 +57,8 @@ TEST_CASE("members that disagree about the root are a disagreement") {
   const auto trace = [](std::int64_t root) { return Trace{collective(1, chakra::BROADCAST, 8).with("root", root)}; };
   CHECK(JobFiles({trace(1), trace(1)}).disagreement().empty());
   CHECK(JobFiles({trace(0), trace(-1)}).disagreement().empty());  // the first member is rank 0
-  CHECK_THAT(JobFiles({trace(0), trace(1)}).disagreement(), Contains("rank 1 with broadcast of 8 bytes from root rank 1"));
+  CHECK_THAT(JobFiles({trace(0), trace(1)}).disagreement(),
+             Contains("rank 1 with broadcast of 8 bytes from root rank 1"));
   const Matching matching = match(JobFiles({trace(1), trace(1)}).load());
   CHECK(matching.calls[0][0].root == 1);
 }
@@ -61,13 +66,16 @@ TEST_CASE("members that disagree about the root are a disagreement") {
 TEST_CASE("a member that never arrives is named, with how many calls it makes") {
   const Trace twice = {collective(1, 0, 64), collective(2, 0, 64)};
   const std::string fewer = JobFiles({twice, {collective(1, 0, 64)}, twice}).disagreement();
-  CHECK_THAT(fewer, Contains("call 2") && Contains("ranks 0 and 2 with all_reduce of 64 bytes: node 2") && Contains("rank 1 never: only 1 call on this communicator"));
+  CHECK_THAT(fewer, Contains("call 2") && Contains("ranks 0 and 2 with all_reduce of 64 bytes: node 2") &&
+                        Contains("rank 1 never: only 1 call on this communicator"));
   const std::string none = JobFiles({twice, {compute(1)}, twice}).disagreement();
   CHECK_THAT(none, Contains("call 1") && Contains("rank 1 never: no call on this communicator"));
 }
 
 TEST_CASE("two collectives in opposite order on one communicator are recognised as such") {
-  const std::string report = JobFiles({{collective(1, 0, 64), collective(2, 2, 8)}, {collective(1, 2, 8), collective(2, 0, 64)}}).disagreement();
+  const std::string report =
+      JobFiles({{collective(1, 0, 64), collective(2, 2, 8)}, {collective(1, 2, 8), collective(2, 0, 64)}})
+          .disagreement();
   CHECK_THAT(report, Contains("call 1") && Contains("all members make the same calls, but in different orders"));
   const std::string different = JobFiles({{collective(1, 0, 64)}, {collective(1, 2, 8)}}).disagreement();
   CHECK_THAT(different, !Contains("different orders"));
@@ -82,10 +90,13 @@ TEST_CASE("opposite order on different communicators is no mismatch: that deadlo
 
 TEST_CASE("each communicator is reported once, at its first disagreement, and all of them are") {
   const std::string_view groups = R"({"a": [0, 1], "b": [1, 0]})";
-  const Trace zero = {collective(1, 0, 1, "a"), collective(2, 0, 2, "a"), collective(3, 0, 3, "a"), collective(4, 0, 9, "b")};
-  const Trace one = {collective(1, 0, 1, "a"), collective(2, 0, 5, "a"), collective(3, 0, 6, "a"), collective(4, 0, 8, "b")};
+  const Trace zero = {collective(1, 0, 1, "a"), collective(2, 0, 2, "a"), collective(3, 0, 3, "a"),
+                      collective(4, 0, 9, "b")};
+  const Trace one = {collective(1, 0, 1, "a"), collective(2, 0, 5, "a"), collective(3, 0, 6, "a"),
+                     collective(4, 0, 8, "b")};
   const std::string report = JobFiles({zero, one}, groups).disagreement();
-  CHECK_THAT(report, Contains("communicator \"a\" (ranks 0-1), call 2") && Contains("communicator \"b\" (ranks 0-1), call 1") && !Contains("call 3"));
+  CHECK_THAT(report, Contains("communicator \"a\" (ranks 0-1), call 2") &&
+                         Contains("communicator \"b\" (ranks 0-1), call 1") && !Contains("call 3"));
 }
 
 TEST_CASE("a long report is capped and says how much is left out") {
@@ -103,8 +114,11 @@ TEST_CASE("a long report is capped and says how much is left out") {
 TEST_CASE("ranks that share a graph are compared through their own groups") {
   // All four ranks have equal graphs, but rank 3's group has a member that never calls.
   const auto trace = [](std::string_view group) { return Trace{collective(1, 0, 8, group)}; };
-  const std::string report = JobFiles({trace("a"), trace("a"), trace("b"), trace("c")}, R"({"a": [0, 1], "b": [2], "c": [3, 2]})").disagreement();
-  CHECK_THAT(report, Contains("communicator \"c\" (ranks 2-3), call 1") && Contains("rank 2 never") && !Contains("\"a\""));
+  const std::string report =
+      JobFiles({trace("a"), trace("a"), trace("b"), trace("c")}, R"({"a": [0, 1], "b": [2], "c": [3, 2]})")
+          .disagreement();
+  CHECK_THAT(report,
+             Contains("communicator \"c\" (ranks 2-3), call 1") && Contains("rank 2 never") && !Contains("\"a\""));
 }
 
 TEST_CASE("several transfers with one source, destination and tag meet in order") {
@@ -113,25 +127,32 @@ TEST_CASE("several transfers with one source, destination and tag meet in order"
   const Trace one = {receive(9, 0, 10), receive(1, 0, 20).data({9}), receive(10, 0, 30)};
   const Matching matching = match(JobFiles({zero, one}).load());
   // NodeIds of rank 1 by id: 1 -> 0, 9 -> 1, 10 -> 2.
-  CHECK(matching.transfers[0] == std::vector<TransferEnd>{{RankId{1}, NodeId{1}}, {RankId{1}, NodeId{0}}, {RankId{1}, NodeId{2}}});
-  CHECK(matching.transfers[1] == std::vector<TransferEnd>{{RankId{0}, NodeId{1}}, {RankId{0}, NodeId{0}}, {RankId{0}, NodeId{2}}});
+  CHECK(matching.transfers[0] ==
+        std::vector<TransferEnd>{{RankId{1}, NodeId{1}}, {RankId{1}, NodeId{0}}, {RankId{1}, NodeId{2}}});
+  CHECK(matching.transfers[1] ==
+        std::vector<TransferEnd>{{RankId{0}, NodeId{1}}, {RankId{0}, NodeId{0}}, {RankId{0}, NodeId{2}}});
 }
 
 TEST_CASE("transfers of different tags do not meet") {
-  const Matching matching = match(JobFiles({{send(1, 1, 8, 5), send(2, 1, 8, 6)}, {receive(1, 0, 8, 6), receive(2, 0, 8, 5)}}).load());
+  const Matching matching =
+      match(JobFiles({{send(1, 1, 8, 5), send(2, 1, 8, 6)}, {receive(1, 0, 8, 6), receive(2, 0, 8, 5)}}).load());
   CHECK(matching.transfers[0] == std::vector<TransferEnd>{{RankId{1}, NodeId{1}}, {RankId{1}, NodeId{0}}});
 }
 
 TEST_CASE("a send without receive and a receive without send are counted and named") {
-  const std::string sends = JobFiles({{send(1, 1, 8, 4), send(2, 1, 8, 4), send(3, 1, 8, 4)}, {receive(7, 0, 8, 4)}}).disagreement();
-  CHECK_THAT(sends, Contains("from rank 0 to rank 1, tag 4: 3 sends but 1 receive; the first without a receive is node 2 \"send\" on rank 0"));
+  const std::string sends =
+      JobFiles({{send(1, 1, 8, 4), send(2, 1, 8, 4), send(3, 1, 8, 4)}, {receive(7, 0, 8, 4)}}).disagreement();
+  CHECK_THAT(sends, Contains("from rank 0 to rank 1, tag 4: 3 sends but 1 receive; the first without a receive is node "
+                             "2 \"send\" on rank 0"));
   const std::string receives = JobFiles({{compute(1)}, {receive(7, 0, 8)}}).disagreement();
-  CHECK_THAT(receives, Contains("from rank 0 to rank 1, tag 0: 0 sends but 1 receive; the first without a send is node 7 \"receive\" on rank 1"));
+  CHECK_THAT(receives, Contains("from rank 0 to rank 1, tag 0: 0 sends but 1 receive; the first without a send is node "
+                                "7 \"receive\" on rank 1"));
 }
 
 TEST_CASE("a transfer whose ends disagree about the size is a disagreement") {
-  CHECK_THAT(JobFiles({{send(1, 1, 8), send(2, 1, 8)}, {receive(3, 0, 8), receive(4, 0, 9)}}).disagreement(),
-             Contains("transfer 2 is sent with 8 bytes (node 2 \"send\") and received with 9 bytes (node 4 \"receive\")"));
+  CHECK_THAT(
+      JobFiles({{send(1, 1, 8), send(2, 1, 8)}, {receive(3, 0, 8), receive(4, 0, 9)}}).disagreement(),
+      Contains("transfer 2 is sent with 8 bytes (node 2 \"send\") and received with 9 bytes (node 4 \"receive\")"));
 }
 
 TEST_CASE("collectives and transfers that disagree are reported together") {

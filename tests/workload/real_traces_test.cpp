@@ -61,10 +61,11 @@ TEST_CASE("every third-party synthetic job loads, matches and is shared between 
     std::size_t ranks;
     std::size_t graphs;  // stages that differ: the first, the last, those between; without a pipeline one
   };
-  const Set sets[] = {{"gpt13b_16L_dp4tp4pp4_64r", 64, 3},  {"gpt13b_4L_dp2tp2pp2mb4_8r", 8, 2},   {"gpt13b_8L_dp4tp4_16r", 16, 1},
-                      {"gpt175b_4L_dp8tp8_64r", 64, 1},     {"gpt175b_8L_dp4tp8pp4_128r", 128, 3}, {"gpt_tiny_dp2_4r", 4, 1},
-                      {"llama70b_16L_fsdp8tp8_64r", 64, 1}, {"llama8b_32L_fsdp8_8r", 8, 1},        {"llama8b_32L_tp4pp4mb4_16r", 16, 3},
-                      {"mixtral_2L_dp2ep4_8r", 8, 1}};
+  const Set sets[] = {{"gpt13b_16L_dp4tp4pp4_64r", 64, 3},   {"gpt13b_4L_dp2tp2pp2mb4_8r", 8, 2},
+                      {"gpt13b_8L_dp4tp4_16r", 16, 1},       {"gpt175b_4L_dp8tp8_64r", 64, 1},
+                      {"gpt175b_8L_dp4tp8pp4_128r", 128, 3}, {"gpt_tiny_dp2_4r", 4, 1},
+                      {"llama70b_16L_fsdp8tp8_64r", 64, 1},  {"llama8b_32L_fsdp8_8r", 8, 1},
+                      {"llama8b_32L_tp4pp4mb4_16r", 16, 3},  {"mixtral_2L_dp2ep4_8r", 8, 1}};
   for (const Set& set : sets) {
     INFO(set.name);
     const ScratchDirectory directory;
@@ -86,7 +87,8 @@ TEST_CASE("every third-party synthetic job loads, matches and is shared between 
       for (std::size_t i = 0; i < ends.size(); ++i) {
         // The other end's other end is this one.
         const ExecutionGraph& other = job.graph(ends[i].rank);
-        CHECK(matching.transfers[index_of(ends[i].rank)][other.transfer_index(ends[i].node)] == TransferEnd{RankId{rank}, transfers[i]});
+        CHECK(matching.transfers[index_of(ends[i].rank)][other.transfer_index(ends[i].node)] ==
+              TransferEnd{RankId{rank}, transfers[i]});
       }
     }
     CHECK(lint_job(source).exit_status() == 0);
@@ -96,7 +98,8 @@ TEST_CASE("every third-party synthetic job loads, matches and is shared between 
 TEST_CASE("the synthetic traces name communicators, so the groups file is needed") {
   const ScratchDirectory directory;
   if (!unpack("stage/gpt13b_4L_dp2tp2pp2mb4_8r.tar.zst", directory)) return;
-  CHECK_THAT(errors({.prefix = prefix_of(directory, "workload")}), Contains("is not defined") && Contains("no groups file is given"));
+  CHECK_THAT(errors({.prefix = prefix_of(directory, "workload")}),
+             Contains("is not defined") && Contains("no groups file is given"));
 }
 
 TEST_CASE("a real DLRM step has cycles when ctrl and data are united and loads with data alone") {
@@ -104,7 +107,8 @@ TEST_CASE("a real DLRM step has cycles when ctrl and data are united and loads w
   if (!unpack("dlrm_8r.tar.zst", directory)) return;
   const std::string prefix = prefix_of(directory, "dlrm");
   const std::string what = errors({.prefix = prefix});
-  CHECK_THAT(what, Contains("dependency on an id that no node of the file has") && Contains("itself") && Contains("the dependencies form a cycle"));
+  CHECK_THAT(what, Contains("dependency on an id that no node of the file has") && Contains("itself") &&
+                       Contains("the dependencies form a cycle"));
   CHECK_THAT(what, Contains("675 of 1131 nodes are unreachable because of cycles") && Contains("[ranks 0-7]"));
   CHECK_THAT(what, Contains("`data` dependencies alone are free of unknown, self and cyclic dependencies"));
 
@@ -121,7 +125,8 @@ TEST_CASE("the worst graph known is refused with a readable cycle and loads with
   if (!unpack("resnet_ddp_1rank.tar.gz", directory)) return;
   const std::string prefix = prefix_of(directory, "chakra");
   const std::string what = errors({.prefix = prefix});
-  CHECK_THAT(what, Contains("(1277 in all)") && Contains("(383 in all)") && Contains("2283 of 3664 nodes are unreachable because of cycles"));
+  CHECK_THAT(what, Contains("(1277 in all)") && Contains("(383 in all)") &&
+                       Contains("2283 of 3664 nodes are unreachable because of cycles"));
   CHECK_THAT(what, Contains("(ctrl)") && Contains("(data)") && Contains("workload.chakra.dependencies: data"));
   CHECK(std::count(what.begin(), what.end(), '\n') < 6);
   Diagnostics diagnostics;
@@ -145,7 +150,8 @@ TEST_CASE("a real Megatron step loads with the CPU side of its collectives as ho
   }
   // 170 a rank.
   REQUIRE(job.warnings.size() == 2);  // the other one: the profiler's root node takes no time
-  CHECK_THAT(to_string(job.warnings.back()), Contains("CPU call that launches the kernel") && Contains("(1360 in all)") && Contains("[ranks 0-7]"));
+  CHECK_THAT(to_string(job.warnings.back()),
+             Contains("CPU call that launches the kernel") && Contains("(1360 in all)") && Contains("[ranks 0-7]"));
   const Matching matching = match(job);
   CHECK(matching.calls[0].size() == 84);
   CHECK(matching.calls[0][0].bytes == Bytes(67108865));
@@ -157,9 +163,10 @@ TEST_CASE("the one-node traces load, but for sends and receives without peers") 
     WARN("SKIPPED: " << kTraces << "/one_node is absent");
     return;
   }
-  for (const std::string name : {"ALL_GATHER", "ALL_REDUCE", "ALL_TO_ALL", "BARRIER", "BROADCAST", "REDUCE_SCATTER", "one_comp_node",
-                                 "one_metadata_node_all_types", "one_remote_mem_load_node", "one_remote_mem_store_node",
-                                 "two_comp_nodes_dependent", "two_comp_nodes_independent"}) {
+  for (const std::string name :
+       {"ALL_GATHER", "ALL_REDUCE", "ALL_TO_ALL", "BARRIER", "BROADCAST", "REDUCE_SCATTER", "one_comp_node",
+        "one_metadata_node_all_types", "one_remote_mem_load_node", "one_remote_mem_store_node",
+        "two_comp_nodes_dependent", "two_comp_nodes_independent"}) {
     INFO(name);
     const LintReport report = lint_job({.prefix = kTraces + "/one_node/" + name});
     CHECK(report.exit_status() == 0);

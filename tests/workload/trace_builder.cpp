@@ -89,11 +89,17 @@ TraceNodeBuilder collective(std::uint64_t id, int comm_type, std::int64_t bytes,
 }
 
 TraceNodeBuilder send(std::uint64_t id, std::int64_t to, std::int64_t bytes, std::int64_t tag) {
-  return TraceNodeBuilder(id, "send", chakra::COMM_SEND_NODE).with("comm_dst", to).with("comm_size", bytes).with("comm_tag", tag);
+  return TraceNodeBuilder(id, "send", chakra::COMM_SEND_NODE)
+      .with("comm_dst", to)
+      .with("comm_size", bytes)
+      .with("comm_tag", tag);
 }
 
 TraceNodeBuilder receive(std::uint64_t id, std::int64_t from, std::int64_t bytes, std::int64_t tag) {
-  return TraceNodeBuilder(id, "receive", chakra::COMM_RECV_NODE).with("comm_src", from).with("comm_size", bytes).with("comm_tag", tag);
+  return TraceNodeBuilder(id, "receive", chakra::COMM_RECV_NODE)
+      .with("comm_src", from)
+      .with("comm_size", bytes)
+      .with("comm_tag", tag);
 }
 
 std::string bytes_of(const Trace& trace) {
@@ -114,11 +120,14 @@ std::string problems_of(const RankTrace& trace) {
   return joined(diagnostics.problems());
 }
 
-std::string problems_of(const Trace& trace, Dependencies dependencies) { return problems_of(read(trace, dependencies)); }
+std::string problems_of(const Trace& trace, Dependencies dependencies) {
+  return problems_of(read(trace, dependencies));
+}
 
 ScratchDirectory::ScratchDirectory() {
   std::random_device random;
-  path_ = std::filesystem::temp_directory_path() / ("orrery_test_" + std::to_string(random()) + std::to_string(random()));
+  path_ =
+      std::filesystem::temp_directory_path() / ("orrery_test_" + std::to_string(random()) + std::to_string(random()));
   if (!std::filesystem::create_directory(path_)) throw std::runtime_error("cannot create " + path_.string());
 }
 

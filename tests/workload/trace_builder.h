@@ -1,5 +1,5 @@
-// Small traces for tests: nodes are made in memory as the format's own messages, framed, and written into a directory that
-// goes away with the test.
+// Small traces for tests: nodes are made in memory as the format's own messages, framed, and written into a directory
+// that goes away with the test.
 #pragma once
 
 #include <cstdint>

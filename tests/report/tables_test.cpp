@@ -1,0 +1,98 @@
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "report/group_family.h"
+#include "report/parts.h"
+#include "report/result.h"
+#include "report/table.h"
+#include "study/compare.h"
+
+using namespace orrery;
+using std::chrono::milliseconds;
+
+namespace {
+
+Communicator group(const std::string& name, const std::vector<std::uint32_t>& members) {
+  Communicator communicator{name, {}};
+  for (const std::uint32_t member : members) communicator.members.push_back(RankId(member));
+  return communicator;
+}
+
+// Two ranks: 60 ms of compute, the rest exposed or idle.
+Result result_of(milliseconds tensor0, milliseconds tensor1) {
+  Result result;
+  result.device = "d";
+  result.network_model = "alpha-beta";
+  result.granularity = "step";
+  const milliseconds end = milliseconds(60) + std::max(tensor0, tensor1);
+  result.finish = Time(end);
+  result.group_family = {{"tensor0", "tensor"}, {"tensor1", "tensor"}};
+  for (const auto& [name, exposed] : {std::pair("tensor0", tensor0), std::pair("tensor1", tensor1)}) {
+    Breakdown b;
+    b.compute = milliseconds(60);
+    b.exposed[name] = exposed;
+    b.idle = end - milliseconds(60) - exposed;
+    b.finish = Time(end - b.idle);
+    result.ranks.push_back(b);
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("communicators are summed up by word, or by shape where the name says nothing") {
+  const std::vector<Communicator> groups = {
+      group("world", {0, 1, 2, 3}), group("tensor12", {0, 1}),      group("dp_3", {0, 2}), group("17", {0, 2, 4}),
+      group("5", {3, 4, 5}),        group("0f3a88121c", {0, 1, 5}), group("9", {4})};
+  CHECK(group_families(groups) ==
+        std::vector<std::string>{"world", "tensor", "dp", "3 ranks by 2", "3 ranks", "3 ranks, mixed", "1 rank"});
+}
+
+TEST_CASE("a table aligns its columns and ends lines without spaces") {
+  Table table;
+  table.column("name", Table::Align::kLeft);
+  table.column("n");
+  table.row({"a", "10"});
+  table.row({"long name", "5"});
+  CHECK(table.text() == "  name        n\n  a          10\n  long name   5\n");
+}
+
+TEST_CASE("the parts of the iteration sum to it, mean over ranks, largest first") {
+  const std::vector<Part> parts = mean_parts(result_of(milliseconds(40), milliseconds(20)));
+  REQUIRE(parts.size() == 3);
+  CHECK(parts[0].name == "device compute");
+  CHECK(parts[1].name == "exposed communication (tensor)");
+  CHECK(parts[1].seconds == Approx(0.030));  // mean of 40 and 20 ms
+  CHECK(parts[2].name == "idle");
+  CHECK(parts[0].seconds + parts[1].seconds + parts[2].seconds == Approx(0.100));
+}
+
+TEST_CASE("the summary says what bounds the run and shows unequal ranks apart") {
+  const std::string text = summary_text(result_of(milliseconds(40), milliseconds(20)));
+  CHECK(text.find("iteration time 100.0 ms   (2 ranks, d, alpha-beta network, granularity step)") == 0);
+  CHECK(text.find("bound by device compute: 60.0 % of the iteration") != std::string::npos);
+  CHECK(text.find("  0      60.00 ms        0 ps  40.00 ms") != std::string::npos);
+  CHECK(text.find("  1      60.00 ms        0 ps  20.00 ms") != std::string::npos);
+  CHECK(summary_text(result_of(milliseconds(40), milliseconds(40))).find("  0-1 ") != std::string::npos);
+}
+
+TEST_CASE("a comparison gives ratios and what explains the difference") {
+  const Result fast = result_of(milliseconds(40), milliseconds(40));
+  const Result slow = result_of(milliseconds(60), milliseconds(60));
+  const std::string text = comparison_text({{"fast", &fast}, {"slow", &slow}});
+  CHECK(text.find("iteration time                    100.0 ms  120.0 ms  1.200") != std::string::npos);
+  CHECK(text.find("exposed communication (tensor)  40.00 ms  60.00 ms  1.500") != std::string::npos);
+  CHECK(text.find("slow: 20.00 ms slower: exposed communication (tensor) +20.00 ms\n") != std::string::npos);
+  CHECK(comparison_text({{"a", &fast}, {"b", &fast}}).find("b: no difference") != std::string::npos);
+}
+
+TEST_CASE("the JSON document leaves out what may differ between runs when asked to") {
+  Result result = result_of(milliseconds(40), milliseconds(40));
+  result.wall_seconds = 1.5;
+  const nlohmann::ordered_json with = to_json(result, false);
+  CHECK(with["schema"] == "orrery.result/1");
+  CHECK(with["iteration_time_s"] == 0.1);
+  CHECK(with["breakdown"][1]["exposed_comm_s"]["tensor1"] == 0.04);
+  CHECK(with["simulation"]["wall_s"] == 1.5);
+  CHECK_FALSE(to_json(result, true)["simulation"].contains("wall_s"));
+}
