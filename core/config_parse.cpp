@@ -27,7 +27,7 @@ Location location_at(const std::string& file, std::string_view text, std::size_t
   return {file, static_cast<int>(std::ranges::count(before, '\n')) + 1, static_cast<int>(offset - line_start) + 1};
 }
 
-// The end of the text for a place behind it, which with_end_mark() made.
+// `end` of the text for a place behind it: with_end_mark() made the text longer.
 Location location_of(const YAML::Mark& mark, const Location& end) {
   if (mark.is_null()) return {end.file};
   return mark.line + 1 > end.line ? end : Location{end.file, mark.line + 1, mark.column + 1};
@@ -37,12 +37,11 @@ Location location_of(const YAML::Mark& mark, const Location& end) {
 // yaml-cpp has it where the next value begins.
 class TreeBuilder {
  public:
-  TreeBuilder(const std::string& file, std::string_view text, Diagnostics& diagnostics)
-      : end_(location_at(file, text, text.size())), diagnostics_(diagnostics) {}
+  TreeBuilder(const Location& end, Diagnostics& diagnostics) : end_(end), diagnostics_(diagnostics) {}
 
   ConfigValue build(const YAML::Node& node, int depth = 0) {
     ConfigValue value;
-    value.where = location(node.Mark());
+    value.where = location_of(node.Mark(), end_);
     if (++values_ > kMostValues || depth > kDeepest) {
       if (!std::exchange(gave_up_, true))
         diagnostics_.error(value.where,
@@ -69,14 +68,12 @@ class TreeBuilder {
   }
 
  private:
-  Location location(const YAML::Mark& mark) const { return location_of(mark, end_); }
-
   void build_map(const YAML::Node& node, ConfigValue& value, int depth) {
     std::unordered_map<std::string, int> line_of_key;
     for (const auto& pair : node) {
       if (gave_up_) return;
       const YAML::Node& key = pair.first;
-      const Location where = location(key.Mark());
+      const Location where = location_of(key.Mark(), end_);
       if (!key.IsScalar()) {
         diagnostics_.error(where, "a key must be a plain word");
         continue;
@@ -98,7 +95,7 @@ class TreeBuilder {
     }
   }
 
-  Location end_;  // of the text
+  const Location& end_;
   Diagnostics& diagnostics_;
   std::size_t values_ = 0;
   bool gave_up_ = false;
@@ -159,17 +156,16 @@ ConfigValue parse_config(std::string_view text, const std::string& file, Diagnos
                       "configuration files are YAML in UTF-8");
     return nothing;
   }
+  const Location end = location_at(file, text, text.size());
   try {
     const std::string marked = with_end_mark(text);
     if (const auto second = second_document(marked))
-      diagnostics.error(location_of(*second, location_at(file, text, text.size())),
-                        "a second YAML document starts here; one file holds one",
+      diagnostics.error(location_of(*second, end), "a second YAML document starts here; one file holds one",
                         "is there a '---', or a stray character?");
     const YAML::Node document = YAML::Load(marked);
-    return document.IsNull() ? nothing : TreeBuilder(file, text, diagnostics).build(document);
+    return document.IsNull() ? nothing : TreeBuilder(end, diagnostics).build(document);
   } catch (const YAML::Exception& problem) {
-    diagnostics.error(location_of(problem.mark, location_at(file, text, text.size())),
-                      fmt::format("not valid YAML: {}", reason_of(problem)));
+    diagnostics.error(location_of(problem.mark, end), fmt::format("not valid YAML: {}", reason_of(problem)));
   }
   return nothing;
 }

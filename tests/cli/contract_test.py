@@ -12,7 +12,8 @@ from error_row import JOB, make_traces, small_trace
 from orrery_program import SOURCE, Checks, Program, scratch_folder, write_files
 
 REPLAY = str(SOURCE / "configs" / "studies" / "replay-a100.yaml")
-RESULT = ["schema", "version", "experiment", "iteration_time_s", "ranks", "rank_classes", "link_classes", "breakdown", "links", "simulation"]
+RESULT = ["schema", "version", "experiment", "iteration_time_s", "ranks", "rank_classes", "link_classes", "breakdown",
+          "links", "simulation"]
 BREAKDOWN = ["class", "ranks", "first_rank", "compute_s", "exposed_comm_s", "bubble_s", "wait_s", "idle_s", "finish_s"]
 LINKS = ["class", "count", "bytes", "busy", "mean_utilisation"]
 SIMULATION = ["events", "messages", "wall_s", "peak_rss_bytes", "granularity", "model", "folded"]
@@ -31,10 +32,12 @@ def check_shipped_data(program, checks, folder):
     configs = sorted(str(path) for path in (SOURCE / "configs").rglob("*.yaml"))
     checks.check(len(configs) > 50, "configurations are shipped", configs)
     outcome = program.run(["check", *configs], folder)
-    checks.check(outcome.code == 0 and outcome.stdout.count(": ok (") == len(configs), "every shipped configuration is accepted",
+    checks.check(outcome.code == 0 and outcome.stdout.count(": ok (") == len(configs),
+                 "every shipped configuration is accepted",
                  outcome.stdout + outcome.stderr)
     keys = program.run(["list", "keys"], folder).stdout
-    checks.check(keys == (SOURCE / "docs" / "config.md").read_text(), "docs/config.md is what `orrery list keys` prints")
+    checks.check(keys == (SOURCE / "docs" / "config.md").read_text(),
+                 "docs/config.md is what `orrery list keys` prints")
 
     subprocess.run([sys.executable, str(SOURCE / "scripts" / "make_traces"), folder], check=True)
     written = sorted(str(path.relative_to(folder)) for path in Path(folder).rglob("*") if path.is_file())
@@ -58,28 +61,35 @@ def check_lists(program, checks, folder):
 
 def check_document(checks, name, document):
     missing = [key for key in RESULT if key not in document]
-    missing += [f"breakdown[].{key}" for key in BREAKDOWN for part in document.get("breakdown", [{}]) if key not in part]
+    missing += [f"breakdown[].{key}" for key in BREAKDOWN for part in document.get("breakdown",
+            [{}]) if key not in part]
     missing += [f"links[].{key}" for key in LINKS for part in document.get("links", [{}]) if key not in part]
     missing += [f"simulation.{key}" for key in SIMULATION if key not in document.get("simulation", {})]
     if not checks.check(not missing, f"{name}: the result has every field", missing):
         return
     checks.check(document["schema"] == "orrery.result/1", f"{name}: the schema is named", document["schema"])
-    checks.check(sum(part["ranks"] for part in document["breakdown"]) == document["ranks"], f"{name}: the classes hold every rank")
+    checks.check(sum(part["ranks"] for part in document["breakdown"]) == document["ranks"],
+                 f"{name}: the classes hold every rank")
     checks.check(len(document["breakdown"]) == document["rank_classes"], f"{name}: a breakdown per class")
     checks.check(len(document["links"]) == document["link_classes"], f"{name}: a line per link class")
     whole = picoseconds(document["iteration_time_s"])
     for part in document["breakdown"]:
-        times = [part[key] for key in ("compute_s", "bubble_s", "wait_s", "idle_s")] + list(part["exposed_comm_s"].values())
-        checks.check(sum(map(picoseconds, times)) == whole, f"{name}: the parts of class {part['class']} sum to the iteration time",
+        times = [part[key] for key in ("compute_s", "bubble_s", "wait_s",
+                                       "idle_s")] + list(part["exposed_comm_s"].values())
+        checks.check(sum(map(picoseconds, times)) == whole,
+                     f"{name}: the parts of class {part['class']} sum to the iteration time",
                      f"{times}\n{whole} ps")
-        checks.check(picoseconds(part["finish_s"]) <= whole, f"{name}: class {part['class']} finishes within the iteration")
+        checks.check(picoseconds(part["finish_s"]) <= whole,
+                     f"{name}: class {part['class']} finishes within the iteration")
     for link in document["links"]:
-        checks.check(0 <= link["mean_utilisation"] <= link["busy"] + 1e-12, f"{name}: no link carries more than its capacity", link)
+        checks.check(0 <= link["mean_utilisation"] <= link["busy"] + 1e-12,
+                     f"{name}: no link carries more than its capacity", link)
 
 
 def check_results(program, checks, folder):
     write_files(folder, SOUND)
-    experiments = {"job.yaml": "job.yaml", "replay-a100.yaml": REPLAY, "replay-a800.yaml": REPLAY.replace("a100", "a800")}
+    experiments = {"job.yaml": "job.yaml", "replay-a100.yaml": REPLAY,
+                   "replay-a800.yaml": REPLAY.replace("a100", "a800")}
     for name, file in experiments.items():
         outcome = program.run(["run", file, "--json", "-"], folder)
         checks.check(outcome.code == 0, f"{name} runs", outcome.stderr)
@@ -89,15 +99,18 @@ def check_results(program, checks, folder):
         left_out = {"wall_s", "peak_rss_bytes"} & set(json.loads(first)["simulation"])
         checks.check(not left_out, f"{name}: --deterministic leaves out what may differ", left_out)
     small = json.loads(program.run(["run", "job.yaml", "--json", "-"], folder).stdout)
-    checks.check(picoseconds(small["iteration_time_s"]) == SOUND_PICOSECONDS, "job.yaml takes what its closed form says",
+    checks.check(picoseconds(small["iteration_time_s"]) == SOUND_PICOSECONDS,
+                 "job.yaml takes what its closed form says",
                  f"{small['iteration_time_s']} s, {SOUND_PICOSECONDS} ps")
 
-    outcome = program.run(["run", "job.yaml", "--out", "made/results", "--json", "result.json", "--deterministic"], folder)
+    outcome = program.run(["run", "job.yaml", "--out", "made/results", "--json", "result.json", "--deterministic"],
+                          folder)
     written = sorted(path.name for path in (Path(folder) / "made" / "results").iterdir())
     checks.check(written == ["operations.csv", "result.json", "summary.txt"], "--out writes three files", written)
     made = Path(folder) / "made" / "results"
     checks.check((made / "summary.txt").read_text() == outcome.stdout, "summary.txt is what is printed")
-    checks.check((made / "result.json").read_text() == (Path(folder) / "result.json").read_text(), "--json writes the result of --out")
+    checks.check((made / "result.json").read_text() == (Path(folder) / "result.json").read_text(),
+                 "--json writes the result of --out")
     operations = (made / "operations.csv").read_text().splitlines()
     checks.check(len(operations) == 1 + 4, "operations.csv has a line for each of four operations", operations)
     again = program.run(["run", "job.yaml", "--out", "made/results"], folder)
@@ -107,27 +120,34 @@ def check_results(program, checks, folder):
 def check_resolved(program, checks, folder):
     """The experiment in a result, run again as a file, gives the same result."""
     write_files(folder, SOUND)
-    first = json.loads(program.run(["run", "job.yaml", "--set", "cluster.device.memory.bandwidth=1 TB/s", "--json", "-", "--deterministic"], folder).stdout)
+    first = json.loads(program.run(["run", "job.yaml", "--set", "cluster.device.memory.bandwidth=1 TB/s", "--json", "-",
+                                    "--deterministic"], folder).stdout)
     write_files(folder, {"resolved.yaml": json.dumps(first["experiment"])})
     second = program.run(["run", "resolved.yaml", "--json", "-", "--deterministic"], folder)
-    checks.check(second.code == 0 and json.loads(second.stdout) == first, "the resolved experiment is an experiment, and the same",
+    checks.check(second.code == 0 and json.loads(second.stdout) == first,
+                 "the resolved experiment is an experiment, and the same",
                  second.stderr or second.stdout)
 
 
 def check_output_trouble(program, checks, folder):
     write_files(folder, SOUND)
-    for arguments in (["run", "job.yaml"], ["run", "job.yaml", "--json", "-"], ["compare", "job.yaml", "job.yaml"], ["list", "keys"],
+    for arguments in (["run", "job.yaml"], ["run", "job.yaml", "--json", "-"], ["compare", "job.yaml", "job.yaml"],
+                      ["list", "keys"],
                       ["check", "job.yaml"], ["workload", "inspect", "rank"], ["workload", "lint", "rank"],
                       ["workload", "inspect", "rank.0.et", "--dump"], ["--help"], ["--version"]):
         with open("/dev/full", "wb") as full:
             outcome = program.run(arguments, folder, stdout=full)
-        checks.check(outcome.code == 2 and "standard output" in outcome.stderr, f"`{' '.join(arguments)}` says when its answer cannot be written",
+        checks.check(outcome.code == 2 and "standard output" in outcome.stderr,
+                     f"`{' '.join(arguments)}` says when its answer cannot be written",
                      f"exit code {outcome.code}\n{outcome.stderr}")
     outcome = program.run(["run", "job.yaml", "--json", "/dev/full"], folder)
-    checks.check(outcome.code == 2 and os.strerror(errno.ENOSPC) in outcome.stderr, "a full disk is an error", outcome.stderr)
+    checks.check(outcome.code == 2 and os.strerror(errno.ENOSPC) in outcome.stderr, "a full disk is an error",
+                 outcome.stderr)
     outcome = program.run(["run", "absent.yaml", "--json", "late.json"], folder)
-    checks.check(outcome.code == 2 and not (Path(folder) / "late.json").exists(), "a run that fails leaves no result behind")
-    reader = subprocess.run(["/bin/sh", "-c", "\"$0\" list keys | head -1", program.path], capture_output=True, text=True, timeout=20)
+    checks.check(outcome.code == 2 and not (Path(folder) / "late.json").exists(),
+                 "a run that fails leaves no result behind")
+    reader = subprocess.run(["/bin/sh", "-c", "\"$0\" list keys | head -1", program.path], capture_output=True,
+                            text=True, timeout=20)
     checks.check(reader.stdout == "# Configuration\n" and not reader.stderr, "a reader may stop early", reader.stderr)
 
 
@@ -139,7 +159,8 @@ def check_odd_but_sound(program, checks, folder):
         "with a byte order mark": {"job.yaml": "\ufeff" + JOB},
         "without a line end at its end": {"job.yaml": JOB.rstrip("\n")},
         "as JSON": {"job.yaml": json.dumps({"cluster": {"device": "a100-sxm-80gb", "dims": [
-            {"topology": "switch", "size": 2, "bandwidth": "300 GB/s", "latency": "700 ns"}]}, "workload": {"chakra": {"prefix": "rank"}}})},
+            {"topology": "switch", "size": 2, "bandwidth": "300 GB/s", "latency": "700 ns"}]},
+                                            "workload": {"chakra": {"prefix": "rank"}}})},
         "between document marks": {"job.yaml": "---\n" + JOB + "...\n# done\n"},
         "with anchors": {"job.yaml": "name: &p rank\n" + JOB.replace("prefix: rank", "prefix: *p")},
         "with a name in Greek": {"job.yaml": JOB + "name: Ὀρρερύ\n"},
@@ -160,23 +181,27 @@ def check_odd_but_sound(program, checks, folder):
             time = picoseconds(json.loads(outcome.stdout)["iteration_time_s"]) if outcome.code == 0 else None
             checks.check(time == SOUND_PICOSECONDS and not outcome.broken, f"an experiment {name} runs as any other",
                          f"{outcome.stderr[:500]}\n{outcome.broken}")
-    write_files(folder, {"a folder/job.yaml": JOB, "a folder/rank.0.et": small_trace(), "a folder/rank.1.et": small_trace()})
+    write_files(folder, {"a folder/job.yaml": JOB, "a folder/rank.0.et": small_trace(),
+                         "a folder/rank.1.et": small_trace()})
     outcome = program.run(["run", "a folder/job.yaml"], folder)
     checks.check(outcome.code == 0, "a path may have spaces", outcome.stderr)
     outcome = program.run(["list", "devices"], folder, environment={"ORRERY_CONFIGS": "nowhere"})
-    checks.check(outcome.code == 2 and "nowhere: error: is no folder of configurations" in outcome.stderr, "a wrong ORRERY_CONFIGS is an error",
+    checks.check(outcome.code == 2 and "nowhere: error: is no folder of configurations" in outcome.stderr,
+                 "a wrong ORRERY_CONFIGS is an error",
                  outcome.stderr)
     keys = "".join(f"k{i}: 1\n" for i in range(100_000))
     write_files(folder, {"wide.yaml": keys})
     outcome = program.run(["run", "wide.yaml"], folder)
-    checks.check(outcome.code == 2 and not outcome.broken and "and" in outcome.stderr.splitlines()[-1] and len(outcome.stderr) < 20_000,
+    checks.check(outcome.code == 2 and not outcome.broken and "and" in outcome.stderr.splitlines()[-1]
+                 and len(outcome.stderr) < 20_000,
                  "100,000 unknown keys are an error, told briefly", f"{outcome.broken}\n{outcome.stderr[-500:]}")
 
 
 def main():
     program = Program(sys.argv[1])
     checks = Checks()
-    for part in (check_shipped_data, check_lists, check_results, check_resolved, check_output_trouble, check_odd_but_sound):
+    for part in (check_shipped_data, check_lists, check_results, check_resolved, check_output_trouble,
+                 check_odd_but_sound):
         with scratch_folder() as folder:
             part(program, checks, folder)
     return checks.exit_code()

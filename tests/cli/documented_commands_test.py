@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """documented_commands_test.py PROGRAM: every command of README.md and docs/*.md runs and ends as written.
 
-Commands are the lines of fenced `sh` blocks that call `orrery` or `build/release/orrery`; others (scripts/..., git, cd) are
-skipped. They run in a copy of the source tree's data, one after the other per file, so that a command may use what an earlier one
-wrote. A line ends with exit code 0, or as a comment at its end says: `# exit 3`. If the block is followed by a `text` block,
-that is what the block's commands print, standard output and then standard error, exactly.
+Commands are the lines of fenced `sh` blocks that call `orrery` or `build/release/orrery`; others (scripts/..., git, cd)
+are skipped. They run in a copy of the source tree's data, one after the other per file, so that a command may use what an
+earlier one wrote. A line ends with exit code 0, or as a comment at its end says: `# exit 3`. If the block is followed by a
+`text` block, that is what the block's commands print, standard output and then standard error, exactly.
 """
 import re
 import shlex
@@ -47,7 +47,8 @@ def run_line(program, line, folder):
     """Runs a command line; `| ...` and redirections go through the shell."""
     words = shlex.split(line)
     if any(c in line for c in "|><;&"):
-        script = re.sub(r"(^|[|;&]\s*)(build/release/)?orrery\b", lambda m: m.group(1) + shlex.quote(program.path), line)
+        script = re.sub(r"(^|[|;&]\s*)(build/release/)?orrery\b", lambda m: m.group(1) + shlex.quote(program.path),
+                        line)
         return Program("/bin/sh").run(["-c", script], folder)
     return program.run(words[1:], folder)
 
@@ -69,7 +70,8 @@ def check_document(program, path, checks):
                     checks.check(False, f"{where}: {broken}", said)
                 checks.check(outcome.code == code, f"{where}: exit code {code} is written, {outcome.code} came", said)
             if lines and shown is not None:
-                checks.check(printed.rstrip() == shown.rstrip(), f"{path.relative_to(SOURCE)}: {lines[0][0]} prints something else", printed)
+                checks.check(printed.rstrip() == shown.rstrip(),
+                             f"{path.relative_to(SOURCE)}: {lines[0][0]} prints something else", printed)
         return commands
 
 
@@ -77,7 +79,8 @@ def main():
     program = Program(sys.argv[1])
     checks = Checks()
     sample = "```sh\nscripts/build\norrery fly  # exit 2\norrery list \\\n  keys\n```\n\n```text\nx\n```\n"
-    checks.check(list(blocks_of(sample)) == [([("orrery fly", 2), ("orrery list    keys", 0)], "x\n")], "blocks are read as the convention says",
+    checks.check(list(blocks_of(sample)) == [([("orrery fly", 2), ("orrery list    keys", 0)], "x\n")],
+                 "blocks are read as the convention says",
                  list(blocks_of(sample)))
     documents = [path for path in (SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md"))) if path.exists()]
     commands = sum(check_document(program, path, checks) for path in documents)

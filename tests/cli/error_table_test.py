@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """error_table_test.py PROGRAM [--update]: broken inputs end with the right exit code and message.
 
-Every row of broken_commands, broken_configs and broken_traces is run. What the program says is also written down in docs/errors.md; the
-test fails when that file is out of date, --update writes it anew.
+Every row of broken_commands, broken_configs and broken_traces is run. What the program says is also written down in
+docs/errors.md; the test fails when that file is out of date, --update writes it anew.
 """
 import sys
 
@@ -16,9 +16,9 @@ DOCUMENT = SOURCE / "docs" / "errors.md"
 INTRODUCTION = """\
 # Errors
 
-Written by `tests/cli/error_table_test.py PROGRAM --update`, which runs every line below: what is wrong, the exit code, and what
-Orrery says about it. Where nothing else is said, the command is `orrery run job.yaml`, with a sound job of two ranks
-(`rank.0.et`, `rank.1.et`) but for what is wrong.
+Written by `tests/cli/error_table_test.py PROGRAM --update`, which runs every line below: what is wrong, the exit code,
+and what Orrery says about it. Where nothing else is said, the command is `orrery run job.yaml`, with a sound job of two
+ranks (`rank.0.et`, `rank.1.et`) but for what is wrong.
 
 Exit codes: 2 wrong input, 3 the files are right, but the ranks disagree or wait for ever.
 """

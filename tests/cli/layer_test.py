@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""layer_test.py: every #include between folders is allowed by the table of docs/architecture.md, and no file includes itself
-through others."""
+"""layer_test.py: every #include between folders is allowed by the table of docs/architecture.md, and no file includes
+itself through others."""
 import re
 import sys
 
@@ -10,7 +10,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 
 
 def allowed_edges():
-    """{folder: the folders it may use, itself and what those may use included}, from the table `folder | holds | may use`."""
+    """{folder: the folders it may use, itself and what those may use included}, from the table of the document."""
     text = (SOURCE / "docs" / "architecture.md").read_text()
     direct = {}
     for line in text.splitlines():
@@ -68,14 +68,17 @@ def main():
     checks = Checks()
     allowed = allowed_edges()
     with_code = sorted({path.parts[len(SOURCE.parts)] for path in SOURCE.glob("*/*.cpp")} - {"bench", "tests"})
-    checks.check(sorted(allowed) == with_code, "docs/architecture.md names the folders with code", f"{sorted(allowed)}\n{with_code}")
+    checks.check(sorted(allowed) == with_code, "docs/architecture.md names the folders with code",
+                 f"{sorted(allowed)}\n{with_code}")
     graph = includes(allowed)
     checks.check(sum(map(len, graph.values())) > 100, "includes are found")
     for file, included in graph.items():
         for other in included:
             folder = file.split("/")[0]
-            checks.check(any((SOURCE / source).is_file() for source in sources_of(other)), f"{file} includes {other}, which is not in the source tree")
-            checks.check(other.split("/")[0] in allowed[folder], f"{file} includes {other}, but {folder} may use only {sorted(allowed[folder])}")
+            checks.check(any((SOURCE / source).is_file() for source in sources_of(other)),
+                         f"{file} includes {other}, which is not in the source tree")
+            checks.check(other.split("/")[0] in allowed[folder],
+                         f"{file} includes {other}, but {folder} may use only {sorted(allowed[folder])}")
     cycle = cycle_in(graph)
     checks.check(not cycle, "files include one another in a circle", " -> ".join(cycle))
     checks.check(cycle_in({"a": ["b"], "b": ["c"], "c": ["b"]}) == ["b", "c", "b"], "a cycle would be found")

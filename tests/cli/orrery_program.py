@@ -1,5 +1,5 @@
-"""The program under test, as the scripts of this folder run it: in a folder of its own, with a limit on its time, and with
-the promises that hold for every command line checked on every run."""
+"""The program under test, as the scripts of this folder run it: in a folder of its own, with a limit on its time, and
+with the promises that hold for every command line checked on every run."""
 import importlib.machinery
 import importlib.util
 import os
@@ -51,7 +51,8 @@ class Program:
             outcome = Outcome(0, "", "")
             outcome.broken.append(f"it ran for more than {SECONDS} seconds")
             return outcome
-        return Outcome(done.returncode, (done.stdout or b"").decode(errors="replace"), done.stderr.decode(errors="replace"))
+        return Outcome(done.returncode, (done.stdout or b"").decode(errors="replace"),
+                       done.stderr.decode(errors="replace"))
 
 
 class Checks:

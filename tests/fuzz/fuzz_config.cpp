@@ -90,7 +90,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Diagnostics of_setting;
     ConfigValue changed = root;
     apply_setting(changed, setting, files, of_setting);
-    check_problems(of_setting, setting);
+    check_problems(of_setting, input);
     if (!of_setting.has_errors() && fits_a_fuzzer(changed)) root = std::move(changed);
   }
   if (!diagnostics.has_errors()) read(std::move(root), files, diagnostics);
