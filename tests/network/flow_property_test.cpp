@@ -170,10 +170,10 @@ TEST_CASE("where nothing is shared, flow is alpha-beta to the picosecond, and so
   std::mt19937 random(33);
   for (int instance = 0; instance < 40; ++instance) {
     const std::vector<DimensionSpec> fabric = {
-        dimension("fully-connected", 7, 1 + static_cast<std::int64_t>(random()) * 100, random() % 3)};
+        dimension("fully-connected", 7, 1 + static_cast<std::int64_t>(random()) * 100, instance % 3)};
     std::vector<std::vector<std::int64_t>> sizes(49);
     for (auto& of_pair : sizes)
-      for (int i = 0; i < 5; ++i) of_pair.push_back(random() % (std::uint32_t{1} << random() % 32));
+      for (int i = 0; i < 5; ++i) of_pair.push_back(static_cast<std::int64_t>(random() >> random() % 32));
     const auto run = [&](auto& probe) {
       const auto send = [&](std::uint64_t token) {
         const std::uint64_t pair = token % 49;
