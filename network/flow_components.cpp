@@ -135,12 +135,12 @@ void FlowComponents::solve(std::uint32_t index) {
   std::erase_if(component.seeds, [&](std::uint32_t seed) { return graph_.link(seed).seed_of != index; });
   if (component.flows.size() == 1) {
     solver_.solve_alone(component.flows[0], engine_.now());
-    component.finish[0] = graph_.flow(component.flows[0]).finish();
+    component.finish[0] = finish(component.flows[0]);
     component.removed = 0;
   } else {
     const auto changed = resolve_ == Resolve::kEverything ? solver_.solve_all(component.seeds, engine_.now())
                                                           : solver_.solve(component.seeds, engine_.now());
-    for (const std::uint32_t flow : changed) component.finish[graph_.flow(flow).place] = graph_.flow(flow).finish();
+    for (const std::uint32_t flow : changed) component.finish[graph_.flow(flow).place] = finish(flow);
   }
   clear_seeds(index);
 }
@@ -151,8 +151,7 @@ void FlowComponents::split(std::uint32_t index) {
   close(index);
   const std::uint64_t mark = graph_.new_mark();
   for (std::uint32_t place = 0; place < apart_.size(); ++place) {
-    Flow& flow = graph_.flow(apart_[place]);
-    if (flow.mark == mark) continue;
+    if (graph_.pace(apart_[place]).mark == mark) continue;
     const std::uint32_t part = open();
     grow(part, apart_[place], mark);
     schedule(part);
@@ -162,10 +161,9 @@ void FlowComponents::split(std::uint32_t index) {
 // Fills a part with all flows that hang together with `first`. Until a flow is added, its place is that in apart_.
 void FlowComponents::grow(std::uint32_t part, std::uint32_t first, std::uint64_t mark) {
   const auto take = [&](std::uint32_t index) {
-    Flow& flow = graph_.flow(index);
-    if (flow.mark == mark) return;
-    flow.mark = mark;
-    add(part, index, finish_apart_[flow.place]);
+    if (graph_.pace(index).mark == mark) return;
+    graph_.pace(index).mark = mark;
+    add(part, index, finish_apart_[graph_.flow(index).place]);
   };
   take(first);
   for (std::size_t next = 0; next < components_[part].flows.size(); ++next)

@@ -20,12 +20,12 @@ Bytes saturating_sum(Bytes a, Bytes b) { return a > Bytes::max() - b ? Bytes::ma
 
 }  // namespace
 
-void Flow::advance(Time now) {
+void Flow::advance(Time now, std::int64_t rate) {
   left -= Int128{rate} * (now - updated).count();
   updated = now;
 }
 
-Time Flow::finish() const {
+Time Flow::finish(std::int64_t rate) const {
   const auto work = static_cast<unsigned __int128>(left);
   const auto speed = static_cast<std::uint64_t>(rate);
   const unsigned __int128 picoseconds = (work + speed - 1) / speed;
@@ -40,6 +40,7 @@ std::uint32_t FlowGraph::create(Bytes bytes, Duration latency, std::uint64_t tok
   if (free_.empty()) {
     ORRERY_ASSERT(index != kNoIndex);
     flows_.emplace_back();
+    paces_.emplace_back();
   } else {
     index = free_.back();
     free_.pop_back();
@@ -48,17 +49,17 @@ std::uint32_t FlowGraph::create(Bytes bytes, Duration latency, std::uint64_t tok
   flow.token = token;
   flow.latency = latency;
   flow.left = Int128{bytes.count()} * kPicosecondsPerSecond;
-  flow.rate = kUnrated;
   flow.bottleneck = kNoIndex;
   flow.component = kNoIndex;
   flow.crossings.clear();
-  flow.mark = new_mark();
+  paces_[index] = {kUnrated, new_mark()};
   return index;
 }
 
 void FlowGraph::cross(std::uint32_t index, LinkId id, std::uint64_t weight, Bytes bytes) {
   ORRERY_ASSERT(index_of(id) < index_of_link_.size() && weight > 0);
   Flow& flow = flows_[index];
+  const std::uint64_t mark = paces_[index].mark;
   std::uint32_t& known = index_of_link_[index_of(id)];
   if (known == kNoIndex) {
     known = static_cast<std::uint32_t>(links_.size());
@@ -68,11 +69,11 @@ void FlowGraph::cross(std::uint32_t index, LinkId id, std::uint64_t weight, Byte
   }
   FlowLink& link = links_[known];
   link.bytes = saturating_sum(link.bytes, load(bytes, weight));
-  if (link.mark == flow.mark) {
+  if (link.mark == mark) {
     std::ranges::find(flow.crossings, known, &FlowCrossing::link)->weight += weight;
     return;
   }
-  link.mark = flow.mark;
+  link.mark = mark;
   flow.crossings.push_back({known, 0, weight});
 }
 

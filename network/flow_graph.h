@@ -49,17 +49,21 @@ struct Flow {
   Duration latency{};
   Int128 left = 0;  // bytes * picoseconds per second, at `updated`
   Time updated;
-  std::int64_t rate = kUnrated;
   std::uint32_t bottleneck = kNoIndex;
   std::uint32_t component = kNoIndex;
-  std::uint32_t place = 0;  // among the component's flows
-  std::uint64_t mark = 0;
+  std::uint32_t place = 0;              // among the component's flows
   std::vector<FlowCrossing> crossings;  // every link once
 
-  // Brings `left` up to `now`. What is left never depends on how often this is done.
-  void advance(Time now);
-  // When the last byte is through at the present rate; Time::max() if the clock ends before.
-  Time finish() const;
+  // Brings `left` up to `now`, at `rate` since the last time. What is left never depends on how often this is done.
+  void advance(Time now, std::int64_t rate);
+  // When the last byte is through at `rate`; Time::max() if the clock ends before.
+  Time finish(std::int64_t rate) const;
+};
+
+// What walks over many flows look at, apart from the rest so that it stays in the cache.
+struct FlowPace {
+  std::int64_t rate = kUnrated;  // bytes per second
+  std::uint64_t mark = 0;        // FlowGraph::new_mark() of who saw it last
 };
 
 class FlowGraph {
@@ -75,6 +79,7 @@ class FlowGraph {
   void remove(std::uint32_t flow, Time now);
 
   Flow& flow(std::uint32_t index) { return flows_[index]; }
+  FlowPace& pace(std::uint32_t flow) { return paces_[flow]; }
   FlowLink& link(std::uint32_t index) { return links_[index]; }
   void set_bottleneck(Flow& flow, std::uint32_t link, std::int64_t level);
 
@@ -88,6 +93,7 @@ class FlowGraph {
   std::vector<std::uint32_t> index_of_link_;  // by LinkId, into links_
   std::vector<FlowLink> links_;
   std::vector<Flow> flows_;
+  std::vector<FlowPace> paces_;      // of each
   std::vector<std::uint32_t> free_;  // of flows_
   std::uint64_t mark_ = 0;
 };

@@ -44,8 +44,9 @@ void FlowSolver::solve_alone(std::uint32_t index, Time now) {
     rate = most;
     bottleneck = crossing.link;
   }
-  if (flow.rate != kUnrated) flow.advance(now);
-  flow.rate = rate;
+  std::int64_t& known = graph_.pace(index).rate;
+  if (known != kUnrated) flow.advance(now, known);
+  known = rate;
   graph_.set_bottleneck(flow, bottleneck, rate);
 }
 
@@ -65,13 +66,13 @@ void FlowSolver::collect(std::int64_t level) {
   for (std::size_t next = 0; next < links_.size(); ++next) {
     Int128 left = capacity_of(graph_.link(links_[next]).bandwidth);
     for (const FlowLink::User& user : graph_.link(links_[next]).users) {
-      Flow& flow = graph_.flow(user.flow);
-      if (flow.rate < level) {
-        left -= Int128{flow.rate} * static_cast<std::int64_t>(user.weight);
-      } else if (flow.mark != mark_) {
-        flow.mark = mark_;
+      FlowPace& pace = graph_.pace(user.flow);
+      if (pace.rate < level) {
+        left -= Int128{pace.rate} * static_cast<std::int64_t>(user.weight);
+      } else if (pace.mark != mark_) {
+        pace.mark = mark_;
         flows_.push_back(user.flow);
-        for (const FlowCrossing& crossing : flow.crossings) reach(crossing.link);
+        for (const FlowCrossing& crossing : graph_.flow(user.flow).crossings) reach(crossing.link);
       }
     }
     filling_.add_link(left);
@@ -93,9 +94,10 @@ void FlowSolver::apply(Time now, bool everything) {
     Flow& flow = graph_.flow(flows_[i]);
     const std::int64_t rate = filling_.rate(i);
     graph_.set_bottleneck(flow, links_[filling_.bottleneck(i)], rate);
-    if (flow.rate == rate && !everything) continue;
-    if (flow.rate != kUnrated) flow.advance(now);
-    flow.rate = rate;
+    std::int64_t& known = graph_.pace(flows_[i]).rate;
+    if (known == rate && !everything) continue;
+    if (known != kUnrated) flow.advance(now, known);
+    known = rate;
     changed_.push_back(flows_[i]);
   }
 }
@@ -105,9 +107,9 @@ void FlowSolver::apply(Time now, bool everything) {
 std::int64_t FlowSolver::filling_level(const FlowLink& link) const {
   for (std::int64_t level = 0;;) {
     Int128 left = capacity_of(link.bandwidth);
-    Int128 weight = 0;
+    std::uint64_t weight = 0;
     for (const FlowLink::User& user : link.users) {
-      const std::int64_t rate = graph_.flow(user.flow).rate;
+      const std::int64_t rate = graph_.pace(user.flow).rate;
       if (rate < level)
         left -= Int128{rate} * static_cast<std::int64_t>(user.weight);
       else

@@ -24,14 +24,12 @@ std::uint64_t weight_of(Bytes load, Bytes busiest) {
   return static_cast<std::uint64_t>(weight);
 }
 
-std::int64_t fill_rate(Int128 left, Int128 weight) {
-  if (left < weight) return 1;
+std::int64_t fill_rate(Int128 left, std::uint64_t weight) {
+  if (left < static_cast<Int128>(weight)) return 1;
   const auto dividend = static_cast<Unsigned128>(left);
-  const auto divisor = static_cast<Unsigned128>(weight);
-  if (is_whole(dividend | divisor))
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(dividend >> 32) /
-                                     static_cast<std::uint64_t>(divisor >> 32));
-  return static_cast<std::int64_t>(std::min<Unsigned128>(dividend / divisor, kMost));
+  if (is_whole(dividend | weight))
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(dividend >> 32) / (weight >> 32));
+  return static_cast<std::int64_t>(std::min<Unsigned128>(dividend / weight, kMost));
 }
 
 void MaxMin::clear() {
@@ -51,7 +49,7 @@ std::uint32_t MaxMin::add_flow() {
 }
 
 void MaxMin::cross(std::uint32_t link, std::uint64_t weight) {
-  ORRERY_ASSERT(weight > 0 && weight <= kMost);
+  ORRERY_ASSERT(weight > 0 && weight <= kMost - links_[link].weight);
   crossings_.push_back({weight, link});
   links_[link].weight += weight;
   ++links_[link].users;
@@ -62,7 +60,7 @@ void MaxMin::solve() {
   heap_.clear();
   for (std::uint32_t link = 0; link < links_.size(); ++link)
     if (links_[link].users > 0) heap_.push_back({fill_rate(links_[link].left, links_[link].weight), link});
-  std::make_heap(heap_.begin(), heap_.end());
+  for (std::size_t i = heap_.size() / 2; i-- > 0;) sift_down(i, heap_[i]);
   while (!heap_.empty()) {
     const std::int64_t rate = collect_full_links();
     for (const std::uint32_t link : full_) {
@@ -95,22 +93,33 @@ std::int64_t MaxMin::collect_full_links() {
   full_.clear();
   std::int64_t rate = std::numeric_limits<std::int64_t>::max();
   while (!heap_.empty() && heap_.front().rate <= rate) {
-    std::pop_heap(heap_.begin(), heap_.end());
-    Filling& last = heap_.back();
-    const Link& link = links_[last.link];
+    const Filling first = heap_.front();
+    const Link& link = links_[first.link];
     const std::int64_t now = link.weight == 0 ? 0 : fill_rate(link.left, link.weight);
-    if (now == last.rate) {
+    if (now > first.rate) {
+      sift_down(0, {now, first.link});
+      continue;
+    }
+    if (now == first.rate) {
       rate = now;
-      full_.push_back(last.link);
+      full_.push_back(first.link);
     }
-    if (now > last.rate) {
-      last.rate = now;
-      std::push_heap(heap_.begin(), heap_.end());
-    } else {
-      heap_.pop_back();
-    }
+    const Filling last = heap_.back();
+    heap_.pop_back();
+    if (!heap_.empty()) sift_down(0, last);
   }
   return rate;
+}
+
+// Puts `filling` where it belongs at or below `hole`.
+void MaxMin::sift_down(std::size_t hole, Filling filling) {
+  for (std::size_t child = 2 * hole + 1; child < heap_.size(); child = 2 * hole + 1) {
+    if (child + 1 < heap_.size() && heap_[child + 1].rate < heap_[child].rate) ++child;
+    if (heap_[child].rate >= filling.rate) break;
+    heap_[hole] = heap_[child];
+    hole = child;
+  }
+  heap_[hole] = filling;
 }
 
 void MaxMin::freeze(std::uint32_t flow, std::int64_t rate, std::uint32_t link) {

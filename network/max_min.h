@@ -30,7 +30,7 @@ constexpr Int128 capacity_of(Bandwidth bandwidth) { return Int128{bandwidth.coun
 
 // The rate at which a link with `left` of its capacity fills for flows of total weight `weight`: floor(left / weight),
 // within 1 and the largest 64-bit integer. weight > 0.
-std::int64_t fill_rate(Int128 left, Int128 weight);
+std::int64_t fill_rate(Int128 left, std::uint64_t weight);
 
 // Describe links and flows, solve, read the rates. Keeps its memory: once as large as needed, nothing allocates.
 class MaxMin {
@@ -40,7 +40,8 @@ class MaxMin {
   std::uint32_t add_link(Int128 capacity);
   // Returns the flow's index: 0, 1, ... It crosses at least one link before solve().
   std::uint32_t add_flow();
-  // The flow added last crosses `link`; crossing it again adds the weights. 0 < weight < 2^63.
+  // The flow added last crosses `link`; crossing it again adds the weights. 0 < weight, and below 2^63 in all on a
+  // link.
   void cross(std::uint32_t link, std::uint64_t weight);
 
   void solve();
@@ -52,8 +53,8 @@ class MaxMin {
 
  private:
   struct Link {
-    Int128 left = 0;    // of its capacity, after the frozen flows
-    Int128 weight = 0;  // of the flows not yet frozen
+    Int128 left = 0;           // of its capacity, after the frozen flows
+    std::uint64_t weight = 0;  // of the flows not yet frozen
     std::uint32_t first_user = 0;
     std::uint32_t users = 0;
   };
@@ -70,11 +71,11 @@ class MaxMin {
   struct Filling {
     std::int64_t rate;
     std::uint32_t link;
-    bool operator<(const Filling& other) const { return rate > other.rate; }  // a heap with the least in front
   };
 
   void list_users();
   std::int64_t collect_full_links();
+  void sift_down(std::size_t hole, Filling filling);
   void freeze(std::uint32_t flow, std::int64_t rate, std::uint32_t link);
   std::size_t end_of(std::uint32_t flow) const;
 
@@ -82,8 +83,8 @@ class MaxMin {
   std::vector<Flow> flows_;
   std::vector<Crossing> crossings_;   // flow by flow
   std::vector<std::uint32_t> users_;  // flows, link by link
-  std::vector<Filling> heap_;
-  std::vector<std::uint32_t> full_;  // links of the current round
+  std::vector<Filling> heap_;         // the least rate in front, the children of i at 2 i + 1 and 2 i + 2
+  std::vector<std::uint32_t> full_;   // links of the current round
 };
 
 }  // namespace orrery
