@@ -138,8 +138,9 @@ void FlowComponents::solve(std::uint32_t index) {
     component.finish[0] = finish(component.flows[0]);
     component.removed = 0;
   } else {
-    const auto changed = resolve_ == Resolve::kEverything ? solver_.solve_all(component.seeds, engine_.now())
-                                                          : solver_.solve(component.seeds, engine_.now());
+    const auto changed = resolve_ == Resolve::kEverything
+                             ? solver_.solve_all(component.seeds, engine_.now())
+                             : solver_.solve(component.seeds, component.flows.size(), engine_.now());
     for (const std::uint32_t flow : changed) component.finish[graph_.flow(flow).place] = finish(flow);
   }
   clear_seeds(index);

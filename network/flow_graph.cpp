@@ -86,6 +86,7 @@ void FlowGraph::link_up(std::uint32_t index, Time now) {
     if (link.users.empty()) link.since = now;
     crossing.place = static_cast<std::uint32_t>(link.users.size());
     link.users.push_back({index, i, crossing.weight});
+    link.weight += crossing.weight;
   }
 }
 
@@ -98,9 +99,21 @@ void FlowGraph::remove(std::uint32_t index, Time now) {
     link.users[crossing.place] = last;
     flows_[last.flow].crossings[last.crossing].place = crossing.place;
     link.users.pop_back();
+    link.weight -= crossing.weight;
+    link.load -= Int128{paces_[index].rate} * static_cast<std::int64_t>(crossing.weight);
     if (link.users.empty()) link.busy += now - link.since;
   }
   free_.push_back(index);
+}
+
+void FlowGraph::set_rate(std::uint32_t index, std::int64_t rate, Time now) {
+  Flow& flow = flows_[index];
+  std::int64_t& known = paces_[index].rate;
+  const std::int64_t before = known == kUnrated ? 0 : known;
+  flow.advance(now, before);
+  known = rate;
+  for (const FlowCrossing& crossing : flow.crossings)
+    links_[crossing.link].load += Int128{rate - before} * static_cast<std::int64_t>(crossing.weight);
 }
 
 void FlowGraph::set_bottleneck(Flow& flow, std::uint32_t link, std::int64_t level) {

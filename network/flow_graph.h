@@ -29,8 +29,13 @@ struct FlowLink {
   std::uint32_t bound = 0;  // users that have it as their bottleneck,
   std::int64_t level = 0;   // and the rate of these
   std::vector<User> users;
-  std::uint64_t mark = 0;            // FlowGraph::new_mark() of who saw it last
-  std::uint32_t local = 0;           // what that one noted
+  Int128 load = 0;          // what its users take, in 2^-32 B/s
+  Int128 weight = 0;        // of its users
+  std::uint64_t mark = 0;   // FlowGraph::new_mark() of who saw it last
+  std::uint32_t local = 0;  // what that one noted
+  std::uint64_t held_mark = 0;
+  std::uint64_t rise_mark = 0;
+  Int128 rise = 0;                   // of the load, if the rates of the filling are taken
   std::uint32_t seed_of = kNoIndex;  // the component that is to solve it because its users changed,
   bool has_joined = false;           // and some are new
   Bytes bytes{0};                    // sent by all flows so far
@@ -81,6 +86,8 @@ class FlowGraph {
   Flow& flow(std::uint32_t index) { return flows_[index]; }
   FlowPace& pace(std::uint32_t flow) { return paces_[flow]; }
   FlowLink& link(std::uint32_t index) { return links_[index]; }
+  // Changes the rate from `now` on, up to which the flow is brought.
+  void set_rate(std::uint32_t flow, std::int64_t rate, Time now);
   void set_bottleneck(Flow& flow, std::uint32_t link, std::int64_t level);
 
   // Tells one walk over flows and links from all others.

@@ -38,6 +38,8 @@ class MaxMin {
   void clear();
   // Returns the link's index: 0, 1, ... `capacity` in 2^-32 B/s.
   std::uint32_t add_link(Int128 capacity);
+  // Gives a link more capacity.
+  void widen(std::uint32_t link, Int128 capacity) { links_[link].left += capacity; }
   // Returns the flow's index: 0, 1, ... It crosses at least one link before solve().
   std::uint32_t add_flow();
   // The flow added last crosses `link`; crossing it again adds the weights. 0 < weight, and below 2^63 in all on a
