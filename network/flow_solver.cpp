@@ -7,20 +7,32 @@
 namespace orrery {
 namespace {
 
-// How often the concerned links are extended one by one; in the last round all that can be reached are.
+// How often the concerned links are extended one by one, and what part of all flows may be on them. After that, all
+// that can be reached are solved.
 constexpr int kRounds = 8;
-// Nor are they extended one by one when this part of all flows is on them.
-constexpr std::size_t kMostNear = 8;
+constexpr std::size_t kMostNear = 4;
+// Where that was in vain, up to so many of the next solves do not try.
+constexpr std::uint32_t kMostFarSolves = 31;
 
 }  // namespace
 
 std::span<const std::uint32_t> FlowSolver::solve(std::span<const std::uint32_t> seeds, std::size_t flows, Time now) {
+  changed_.clear();
   const std::int64_t level = reach_concerned(seeds);
-  flows_.clear();
-  for (int round = 1; round <= kRounds; ++round) {
-    collect(level, round == kRounds || kMostNear * flows_.size() > flows);
+  if (links_.empty()) return changed_;
+  const bool near_first = far_solves_left_ == 0;
+  if (!near_first) --far_solves_left_;
+  bool far = !near_first;
+  collect(level, far);
+  fill();
+  for (int round = 1; reach_further(); ++round) {
+    far = round == kRounds || kMostNear * flows_.size() > flows;
+    collect(level, far);
     fill();
-    if (!reach_further()) break;
+  }
+  if (near_first) {
+    far_solves_ = far ? std::min(2 * far_solves_ + 1, kMostFarSolves) : far_solves_ / 2;
+    far_solves_left_ = far_solves_;
   }
   apply(now, false);
   return changed_;

@@ -47,10 +47,12 @@ class FlowSolver {
 
   FlowGraph& graph_;
   MaxMin filling_;
-  std::uint64_t mark_ = 0;            // of links reached
-  std::uint64_t held_mark_ = 0;       // of links that hold a flow of the present filling
-  std::vector<std::uint32_t> links_;  // reached, in the order of MaxMin's
-  std::vector<std::uint32_t> flows_;  // reached, in the order of MaxMin's
+  std::uint64_t mark_ = 0;             // of links reached
+  std::uint64_t held_mark_ = 0;        // of links that hold a flow of the present filling
+  std::uint32_t far_solves_ = 0;       // to do after the next attempt in vain
+  std::uint32_t far_solves_left_ = 0;  // to do now
+  std::vector<std::uint32_t> links_;   // reached, in the order of MaxMin's
+  std::vector<std::uint32_t> flows_;   // reached, in the order of MaxMin's
   std::vector<std::uint32_t> changed_;
 };
 

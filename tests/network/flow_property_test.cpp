@@ -27,8 +27,9 @@ struct Traffic {
   std::vector<Message> messages;
 };
 
-// Messages in bursts, so that many start or end at one instant; every eighth is a group flow.
-Traffic random_traffic(std::mt19937& random, std::size_t messages) {
+// Messages in bursts, so that many start or end at one instant; every eighth is a group flow. `at_once` times as many
+// are under way together.
+Traffic random_traffic(std::mt19937& random, std::size_t messages, std::int64_t at_once = 1) {
   const auto below = [&](std::uint32_t bound) { return static_cast<std::uint32_t>(random() % bound); };
   const std::vector<std::vector<DimensionSpec>> fabrics = {
       {dimension("switch", 8, 25'000'000'000, 700)},
@@ -42,7 +43,7 @@ Traffic random_traffic(std::mt19937& random, std::size_t messages) {
   const std::int64_t spacing = slow ? 1'000'000'000'000 : 1'000'000;
   std::int64_t now = 0;
   while (traffic.messages.size() < messages) {
-    now += below(4) == 0 ? 0 : spacing * below(30) / 10;
+    now += below(4) == 0 ? 0 : spacing * below(30) / (10 * at_once);
     const std::int64_t size = slow ? 1 + below(40) : 1 + below(below(2) == 0 ? 4 : 400'000);
     for (std::uint32_t burst = 1 + below(6); burst > 0; --burst) {
       Message message{now, below(fabric.device_count()), below(fabric.device_count()), size, {}};
@@ -132,8 +133,9 @@ std::vector<std::int64_t> release_times(const Traffic& traffic) {
 
 TEST_CASE("every release is that of a direct simulation that solves everything at every change") {
   std::mt19937 random(31);
-  for (int instance = 0; instance < 150; ++instance) {
-    const Traffic traffic = random_traffic(random, 120);
+  for (int instance = 0; instance < 170; ++instance) {
+    const bool large = instance >= 150;
+    const Traffic traffic = large ? random_traffic(random, 500, 8) : random_traffic(random, 120);
     const std::vector<std::int64_t> expected = release_times(traffic);
     std::size_t released = 0;
     INFO("instance " << instance);
@@ -149,7 +151,8 @@ TEST_CASE("every release is that of a direct simulation that solves everything a
 TEST_CASE("results depend neither on the order of messages nor on when and how much is solved again") {
   std::mt19937 random(32);
   for (int instance = 0; instance < 60; ++instance) {
-    const Traffic traffic = random_traffic(random, 150);
+    const bool large = instance >= 50;
+    const Traffic traffic = large ? random_traffic(random, 600, 8) : random_traffic(random, 150);
     const std::vector<Notice> expected = simulate<FlowNetwork>(traffic, in_order(traffic), {});
     std::vector<std::size_t> order = in_order(traffic);
     std::ranges::shuffle(order, random);
