@@ -9,6 +9,7 @@ namespace orrery {
 namespace {
 
 constexpr std::int64_t kPicosecondsPerSecond = 1'000'000'000'000;
+constexpr std::uint64_t kMostWeight = std::numeric_limits<std::int64_t>::max();
 
 // What a flow of `weight` sends over a link in all. Exact for plain messages.
 Bytes load(Bytes busiest, std::uint64_t weight) {
@@ -57,7 +58,7 @@ std::uint32_t FlowGraph::create(Bytes bytes, Duration latency, std::uint64_t tok
 }
 
 void FlowGraph::cross(std::uint32_t index, LinkId id, std::uint64_t weight, Bytes bytes) {
-  ORRERY_ASSERT(index_of(id) < index_of_link_.size() && weight > 0);
+  ORRERY_ASSERT(index_of(id) < index_of_link_.size() && weight > 0 && weight <= kMostWeight);
   Flow& flow = flows_[index];
   const std::uint64_t mark = paces_[index].mark;
   std::uint32_t& known = index_of_link_[index_of(id)];
@@ -70,7 +71,9 @@ void FlowGraph::cross(std::uint32_t index, LinkId id, std::uint64_t weight, Byte
   FlowLink& link = links_[known];
   link.bytes = saturating_sum(link.bytes, load(bytes, weight));
   if (link.mark == mark) {
-    std::ranges::find(flow.crossings, known, &FlowCrossing::link)->weight += weight;
+    std::uint64_t& sum = std::ranges::find(flow.crossings, known, &FlowCrossing::link)->weight;
+    sum += weight;
+    ORRERY_ASSERT(sum <= kMostWeight);
     return;
   }
   link.mark = mark;
@@ -87,6 +90,7 @@ void FlowGraph::link_up(std::uint32_t index, Time now) {
     crossing.place = static_cast<std::uint32_t>(link.users.size());
     link.users.push_back({index, i, crossing.weight});
     link.weight += crossing.weight;
+    ORRERY_ASSERT(link.weight <= static_cast<Int128>(kMostWeight));
   }
 }
 

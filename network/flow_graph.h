@@ -26,20 +26,24 @@ struct FlowLink {
   };
   Bandwidth bandwidth{1};
   LinkId id{};
+  std::vector<User> users;
+  Int128 load = 0;          // what the users take, in 2^-32 B/s,
+  Int128 weight = 0;        // and their weight, below 2^63
   std::uint32_t bound = 0;  // users that have it as their bottleneck,
   std::int64_t level = 0;   // and the rate of these
-  std::vector<User> users;
-  Int128 load = 0;          // what its users take, in 2^-32 B/s
-  Int128 weight = 0;        // of its users
-  std::uint64_t mark = 0;   // FlowGraph::new_mark() of who saw it last
-  std::uint32_t local = 0;  // what that one noted
-  std::uint64_t held_mark = 0;
-  std::uint64_t rise_mark = 0;
-  Int128 rise = 0;                   // of the load, if the rates of the filling are taken
+
   std::uint32_t seed_of = kNoIndex;  // the component that is to solve it because its users changed,
   bool has_joined = false;           // and some are new
-  Bytes bytes{0};                    // sent by all flows so far
-  Duration busy{};                   // until `since`, if it has users now
+
+  // What the walk that last saw it noted. Marks are from FlowGraph::new_mark().
+  std::uint64_t mark = 0;
+  std::uint32_t local = 0;      // its number among the links of a filling
+  std::uint64_t held_mark = 0;  // of the filling in which it only holds flows
+  std::uint64_t rise_mark = 0;
+  Int128 rise = 0;  // of the load, if the rates of the filling are taken
+
+  Bytes bytes{0};   // sent by all flows so far
+  Duration busy{};  // until `since`, if it has users now
   Time since;
 };
 

@@ -80,7 +80,6 @@ class Natural {
     return std::lexicographical_compare_three_way(a.digits_.rbegin(), a.digits_.rend(), b.digits_.rbegin(),
                                                   b.digits_.rend());
   }
-  friend bool operator==(const Natural& a, const Natural& b) { return a.digits_ == b.digits_; }
 
  private:
   void trim() {
