@@ -1,9 +1,14 @@
 // What the benchmarks share: a clock, and one line of output per figure.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
+
+#include "core/units.h"
+#include "workload/job.h"
 
 namespace orrery::bench {
 
@@ -24,5 +29,9 @@ double heap_rate();
 
 void measure_reading(const std::vector<std::string>& files);
 void measure_rings(double heap_rate);
+void measure_flow(double heap_rate);
+
+// All ranks call one all-reduce.
+Job all_reduce_job(std::uint32_t ranks, Bytes bytes);
 
 }  // namespace orrery::bench

@@ -15,5 +15,6 @@ int main(int argc, char** argv) {
   const double heap = orrery::bench::heap_rate();
   fmt::print("event heap, 4096 pending: {:.1f} M pop+push/s\n", heap * 1e-6);
   orrery::bench::measure_rings(heap);
+  orrery::bench::measure_flow(heap);
   return 0;
 }

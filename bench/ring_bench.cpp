@@ -10,9 +10,7 @@
 #include "workload/graph_builder.h"
 
 namespace orrery::bench {
-namespace {
-
-// All ranks call one all-reduce; every message of the ring is an event.
+// Every message of the ring is an event.
 Job all_reduce_job(std::uint32_t ranks, Bytes bytes) {
   GraphBuilder builder;
   GraphNode node;
@@ -33,8 +31,6 @@ Job all_reduce_job(std::uint32_t ranks, Bytes bytes) {
   job.communicators.push_back(world);
   return job;
 }
-
-}  // namespace
 
 void measure_rings(double heap_rate) {
   for (const std::uint32_t ranks : {64u, 512u, 1024u}) {

@@ -1,0 +1,152 @@
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <random>
+
+#include <fmt/format.h>
+
+#include "bench/bench.h"
+#include "network/alpha_beta.h"
+#include "network/compose.h"
+#include "network/flow_network.h"
+#include "report/operation_log.h"
+#include "system/simulation.h"
+
+namespace orrery::bench {
+namespace {
+
+template <class Model>
+double ring_all_reduce_rate(const Fabric& fabric, std::uint32_t ranks) {
+  const Job job = all_reduce_job(ranks, Bytes(1 << 26));
+  const Matching matching = match(job);
+  const DeviceSpec device;
+  std::vector<DeviceId> placement;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) placement.push_back(DeviceId(rank));
+  SimulationTotals totals;
+  const double seconds = best_seconds(3, [&] {
+    OperationLog log(ranks);
+    const auto network = [&](Engine& engine, MessageListener& listener) {
+      return std::make_unique<Model>(engine, fabric, listener);
+    };
+    Simulation simulation({job, matching, fabric, device, placement}, {}, network, log);
+    totals = simulation.run();
+  });
+  return static_cast<double>(totals.messages) / seconds;
+}
+
+// The network alone: `ranks` devices go round a ring, each sending when its last message was released and the one
+// before it has come.
+template <class Model>
+class BareRing final : MessageListener, InstantObserver, EventSink {
+ public:
+  BareRing(const Fabric& fabric, std::uint32_t ranks)
+      : network_(engine_, fabric, *this), sent_(ranks, 0), released_(ranks, 0), arrived_(ranks, 0) {
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+      paths_.push_back(network_.path(DeviceId(rank), DeviceId((rank + 1) % ranks)));
+    engine_.at(Time{}, *this, 0);
+  }
+  void run() { engine_.run(*this); }
+
+ private:
+  void on_event(std::uint64_t /*payload*/) override {
+    for (std::uint32_t rank = 0; rank < paths_.size(); ++rank) touched_.push_back(rank);
+  }
+  void on_released(std::uint64_t rank) override {
+    ++released_[rank];
+    touched_.push_back(static_cast<std::uint32_t>(rank));
+  }
+  void on_arrived(std::uint64_t rank) override {
+    const std::size_t to = (rank + 1) % paths_.size();
+    ++arrived_[to];
+    touched_.push_back(static_cast<std::uint32_t>(to));
+  }
+  void decide() override {
+    for (const std::uint32_t rank : touched_) {
+      if (sent_[rank] == 2 * (paths_.size() - 1) || released_[rank] < sent_[rank] || arrived_[rank] < sent_[rank])
+        continue;
+      ++sent_[rank];
+      network_.start(paths_[rank], Bytes(65'536), rank);
+    }
+    touched_.clear();
+  }
+  void settle() override { network_.settle(); }
+
+  Engine engine_;
+  Model network_;
+  std::vector<PathId> paths_;
+  std::vector<std::uint32_t> sent_;
+  std::vector<std::uint32_t> released_;
+  std::vector<std::uint32_t> arrived_;
+  std::vector<std::uint32_t> touched_;
+};
+
+template <class Model>
+double bare_ring_rate(const Fabric& fabric, std::uint32_t ranks) {
+  const double seconds = best_seconds(3, [&] { BareRing<Model>(fabric, ranks).run(); });
+  return 2.0 * ranks * (ranks - 1) / seconds;
+}
+
+// Every rank sends to every other in shifted order, `window` messages at a time, of sizes that differ by up to 10 %.
+class AllToAll final : MessageListener, InstantObserver, EventSink {
+ public:
+  AllToAll(const Fabric& fabric, std::uint32_t ranks, std::uint32_t window)
+      : network_(engine_, fabric, *this), next_(ranks, 1), window_(window) {
+    engine_.at(Time{}, *this, 0);
+  }
+  void run() { engine_.run(*this); }
+
+ private:
+  void on_event(std::uint64_t /*payload*/) override {
+    for (std::uint32_t rank = 0; rank < next_.size(); ++rank) touched_.insert(touched_.end(), window_, rank);
+  }
+  void on_released(std::uint64_t rank) override { touched_.push_back(static_cast<std::uint32_t>(rank)); }
+  void on_arrived(std::uint64_t /*rank*/) override {}
+  void decide() override {
+    for (const std::uint32_t rank : touched_) {
+      if (next_[rank] == next_.size()) continue;
+      const auto to = (rank + next_[rank]++) % static_cast<std::uint32_t>(next_.size());
+      network_.start(network_.path(DeviceId(rank), DeviceId(to)),
+                     Bytes(1'000'000 + static_cast<std::int64_t>(random_() % 100'000)), rank);
+    }
+    touched_.clear();
+  }
+  void settle() override { network_.settle(); }
+
+  Engine engine_;
+  FlowNetwork network_;
+  std::vector<std::uint32_t> next_;
+  std::uint32_t window_;
+  std::vector<std::uint32_t> touched_;
+  std::minstd_rand random_{1};
+};
+
+void measure_all_to_all(std::uint32_t window) {
+  constexpr std::uint32_t kRanks = 64;
+  const std::vector<DimensionSpec> dimensions = {
+      {topology_named("switch"), kRanks, Bandwidth(25'000'000'000), Duration(1'000'000), ""}};
+  const Fabric fabric = compose(dimensions);
+  const double seconds = best_seconds(3, [&] { AllToAll(fabric, kRanks, window).run(); });
+  fmt::print("all-to-all of unequal sizes, {} ranks, {} peers at a time, flow: {:.3f} M messages/s\n", kRanks, window,
+             kRanks * (kRanks - 1) / seconds * 1e-6);
+}
+
+}  // namespace
+
+void measure_flow(double heap_rate) {
+  constexpr std::uint32_t kRanks = 1024;
+  const std::vector<DimensionSpec> dimensions = {
+      {topology_named("ring"), kRanks, Bandwidth(25'000'000'000), Duration(1'000'000), ""}};
+  const Fabric fabric = compose(dimensions);
+  const auto print = [&](const char* what, double flow, double alpha_beta) {
+    fmt::print("{}, {} ranks, unfolded: flow {:.2f} M messages/s, alpha-beta {:.2f}; of the bare heap's rate {:.2f}\n",
+               what, kRanks, flow * 1e-6, alpha_beta * 1e-6, flow / heap_rate);
+  };
+  print("ring all-reduce", ring_all_reduce_rate<FlowNetwork>(fabric, kRanks),
+        ring_all_reduce_rate<AlphaBetaNetwork>(fabric, kRanks));
+  print("ring, network only", bare_ring_rate<FlowNetwork>(fabric, kRanks),
+        bare_ring_rate<AlphaBetaNetwork>(fabric, kRanks));
+  for (const std::uint32_t window : {8U, 63U}) measure_all_to_all(window);
+}
+
+}  // namespace orrery::bench

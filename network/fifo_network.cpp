@@ -1,0 +1,118 @@
+#include "network/fifo_network.h"
+
+#include <algorithm>
+
+#include "core/assert.h"
+
+namespace orrery {
+namespace {
+
+// Events are of a message: it came to its next link, or its link has sent it.
+constexpr std::uint64_t kSent = std::uint64_t{1} << 32;
+
+Bytes saturating_sum(Bytes a, Bytes b) { return a > Bytes::max() - b ? Bytes::max() : a + b; }
+
+}  // namespace
+
+FifoNetwork::FifoNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener)
+    : engine_(engine),
+      fabric_(fabric),
+      listener_(listener),
+      arrived_(listener),
+      both_(listener),
+      paths_(fabric),
+      queues_(fabric.link_count()) {}
+
+void FifoNetwork::start(PathId path, Bytes bytes, std::uint64_t token) {
+  ORRERY_ASSERT(bytes >= Bytes(0));
+  const auto links = paths_.links(path);
+  if (links.empty()) {
+    engine_.after(Duration::zero(), both_, token);
+    return;
+  }
+  std::uint32_t index = static_cast<std::uint32_t>(messages_.size());
+  if (free_.empty()) {
+    messages_.emplace_back();
+  } else {
+    index = free_.back();
+    free_.pop_back();
+  }
+  Message& message = messages_[index];
+  message.token = token;
+  message.number = started_++;
+  message.bytes = bytes;
+  message.route.assign(links.begin(), links.end());
+  message.hop = 0;
+  for (const LinkId link : links) {
+    Bytes& sent = queues_[index_of(link)].usage.bytes;
+    sent = saturating_sum(sent, bytes);
+  }
+  came_.push_back(index);
+}
+
+void FifoNetwork::settle() {
+  std::ranges::sort(came_, {}, [&](std::uint32_t message) { return messages_[message].number; });
+  for (const std::uint32_t message : came_) queue_up(message);
+  came_.clear();
+  for (const LinkId link : ready_) send_next(link);
+  ready_.clear();
+}
+
+std::vector<LinkUsage> FifoNetwork::link_usage() const {
+  std::vector<LinkUsage> usage;
+  for (const Queue& queue : queues_) usage.push_back(queue.usage);
+  return usage;
+}
+
+void FifoNetwork::on_event(std::uint64_t payload) {
+  const auto message = static_cast<std::uint32_t>(payload);
+  if ((payload & kSent) != 0)
+    on_sent(message);
+  else
+    came_.push_back(message);
+}
+
+void FifoNetwork::on_sent(std::uint32_t index) {
+  Message& message = messages_[index];
+  const LinkId link = message.route[message.hop];
+  const Duration latency = fabric_.link(link).latency;
+  const std::uint64_t token = message.token;
+  const bool is_first = message.hop == 0;
+  const bool is_last = ++message.hop == message.route.size();
+  queues_[index_of(link)].sending = false;
+  ready_.push_back(link);
+  if (is_last) {
+    free_.push_back(index);
+  } else if (latency == Duration::zero()) {
+    came_.push_back(index);
+  } else {
+    engine_.after(latency, *this, index);
+  }
+  if (is_last && latency > Duration::zero()) engine_.after(latency, arrived_, token);
+  if (is_first) listener_.on_released(token);
+  if (is_last && latency == Duration::zero()) listener_.on_arrived(token);
+}
+
+void FifoNetwork::queue_up(std::uint32_t index) {
+  Message& message = messages_[index];
+  message.next = kNone;
+  const LinkId link = message.route[message.hop];
+  Queue& queue = queues_[index_of(link)];
+  (queue.first == kNone ? queue.first : messages_[queue.last].next) = index;
+  queue.last = index;
+  ready_.push_back(link);
+}
+
+void FifoNetwork::send_next(LinkId link) {
+  Queue& queue = queues_[index_of(link)];
+  if (queue.sending || queue.first == kNone) return;
+  const std::uint32_t index = queue.first;
+  const Message& message = messages_[index];
+  const Duration sending = message.bytes / fabric_.link(link).bandwidth;
+  engine_.after(sending, *this, kSent | index);
+  queue.first = message.next;
+  queue.sending = true;
+  queue.usage.busy += sending;
+}
+
+}  // namespace orrery

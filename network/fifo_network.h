@@ -1,0 +1,73 @@
+// Store-and-forward: a link carries one whole message at a time, in the order in which they come to it, and a message
+// goes on to its next link when all of it has come. Every hop takes bytes / bandwidth, in which the link is taken, and
+// then the link's latency.
+//
+// Messages that come to a link at the same instant queue in the order in which they were started. So results depend on
+// that order, other than in the other models.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/engine.h"
+#include "network/fabric.h"
+#include "network/message_sinks.h"
+#include "network/network.h"
+#include "network/path_table.h"
+
+namespace orrery {
+
+// A message is released when its first link has sent it. One without bytes takes no time on a link, but waits for its
+// turn.
+class FifoNetwork final : public Network, private EventSink {
+ public:
+  // `engine`, `fabric` and `listener` outlive the network.
+  FifoNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener);
+  // Pending events point into it.
+  FifoNetwork(const FifoNetwork&) = delete;
+  FifoNetwork& operator=(const FifoNetwork&) = delete;
+
+  PathId path(DeviceId from, DeviceId to) override { return paths_.intern(from, to); }
+  void start(PathId path, Bytes bytes, std::uint64_t token) override;
+  void settle() override;
+  // Busy includes the whole of a transmission that is under way.
+  std::vector<LinkUsage> link_usage() const override;
+
+ private:
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  struct Message {
+    std::uint64_t token = 0;
+    std::uint64_t number = 0;  // in the order of starts
+    Bytes bytes{0};
+    std::vector<LinkId> route;
+    std::uint32_t hop = 0;
+    std::uint32_t next = kNone;  // in its link's queue
+  };
+  struct Queue {
+    std::uint32_t first = kNone;
+    std::uint32_t last = kNone;
+    bool sending = false;
+    LinkUsage usage;
+  };
+
+  void on_event(std::uint64_t payload) override;
+  void on_sent(std::uint32_t message);
+  void queue_up(std::uint32_t message);
+  void send_next(LinkId link);
+
+  Engine& engine_;
+  const Fabric& fabric_;
+  MessageListener& listener_;
+  ArrivedSink arrived_;
+  ReleasedAndArrivedSink both_;
+  PathTable paths_;
+  std::vector<Queue> queues_;  // by LinkId
+  std::vector<Message> messages_;
+  std::vector<std::uint32_t> free_;  // of messages_
+  std::uint64_t started_ = 0;
+  std::vector<std::uint32_t> came_;  // messages that came to their next link at this instant
+  std::vector<LinkId> ready_;        // links that may have become able to send at this instant
+};
+
+}  // namespace orrery

@@ -1,0 +1,139 @@
+#include "network/flow_graph.h"
+
+#include <algorithm>
+
+#include "core/assert.h"
+#include "network/max_min.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::int64_t kPicosecondsPerSecond = 1'000'000'000'000;
+constexpr std::uint64_t kMostWeight = std::numeric_limits<std::int64_t>::max();
+
+// What a flow of `weight` sends over a link in all. Exact for plain messages.
+Bytes load(Bytes busiest, std::uint64_t weight) {
+  const Int128 bytes = Int128{busiest.count()} * static_cast<std::int64_t>(weight) >> 32;
+  return Bytes(static_cast<std::int64_t>(std::min<Int128>(bytes, Bytes::max().count())));
+}
+
+Bytes saturating_sum(Bytes a, Bytes b) { return a > Bytes::max() - b ? Bytes::max() : a + b; }
+
+}  // namespace
+
+void Flow::advance(Time now, std::int64_t rate) {
+  left -= Int128{rate} * (now - updated).count();
+  updated = now;
+}
+
+Time Flow::finish(std::int64_t rate) const {
+  const auto work = static_cast<unsigned __int128>(left);
+  const auto speed = static_cast<std::uint64_t>(rate);
+  const unsigned __int128 picoseconds = (work + speed - 1) / speed;
+  const Duration most = Duration::max() - updated.time_since_epoch();
+  if (picoseconds >= static_cast<std::uint64_t>(most.count())) return Time::max();
+  return updated + Duration(static_cast<std::int64_t>(picoseconds));
+}
+
+std::uint32_t FlowGraph::create(Bytes bytes, Duration latency, std::uint64_t token) {
+  ORRERY_ASSERT(bytes > Bytes(0));
+  std::uint32_t index = static_cast<std::uint32_t>(flows_.size());
+  if (free_.empty()) {
+    ORRERY_ASSERT(index != kNoIndex);
+    flows_.emplace_back();
+    paces_.emplace_back();
+  } else {
+    index = free_.back();
+    free_.pop_back();
+  }
+  Flow& flow = flows_[index];
+  flow.token = token;
+  flow.latency = latency;
+  flow.left = Int128{bytes.count()} * kPicosecondsPerSecond;
+  flow.bottleneck = kNoIndex;
+  flow.component = kNoIndex;
+  flow.crossings.clear();
+  paces_[index] = {kUnrated, new_mark()};
+  return index;
+}
+
+void FlowGraph::cross(std::uint32_t index, LinkId id, std::uint64_t weight, Bytes bytes) {
+  ORRERY_ASSERT(index_of(id) < index_of_link_.size() && weight > 0 && weight <= kMostWeight);
+  Flow& flow = flows_[index];
+  const std::uint64_t mark = paces_[index].mark;
+  std::uint32_t& known = index_of_link_[index_of(id)];
+  if (known == kNoIndex) {
+    known = static_cast<std::uint32_t>(links_.size());
+    FlowLink& added = links_.emplace_back();
+    added.bandwidth = fabric_.link(id).bandwidth;
+    added.id = id;
+  }
+  FlowLink& link = links_[known];
+  link.bytes = saturating_sum(link.bytes, load(bytes, weight));
+  if (link.mark == mark) {
+    std::uint64_t& sum = std::ranges::find(flow.crossings, known, &FlowCrossing::link)->weight;
+    sum += weight;
+    ORRERY_ASSERT(sum <= kMostWeight);
+    return;
+  }
+  link.mark = mark;
+  flow.crossings.push_back({known, 0, weight});
+}
+
+void FlowGraph::link_up(std::uint32_t index, Time now) {
+  Flow& flow = flows_[index];
+  flow.updated = now;
+  for (std::uint32_t i = 0; i < flow.crossings.size(); ++i) {
+    FlowCrossing& crossing = flow.crossings[i];
+    FlowLink& link = links_[crossing.link];
+    if (link.users.empty()) link.since = now;
+    crossing.place = static_cast<std::uint32_t>(link.users.size());
+    link.users.push_back({index, i, crossing.weight});
+    link.weight += crossing.weight;
+    ORRERY_ASSERT(link.weight <= static_cast<Int128>(kMostWeight));
+  }
+}
+
+void FlowGraph::remove(std::uint32_t index, Time now) {
+  Flow& flow = flows_[index];
+  if (flow.bottleneck != kNoIndex) --links_[flow.bottleneck].bound;
+  for (const FlowCrossing& crossing : flow.crossings) {
+    FlowLink& link = links_[crossing.link];
+    const FlowLink::User last = link.users.back();
+    link.users[crossing.place] = last;
+    flows_[last.flow].crossings[last.crossing].place = crossing.place;
+    link.users.pop_back();
+    link.weight -= crossing.weight;
+    link.load -= Int128{paces_[index].rate} * static_cast<std::int64_t>(crossing.weight);
+    if (link.users.empty()) link.busy += now - link.since;
+  }
+  free_.push_back(index);
+}
+
+void FlowGraph::set_rate(std::uint32_t index, std::int64_t rate, Time now) {
+  Flow& flow = flows_[index];
+  std::int64_t& known = paces_[index].rate;
+  const std::int64_t before = known == kUnrated ? 0 : known;
+  flow.advance(now, before);
+  known = rate;
+  for (const FlowCrossing& crossing : flow.crossings)
+    links_[crossing.link].load += Int128{rate - before} * static_cast<std::int64_t>(crossing.weight);
+}
+
+void FlowGraph::set_bottleneck(Flow& flow, std::uint32_t link, std::int64_t level) {
+  if (flow.bottleneck != kNoIndex) --links_[flow.bottleneck].bound;
+  flow.bottleneck = link;
+  ++links_[link].bound;
+  links_[link].level = level;
+}
+
+std::vector<LinkUsage> FlowGraph::usage(Time now) const {
+  std::vector<LinkUsage> usage(index_of_link_.size());
+  for (const FlowLink& link : links_) {
+    const Duration running = link.users.empty() ? Duration::zero() : now - link.since;
+    usage[index_of(link.id)] = {link.bytes, link.busy + running};
+  }
+  return usage;
+}
+
+}  // namespace orrery

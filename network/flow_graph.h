@@ -1,0 +1,112 @@
+// Which flows are on which links now, how fast each goes and how much of it is left. The state that the flow model's
+// solver and components work on; it knows neither events nor listeners.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/units.h"
+#include "network/fabric.h"
+#include "network/network.h"
+
+namespace orrery {
+
+inline constexpr std::uint32_t kNoIndex = UINT32_MAX;
+// The rate of a flow that was not solved yet: no known rate is higher.
+inline constexpr std::int64_t kUnrated = std::numeric_limits<std::int64_t>::max();
+
+// What crosses a link at the same time shares it. Links are numbered in the order of their first use.
+struct FlowLink {
+  struct User {
+    std::uint32_t flow = 0;
+    std::uint32_t crossing = 0;  // of the flow's crossings
+    std::uint64_t weight = 0;
+  };
+  Bandwidth bandwidth{1};
+  LinkId id{};
+  std::vector<User> users;
+  Int128 load = 0;          // what the users take, in 2^-32 B/s,
+  Int128 weight = 0;        // and their weight, below 2^63
+  std::uint32_t bound = 0;  // users that have it as their bottleneck,
+  std::int64_t level = 0;   // and the rate of these
+
+  std::uint32_t seed_of = kNoIndex;  // the component that is to solve it because its users changed,
+  bool has_joined = false;           // and some are new
+
+  // What the walk that last saw it noted. Marks are from FlowGraph::new_mark().
+  std::uint64_t mark = 0;
+  std::uint32_t local = 0;      // its number among the links of a filling
+  std::uint64_t held_mark = 0;  // of the filling in which it only holds flows
+  std::uint64_t rise_mark = 0;
+  Int128 rise = 0;  // of the load, if the rates of the filling are taken
+
+  Bytes bytes{0};   // sent by all flows so far
+  Duration busy{};  // until `since`, if it has users now
+  Time since;
+};
+
+struct FlowCrossing {
+  std::uint32_t link = 0;
+  std::uint32_t place = 0;  // among the link's users
+  std::uint64_t weight = 0;
+};
+
+struct Flow {
+  std::uint64_t token = 0;
+  Duration latency{};
+  Int128 left = 0;  // bytes * picoseconds per second, at `updated`
+  Time updated;
+  std::uint32_t bottleneck = kNoIndex;
+  std::uint32_t component = kNoIndex;
+  std::uint32_t place = 0;              // among the component's flows
+  std::vector<FlowCrossing> crossings;  // every link once
+
+  // Brings `left` up to `now`, at `rate` since the last time. What is left never depends on how often this is done.
+  void advance(Time now, std::int64_t rate);
+  // When the last byte is through at `rate`; Time::max() if the clock ends before.
+  Time finish(std::int64_t rate) const;
+};
+
+// What walks over many flows look at, apart from the rest so that it stays in the cache.
+struct FlowPace {
+  std::int64_t rate = kUnrated;  // bytes per second
+  std::uint64_t mark = 0;        // FlowGraph::new_mark() of who saw it last
+};
+
+class FlowGraph {
+ public:
+  explicit FlowGraph(const Fabric& fabric) : fabric_(fabric), index_of_link_(fabric.link_count(), kNoIndex) {}
+
+  // A flow whose busiest message has `bytes` > 0. It is on no link until it is linked up.
+  std::uint32_t create(Bytes bytes, Duration latency, std::uint64_t token);
+  // Lets the flow created last cross a link; crossing it again adds the weights.
+  void cross(std::uint32_t flow, LinkId link, std::uint64_t weight, Bytes bytes);
+  void link_up(std::uint32_t flow, Time now);
+  // Off its links, for good.
+  void remove(std::uint32_t flow, Time now);
+
+  Flow& flow(std::uint32_t index) { return flows_[index]; }
+  FlowPace& pace(std::uint32_t flow) { return paces_[flow]; }
+  FlowLink& link(std::uint32_t index) { return links_[index]; }
+  // Changes the rate from `now` on, up to which the flow is brought.
+  void set_rate(std::uint32_t flow, std::int64_t rate, Time now);
+  void set_bottleneck(Flow& flow, std::uint32_t link, std::int64_t level);
+
+  // Tells one walk over flows and links from all others.
+  std::uint64_t new_mark() { return ++mark_; }
+
+  std::vector<LinkUsage> usage(Time now) const;
+
+ private:
+  const Fabric& fabric_;
+  std::vector<std::uint32_t> index_of_link_;  // by LinkId, into links_
+  std::vector<FlowLink> links_;
+  std::vector<Flow> flows_;
+  std::vector<FlowPace> paces_;      // of each
+  std::vector<std::uint32_t> free_;  // of flows_
+  std::uint64_t mark_ = 0;
+};
+
+}  // namespace orrery

@@ -1,0 +1,72 @@
+// The flow model: messages are fluids that share every link of their route, max-min fair (network/max_min.h), from
+// first to last byte. Rates are solved again when messages come and go: all changes of an instant at once, and only
+// what they can reach (network/flow_solver.h). A message that shares nothing takes what it takes in the alpha-beta
+// model, to the picosecond.
+//
+// Rates are whole bytes per second and what is left is counted in bytes * picoseconds / second, exactly; so results
+// depend neither on the order of messages nor on how often rates are solved.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/engine.h"
+#include "network/fabric.h"
+#include "network/flow_components.h"
+#include "network/flow_graph.h"
+#include "network/max_min.h"
+#include "network/message_sinks.h"
+#include "network/network.h"
+#include "network/path_table.h"
+
+namespace orrery {
+
+// What a group flow takes of a link.
+struct LinkShare {
+  LinkId link{};
+  std::uint64_t weight = kUnitWeight;  // weight_of(bytes over the link, bytes of the busiest message), > 0
+};
+
+class FlowNetwork final : public Network, private EventSink {
+ public:
+  // `engine`, `fabric` and `listener` outlive the network.
+  FlowNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener, Resolve resolve = Resolve::kReached);
+  // Pending events point into it.
+  FlowNetwork(const FlowNetwork&) = delete;
+  FlowNetwork& operator=(const FlowNetwork&) = delete;
+
+  PathId path(DeviceId from, DeviceId to) override { return paths_.intern(from, to); }
+  void start(PathId path, Bytes bytes, std::uint64_t token) override;
+
+  // Many messages that make up one phase of a collective, as one flow: it is released when the last byte of the busiest
+  // message is through and arrives `latency` later. A link given twice counts twice. Without links or bytes it takes no
+  // time but the latency. The bytes of a link's usage are then exact to 2^-32 of `busiest`.
+  void start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token);
+
+  void settle() override;
+  std::vector<LinkUsage> link_usage() const override { return graph_.usage(engine_.now()); }
+
+ private:
+  struct Ended {
+    std::uint64_t token;
+    Duration latency;
+  };
+
+  void on_event(std::uint64_t component) override;
+  void start_without_transfer(Duration latency, std::uint64_t token);
+
+  Engine& engine_;
+  MessageListener& listener_;
+  ReleasedSink released_;
+  ArrivedSink arrived_;
+  ReleasedAndArrivedSink both_;
+  PathTable paths_;
+  FlowGraph graph_;
+  FlowComponents components_;
+  std::vector<std::uint32_t> started_;  // flows of this instant, on no link yet
+  std::vector<std::uint32_t> ending_;   // scratch of on_event()
+  std::vector<Ended> ended_;            // scratch of on_event()
+};
+
+}  // namespace orrery

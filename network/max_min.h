@@ -1,0 +1,92 @@
+// Max-min fair rates by progressive filling, in integers. The rates of all flows rise together; when a link is full,
+// the flows on it stay at the rate they have, and the others rise on. One round freezes all flows on all links that
+// fill at the same rate together, so the result depends neither on the order of links and flows nor on how they are cut
+// into independent problems.
+//
+// Capacities are in 2^-32 B/s, rates in whole B/s: a link that is shared by flows of total weight A and has R left
+// fills at floor(R / A). What the floor leaves goes to flows that are frozen later. A rate is never below 1 B/s, so
+// that every transfer ends: a link of fewer B/s than flows is overbooked.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/units.h"
+
+namespace orrery {
+
+// The weight of a flow on a link is 2^32 times what it takes of the link for each B/s of its rate, rounded up. A plain
+// message has kUnitWeight where it crosses a link once and twice that where it crosses twice; m equal flows that are
+// one unknown have m times the weight of one.
+inline constexpr std::uint64_t kUnitWeight = std::uint64_t{1} << 32;
+
+// The weight of a flow that sends `load` bytes over a link while its rate-giving message sends `busiest` bytes:
+// ceil(2^32 * load / busiest). Both are positive; load / busiest is below 2^31.
+std::uint64_t weight_of(Bytes load, Bytes busiest);
+
+// A whole link as the solver counts it.
+constexpr Int128 capacity_of(Bandwidth bandwidth) { return Int128{bandwidth.count()} << 32; }
+
+// The rate at which a link with `left` of its capacity fills for flows of total weight `weight`: floor(left / weight),
+// within 1 and the largest 64-bit integer. weight > 0.
+std::int64_t fill_rate(Int128 left, std::uint64_t weight);
+
+// Describe links and flows, solve, read the rates. Keeps its memory: once as large as needed, nothing allocates.
+class MaxMin {
+ public:
+  void clear();
+  // Returns the link's index: 0, 1, ... `capacity` in 2^-32 B/s.
+  std::uint32_t add_link(Int128 capacity);
+  // Gives a link more capacity.
+  void widen(std::uint32_t link, Int128 capacity) { links_[link].left += capacity; }
+  // Returns the flow's index: 0, 1, ... It crosses at least one link before solve().
+  std::uint32_t add_flow();
+  // The flow added last crosses `link`; crossing it again adds the weights. 0 < weight, and below 2^63 in all on a
+  // link.
+  void cross(std::uint32_t link, std::uint64_t weight);
+
+  void solve();
+
+  // Bytes per second.
+  std::int64_t rate(std::uint32_t flow) const { return flows_[flow].rate; }
+  // The link that froze the flow: it is full, and no flow on it is faster.
+  std::uint32_t bottleneck(std::uint32_t flow) const { return flows_[flow].bottleneck; }
+
+ private:
+  struct Link {
+    Int128 left = 0;           // of its capacity, after the frozen flows
+    std::uint64_t weight = 0;  // of the flows not yet frozen
+    std::uint32_t first_user = 0;
+    std::uint32_t users = 0;
+  };
+  struct Flow {
+    std::uint32_t first_crossing = 0;
+    std::uint32_t bottleneck = 0;
+    std::int64_t rate = 0;  // 0 until frozen
+  };
+  struct Crossing {
+    std::uint64_t weight = 0;
+    std::uint32_t link = 0;
+  };
+  // When a link was last seen to fill. That only rises, so an entry is brought up to date when it comes first.
+  struct Filling {
+    std::int64_t rate;
+    std::uint32_t link;
+  };
+
+  void list_users();
+  std::int64_t collect_full_links();
+  void sift_down(std::size_t hole, Filling filling);
+  void freeze(std::uint32_t flow, std::int64_t rate, std::uint32_t link);
+  std::size_t end_of(std::uint32_t flow) const;
+
+  std::vector<Link> links_;
+  std::vector<Flow> flows_;
+  std::vector<Crossing> crossings_;   // flow by flow
+  std::vector<std::uint32_t> users_;  // flows, link by link
+  std::vector<Filling> heap_;         // the least rate in front, the children of i at 2 i + 1 and 2 i + 2
+  std::vector<std::uint32_t> full_;   // links of the current round
+};
+
+}  // namespace orrery

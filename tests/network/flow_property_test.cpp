@@ -1,0 +1,232 @@
+// What must hold for any traffic: the flow model against a direct simulation of its definition, against itself with
+// messages reordered and rates solved at odd times, and against the alpha-beta model where nothing is shared.
+#include <catch2/catch.hpp>
+#include <map>
+#include <numeric>
+#include <random>
+
+#include "network/alpha_beta.h"
+#include "network/flow_network.h"
+#include "tests/network/flow_probe.h"
+
+using namespace orrery;
+using namespace orrery::test;
+
+namespace {
+
+struct Message {
+  std::int64_t start = 0;
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  std::int64_t bytes = 0;
+  std::vector<LinkShare> shares;  // a group, if not empty
+};
+
+struct Traffic {
+  std::vector<DimensionSpec> fabric;
+  std::vector<Message> messages;
+};
+
+// Messages in bursts, so that many start or end at one instant; every eighth is a group flow. `at_once` times as many
+// are under way together.
+Traffic random_traffic(std::mt19937& random, std::size_t messages, std::int64_t at_once = 1) {
+  const auto below = [&](std::uint32_t bound) { return static_cast<std::uint32_t>(random() % bound); };
+  const std::vector<std::vector<DimensionSpec>> fabrics = {
+      {dimension("switch", 8, 25'000'000'000, 700)},
+      {dimension("ring", 12, 50'000'000'001, 500)},
+      {dimension("switch", 4, 97'300'000'000, 4), dimension("switch", 3, 10'000'000'000, 6)},
+      {dimension("fully-connected", 4, 300'000'000'000, 0), dimension("ring", 5, 25'000'000'000, 1'000)},
+      {dimension("switch", 16, 7, 3)}};
+  Traffic traffic{fabrics[below(5)], {}};
+  const Fabric fabric = compose(traffic.fabric);
+  const bool slow = traffic.fabric[0].bandwidth < Bandwidth(100);
+  const std::int64_t spacing = slow ? 1'000'000'000'000 : 1'000'000;
+  std::int64_t now = 0;
+  while (traffic.messages.size() < messages) {
+    now += below(4) == 0 ? 0 : spacing * below(30) / (10 * at_once);
+    const std::int64_t size = slow ? 1 + below(40) : 1 + below(below(2) == 0 ? 4 : 400'000);
+    for (std::uint32_t burst = 1 + below(6); burst > 0; --burst) {
+      Message message{now, below(fabric.device_count()), below(fabric.device_count()), size, {}};
+      if (below(8) == 0)
+        for (std::uint32_t links = 1 + below(6); links > 0; --links)
+          message.shares.push_back({LinkId(below(fabric.link_count())), kUnitWeight / 4 + random()});
+      traffic.messages.push_back(message);
+    }
+  }
+  return traffic;
+}
+
+template <class Model, class... Options>
+std::vector<Notice> simulate(const Traffic& traffic, const std::vector<std::size_t>& order,
+                             const std::vector<std::int64_t>& settles, Options... options) {
+  Probe<Model> probe(traffic.fabric, options...);
+  for (const std::int64_t time : settles) probe.at(time, [] {});  // nothing happens, but the instant is settled
+  for (const std::size_t token : order) {
+    const Message& message = traffic.messages[token];
+    probe.at(message.start, [&probe, &message, token] {
+      if constexpr (std::is_same_v<Model, FlowNetwork>)
+        if (!message.shares.empty())
+          return probe.network.start_group(message.shares, Bytes(message.bytes), Duration(5), token);
+      probe.send(message.from, message.to, message.bytes, token);
+    });
+  }
+  return probe.run();
+}
+
+std::vector<std::size_t> in_order(const Traffic& traffic) {
+  std::vector<std::size_t> order(traffic.messages.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  return order;
+}
+
+// The definition, without any of the bookkeeping: whenever something starts or ends, solve everything anew, and move
+// all flows on to the next such instant.
+std::vector<std::int64_t> release_times(const Traffic& traffic) {
+  const Fabric fabric = compose(traffic.fabric);
+  struct Running {
+    std::size_t token;
+    std::vector<LinkShare> shares;
+    Int128 left;
+    std::int64_t rate;
+  };
+  std::vector<Running> running;
+  std::vector<std::int64_t> released(traffic.messages.size(), -1);
+  std::size_t next = 0;
+  for (std::int64_t now = 0; next < traffic.messages.size() || !running.empty();) {
+    for (; next < traffic.messages.size() && traffic.messages[next].start == now; ++next) {
+      const Message& message = traffic.messages[next];
+      std::vector<LinkShare> shares = message.shares;
+      std::vector<LinkId> route;
+      fabric.route(DeviceId(message.from), DeviceId(message.to), route);
+      if (shares.empty())
+        for (const LinkId link : route) shares.push_back({link});
+      if (shares.empty())
+        released[next] = now;
+      else
+        running.push_back({next, shares, Int128{message.bytes} * 1'000'000'000'000, 0});
+    }
+    MaxMin solver;
+    for (std::uint32_t link = 0; link < fabric.link_count(); ++link)
+      solver.add_link(capacity_of(fabric.link(LinkId(link)).bandwidth));
+    for (const Running& flow : running) {
+      solver.add_flow();
+      for (const LinkShare& share : flow.shares) solver.cross(index_of(share.link), share.weight);
+    }
+    solver.solve();
+    std::int64_t until = next < traffic.messages.size() ? traffic.messages[next].start : INT64_MAX;
+    for (std::uint32_t i = 0; i < running.size(); ++i) {
+      running[i].rate = solver.rate(i);
+      const Int128 needed = (running[i].left + running[i].rate - 1) / running[i].rate;
+      until = std::min(until, now + static_cast<std::int64_t>(needed));
+    }
+    for (Running& flow : running) {
+      flow.left -= Int128{flow.rate} * (until - now);
+      if (flow.left <= 0) released[flow.token] = until;
+    }
+    std::erase_if(running, [](const Running& flow) { return flow.left <= 0; });
+    now = until;
+  }
+  return released;
+}
+
+}  // namespace
+
+TEST_CASE("every release is that of a direct simulation that solves everything at every change") {
+  std::mt19937 random(31);
+  for (int instance = 0; instance < 170; ++instance) {
+    const bool large = instance >= 150;
+    const Traffic traffic = large ? random_traffic(random, 500, 8) : random_traffic(random, 120);
+    const std::vector<std::int64_t> expected = release_times(traffic);
+    std::size_t released = 0;
+    INFO("instance " << instance);
+    for (const auto& [time, token, what] : simulate<FlowNetwork>(traffic, in_order(traffic), {})) {
+      if (what != "released") continue;
+      REQUIRE(time == expected[token]);
+      ++released;
+    }
+    REQUIRE(released == traffic.messages.size());
+  }
+}
+
+TEST_CASE("results depend neither on the order of messages nor on when and how much is solved again") {
+  std::mt19937 random(32);
+  for (int instance = 0; instance < 60; ++instance) {
+    const bool large = instance >= 50;
+    const Traffic traffic = large ? random_traffic(random, 600, 8) : random_traffic(random, 150);
+    const std::vector<Notice> expected = simulate<FlowNetwork>(traffic, in_order(traffic), {});
+    std::vector<std::size_t> order = in_order(traffic);
+    std::ranges::shuffle(order, random);
+    INFO("instance " << instance);
+    REQUIRE(simulate<FlowNetwork>(traffic, order, {}) == expected);
+    std::vector<std::int64_t> settles;
+    const auto end = static_cast<std::uint64_t>(std::get<0>(expected.back()));
+    for (int i = 0; i < 300; ++i)
+      settles.push_back(static_cast<std::int64_t>((std::uint64_t{random()} << 32 | random()) % (end + 1)));
+    for (const Notice& notice : expected) settles.push_back(std::max(std::int64_t{0}, std::get<0>(notice) - 1));
+    REQUIRE(simulate<FlowNetwork>(traffic, order, settles, Resolve::kEverything) == expected);
+  }
+}
+
+TEST_CASE("where nothing is shared, flow is alpha-beta to the picosecond, and so is what links count") {
+  // One message at a time between each pair of a fully connected fabric, which has a link of its own: the next starts
+  // when the one before is released, or some time later.
+  std::mt19937 random(33);
+  for (int instance = 0; instance < 40; ++instance) {
+    const std::vector<DimensionSpec> fabric = {
+        dimension("fully-connected", 7, 1 + static_cast<std::int64_t>(random()) * 100, instance % 3)};
+    std::vector<std::vector<std::int64_t>> sizes(49);
+    for (auto& of_pair : sizes)
+      for (int i = 0; i < 5; ++i) of_pair.push_back(static_cast<std::int64_t>(random() >> random() % 32));
+    const auto run = [&](auto& probe) {
+      const auto send = [&](std::uint64_t token) {
+        const std::uint64_t pair = token % 49;
+        probe.send(static_cast<std::uint32_t>(pair / 7), static_cast<std::uint32_t>(pair % 7), sizes[pair][token / 49],
+                   token);
+      };
+      probe.when_released = [&probe, send](std::uint64_t token) {
+        if (token + 49 >= 5 * 49) return;
+        if (token % 3 == 0)
+          probe.at(probe.now() + static_cast<std::int64_t>(token), [send, token] { send(token + 49); });
+        else
+          send(token + 49);
+      };
+      for (std::uint64_t pair = 0; pair < 49; ++pair)
+        probe.at(static_cast<std::int64_t>(pair / 2), [send, pair] { send(pair); });
+      return probe.run();
+    };
+    Probe<FlowNetwork> flow(fabric);
+    Probe<AlphaBetaNetwork> alpha_beta(fabric);
+    const std::vector<Notice> expected = run(alpha_beta);
+    REQUIRE(expected.size() == 2 * 5 * 49);
+    REQUIRE(run(flow) == expected);
+    const auto usage = flow.network.link_usage();
+    const auto expected_usage = alpha_beta.network.link_usage();
+    for (std::size_t link = 0; link < usage.size(); ++link) {
+      REQUIRE(usage[link].bytes == expected_usage[link].bytes);
+      REQUIRE(usage[link].busy == expected_usage[link].busy);
+    }
+  }
+}
+
+TEST_CASE("a link is never faster than its bandwidth, and no message beats alpha-beta") {
+  std::mt19937 random(34);
+  for (int instance = 0; instance < 40; ++instance) {
+    Traffic traffic = random_traffic(random, 100);
+    for (Message& message : traffic.messages) message.shares.clear();
+    if (traffic.fabric[0].bandwidth < Bandwidth(100)) continue;  // may be overbooked
+    Probe<FlowNetwork> probe(traffic.fabric);
+    for (std::uint64_t token = 0; token < traffic.messages.size(); ++token) {
+      const Message& message = traffic.messages[token];
+      probe.at(message.start,
+               [&probe, &message, token] { probe.send(message.from, message.to, message.bytes, token); });
+    }
+    const std::vector<Notice> shared = probe.run();
+    std::map<std::pair<std::uint64_t, std::string>, std::int64_t> alone;
+    for (const auto& [time, token, what] : simulate<AlphaBetaNetwork>(traffic, in_order(traffic), {}))
+      alone[{token, what}] = time;
+    for (const auto& [time, token, what] : shared) REQUIRE(time >= alone.at({token, what}));
+    const auto usage = probe.network.link_usage();
+    for (std::uint32_t link = 0; link < usage.size(); ++link)
+      REQUIRE(usage[link].bytes / probe.fabric.link(LinkId(link)).bandwidth <= usage[link].busy);
+  }
+}

@@ -1,0 +1,314 @@
+#include "network/max_min.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <compare>
+#include <numeric>
+#include <random>
+
+using namespace orrery;
+
+namespace {
+
+struct Crossing {
+  std::uint32_t link = 0;
+  std::uint64_t weight = kUnitWeight;
+};
+
+struct Problem {
+  std::vector<std::int64_t> bandwidths;
+  std::vector<std::vector<Crossing>> flows;
+};
+
+struct Solution {
+  std::vector<std::int64_t> rates;
+  std::vector<std::uint32_t> bottlenecks;
+};
+
+Solution solve(const Problem& problem, MaxMin solver = {}) {
+  solver.clear();
+  for (const std::int64_t bandwidth : problem.bandwidths) solver.add_link(capacity_of(Bandwidth(bandwidth)));
+  for (const auto& crossings : problem.flows) {
+    solver.add_flow();
+    for (const Crossing& crossing : crossings) solver.cross(crossing.link, crossing.weight);
+  }
+  solver.solve();
+  Solution solution;
+  for (std::uint32_t flow = 0; flow < problem.flows.size(); ++flow) {
+    solution.rates.push_back(solver.rate(flow));
+    solution.bottlenecks.push_back(solver.bottleneck(flow));
+  }
+  return solution;
+}
+
+// A natural number of any size.
+class Natural {
+ public:
+  Natural(std::uint64_t value = 0)
+      : digits_{static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(value >> 32)} {
+    trim();
+  }
+  friend Natural operator*(const Natural& a, const Natural& b) {
+    Natural product;
+    product.digits_.assign(a.digits_.size() + b.digits_.size(), 0);
+    for (std::size_t i = 0; i < a.digits_.size(); ++i) {
+      std::uint64_t carry = 0;
+      for (std::size_t j = 0; j < b.digits_.size() || carry > 0; ++j) {
+        const std::uint64_t factor = j < b.digits_.size() ? b.digits_[j] : 0;
+        carry += product.digits_[i + j] + std::uint64_t{a.digits_[i]} * factor;
+        product.digits_[i + j] = static_cast<std::uint32_t>(carry);
+        carry >>= 32;
+      }
+    }
+    product.trim();
+    return product;
+  }
+  // a >= b
+  friend Natural operator-(Natural a, const Natural& b) {
+    std::int64_t borrow = 0;
+    for (std::size_t i = 0; i < a.digits_.size(); ++i) {
+      borrow += std::int64_t{a.digits_[i]} - (i < b.digits_.size() ? b.digits_[i] : 0);
+      a.digits_[i] = static_cast<std::uint32_t>(borrow);
+      borrow >>= 32;
+    }
+    REQUIRE(borrow == 0);
+    a.trim();
+    return a;
+  }
+  friend std::strong_ordering operator<=>(const Natural& a, const Natural& b) {
+    if (a.digits_.size() != b.digits_.size()) return a.digits_.size() <=> b.digits_.size();
+    return std::lexicographical_compare_three_way(a.digits_.rbegin(), a.digits_.rend(), b.digits_.rbegin(),
+                                                  b.digits_.rend());
+  }
+
+ private:
+  void trim() {
+    while (!digits_.empty() && digits_.back() == 0) digits_.pop_back();
+  }
+  std::vector<std::uint32_t> digits_;  // least first
+};
+
+struct Fraction {
+  Natural numerator;
+  Natural denominator = 1;
+};
+
+// Progressive filling as the textbook has it, in exact fractions: what is left of all links has one denominator, which
+// grows by the weight of each link that fills.
+std::vector<Fraction> exact_rates(const Problem& problem) {
+  std::vector<Natural> left;
+  for (const std::int64_t bandwidth : problem.bandwidths)
+    left.push_back(Natural(static_cast<std::uint64_t>(bandwidth)) * Natural(kUnitWeight));
+  Natural denominator = 1;
+  std::vector<Fraction> rates(problem.flows.size());
+  std::vector<bool> is_frozen(problem.flows.size(), false);
+  for (;;) {
+    std::vector<std::uint64_t> weights(left.size(), 0);
+    for (std::size_t flow = 0; flow < rates.size(); ++flow)
+      if (!is_frozen[flow])
+        for (const Crossing& crossing : problem.flows[flow]) weights[crossing.link] += crossing.weight;
+    std::size_t first = left.size();
+    for (std::size_t link = 0; link < left.size(); ++link)
+      if (weights[link] > 0 &&
+          (first == left.size() || left[link] * Natural(weights[first]) < left[first] * Natural(weights[link])))
+        first = link;
+    if (first == left.size()) return rates;
+    const Natural rate = left[first];  // over denominator * weights[first]
+    denominator = denominator * Natural(weights[first]);
+    for (Natural& each : left) each = each * Natural(weights[first]);
+    for (std::size_t flow = 0; flow < rates.size(); ++flow) {
+      const auto& crossings = problem.flows[flow];
+      if (is_frozen[flow] || std::ranges::find(crossings, first, &Crossing::link) == crossings.end()) continue;
+      is_frozen[flow] = true;
+      rates[flow] = {rate, denominator};
+      for (const Crossing& crossing : crossings)
+        left[crossing.link] = left[crossing.link] - rate * Natural(crossing.weight);
+    }
+  }
+}
+
+// Up to 40 flows over up to 14 links of 1 to 1,000 GB/s, a third of them with odd weights.
+Problem random_problem(std::mt19937& random) {
+  const auto below = [&](std::uint32_t bound) { return static_cast<std::uint32_t>(random() % bound); };
+  Problem problem;
+  const std::uint32_t links = 1 + below(14);
+  for (std::uint32_t i = 0; i < links; ++i)
+    problem.bandwidths.push_back(below(2) == 0 ? 1'000'000'000LL * (1 + below(1000))
+                                               : 1'000'000'000LL + static_cast<std::int64_t>(random()) * 200);
+  const std::uint32_t flows = 1 + below(40);
+  for (std::uint32_t i = 0; i < flows; ++i) {
+    auto& crossings = problem.flows.emplace_back();
+    const std::uint32_t hops = 1 + below(std::min(links, 5U));
+    const bool odd = below(3) == 0;
+    for (std::uint32_t hop = 0; hop < hops; ++hop)
+      crossings.push_back({below(links), odd ? kUnitWeight / 4 + random() * std::uint64_t{3} : kUnitWeight});
+  }
+  return problem;
+}
+
+// What the flows take of a link, in 2^-32 B/s.
+Int128 taken(const Problem& problem, const Solution& solution, std::uint32_t link) {
+  Int128 sum = 0;
+  for (std::size_t flow = 0; flow < problem.flows.size(); ++flow)
+    for (const Crossing& crossing : problem.flows[flow])
+      if (crossing.link == link) sum += Int128{solution.rates[flow]} * static_cast<std::int64_t>(crossing.weight);
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("equal flows on a link get floor(bandwidth / flows)") {
+  CHECK(solve({{100}, {{{0}}, {{0}}, {{0}}}}).rates == std::vector<std::int64_t>{33, 33, 33});
+  CHECK(solve({{100}, {{{0}}}}).rates == std::vector<std::int64_t>{100});
+}
+
+TEST_CASE("what a flow cannot use because of one bottleneck goes to the others") {
+  // Link 0 (90 B/s) has flows a, b, c: 30 each. Link 1 (100 B/s) has a and d: d gets the other 70.
+  const Solution solution = solve({{90, 100}, {{{0}, {1}}, {{0}}, {{0}}, {{1}}}});
+  CHECK(solution.rates == std::vector<std::int64_t>{30, 30, 30, 70});
+  CHECK(solution.bottlenecks == std::vector<std::uint32_t>{0, 0, 0, 1});
+}
+
+TEST_CASE("a flow that crosses a link twice takes twice its rate, however that is said") {
+  CHECK(solve({{90}, {{{0}, {0}}, {{0}}}}).rates == std::vector<std::int64_t>{30, 30});
+  CHECK(solve({{90}, {{{0, 2 * kUnitWeight}}, {{0}}}}).rates == std::vector<std::int64_t>{30, 30});
+}
+
+TEST_CASE("a weight is the share of the busiest message, rounded up") {
+  CHECK(weight_of(Bytes(7), Bytes(7)) == kUnitWeight);
+  CHECK(weight_of(Bytes(14), Bytes(7)) == 2 * kUnitWeight);
+  CHECK(weight_of(Bytes(1), Bytes(3)) == 1'431'655'766);  // 2^32 / 3 = 1431655765.33
+  CHECK(weight_of(Bytes(1), Bytes::max()) == 1);
+  // Two thirds of a rate on 100 B/s: floor(100 * 2^32 / ceil(2^33 / 3)) = 149.
+  CHECK(solve({{100}, {{{0, weight_of(Bytes(2), Bytes(3))}}}}).rates == std::vector<std::int64_t>{149});
+}
+
+TEST_CASE("links that fill at the same rate are frozen together, although the floor would let one rise on") {
+  // Both links fill at floor(5 / 2) = 2. One by one, the second would have 5 - 2 = 3 for its last flow.
+  const Problem problem = {{5, 5}, {{{0}}, {{0}, {1}}, {{1}}}};
+  CHECK(solve(problem).rates == std::vector<std::int64_t>{2, 2, 2});
+}
+
+TEST_CASE("a link with fewer bytes per second than flows gives each 1 B/s, and nobody waits for ever") {
+  const Solution solution = solve({{2, 100}, {{{0}}, {{0}}, {{0}, {1}}, {{1}}}});
+  CHECK(solution.rates == std::vector<std::int64_t>{1, 1, 1, 99});
+}
+
+TEST_CASE("the largest bandwidths and the least weights stay within 64 bits") {
+  const std::int64_t most = Bandwidth::max().count();
+  CHECK(solve({{most}, {{{0}}}}).rates == std::vector<std::int64_t>{most});
+  CHECK(solve({{most}, {{{0, 1}}}}).rates == std::vector<std::int64_t>{most});
+  CHECK(solve({{most}, {{{0}}, {{0}}}}).rates == std::vector<std::int64_t>{most / 2, most / 2});
+}
+
+TEST_CASE("1,000 random problems: rates are those of exact fractions, up to the floors") {
+  std::mt19937 random(20);
+  for (int instance = 0; instance < 1'000; ++instance) {
+    const Problem problem = random_problem(random);
+    const Solution solution = solve(problem);
+    const std::vector<Fraction> exact = exact_rates(problem);
+    INFO("instance " << instance);
+    for (std::size_t flow = 0; flow < exact.size(); ++flow) {
+      // A floor takes less than 1 B/s from each of at most 40 flows, of weights 1/4 to 3.3; what it leaves goes to
+      // others. Rates are 10^7 B/s and more: 1 ppm is 10 B/s.
+      const Natural million(1'000'000);
+      const Natural found = Natural(static_cast<std::uint64_t>(solution.rates[flow])) * exact[flow].denominator;
+      REQUIRE(found * million <= exact[flow].numerator * Natural(1'000'001));
+      REQUIRE(found * million >= exact[flow].numerator * Natural(999'999));
+    }
+  }
+}
+
+TEST_CASE("1,000 random problems: no link is overbooked, and every flow has a full link on which nobody is faster") {
+  std::mt19937 random(21);
+  for (int instance = 0; instance < 1'000; ++instance) {
+    const Problem problem = random_problem(random);
+    const Solution solution = solve(problem);
+    INFO("instance " << instance);
+    for (std::uint32_t link = 0; link < problem.bandwidths.size(); ++link)
+      REQUIRE(taken(problem, solution, link) <= capacity_of(Bandwidth(problem.bandwidths[link])));
+    for (std::size_t flow = 0; flow < problem.flows.size(); ++flow) {
+      const std::uint32_t bottleneck = solution.bottlenecks[flow];
+      Int128 step = 0;  // what 1 B/s more for everybody who is as fast would take
+      for (std::size_t other = 0; other < problem.flows.size(); ++other)
+        for (const Crossing& crossing : problem.flows[other]) {
+          if (crossing.link != bottleneck) continue;
+          REQUIRE(solution.rates[other] <= solution.rates[flow]);
+          if (solution.rates[other] == solution.rates[flow]) step += crossing.weight;
+        }
+      REQUIRE(step > 0);
+      REQUIRE(taken(problem, solution, bottleneck) + step > capacity_of(Bandwidth(problem.bandwidths[bottleneck])));
+    }
+  }
+}
+
+TEST_CASE("rates do not depend on the order of flows, of links, or of a flow's crossings") {
+  std::mt19937 random(22);
+  for (int instance = 0; instance < 300; ++instance) {
+    const Problem problem = random_problem(random);
+    std::vector<std::uint32_t> flows(problem.flows.size());
+    std::vector<std::uint32_t> links(problem.bandwidths.size());
+    std::iota(flows.begin(), flows.end(), 0U);
+    std::iota(links.begin(), links.end(), 0U);
+    std::ranges::shuffle(flows, random);
+    std::ranges::shuffle(links, random);
+    Problem shuffled = problem;
+    for (std::size_t link = 0; link < links.size(); ++link) shuffled.bandwidths[links[link]] = problem.bandwidths[link];
+    for (std::size_t flow = 0; flow < flows.size(); ++flow) {
+      auto& crossings = shuffled.flows[flows[flow]] = problem.flows[flow];
+      for (Crossing& crossing : crossings) crossing.link = links[crossing.link];
+      std::ranges::shuffle(crossings, random);
+    }
+    const Solution expected = solve(problem);
+    const Solution found = solve(shuffled);
+    for (std::size_t flow = 0; flow < flows.size(); ++flow) REQUIRE(found.rates[flows[flow]] == expected.rates[flow]);
+  }
+}
+
+TEST_CASE("m equal flows are one flow of m times the weight, and independent problems may be solved as one") {
+  std::mt19937 random(23);
+  for (int instance = 0; instance < 300; ++instance) {
+    const Problem folded = random_problem(random);
+    Problem weighted = folded;
+    Problem unfolded = folded;
+    unfolded.flows.clear();
+    std::vector<std::size_t> first;
+    for (std::size_t flow = 0; flow < folded.flows.size(); ++flow) {
+      const std::uint64_t copies = 1 + random() % 5;
+      for (Crossing& crossing : weighted.flows[flow]) crossing.weight *= copies;
+      first.push_back(unfolded.flows.size());
+      unfolded.flows.insert(unfolded.flows.end(), copies, folded.flows[flow]);
+    }
+    const auto offset = static_cast<std::uint32_t>(unfolded.bandwidths.size());
+    const Problem other = random_problem(random);
+    unfolded.bandwidths.insert(unfolded.bandwidths.end(), other.bandwidths.begin(), other.bandwidths.end());
+    const std::size_t first_other = unfolded.flows.size();
+    for (const auto& flow : other.flows) {
+      unfolded.flows.push_back(flow);
+      for (Crossing& crossing : unfolded.flows.back()) crossing.link += offset;
+    }
+    const Solution expected = solve(weighted);
+    const Solution expected_other = solve(other);
+    const Solution found = solve(unfolded);
+    for (std::size_t flow = 0; flow < first.size(); ++flow) REQUIRE(found.rates[first[flow]] == expected.rates[flow]);
+    for (std::size_t flow = 0; flow < other.flows.size(); ++flow)
+      REQUIRE(found.rates[first_other + flow] == expected_other.rates[flow]);
+  }
+}
+
+TEST_CASE("a solver that was used before gives what a new one gives") {
+  std::mt19937 random(24);
+  MaxMin used;
+  for (int instance = 0; instance < 100; ++instance) {
+    const Problem problem = random_problem(random);
+    used.clear();
+    for (const std::int64_t bandwidth : problem.bandwidths) used.add_link(capacity_of(Bandwidth(bandwidth)));
+    for (const auto& crossings : problem.flows) {
+      used.add_flow();
+      for (const Crossing& crossing : crossings) used.cross(crossing.link, crossing.weight);
+    }
+    used.solve();
+    const Solution expected = solve(problem);
+    for (std::uint32_t flow = 0; flow < problem.flows.size(); ++flow) REQUIRE(used.rate(flow) == expected.rates[flow]);
+  }
+}
