@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "network/read_cluster_text.h"
 #include "network/topology.h"
 
 using namespace orrery;
@@ -15,30 +16,10 @@ namespace {
 
 const ConfigFiles kShipped(std::filesystem::path(ORRERY_SOURCE_DIR) / "configs");
 
-struct Read {
-  std::optional<Fabric> fabric;
-  std::string errors;
-  std::string device;
-};
-
-// The device reader belongs to the system layer; here its keys are only known, so that none is reported.
-void read_device(Section& section, Read& read) {
-  read.device = section.optional<std::string>("name", "", "name");
-  for (const char* key : {"vendor", "peak", "memory", "streaming_multiprocessors", "source", "assumed"})
-    section.note(key, "");
-}
+using Read = ReadCluster;
 
 Read read(const std::string& text, const std::vector<std::string>& settings = {}) {
-  Diagnostics diagnostics;
-  ConfigContext context(kShipped, diagnostics);
-  ConfigValue root = parse_config(text, "x.yaml", diagnostics);
-  for (const std::string& setting : settings) apply_setting(root, setting, kShipped, diagnostics);
-  Read result;
-  read_config(root, context, [&](Section& section) {
-    result.fabric = read_cluster(section, [&](Section& device) { read_device(device, result); });
-  });
-  for (const Problem& problem : diagnostics.problems()) result.errors += to_string(problem) + "\n";
-  return result;
+  return read_cluster_text(text, settings);
 }
 
 const std::string kNode =

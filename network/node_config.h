@@ -1,0 +1,16 @@
+// The `node` of a cluster: its device, what joins the devices, and the NICs.
+#pragma once
+
+#include <functional>
+
+#include "core/config.h"
+#include "network/cluster.h"
+
+namespace orrery {
+
+using ReadDevice = std::function<void(Section&)>;
+
+// Reads a node, whose devices are joined by `fabric` (a topology) or `links` (an explicit graph that has the NICs too).
+NodeSpec read_node(Section& section, const ReadDevice& read_device);
+
+}  // namespace orrery
