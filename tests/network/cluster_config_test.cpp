@@ -37,7 +37,7 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 
 TEST_CASE("every shipped cluster loads, alone and with others, and talks between nodes") {
   const std::vector<std::string> names = kShipped.names("clusters");
-  REQUIRE(names.size() >= 24);
+  REQUIRE(names.size() == 32);  // those of the design document
   for (const std::string& name : names) {
     INFO(name);
     const Read one = read("cluster: " + name + "\n");
@@ -55,8 +55,9 @@ TEST_CASE("every shipped cluster loads, alone and with others, and talks between
       narrowest = std::min(narrowest, two.fabric->link(link).bandwidth);
       latency += two.fabric->link(link).latency;
     }
-    // From the slowest NIC shipped (100 Gb/s) to the fastest host path (63 GB/s); from NIC latency alone to EFA's.
-    CHECK(narrowest >= Bandwidth(12'500'000'000));
+    // From the slowest link on the way (10 GB/s between sockets) to the fastest host path (63 GB/s); from NIC latency
+    // alone to messages staged in host memory on both sides.
+    CHECK(narrowest >= Bandwidth(10'000'000'000));
     CHECK(narrowest <= Bandwidth(63'000'000'000));
     CHECK(latency >= Duration(1'000'000));
     CHECK(latency <= Duration(25'000'000));
