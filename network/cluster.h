@@ -20,8 +20,8 @@ struct NodeFabricSpec {
 };
 
 struct NicSpec {
-  std::uint32_t count = 1;      // per node; a multiple of the devices if there are more
-  Bandwidth bandwidth{1};       // of one NIC, per direction
+  std::uint32_t count = 1;  // per node; a multiple of the devices if there are more
+  Bandwidth bandwidth{1};   // of one NIC, per direction
   // Where the NICs are not in the node's graph: the host link between a device and its NICs (PCIe), per direction.
   Bandwidth host_bandwidth{1};
   Duration host_latency{};
@@ -37,8 +37,8 @@ struct NodeSpec {
 
 struct ScaleOutSpec {
   const Topology* topology = topology_named("switch");  // a switched one; its bandwidth is that of the NICs
-  Duration latency{};                                // from NIC to NIC
-  TopologyOwn own{};                                 // as the topology's reader left it
+  Duration latency{};                                   // from NIC to NIC
+  TopologyOwn own{};                                    // as the topology's reader left it
 };
 
 // Whether the NICs are vertices of the node's graph, in place of host links.
@@ -58,7 +58,8 @@ std::uint64_t link_count(const ClusterSpec& cluster);
 
 // Logical dimensions: the devices of a node, then (with more than one) the nodes. Device d of a node uses NIC
 // d * nics / devices, or all of the nics / devices NICs that are its own, as one trunk; or, with the NICs in the graph,
-// NIC of[d]. More than one node needs `nics` and `scale_out`; counts must be within the limits of kMostDevices and kMostLinks (read_cluster checks all this).
+// NIC of[d]. More than one node needs `nics` and `scale_out`; counts must be within the limits of kMostDevices and
+// kMostLinks (read_cluster checks all this).
 Fabric build_cluster(const ClusterSpec& cluster);
 
 }  // namespace orrery

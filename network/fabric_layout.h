@@ -51,13 +51,13 @@ struct ComposedLayout {
 
 // Nodes of one kind: a fabric inside each, and, between nodes, device -> NIC -> scale-out fabric -> NIC -> device.
 // The way between a device and its NIC is either a link of their own, the host link, or a route inside the node, where
-// the NICs are members of the node's fabric, after the devices. With host links, a NIC is a trunk: all the NICs that one
-// device owns, or one NIC that several devices share.
+// the NICs are members of the node's fabric, after the devices. With host links, a NIC is a trunk: all the NICs that
+// one device owns, or one NIC that several devices share.
 struct ClusterLayout {
   std::uint32_t devices = 0;  // of the whole cluster
   std::uint32_t devices_per_node = 1;
-  std::uint32_t nics_per_node = 0;  // 0: there are none
-  bool nics_inside = false;         // members of the node's fabric
+  std::uint32_t nics_per_node = 0;         // 0: there are none
+  bool nics_inside = false;                // members of the node's fabric
   std::vector<std::uint32_t> nic_of_slot;  // the NIC of each device of a node; empty: evenly, in order
   Tier node;
   Tier scale_out;                     // one instance, whose members are the NICs

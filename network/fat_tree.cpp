@@ -138,11 +138,17 @@ std::int64_t read_ratio(Section& section, std::string_view key, std::string_view
 
 }  // namespace
 
-extern constinit const TopologyShape kFatTreeShape{kClasses, switches<Leaves::kOfNeighbours>,
-                                                   links<Leaves::kOfNeighbours>, link<Leaves::kOfNeighbours>,
-                                                   route<Leaves::kOfNeighbours>, switch_name<Leaves::kOfNeighbours>};
-extern constinit const TopologyShape kRailOptimisedShape{kClasses, switches<Leaves::kOfRails>, links<Leaves::kOfRails>,
-                                                         link<Leaves::kOfRails>, route<Leaves::kOfRails>,
+extern constinit const TopologyShape kFatTreeShape{kClasses,
+                                                   switches<Leaves::kOfNeighbours>,
+                                                   links<Leaves::kOfNeighbours>,
+                                                   link<Leaves::kOfNeighbours>,
+                                                   route<Leaves::kOfNeighbours>,
+                                                   switch_name<Leaves::kOfNeighbours>};
+extern constinit const TopologyShape kRailOptimisedShape{kClasses,
+                                                         switches<Leaves::kOfRails>,
+                                                         links<Leaves::kOfRails>,
+                                                         link<Leaves::kOfRails>,
+                                                         route<Leaves::kOfRails>,
                                                          switch_name<Leaves::kOfRails>};
 
 void read_fat_tree(Section& section, MemberKind, TopologyOwn& own) {
@@ -152,10 +158,11 @@ void read_fat_tree(Section& section, MemberKind, TopologyOwn& own) {
                                                      "leaf switches of a pod; 0: two levels, one spine over all");
   own.numbers[kLeafRatio] =
       read_ratio(section, "oversubscription", "what enters a leaf switch from its members over what leaves it above");
-  own.numbers[kCoreRatio] =
-      read_ratio(section, "core_oversubscription", "what enters a pod's spine from its leaves over what leaves it above");
+  own.numbers[kCoreRatio] = read_ratio(section, "core_oversubscription",
+                                       "what enters a pod's spine from its leaves over what leaves it above");
   own.numbers[kTrunkLatency] =
-      section.required<Duration>("trunk_latency", "of a link between two switches, with the switch it leads to").count();
+      section.required<Duration>("trunk_latency", "of a link between two switches, with the switch it leads to")
+          .count();
 }
 
 void read_rail_optimised(Section& section, MemberKind members, TopologyOwn& own) {

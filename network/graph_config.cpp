@@ -142,7 +142,8 @@ void add_edges(GraphSpec& spec, std::span<const Edge> edges, Vertices& vertices,
   std::set<std::pair<std::uint32_t, std::uint32_t>> joined;
   const auto add = [&](std::uint32_t from, std::uint32_t to, const Edge& edge) {
     if (!joined.insert({from, to}).second)
-      diagnostics.error(edge.from_at, fmt::format("a second link from {} to {}", spec.vertices[from], spec.vertices[to]),
+      diagnostics.error(edge.from_at,
+                        fmt::format("a second link from {} to {}", spec.vertices[from], spec.vertices[to]),
                         "parallel links are one with `count`");
     spec.links.push_back({from, to, class_of(spec, edge.link_class), edge.bandwidth, edge.latency});
   };
@@ -215,8 +216,8 @@ RoutedGraph read_graph(Section& section, MemberKind members) {
       if (const auto number = numbered(name, devices ? kDevice : kNic))
         count = std::max(count, std::min(*number, kMostGraphVertices) + 1);
   if (count == 0) {
-    section.error("links", fmt::format("no link names a member; they are called {0}0, {0}1, ...",
-                                       devices ? kDevice : kNic));
+    section.error("links",
+                  fmt::format("no link names a member; they are called {0}0, {0}1, ...", devices ? kDevice : kNic));
     return {};
   }
   return graph_of(edges, devices ? GraphMembers{count, 0} : GraphMembers{0, count}, section);

@@ -57,8 +57,7 @@ void read_nics_of(Section& section, std::uint32_t devices, NicSpec& spec) {
   const std::vector<std::string> numbers =
       section.words("of", "with `links`: the NIC that each device uses; else the nearest one, of those the lowest");
   if (numbers.empty()) return;
-  if (numbers.size() != devices)
-    section.error("of", fmt::format("{} entries for {} devices", numbers.size(), devices));
+  if (numbers.size() != devices) section.error("of", fmt::format("{} entries for {} devices", numbers.size(), devices));
   for (const std::string& text : numbers) {
     std::uint32_t nic = 0;
     const char* end = text.data() + text.size();

@@ -34,8 +34,8 @@ Tier add_tier(FabricParts& parts, const Topology& topology, const TopologyParame
   const TopologyShape& shape = *topology.shape;
   const auto links = static_cast<std::uint32_t>(shape.links(parameters));
   const std::uint32_t switches = shape.switches(parameters);
-  const Tier tier{&topology,      parameters, link_total(parts), links, instances,
-                  parts.vertices, switches,   std::string(name)};
+  const Tier tier{&topology, parameters,     link_total(parts), links,
+                  instances, parts.vertices, switches,          std::string(name)};
   parts.vertices += switches * instances;
 
   const std::size_t first_class = parts.link_classes.size();

@@ -84,7 +84,7 @@ class RoutedGraph {
   // By vertex and target member: the link to take, over other devices only or over switches only.
   std::vector<std::uint32_t> over_devices_;
   std::vector<std::uint32_t> over_switches_;
-  std::vector<bool> on_devices_;      // by pair of members: which of the two
+  std::vector<bool> on_devices_;     // by pair of members: which of the two
   std::vector<std::uint32_t> hops_;  // by pair of members
 };
 

@@ -1,9 +1,9 @@
 #include "network/cluster_config.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
-#include <fmt/format.h>
 #include <set>
 #include <string>
 

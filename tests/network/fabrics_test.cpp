@@ -77,8 +77,7 @@ TEST_CASE("a PCIe tree: routes climb as far as they must, and a bridge between G
 
 TEST_CASE("devices leave a node through the nearest NIC, or the one they are told") {
   const Fabric fabric = fabric_of(tree("2"));
-  CHECK(way(fabric, 3, 4).through ==
-        "node0.plx1 node0.nic1 switch0 node1.nic0 node1.plx0 node1.gpu0 ");
+  CHECK(way(fabric, 3, 4).through == "node0.plx1 node0.nic1 switch0 node1.nic0 node1.plx0 node1.gpu0 ");
   CHECK(way(fabric, 3, 4).narrowest == Bandwidth(12'500'000'000));
   CHECK(way(fabric, 3, 4).latency == Duration(4 * 100'000 + 600'000));
   const Fabric told = std::move(*read_cluster_text(tree("2"), {"cluster.node.nics.of=[0, 0, 0, 0]"}).fabric);
@@ -136,8 +135,8 @@ TEST_CASE("rails: equal NICs of two nodes meet at their rail's switch, different
 
 TEST_CASE("a dragonfly: at most one hop in each group and one between") {
   const Topology& dragonfly = *topology_named("dragonfly");
-  // 3 groups of 2 routers of 2 members. Group 0 has its link to group 1 on router 0, to group 2 on router 1; group 2 has
-  // its link to group 0 on router 0, to group 1 on router 1.
+  // 3 groups of 2 routers of 2 members. Group 0 has its link to group 1 on router 0, to group 2 on router 1; group 2
+  // has its link to group 0 on router 0, to group 1 on router 1.
   const TopologyParameters p = topology_example(
       dragonfly,
       "router_ports: 2, group_routers: 2, local_bandwidth: 3 GB/s, global_bandwidth: 2 GB/s, local_latency: 10 ns, "
