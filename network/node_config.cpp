@@ -1,12 +1,14 @@
 #include "network/node_config.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include <fmt/format.h>
 
 #include "core/quantity_text.h"
 #include "network/graph_config.h"
+#include "network/matrix_config.h"
 #include "network/topology_config.h"
 
 namespace orrery {
@@ -55,7 +57,7 @@ void read_host_links(Section& section, std::uint32_t devices, NicSpec& spec) {
 
 void read_nics_of(Section& section, std::uint32_t devices, NicSpec& spec) {
   const std::vector<std::string> numbers =
-      section.words("of", "with `links`: the NIC that each device uses; else the nearest one, of those the lowest");
+      section.words("of", "without `fabric`: the NIC that each device uses; else the nearest one, of those the lowest");
   if (numbers.empty()) return;
   if (numbers.size() != devices) section.error("of", fmt::format("{} entries for {} devices", numbers.size(), devices));
   for (const std::string& text : numbers) {
@@ -86,7 +88,7 @@ void use_graph(NodeSpec& node, RoutedGraph graph) {
 }
 
 void read_with_fabric(Section& section, NodeSpec& node) {
-  section.required_section("fabric", "what joins the devices of a node; or `links`",
+  section.required_section("fabric", "what joins the devices of a node; or `links` or `topology_matrix`",
                            [&](Section& fabric) { node.fabric = read_node_fabric(fabric, node.devices); });
   section.section("nics", "what joins a node to the others; needed with more than one node", [&](Section& nics) {
     read_nic_count(nics, node.nics.emplace());
@@ -101,8 +103,23 @@ void read_with_graph(Section& section, NodeSpec& node) {
     read_nic_count(nics, node.nics.emplace());
     read_nics_of(nics, node.devices, *node.nics);
   });
-  RoutedGraph graph = read_graph(section, GraphMembers{node.devices, node.nics ? node.nics->count : 0});
+  const GraphMembers members{node.devices, node.nics ? node.nics->count : 0};
+  RoutedGraph graph = section.has("links") ? read_graph(section, members) : read_matrix(section, members);
   if (section.context().diagnostics().error_count() == errors) use_graph(node, std::move(graph));
+}
+
+// Whether `links` or `topology_matrix` is there, in place of `fabric`.
+bool is_written_out(Section& section) {
+  constexpr std::array<const char*, 3> kWays = {"links", "topology_matrix", "fabric"};
+  const auto first = std::ranges::find_if(kWays, [&](const char* key) { return section.has(key); });
+  if (first == kWays.end() || section.describes()) return false;
+  for (auto other = first + 1; other != kWays.end(); ++other) {
+    if (!section.has(*other)) continue;
+    section.note(*other, "");
+    section.error(*other, fmt::format("'{}' and '{}' exclude each other", *first, *other),
+                  "a node has one way to say what joins its devices");
+  }
+  return first != kWays.end() - 1;
 }
 
 }  // namespace
@@ -111,13 +128,11 @@ NodeSpec read_node(Section& section, const ReadDevice& read_device) {
   NodeSpec node;
   section.required_section("device", "the device of the node", read_device, "devices");
   node.devices = narrow(section.required_integer("devices", {1, kMostDevices}, "devices of a node"));
-  const bool has_links = section.has("links");
-  if (has_links && section.has("fabric")) {
-    section.note("fabric", "");
-    section.error("links", "'fabric' and 'links' exclude each other", "a fabric is a topology or written out");
+  if (section.describes()) {
+    read_graph(section, GraphMembers{});
+    read_matrix(section, GraphMembers{});
   }
-  if (section.describes()) read_graph(section, GraphMembers{});
-  if (has_links)
+  if (is_written_out(section))
     read_with_graph(section, node);
   else
     read_with_fabric(section, node);

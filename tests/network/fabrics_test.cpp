@@ -261,7 +261,7 @@ TEST_CASE("fabrics that cannot be built are refused where the mistake stands") {
       {node("{from: gpu0, to: \"a b\", bandwidth: 1 GB/s, latency: 0 ns}"), "'a b' is no name"},
       {node("{from: gpu0, to: gpu1, bandwidth: 1 GB/s, latency: 0 ns, class: nic}"), "names the links that leave"},
       {node(fine, ", fabric: {topology: switch, bandwidth: 1 GB/s, latency: 0 ns}"),
-       "'fabric' and 'links' exclude each other"},
+       "'links' and 'fabric' exclude each other"},
       {node(fine + ", {from: nic0, to: gpu0, bandwidth: 1 GB/s, latency: 0 ns}",
             ", nics: {count: 1, bandwidth: 1 GB/s, of: [0]}"),
        "1 entries for 2 devices"},
