@@ -46,8 +46,11 @@ DimensionSpec read_dimension(Section& section, std::size_t index) {
   spec.topology = choice.topology;
   spec.own = std::move(choice.own);
   spec.size = narrow(std::min<std::int64_t>(size, spec.topology->most));
-  spec.bandwidth = section.required<Bandwidth>("bandwidth", "of one directed link (switch: of a port, per direction)");
-  spec.latency = section.required<Duration>("latency", "from end to end between neighbours");
+  if (!writes_out_links(*spec.topology)) {
+    spec.bandwidth =
+        section.required<Bandwidth>("bandwidth", "of one directed link (switch: of a port, per direction)");
+    spec.latency = section.required<Duration>("latency", "from end to end between neighbours");
+  }
   spec.name = read_name(section, fmt::format("dim{}", index), "of the dimension and its links in results");
   return spec;
 }
@@ -75,7 +78,8 @@ ScaleOutSpec read_scale_out(Section& section) {
   ScaleOutSpec spec;
   spec.topology = choice.topology;
   spec.own = std::move(choice.own);
-  spec.latency = section.required<Duration>("latency", "from NIC to NIC through one switch, without software");
+  if (!writes_out_links(*spec.topology))
+    spec.latency = section.required<Duration>("latency", "from NIC to NIC through one switch, without software");
   section.note("source", "where the figures come from");
   return spec;
 }

@@ -24,9 +24,11 @@ NodeFabricSpec read_node_fabric(Section& section, std::uint32_t devices) {
   if (const std::string problem = size_problem(choice, devices); !problem.empty()) section.error("topology", problem);
   spec.topology = choice.topology;
   spec.own = std::move(choice.own);
-  spec.bandwidth = section.required<Bandwidth>(
-      "bandwidth", "switch: of a device, per direction; else of one directed link between two devices");
-  spec.latency = section.required<Duration>("latency", "from device to device, without software");
+  if (!writes_out_links(*spec.topology)) {
+    spec.bandwidth = section.required<Bandwidth>(
+        "bandwidth", "switch: of a device, per direction; else of one directed link between two devices");
+    spec.latency = section.required<Duration>("latency", "from device to device, without software");
+  }
   spec.name = read_name(section, "fabric", "of its links in results");
   if (spec.name == "host" || spec.name == "nic")
     section.error("name", fmt::format("'{}' names the links that leave the node", spec.name));
@@ -81,10 +83,17 @@ std::vector<std::uint32_t> nearest_nics(const RoutedGraph& graph) {
   return nearest;
 }
 
-void use_graph(NodeSpec& node, RoutedGraph graph) {
+void use_graph(Section& section, NodeSpec& node, RoutedGraph graph) {
   node.fabric.topology = topology_named("edge-list");
   node.fabric.own.graph = std::move(graph);
-  if (node.nics && node.nics->of.empty()) node.nics->of = nearest_nics(node.fabric.own.graph);
+  if (!node.nics) return;
+  std::vector<std::uint32_t>& of = node.nics->of;
+  if (of.empty()) of = nearest_nics(node.fabric.own.graph);
+  std::string idle;
+  for (std::uint32_t nic = 0; nic < node.nics->count; ++nic)
+    if (std::ranges::find(of, nic) == of.end()) idle += fmt::format(" nic{}", nic);
+  if (!idle.empty())
+    section.warning("nics", fmt::format("no device uses{}", idle), "say with `nics.of` which NIC each device uses");
 }
 
 void read_with_fabric(Section& section, NodeSpec& node) {
@@ -105,7 +114,7 @@ void read_with_graph(Section& section, NodeSpec& node) {
   });
   const GraphMembers members{node.devices, node.nics ? node.nics->count : 0};
   RoutedGraph graph = section.has("links") ? read_graph(section, members) : read_matrix(section, members);
-  if (section.context().diagnostics().error_count() == errors) use_graph(node, std::move(graph));
+  if (section.context().diagnostics().error_count() == errors) use_graph(section, node, std::move(graph));
 }
 
 // Whether `links` or `topology_matrix` is there, in place of `fabric`.

@@ -80,6 +80,9 @@ struct Topology {
   ReadTopology read = nullptr;  // null: it has no keys of its own
 };
 
+// Whether the links have figures of their own, so that `bandwidth` and `latency` mean nothing.
+inline bool writes_out_links(const Topology& topology) { return topology.shape->link_classes.empty(); }
+
 // Sorted by name.
 std::span<const Topology> topologies();
 

@@ -85,10 +85,23 @@ TEST_CASE("devices leave a node through the nearest NIC, or the one they are tol
         "node0.plx1 node0.cpu1 node0.cpu0 node0.plx0 node0.nic0 switch0 node1.nic0 node1.plx0 node1.gpu0 ");
 }
 
+TEST_CASE("a NIC that nobody uses is pointed out") {
+  // Two NICs on one switch: the lower is as near.
+  const std::string links =
+      "{from: gpu0, to: plx, bandwidth: 1 GB/s, latency: 0 ns}, {from: nic0, to: plx, bandwidth: 1 GB/s, latency: 0 "
+      "ns}, {from: nic1, to: plx, bandwidth: 1 GB/s, latency: 0 ns}";
+  const ReadCluster read = read_cluster_text(
+      "cluster: {node: {device: {name: x}, devices: 1, nics: {count: 2, "
+      "bandwidth: 1 GB/s}, links: [" +
+      links + "]}}\n");
+  CHECK(read.fabric.has_value());
+  CHECK(read.errors.find("warning: no device uses nic1\n  hint: say with `nics.of`") != std::string::npos);
+}
+
 TEST_CASE("the widest of the shortest routes is taken, then the lowest vertex") {
   // From 0 to 1 over a (10, then 30), over b (20 and 20), over c (20 and 20): b.
   const Fabric fabric = fabric_of(
-      "cluster: {device: {name: x}, dims: [{topology: edge-list, bandwidth: 1 GB/s, latency: 0 ns, links: ["
+      "cluster: {device: {name: x}, dims: [{topology: edge-list, links: ["
       "{from: gpu0, to: a, bandwidth: 10 GB/s, latency: 0 ns}, {from: a, to: gpu1, bandwidth: 30 GB/s, latency: 0 ns},"
       "{from: gpu0, to: b, bandwidth: 20 GB/s, latency: 0 ns}, {from: b, to: gpu1, bandwidth: 20 GB/s, latency: 0 ns},"
       "{from: gpu0, to: c, bandwidth: 20 GB/s, latency: 0 ns}, {from: c, to: gpu1, bandwidth: 20 GB/s, latency: 0 ns}"
@@ -304,7 +317,7 @@ TEST_CASE("an edge list joins the NICs of nodes, and says when it is written for
     return "nodes: " + nodes +
            "\ncluster: {node: {device: {name: x}, devices: 1, fabric: {topology: switch, bandwidth: 1 GB/s, latency: "
            "0 ns}, nics: {count: 1, bandwidth: 10 GB/s, host_bandwidth: 20 GB/s, host_latency: 0 ns}}, scale_out: "
-           "{topology: edge-list, latency: 0 ns, links: [{from: nic0, to: tor, bandwidth: 10 GB/s, latency: 1 us}, "
+           "{topology: edge-list, links: [{from: nic0, to: tor, bandwidth: 10 GB/s, latency: 1 us}, "
            "{from: nic1, to: tor, bandwidth: 5 GB/s, latency: 1 us}]}}\n";
   };
   const Fabric fabric = fabric_of(text("2"));
