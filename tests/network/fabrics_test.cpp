@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "network/cluster.h"
 #include "network/read_cluster_text.h"
 #include "network/topology_examples.h"
 
@@ -144,6 +145,24 @@ TEST_CASE("rails: equal NICs of two nodes meet at their rail's switch, different
   CHECK(way(fabric, 1, 2).through == "node0.nic1 rail1.leaf0 spine0 rail0.leaf0 node1.nic0 node1.gpu0 ");
   CHECK(way(fabric, 1, 5).through == "node0.nic1 rail1.leaf0 spine0 rail1.leaf1 node2.nic1 node2.gpu1 ");
   CHECK(way(fabric, 1, 2).narrowest == gb(10));  // a trunk of 2 x 10 / 2
+}
+
+TEST_CASE("a million devices under rails cost four bytes a link") {
+  ClusterSpec spec;
+  spec.node.devices = 8;
+  spec.node.fabric = {topology_named("switch"), gb(300), Duration(700'000), "nvlink"};
+  spec.node.nics = NicSpec{8, gb(25), gb(31), Duration(500'000)};
+  spec.nodes = 131'072;
+  const Topology& rails = *topology_named("rail-optimised");
+  spec.scale_out = ScaleOutSpec{
+      &rails, Duration(600'000),
+      topology_example(rails, "leaf_ports: 32, pod_leaves: 64, trunk_latency: 300 ns", 8, MemberKind::kNic).own};
+  const Fabric fabric = build_cluster(spec);
+  // Six links a device; 131,072 / 32 * 8 leaf switches and 1/64 as many pods, with two trunks each.
+  const std::size_t links = 6 * (std::size_t{1} << 20) + 2 * (32'768 + 512);
+  REQUIRE(fabric.link_count() == links);
+  CHECK(fabric.memory_bytes() <= 4 * links + 32 * sizeof(Link));
+  CHECK(way(fabric, 3, (1U << 20) - 5).hops == 8);  // host, NIC, leaf, core and back: both on rail 3
 }
 
 TEST_CASE("a dragonfly: at most one hop in each group and one between") {
