@@ -1,6 +1,7 @@
 // The subcommands. Each adds itself to the parser; when it is chosen, it runs and leaves its exit code in the session.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,13 @@ struct WorkloadOptions {
   bool dump = false;
 };
 
+struct ClusterOptions {
+  std::string cluster;
+  std::int64_t nodes = 0;  // 0: the cluster's own number
+  std::vector<std::string> settings;
+  bool dot = false;
+};
+
 // What every command needs, and where the parser puts what it reads. Outlives the parser.
 struct Session {
   ConfigFiles files;
@@ -51,6 +59,7 @@ struct Session {
   CheckOptions check{};
   ListOptions list{};
   WorkloadOptions workload{};
+  ClusterOptions cluster{};
 };
 
 void add_run_command(CLI::App& app, Session& session);
@@ -58,5 +67,6 @@ void add_compare_command(CLI::App& app, Session& session);
 void add_check_command(CLI::App& app, Session& session);
 void add_list_command(CLI::App& app, Session& session);
 void add_workload_command(CLI::App& app, Session& session);
+void add_cluster_command(CLI::App& app, Session& session);
 
 }  // namespace orrery::cli

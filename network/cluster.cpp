@@ -9,26 +9,47 @@
 namespace orrery {
 namespace {
 
-// NICs as the fabric has them: the NICs that are one device's own are one trunk.
-std::uint32_t trunks_per_node(const NodeSpec& node) { return std::min(node.nics->count, node.devices); }
-
 TopologyParameters node_parameters(const NodeSpec& node) {
-  return {node.devices, node.fabric.bandwidth, node.fabric.latency};
+  return {node.devices + node.fabric.own.graph.spec().nics, node.fabric.bandwidth, node.fabric.latency,
+          node.fabric.own};
 }
 
 TopologyParameters scale_out_parameters(const ClusterSpec& cluster) {
   const NicSpec& nics = *cluster.node.nics;
-  const std::uint32_t trunks = trunks_per_node(cluster.node);
-  return {cluster.nodes * trunks, nics.bandwidth * (nics.count / trunks), cluster.scale_out->latency};
+  const std::uint32_t trunks = nic_trunks(cluster.node);
+  TopologyOwn own = cluster.scale_out->own;
+  own.rails = trunks;
+  return {cluster.nodes * trunks, nics.bandwidth * (nics.count / trunks), cluster.scale_out->latency, std::move(own)};
+}
+
+// The links of the node are there, the NICs are if they are in its graph.
+ClusterLayout lay_out_nodes(const ClusterSpec& cluster, FabricParts& parts) {
+  const NodeSpec& node = cluster.node;
+  ClusterLayout layout;
+  layout.devices = parts.devices;
+  layout.devices_per_node = node.devices;
+  layout.node = add_tier(parts, *node.fabric.topology, node_parameters(node), cluster.nodes, node.fabric.name);
+  layout.nics_inside = nics_inside(node);
+  if (layout.nics_inside || cluster.nodes > 1) {
+    layout.first_nic = parts.vertices;
+    layout.nics_per_node = nic_trunks(node);
+    layout.nic_of_slot = node.nics->of;
+    parts.vertices += cluster.nodes * layout.nics_per_node;
+  }
+  return layout;
 }
 
 }  // namespace
+
+std::uint32_t nic_trunks(const NodeSpec& node) {
+  return nics_inside(node) ? node.nics->count : std::min(node.nics->count, node.devices);
+}
 
 std::uint64_t link_count(const ClusterSpec& cluster) {
   const std::uint64_t inside =
       cluster.nodes * cluster.node.fabric.topology->shape->links(node_parameters(cluster.node));
   if (cluster.nodes == 1) return inside;
-  const std::uint64_t host = 2 * std::uint64_t{cluster.nodes} * cluster.node.devices;
+  const std::uint64_t host = nics_inside(cluster.node) ? 0 : 2 * std::uint64_t{cluster.nodes} * cluster.node.devices;
   return inside + host + cluster.scale_out->topology->shape->links(scale_out_parameters(cluster));
 }
 
@@ -42,20 +63,16 @@ Fabric build_cluster(const ClusterSpec& cluster) {
   FabricParts parts;
   parts.devices = parts.vertices = static_cast<std::uint32_t>(devices);
   parts.kind_of_link.reserve(links);
-  ClusterLayout layout;
-  layout.devices = parts.devices;
-  layout.devices_per_node = node.devices;
   // 1. Inside the nodes.
-  layout.node = add_tier(parts, *node.fabric.topology, node_parameters(node), cluster.nodes, node.fabric.name);
+  ClusterLayout layout = lay_out_nodes(cluster, parts);
   parts.dimensions.push_back({"node", std::string(node.fabric.topology->name), node.devices});
   if (cluster.nodes > 1) {
     // 2. From the devices to their NICs.
-    layout.nics_per_node = trunks_per_node(node);
-    layout.first_nic = parts.vertices;
-    parts.vertices += cluster.nodes * layout.nics_per_node;
     const NicSpec& nics = *node.nics;
-    layout.first_host_link = add_links(parts, parts.devices, nics.host_bandwidth, nics.host_latency, "host.up");
-    add_links(parts, parts.devices, nics.host_bandwidth, nics.host_latency, "host.down");
+    if (!layout.nics_inside) {
+      layout.first_host_link = add_links(parts, parts.devices, nics.host_bandwidth, nics.host_latency, "host.up");
+      add_links(parts, parts.devices, nics.host_bandwidth, nics.host_latency, "host.down");
+    }
     // 3. Between the NICs.
     const Topology& scale_out = *cluster.scale_out->topology;
     ORRERY_ASSERT(scale_out.switched);

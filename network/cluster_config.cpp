@@ -10,13 +10,12 @@
 #include "core/quantity_text.h"
 #include "network/cluster.h"
 #include "network/compose.h"
+#include "network/node_config.h"
+#include "network/topology_config.h"
 
 namespace orrery {
 namespace {
 
-constexpr std::int64_t kMostNics = 4096;  // of a node
-
-using ReadDevice = std::function<void(Section&)>;
 using FabricSpec = std::variant<std::vector<DimensionSpec>, ClusterSpec>;
 
 // `nodes` of the experiment: it wins over the cluster's own.
@@ -27,11 +26,6 @@ struct NodeCount {
 
 std::uint32_t narrow(std::int64_t value) { return static_cast<std::uint32_t>(value); }
 
-void check_size(Section& section, std::string_view key, const Topology& topology, std::int64_t size) {
-  if (size > topology.most)
-    section.error(key, fmt::format("a {} of {} members; at most {} are possible", topology.name, size, topology.most));
-}
-
 std::string too_many_devices(std::string_view what) {
   return fmt::format("{} make more than {} devices, the most a fabric may have", what, kMostDevices);
 }
@@ -40,29 +34,23 @@ std::string too_many_links(std::uint64_t links) {
   return fmt::format("the fabric would have {} links; at most {} are possible", links, kMostLinks);
 }
 
-// Names go into results and are keys there: letters, digits, hyphens and underscores.
-std::string read_name(Section& section, std::string fallback, std::string_view meaning) {
-  const std::string name = section.optional<std::string>("name", std::move(fallback), meaning);
-  const auto fits = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-  };
-  if (name.empty() || !std::ranges::all_of(name, fits))
-    section.error("name", fmt::format("'{}' is no name", printable(name)), "use letters, digits, '-' and '_'");
-  return name;
-}
-
-const Topology& read_topology(Section& section) {
-  return topologies()[section.required_choice("topology", topology_names(), "how the members are joined")];
-}
-
 DimensionSpec read_dimension(Section& section, std::size_t index) {
   DimensionSpec spec;
-  spec.topology = &read_topology(section);
-  const std::int64_t size = section.required_integer("size", {1, kMostDevices}, "members along the dimension");
-  check_size(section, "size", *spec.topology, size);
+  TopologyChoice choice = read_topology(section, topology_names(), MemberKind::kDevice, "how the members are joined");
+  std::int64_t size = choice.own.size;
+  if (size == 0 || section.has("size"))
+    size = section.required_integer("size", {1, kMostDevices},
+                                    "members along the dimension; not needed where the topology's keys tell");
+  if (const std::string problem = size_problem(choice, static_cast<std::uint64_t>(size)); !problem.empty())
+    section.error("size", problem);
+  spec.topology = choice.topology;
+  spec.own = std::move(choice.own);
   spec.size = narrow(std::min<std::int64_t>(size, spec.topology->most));
-  spec.bandwidth = section.required<Bandwidth>("bandwidth", "of one directed link (switch: of a port, per direction)");
-  spec.latency = section.required<Duration>("latency", "from end to end between neighbours");
+  if (!writes_out_links(*spec.topology)) {
+    spec.bandwidth =
+        section.required<Bandwidth>("bandwidth", "of one directed link (switch: of a port, per direction)");
+    spec.latency = section.required<Duration>("latency", "from end to end between neighbours");
+  }
   spec.name = read_name(section, fmt::format("dim{}", index), "of the dimension and its links in results");
   return spec;
 }
@@ -84,57 +72,14 @@ void check_dimensions(Section& cluster, std::span<const DimensionSpec> dimension
   if (link_count(dimensions) > kMostLinks) cluster.error("dims", too_many_links(link_count(dimensions)));
 }
 
-NodeFabricSpec read_node_fabric(Section& section, std::uint32_t devices) {
-  NodeFabricSpec spec;
-  spec.topology = &read_topology(section);
-  check_size(section, "topology", *spec.topology, devices);
-  spec.bandwidth = section.required<Bandwidth>(
-      "bandwidth", "switch: of a device, per direction; else of one directed link between two devices");
-  spec.latency = section.required<Duration>("latency", "from device to device, without software");
-  spec.name = read_name(section, "fabric", "of its links in results");
-  if (spec.name == "host" || spec.name == "nic")
-    section.error("name", fmt::format("'{}' names the links that leave the node", spec.name));
-  section.note("source", "where the figures come from");
-  return spec;
-}
-
-NicSpec read_nics(Section& section, std::uint32_t devices) {
-  NicSpec spec;
-  spec.count = narrow(section.required_integer("count", {1, kMostNics}, "NICs of a node"));
-  spec.bandwidth = section.required<Bandwidth>("bandwidth", "of one NIC, per direction");
-  spec.host_bandwidth =
-      section.required<Bandwidth>("host_bandwidth", "between a device and its NICs (PCIe), per direction");
-  spec.host_latency = section.required<Duration>("host_latency", "between a device and its NICs, without software");
-  section.note("source", "where the figures come from");
-  if (section.describes() || spec.count <= devices) return spec;
-  const std::uint32_t share = spec.count / devices;
-  if (spec.count % devices != 0)
-    section.error("count", fmt::format("{} NICs do not divide among {} devices", spec.count, devices),
-                  fmt::format("{} or {} would", share * devices, (share + 1) * devices));
-  if (spec.bandwidth > Bandwidth(Bandwidth::max().count() / share))
-    section.error("bandwidth",
-                  fmt::format("{} NICs of {} make more than can be counted", share, to_text(spec.bandwidth)));
-  return spec;
-}
-
-NodeSpec read_node(Section& section, const ReadDevice& read_device) {
-  NodeSpec node;
-  section.required_section("device", "the device of the node", read_device, "devices");
-  node.devices = narrow(section.required_integer("devices", {1, kMostDevices}, "devices of a node"));
-  section.required_section("fabric", "what joins the devices of a node",
-                           [&](Section& fabric) { node.fabric = read_node_fabric(fabric, node.devices); });
-  section.section("nics", "what joins a node to the others; needed with more than one node",
-                  [&](Section& nics) { node.nics = read_nics(nics, node.devices); });
-  section.note("source", "where the figures come from");
-  section.note("assumed", "figures that were not read in a source");
-  return node;
-}
-
 ScaleOutSpec read_scale_out(Section& section) {
-  const std::vector<std::string> names = switched_topology_names();
+  TopologyChoice choice =
+      read_topology(section, switched_topology_names(), MemberKind::kNic, "how the NICs are joined");
   ScaleOutSpec spec;
-  spec.topology = topology_named(names[section.required_choice("topology", names, "how the NICs are joined")]);
-  spec.latency = section.required<Duration>("latency", "from NIC to NIC, without software");
+  spec.topology = choice.topology;
+  spec.own = std::move(choice.own);
+  if (!writes_out_links(*spec.topology))
+    spec.latency = section.required<Duration>("latency", "from NIC to NIC through one switch, without software");
   section.note("source", "where the figures come from");
   return spec;
 }
@@ -152,6 +97,12 @@ void check_cluster(Section& section, const ClusterSpec& cluster, const Location&
   if (cluster.nodes > 1 && !cluster.scale_out)
     return diagnostics.error(nodes_at, fmt::format("{} nodes, but nothing joins them", cluster.nodes),
                              "add 'scale_out' to the cluster");
+  if (cluster.nodes > 1) {
+    const ScaleOutSpec& scale_out = *cluster.scale_out;
+    const std::string problem =
+        size_problem({scale_out.topology, scale_out.own}, std::uint64_t{cluster.nodes} * nic_trunks(node));
+    if (!problem.empty()) return diagnostics.error(nodes_at, fmt::format("{} nodes: {}", cluster.nodes, problem));
+  }
   if (link_count(cluster) > kMostLinks) diagnostics.error(nodes_at, too_many_links(link_count(cluster)));
 }
 

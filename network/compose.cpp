@@ -8,7 +8,9 @@
 namespace orrery {
 namespace {
 
-TopologyParameters parameters_of(const DimensionSpec& spec) { return {spec.size, spec.bandwidth, spec.latency}; }
+TopologyParameters parameters_of(const DimensionSpec& spec) {
+  return {spec.size, spec.bandwidth, spec.latency, spec.own};
+}
 
 std::uint64_t device_count(std::span<const DimensionSpec> dimensions) {
   std::uint64_t devices = 1;

@@ -15,6 +15,11 @@ LinkEnds Fabric::ends(LinkId link) const {
   return std::visit([&](const auto& layout) { return layout.ends(link); }, parts_.layout);
 }
 
+std::string Fabric::vertex_name(VertexId vertex) const {
+  ORRERY_ASSERT(index_of(vertex) < vertex_count());
+  return std::visit([&](const auto& layout) { return layout.vertex_name(vertex); }, parts_.layout);
+}
+
 void Fabric::route(DeviceId from, DeviceId to, std::vector<LinkId>& out) const {
   ORRERY_ASSERT(index_of(from) < device_count() && index_of(to) < device_count());
   out.clear();

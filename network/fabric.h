@@ -50,6 +50,8 @@ class Fabric {
 
   const Link& link(LinkId link) const { return parts_.link_kinds[parts_.kind_of_link[index_of(link)]]; }
   LinkEnds ends(LinkId link) const;
+  // "node3.gpu0", "node3.nic1", "leaf2".
+  std::string vertex_name(VertexId vertex) const;
   // Names by Link::link_class: "nvlink.up", "nic.down", "dim0.up".
   std::span<const std::string> link_classes() const { return parts_.link_classes; }
 

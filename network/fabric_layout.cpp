@@ -1,5 +1,7 @@
 #include "network/fabric_layout.h"
 
+#include <fmt/format.h>
+
 #include "core/assert.h"
 
 namespace orrery {
@@ -33,6 +35,12 @@ void Tier::route(std::uint32_t instance, std::uint32_t from, std::uint32_t to, s
   topology->shape->route(parameters, from, to, builder);
 }
 
+std::string Tier::switch_name(VertexId vertex) const {
+  const std::uint32_t index = (index_of(vertex) - first_switch) % switches;
+  if (topology->shape->switch_name == nullptr) return fmt::format("switch{}", index);
+  return topology->shape->switch_name(parameters, index);
+}
+
 void ComposedLayout::route(DeviceId from, DeviceId to, std::vector<LinkId>& out) const {
   std::uint32_t at = index_of(from);
   for (std::size_t dimension = 0; dimension < tiers.size(); ++dimension) {
@@ -60,8 +68,16 @@ LinkEnds ComposedLayout::ends(LinkId link) const {
   ORRERY_ASSERT(false);
 }
 
+std::string ComposedLayout::vertex_name(VertexId vertex) const {
+  for (const Tier& tier : tiers)
+    if (tier.holds(vertex))
+      return fmt::format("{}.{}.{}", tier.name, tier.instance_of(vertex), tier.switch_name(vertex));
+  return fmt::format("gpu{}", index_of(vertex));
+}
+
 std::uint32_t ClusterLayout::nic_of(std::uint32_t device) const {
   const std::uint64_t slot = device % devices_per_node;
+  if (!nic_of_slot.empty()) return device / devices_per_node * nics_per_node + nic_of_slot[slot];
   return device / devices_per_node * nics_per_node +
          static_cast<std::uint32_t>(slot * nics_per_node / devices_per_node);
 }
@@ -75,15 +91,27 @@ void ClusterLayout::route(DeviceId from, DeviceId to, std::vector<LinkId>& out) 
     node.route(source_node, source % devices_per_node, target % devices_per_node, out);
     return;
   }
-  out.push_back(LinkId(first_host_link + source));
-  scale_out.route(0, nic_of(source), nic_of(target), out);
-  out.push_back(LinkId(first_host_link + devices + target));
+  const auto member_of_nic = [&](std::uint32_t nic) { return devices_per_node + nic % nics_per_node; };
+  const std::uint32_t source_nic = nic_of(source);
+  const std::uint32_t target_nic = nic_of(target);
+  if (nics_inside)
+    node.route(source_node, source % devices_per_node, member_of_nic(source_nic), out);
+  else
+    out.push_back(LinkId(first_host_link + source));
+  scale_out.route(0, source_nic, target_nic, out);
+  if (nics_inside)
+    node.route(target / devices_per_node, member_of_nic(target_nic), target % devices_per_node, out);
+  else
+    out.push_back(LinkId(first_host_link + devices + target));
 }
 
 LinkEnds ClusterLayout::ends(LinkId link) const {
   if (node.holds(link)) {
     const Place place = place_of(node, link);
-    return ends_in(node, place, [&](std::uint32_t member) { return place.instance * devices_per_node + member; });
+    return ends_in(node, place, [&](std::uint32_t member) {
+      if (member < devices_per_node) return place.instance * devices_per_node + member;
+      return first_nic + place.instance * nics_per_node + member - devices_per_node;
+    });
   }
   if (scale_out.holds(link))
     return ends_in(scale_out, place_of(scale_out, link), [&](std::uint32_t nic) { return first_nic + nic; });
@@ -93,6 +121,15 @@ LinkEnds ClusterLayout::ends(LinkId link) const {
   const VertexId nic{first_nic + nic_of(device)};
   if (offset < devices) return {VertexId(device), nic};
   return {nic, VertexId(device)};
+}
+
+std::string ClusterLayout::vertex_name(VertexId vertex) const {
+  const std::uint32_t index = index_of(vertex);
+  if (index < devices) return fmt::format("node{}.gpu{}", index / devices_per_node, index % devices_per_node);
+  if (node.holds(vertex)) return fmt::format("node{}.{}", node.instance_of(vertex), node.switch_name(vertex));
+  if (scale_out.holds(vertex)) return scale_out.switch_name(vertex);
+  const std::uint32_t nic = index - first_nic;
+  return fmt::format("node{}.nic{}", nic / nics_per_node, nic % nics_per_node);
 }
 
 }  // namespace orrery

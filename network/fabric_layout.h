@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -26,8 +27,13 @@ struct Tier {
   std::uint32_t instances = 0;
   std::uint32_t first_switch = 0;  // vertex
   std::uint32_t switches = 0;      // of one instance
+  std::string name;
 
   bool holds(LinkId link) const { return index_of(link) - first_link < links * instances; }
+  bool holds(VertexId vertex) const { return index_of(vertex) - first_switch < switches * instances; }
+  // Of a switch that the tier holds, within its instance: "leaf3".
+  std::string switch_name(VertexId vertex) const;
+  std::uint32_t instance_of(VertexId vertex) const { return (index_of(vertex) - first_switch) / switches; }
   // Appends the route between two members of an instance.
   void route(std::uint32_t instance, std::uint32_t from, std::uint32_t to, std::vector<LinkId>& out) const;
 };
@@ -40,14 +46,19 @@ struct ComposedLayout {
 
   void route(DeviceId from, DeviceId to, std::vector<LinkId>& out) const;
   LinkEnds ends(LinkId link) const;
+  std::string vertex_name(VertexId vertex) const;
 };
 
 // Nodes of one kind: a fabric inside each, and, between nodes, device -> NIC -> scale-out fabric -> NIC -> device.
-// A NIC here is a trunk: all the NICs that one device owns, or one NIC that several devices share.
+// The way between a device and its NIC is either a link of their own, the host link, or a route inside the node, where
+// the NICs are members of the node's fabric, after the devices. With host links, a NIC is a trunk: all the NICs that
+// one device owns, or one NIC that several devices share.
 struct ClusterLayout {
   std::uint32_t devices = 0;  // of the whole cluster
   std::uint32_t devices_per_node = 1;
-  std::uint32_t nics_per_node = 0;  // trunks; 0: no scale-out fabric
+  std::uint32_t nics_per_node = 0;         // 0: there are none
+  bool nics_inside = false;                // members of the node's fabric
+  std::vector<std::uint32_t> nic_of_slot;  // the NIC of each device of a node; empty: evenly, in order
   Tier node;
   Tier scale_out;                     // one instance, whose members are the NICs
   std::uint32_t first_host_link = 0;  // one up link per device, then one down link per device
@@ -56,6 +67,7 @@ struct ClusterLayout {
   std::uint32_t nic_of(std::uint32_t device) const;
   void route(DeviceId from, DeviceId to, std::vector<LinkId>& out) const;
   LinkEnds ends(LinkId link) const;
+  std::string vertex_name(VertexId vertex) const;
 };
 
 using FabricLayout = std::variant<ComposedLayout, ClusterLayout>;

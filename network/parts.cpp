@@ -18,6 +18,12 @@ std::uint32_t kind_of(FabricParts& parts, std::size_t first, const Link& link) {
   return kind;
 }
 
+std::vector<std::string_view> classes_of(const TopologyShape& shape, const TopologyParameters& parameters) {
+  if (!shape.link_classes.empty()) return {shape.link_classes.begin(), shape.link_classes.end()};
+  const std::vector<std::string>& classes = parameters.own.graph.spec().link_classes;
+  return {classes.begin(), classes.end()};
+}
+
 std::uint32_t link_total(const FabricParts& parts) { return static_cast<std::uint32_t>(parts.kind_of_link.size()); }
 
 }  // namespace
@@ -28,14 +34,15 @@ Tier add_tier(FabricParts& parts, const Topology& topology, const TopologyParame
   const TopologyShape& shape = *topology.shape;
   const auto links = static_cast<std::uint32_t>(shape.links(parameters));
   const std::uint32_t switches = shape.switches(parameters);
-  const Tier tier{&topology, parameters, link_total(parts), links, instances, parts.vertices, switches};
+  const Tier tier{&topology, parameters,     link_total(parts), links,
+                  instances, parts.vertices, switches,          std::string(name)};
   parts.vertices += switches * instances;
 
   const std::size_t first_class = parts.link_classes.size();
   const std::size_t first_kind = parts.link_kinds.size();
   if (links > 0)
-    for (const std::string_view link_class : shape.link_classes)
-      parts.link_classes.push_back(fmt::format("{}.{}", name, link_class));
+    for (const std::string_view link_class : classes_of(shape, parameters))
+      parts.link_classes.push_back(name.empty() ? std::string(link_class) : fmt::format("{}.{}", name, link_class));
 
   parts.kind_of_link.resize(parts.kind_of_link.size() + std::size_t{links} * instances);
   const auto begin = parts.kind_of_link.begin() + tier.first_link;

@@ -9,7 +9,8 @@
 
 namespace orrery {
 
-// Adds `instances` instances of a topology, with their links and switches. Link classes are named "<name>.<class>".
+// Adds `instances` instances of a topology, with their links and switches. Link classes are named "<name>.<class>", or
+// "<class>" if there is no name.
 Tier add_tier(FabricParts& parts, const Topology& topology, const TopologyParameters& parameters,
               std::uint32_t instances, std::string_view name);
 

@@ -5,6 +5,7 @@
 // A topology is one .cpp without a header plus one line in the table of topology_table.cpp.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -13,15 +14,27 @@
 
 #include "core/ids.h"
 #include "core/units.h"
+#include "network/routed_graph.h"
 
 namespace orrery {
 
+class Section;
+
 inline constexpr std::uint32_t kMostDevices = 16U << 20;  // of a fabric
+
+// What a topology knows beyond its size: left by its reader for its other functions.
+struct TopologyOwn {
+  std::uint32_t size = 0;   // members, where its keys say how many; 0: any number
+  std::uint32_t rails = 1;  // how many members, side by side, are of one node
+  std::array<std::int64_t, 8> numbers{};
+  RoutedGraph graph;
+};
 
 struct TopologyParameters {
   std::uint32_t size = 1;  // members
   Bandwidth bandwidth{1};  // of one directed link (switch: of one port, per direction)
-  Duration latency{};      // from end to end between neighbours
+  Duration latency{};      // from end to end between neighbours (switched: between members of one switch)
+  TopologyOwn own{};
 };
 
 // One directed link of an instance. Its vertices are the members 0 .. size-1, then the switches.
@@ -43,13 +56,20 @@ struct RouteBuilder {
 
 // Pure functions of the parameters. Links are numbered 0 .. links-1 within an instance.
 struct TopologyShape {
-  std::span<const std::string_view> link_classes;  // "up", "down"
+  std::span<const std::string_view> link_classes;  // "up", "down"; empty: those of the graph
   std::uint32_t (*switches)(const TopologyParameters&);
   std::uint64_t (*links)(const TopologyParameters&);
   TopologyLink (*link)(const TopologyParameters&, std::uint32_t link);
   // Crosses the links from member `from` to member `to`, in the order of travel. `from` and `to` differ.
   void (*route)(const TopologyParameters&, std::uint32_t from, std::uint32_t to, RouteBuilder& route);
+  // "leaf3"; null: switches are called "switch<i>".
+  std::string (*switch_name)(const TopologyParameters&, std::uint32_t index) = nullptr;
 };
+
+enum class MemberKind : std::uint8_t { kDevice, kNic };
+
+// Reads the keys that a topology has of its own. Reports what is wrong; what it leaves then is harmless.
+using ReadTopology = void (*)(Section& section, MemberKind members, TopologyOwn& own);
 
 struct Topology {
   std::string_view name;
@@ -57,7 +77,11 @@ struct Topology {
   std::uint32_t most;  // members; the least is 1
   bool switched;       // no route leads through another member: fit to join NICs
   const TopologyShape* shape;
+  ReadTopology read = nullptr;  // null: it has no keys of its own
 };
+
+// Whether the links have figures of their own, so that `bandwidth` and `latency` mean nothing.
+inline bool writes_out_links(const Topology& topology) { return topology.shape->link_classes.empty(); }
 
 // Sorted by name.
 std::span<const Topology> topologies();

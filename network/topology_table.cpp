@@ -6,17 +6,41 @@
 
 namespace orrery {
 
+extern const TopologyShape kDragonflyShape;
+extern const TopologyShape kEdgeListShape;
+extern const TopologyShape kFatTreeShape;
 extern const TopologyShape kFullyConnectedShape;
+extern const TopologyShape kMeshShape;
+extern const TopologyShape kRailOptimisedShape;
 extern const TopologyShape kRingShape;
 extern const TopologyShape kSwitchShape;
+extern const TopologyShape kTorusShape;
+
+void read_dragonfly(Section&, MemberKind, TopologyOwn&);
+void read_edge_list(Section&, MemberKind, TopologyOwn&);
+void read_fat_tree(Section&, MemberKind, TopologyOwn&);
+void read_grid(Section&, MemberKind, TopologyOwn&);
+void read_rail_optimised(Section&, MemberKind, TopologyOwn&);
 
 namespace {
 
 constexpr std::array kTopologies = {
+    Topology{"dragonfly", "groups of routers, each group and the groups among each other fully connected", kMostDevices,
+             true, &kDragonflyShape, read_dragonfly},
+    Topology{"edge-list", "every link written out; the fewest hops, then the widest route", kMostGraphVertices, true,
+             &kEdgeListShape, read_edge_list},
+    Topology{"fat-tree", "leaf switches under a spine, with a third level if there are pods", kMostDevices, true,
+             &kFatTreeShape, read_fat_tree},
     Topology{"fully-connected", "a directed link from every member to every other", 4096, false, &kFullyConnectedShape},
+    Topology{"mesh", "a grid of one to six axes with open ends; messages go axis by axis", kMostDevices, false,
+             &kMeshShape, read_grid},
+    Topology{"rail-optimised", "NIC i of all nodes under leaf switches of rail i; a spine joins the rails",
+             kMostDevices, true, &kRailOptimisedShape, read_rail_optimised},
     Topology{"ring", "links both ways between neighbours; messages take the shortest way", kMostDevices, false,
              &kRingShape},
     Topology{"switch", "one switch with a link up and a link down for every member", kMostDevices, true, &kSwitchShape},
+    Topology{"torus", "a grid of one to six axes, each closed to a ring; messages go axis by axis", kMostDevices, false,
+             &kTorusShape, read_grid},
 };
 
 static_assert(std::ranges::is_sorted(kTopologies, {}, &Topology::name));

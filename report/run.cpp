@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "network/alpha_beta.h"
 #include "system/experiment.h"
 #include "workload/matching.h"
 
@@ -55,18 +54,18 @@ Run run_experiment(const std::string& file, const std::vector<std::string>& sett
       place_ranks(experiment.placement, static_cast<std::uint32_t>(job.ranks.size()), experiment.fabric);
   // 2. Simulate.
   OperationLog log(job.ranks.size());
-  const auto make_network = [&](Engine& engine, MessageListener& listener) {
-    return std::make_unique<AlphaBetaNetwork>(engine, experiment.fabric, listener);
+  const auto network = [&](Engine& engine, MessageListener& listener) {
+    return make_network(experiment.network, engine, experiment.fabric, listener);
   };
   Simulation simulation({job, matching, experiment.fabric, experiment.device, placement}, experiment.simulation,
-                        make_network, log);
+                        network, log);
   const SimulationTotals totals = simulation.run(show("simulating"));
   // 3. Report.
   Result result = make_result(job, experiment.fabric, simulation, totals, log);
   result.experiment = to_json(experiment.resolved);
   result.device = experiment.device.name;
   result.devices = experiment.fabric.device_count();
-  result.network_model = "alpha-beta";
+  result.network_model = network_model_names()[static_cast<std::size_t>(experiment.network)];
   result.granularity = "step";
   result.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());
   result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();

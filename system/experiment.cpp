@@ -17,6 +17,7 @@ struct ExperimentKeys {
   std::optional<Fabric> fabric;
   ChakraSource trace;
   Placement placement;
+  NetworkModel network = NetworkModel::kAlphaBeta;
   SimulationOptions simulation;
 };
 
@@ -117,9 +118,10 @@ void read_collectives(Section& section, const std::vector<std::string>& dimensio
       "chunks of one collective that a rank takes up at a time on one dimension; one more if a peer is ahead with it"));
 }
 
-void read_network(Section& section) {
-  const std::vector<std::string> models = {"alpha-beta"};
-  section.optional_choice("model", models, 0, "how messages share links; alpha-beta: not at all");
+void read_network(Section& section, ExperimentKeys& experiment) {
+  experiment.network = static_cast<NetworkModel>(section.optional_choice(
+      "model", network_model_names(), 0,
+      "how messages share links; alpha-beta: not at all, flow: max-min fair, fifo: one at a time, store and forward"));
   const std::vector<std::string> granularities = {"step"};
   section.optional_choice("granularity", granularities, 0, "step: every message of every collective is simulated");
 }
@@ -189,7 +191,7 @@ void read_experiment(Section& section, ExperimentKeys& experiment) {
   section.required_section("workload", "what the ranks do", [&](Section& s) { read_workload(s, experiment); });
   section.section("collectives", "how collectives are run",
                   [&](Section& s) { read_collectives(s, dimensions, experiment.simulation.collectives); });
-  section.section("network", "how messages are timed", [](Section& s) { read_network(s); });
+  section.section("network", "how messages are timed", [&](Section& s) { read_network(s, experiment); });
   section.section("memory", "remote memory", [&](Section& s) { read_memory(s, experiment); });
   read_placement(section, experiment.placement);
   section.note("name", "for people");
@@ -219,6 +221,7 @@ Experiment read_experiment(const std::string& file, ConfigValue root, const Conf
           std::move(*keys.fabric),
           std::move(keys.trace),
           std::move(keys.placement),
+          keys.network,
           std::move(keys.simulation)};
 }
 

@@ -11,6 +11,7 @@
 #include "network/cluster_config.h"
 #include "network/fabric.h"
 #include "system/device.h"
+#include "system/network_model.h"
 #include "system/simulation.h"
 #include "workload/load_job.h"
 
@@ -33,6 +34,7 @@ struct Experiment {
   Fabric fabric;
   ChakraSource trace;
   Placement placement;
+  NetworkModel network = NetworkModel::kAlphaBeta;
   SimulationOptions simulation;
 };
 

@@ -114,6 +114,7 @@ TEST_CASE("every link of a cluster joins what it should") {
     for (const std::uint32_t nics : {1U, 2U, 8U}) {
       if (nics > devices && nics % devices != 0) continue;
       for (const Topology& inside : topologies()) {
+        if (inside.read != nullptr) continue;  // with keys of its own
         const ClusterSpec spec = cluster(3, devices, nics, inside.name);
         const Fabric fabric = build_cluster(spec);
         INFO(inside.name << ": " << devices << " devices, " << nics << " NICs");

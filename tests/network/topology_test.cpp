@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
 #include <random>
 #include <set>
 #include <string>
+
+#include "network/topology_examples.h"
 
 using namespace orrery;
 
@@ -50,31 +53,44 @@ const Topology& named(std::string_view name) {
 }  // namespace
 
 TEST_CASE("every topology: routes are contiguous, shortest, and add up to the latency per hop") {
+  // An odd latency, so that halving it shows.
+  const Bandwidth bandwidth(25'000'000'000);
+  const Duration apart(700'001);
   for (const Topology& topology : topologies()) {
-    for (std::uint32_t size = 1; size <= 17; ++size) {
-      // An odd latency, so that halving it shows.
-      const TopologyParameters p{size, Bandwidth(25'000'000'000), Duration(700'001)};
-      INFO(topology.name << " of " << size);
-      for (std::uint32_t from = 0; from < size; ++from) {
+    for (const TopologyParameters& p : topology_examples(topology, bandwidth, apart)) {
+      const bool written_out = topology.name == "edge-list";  // its links have their own figures
+      INFO(topology.name << " of " << p.size);
+      for (std::uint32_t from = 0; from < p.size; ++from) {
         const std::vector<std::uint32_t> shortest = hops_from(topology, p, from);
-        for (std::uint32_t to = 0; to < size; ++to) {
+        for (std::uint32_t to = 0; to < p.size; ++to) {
           if (from == to) continue;
           std::uint32_t at = from;
           Duration latency{};
+          Duration trunks{};
+          std::uint32_t global = 0;
           const auto links = route(topology, p, from, to);
           for (const std::uint32_t i : links) {
             REQUIRE(i < topology.shape->links(p));
             const TopologyLink link = topology.shape->link(p, i);
             REQUIRE(link.from == at);
-            REQUIRE(link.bandwidth == p.bandwidth);
+            const bool trunk = link.from >= p.size && link.to >= p.size;
+            if (!trunk && !written_out) REQUIRE(link.bandwidth == bandwidth);
+            if (trunk) trunks += link.latency;
+            if (topology.name == "dragonfly" && link.link_class == 3) ++global;
+            if (topology.switched && !written_out) REQUIRE((link.to >= p.size || link.to == to));
             at = link.to;
             latency += link.latency;
           }
           REQUIRE(at == to);
-          REQUIRE(links.size() == shortest[to]);
-          // A switch halves the latency on its two links; elsewhere every hop has all of it.
-          const auto members_passed = static_cast<std::int64_t>(topology.switched ? 1 : links.size());
-          REQUIRE(latency == p.latency * members_passed);
+          // The direct way between two groups of a dragonfly may be longer than one through a third group.
+          const bool direct = topology.name == "dragonfly" && global == 1;
+          if (direct)
+            REQUIRE((links.size() >= shortest[to] && links.size() <= 5));
+          else
+            REQUIRE(links.size() == shortest[to]);
+          // Switches halve the latency on the two links of the members; elsewhere every hop has all of it.
+          const auto hops = static_cast<std::int64_t>(topology.switched ? 1 : links.size());
+          if (!written_out) REQUIRE(latency == apart * hops + trunks);
         }
       }
     }
@@ -83,18 +99,25 @@ TEST_CASE("every topology: routes are contiguous, shortest, and add up to the la
 
 TEST_CASE("every topology: its links are distinct, of a named class, and join what exists") {
   for (const Topology& topology : topologies()) {
-    for (std::uint32_t size = 1; size <= 17; ++size) {
-      const TopologyParameters p{size, Bandwidth(1), Duration(1)};
-      INFO(topology.name << " of " << size);
+    for (const TopologyParameters& p : topology_examples(topology, Bandwidth(1'000), Duration(1))) {
+      INFO(topology.name << " of " << p.size);
+      const std::uint32_t switches = topology.shape->switches(p);
+      const std::size_t classes = topology.shape->link_classes.empty() ? p.own.graph.spec().link_classes.size()
+                                                                       : topology.shape->link_classes.size();
       std::set<std::pair<std::uint32_t, std::uint32_t>> ends;
       for (std::uint32_t i = 0; i < topology.shape->links(p); ++i) {
         const TopologyLink link = topology.shape->link(p, i);
         REQUIRE(link.from != link.to);
-        REQUIRE(std::max(link.from, link.to) < size + topology.shape->switches(p));
-        REQUIRE(link.link_class < topology.shape->link_classes.size());
+        REQUIRE(std::max(link.from, link.to) < p.size + switches);
+        REQUIRE(link.link_class < classes);
+        REQUIRE(link.bandwidth > Bandwidth(0));
         ends.insert({link.from, link.to});
       }
       REQUIRE(ends.size() == topology.shape->links(p));
+      std::set<std::string> names;
+      if (topology.shape->switch_name != nullptr)
+        for (std::uint32_t i = 0; i < switches; ++i) names.insert(topology.shape->switch_name(p, i));
+      if (topology.shape->switch_name != nullptr) REQUIRE(names.size() == switches);
     }
   }
 }
@@ -102,9 +125,21 @@ TEST_CASE("every topology: its links are distinct, of a named class, and join wh
 TEST_CASE("every topology: the largest allowed size routes without wrapping around") {
   std::mt19937 random(7);
   const auto below = [&](std::uint32_t bound) { return static_cast<std::uint32_t>(random() % bound); };
+  const std::map<std::string_view, std::string> large = {
+      {"dragonfly",
+       "router_ports: 16, group_routers: 128, local_bandwidth: 1 GB/s, global_bandwidth: 1 GB/s, local_latency: 1 ns, "
+       "global_latency: 1 ns"},
+      {"fat-tree", "leaf_ports: 1, pod_leaves: 1, trunk_latency: 1 ns"},
+      {"mesh", "sizes: [4096, 4096]"},
+      {"rail-optimised", "leaf_ports: 1, pod_leaves: 1, trunk_latency: 1 ns, rails: 8"},
+      {"torus", "sizes: [2, 2, 2, 2, 1024, 1024]"},
+  };
   for (const Topology& topology : topologies()) {
-    const TopologyParameters p{topology.most, Bandwidth(1), Duration(1)};
+    if (topology.name == "edge-list") continue;  // no size to choose
+    TopologyParameters p{topology.most, Bandwidth(1), Duration(1)};
+    if (topology.read != nullptr) p = topology_example(topology, large.at(topology.name), topology.most);
     INFO(topology.name << " of " << p.size);
+    REQUIRE(topology.shape->links(p) <= UINT32_MAX);
     for (int i = 0; i < 20; ++i) {
       // Near each other around the end of the numbering, so that a ring's route stays short.
       const std::uint32_t from = (p.size - 10 + below(20)) % p.size;
@@ -146,5 +181,6 @@ TEST_CASE("topologies are found by name, hyphen or underscore") {
   CHECK(topology_named("fully-connected") != nullptr);
   CHECK(topology_named("Ring") == nullptr);
   CHECK(topology_named("") == nullptr);
-  CHECK(switched_topology_names() == std::vector<std::string>{"switch"});
+  CHECK(switched_topology_names() ==
+        std::vector<std::string>{"dragonfly", "edge-list", "fat-tree", "rail-optimised", "switch"});
 }

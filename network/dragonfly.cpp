@@ -1,0 +1,138 @@
+// Dragonfly: members on routers, the routers of a group fully connected, and every two groups joined by one (trunked)
+// link. Messages take the direct way: to the router of their group that has the link to the other group, across, and
+// to the router of the receiver; never through a third group.
+#include <array>
+
+#include <fmt/format.h>
+
+#include "core/config.h"
+#include "network/topology.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::array<std::string_view, 4> kClasses = {"up", "down", "local", "global"};
+
+enum Number : std::size_t {
+  kRouterPorts,
+  kGroupRouters,
+  kLocalBandwidth,
+  kGlobalBandwidth,
+  kLocalLatency,
+  kGlobalLatency
+};
+
+struct Groups {
+  explicit Groups(const TopologyParameters& parameters)
+      : p(parameters),
+        ports(static_cast<std::uint32_t>(p.own.numbers[kRouterPorts])),
+        routers(static_cast<std::uint32_t>(p.own.numbers[kGroupRouters])),
+        count((p.size + ports * routers - 1) / (ports * routers)) {}
+
+  // Each router's links to its routers - 1 peers stand together, itself left out; so do each group's to the others.
+  static std::uint32_t skipping(std::uint32_t self, std::uint32_t other) { return other < self ? other : other - 1; }
+  static std::uint32_t unskipped(std::uint32_t self, std::uint32_t peer) { return peer < self ? peer : peer + 1; }
+
+  std::uint32_t first_local() const { return 2 * p.size; }
+  std::uint32_t first_global() const { return first_local() + count * routers * (routers - 1); }
+  // `from` and `to` within the group.
+  std::uint32_t local(std::uint32_t group, std::uint32_t from, std::uint32_t to) const {
+    return first_local() + (group * routers + from) * (routers - 1) + skipping(from, to);
+  }
+  std::uint32_t global(std::uint32_t from, std::uint32_t to) const {
+    return first_global() + from * (count - 1) + skipping(from, to);
+  }
+  // Which router of a group has the link to the other group: they take turns.
+  std::uint32_t gateway(std::uint32_t group, std::uint32_t other) const { return skipping(group, other) % routers; }
+
+  const TopologyParameters& p;
+  std::uint32_t ports;
+  std::uint32_t routers;  // of a group
+  std::uint32_t count;
+};
+
+std::uint32_t switches(const TopologyParameters& p) {
+  const Groups groups(p);
+  return groups.count * groups.routers;
+}
+
+std::uint64_t links(const TopologyParameters& p) {
+  const Groups groups(p);
+  const std::uint64_t routers = groups.routers;
+  const std::uint64_t count = groups.count;
+  return 2 * std::uint64_t{p.size} + count * routers * (routers - 1) + count * (count - 1);
+}
+
+TopologyLink local_link(const Groups& groups, std::uint32_t offset) {
+  const std::uint32_t router = offset / (groups.routers - 1);
+  const std::uint32_t first = router / groups.routers * groups.routers;
+  const std::uint32_t to = first + Groups::unskipped(router - first, offset % (groups.routers - 1));
+  const auto& numbers = groups.p.own.numbers;
+  return {groups.p.size + router, groups.p.size + to, 2, Bandwidth(numbers[kLocalBandwidth]),
+          Duration(numbers[kLocalLatency])};
+}
+
+TopologyLink global_link(const Groups& groups, std::uint32_t offset) {
+  const std::uint32_t from = offset / (groups.count - 1);
+  const std::uint32_t to = Groups::unskipped(from, offset % (groups.count - 1));
+  const auto& numbers = groups.p.own.numbers;
+  return {groups.p.size + from * groups.routers + groups.gateway(from, to),
+          groups.p.size + to * groups.routers + groups.gateway(to, from), 3, Bandwidth(numbers[kGlobalBandwidth]),
+          Duration(numbers[kGlobalLatency])};
+}
+
+// The odd picosecond of the members' latency is on the way down.
+TopologyLink link(const TopologyParameters& p, std::uint32_t link) {
+  const Groups groups(p);
+  const Duration half = p.latency / 2;
+  if (link < p.size) return {link, p.size + link / groups.ports, 0, p.bandwidth, half};
+  if (link < 2 * p.size)
+    return {p.size + (link - p.size) / groups.ports, link - p.size, 1, p.bandwidth, p.latency - half};
+  if (link < groups.first_global()) return local_link(groups, link - groups.first_local());
+  return global_link(groups, link - groups.first_global());
+}
+
+void route(const TopologyParameters& p, std::uint32_t from, std::uint32_t to, RouteBuilder& route) {
+  const Groups groups(p);
+  std::uint32_t group = from / groups.ports / groups.routers;
+  std::uint32_t router = from / groups.ports % groups.routers;
+  const std::uint32_t last_group = to / groups.ports / groups.routers;
+  const std::uint32_t last_router = to / groups.ports % groups.routers;
+  const auto within_group = [&](std::uint32_t next) {
+    if (router != next) route.cross(groups.local(group, router, next));
+    router = next;
+  };
+  route.cross(from);
+  if (group != last_group) {
+    within_group(groups.gateway(group, last_group));
+    route.cross(groups.global(group, last_group));
+    router = groups.gateway(last_group, group);
+    group = last_group;
+  }
+  within_group(last_router);
+  route.cross(p.size + to);
+}
+
+std::string switch_name(const TopologyParameters& p, std::uint32_t index) {
+  const Groups groups(p);
+  return fmt::format("group{}.router{}", index / groups.routers, index % groups.routers);
+}
+
+}  // namespace
+
+extern constinit const TopologyShape kDragonflyShape{kClasses, switches, links, link, route, switch_name};
+
+void read_dragonfly(Section& section, MemberKind, TopologyOwn& own) {
+  own.numbers[kRouterPorts] = section.required_integer("router_ports", {1, 4096}, "members on a router");
+  own.numbers[kGroupRouters] = section.required_integer("group_routers", {1, 4096}, "routers of a group");
+  own.numbers[kLocalBandwidth] =
+      section.required<Bandwidth>("local_bandwidth", "between two routers of a group, per direction").count();
+  own.numbers[kGlobalBandwidth] =
+      section.required<Bandwidth>("global_bandwidth", "between two groups, per direction").count();
+  own.numbers[kLocalLatency] =
+      section.required<Duration>("local_latency", "of a link between two routers of a group, with one router").count();
+  own.numbers[kGlobalLatency] =
+      section.required<Duration>("global_latency", "of a link between two groups, with one router").count();
+}
+
+}  // namespace orrery

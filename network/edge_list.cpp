@@ -1,0 +1,37 @@
+// Edge list: every link is written out in the configuration, and the routes are found once, when it is read.
+#include "core/config.h"
+#include "network/graph_config.h"
+#include "network/topology.h"
+
+namespace orrery {
+namespace {
+
+std::uint32_t switches(const TopologyParameters& p) {
+  return p.own.graph.spec().vertex_count() - p.own.graph.spec().members();
+}
+
+std::uint64_t links(const TopologyParameters& p) { return p.own.graph.spec().links.size(); }
+
+TopologyLink link(const TopologyParameters& p, std::uint32_t link) {
+  const GraphLink& edge = p.own.graph.spec().links[link];
+  return {edge.from, edge.to, edge.link_class, edge.bandwidth, edge.latency};
+}
+
+void route(const TopologyParameters& p, std::uint32_t from, std::uint32_t to, RouteBuilder& route) {
+  p.own.graph.route(from, to, [&](std::uint32_t link) { route.cross(link); });
+}
+
+std::string switch_name(const TopologyParameters& p, std::uint32_t index) {
+  return p.own.graph.spec().vertices[p.own.graph.spec().members() + index];
+}
+
+}  // namespace
+
+extern constinit const TopologyShape kEdgeListShape{{}, switches, links, link, route, switch_name};
+
+void read_edge_list(Section& section, MemberKind members, TopologyOwn& own) {
+  own.graph = read_graph(section, members);
+  own.size = own.graph.spec().members();
+}
+
+}  // namespace orrery

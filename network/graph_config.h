@@ -1,0 +1,28 @@
+// Explicit graphs in configurations: `links` between named vertices.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/config.h"
+#include "network/routed_graph.h"
+#include "network/topology.h"
+
+namespace orrery {
+
+// How many members a graph has to have.
+struct GraphMembers {
+  std::uint32_t devices = 0;
+  std::uint32_t nics = 0;
+};
+
+// Reads `links`, a list of {from, to, bandwidth, latency, count, class, directed}. Vertices are devices `gpu<i>`, NICs
+// `nic<i>`, and switches, bridges or sockets of any other name. Empty after an error and in description mode.
+RoutedGraph read_graph(Section& section, const GraphMembers& members);
+// With as many members, all of one kind, as `links` names.
+RoutedGraph read_graph(Section& section, MemberKind members);
+
+// The graph with its routes; empty, and reported at `key`, where members that may talk have no route.
+RoutedGraph routed(GraphSpec spec, Section& section, std::string_view key);
+
+}  // namespace orrery

@@ -1,0 +1,99 @@
+#include "network/matrix_config.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "network/matrix_graph.h"
+#include "network/topology_matrix.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::size_t kMostBytes = 1 << 20;
+
+// NVLink: 2.8 us measured with p2pBandwidthLatencyTest on 8 x A100, less 2.1 us on the CPU side. Between sockets: what
+// NCCL reckons with on Skylake (SKL_QPI_BW in its topo.h). The latencies of PCIe and of sockets are assumed: a GPU and
+// its NIC are about 500 ns apart, over two links.
+constexpr Duration kNvlinkLatency{700'000};
+constexpr Duration kPcieLatency{250'000};
+constexpr Bandwidth kSockets{10'000'000'000};
+
+MatrixCapacities read_capacities(Section& section) {
+  MatrixCapacities c;
+  c.nvlink = section.optional<Bandwidth>("nvlink", Bandwidth(25'000'000'000),
+                                         "of one NVLink, per direction (NVLink 2 to 4: 25 GB/s; 5: 50 GB/s)");
+  c.nvlink_latency = section.optional<Duration>("nvlink_latency", kNvlinkLatency, "from GPU to GPU over NVLink");
+  c.pcie =
+      section.required<Bandwidth>("pcie", "of a PCIe link, per direction (3.0 x16: 15.75 GB/s; 4.0: 31.5; 5.0: 63)");
+  c.pcie_latency = section.optional<Duration>("pcie_latency", kPcieLatency, "of a PCIe link, with what it leads to");
+  c.host_bridge = section.optional<Bandwidth>("host_bridge", c.pcie, "from a host bridge to the rest of its socket");
+  c.host_bridge_latency = section.optional<Duration>("host_bridge_latency", kPcieLatency, "of that link");
+  c.sockets = section.optional<Bandwidth>("sockets", kSockets, "from a socket to the others, per direction");
+  c.sockets_latency = section.optional<Duration>("sockets_latency", kPcieLatency, "from socket to socket");
+  section.note("source", "where the figures come from");
+  return c;
+}
+
+// Relative to the file that names it; from the command line (which is no file) to the working directory.
+std::filesystem::path path_of(const Section& section, const std::string& name) {
+  const std::string file = section.where("topology_matrix").file;
+  return file.starts_with("--set ") ? std::filesystem::path(name) : std::filesystem::path(file).parent_path() / name;
+}
+
+std::optional<std::string> read_text(Section& section, const std::filesystem::path& path) {
+  std::error_code code;
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream || std::filesystem::is_directory(path, code)) {
+    section.error("topology_matrix", fmt::format("'{}' cannot be read", printable(path.string())),
+                  "a path is relative to the file that names it");
+    return std::nullopt;
+  }
+  std::string text(kMostBytes + 1, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  if (text.size() <= kMostBytes) return text;
+  section.error("topology_matrix", fmt::format("'{}' is larger than any topology matrix", printable(path.string())));
+  return std::nullopt;
+}
+
+bool fits(Section& section, const TopologyMatrix& matrix, const GraphMembers& members) {
+  if (matrix.devices != members.devices)
+    section.error("topology_matrix",
+                  fmt::format("the matrix has {} GPUs, the node {} devices", matrix.devices, members.devices));
+  if (members.nics != 0 && matrix.nics != members.nics)
+    section.error("topology_matrix", fmt::format("the matrix has {} NICs, the node {}", matrix.nics, members.nics),
+                  "NICs that training does not use can be left out of the file, with their rows and columns");
+  return matrix.devices == members.devices && (members.nics == 0 || matrix.nics == members.nics);
+}
+
+}  // namespace
+
+RoutedGraph read_matrix(Section& section, const GraphMembers& members) {
+  Diagnostics& diagnostics = section.context().diagnostics();
+  const std::size_t errors = diagnostics.error_count();
+  const auto name = section.maybe<std::string>("topology_matrix",
+                                               "a file with the output of `nvidia-smi topo -m`, in place of `fabric`");
+  MatrixCapacities capacities;
+  const bool given = section.section("capacities", "of the links that `topology_matrix` implies",
+                                     [&](Section& inner) { capacities = read_capacities(inner); });
+  if (section.describes()) return {};
+  if (!given) section.error("capacities", "'topology_matrix' without 'capacities'", "for example {pcie: 31.5 GB/s}");
+  if (!name) return {};
+  const std::filesystem::path path = path_of(section, *name);
+  const std::optional<std::string> text = read_text(section, path);
+  if (!text) return {};
+  const std::string file = path.string();
+  const TopologyMatrix matrix = parse_topology_matrix(*text, file, diagnostics);
+  if (diagnostics.error_count() != errors || !fits(section, matrix, members)) return {};
+  GraphSpec spec = graph_of(matrix, capacities, members.nics > 0, file, diagnostics);
+  if (diagnostics.error_count() != errors) return {};
+  return routed(std::move(spec), section, "topology_matrix");
+}
+
+}  // namespace orrery

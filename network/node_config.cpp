@@ -1,0 +1,153 @@
+#include "network/node_config.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "core/quantity_text.h"
+#include "network/graph_config.h"
+#include "network/matrix_config.h"
+#include "network/topology_config.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::int64_t kMostNics = 4096;  // of a node
+
+std::uint32_t narrow(std::int64_t value) { return static_cast<std::uint32_t>(value); }
+
+NodeFabricSpec read_node_fabric(Section& section, std::uint32_t devices) {
+  NodeFabricSpec spec;
+  TopologyChoice choice = read_topology(section, topology_names(), MemberKind::kDevice, "how the devices are joined");
+  if (const std::string problem = size_problem(choice, devices); !problem.empty()) section.error("topology", problem);
+  spec.topology = choice.topology;
+  spec.own = std::move(choice.own);
+  if (!writes_out_links(*spec.topology)) {
+    spec.bandwidth = section.required<Bandwidth>(
+        "bandwidth", "switch: of a device, per direction; else of one directed link between two devices");
+    spec.latency = section.required<Duration>("latency", "from device to device, without software");
+  }
+  spec.name = read_name(section, "fabric", "of its links in results");
+  if (spec.name == "host" || spec.name == "nic")
+    section.error("name", fmt::format("'{}' names the links that leave the node", spec.name));
+  section.note("source", "where the figures come from");
+  return spec;
+}
+
+void read_nic_count(Section& section, NicSpec& spec) {
+  spec.count = narrow(section.required_integer("count", {1, kMostNics}, "NICs of a node"));
+  spec.bandwidth = section.required<Bandwidth>("bandwidth", "of one NIC, per direction");
+  section.note("source", "where the figures come from");
+}
+
+void read_host_links(Section& section, std::uint32_t devices, NicSpec& spec) {
+  spec.host_bandwidth = section.required<Bandwidth>(
+      "host_bandwidth", "with `fabric`: between a device and its NICs (PCIe), per direction");
+  spec.host_latency =
+      section.required<Duration>("host_latency", "with `fabric`: between a device and its NICs, without software");
+  if (section.describes() || spec.count <= devices) return;
+  const std::uint32_t share = spec.count / devices;
+  if (spec.count % devices != 0)
+    section.error("count", fmt::format("{} NICs do not divide among {} devices", spec.count, devices),
+                  fmt::format("{} or {} would", share * devices, (share + 1) * devices));
+  if (spec.bandwidth > Bandwidth(Bandwidth::max().count() / share))
+    section.error("bandwidth",
+                  fmt::format("{} NICs of {} make more than can be counted", share, to_text(spec.bandwidth)));
+}
+
+void read_nics_of(Section& section, std::uint32_t devices, NicSpec& spec) {
+  const std::vector<std::string> numbers =
+      section.words("of", "without `fabric`: the NIC that each device uses; else the nearest one, of those the lowest");
+  if (numbers.empty()) return;
+  if (numbers.size() != devices) section.error("of", fmt::format("{} entries for {} devices", numbers.size(), devices));
+  for (const std::string& text : numbers) {
+    std::uint32_t nic = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, code] = std::from_chars(text.data(), end, nic);
+    if (code != std::errc{} || stop != end || nic >= spec.count)
+      section.error("of", fmt::format("'{}' is no NIC; they are 0 to {}", printable(text, 40), spec.count - 1));
+    spec.of.push_back(nic);
+  }
+}
+
+// The NIC nearest to each device in hops, the lowest of those.
+std::vector<std::uint32_t> nearest_nics(const RoutedGraph& graph) {
+  const GraphSpec& spec = graph.spec();
+  std::vector<std::uint32_t> nearest(spec.devices, 0);
+  for (std::uint32_t device = 0; device < spec.devices; ++device)
+    for (std::uint32_t nic = 1; nic < spec.nics; ++nic)
+      if (graph.hops(device, spec.devices + nic) < graph.hops(device, spec.devices + nearest[device]))
+        nearest[device] = nic;
+  return nearest;
+}
+
+void use_graph(Section& section, NodeSpec& node, RoutedGraph graph) {
+  node.fabric.topology = topology_named("edge-list");
+  node.fabric.own.graph = std::move(graph);
+  if (!node.nics) return;
+  std::vector<std::uint32_t>& of = node.nics->of;
+  if (of.empty()) of = nearest_nics(node.fabric.own.graph);
+  std::string idle;
+  for (std::uint32_t nic = 0; nic < node.nics->count; ++nic)
+    if (std::ranges::find(of, nic) == of.end()) idle += fmt::format(" nic{}", nic);
+  if (!idle.empty())
+    section.warning("nics", fmt::format("no device uses{}", idle), "say with `nics.of` which NIC each device uses");
+}
+
+void read_with_fabric(Section& section, NodeSpec& node) {
+  section.required_section("fabric", "what joins the devices of a node; or `links` or `topology_matrix`",
+                           [&](Section& fabric) { node.fabric = read_node_fabric(fabric, node.devices); });
+  section.section("nics", "what joins a node to the others; needed with more than one node", [&](Section& nics) {
+    read_nic_count(nics, node.nics.emplace());
+    read_host_links(nics, node.devices, *node.nics);
+    if (nics.describes()) read_nics_of(nics, node.devices, *node.nics);
+  });
+}
+
+void read_with_graph(Section& section, NodeSpec& node) {
+  const std::size_t errors = section.context().diagnostics().error_count();
+  section.section("nics", "what joins a node to the others; needed with more than one node", [&](Section& nics) {
+    read_nic_count(nics, node.nics.emplace());
+    read_nics_of(nics, node.devices, *node.nics);
+  });
+  const GraphMembers members{node.devices, node.nics ? node.nics->count : 0};
+  RoutedGraph graph = section.has("links") ? read_graph(section, members) : read_matrix(section, members);
+  if (section.context().diagnostics().error_count() == errors) use_graph(section, node, std::move(graph));
+}
+
+// Whether `links` or `topology_matrix` is there, in place of `fabric`.
+bool is_written_out(Section& section) {
+  constexpr std::array<const char*, 3> kWays = {"links", "topology_matrix", "fabric"};
+  const auto first = std::ranges::find_if(kWays, [&](const char* key) { return section.has(key); });
+  if (first == kWays.end() || section.describes()) return false;
+  for (auto other = first + 1; other != kWays.end(); ++other) {
+    if (!section.has(*other)) continue;
+    section.note(*other, "");
+    section.error(*other, fmt::format("'{}' and '{}' exclude each other", *first, *other),
+                  "a node has one way to say what joins its devices");
+  }
+  return first != kWays.end() - 1;
+}
+
+}  // namespace
+
+NodeSpec read_node(Section& section, const ReadDevice& read_device) {
+  NodeSpec node;
+  section.required_section("device", "the device of the node", read_device, "devices");
+  node.devices = narrow(section.required_integer("devices", {1, kMostDevices}, "devices of a node"));
+  if (section.describes()) {
+    read_graph(section, GraphMembers{});
+    read_matrix(section, GraphMembers{});
+  }
+  if (is_written_out(section))
+    read_with_graph(section, node);
+  else
+    read_with_fabric(section, node);
+  section.note("source", "where the figures come from");
+  section.note("assumed", "figures that were not read in a source");
+  return node;
+}
+
+}  // namespace orrery

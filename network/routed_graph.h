@@ -1,0 +1,91 @@
+// A small explicit graph of devices, NICs and switches with its routes worked out: a real node (NVLink cube mesh, PCIe
+// tree), or any fabric that no formula describes.
+//
+// Which way a message goes: NICs pass nothing on, and a device passes messages on only from one device to another (as
+// NVLink does), never between a switch and something else. Of the routes that remain: the fewest hops, then the widest,
+// then the one without a switch, then the lowest vertex number at each hop.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/units.h"
+
+namespace orrery {
+
+struct GraphLink {
+  std::uint32_t from = 0;  // vertices
+  std::uint32_t to = 0;
+  std::uint32_t link_class = 0;  // into GraphSpec::link_classes
+  Bandwidth bandwidth{1};
+  Duration latency{};
+};
+
+// Vertices are numbered: devices, NICs, switches. Devices and NICs are the members, between which messages travel.
+struct GraphSpec {
+  std::uint32_t devices = 0;
+  std::uint32_t nics = 0;
+  std::vector<std::string> vertices;  // names
+  std::vector<std::string> link_classes;
+  std::vector<GraphLink> links;
+
+  std::uint32_t members() const { return devices + nics; }
+  std::uint32_t vertex_count() const { return static_cast<std::uint32_t>(vertices.size()); }
+};
+
+inline constexpr std::uint32_t kMostGraphVertices = 1024;
+inline constexpr std::uint32_t kMostGraphLinks = 64U << 10;
+
+class RoutedGraph {
+ public:
+  struct Pair {
+    std::uint32_t from = 0;
+    std::uint32_t to = 0;
+  };
+
+  RoutedGraph() = default;
+  // The ends of the links exist; counts are within the limits above.
+  explicit RoutedGraph(GraphSpec spec);
+
+  const GraphSpec& spec() const { return spec_; }
+  bool empty() const { return spec_.vertices.empty(); }
+
+  // Two members without a route, of those that may talk: a device with any member; NICs with each other where there is
+  // no device. route() needs that there is one.
+  std::optional<Pair> unreachable() const;
+  // Links on the route between two members that may talk.
+  std::uint32_t hops(std::uint32_t from, std::uint32_t to) const;
+
+  // Calls `cross` with each link between two different members, in the order of travel.
+  template <class Cross>
+  void route(std::uint32_t from, std::uint32_t to, const Cross& cross) const {
+    const std::vector<std::uint32_t>& next = on_devices_[pair(from, to)] ? over_devices_ : over_switches_;
+    for (std::uint32_t at = from; at != to;) {
+      const std::uint32_t link = next[pair(at, to)];
+      cross(link);
+      at = spec_.links[link].to;
+    }
+  }
+
+ private:
+  struct Way;  // of all vertices to one member
+
+  std::size_t pair(std::uint32_t vertex, std::uint32_t member) const {
+    return std::size_t{vertex} * spec_.members() + member;
+  }
+  template <class PassesOn>
+  Way search(std::uint32_t target, bool devices_only, const PassesOn& passes_on) const;
+
+  GraphSpec spec_;
+  std::vector<std::vector<std::uint32_t>> into_;  // links by the vertex they end at
+  std::vector<std::vector<std::uint32_t>> from_;  // links by the vertex they start at
+  // By vertex and target member: the link to take, over other devices only or over switches only.
+  std::vector<std::uint32_t> over_devices_;
+  std::vector<std::uint32_t> over_switches_;
+  std::vector<bool> on_devices_;     // by pair of members: which of the two
+  std::vector<std::uint32_t> hops_;  // by pair of members
+};
+
+}  // namespace orrery

@@ -1,0 +1,27 @@
+// Topologies in configurations: the choice, and the keys that each has of its own.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "core/config.h"
+#include "network/topology.h"
+
+namespace orrery {
+
+struct TopologyChoice {
+  const Topology* topology = topology_named("switch");
+  TopologyOwn own{};
+};
+
+// Reads `topology`, one of `names`, and the keys of the topology chosen (in description mode, of all of them).
+TopologyChoice read_topology(Section& section, std::span<const std::string> names, MemberKind members,
+                             std::string_view meaning);
+
+// Whether a topology can have so many members: what is wrong, or "".
+std::string size_problem(const TopologyChoice& choice, std::uint64_t size);
+
+// Names go into results and are keys there: letters, digits, hyphens and underscores.
+std::string read_name(Section& section, std::string fallback, std::string_view meaning);
+
+}  // namespace orrery

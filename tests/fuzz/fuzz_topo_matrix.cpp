@@ -1,0 +1,30 @@
+// Topology matrices from hostile text. Errors name a line; what is accepted is symmetric and makes a graph in which
+// every device reaches every member.
+#include <cstdint>
+#include <string_view>
+
+#include "core/assert.h"
+#include "core/error.h"
+#include "network/matrix_graph.h"
+#include "network/routed_graph.h"
+#include "network/topology_matrix.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace orrery;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  Diagnostics diagnostics;
+  const TopologyMatrix matrix = parse_topology_matrix(text, "fuzz.txt", diagnostics);
+  ORRERY_ASSERT((matrix.devices == 0) == diagnostics.has_errors());
+  for (std::uint32_t a = 0; a < matrix.members(); ++a)
+    for (std::uint32_t b = 0; b < matrix.members(); ++b) ORRERY_ASSERT(matrix.at(a, b) == matrix.at(b, a));
+  if (matrix.devices > 0 && matrix.members() <= 16) {
+    const Bandwidth bandwidth(25'000'000'000);
+    const Duration latency(1'000);
+    const MatrixCapacities capacities{bandwidth, latency, bandwidth, latency, bandwidth, latency, bandwidth, latency};
+    GraphSpec spec = graph_of(matrix, capacities, true, "fuzz.txt", diagnostics);
+    if (!diagnostics.has_errors()) ORRERY_ASSERT(!RoutedGraph(std::move(spec)).unreachable());
+  }
+  for (const Problem& problem : diagnostics.problems())
+    ORRERY_ASSERT(problem.where.line > 0 && problem.where.column > 0);
+  return 0;
+}
