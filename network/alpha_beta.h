@@ -6,6 +6,7 @@
 
 #include "core/engine.h"
 #include "network/fabric.h"
+#include "network/message_sinks.h"
 #include "network/network.h"
 #include "network/path_table.h"
 
@@ -28,25 +29,6 @@ class AlphaBetaNetwork final : public Network {
   std::vector<LinkUsage> link_usage() const override;
 
  private:
-  // Three sinks, so that the payload is the whole token and a message needs no state of its own.
-  struct Released final : EventSink {
-    explicit Released(MessageListener& to) : listener(to) {}
-    void on_event(std::uint64_t token) override { listener.on_released(token); }
-    MessageListener& listener;
-  };
-  struct Arrived final : EventSink {
-    explicit Arrived(MessageListener& to) : listener(to) {}
-    void on_event(std::uint64_t token) override { listener.on_arrived(token); }
-    MessageListener& listener;
-  };
-  struct Both final : EventSink {
-    explicit Both(MessageListener& to) : listener(to) {}
-    void on_event(std::uint64_t token) override {
-      listener.on_released(token);
-      listener.on_arrived(token);
-    }
-    MessageListener& listener;
-  };
   struct Activity {
     Time until;  // end of the latest transfer so far
     Duration busy{};
@@ -56,9 +38,9 @@ class AlphaBetaNetwork final : public Network {
 
   Engine& engine_;
   const Fabric& fabric_;
-  Released released_;
-  Arrived arrived_;
-  Both both_;
+  ReleasedSink released_;
+  ArrivedSink arrived_;
+  ReleasedAndArrivedSink both_;
   PathTable paths_;
   std::vector<Bytes> bytes_;        // by path
   std::vector<Activity> activity_;  // by link; empty if busy time is not recorded
