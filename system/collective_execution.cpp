@@ -40,7 +40,7 @@ void CollectiveExecution::on_released(std::uint32_t id) {
 
 void CollectiveExecution::on_arrived(std::uint32_t id) {
   const Message message = messages_[id];
-  free_messages_.push_back(id);
+  messages_.release(id);
   calls_[message.call].states[message.to_state].arrived.insert(message.slot);
   touch(message.call, message.to_state);
 }
@@ -156,14 +156,8 @@ void CollectiveExecution::send(std::uint32_t slot, std::uint32_t state, const St
     phase.path = network_.path(call.devices[key.member], call.devices[to]);
     phase.path_to = to;
   }
-  std::uint32_t id = static_cast<std::uint32_t>(messages_.size());
-  if (free_messages_.empty()) {
-    messages_.emplace_back();
-  } else {
-    id = free_messages_.back();
-    free_messages_.pop_back();
-  }
-  messages_[id] = {slot, state, state_of(call, {to, key.chunk, key.phase}), phase.next_send, step.slot};
+  const std::uint32_t id =
+      messages_.put({slot, state, state_of(call, {to, key.chunk, key.phase}), phase.next_send, step.slot});
   ++messages_sent_;
   network_.start(phase.path, step.bytes, id);
 }

@@ -15,6 +15,7 @@
 
 #include "core/engine.h"
 #include "core/ids.h"
+#include "core/slab.h"
 #include "core/units.h"
 #include "network/network.h"
 #include "system/collective_plan.h"
@@ -150,8 +151,7 @@ class CollectiveExecution final : private EventSink {
   std::vector<Call> calls_;
   std::vector<std::uint32_t> free_calls_;
   std::vector<std::vector<std::uint32_t>> open_calls_;  // by group: slots in calls_
-  std::vector<Message> messages_;
-  std::vector<std::uint32_t> free_messages_;
+  Slab<Message> messages_;
   std::vector<Touched> touched_;
   std::vector<TouchedLineup> touched_lineups_;
   std::uint64_t messages_sent_ = 0;

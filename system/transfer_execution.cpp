@@ -18,14 +18,7 @@ void TransferExecution::start_send(RankId rank, NodeId node, std::uint64_t messa
   Inbox& box = inbox(end.rank, end.node);
   box.started = engine_.now();
   box.has_started = true;
-  std::uint32_t id = static_cast<std::uint32_t>(messages_.size());
-  if (free_messages_.empty()) {
-    messages_.emplace_back();
-  } else {
-    id = free_messages_.back();
-    free_messages_.pop_back();
-  }
-  messages_[id] = {rank, node, engine_.now()};
+  const std::uint32_t id = messages_.put({rank, node, engine_.now()});
   ++sent_;
   const PathId path = network_.path(placement_[index_of(rank)], placement_[index_of(end.rank)]);
   network_.start(path, graph.bytes(node), message_tag | id);
@@ -46,7 +39,7 @@ void TransferExecution::on_released(std::uint32_t id) {
 
 void TransferExecution::on_arrived(std::uint32_t id) {
   const Message message = messages_[id];
-  free_messages_.push_back(id);
+  messages_.release(id);
   const ExecutionGraph& graph = job_.graph(message.from);
   const TransferEnd end = matching_.transfers[index_of(message.from)][graph.transfer_index(message.send)];
   Inbox& box = inbox(end.rank, end.node);

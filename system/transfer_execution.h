@@ -8,6 +8,7 @@
 
 #include "core/engine.h"
 #include "core/ids.h"
+#include "core/slab.h"
 #include "network/network.h"
 #include "workload/job.h"
 #include "workload/matching.h"
@@ -64,8 +65,7 @@ class TransferExecution final : private EventSink {
   const Matching& matching_;
   std::span<const DeviceId> placement_;
   std::vector<std::vector<Inbox>> inboxes_;  // by rank, by transfer index
-  std::vector<Message> messages_;
-  std::vector<std::uint32_t> free_messages_;
+  Slab<Message> messages_;
   std::uint64_t sent_ = 0;
 };
 
