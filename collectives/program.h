@@ -24,6 +24,7 @@ struct Program {
   std::vector<PieceId> (*pieces)(const Layout&, std::uint32_t rank, std::uint32_t index);
   std::string_view cost;             // time on links of latency a and bandwidth b; c is ceil(S/n)
   std::uint32_t default_window = 0;  // 0 is all sends at once
+  bool is_relay = false;             // as Schedule::is_relay, where all pieces weigh the same
 };
 
 // Trees and chains towards or from a root: what `ring` and `halving-doubling` do for broadcast, reduce, gather and

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "collectives/algorithms.h"
+#include "collectives/program.h"
 #include "core/assert.h"
 
 namespace orrery {
@@ -19,6 +20,8 @@ std::uint32_t Schedule::receives(std::uint32_t rank) const {
 }
 
 Step Schedule::step(std::uint32_t rank, std::uint32_t index) const { return program_->step(layout_, rank, index); }
+
+bool Schedule::is_relay() const { return program_->is_relay && layout_.running_sum.empty(); }
 
 std::vector<PieceId> Schedule::pieces(std::uint32_t rank, std::uint32_t index) const {
   return program_->pieces(layout_, rank, index);

@@ -32,6 +32,11 @@ class Schedule {
   // The index-th send of `rank`, index < sends(rank): arithmetic, no allocation, no loop over ranks.
   Step step(std::uint32_t rank, std::uint32_t index) const;
 
+  // All sends of all ranks are alike: as many from each, of the same bytes, to the rank's one successor; all ranks are
+  // on one ring of successors; send i waits for the release of send i-1 and passes on receive i-1, which was send i-1
+  // there. So what holds for one step holds for all.
+  bool is_relay() const;
+
   // Which pieces that send carries, each once, for checking the meaning; simulation never asks. In all_gather, gather,
   // scatter, reduce_scatter and barrier piece p is the contribution or the result of rank p; in all_to_all piece
   // source * ranks + destination; elsewhere the p-th part of the buffer, cut into piece_kinds() parts.

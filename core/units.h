@@ -76,9 +76,14 @@ constexpr Duration operator/(Flops flops, FlopRate rate) { return detail::time_a
 // One part of an n-way split: ceil(S / n), on every rank, so that one odd byte does not tell ranks apart.
 constexpr Bytes ceil_div(Bytes bytes, std::int64_t parts) { return Bytes((bytes.count() + parts - 1) / parts); }
 
-// a + b and a * n that stop at Duration::max() instead of overflowing.
+// Sums that stop at the largest value instead of overflowing.
 constexpr Duration saturating_add(Duration a, Duration b) {
   if (b > Duration::zero() && a > Duration::max() - b) return Duration::max();
+  return a + b;
+}
+
+constexpr Bytes saturating_add(Bytes a, Bytes b) {
+  if (b > Bytes(0) && a > Bytes::max() - b) return Bytes::max();
   return a + b;
 }
 

@@ -25,6 +25,7 @@ class AlphaBetaNetwork final : public Network {
 
   PathId path(DeviceId from, DeviceId to) override;
   void start(PathId path, Bytes bytes, std::uint64_t token) override;
+  void start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) override;
   void settle() override {}
   std::vector<LinkUsage> link_usage() const override;
 
@@ -34,7 +35,8 @@ class AlphaBetaNetwork final : public Network {
     Duration busy{};
   };
 
-  void record_busy(PathId path, Duration transfer);
+  void deliver(Duration transfer, Duration latency, std::uint64_t token);
+  void record_busy(LinkId link, Duration transfer);
 
   Engine& engine_;
   const Fabric& fabric_;
@@ -43,6 +45,7 @@ class AlphaBetaNetwork final : public Network {
   ReleasedAndArrivedSink both_;
   PathTable paths_;
   std::vector<Bytes> bytes_;        // by path
+  std::vector<Bytes> group_bytes_;  // by link; empty before the first group
   std::vector<Activity> activity_;  // by link; empty if busy time is not recorded
 };
 

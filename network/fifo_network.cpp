@@ -10,7 +10,6 @@ namespace {
 // Events are of a message: it came to its next link, or its link has sent it.
 constexpr std::uint64_t kSent = std::uint64_t{1} << 32;
 
-Bytes saturating_sum(Bytes a, Bytes b) { return a > Bytes::max() - b ? Bytes::max() : a + b; }
 
 }  // namespace
 
@@ -18,6 +17,7 @@ FifoNetwork::FifoNetwork(Engine& engine, const Fabric& fabric, MessageListener& 
     : engine_(engine),
       fabric_(fabric),
       listener_(listener),
+      released_(listener),
       arrived_(listener),
       both_(listener),
       paths_(fabric),
@@ -30,6 +30,26 @@ void FifoNetwork::start(PathId path, Bytes bytes, std::uint64_t token) {
     engine_.after(Duration::zero(), both_, token);
     return;
   }
+  queue_new(bytes, links).token = token;
+}
+
+void FifoNetwork::start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) {
+  ORRERY_ASSERT(busiest >= Bytes(0));
+  if (shares.empty() || busiest == Bytes(0)) {
+    if (latency == Duration::zero()) {
+      engine_.after(Duration::zero(), both_, token);
+    } else {
+      engine_.after(Duration::zero(), released_, token);
+      engine_.after(latency, arrived_, token);
+    }
+    return;
+  }
+  const std::uint32_t group = groups_.put({token, latency, shares.size()});
+  for (const LinkShare& share : shares)
+    queue_new(load_of(share.weight, busiest), std::span(&share.link, 1)).group = group;
+}
+
+FifoNetwork::Message& FifoNetwork::queue_new(Bytes bytes, std::span<const LinkId> route) {
   std::uint32_t index = static_cast<std::uint32_t>(messages_.size());
   if (free_.empty()) {
     messages_.emplace_back();
@@ -38,16 +58,17 @@ void FifoNetwork::start(PathId path, Bytes bytes, std::uint64_t token) {
     free_.pop_back();
   }
   Message& message = messages_[index];
-  message.token = token;
   message.number = started_++;
   message.bytes = bytes;
-  message.route.assign(links.begin(), links.end());
+  message.route.assign(route.begin(), route.end());
   message.hop = 0;
-  for (const LinkId link : links) {
+  message.group = kNone;
+  for (const LinkId link : route) {
     Bytes& sent = queues_[index_of(link)].usage.bytes;
-    sent = saturating_sum(sent, bytes);
+    sent = saturating_add(sent, bytes);
   }
   came_.push_back(index);
+  return message;
 }
 
 void FifoNetwork::settle() {
@@ -81,6 +102,10 @@ void FifoNetwork::on_sent(std::uint32_t index) {
   const bool is_last = ++message.hop == message.route.size();
   queues_[index_of(link)].sending = false;
   ready_.push_back(link);
+  if (message.group != kNone) {
+    free_.push_back(index);
+    return on_part_sent(message.group);
+  }
   if (is_last) {
     free_.push_back(index);
   } else if (latency == Duration::zero()) {
@@ -91,6 +116,16 @@ void FifoNetwork::on_sent(std::uint32_t index) {
   if (is_last && latency > Duration::zero()) engine_.after(latency, arrived_, token);
   if (is_first) listener_.on_released(token);
   if (is_last && latency == Duration::zero()) listener_.on_arrived(token);
+}
+
+void FifoNetwork::on_part_sent(std::uint32_t index) {
+  Group& group = groups_[index];
+  if (--group.parts > 0) return;
+  const auto [token, latency, parts] = group;
+  groups_.release(index);
+  if (latency > Duration::zero()) engine_.after(latency, arrived_, token);
+  listener_.on_released(token);
+  if (latency == Duration::zero()) listener_.on_arrived(token);
 }
 
 void FifoNetwork::queue_up(std::uint32_t index) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/engine.h"
+#include "core/slab.h"
 #include "network/fabric.h"
 #include "network/message_sinks.h"
 #include "network/network.h"
@@ -29,6 +30,8 @@ class FifoNetwork final : public Network, private EventSink {
 
   PathId path(DeviceId from, DeviceId to) override { return paths_.intern(from, to); }
   void start(PathId path, Bytes bytes, std::uint64_t token) override;
+  // Every link of a group carries what the group sends over it as one message; the group is through when all are.
+  void start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) override;
   void settle() override;
   // Busy includes the whole of a transmission that is under way.
   std::vector<LinkUsage> link_usage() const override;
@@ -42,7 +45,13 @@ class FifoNetwork final : public Network, private EventSink {
     Bytes bytes{0};
     std::vector<LinkId> route;
     std::uint32_t hop = 0;
-    std::uint32_t next = kNone;  // in its link's queue
+    std::uint32_t next = kNone;   // in its link's queue
+    std::uint32_t group = kNone;  // which it is a part of
+  };
+  struct Group {
+    std::uint64_t token = 0;
+    Duration latency{};
+    std::size_t parts = 0;  // not yet sent
   };
   struct Queue {
     std::uint32_t first = kNone;
@@ -52,19 +61,23 @@ class FifoNetwork final : public Network, private EventSink {
   };
 
   void on_event(std::uint64_t payload) override;
+  Message& queue_new(Bytes bytes, std::span<const LinkId> route);
   void on_sent(std::uint32_t message);
+  void on_part_sent(std::uint32_t group);
   void queue_up(std::uint32_t message);
   void send_next(LinkId link);
 
   Engine& engine_;
   const Fabric& fabric_;
   MessageListener& listener_;
+  ReleasedSink released_;
   ArrivedSink arrived_;
   ReleasedAndArrivedSink both_;
   PathTable paths_;
   std::vector<Queue> queues_;  // by LinkId
   std::vector<Message> messages_;
   std::vector<std::uint32_t> free_;  // of messages_
+  Slab<Group> groups_;
   std::uint64_t started_ = 0;
   std::vector<std::uint32_t> came_;  // messages that came to their next link at this instant
   std::vector<LinkId> ready_;        // links that may have become able to send at this instant

@@ -3,21 +3,13 @@
 #include <algorithm>
 
 #include "core/assert.h"
-#include "network/max_min.h"
+#include "network/link_share.h"
 
 namespace orrery {
 namespace {
 
 constexpr std::int64_t kPicosecondsPerSecond = 1'000'000'000'000;
 constexpr std::uint64_t kMostWeight = std::numeric_limits<std::int64_t>::max();
-
-// What a flow of `weight` sends over a link in all. Exact for plain messages.
-Bytes load(Bytes busiest, std::uint64_t weight) {
-  const Int128 bytes = Int128{busiest.count()} * static_cast<std::int64_t>(weight) >> 32;
-  return Bytes(static_cast<std::int64_t>(std::min<Int128>(bytes, Bytes::max().count())));
-}
-
-Bytes saturating_sum(Bytes a, Bytes b) { return a > Bytes::max() - b ? Bytes::max() : a + b; }
 
 }  // namespace
 
@@ -69,7 +61,7 @@ void FlowGraph::cross(std::uint32_t index, LinkId id, std::uint64_t weight, Byte
     added.id = id;
   }
   FlowLink& link = links_[known];
-  link.bytes = saturating_sum(link.bytes, load(bytes, weight));
+  link.bytes = saturating_add(link.bytes, load_of(weight, bytes));
   if (link.mark == mark) {
     std::uint64_t& sum = std::ranges::find(flow.crossings, known, &FlowCrossing::link)->weight;
     sum += weight;

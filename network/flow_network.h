@@ -15,18 +15,11 @@
 #include "network/fabric.h"
 #include "network/flow_components.h"
 #include "network/flow_graph.h"
-#include "network/max_min.h"
 #include "network/message_sinks.h"
 #include "network/network.h"
 #include "network/path_table.h"
 
 namespace orrery {
-
-// What a group flow takes of a link.
-struct LinkShare {
-  LinkId link{};
-  std::uint64_t weight = kUnitWeight;  // weight_of(bytes over the link, bytes of the busiest message), > 0
-};
 
 class FlowNetwork final : public Network, private EventSink {
  public:
@@ -38,12 +31,7 @@ class FlowNetwork final : public Network, private EventSink {
 
   PathId path(DeviceId from, DeviceId to) override { return paths_.intern(from, to); }
   void start(PathId path, Bytes bytes, std::uint64_t token) override;
-
-  // Many messages that make up one phase of a collective, as one flow: it is released when the last byte of the busiest
-  // message is through and arrives `latency` later. A link given twice counts twice. Without links or bytes it takes no
-  // time but the latency. The bytes of a link's usage are then exact to 2^-32 of `busiest`.
-  void start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token);
-
+  void start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) override;
   void settle() override;
   std::vector<LinkUsage> link_usage() const override { return graph_.usage(engine_.now()); }
 

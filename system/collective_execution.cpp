@@ -34,6 +34,7 @@ void CollectiveExecution::enter(CallKey key, std::uint32_t member, const Collect
 
 void CollectiveExecution::on_released(std::uint32_t id) {
   const Message& message = messages_[id];
+  if (message.index == kWholeLine) return;
   calls_[message.call].states[message.from_state].released.insert(message.index);
   touch(message.call, message.from_state);
 }
@@ -41,6 +42,7 @@ void CollectiveExecution::on_released(std::uint32_t id) {
 void CollectiveExecution::on_arrived(std::uint32_t id) {
   const Message message = messages_[id];
   messages_.release(id);
+  if (message.index == kWholeLine) return on_line_arrived(message.call, message.from_state);
   calls_[message.call].states[message.to_state].arrived.insert(message.slot);
   touch(message.call, message.to_state);
 }
@@ -57,6 +59,9 @@ void CollectiveExecution::advance() {
     // 2. Fill the dimensions that were touched; who is taken in decides in the next turn.
     for (const TouchedLineup& touched : touched_lineups_) fill(touched);
     touched_lineups_.clear();
+    // 3. Who is the first of its line calls the others, whatever they took up in this turn.
+    for (const Touched& first : new_lines_) call_line(first);
+    new_lines_.clear();
   }
 }
 
@@ -120,11 +125,15 @@ void CollectiveExecution::advance_state(std::uint32_t slot, std::uint32_t state)
     call.members[key.member].lineups[dimension].called.push_back(state);
     return touch_lineup(slot, key.member, dimension);
   }
-  if (!start_sends(slot, state)) return;
+  if (!is_through(slot, state)) return;
   phase.status = Status::kDone;
   --call.members[key.member].lineups[dimension].active;
   touch_lineup(slot, key.member, dimension);
   enqueue_next_phase(slot, key);
+}
+
+bool CollectiveExecution::is_through(std::uint32_t slot, std::uint32_t state) {
+  return options_.granularity == Granularity::kPhase ? calls_[slot].states[state].through : start_sends(slot, state);
 }
 
 // Starts what can start. True when the phase is through on this member.
@@ -162,6 +171,60 @@ void CollectiveExecution::send(std::uint32_t slot, std::uint32_t state, const St
   network_.start(phase.path, step.bytes, id);
 }
 
+void CollectiveExecution::join_line(std::uint32_t slot, std::uint32_t state) {
+  Call& call = calls_[slot];
+  const StateKey key = key_of(call, state);
+  const std::uint32_t first = state_in_line(call, key, 0);
+  const std::uint32_t size = call.plan->layout->sizes[call.plan->phases[key.phase].phase.dimension];
+  const std::uint32_t gathered = ++call.states[first].gathered;
+  if (gathered == size) return start_line(slot, key);
+  if (gathered == 1) new_lines_.push_back({slot, state});
+}
+
+void CollectiveExecution::call_line(const Touched& first) {
+  Call& call = calls_[first.call];
+  const StateKey key = key_of(call, first.state);
+  const std::uint32_t dimension = call.plan->phases[key.phase].phase.dimension;
+  for (std::uint32_t coordinate = 0; coordinate < call.plan->layout->sizes[dimension]; ++coordinate) {
+    const std::uint32_t state = state_in_line(call, key, coordinate);
+    if (call.states[state].status != Status::kWaiting) continue;
+    const std::uint32_t member = key_of(call, state).member;
+    call.members[member].lineups[dimension].called.push_back(state);
+    touch_lineup(first.call, member, dimension);
+  }
+}
+
+void CollectiveExecution::start_line(std::uint32_t slot, StateKey key) {
+  const Call& call = calls_[slot];
+  const LineTraffic& traffic = traffic_of(call, key);
+  const std::uint32_t id = messages_.put({slot, state_of(call, key), 0, kWholeLine, 0});
+  ++messages_sent_;
+  network_.start_group(traffic.shares, traffic.busiest, traffic.latency, id);
+}
+
+const LineTraffic& CollectiveExecution::traffic_of(const Call& call, StateKey key) {
+  const std::uint32_t first = key_of(call, state_in_line(call, key, 0)).member;
+  const auto found = traffic_.find({call.plan, key.phase, first});
+  if (found != traffic_.end()) return found->second;
+  const Schedule& schedule = call.plan->phases[key.phase].schedule;
+  std::vector<DeviceId> devices;
+  for (std::uint32_t coordinate = 0; coordinate < schedule.ranks(); ++coordinate)
+    devices.push_back(call.devices[key_of(call, state_in_line(call, key, coordinate)).member]);
+  return traffic_.emplace(std::tuple(call.plan, key.phase, first), line_traffic(schedule, devices, fabric_))
+      .first->second;
+}
+
+void CollectiveExecution::on_line_arrived(std::uint32_t slot, std::uint32_t state) {
+  Call& call = calls_[slot];
+  const StateKey key = key_of(call, state);
+  const std::uint32_t size = call.plan->layout->sizes[call.plan->phases[key.phase].phase.dimension];
+  for (std::uint32_t coordinate = 0; coordinate < size; ++coordinate) {
+    const std::uint32_t there = state_in_line(call, key, coordinate);
+    call.states[there].through = true;
+    touch(slot, there);
+  }
+}
+
 // The chunk of `key` goes on to its next phase in which the member takes part (from UINT32_MAX: to the first).
 void CollectiveExecution::enqueue_next_phase(std::uint32_t slot, StateKey key) {
   Call& call = calls_[slot];
@@ -180,7 +243,8 @@ void CollectiveExecution::enqueue_next_phase(std::uint32_t slot, StateKey key) {
   call.states[state].waiting_since = engine_.now();
   Lineup& lineup = call.members[key.member].lineups[dimension];
   lineup.waiting.insert(place_of(call, state));
-  if (!call.states[state].arrived.empty()) lineup.called.push_back(state);
+  const bool line_has_begun = call.states[state_in_line(call, key_of(call, state), 0)].gathered > 0;
+  if (!call.states[state].arrived.empty() || line_has_begun) lineup.called.push_back(state);
   touch_lineup(slot, key.member, dimension);
 }
 
@@ -207,6 +271,7 @@ void CollectiveExecution::activate(std::uint32_t slot, std::uint32_t state, Line
   lineup.waiting.erase(place_of(call, state));
   ++lineup.active;
   call.states[state].status = Status::kActive;
+  if (options_.granularity == Granularity::kPhase) return join_line(slot, state);
   touch(slot, state);
 }
 
@@ -259,6 +324,13 @@ CollectiveExecution::StateKey CollectiveExecution::key_of(const Call& call, std:
 std::uint32_t CollectiveExecution::state_of(const Call& call, StateKey key) {
   const auto phases = static_cast<std::uint32_t>(call.plan->phases.size());
   return (key.member * call.plan->chunks + key.chunk) * phases + key.phase;
+}
+
+std::uint32_t CollectiveExecution::state_in_line(const Call& call, StateKey key, std::uint32_t coordinate) {
+  const CommunicatorLayout& layout = *call.plan->layout;
+  const std::uint32_t dimension = call.plan->phases[key.phase].phase.dimension;
+  const std::uint32_t position = layout.moved_to(layout.position_of[key.member], dimension, coordinate);
+  return state_of(call, {layout.member_at[position], key.chunk, key.phase});
 }
 
 std::uint32_t CollectiveExecution::line_position(const Call& call, StateKey key) {

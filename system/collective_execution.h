@@ -5,9 +5,13 @@
 // phase starts when the chunk's phase before is through on this member, and a dimension takes up to `active_chunks`
 // chunks at a time. A chunk that waits for a dimension is taken in early when a peer's message for it has come:
 // otherwise two members that picked different chunks first would wait for each other for ever.
+//
+// At granularity `phase` a member's part in a phase is to come to it: when the last of its line has, the line's messages
+// go as one, and the phase ends for all when that has arrived. The first to come calls the others.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <span>
 #include <tuple>
@@ -17,8 +21,10 @@
 #include "core/ids.h"
 #include "core/slab.h"
 #include "core/units.h"
+#include "network/fabric.h"
 #include "network/network.h"
 #include "system/collective_plan.h"
+#include "system/line_traffic.h"
 #include "system/slot_set.h"
 
 namespace orrery {
@@ -46,8 +52,9 @@ class CollectiveListener {
 
 class CollectiveExecution final : private EventSink {
  public:
-  CollectiveExecution(Engine& engine, Network& network, CollectiveListener& listener, const CollectiveOptions& options)
-      : engine_(engine), network_(network), listener_(listener), options_(options) {}
+  CollectiveExecution(Engine& engine, const Fabric& fabric, Network& network, CollectiveListener& listener,
+                      const CollectiveOptions& options)
+      : engine_(engine), fabric_(fabric), network_(network), listener_(listener), options_(options) {}
 
   // `member` enters `call`. All members give the same `plan`, which outlives the call, and `devices` by member.
   void enter(CallKey call, std::uint32_t member, const CollectivePlan& plan, std::span<const DeviceId> devices);
@@ -73,6 +80,8 @@ class CollectiveExecution final : private EventSink {
     Status status = Status::kAhead;
     bool touched = false;
     Time waiting_since;
+    std::uint32_t gathered = 0;  // at granularity `phase`, on the line's first member: how many have come
+    bool through = false;        // and on each: the line's messages have arrived
   };
   // Where a waiting chunk stands: the time it came (negated for LIFO), chunk, phase, and its state.
   using Place = std::tuple<std::int64_t, std::uint32_t, std::uint32_t, std::uint32_t>;
@@ -100,11 +109,12 @@ class CollectiveExecution final : private EventSink {
     std::vector<Member> members;
     std::vector<PhaseState> states;  // [member][chunk][phase]
   };
+  static constexpr std::uint32_t kWholeLine = UINT32_MAX;
   struct Message {
     std::uint32_t call = 0;
     std::uint32_t from_state = 0;
     std::uint32_t to_state = 0;
-    std::uint32_t index = 0;  // send of the sender's program
+    std::uint32_t index = 0;  // send of the sender's program; kWholeLine for all messages of the line
     std::uint32_t slot = 0;   // receive of the receiver's program
   };
   struct Touched {
@@ -133,6 +143,12 @@ class CollectiveExecution final : private EventSink {
   void advance_state(std::uint32_t call, std::uint32_t state);
   bool start_sends(std::uint32_t call, std::uint32_t state);
   void send(std::uint32_t call, std::uint32_t state, const Step& step);
+  bool is_through(std::uint32_t call, std::uint32_t state);
+  void join_line(std::uint32_t call, std::uint32_t state);
+  void call_line(const Touched& first);
+  void start_line(std::uint32_t call, StateKey key);
+  const LineTraffic& traffic_of(const Call& call, StateKey key);
+  void on_line_arrived(std::uint32_t call, std::uint32_t state);
   void enqueue_next_phase(std::uint32_t call, StateKey key);
   void fill(const TouchedLineup& touched);
   void activate(std::uint32_t call, std::uint32_t state, Lineup& lineup);
@@ -142,9 +158,12 @@ class CollectiveExecution final : private EventSink {
 
   StateKey key_of(const Call& call, std::uint32_t state) const;
   static std::uint32_t state_of(const Call& call, StateKey key);
+  // The state of the member at `coordinate` of the line that the state is in.
+  static std::uint32_t state_in_line(const Call& call, StateKey key, std::uint32_t coordinate);
   static std::uint32_t line_position(const Call& call, StateKey key);
 
   Engine& engine_;
+  const Fabric& fabric_;
   Network& network_;
   CollectiveListener& listener_;
   const CollectiveOptions& options_;
@@ -154,6 +173,9 @@ class CollectiveExecution final : private EventSink {
   Slab<Message> messages_;
   std::vector<Touched> touched_;
   std::vector<TouchedLineup> touched_lineups_;
+  std::vector<Touched> new_lines_;  // whose first member has come
+  // By plan, phase and the position of the line's first member.
+  std::map<std::tuple<const CollectivePlan*, std::uint32_t, std::uint32_t>, LineTraffic> traffic_;
   std::uint64_t messages_sent_ = 0;
 };
 

@@ -31,6 +31,8 @@ std::vector<Bytes> by_position(std::span<const Bytes> of_member, const Communica
 
 }  // namespace
 
+std::vector<std::string> granularity_names() { return {"step", "phase"}; }
+
 bool CollectivePlan::participates(std::size_t phase, std::uint32_t position) const {
   const Phase& p = phases[phase].phase;
   return p.participants == Participants::kEveryone || orrery::participates(p, layout->coordinates(position), root);

@@ -19,12 +19,20 @@ namespace orrery {
 // Which of the chunks that wait for a dimension goes first.
 enum class QueuePolicy : std::uint8_t { kFifo, kLifo, kPriority };
 
+// kStep: every message. kPhase: all messages of a phase in one line of ranks as one, which starts when all of the line
+// have come to it and ends for all at once.
+enum class Granularity : std::uint8_t { kStep, kPhase };
+
+// "step", "phase", in the order of the enumeration.
+std::vector<std::string> granularity_names();
+
 // The `fixed` library: what the configuration says about collectives.
 struct CollectiveOptions {
   std::array<std::vector<Algorithm>, kAllCollectiveKinds.size()>
       algorithms;  // by kind, per fabric dimension; empty: default
   std::uint32_t chunks = 1;
   QueuePolicy queue = QueuePolicy::kFifo;
+  Granularity granularity = Granularity::kStep;
   std::uint32_t active_chunks = 1;  // chunks of one collective that a rank has in flight on one dimension
 };
 

@@ -122,8 +122,10 @@ void read_network(Section& section, ExperimentKeys& experiment) {
   experiment.network = static_cast<NetworkModel>(section.optional_choice(
       "model", network_model_names(), 0,
       "how messages share links; alpha-beta: not at all, flow: max-min fair, fifo: one at a time, store and forward"));
-  const std::vector<std::string> granularities = {"step"};
-  section.optional_choice("granularity", granularities, 0, "step: every message of every collective is simulated");
+  experiment.simulation.collectives.granularity = static_cast<Granularity>(section.optional_choice(
+      "granularity", granularity_names(), 0,
+      "step: every message of every collective; phase: all messages of a collective's phase as one, which starts when all "
+      "its ranks have come and takes the latencies of the longest chain and the time of its busiest link"));
 }
 
 void read_memory(Section& section, ExperimentKeys& experiment) {

@@ -38,7 +38,7 @@ Simulation::Simulation(const SimulationInput& input, const SimulationOptions& op
     : input_(input), options_(options), observer_(observer), network_(make_network(engine_, *this)) {
   lay_out_communicators();
   prepare_ranks();
-  collectives_.emplace(engine_, *network_, static_cast<CollectiveListener&>(*this), options_.collectives);
+  collectives_.emplace(engine_, input_.fabric, *network_, static_cast<CollectiveListener&>(*this), options_.collectives);
   transfers_.emplace(engine_, *network_, static_cast<TransferListener&>(*this), input_.job, input_.matching,
                      input_.placement);
   const RemoteMemory memory = options_.remote_memory.value_or(

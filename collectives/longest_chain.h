@@ -1,0 +1,20 @@
+// How much latency a schedule cannot hide: the largest sum of latencies along any chain of messages each of which waits
+// for the one before.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "collectives/schedule.h"
+#include "core/units.h"
+
+namespace orrery {
+
+// Of a message from one rank of the schedule to another.
+using LatencyOf = std::function<Duration(std::uint32_t from, std::uint32_t to)>;
+
+// As if no message took time but its latency: when the last one arrives. At most Duration::max(). Takes time in the
+// number of messages; a relay (Schedule::is_relay) in the number of ranks.
+Duration longest_chain(const Schedule& schedule, const LatencyOf& latency);
+
+}  // namespace orrery

@@ -1,0 +1,82 @@
+#include "system/line_traffic.h"
+
+#include <algorithm>
+#include <map>
+
+#include "collectives/longest_chain.h"
+#include "core/error.h"
+
+namespace orrery {
+namespace {
+
+constexpr Bytes kTooMany{std::int64_t{1} << 62};
+
+// What one rank sends to each of the others.
+class SentBy {
+ public:
+  explicit SentBy(std::uint32_t ranks) : bytes_(ranks) {}
+
+  void count(const Schedule& schedule, std::uint32_t rank) {
+    for (const std::uint32_t to : receivers_) bytes_[to] = Bytes(0);
+    receivers_.clear();
+    const std::uint32_t sends = schedule.sends(rank);
+    if (sends == 0) return;
+    if (schedule.is_relay()) {
+      const Step step = schedule.step(rank, 0);
+      return add(step.to, step.bytes, sends);
+    }
+    for (std::uint32_t send = 0; send < sends; ++send) {
+      const Step step = schedule.step(rank, send);
+      add(step.to, step.bytes, 1);
+    }
+  }
+
+  std::span<const std::uint32_t> receivers() const { return receivers_; }
+  Bytes to(std::uint32_t receiver) const { return bytes_[receiver]; }
+
+ private:
+  void add(std::uint32_t to, Bytes bytes, std::uint32_t times) {
+    if (bytes == Bytes(0)) return;
+    if (bytes_[to] == Bytes(0)) receivers_.push_back(to);
+    const Int128 sum = Int128{bytes_[to].count()} + Int128{bytes.count()} * times;
+    bytes_[to] = sum < kTooMany.count() ? Bytes(static_cast<std::int64_t>(sum)) : kTooMany;
+  }
+
+  std::vector<Bytes> bytes_;
+  std::vector<std::uint32_t> receivers_;
+};
+
+[[noreturn]] void too_many_bytes() {
+  throw InputError({}, "a collective would send 2^62 bytes or more over one link",
+                   "look for a size that is off by orders of magnitude");
+}
+
+}  // namespace
+
+LineTraffic line_traffic(const Schedule& schedule, std::span<const DeviceId> devices, const Fabric& fabric) {
+  LineTraffic traffic;
+  std::map<LinkId, Bytes> loads;
+  std::vector<LinkId> route;
+  SentBy sent(schedule.ranks());
+  for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank) {
+    sent.count(schedule, rank);
+    for (const std::uint32_t to : sent.receivers()) {
+      traffic.busiest = std::max(traffic.busiest, sent.to(to));
+      fabric.route(devices[rank], devices[to], route);
+      for (const LinkId link : route) loads[link] = saturating_add(loads[link], sent.to(to));
+    }
+  }
+  for (const auto& [link, load] : loads) {
+    if (load >= kTooMany) too_many_bytes();
+    traffic.shares.push_back({link, weight_of(load, traffic.busiest)});
+  }
+  traffic.latency = longest_chain(schedule, [&](std::uint32_t from, std::uint32_t to) {
+    fabric.route(devices[from], devices[to], route);
+    Duration sum{};
+    for (const LinkId link : route) sum = saturating_add(sum, fabric.link(link).latency);
+    return sum;
+  });
+  return traffic;
+}
+
+}  // namespace orrery
