@@ -10,7 +10,6 @@ namespace {
 // Events are of a message: it came to its next link, or its link has sent it.
 constexpr std::uint64_t kSent = std::uint64_t{1} << 32;
 
-
 }  // namespace
 
 FifoNetwork::FifoNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener)

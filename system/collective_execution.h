@@ -6,8 +6,8 @@
 // chunks at a time. A chunk that waits for a dimension is taken in early when a peer's message for it has come:
 // otherwise two members that picked different chunks first would wait for each other for ever.
 //
-// At granularity `phase` a member's part in a phase is to come to it: when the last of its line has, the line's messages
-// go as one, and the phase ends for all when that has arrived. The first to come calls the others.
+// At granularity `phase` a member's part in a phase is to come to it: when the last of its line has, the line's
+// messages go as one, and the phase ends for all when that has arrived. The first to come calls the others.
 #pragma once
 
 #include <cstdint>

@@ -15,15 +15,6 @@ namespace {
 constexpr Bandwidth kBandwidth{25'000'000'001};  // divides nothing, so that every rounding shows
 constexpr Duration kLatency{700'001};
 
-// Everybody calls `kind` once on the world.
-Duration simulated(CollectiveKind kind, Bytes bytes, const Fabric& fabric, const CollectiveOptions& collectives) {
-  JobBuilder builder(fabric.device_count());
-  for (std::uint32_t rank = 0; rank < fabric.device_count(); ++rank) builder.collective(rank, kind, bytes, kWorld);
-  SimulationOptions options;
-  options.collectives = collectives;
-  return simulate(builder.build(), fabric, options).totals.finish.time_since_epoch();
-}
-
 Duration message(Bytes bytes, Bandwidth bandwidth, Duration latency) { return bytes / bandwidth + latency; }
 
 // Per dimension, from the definitions of the algorithms (ring: Patarasuk and Yuan 2009; halving-doubling: Thakur et al.
@@ -84,7 +75,7 @@ TEST_CASE("one dimension takes its closed form, to the picosecond") {
                                 [&](Duration sum, LinkId link) { return sum + fabric.link(link).latency; });
             CHECK(latency == kLatency);
             INFO(algorithm << " " << name_of(kind) << " n=" << n << " S=" << size << " on " << topology);
-            CHECK(simulated(kind, Bytes(size), fabric, always(algorithm)) ==
+            CHECK(simulate_collective(kind, Bytes(size), fabric, always(algorithm)) ==
                   expected(algorithm, kind, n, Bytes(size), kBandwidth, kLatency));
           }
       }
@@ -95,7 +86,7 @@ TEST_CASE("one dimension takes its closed form, to the picosecond") {
 TEST_CASE("a ring on a ring takes 2(n-1)(a + ceil(S/n)/b)") {
   for (const std::uint32_t n : {2u, 3u, 7u, 16u}) {
     const Fabric fabric = one_dimension("ring", n, kBandwidth, kLatency);
-    CHECK(simulated(CollectiveKind::kAllReduce, Bytes(1'000'003), fabric, always("ring")) ==
+    CHECK(simulate_collective(CollectiveKind::kAllReduce, Bytes(1'000'003), fabric, always("ring")) ==
           2 * (n - 1) * message(ceil_div(Bytes(1'000'003), n), kBandwidth, kLatency));
   }
 }
@@ -103,7 +94,7 @@ TEST_CASE("a ring on a ring takes 2(n-1)(a + ceil(S/n)/b)") {
 TEST_CASE("the example of the handbook: eight ranks, 64 MiB, 300 GB/s, 700 ns") {
   // 14 * (700 ns + 8388608 B / 300 GB/s = 27.962027 us) = 401.268373 us, each transfer rounded up to a picosecond.
   const Fabric fabric = one_dimension("switch", 8, Bandwidth(300'000'000'000), std::chrono::nanoseconds(700));
-  CHECK(simulated(CollectiveKind::kAllReduce, Bytes(64 << 20), fabric, always("ring")) ==
+  CHECK(simulate_collective(CollectiveKind::kAllReduce, Bytes(64 << 20), fabric, always("ring")) ==
         14 * Duration(700'000 + 27'962'027));
 }
 
@@ -136,17 +127,17 @@ TEST_CASE("two and three dimensions take the sum of their phases with one chunk"
                            dimensions[d].latency);
       part = part * dimensions[d].size;
     }
-    CHECK(simulated(CollectiveKind::kReduceScatter, size, fabric, options) == reduce_scatter);
-    CHECK(simulated(CollectiveKind::kAllReduce, size, fabric, options) == reduce_scatter + all_gather);
-    CHECK(simulated(CollectiveKind::kAllGather, size, fabric, options) == gathered);
+    CHECK(simulate_collective(CollectiveKind::kReduceScatter, size, fabric, options) == reduce_scatter);
+    CHECK(simulate_collective(CollectiveKind::kAllReduce, size, fabric, options) == reduce_scatter + all_gather);
+    CHECK(simulate_collective(CollectiveKind::kAllGather, size, fabric, options) == gathered);
     Duration broadcast{}, barrier{};
     for (std::size_t d = 0; d < count; ++d) {
       const DimensionSpec& dim = dimensions[d];
       broadcast += expected(algorithms[d], CollectiveKind::kBroadcast, dim.size, size, dim.bandwidth, dim.latency);
       barrier += expected(algorithms[d], CollectiveKind::kBarrier, dim.size, size, dim.bandwidth, dim.latency);
     }
-    CHECK(simulated(CollectiveKind::kBroadcast, size, fabric, options) == broadcast);
-    CHECK(simulated(CollectiveKind::kBarrier, size, fabric, options) == barrier);
+    CHECK(simulate_collective(CollectiveKind::kBroadcast, size, fabric, options) == broadcast);
+    CHECK(simulate_collective(CollectiveKind::kBarrier, size, fabric, options) == barrier);
   }
 }
 

@@ -116,7 +116,7 @@ const OperationRecord& Outcome::record(std::uint32_t rank, NodeId node) const {
   return *found;
 }
 
-Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& options) {
+Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& options, NetworkModel model) {
   DeviceSpec device;
   device.name = "test device";
   device.peaks.fill(FlopRate(1'000'000'000'000'000));
@@ -126,11 +126,20 @@ Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& 
   const Matching matching = match(job);
   Outcome outcome{{}, OperationLog(job.ranks.size())};
   const auto network = [&](Engine& engine, MessageListener& listener) {
-    return std::make_unique<AlphaBetaNetwork>(engine, fabric, listener);
+    return make_network(model, engine, fabric, listener);
   };
   Simulation simulation({job, matching, fabric, device, placement}, options, network, outcome.log);
   outcome.totals = simulation.run();
   return outcome;
+}
+
+Duration simulate_collective(CollectiveKind kind, Bytes bytes, const Fabric& fabric, const CollectiveOptions& options,
+                             NetworkModel model) {
+  JobBuilder builder(fabric.device_count());
+  for (std::uint32_t rank = 0; rank < fabric.device_count(); ++rank) builder.collective(rank, kind, bytes, kWorld);
+  SimulationOptions all;
+  all.collectives = options;
+  return simulate(builder.build(), fabric, all, model).totals.finish.time_since_epoch();
 }
 
 DimensionSpec dimension(std::string_view topology, std::uint32_t size, Bandwidth bandwidth, Duration latency) {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "network/alpha_beta.h"
 #include "network/compose.h"
 #include "report/operation_log.h"
+#include "system/network_model.h"
 #include "system/simulation.h"
 #include "workload/graph_builder.h"
 #include "workload/job.h"
@@ -61,8 +61,13 @@ struct Outcome {
   const OperationRecord& record(std::uint32_t rank, NodeId node) const;
 };
 
-// One simulation on the alpha-beta model, rank i on device i. The device computes at 1 PFLOP/s and 1 TB/s.
-Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& options = {});
+// One simulation, rank i on device i. The device computes at 1 PFLOP/s and 1 TB/s.
+Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& options = {},
+                 NetworkModel model = NetworkModel::kAlphaBeta);
+
+// How long it takes when everybody calls `kind` once on the world, from the start.
+Duration simulate_collective(CollectiveKind kind, Bytes bytes, const Fabric& fabric, const CollectiveOptions& options,
+                             NetworkModel model = NetworkModel::kAlphaBeta);
 
 // One dimension of a topology by name.
 Fabric one_dimension(std::string_view topology, std::uint32_t size, Bandwidth bandwidth, Duration latency);

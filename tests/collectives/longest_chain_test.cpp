@@ -1,0 +1,81 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "collectives/algorithms.h"
+#include "collectives/longest_chain.h"
+
+using namespace orrery;
+
+namespace {
+
+// Depends on both ends, so that chains differ.
+Duration latency(std::uint32_t from, std::uint32_t to) { return Duration(1 + (from * 7 + to * 13) % 11); }
+
+// The definition, by relaxation until nothing changes: send i of a rank starts when its needs have arrived and not
+// before send i-1.
+Duration by_relaxation(const Schedule& schedule) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Duration> arrival;  // by receiver and slot
+  Duration last{};
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank) {
+      Duration start{};
+      for (std::uint32_t send = 0; send < schedule.sends(rank); ++send) {
+        const Step step = schedule.step(rank, send);
+        for (std::uint32_t slot = step.needs.begin; slot < step.needs.end; ++slot)
+          start = std::max(start, arrival[{rank, slot}]);
+        Duration& there = arrival[{step.to, step.slot}];
+        const Duration now = start + latency(rank, step.to);
+        changed = changed || now > there;
+        there = std::max(there, now);
+        last = std::max(last, there);
+      }
+    }
+  }
+  return last;
+}
+
+}  // namespace
+
+TEST_CASE("the longest chain of every schedule is what relaxation finds") {
+  for (const Algorithm& algorithm : algorithms())
+    for (const CollectiveKind kind : kAllCollectiveKinds) {
+      if (!algorithm.supports(kind)) continue;
+      for (std::uint32_t ranks = 1; ranks <= 17; ++ranks) {
+        const Schedule schedule = make_schedule(algorithm, {kind, ranks, ranks / 2, Bytes(1000), {}, std::nullopt});
+        INFO(algorithm.name << ' ' << name_of(kind) << " of " << ranks);
+        CHECK(longest_chain(schedule, latency) == by_relaxation(schedule));
+      }
+    }
+}
+
+TEST_CASE("a ring of many ranks has its longest chain in time linear in the ranks") {
+  const Schedule schedule =
+      make_schedule(*find_algorithm("ring"), {CollectiveKind::kAllReduce, 1'000'000, 0, Bytes(1), {}, std::nullopt});
+  CHECK(schedule.is_relay());
+  CHECK(longest_chain(schedule, [](std::uint32_t, std::uint32_t) { return Duration(3); }) == Duration(3 * 1'999'998));
+}
+
+TEST_CASE("the steps of a relay are all alike") {
+  for (const Algorithm& algorithm : algorithms())
+    for (const CollectiveKind kind : kAllCollectiveKinds) {
+      if (!algorithm.supports(kind)) continue;
+      for (const std::uint32_t ranks : {2u, 5u, 8u}) {
+        const Schedule schedule = make_schedule(algorithm, {kind, ranks, 0, Bytes(1000), {}, std::nullopt});
+        if (!schedule.is_relay()) continue;
+        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+          CHECK(schedule.sends(rank) == schedule.sends(0));
+          CHECK(schedule.receives(rank) == schedule.sends(0));
+          for (std::uint32_t index = 0; index < schedule.sends(rank); ++index) {
+            const Step step = schedule.step(rank, index);
+            CHECK(step.to == schedule.step(rank, 0).to);
+            CHECK(step.bytes == schedule.step(0, 0).bytes);
+            CHECK(step.slot == index);
+            CHECK(step.needs == (index == 0 ? SlotRange{} : SlotRange{index - 1, index}));
+            CHECK(step.after_send == (index == 0 ? std::nullopt : std::optional(index - 1)));
+          }
+        }
+      }
+    }
+}
