@@ -204,13 +204,14 @@ void CollectiveExecution::start_line(std::uint32_t slot, StateKey key) {
 
 const LineTraffic& CollectiveExecution::traffic_of(const Call& call, StateKey key) {
   const std::uint32_t first = key_of(call, state_in_line(call, key, 0)).member;
-  const auto found = traffic_.find({call.plan, key.phase, first});
+  const auto found = traffic_.find({call.key.group, call.plan, key.phase, first});
   if (found != traffic_.end()) return found->second;
   const Schedule& schedule = call.plan->phases[key.phase].schedule;
   std::vector<DeviceId> devices;
   for (std::uint32_t coordinate = 0; coordinate < schedule.ranks(); ++coordinate)
     devices.push_back(call.devices[key_of(call, state_in_line(call, key, coordinate)).member]);
-  return traffic_.emplace(std::tuple(call.plan, key.phase, first), line_traffic(schedule, devices, fabric_))
+  return traffic_
+      .emplace(std::tuple(call.key.group, call.plan, key.phase, first), line_traffic(schedule, devices, fabric_))
       .first->second;
 }
 

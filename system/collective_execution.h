@@ -174,8 +174,8 @@ class CollectiveExecution final : private EventSink {
   std::vector<Touched> touched_;
   std::vector<TouchedLineup> touched_lineups_;
   std::vector<Touched> new_lines_;  // whose first member has come
-  // By plan, phase and the position of the line's first member.
-  std::map<std::tuple<const CollectivePlan*, std::uint32_t, std::uint32_t>, LineTraffic> traffic_;
+  // By communicator, plan, phase and the line's first member.
+  std::map<std::tuple<GroupId, const CollectivePlan*, std::uint32_t, std::uint32_t>, LineTraffic> traffic_;
   std::uint64_t messages_sent_ = 0;
 };
 

@@ -35,29 +35,19 @@ std::vector<std::uint32_t> pools(MemorySharing shared, std::span<const DeviceId>
 
 Simulation::Simulation(const SimulationInput& input, const SimulationOptions& options,
                        const NetworkFactory& make_network, SimulationObserver& observer)
-    : input_(input), options_(options), observer_(observer), network_(make_network(engine_, *this)) {
-  lay_out_communicators();
+    : input_(input),
+      options_(options),
+      observer_(observer),
+      network_(make_network(engine_, *this)),
+      plans_(input_.job, input_.matching, input_.fabric, input_.placement, options_.collectives) {
   prepare_ranks();
-  collectives_.emplace(engine_, input_.fabric, *network_, static_cast<CollectiveListener&>(*this), options_.collectives);
+  collectives_.emplace(engine_, input_.fabric, *network_, static_cast<CollectiveListener&>(*this),
+                       options_.collectives);
   transfers_.emplace(engine_, *network_, static_cast<TransferListener&>(*this), input_.job, input_.matching,
                      input_.placement);
   const RemoteMemory memory = options_.remote_memory.value_or(
       RemoteMemory{input_.device.memory_bandwidth, Duration::zero(), MemorySharing::kRank});
   memory_.emplace(memory, pools(memory.shared, input_.placement, input_.fabric.dimensions().front().size));
-}
-
-void Simulation::lay_out_communicators() {
-  std::vector<std::uint32_t> sizes;
-  for (const auto& dimension : input_.fabric.dimensions()) {
-    sizes.push_back(dimension.size);
-    topologies_.emplace_back(dimension.topology);
-  }
-  for (const Communicator& communicator : input_.job.communicators) {
-    std::vector<DeviceId>& devices = devices_.emplace_back();
-    for (const RankId rank : communicator.members) devices.push_back(input_.placement[index_of(rank)]);
-    layouts_.push_back(lay_out(devices, sizes));
-  }
-  rings_.resize(layouts_.size());
 }
 
 void Simulation::prepare_ranks() {
@@ -201,7 +191,7 @@ void Simulation::enter_collective(RankId rank, NodeId node) {
   const std::uint32_t call = input_.job.graph(rank).call_index(node);
   const auto member = input_.job.communicators[index_of(group)].position_of(rank);
   ORRERY_ASSERT(member.has_value());
-  collectives_->enter({group, call}, *member, plan_of(group, call), devices_[index_of(group)]);
+  collectives_->enter({group, call}, *member, plans_.plan(group, call), plans_.devices(group));
 }
 
 void Simulation::complete(RankId rank, NodeId node, Time moving) {
@@ -212,26 +202,6 @@ void Simulation::complete(RankId rank, NodeId node, Time moving) {
   touch(rank);
   ++nodes_done_;
   report_progress(false);
-}
-
-const CollectivePlan& Simulation::plan_of(GroupId group, std::uint32_t index) {
-  const CollectiveCall& call = input_.matching.calls[index_of(group)][index];
-  const CommunicatorLayout& layout = layouts_[index_of(group)];
-  const PlanRequest request{call.kind, call.bytes, call.root, call.bytes_of_member};
-  if (call.bytes_of_member.empty()) {
-    const auto key = std::tuple(group, call.kind, call.bytes, call.root);
-    const auto found = plans_.find(key);
-    if (found != plans_.end()) return found->second;
-    return plans_.emplace(key, plan_collective(request, layout, options_.collectives, topologies_)).first->second;
-  }
-  const auto found = uneven_plans_.find({group, index});
-  if (found != uneven_plans_.end()) return found->second;
-  std::optional<CommunicatorLayout>& ring = rings_[index_of(group)];
-  if (layout.sizes.size() > 1 && !ring) ring = logical_ring(layout.size());
-  const CommunicatorLayout& flat = layout.sizes.size() > 1 ? *ring : layout;
-  return uneven_plans_
-      .emplace(std::pair(group, index), plan_collective(request, flat, options_.collectives, topologies_))
-      .first->second;
 }
 
 void Simulation::report_progress(bool last) {

@@ -6,12 +6,9 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
-#include <tuple>
 #include <vector>
 
 #include "core/engine.h"
@@ -20,7 +17,7 @@
 #include "network/fabric.h"
 #include "network/network.h"
 #include "system/collective_execution.h"
-#include "system/communicator_layout.h"
+#include "system/collective_plans.h"
 #include "system/compute_times.h"
 #include "system/memory_pool.h"
 #include "system/observer.h"
@@ -87,7 +84,6 @@ class Simulation final : private EventSink,
   void on_transfer_done(RankId rank, NodeId node, Time moving) override;
 
   NodeId node_of(CallKey call, RankId rank) const;
-  void lay_out_communicators();
   void prepare_ranks();
   void touch(RankId rank);
   void issue(RankId rank);
@@ -96,7 +92,6 @@ class Simulation final : private EventSink,
   void start_memory(RankId rank, NodeId node);
   void enter_collective(RankId rank, NodeId node);
   void complete(RankId rank, NodeId node, Time moving);
-  const CollectivePlan& plan_of(GroupId group, std::uint32_t call);
   void report_progress(bool last);
 
   const SimulationInput input_;
@@ -104,15 +99,9 @@ class Simulation final : private EventSink,
   SimulationObserver& observer_;
   Engine engine_;
   std::unique_ptr<Network> network_;
-  std::vector<std::string> topologies_;                   // of the fabric's dimensions
-  std::vector<LaneTable> lanes_;                          // by graph
-  std::vector<std::vector<Duration>> compute_times_;      // by graph, by node
-  std::vector<CommunicatorLayout> layouts_;               // by communicator
-  std::vector<std::optional<CommunicatorLayout>> rings_;  // by communicator: for sizes that differ between members
-  std::vector<std::vector<DeviceId>> devices_;            // by communicator, by member
-  // By communicator, kind, bytes and root; calls whose sizes differ between members are planned by call.
-  std::map<std::tuple<GroupId, CollectiveKind, Bytes, std::uint32_t>, CollectivePlan> plans_;
-  std::map<std::pair<GroupId, std::uint32_t>, CollectivePlan> uneven_plans_;
+  CollectivePlans plans_;
+  std::vector<LaneTable> lanes_;                      // by graph
+  std::vector<std::vector<Duration>> compute_times_;  // by graph, by node
   std::vector<RankExecution> ranks_;
   std::vector<std::vector<Time>> started_;  // by rank, by node
   std::vector<bool> touched_;

@@ -1,0 +1,50 @@
+// How every communicator of a job lies on the fabric, and the plans of its calls. Communicators that lie alike (up to
+// where they are) share their layout, and calls that ask for the same share their plan.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/ids.h"
+#include "network/fabric.h"
+#include "system/collective_plan.h"
+#include "system/communicator_layout.h"
+#include "workload/job.h"
+#include "workload/matching.h"
+
+namespace orrery {
+
+class CollectivePlans {
+ public:
+  // All outlive it. `placement`: the device of each rank.
+  CollectivePlans(const Job& job, const Matching& matching, const Fabric& fabric, std::span<const DeviceId> placement,
+                  const CollectiveOptions& options);
+
+  std::span<const DeviceId> devices(GroupId group) const { return devices_[index_of(group)]; }  // by member
+  const CommunicatorLayout& layout(GroupId group) const { return *layout_of_[index_of(group)]; }
+  // The same object for calls that are planned alike; stays where it is.
+  const CollectivePlan& plan(GroupId group, std::uint32_t call);
+
+ private:
+  using LayoutKey = std::tuple<std::vector<std::uint32_t>, std::vector<std::uint32_t>, std::vector<std::uint32_t>>;
+  using PlanKey = std::tuple<const CommunicatorLayout*, CollectiveKind, Bytes, std::uint32_t>;
+
+  const CommunicatorLayout& shared(CommunicatorLayout layout);
+  const CollectivePlan& uneven_plan(GroupId group, std::uint32_t call);
+
+  const Matching& matching_;
+  const CollectiveOptions& options_;
+  std::vector<std::string> topologies_;  // of the fabric's dimensions
+  std::vector<std::vector<DeviceId>> devices_;
+  std::map<LayoutKey, CommunicatorLayout> layouts_;   // by sizes, dimensions and positions of the members
+  std::vector<const CommunicatorLayout*> layout_of_;  // by communicator
+  std::map<PlanKey, CollectivePlan> plans_;
+  std::map<std::pair<GroupId, std::uint32_t>, CollectivePlan> uneven_plans_;  // calls whose sizes differ by member
+};
+
+}  // namespace orrery
