@@ -37,7 +37,7 @@ void AlphaBetaNetwork::start_group(std::span<const LinkShare> shares, Bytes busi
   group_bytes_.resize(fabric_.link_count());
   for (const LinkShare& share : shares) {
     Bytes& sent = group_bytes_[index_of(share.link)];
-    sent = saturating_add(sent, load_of(share.weight, busiest));
+    sent = saturating_add(sent, load_of(share, busiest));
     if (!activity_.empty() && transfer > Duration::zero()) record_busy(share.link, transfer);
   }
 }

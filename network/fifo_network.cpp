@@ -45,7 +45,7 @@ void FifoNetwork::start_group(std::span<const LinkShare> shares, Bytes busiest, 
   }
   const std::uint32_t group = groups_.put({token, latency, shares.size()});
   for (const LinkShare& share : shares)
-    queue_new(load_of(share.weight, busiest), std::span(&share.link, 1)).group = group;
+    queue_new(load_of(share, busiest), std::span(&share.link, 1)).group = group;
 }
 
 FifoNetwork::Message& FifoNetwork::queue_new(Bytes bytes, std::span<const LinkId> route) {

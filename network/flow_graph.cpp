@@ -49,7 +49,9 @@ std::uint32_t FlowGraph::create(Bytes bytes, Duration latency, std::uint64_t tok
   return index;
 }
 
-void FlowGraph::cross(std::uint32_t index, LinkId id, std::uint64_t weight, Bytes bytes) {
+void FlowGraph::cross(std::uint32_t index, const LinkShare& share, Bytes bytes) {
+  const LinkId id = share.link;
+  const std::uint64_t weight = share.weight * share.copies;
   ORRERY_ASSERT(index_of(id) < index_of_link_.size() && weight > 0 && weight <= kMostWeight);
   Flow& flow = flows_[index];
   const std::uint64_t mark = paces_[index].mark;
@@ -61,7 +63,7 @@ void FlowGraph::cross(std::uint32_t index, LinkId id, std::uint64_t weight, Byte
     added.id = id;
   }
   FlowLink& link = links_[known];
-  link.bytes = saturating_add(link.bytes, load_of(weight, bytes));
+  link.bytes = saturating_add(link.bytes, load_of(share, bytes));
   if (link.mark == mark) {
     std::uint64_t& sum = std::ranges::find(flow.crossings, known, &FlowCrossing::link)->weight;
     sum += weight;

@@ -9,6 +9,7 @@
 #include "core/ids.h"
 #include "core/units.h"
 #include "network/fabric.h"
+#include "network/link_share.h"
 #include "network/network.h"
 
 namespace orrery {
@@ -82,7 +83,7 @@ class FlowGraph {
   // A flow whose busiest message has `bytes` > 0. It is on no link until it is linked up.
   std::uint32_t create(Bytes bytes, Duration latency, std::uint64_t token);
   // Lets the flow created last cross a link; crossing it again adds the weights.
-  void cross(std::uint32_t flow, LinkId link, std::uint64_t weight, Bytes bytes);
+  void cross(std::uint32_t flow, const LinkShare& share, Bytes bytes);
   void link_up(std::uint32_t flow, Time now);
   // Off its links, for good.
   void remove(std::uint32_t flow, Time now);

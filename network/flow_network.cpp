@@ -19,7 +19,7 @@ void FlowNetwork::start(PathId path, Bytes bytes, std::uint64_t token) {
   const Path& cost = paths_[path];
   if (cost.from == cost.to || bytes == Bytes(0)) return start_without_transfer(cost.latency, token);
   const std::uint32_t flow = graph_.create(bytes, cost.latency, token);
-  for (const LinkId link : paths_.links(path)) graph_.cross(flow, link, kUnitWeight, bytes);
+  for (const LinkId link : paths_.links(path)) graph_.cross(flow, {link}, bytes);
   started_.push_back(flow);
 }
 
@@ -27,7 +27,7 @@ void FlowNetwork::start_group(std::span<const LinkShare> shares, Bytes busiest, 
   ORRERY_ASSERT(busiest >= Bytes(0));
   if (shares.empty() || busiest == Bytes(0)) return start_without_transfer(latency, token);
   const std::uint32_t flow = graph_.create(busiest, latency, token);
-  for (const LinkShare& share : shares) graph_.cross(flow, share.link, share.weight, busiest);
+  for (const LinkShare& share : shares) graph_.cross(flow, share, busiest);
   started_.push_back(flow);
 }
 

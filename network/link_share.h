@@ -10,20 +10,21 @@
 
 namespace orrery {
 
-// What a group takes of a link.
+// What a group takes of a link; or `copies` groups that do the same at the same time, each.
 struct LinkShare {
   LinkId link{};
   std::uint64_t weight = kUnitWeight;  // weight_of(bytes over the link, bytes of the busiest message), > 0
+  std::uint32_t copies = 1;            // weight * copies < 2^63
 
   bool operator==(const LinkShare&) const = default;
 };
 
-// The bytes over a link of that weight while the busiest message sends `busiest`: floor(weight * busiest / 2^32), at
+// The bytes over the link while the busiest message sends `busiest`: floor(weight * busiest / 2^32) for each copy, at
 // most Bytes::max().
-Bytes load_of(std::uint64_t weight, Bytes busiest);
+Bytes load_of(const LinkShare& share, Bytes busiest);
 
-// How fast the busiest message goes when the group has its links for itself; Bandwidth::max() without links. A link
-// given twice counts twice.
+// How fast the busiest message of a group goes when nothing is shared, not even with its copies; Bandwidth::max()
+// without links.
 Bandwidth rate_alone(const Fabric& fabric, std::span<const LinkShare> shares);
 
 }  // namespace orrery

@@ -42,9 +42,8 @@ class Network {
   virtual void start(PathId path, Bytes bytes, std::uint64_t token) = 0;
 
   // Many messages that make up one phase of a collective, as one: `busiest` are the bytes of the one that sends most
-  // and sets the pace. It is released when the last byte is through and arrives `latency` later. A link given twice
-  // counts twice. Without links or bytes it takes no time but the latency. The bytes of a link's usage are then exact
-  // to 2^-32 of `busiest`.
+  // and sets the pace. It is released when the last byte is through and arrives `latency` later. Without links or bytes
+  // it takes no time but the latency. The bytes of a link's usage are then exact to 2^-32 of `busiest`.
   virtual void start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) = 0;
 
   // No round is left in this instant: where models that share links solve.

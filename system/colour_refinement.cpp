@@ -5,17 +5,10 @@
 #include <utility>
 
 #include "core/assert.h"
+#include "core/hash.h"
 
 namespace orrery {
 namespace {
-
-// The finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
-constexpr std::uint64_t mixed(std::uint64_t value) {
-  value += 0x9e3779b97f4a7c15;
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
-  return value ^ (value >> 31);
-}
 
 constexpr std::uint64_t low_hash(std::uint32_t colour, std::uint64_t label) { return mixed(mixed(label) + colour); }
 constexpr std::uint64_t high_hash(std::uint32_t colour, std::uint64_t label) {

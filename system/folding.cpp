@@ -1,0 +1,189 @@
+#include "system/folding.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "core/assert.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::uint32_t kNone = UINT32_MAX;
+
+}  // namespace
+
+Folding::Folding(const Job& job, const Fabric& fabric, std::span<const DeviceId> placement, CollectivePlans& plans,
+                 const Symmetry& symmetry, Granularity granularity)
+    : job_(job) {
+  fold_ranks(symmetry);
+  fold_links(fabric, symmetry);
+  fold_communicators(symmetry);
+  for (const auto& [group, home] : homes_)
+    for (const Pattern& pattern : symmetry.patterns(group))
+      granularity == Granularity::kPhase ? fold_lines(group, pattern, symmetry)
+                                         : fold_messages(group, pattern, symmetry, plans);
+  fold_transfers(symmetry, placement);
+}
+
+void Folding::fold_ranks(const Symmetry& symmetry) {
+  std::map<Symmetry::Colour, std::uint32_t> agents;
+  for (std::uint32_t rank = 0; rank < job_.ranks.size(); ++rank) {
+    const auto [agent, is_first] = agents.try_emplace(symmetry.colour(RankId(rank)), agent_count());
+    if (is_first) {
+      first_rank_.push_back(RankId(rank));
+      ranks_of_agent_.push_back(0);
+    }
+    ++ranks_of_agent_[agent->second];
+    agent_of_rank_.push_back(agent->second);
+  }
+}
+
+void Folding::fold_links(const Fabric& fabric, const Symmetry& symmetry) {
+  std::map<Symmetry::Colour, LinkId> acting;
+  for (std::uint32_t i = 0; i < fabric.link_count(); ++i) {
+    const auto colour = symmetry.colour(LinkId(i));
+    acting_link_.push_back(colour ? acting.try_emplace(*colour, LinkId(i)).first->second : LinkId(i));
+  }
+  link_classes_ = static_cast<std::uint32_t>(acting.size());
+}
+
+void Folding::fold_communicators(const Symmetry& symmetry) {
+  std::map<Symmetry::Colour, GroupId> homes;
+  for (std::uint32_t i = 0; i < job_.communicators.size(); ++i) {
+    const GroupId group{i};
+    home_of_.push_back(symmetry.is_in_use(group) ? homes.try_emplace(symmetry.colour(group), group).first->second
+                                                 : group);
+    if (!symmetry.is_in_use(group) || home_of_.back() != group) continue;
+    Home& home = homes_[group];
+    auto& seats = seat_of_[group];
+    const std::vector<RankId>& members = job_.communicators[i].members;
+    for (std::uint32_t member = 0; member < members.size(); ++member) {
+      const std::vector<GroupId>& groups = job_.ranks[index_of(members[member])].communicators;
+      const auto slot = static_cast<std::uint32_t>(std::ranges::find(groups, group) - groups.begin());
+      const auto next = static_cast<std::uint32_t>(home.member_of_seat.size());
+      const auto [seat, is_first] = seats.try_emplace({agent_of(members[member]), slot}, next);
+      if (is_first) home.member_of_seat.push_back(member);
+      home.seat_of_member.push_back(seat->second);
+    }
+  }
+}
+
+std::uint32_t Folding::seat_of(RankId rank, GroupId group) const {
+  const std::vector<GroupId>& groups = job_.ranks[index_of(rank)].communicators;
+  const auto slot = static_cast<std::uint32_t>(std::ranges::find(groups, group) - groups.begin());
+  return seat_of_.at(home_of(group)).at({agent_of(rank), slot});
+}
+
+void Folding::fold_messages(GroupId group, const Pattern& pattern, const Symmetry& symmetry, CollectivePlans& plans) {
+  const Home& home = homes_.at(group);
+  const auto seats = static_cast<std::uint32_t>(home.member_of_seat.size());
+  const std::size_t phases = pattern.plan->phases.size();
+  const auto number = static_cast<std::uint32_t>(&pattern - symmetry.patterns(group).data());
+  PatternTables& tables = patterns_[{group, number}];
+  tables.class_of_send.assign(phases, std::vector<std::vector<std::uint32_t>>(seats));
+  // What of each class arrives at who holds a seat, and what leaves there.
+  std::map<std::pair<Symmetry::Colour, std::uint32_t>, std::vector<std::uint32_t>> slots;
+  std::map<std::pair<Symmetry::Colour, std::uint32_t>, std::uint32_t> class_at_seat;
+  const auto holds_seat = [&](std::uint32_t member) {
+    return home.member_of_seat[home.seat_of_member[member]] == member;
+  };
+  Symmetry::for_each_message(pattern, [&](const Symmetry::PatternMessage& message) {
+    if (holds_seat(message.to))
+      slots[{symmetry.colour_of(message.vertex), home.seat_of_member[message.to]}].push_back(message.slot);
+  });
+  Symmetry::for_each_message(pattern, [&](const Symmetry::PatternMessage& message) {
+    if (!holds_seat(message.from)) return;
+    const Symmetry::Colour colour = symmetry.colour_of(message.vertex);
+    const std::uint32_t seat = home.seat_of_member[message.from], to_seat = home.seat_of_member[message.to];
+    auto& classes = tables.class_of_send[message.phase][seat];
+    const auto [known, is_first] =
+        class_at_seat.try_emplace({colour, seat}, static_cast<std::uint32_t>(classes_.size()));
+    classes.push_back(is_first ? known->second : kNone);
+    if (!is_first) return classes_[known->second].sends.push_back(message.send);
+    const DeviceId from = plans.devices(group)[message.from], to = plans.devices(group)[message.to];
+    const std::uint64_t count = symmetry.class_size(colour);
+    classes_.push_back({{message.send},
+                        to_seat,
+                        slots.at({colour, to_seat}),
+                        message.is_relay,
+                        folded(symmetry.route_of(from, to), count, symmetry),
+                        symmetry.latency_of(from, to),
+                        count});
+  });
+}
+
+void Folding::fold_lines(GroupId group, const Pattern& pattern, const Symmetry& symmetry) {
+  const Home& home = homes_.at(group);
+  const auto number = static_cast<std::uint32_t>(&pattern - symmetry.patterns(group).data());
+  PatternTables& tables = patterns_[{group, number}];
+  tables.line_of_seat.assign(pattern.plan->phases.size(),
+                             std::vector<std::uint32_t>(home.member_of_seat.size(), kNone));
+  std::map<Symmetry::Colour, std::uint32_t> lines;
+  Symmetry::for_each_line(pattern, [&](const Symmetry::PatternLine& line) {
+    const Symmetry::Colour colour = symmetry.colour_of(line.vertex);
+    const auto [known, is_first] = lines.try_emplace(colour, static_cast<std::uint32_t>(lines_.size()));
+    if (!is_first) return;
+    LineClass& added = lines_.emplace_back();
+    added.count = symmetry.class_size(colour);
+    added.traffic = symmetry.traffic(group, pattern, line);
+    added.traffic.shares = folded(added.traffic.shares, added.count, symmetry);
+    for (const std::uint32_t member : line.members) {
+      std::uint32_t& of_seat = tables.line_of_seat[line.phase][home.seat_of_member[member]];
+      ORRERY_ASSERT(of_seat == kNone || of_seat == known->second);
+      if (of_seat == kNone) added.seats.push_back(home.seat_of_member[member]);
+      of_seat = known->second;
+    }
+  });
+}
+
+void Folding::fold_transfers(const Symmetry& symmetry, std::span<const DeviceId> placement) {
+  for (const RankId rank : first_rank_) {
+    const std::vector<RankId>& peers = job_.ranks[index_of(rank)].peers;
+    for (std::uint32_t slot = 0; slot < peers.size(); ++slot) {
+      if (symmetry.sends(rank, slot) == Symmetry::kNotInUse) continue;
+      const std::uint64_t count = symmetry.class_size(symmetry.colour_of(symmetry.sends(rank, slot)));
+      const DeviceId from = placement[index_of(rank)], to = placement[index_of(peers[slot])];
+      MessageClass& sends = transfers_[{rank, slot}];
+      sends.shares = folded(symmetry.route_of(from, to), count, symmetry);
+      sends.latency = symmetry.latency_of(from, to);
+      sends.count = count;
+    }
+  }
+}
+
+// `count` messages that each take `shares`, spread evenly over the links of every class that they cross.
+std::vector<LinkShare> Folding::folded(std::span<const LinkShare> shares, std::uint64_t count,
+                                       const Symmetry& symmetry) const {
+  std::map<std::pair<LinkId, std::uint64_t>, std::uint64_t> crossed;  // by acting link and weight: links of one message
+  for (const LinkShare& share : shares) ++crossed[{acting(share.link), share.weight}];
+  std::vector<LinkShare> result;
+  for (const auto& [key, links] : crossed) {
+    const std::uint32_t in_class = symmetry.class_size(*symmetry.colour(key.first));
+    ORRERY_ASSERT(count * links % in_class == 0);
+    const std::uint64_t copies = count * links / in_class;
+    ORRERY_ASSERT(copies <= UINT32_MAX && copies <= std::numeric_limits<std::int64_t>::max() / key.second);
+    result.push_back({key.first, key.second, static_cast<std::uint32_t>(copies)});
+  }
+  return result;
+}
+
+const MessageClass* Folding::message(GroupId home, std::uint32_t pattern, std::uint32_t phase, std::uint32_t seat,
+                                     std::uint32_t send) const {
+  const std::vector<std::uint32_t>& classes = patterns_.at({home, pattern}).class_of_send[phase][seat];
+  const std::uint32_t number = send < classes.size() ? classes[send] : classes.front();
+  return number == kNone ? nullptr : &classes_[number];
+}
+
+const LineClass* Folding::line(GroupId home, std::uint32_t pattern, std::uint32_t phase, std::uint32_t seat) const {
+  const PatternTables& tables = patterns_.at({home, pattern});
+  if (tables.line_of_seat.empty()) return nullptr;
+  const std::uint32_t number = tables.line_of_seat[phase][seat];
+  return number == kNone ? nullptr : &lines_[number];
+}
+
+const MessageClass& Folding::sends(RankId acting, std::uint32_t peer_slot) const {
+  return transfers_.at({acting, peer_slot});
+}
+
+}  // namespace orrery

@@ -1,0 +1,106 @@
+// The quotient of a job by its symmetry: who is simulated for whom. One rank of every class acts for the others; one
+// communicator of every class is home to the calls of the others; a message stands for all of its class, and takes of
+// one link of each class what all of them together take of every such link.
+//
+// In a home communicator the members that do the same share a seat, which one of them holds. A message class goes from
+// one seat to one other (or to itself), with some of the sender's sends and some of the receiver's receives: those that
+// its messages are at one sender and at one receiver.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/units.h"
+#include "network/link_share.h"
+#include "system/symmetry.h"
+
+namespace orrery {
+
+// All messages of one class.
+struct MessageClass {
+  std::vector<std::uint32_t> sends;  // of the sender's program, ascending; the first starts the message for all
+  std::uint32_t to_seat = 0;
+  std::vector<std::uint32_t> slots;  // at the receiver
+  bool is_relay = false;             // of every step: sends and slots are that of the step instead
+  std::vector<LinkShare> shares;
+  Duration latency{};
+  std::uint64_t count = 1;  // messages
+};
+
+// All lines of one class, at granularity `phase`.
+struct LineClass {
+  std::vector<std::uint32_t> seats;
+  LineTraffic traffic;  // with copies
+  std::uint64_t count = 1;
+};
+
+// A home communicator.
+struct Home {
+  std::vector<std::uint32_t> seat_of_member;
+  std::vector<std::uint32_t> member_of_seat;  // who holds it
+};
+
+class Folding {
+ public:
+  // `symmetry` is refined, with everything in use. All are needed only here.
+  Folding(const Job& job, const Fabric& fabric, std::span<const DeviceId> placement, CollectivePlans& plans,
+          const Symmetry& symmetry, Granularity granularity);
+
+  // Agents are the classes of ranks, in the order of their first ranks, which act.
+  std::uint32_t agent_count() const { return static_cast<std::uint32_t>(first_rank_.size()); }
+  std::uint32_t agent_of(RankId rank) const { return agent_of_rank_[index_of(rank)]; }
+  RankId first_rank(std::uint32_t agent) const { return first_rank_[agent]; }
+  std::uint32_t ranks_of(std::uint32_t agent) const { return ranks_of_agent_[agent]; }
+
+  // The link that is simulated for `link`: itself if no message crosses it.
+  LinkId acting(LinkId link) const { return acting_link_[index_of(link)]; }
+  std::uint32_t link_class_count() const { return link_classes_; }
+
+  GroupId home_of(GroupId group) const { return home_of_[index_of(group)]; }
+  const Home& home(GroupId home) const { return homes_.at(home); }
+  // The seat of a rank in the home of its communicator.
+  std::uint32_t seat_of(RankId rank, GroupId group) const;
+
+  // Send `send` of a seat in a phase of a call; nullptr if an earlier send of the seat starts it too.
+  const MessageClass* message(GroupId home, std::uint32_t pattern, std::uint32_t phase, std::uint32_t seat,
+                              std::uint32_t send) const;
+  // The line of a seat; nullptr at granularity `step`.
+  const LineClass* line(GroupId home, std::uint32_t pattern, std::uint32_t phase, std::uint32_t seat) const;
+  // The sends of an acting rank to a peer.
+  const MessageClass& sends(RankId acting, std::uint32_t peer_slot) const;
+
+ private:
+  struct PatternTables {
+    // By phase and seat: where the seat's sends are in `classes`; a relay has one.
+    std::vector<std::vector<std::vector<std::uint32_t>>> class_of_send;
+    std::vector<std::vector<std::uint32_t>> line_of_seat;  // by phase and seat
+  };
+
+  void fold_ranks(const Symmetry& symmetry);
+  void fold_links(const Fabric& fabric, const Symmetry& symmetry);
+  void fold_communicators(const Symmetry& symmetry);
+  void fold_messages(GroupId home, const Pattern& pattern, const Symmetry& symmetry, CollectivePlans& plans);
+  void fold_lines(GroupId home, const Pattern& pattern, const Symmetry& symmetry);
+  void fold_transfers(const Symmetry& symmetry, std::span<const DeviceId> placement);
+  std::vector<LinkShare> folded(std::span<const LinkShare> shares, std::uint64_t count, const Symmetry& symmetry) const;
+
+  const Job& job_;
+  std::vector<std::uint32_t> agent_of_rank_;
+  std::vector<RankId> first_rank_;
+  std::vector<std::uint32_t> ranks_of_agent_;
+  std::vector<LinkId> acting_link_;
+  std::uint32_t link_classes_ = 0;
+  std::vector<GroupId> home_of_;
+  std::map<GroupId, Home> homes_;
+  std::map<GroupId, std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>> seat_of_;  // (agent, slot)
+  std::map<std::pair<GroupId, std::uint32_t>, PatternTables> patterns_;
+  std::vector<MessageClass> classes_;
+  std::vector<LineClass> lines_;
+  std::map<std::pair<RankId, std::uint32_t>, MessageClass> transfers_;
+};
+
+}  // namespace orrery
