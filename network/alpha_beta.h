@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/engine.h"
@@ -25,6 +26,7 @@ class AlphaBetaNetwork final : public Network {
 
   PathId path(DeviceId from, DeviceId to) override;
   void start(PathId path, Bytes bytes, std::uint64_t token) override;
+  std::optional<Time> start_foretold(PathId path, Bytes bytes, std::uint64_t token) override;
   void settle() override {}
   std::vector<LinkUsage> link_usage() const override;
 
@@ -34,6 +36,14 @@ class AlphaBetaNetwork final : public Network {
     Duration busy{};
   };
 
+  // Of the messages of a path.
+  struct Traffic {
+    Bytes bytes{0};  // of all so far
+    Bytes last{0};   // of the one before, which nearly always has the size of the next,
+    Duration transfer{};  // and how long that took
+  };
+
+  Duration book(PathId path, Bytes bytes);
   void record_busy(PathId path, Duration transfer);
 
   Engine& engine_;
@@ -42,7 +52,7 @@ class AlphaBetaNetwork final : public Network {
   ArrivedSink arrived_;
   ReleasedAndArrivedSink both_;
   PathTable paths_;
-  std::vector<Bytes> bytes_;        // by path
+  std::vector<Traffic> traffic_;    // by path
   std::vector<Activity> activity_;  // by link; empty if busy time is not recorded
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/ids.h"
@@ -38,6 +39,13 @@ class Network {
   // A transfer starts now (software latency is the caller's). It is released when the last byte has left and arrives
   // the path's latency later; at the earliest in the next round of this instant. `bytes` >= 0.
   virtual void start(PathId path, Bytes bytes, std::uint64_t token) = 0;
+
+  // The same, but a release that is certain from the start and comes before the arrival may be foretold: its time, after
+  // now, is returned, and on_released() is not called. Saves an event where nobody waits for it.
+  virtual std::optional<Time> start_foretold(PathId path, Bytes bytes, std::uint64_t token) {
+    start(path, bytes, token);
+    return std::nullopt;
+  }
 
   // No round is left in this instant: where models that share links solve.
   virtual void settle() = 0;

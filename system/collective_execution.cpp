@@ -1,6 +1,7 @@
 #include "system/collective_execution.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
 #include "core/assert.h"
@@ -114,13 +115,13 @@ void CollectiveExecution::advance_state(std::uint32_t slot, std::uint32_t state)
   Call& call = calls_[slot];
   PhaseState& phase = call.states[state];
   if (phase.status != Status::kActive && phase.status != Status::kWaiting) return;
+  if (phase.status == Status::kActive && !start_sends(slot, state)) return;
   const StateKey key = key_of(call, state);
   const std::uint32_t dimension = call.plan->phases[key.phase].phase.dimension;
   if (phase.status == Status::kWaiting) {  // touched by an arrival
     call.members[key.member].lineups[dimension].called.push_back(state);
     return touch_lineup(slot, key.member, dimension);
   }
-  if (!start_sends(slot, state)) return;
   phase.status = Status::kDone;
   --call.members[key.member].lineups[dimension].active;
   touch_lineup(slot, key.member, dimension);
@@ -129,37 +130,72 @@ void CollectiveExecution::advance_state(std::uint32_t slot, std::uint32_t state)
 
 // Starts what can start. True when the phase is through on this member.
 bool CollectiveExecution::start_sends(std::uint32_t slot, std::uint32_t state) {
-  const Call& call = calls_[slot];
-  const StateKey key = key_of(call, state);
-  const Schedule& schedule = call.plan->phases[key.phase].schedule;
-  const std::uint32_t position = line_position(call, key);
-  const std::uint32_t sends = schedule.sends(position);
-  PhaseState& phase = calls_[slot].states[state];
-  while (phase.next_send < sends) {
-    const Step step = schedule.step(position, phase.next_send);
-    if (step.after_send && !phase.released.contains(*step.after_send)) return false;
-    if (!phase.arrived.covers(step.needs.begin, step.needs.end)) return false;
-    send(slot, state, step);
-    ++phase.next_send;
+  Call& call = calls_[slot];
+  PhaseState& phase = call.states[state];
+  if (phase.sends == kNone) start_program(call, state, phase);
+  book_foretold(phase);
+  for (; phase.next.index < phase.sends; ++phase.next.index, phase.next.to = kNone) {
+    if (phase.next.to == kNone) work_out_next(call, state, phase);
+    if (!phase.arrived.covers(phase.next.needs.begin, phase.next.needs.end)) return false;
+    if (phase.next.after_send != kNone && !phase.released.contains(phase.next.after_send)) {
+      if (phase.foretold.send == phase.next.after_send) await_foretold(phase);
+      return false;
+    }
+    send(slot, state, phase);
   }
-  return phase.released.prefix() == sends && phase.arrived.prefix() == schedule.receives(position);
+  if (phase.arrived.prefix() != phase.receives) return false;
+  if (phase.released.prefix() == phase.sends) return true;
+  await_foretold(phase);
+  return false;
 }
 
-void CollectiveExecution::send(std::uint32_t slot, std::uint32_t state, const Step& step) {
-  Call& call = calls_[slot];
+void CollectiveExecution::start_program(const Call& call, std::uint32_t state, PhaseState& phase) const {
+  const StateKey key = key_of(call, state);
+  const Schedule& schedule = call.plan->phases[key.phase].schedule;
+  phase.on_line = line_position(call, key);
+  phase.sends = schedule.sends(phase.on_line);
+  phase.receives = schedule.receives(phase.on_line);
+}
+
+void CollectiveExecution::work_out_next(const Call& call, std::uint32_t state, PhaseState& phase) const {
+  const std::size_t number = call.plan->phases.size() == 1 ? 0 : state % call.plan->phases.size();
+  const Step step = call.plan->phases[number].schedule.step(phase.on_line, phase.next.index);
+  phase.next = {phase.next.index, step.to, step.slot, step.after_send.value_or(kNone), step.needs, step.bytes};
+}
+
+void CollectiveExecution::find_peer(const Call& call, std::uint32_t state, PhaseState& phase) {
   const CommunicatorLayout& layout = *call.plan->layout;
   const StateKey key = key_of(call, state);
   const std::uint32_t dimension = call.plan->phases[key.phase].phase.dimension;
-  const std::uint32_t to = layout.member_at[layout.moved_to(layout.position_of[key.member], dimension, step.to)];
-  PhaseState& phase = call.states[state];
-  if (phase.path_to != to) {
-    phase.path = network_.path(call.devices[key.member], call.devices[to]);
-    phase.path_to = to;
-  }
-  const std::uint32_t id =
-      messages_.put({slot, state, state_of(call, {to, key.chunk, key.phase}), phase.next_send, step.slot});
+  const std::uint32_t member =
+      layout.member_at[layout.moved_to(layout.position_of[key.member], dimension, phase.next.to)];
+  phase.peer = {phase.next.to, state_of(call, {member, key.chunk, key.phase}),
+                network_.path(call.devices[key.member], call.devices[member])};
+}
+
+void CollectiveExecution::send(std::uint32_t slot, std::uint32_t state, PhaseState& phase) {
+  const NextSend& next = phase.next;
+  if (phase.peer.on_line != next.to) find_peer(calls_[slot], state, phase);
+  const std::uint32_t id = messages_.put({slot, state, phase.peer.state, next.index, next.slot});
   ++messages_sent_;
-  network_.start(phase.path, step.bytes, id);
+  const std::optional<Time> release = network_.start_foretold(phase.peer.path, next.bytes, id);
+  if (!release) return;
+  await_foretold(phase);
+  phase.foretold = {next.index, id, *release};
+}
+
+// The round in which the event would have come was before this one.
+void CollectiveExecution::book_foretold(PhaseState& phase) const {
+  if (phase.foretold.send == kNone || phase.foretold.time > engine_.now()) return;
+  phase.released.insert(phase.foretold.send);
+  phase.foretold.send = kNone;
+}
+
+void CollectiveExecution::await_foretold(PhaseState& phase) {
+  if (phase.foretold.send == kNone) return;
+  engine_.at(phase.foretold.time, *this,
+             std::uint64_t{static_cast<std::uint8_t>(News::kReleased)} << 62 | phase.foretold.message);
+  phase.foretold.send = kNone;
 }
 
 // The chunk of `key` goes on to its next phase in which the member takes part (from UINT32_MAX: to the first).
@@ -234,6 +270,8 @@ void CollectiveExecution::on_event(std::uint64_t payload) {
       return listener_.on_call_assembled(calls_[call].key);
     case News::kMemberDone:
       return report_done(call, static_cast<std::uint32_t>(payload));
+    case News::kReleased:
+      return on_released(static_cast<std::uint32_t>(payload));
   }
 }
 

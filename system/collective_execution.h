@@ -63,16 +63,43 @@ class CollectiveExecution final : private EventSink {
  private:
   enum class Status : std::uint8_t { kAhead, kWaiting, kActive, kDone };
 
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  // What of a Step decides when and what a member sends.
+  struct NextSend {
+    std::uint32_t index = 0;
+    std::uint32_t to = kNone;  // on the line; kNone until it was worked out
+    std::uint32_t slot = 0;
+    std::uint32_t after_send = kNone;
+    SlotRange needs;
+    Bytes bytes{0};
+  };
+  // The receiver of the last send, nearly always that of the next as well.
+  struct Peer {
+    std::uint32_t on_line = kNone;
+    std::uint32_t state = 0;
+    PathId path{};
+  };
+  // A release that the network foretold. Where something waits for nothing else, it is made an event.
+  struct Foretold {
+    std::uint32_t send = kNone;
+    std::uint32_t message = 0;
+    Time time;
+  };
   // One phase of one chunk on one member.
   struct PhaseState {
     SlotSet released;
     SlotSet arrived;
-    std::uint32_t next_send = 0;
-    std::uint32_t path_to = UINT32_MAX;  // position the memorised path leads to
-    PathId path{};
     Status status = Status::kAhead;
     bool touched = false;
     Time waiting_since;
+    // While it is active:
+    std::uint32_t sends = kNone;  // of its program; kNone until it starts
+    std::uint32_t receives = 0;
+    std::uint32_t on_line = 0;  // its place
+    NextSend next;
+    Peer peer;
+    Foretold foretold;  // the latest, if nobody was told
   };
   // Where a waiting chunk stands: the time it came (negated for LIFO), chunk, phase, and its state.
   using Place = std::tuple<std::int64_t, std::uint32_t, std::uint32_t, std::uint32_t>;
@@ -122,8 +149,8 @@ class CollectiveExecution final : private EventSink {
     std::uint32_t phase;
   };
 
-  // What is said of a call or member in the round after.
-  enum class News : std::uint8_t { kOpened, kAssembled, kMemberDone };
+  // What is said of a call or member in the round after, and of a message when it is released as foretold.
+  enum class News : std::uint8_t { kOpened, kAssembled, kMemberDone, kReleased };
   void tell_next_round(News news, std::uint32_t call, std::uint32_t member = 0);
   void on_event(std::uint64_t payload) override;
 
@@ -132,7 +159,12 @@ class CollectiveExecution final : private EventSink {
   void touch_lineup(std::uint32_t call, std::uint32_t member, std::uint32_t dimension);
   void advance_state(std::uint32_t call, std::uint32_t state);
   bool start_sends(std::uint32_t call, std::uint32_t state);
-  void send(std::uint32_t call, std::uint32_t state, const Step& step);
+  void start_program(const Call& call, std::uint32_t state, PhaseState& phase) const;
+  void work_out_next(const Call& call, std::uint32_t state, PhaseState& phase) const;
+  void find_peer(const Call& call, std::uint32_t state, PhaseState& phase);
+  void send(std::uint32_t call, std::uint32_t state, PhaseState& phase);
+  void book_foretold(PhaseState& phase) const;
+  void await_foretold(PhaseState& phase);
   void enqueue_next_phase(std::uint32_t call, StateKey key);
   void fill(const TouchedLineup& touched);
   void activate(std::uint32_t call, std::uint32_t state, Lineup& lineup);
