@@ -24,7 +24,7 @@ class AlphaBetaNetwork final : public Network {
   AlphaBetaNetwork(const AlphaBetaNetwork&) = delete;
   AlphaBetaNetwork& operator=(const AlphaBetaNetwork&) = delete;
 
-  PathId path(DeviceId from, DeviceId to) override;
+  PathId path(DeviceId from, DeviceId to) override { return paths_.intern(from, to); }
   void start(PathId path, Bytes bytes, std::uint64_t token) override;
   std::optional<Time> start_foretold(PathId path, Bytes bytes, std::uint64_t token) override;
   void settle() override {}
@@ -36,13 +36,6 @@ class AlphaBetaNetwork final : public Network {
     Duration busy{};
   };
 
-  // Of the messages of a path.
-  struct Traffic {
-    Bytes bytes{0};  // of all so far
-    Bytes last{0};   // of the one before, which nearly always has the size of the next,
-    Duration transfer{};  // and how long that took
-  };
-
   Duration book(PathId path, Bytes bytes);
   void record_busy(PathId path, Duration transfer);
 
@@ -52,7 +45,6 @@ class AlphaBetaNetwork final : public Network {
   ArrivedSink arrived_;
   ReleasedAndArrivedSink both_;
   PathTable paths_;
-  std::vector<Traffic> traffic_;    // by path
   std::vector<Activity> activity_;  // by link; empty if busy time is not recorded
 };
 

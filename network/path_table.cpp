@@ -19,6 +19,8 @@ std::size_t hash_of(DeviceId from, DeviceId to) {
   return x ^ x >> 33;
 }
 
+Bytes saturating_sum(Bytes a, Bytes b) { return a > Bytes::max() - b ? Bytes::max() : a + b; }
+
 }  // namespace
 
 PathId PathTable::intern(DeviceId from, DeviceId to) {
@@ -38,6 +40,29 @@ std::span<const LinkId> PathTable::links(PathId path) {
   return route_;
 }
 
+Duration PathTable::send(PathId id, Bytes bytes) {
+  ORRERY_ASSERT(bytes >= Bytes(0));
+  Traffic& traffic = traffic_[static_cast<std::size_t>(id)];
+  traffic.sent = saturating_sum(traffic.sent, bytes);
+  if (bytes == traffic.last) return traffic.transfer;
+  const Path& path = paths_[static_cast<std::size_t>(id)];
+  traffic.last = bytes;
+  traffic.transfer = path.from == path.to ? Duration::zero() : bytes / path.narrowest;
+  return traffic.transfer;
+}
+
+void PathTable::add_sent(std::vector<LinkUsage>& usage) const {
+  std::vector<LinkId> route;
+  for (std::size_t index = 0; index < paths_.size(); ++index) {
+    if (traffic_[index].sent == Bytes(0)) continue;
+    fabric_.route(paths_[index].from, paths_[index].to, route);
+    for (const LinkId link : route) {
+      Bytes& sent = usage[index_of(link)].bytes;
+      sent = saturating_sum(sent, traffic_[index].sent);
+    }
+  }
+}
+
 void PathTable::add(DeviceId from, DeviceId to) {
   ORRERY_ASSERT(paths_.size() < UINT32_MAX - 1);
   fabric_.route(from, to, route_);
@@ -52,6 +77,7 @@ void PathTable::add(DeviceId from, DeviceId to) {
   hops_.push_back(store ? static_cast<std::uint8_t>(route_.size()) : std::uint8_t{0});
   if (store) stored_.insert(stored_.end(), route_.begin(), route_.end());
   paths_.push_back(path);
+  traffic_.emplace_back();
 }
 
 void PathTable::grow() {

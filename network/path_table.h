@@ -1,4 +1,4 @@
-// Interned routes: the cost of every pair of devices that ever talked, computed once.
+// Interned routes: the cost of every pair of devices that ever talked, computed once, and what they sent.
 #pragma once
 
 #include <cstddef>
@@ -32,13 +32,25 @@ class PathTable {
   // hops) are computed again.
   std::span<const LinkId> links(PathId path);
 
+  // Counts a message; returns how long its transfer takes if it shares nothing: nothing on an empty path.
+  Duration send(PathId path, Bytes bytes);
+  // Adds all that was sent to the links that it crossed.
+  void add_sent(std::vector<LinkUsage>& usage) const;
+
  private:
+  struct Traffic {
+    Bytes sent{0};        // in all
+    Bytes last{0};        // size of the last message, nearly always that of the next,
+    Duration transfer{};  // and how long it took
+  };
+
   void add(DeviceId from, DeviceId to);
   void grow();
   std::size_t slot_of(DeviceId from, DeviceId to) const;  // where the pair is, or the free slot where it would be
 
   const Fabric& fabric_;
   std::vector<Path> paths_;
+  std::vector<Traffic> traffic_;      // by path
   std::vector<std::uint32_t> slots_;  // open addressing, a power of two: index in paths_ + 1, 0 if free
   std::vector<std::size_t> first_;    // by path: where its links start in stored_, kLong if they are not stored
   std::vector<std::uint8_t> hops_;    // by path, of stored routes
