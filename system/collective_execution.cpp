@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "core/assert.h"
 
@@ -35,7 +36,7 @@ void CollectiveExecution::enter(CallKey key, std::uint32_t member, const Collect
 
 void CollectiveExecution::on_released(std::uint32_t id) {
   const Message& message = messages_[id];
-  calls_[message.call].states[message.from_state].released.insert(message.index);
+  running_[calls_[message.call].states[message.from_state].running].released.insert(message.index);
   touch(message.call, message.from_state);
 }
 
@@ -123,6 +124,7 @@ void CollectiveExecution::advance_state(std::uint32_t slot, std::uint32_t state)
     return touch_lineup(slot, key.member, dimension);
   }
   phase.status = Status::kDone;
+  running_.release(phase.running);
   --call.members[key.member].lineups[dimension].active;
   touch_lineup(slot, key.member, dimension);
   enqueue_next_phase(slot, key);
@@ -132,70 +134,73 @@ void CollectiveExecution::advance_state(std::uint32_t slot, std::uint32_t state)
 bool CollectiveExecution::start_sends(std::uint32_t slot, std::uint32_t state) {
   Call& call = calls_[slot];
   PhaseState& phase = call.states[state];
-  if (phase.sends == kNone) start_program(call, state, phase);
-  book_foretold(phase);
-  for (; phase.next.index < phase.sends; ++phase.next.index, phase.next.to = kNone) {
-    if (phase.next.to == kNone) work_out_next(call, state, phase);
-    if (!phase.arrived.covers(phase.next.needs.begin, phase.next.needs.end)) return false;
-    if (phase.next.after_send != kNone && !phase.released.contains(phase.next.after_send)) {
-      if (phase.foretold.send == phase.next.after_send) await_foretold(phase);
+  if (phase.running == kNone) phase.running = start_program(call, state);
+  Running& running = running_[phase.running];
+  book_foretold(running);
+  for (; running.next.index < running.sends; ++running.next.index, running.next.to = kNone) {
+    if (running.next.to == kNone) work_out_next(call, state, running);
+    if (!phase.arrived.covers(running.next.needs.begin, running.next.needs.end)) return false;
+    if (running.next.after_send != kNone && !running.released.contains(running.next.after_send)) {
+      if (running.foretold.send == running.next.after_send) await_foretold(running);
       return false;
     }
-    send(slot, state, phase);
+    send(slot, state, running);
   }
-  if (phase.arrived.prefix() != phase.receives) return false;
-  if (phase.released.prefix() == phase.sends) return true;
-  await_foretold(phase);
+  if (phase.arrived.prefix() != running.receives) return false;
+  if (running.released.prefix() == running.sends) return true;
+  await_foretold(running);
   return false;
 }
 
-void CollectiveExecution::start_program(const Call& call, std::uint32_t state, PhaseState& phase) const {
+std::uint32_t CollectiveExecution::start_program(const Call& call, std::uint32_t state) {
   const StateKey key = key_of(call, state);
   const Schedule& schedule = call.plan->phases[key.phase].schedule;
-  phase.on_line = line_position(call, key);
-  phase.sends = schedule.sends(phase.on_line);
-  phase.receives = schedule.receives(phase.on_line);
+  Running running;
+  running.on_line = line_position(call, key);
+  running.sends = schedule.sends(running.on_line);
+  running.receives = schedule.receives(running.on_line);
+  return running_.put(std::move(running));
 }
 
-void CollectiveExecution::work_out_next(const Call& call, std::uint32_t state, PhaseState& phase) const {
+void CollectiveExecution::work_out_next(const Call& call, std::uint32_t state, Running& running) const {
   const std::size_t number = call.plan->phases.size() == 1 ? 0 : state % call.plan->phases.size();
-  const Step step = call.plan->phases[number].schedule.step(phase.on_line, phase.next.index);
-  phase.next = {phase.next.index, step.to, step.slot, step.after_send.value_or(kNone), step.needs, step.bytes};
+  const Step step = call.plan->phases[number].schedule.step(running.on_line, running.next.index);
+  running.next = {running.next.index, step.to, step.slot, step.after_send.value_or(kNone), step.needs, step.bytes};
 }
 
-void CollectiveExecution::find_peer(const Call& call, std::uint32_t state, PhaseState& phase) {
+void CollectiveExecution::find_peer(const Call& call, std::uint32_t state, Running& running) {
   const CommunicatorLayout& layout = *call.plan->layout;
   const StateKey key = key_of(call, state);
   const std::uint32_t dimension = call.plan->phases[key.phase].phase.dimension;
   const std::uint32_t member =
-      layout.member_at[layout.moved_to(layout.position_of[key.member], dimension, phase.next.to)];
-  phase.peer = {phase.next.to, state_of(call, {member, key.chunk, key.phase}),
+      layout.member_at[layout.moved_to(layout.position_of[key.member], dimension, running.next.to)];
+  running.peer = {running.next.to, state_of(call, {member, key.chunk, key.phase}),
                 network_.path(call.devices[key.member], call.devices[member])};
 }
 
-void CollectiveExecution::send(std::uint32_t slot, std::uint32_t state, PhaseState& phase) {
-  const NextSend& next = phase.next;
-  if (phase.peer.on_line != next.to) find_peer(calls_[slot], state, phase);
-  const std::uint32_t id = messages_.put({slot, state, phase.peer.state, next.index, next.slot});
+void CollectiveExecution::send(std::uint32_t slot, std::uint32_t state, Running& running) {
+  const NextSend& next = running.next;
+  if (running.peer.on_line != next.to) find_peer(calls_[slot], state, running);
+  const std::uint32_t id = messages_.put({slot, state, running.peer.state, next.index, next.slot});
   ++messages_sent_;
-  const std::optional<Time> release = network_.start_foretold(phase.peer.path, next.bytes, id);
+  const std::optional<Time> release = network_.start_foretold(running.peer.path, next.bytes, id);
   if (!release) return;
-  await_foretold(phase);
-  phase.foretold = {next.index, id, *release};
+  await_foretold(running);
+  running.foretold = {next.index, id, *release};
 }
 
 // The round in which the event would have come was before this one.
-void CollectiveExecution::book_foretold(PhaseState& phase) const {
-  if (phase.foretold.send == kNone || phase.foretold.time > engine_.now()) return;
-  phase.released.insert(phase.foretold.send);
-  phase.foretold.send = kNone;
+void CollectiveExecution::book_foretold(Running& running) const {
+  if (running.foretold.send == kNone || running.foretold.time > engine_.now()) return;
+  running.released.insert(running.foretold.send);
+  running.foretold.send = kNone;
 }
 
-void CollectiveExecution::await_foretold(PhaseState& phase) {
-  if (phase.foretold.send == kNone) return;
-  engine_.at(phase.foretold.time, *this,
-             std::uint64_t{static_cast<std::uint8_t>(News::kReleased)} << 62 | phase.foretold.message);
-  phase.foretold.send = kNone;
+void CollectiveExecution::await_foretold(Running& running) {
+  if (running.foretold.send == kNone) return;
+  engine_.at(running.foretold.time, *this,
+             std::uint64_t{static_cast<std::uint8_t>(News::kReleased)} << 62 | running.foretold.message);
+  running.foretold.send = kNone;
 }
 
 // The chunk of `key` goes on to its next phase in which the member takes part (from UINT32_MAX: to the first).

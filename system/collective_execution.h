@@ -86,20 +86,23 @@ class CollectiveExecution final : private EventSink {
     std::uint32_t message = 0;
     Time time;
   };
-  // One phase of one chunk on one member.
-  struct PhaseState {
+  // A member's program of a phase, while that is active.
+  struct Running {
     SlotSet released;
-    SlotSet arrived;
-    Status status = Status::kAhead;
-    bool touched = false;
-    Time waiting_since;
-    // While it is active:
-    std::uint32_t sends = kNone;  // of its program; kNone until it starts
+    std::uint32_t sends = 0;
     std::uint32_t receives = 0;
-    std::uint32_t on_line = 0;  // its place
+    std::uint32_t on_line = 0;  // the member's place
     NextSend next;
     Peer peer;
     Foretold foretold;  // the latest, if nobody was told
+  };
+  // One phase of one chunk on one member. There are many, so they are kept small.
+  struct PhaseState {
+    SlotSet arrived;
+    Time waiting_since;
+    std::uint32_t running = kNone;  // in running_
+    Status status = Status::kAhead;
+    bool touched = false;
   };
   // Where a waiting chunk stands: the time it came (negated for LIFO), chunk, phase, and its state.
   using Place = std::tuple<std::int64_t, std::uint32_t, std::uint32_t, std::uint32_t>;
@@ -159,12 +162,12 @@ class CollectiveExecution final : private EventSink {
   void touch_lineup(std::uint32_t call, std::uint32_t member, std::uint32_t dimension);
   void advance_state(std::uint32_t call, std::uint32_t state);
   bool start_sends(std::uint32_t call, std::uint32_t state);
-  void start_program(const Call& call, std::uint32_t state, PhaseState& phase) const;
-  void work_out_next(const Call& call, std::uint32_t state, PhaseState& phase) const;
-  void find_peer(const Call& call, std::uint32_t state, PhaseState& phase);
-  void send(std::uint32_t call, std::uint32_t state, PhaseState& phase);
-  void book_foretold(PhaseState& phase) const;
-  void await_foretold(PhaseState& phase);
+  std::uint32_t start_program(const Call& call, std::uint32_t state);
+  void work_out_next(const Call& call, std::uint32_t state, Running& running) const;
+  void find_peer(const Call& call, std::uint32_t state, Running& running);
+  void send(std::uint32_t call, std::uint32_t state, Running& running);
+  void book_foretold(Running& running) const;
+  void await_foretold(Running& running);
   void enqueue_next_phase(std::uint32_t call, StateKey key);
   void fill(const TouchedLineup& touched);
   void activate(std::uint32_t call, std::uint32_t state, Lineup& lineup);
@@ -184,6 +187,7 @@ class CollectiveExecution final : private EventSink {
   std::vector<std::uint32_t> free_calls_;
   std::vector<std::vector<std::uint32_t>> open_calls_;  // by group: slots in calls_
   Slab<Message> messages_;
+  Slab<Running> running_;
   std::vector<Touched> touched_;
   std::vector<TouchedLineup> touched_lineups_;
   std::uint64_t messages_sent_ = 0;
