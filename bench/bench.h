@@ -5,10 +5,8 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
-
-#include "core/units.h"
-#include "workload/job.h"
 
 namespace orrery::bench {
 
@@ -28,10 +26,10 @@ double best_seconds(int repeats, const Work& work) {
 double heap_rate();
 
 void measure_reading(const std::vector<std::string>& files);
-void measure_rings(double heap_rate);
-void measure_flow(double heap_rate);
+void measure_collectives(double heap_rate);
+void measure_networks(double heap_rate);
 
-// All ranks call one all-reduce.
-Job all_reduce_job(std::uint32_t ranks, Bytes bytes);
+// One line: messages per second in both models, and as parts of the heap's rate.
+void print_rates(std::string_view what, double alpha_beta, double flow, double heap_rate);
 
 }  // namespace orrery::bench

@@ -1,10 +1,21 @@
-// orrery_bench [TRACE.et ...]: reads the given traces (or the shipped ones) and simulates rings; prints rates.
+// orrery_bench [TRACE.et ...]: reads the given traces (or the shipped ones), simulates all-reduces and bare
+// networks; prints rates.
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "bench/bench.h"
+
+namespace orrery::bench {
+
+void print_rates(std::string_view what, double alpha_beta, double flow, double heap_rate) {
+  fmt::print("{}: alpha-beta {:.2f} M messages/s, flow {:.2f}; of the bare heap's rate {:.2f} and {:.2f}\n", what,
+             alpha_beta * 1e-6, flow * 1e-6, alpha_beta / heap_rate, flow / heap_rate);
+}
+
+}  // namespace orrery::bench
 
 int main(int argc, char** argv) {
   std::vector<std::string> files(argv + 1, argv + argc);
@@ -14,7 +25,7 @@ int main(int argc, char** argv) {
   orrery::bench::measure_reading(files);
   const double heap = orrery::bench::heap_rate();
   fmt::print("event heap, 4096 pending: {:.1f} M pop+push/s\n", heap * 1e-6);
-  orrery::bench::measure_rings(heap);
-  orrery::bench::measure_flow(heap);
+  orrery::bench::measure_collectives(heap);
+  orrery::bench::measure_networks(heap);
   return 0;
 }

@@ -57,22 +57,28 @@ auto cargo(const Layout& layout, std::uint32_t rank, std::uint32_t index) {
   return C::exchange(layout, corner_of(layout, rank), index);
 }
 
+// Who gets a send, and as which of its receives.
+struct Receipt {
+  std::uint32_t rank = 0;
+  std::uint32_t slot = 0;
+};
+
 // The receive slot of fold is 0 and pushes the rounds back by one; unfold is the only receive of a folded rank.
+template <class C>
+Receipt receipt(const Layout& layout, std::uint32_t rank, std::uint32_t index) {
+  if (is_folded(layout, rank)) return {rank - 1, 0};
+  if (index == C::rounds(layout)) return {rank + 1, 0};
+  const std::uint32_t partner = rank_of(layout, corner_of(layout, rank) ^ C::distance(layout, index));
+  return {partner, index + (has_folded(layout, partner) ? 1 : 0)};
+}
+
 template <class C>
 Step step(const Layout& layout, std::uint32_t rank, std::uint32_t index) {
   const auto load = cargo<C>(layout, rank, index);
-  const auto step_to = [&](std::uint32_t to, std::uint32_t slot) {
-    return make_step(to, slot, load.piece_count(layout), load.bytes(layout), load.combine);
-  };
-  if (is_folded(layout, rank)) return step_to(rank - 1, 0);
+  const auto [to, slot] = receipt<C>(layout, rank, index);
+  Step step = make_step(to, slot, load.piece_count(layout), load.bytes(layout), load.combine);
+  if (is_folded(layout, rank)) return step;
   const std::uint32_t folds = has_folded(layout, rank) ? 1 : 0;
-  Step step;
-  if (index == C::rounds(layout)) {
-    step = step_to(rank + 1, 0);
-  } else {
-    const std::uint32_t partner = rank_of(layout, corner_of(layout, rank) ^ C::distance(layout, index));
-    step = step_to(partner, index + (has_folded(layout, partner) ? 1 : 0));
-  }
   if (index + folds > 0) step.needs = one_slot(index + folds - 1);
   step.after_send = earlier(index, 1);
   return step;

@@ -1,5 +1,7 @@
 #include "core/engine.h"
 
+#include <bit>
+
 #include "core/assert.h"
 #include "core/error.h"
 
@@ -12,20 +14,21 @@ constexpr std::size_t kArity = 4;
 
 EventHandle Engine::at(Time time, EventSink& sink, std::uint64_t payload, std::uint32_t order) {
   ORRERY_ASSERT(time >= now_);
-  std::uint32_t slot = free_;
-  if (slot == UINT32_MAX) {
-    slot = static_cast<std::uint32_t>(actions_.size());
-    actions_.emplace_back();
-  } else {
-    free_ = actions_[slot].next_free;
-  }
-  Action& action = actions_[slot];
-  action.sink = &sink;
-  action.payload = payload;
-  action.sequence = ++sequence_;
+  const std::uint32_t slot = take_slot();
+  actions_[slot] = {&sink, payload, ++sequence_, kNone};
   ++live_;
-  push({time, order, slot, sequence_});
-  return {slot, action.generation};
+  const EventHandle handle{slot, sequence_};
+  if (order == 0) {
+    OpenChain& open = open_chain(time);
+    if (open.time == time) {
+      actions_[open.last].next = slot;
+      open.last = slot;
+      return handle;
+    }
+    open = {time, slot};
+  }
+  push({time, order, slot});
+  return handle;
 }
 
 EventHandle Engine::after(Duration delay, EventSink& sink, std::uint64_t payload, std::uint32_t order) {
@@ -39,9 +42,10 @@ EventHandle Engine::after(Duration delay, EventSink& sink, std::uint64_t payload
 
 bool Engine::cancel(EventHandle handle) {
   if (handle.slot >= actions_.size()) return false;
-  const Action& action = actions_[handle.slot];
-  if (action.generation != handle.generation || action.sequence == 0) return false;
-  release(handle.slot);
+  Action& action = actions_[handle.slot];
+  if (action.sequence != handle.sequence || action.sink == nullptr) return false;
+  action.sink = nullptr;
+  --live_;
   return true;
 }
 
@@ -66,20 +70,34 @@ bool Engine::due_now() {
 
 void Engine::deliver_round() {
   const std::uint64_t last_of_round = sequence_;
+  close_chain(now_);  // no chain holds events of two rounds
   while (!heap_.empty() && heap_.front().time == now_) {
     const Key key = pop();
-    if (is_stale(key)) continue;
-    if (key.sequence > last_of_round) {
+    if (actions_[key.first].sequence > last_of_round)
       next_round_.push_back(key);
-      continue;
-    }
-    const Action action = actions_[key.slot];
-    release(key.slot);
-    ++delivered_;
-    action.sink->on_event(action.payload);
+    else
+      deliver(key.first);
   }
   for (const Key& key : next_round_) push(key);
   next_round_.clear();
+}
+
+void Engine::deliver(std::uint32_t chain) {
+  while (chain != kNone) {
+    const Action action = actions_[chain];
+    free_slot(chain);
+    chain = action.next;
+    if (action.sink == nullptr) continue;
+    --live_;
+    ++delivered_;
+    action.sink->on_event(action.payload);
+  }
+}
+
+bool Engine::before(const Key& a, const Key& b) const {
+  if (a.time != b.time) return a.time < b.time;
+  if (a.order != b.order) return a.order < b.order;
+  return actions_[a.first].sequence < actions_[b.first].sequence;
 }
 
 void Engine::push(Key key) {
@@ -87,7 +105,7 @@ void Engine::push(Key key) {
   heap_.push_back(key);
   while (hole > 0) {
     const std::size_t parent = (hole - 1) / kArity;
-    if (!key.before(heap_[parent])) break;
+    if (!before(key, heap_[parent])) break;
     heap_[hole] = heap_[parent];
     hole = parent;
   }
@@ -106,8 +124,8 @@ Engine::Key Engine::pop() {
     if (first >= size) break;
     std::size_t least = first;
     for (std::size_t child = first + 1; child < size && child < first + kArity; ++child)
-      if (heap_[child].before(heap_[least])) least = child;
-    if (!heap_[least].before(last)) break;
+      if (before(heap_[child], heap_[least])) least = child;
+    if (!before(heap_[least], last)) break;
     heap_[hole] = heap_[least];
     hole = least;
   }
@@ -116,16 +134,46 @@ Engine::Key Engine::pop() {
 }
 
 void Engine::drop_cancelled() {
-  while (!heap_.empty() && is_stale(heap_.front())) pop();
+  while (!heap_.empty()) {
+    Key& key = heap_.front();
+    const std::uint32_t slot = key.first;
+    if (actions_[slot].sink != nullptr) return;
+    const std::uint32_t next = actions_[slot].next;
+    if (next == kNone) {
+      close_chain(key.time);
+      pop();
+    } else {
+      key.first = next;
+    }
+    free_slot(slot);
+  }
 }
 
-void Engine::release(std::uint32_t slot) {
-  Action& action = actions_[slot];
-  action.sequence = 0;
-  ++action.generation;
-  action.next_free = free_;
+std::uint32_t Engine::take_slot() {
+  const std::uint32_t slot = free_;
+  if (slot == kNone) {
+    actions_.emplace_back();
+    return static_cast<std::uint32_t>(actions_.size() - 1);
+  }
+  free_ = actions_[slot].next;
+  return slot;
+}
+
+void Engine::free_slot(std::uint32_t slot) {
+  actions_[slot].sequence = 0;
+  actions_[slot].next = free_;
   free_ = slot;
-  --live_;
+}
+
+// Fibonacci hashing: the highest bits of the product depend on all bits of the time.
+Engine::OpenChain& Engine::open_chain(Time time) {
+  const auto count = static_cast<std::uint64_t>(time.time_since_epoch().count());
+  return open_[(count * 0x9e3779b97f4a7c15U) >> (64 - std::countr_zero(kOpenChains))];
+}
+
+void Engine::close_chain(Time time) {
+  OpenChain& open = open_chain(time);
+  if (open.time == time) open.time = Time::min();
 }
 
 }  // namespace orrery

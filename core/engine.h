@@ -1,4 +1,5 @@
-// The event engine: a heap of (time, order, sequence) keys over a slab of small actions.
+// The event engine: a heap of (time, order, sequence) keys over a slab of small actions. Events of one time are chained
+// behind one key as long as their time is remembered, so what happens all at once costs no heap at all.
 //
 // An instant is processed in rounds. (1) Every event due now is delivered. (2) The observer's decide() lets everybody
 // who was touched decide from its whole state. Events created for "now" meanwhile belong to the next round. (3) When a
@@ -6,6 +7,7 @@
 // of simultaneous events, which is what makes folding exact.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -38,7 +40,7 @@ class InstantObserver {
 // Names a pending event, to cancel it. It stays harmless after the event was delivered.
 struct EventHandle {
   std::uint32_t slot = UINT32_MAX;
-  std::uint32_t generation = 0;
+  std::uint64_t sequence = 0;
 };
 
 class Engine {
@@ -59,38 +61,45 @@ class Engine {
   Time run(InstantObserver& observer);
 
  private:
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+  static constexpr std::size_t kOpenChains = 256;  // a power of two; 4 KiB, so that they stay in the cache
+
+  // A chain of actions of one time and order, ascending in sequence. Where there are several of one time and order, all
+  // of one come before all of the next.
   struct Key {
     Time time;
     std::uint32_t order;
-    std::uint32_t slot;
-    std::uint64_t sequence;
-
-    bool before(const Key& other) const {
-      if (time != other.time) return time < other.time;
-      if (order != other.order) return order < other.order;
-      return sequence < other.sequence;
-    }
+    std::uint32_t first;
   };
   struct Action {
-    EventSink* sink = nullptr;
+    EventSink* sink = nullptr;  // null once it is cancelled: its slot is free when its time has come
     std::uint64_t payload = 0;
-    std::uint64_t sequence = 0;  // of the key that owns the slot; a key with another one is stale
-    std::uint32_t generation = 0;
-    std::uint32_t next_free = UINT32_MAX;
+    std::uint64_t sequence = 0;  // 0 while the slot is free
+    std::uint32_t next = kNone;  // of its chain, or free slot
+  };
+  // The chain that events of `time` and order 0 are appended to.
+  struct OpenChain {
+    Time time = Time::min();  // min(): there is none
+    std::uint32_t last = kNone;
   };
 
+  bool before(const Key& a, const Key& b) const;
   void push(Key key);
   Key pop();
   bool due_now();
   void deliver_round();
+  void deliver(std::uint32_t chain);
   void drop_cancelled();
-  void release(std::uint32_t slot);
-  bool is_stale(const Key& key) const { return actions_[key.slot].sequence != key.sequence; }
+  std::uint32_t take_slot();
+  void free_slot(std::uint32_t slot);
+  OpenChain& open_chain(Time time);
+  void close_chain(Time time);
 
   Time now_{};
   std::vector<Key> heap_;  // 4-ary: fewer cache lines per pop than a binary heap
   std::vector<Action> actions_;
-  std::uint32_t free_ = UINT32_MAX;
+  std::array<OpenChain, kOpenChains> open_;  // by hash of the time; the one opened last wins
+  std::uint32_t free_ = kNone;
   std::size_t live_ = 0;
   std::uint64_t sequence_ = 0;
   std::uint64_t delivered_ = 0;

@@ -5,28 +5,13 @@
 #include "core/assert.h"
 
 namespace orrery {
-
 AlphaBetaNetwork::AlphaBetaNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener, BusyTime busy)
     : engine_(engine), fabric_(fabric), released_(listener), arrived_(listener), both_(listener), paths_(fabric) {
   if (busy == BusyTime::kRecord) activity_.resize(fabric.link_count());
 }
 
-PathId AlphaBetaNetwork::path(DeviceId from, DeviceId to) {
-  const PathId path = paths_.intern(from, to);
-  if (paths_.size() > bytes_.size()) bytes_.resize(paths_.size());
-  return path;
-}
-
 void AlphaBetaNetwork::start(PathId path, Bytes bytes, std::uint64_t token) {
-  ORRERY_ASSERT(bytes >= Bytes(0));
-  const Path& cost = paths_[path];
-  // What stays on a device crosses no link and takes no time.
-  const Duration transfer = cost.from == cost.to ? Duration::zero() : bytes / cost.narrowest;
-  deliver(transfer, cost.latency, token);
-  Bytes& sent = bytes_[static_cast<std::size_t>(path)];
-  sent = saturating_add(sent, bytes);
-  if (activity_.empty() || transfer == Duration::zero()) return;
-  for (const LinkId link : paths_.links(path)) record_busy(link, transfer);
+  deliver(book(path, bytes), paths_[path].latency, token);
 }
 
 void AlphaBetaNetwork::start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency,
@@ -51,6 +36,25 @@ void AlphaBetaNetwork::deliver(Duration transfer, Duration latency, std::uint64_
   }
 }
 
+std::optional<Time> AlphaBetaNetwork::start_foretold(PathId path, Bytes bytes, std::uint64_t token) {
+  const Duration latency = paths_[path].latency;
+  if (latency == Duration::zero() || bytes == Bytes(0)) {  // the two may come in one instant, or at once
+    start(path, bytes, token);
+    return std::nullopt;
+  }
+  const Duration transfer = book(path, bytes);
+  engine_.after(saturating_add(transfer, latency), arrived_, token);
+  return engine_.now() + transfer;
+}
+
+// Enters the message into the books; how long its transfer takes.
+Duration AlphaBetaNetwork::book(PathId path, Bytes bytes) {
+  const Duration transfer = paths_.send(path, bytes);
+  if (activity_.empty() || transfer == Duration::zero()) return transfer;
+  for (const LinkId link : paths_.links(path)) record_busy(link, transfer);
+  return transfer;
+}
+
 // Transfers start in the order of time, so the union of their intervals needs only the latest end so far.
 void AlphaBetaNetwork::record_busy(LinkId link, Duration transfer) {
   const Time now = engine_.now();
@@ -63,16 +67,7 @@ void AlphaBetaNetwork::record_busy(LinkId link, Duration transfer) {
 
 std::vector<LinkUsage> AlphaBetaNetwork::link_usage() const {
   std::vector<LinkUsage> usage(fabric_.link_count());
-  std::vector<LinkId> route;
-  for (std::size_t path = 0; path < bytes_.size(); ++path) {
-    if (bytes_[path] == Bytes(0)) continue;
-    const Path& ends = paths_[PathId(static_cast<std::uint32_t>(path))];
-    fabric_.route(ends.from, ends.to, route);
-    for (const LinkId link : route) {
-      Bytes& sent = usage[index_of(link)].bytes;
-      sent = saturating_add(sent, bytes_[path]);
-    }
-  }
+  paths_.add_sent(usage);
   for (std::size_t link = 0; link < group_bytes_.size(); ++link)
     usage[link].bytes = saturating_add(usage[link].bytes, group_bytes_[link]);
   for (std::size_t link = 0; link < activity_.size(); ++link) usage[link].busy = activity_[link].busy;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/engine.h"
@@ -23,8 +24,9 @@ class AlphaBetaNetwork final : public Network {
   AlphaBetaNetwork(const AlphaBetaNetwork&) = delete;
   AlphaBetaNetwork& operator=(const AlphaBetaNetwork&) = delete;
 
-  PathId path(DeviceId from, DeviceId to) override;
+  PathId path(DeviceId from, DeviceId to) override { return paths_.intern(from, to); }
   void start(PathId path, Bytes bytes, std::uint64_t token) override;
+  std::optional<Time> start_foretold(PathId path, Bytes bytes, std::uint64_t token) override;
   void start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) override;
   void settle() override {}
   std::vector<LinkUsage> link_usage() const override;
@@ -35,6 +37,7 @@ class AlphaBetaNetwork final : public Network {
     Duration busy{};
   };
 
+  Duration book(PathId path, Bytes bytes);
   void deliver(Duration transfer, Duration latency, std::uint64_t token);
   void record_busy(LinkId link, Duration transfer);
 
@@ -44,7 +47,6 @@ class AlphaBetaNetwork final : public Network {
   ArrivedSink arrived_;
   ReleasedAndArrivedSink both_;
   PathTable paths_;
-  std::vector<Bytes> bytes_;        // by path
   std::vector<Bytes> group_bytes_;  // by link; empty before the first group
   std::vector<Activity> activity_;  // by link; empty if busy time is not recorded
 };

@@ -25,6 +25,13 @@ void FlowComponents::join(std::uint32_t index) {
   }
 }
 
+void FlowComponents::adopt(std::uint32_t index, Time start) {
+  const std::uint32_t component = open();
+  graph_.link_up(index, start);
+  solver_.solve_alone(index, start);
+  add(component, index, finish(index));
+}
+
 void FlowComponents::collect_ended(std::uint32_t index, std::vector<std::uint32_t>& ended) {
   Component& component = components_[index];
   component.due = Time::max();

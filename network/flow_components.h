@@ -25,6 +25,8 @@ class FlowComponents {
 
   // Links the flow up. Its rate follows in settle().
   void join(std::uint32_t flow);
+  // Links up a flow that has had its links to itself since `start`: as if it had been joined and settled then.
+  void adopt(std::uint32_t flow, Time start);
   // The event of `component` came: appends the flows that end now to `ended`, by number.
   void collect_ended(std::uint32_t component, std::vector<std::uint32_t>& ended);
   // Takes an ended flow off its links.

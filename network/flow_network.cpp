@@ -1,5 +1,7 @@
 #include "network/flow_network.h"
 
+#include <optional>
+
 #include "core/assert.h"
 
 namespace orrery {
@@ -12,15 +14,14 @@ FlowNetwork::FlowNetwork(Engine& engine, const Fabric& fabric, MessageListener& 
       both_(listener),
       paths_(fabric),
       graph_(fabric),
-      components_(engine, *this, graph_, resolve) {}
+      components_(engine, *this, graph_, resolve),
+      solos_(engine, *this, kSolo, paths_, fabric.link_count()),
+      resolve_(resolve) {}
 
 void FlowNetwork::start(PathId path, Bytes bytes, std::uint64_t token) {
-  ORRERY_ASSERT(bytes >= Bytes(0));
-  const Path& cost = paths_[path];
-  if (cost.from == cost.to || bytes == Bytes(0)) return start_without_transfer(cost.latency, token);
-  const std::uint32_t flow = graph_.create(bytes, cost.latency, token);
-  for (const LinkId link : paths_.links(path)) graph_.cross(flow, {link}, bytes);
-  started_.push_back(flow);
+  const Duration transfer = paths_.send(path, bytes);
+  if (transfer == Duration::zero()) return start_without_transfer(paths_[path].latency, token);
+  started_.push_back({path, bytes, token, transfer, {}, {}});
 }
 
 void FlowNetwork::start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) {
@@ -28,30 +29,77 @@ void FlowNetwork::start_group(std::span<const LinkShare> shares, Bytes busiest, 
   if (shares.empty() || busiest == Bytes(0)) return start_without_transfer(latency, token);
   const std::uint32_t flow = graph_.create(busiest, latency, token);
   for (const LinkShare& share : shares) graph_.cross(flow, share, busiest);
-  started_.push_back(flow);
+  started_groups_.push_back(flow);
 }
 
 void FlowNetwork::settle() {
-  for (const std::uint32_t flow : started_) components_.join(flow);
+  for (const SoloFlow& message : started_)
+    if (resolve_ == Resolve::kEverything || !solos_.start(message))
+      join(create(message.path, message.bytes, message.token));
   started_.clear();
+  for (const std::uint32_t flow : started_groups_) join(flow);
+  started_groups_.clear();
   components_.settle();
 }
 
-void FlowNetwork::on_event(std::uint64_t component) {
+std::vector<LinkUsage> FlowNetwork::link_usage() const {
+  std::vector<LinkUsage> usage = graph_.usage(engine_.now());
+  paths_.add_sent(usage);
+  solos_.add_busy(usage);
+  return usage;
+}
+
+void FlowNetwork::on_event(std::uint64_t payload) {
+  if (payload >= kSolo) {
+    const SoloFlow message = solos_.end(static_cast<std::uint32_t>(payload));
+    return report_end({message.token, paths_[message.path].latency});
+  }
   ending_.clear();
   ended_.clear();
-  components_.collect_ended(static_cast<std::uint32_t>(component), ending_);
+  components_.collect_ended(static_cast<std::uint32_t>(payload), ending_);
   for (const std::uint32_t flow : ending_) {
     ended_.push_back({graph_.flow(flow).token, graph_.flow(flow).latency});
-    components_.remove(flow);
+    remove(flow);
   }
-  for (const Ended& message : ended_) {
-    listener_.on_released(message.token);
-    if (message.latency == Duration::zero())
-      listener_.on_arrived(message.token);
-    else
-      engine_.after(message.latency, arrived_, message.token);
+  for (const Ended& message : ended_) report_end(message);
+}
+
+// Its bytes are counted with the path's.
+std::uint32_t FlowNetwork::create(PathId path, Bytes bytes, std::uint64_t token) {
+  const std::uint32_t flow = graph_.create(bytes, paths_[path].latency, token);
+  for (const LinkId link : paths_.links(path)) graph_.cross(flow, {link}, Bytes(0));
+  return flow;
+}
+
+// Those who had its links to themselves join as well.
+void FlowNetwork::join(std::uint32_t flow) {
+  for (std::size_t i = 0; i < graph_.flow(flow).crossings.size(); ++i) {
+    const LinkId link = graph_.link(graph_.flow(flow).crossings[i].link).id;
+    const std::optional<SoloFlow> other = solos_.evict(link);
+    if (!other) continue;
+    const std::uint32_t evicted = create(other->path, other->bytes, other->token);
+    share_links(evicted);
+    components_.adopt(evicted, other->start);
   }
+  share_links(flow);
+  components_.join(flow);
+}
+
+void FlowNetwork::share_links(std::uint32_t flow) {
+  for (const FlowCrossing& crossing : graph_.flow(flow).crossings) solos_.share(graph_.link(crossing.link).id);
+}
+
+void FlowNetwork::remove(std::uint32_t flow) {
+  for (const FlowCrossing& crossing : graph_.flow(flow).crossings) solos_.unshare(graph_.link(crossing.link).id);
+  components_.remove(flow);
+}
+
+void FlowNetwork::report_end(const Ended& message) {
+  listener_.on_released(message.token);
+  if (message.latency == Duration::zero())
+    listener_.on_arrived(message.token);
+  else
+    engine_.after(message.latency, arrived_, message.token);
 }
 
 void FlowNetwork::start_without_transfer(Duration latency, std::uint64_t token) {

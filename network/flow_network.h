@@ -18,6 +18,7 @@
 #include "network/message_sinks.h"
 #include "network/network.h"
 #include "network/path_table.h"
+#include "network/solo_flows.h"
 
 namespace orrery {
 
@@ -33,15 +34,23 @@ class FlowNetwork final : public Network, private EventSink {
   void start(PathId path, Bytes bytes, std::uint64_t token) override;
   void start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) override;
   void settle() override;
-  std::vector<LinkUsage> link_usage() const override { return graph_.usage(engine_.now()); }
+  std::vector<LinkUsage> link_usage() const override;
 
  private:
+  // Payloads below are components.
+  static constexpr std::uint64_t kSolo = std::uint64_t{1} << 32;
+
   struct Ended {
     std::uint64_t token;
     Duration latency;
   };
 
   void on_event(std::uint64_t component) override;
+  std::uint32_t create(PathId path, Bytes bytes, std::uint64_t token);
+  void join(std::uint32_t flow);
+  void share_links(std::uint32_t flow);
+  void remove(std::uint32_t flow);
+  void report_end(const Ended& message);
   void start_without_transfer(Duration latency, std::uint64_t token);
 
   Engine& engine_;
@@ -52,9 +61,12 @@ class FlowNetwork final : public Network, private EventSink {
   PathTable paths_;
   FlowGraph graph_;
   FlowComponents components_;
-  std::vector<std::uint32_t> started_;  // flows of this instant, on no link yet
-  std::vector<std::uint32_t> ending_;   // scratch of on_event()
-  std::vector<Ended> ended_;            // scratch of on_event()
+  SoloFlows solos_;
+  Resolve resolve_;
+  std::vector<SoloFlow> started_;              // messages of this instant, on no link yet,
+  std::vector<std::uint32_t> started_groups_;  // and group flows
+  std::vector<std::uint32_t> ending_;          // scratch of on_event()
+  std::vector<Ended> ended_;                   // scratch of on_event()
 };
 
 }  // namespace orrery

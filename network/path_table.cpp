@@ -8,7 +8,6 @@ namespace orrery {
 namespace {
 
 constexpr std::size_t kStoredHops = 16;
-constexpr std::size_t kLong = SIZE_MAX;
 constexpr std::size_t kFirstSlots = 64;
 
 // The finaliser of MurmurHash3: every bit of the pair reaches the low bits that choose the slot.
@@ -19,56 +18,78 @@ std::size_t hash_of(DeviceId from, DeviceId to) {
   return x ^ x >> 33;
 }
 
+Bytes saturating_sum(Bytes a, Bytes b) { return a > Bytes::max() - b ? Bytes::max() : a + b; }
+
 }  // namespace
 
 PathId PathTable::intern(DeviceId from, DeviceId to) {
-  if (2 * (paths_.size() + 1) > slots_.size()) grow();
-  std::uint32_t& slot = slots_[slot_of(from, to)];
-  if (slot == 0) {
+  if (2 * (entries_.size() + 1) > slots_.size()) grow();
+  Slot& slot = slot_of(from, to);
+  if (slot.entry == 0) {
     add(from, to);
-    slot = static_cast<std::uint32_t>(paths_.size());
+    slot = {from, to, static_cast<std::uint32_t>(entries_.size())};
   }
-  return PathId(slot - 1);
+  return PathId(slot.entry - 1);
 }
 
 std::span<const LinkId> PathTable::links(PathId path) {
-  const auto index = static_cast<std::size_t>(path);
-  if (first_[index] != kLong) return std::span(stored_).subspan(first_[index], hops_[index]);
-  fabric_.route(paths_[index].from, paths_[index].to, route_);
+  const Entry& entry = entries_[static_cast<std::size_t>(path)];
+  if (entry.hops != kLong) return std::span(stored_).subspan(entry.first, entry.hops);
+  fabric_.route(entry.path.from, entry.path.to, route_);
   return route_;
 }
 
+Duration PathTable::send(PathId id, Bytes bytes) {
+  ORRERY_ASSERT(bytes >= Bytes(0));
+  auto& [path, traffic, first, hops] = entries_[static_cast<std::size_t>(id)];
+  traffic.sent = saturating_sum(traffic.sent, bytes);
+  if (bytes == traffic.last) return traffic.transfer;
+  traffic.last = bytes;
+  traffic.transfer = path.from == path.to ? Duration::zero() : bytes / path.narrowest;
+  return traffic.transfer;
+}
+
+void PathTable::add_sent(std::vector<LinkUsage>& usage) const {
+  std::vector<LinkId> route;
+  for (const Entry& entry : entries_) {
+    if (entry.traffic.sent == Bytes(0)) continue;
+    fabric_.route(entry.path.from, entry.path.to, route);
+    for (const LinkId link : route) {
+      Bytes& sent = usage[index_of(link)].bytes;
+      sent = saturating_sum(sent, entry.traffic.sent);
+    }
+  }
+}
+
 void PathTable::add(DeviceId from, DeviceId to) {
-  ORRERY_ASSERT(paths_.size() < UINT32_MAX - 1);
+  ORRERY_ASSERT(entries_.size() < UINT32_MAX - 1);
   fabric_.route(from, to, route_);
-  Path path{from, to};
+  Entry entry{{from, to}, {}, stored_.size(), kLong};
   for (const LinkId id : route_) {
     const Link& link = fabric_.link(id);
-    path.narrowest = std::min(path.narrowest, link.bandwidth);
-    path.latency = saturating_add(path.latency, link.latency);
+    entry.path.narrowest = std::min(entry.path.narrowest, link.bandwidth);
+    entry.path.latency = saturating_add(entry.path.latency, link.latency);
   }
-  const bool store = route_.size() <= kStoredHops;
-  first_.push_back(store ? stored_.size() : kLong);
-  hops_.push_back(store ? static_cast<std::uint8_t>(route_.size()) : std::uint8_t{0});
-  if (store) stored_.insert(stored_.end(), route_.begin(), route_.end());
-  paths_.push_back(path);
+  if (route_.size() <= kStoredHops) {
+    entry.hops = static_cast<std::uint32_t>(route_.size());
+    stored_.insert(stored_.end(), route_.begin(), route_.end());
+  }
+  entries_.push_back(entry);
 }
 
 void PathTable::grow() {
-  slots_.assign(std::max(kFirstSlots, 2 * slots_.size()), 0);
-  for (std::uint32_t index = 0; index < paths_.size(); ++index)
-    slots_[slot_of(paths_[index].from, paths_[index].to)] = index + 1;
+  slots_.assign(std::max(kFirstSlots, 2 * slots_.size()), {});
+  for (std::uint32_t index = 0; index < entries_.size(); ++index) {
+    const Path& path = entries_[index].path;
+    slot_of(path.from, path.to) = {path.from, path.to, index + 1};
+  }
 }
 
-std::size_t PathTable::slot_of(DeviceId from, DeviceId to) const {
+PathTable::Slot& PathTable::slot_of(DeviceId from, DeviceId to) {
   const std::size_t mask = slots_.size() - 1;
-  std::size_t slot = hash_of(from, to) & mask;
-  while (slots_[slot] != 0) {
-    const Path& path = paths_[slots_[slot] - 1];
-    if (path.from == from && path.to == to) break;
-    slot = (slot + 1) & mask;
-  }
-  return slot;
+  std::size_t index = hash_of(from, to) & mask;
+  while (slots_[index].entry != 0 && (slots_[index].from != from || slots_[index].to != to)) index = (index + 1) & mask;
+  return slots_[index];
 }
 
 }  // namespace orrery

@@ -1,4 +1,4 @@
-// Interned routes: the cost of every pair of devices that ever talked, computed once.
+// Interned routes: the cost of every pair of devices that ever talked, computed once, and what they sent.
 #pragma once
 
 #include <cstddef>
@@ -25,23 +25,46 @@ class PathTable {
   explicit PathTable(const Fabric& fabric) : fabric_(fabric) {}
 
   PathId intern(DeviceId from, DeviceId to);
-  std::size_t size() const { return paths_.size(); }
-  const Path& operator[](PathId path) const { return paths_[static_cast<std::size_t>(path)]; }
+  std::size_t size() const { return entries_.size(); }
+  const Path& operator[](PathId path) const { return entries_[static_cast<std::size_t>(path)].path; }
 
   // The links of a path, valid until the next call. Short routes are stored; long ones (a ring may have thousands of
   // hops) are computed again.
   std::span<const LinkId> links(PathId path);
 
+  // Counts a message; returns how long its transfer takes if it shares nothing: nothing on an empty path.
+  Duration send(PathId path, Bytes bytes);
+  // Adds all that was sent to the links that it crossed.
+  void add_sent(std::vector<LinkUsage>& usage) const;
+
  private:
+  struct Traffic {
+    Bytes sent{0};        // in all
+    Bytes last{0};        // size of the last message, nearly always that of the next,
+    Duration transfer{};  // and how long it took
+  };
+
+  // All that a message needs, in one cache line.
+  struct Entry {
+    Path path;
+    Traffic traffic;
+    std::uint64_t first = 0;  // where its links start in stored_,
+    std::uint32_t hops = 0;   // and how many there are; kLong if they are not stored
+  };
+  struct Slot {
+    DeviceId from{};
+    DeviceId to{};
+    std::uint32_t entry = 0;  // + 1; 0 if the slot is free
+  };
+  static constexpr std::uint32_t kLong = UINT32_MAX;
+
   void add(DeviceId from, DeviceId to);
   void grow();
-  std::size_t slot_of(DeviceId from, DeviceId to) const;  // where the pair is, or the free slot where it would be
+  Slot& slot_of(DeviceId from, DeviceId to);  // where the pair is, or the free slot where it would be
 
   const Fabric& fabric_;
-  std::vector<Path> paths_;
-  std::vector<std::uint32_t> slots_;  // open addressing, a power of two: index in paths_ + 1, 0 if free
-  std::vector<std::size_t> first_;    // by path: where its links start in stored_, kLong if they are not stored
-  std::vector<std::uint8_t> hops_;    // by path, of stored routes
+  std::vector<Entry> entries_;
+  std::vector<Slot> slots_;  // open addressing, a power of two
   std::vector<LinkId> stored_;
   std::vector<LinkId> route_;  // scratch
 };

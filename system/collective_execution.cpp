@@ -1,7 +1,9 @@
 #include "system/collective_execution.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
+#include <utility>
 
 #include "core/assert.h"
 
@@ -35,7 +37,7 @@ void CollectiveExecution::enter(CallKey key, std::uint32_t member, const Collect
 void CollectiveExecution::on_released(std::uint32_t id) {
   const Message& message = messages_[id];
   if (message.index == kWholeLine) return;
-  calls_[message.call].states[message.from_state].released.insert(message.index);
+  running_[calls_[message.call].states[message.from_state].running].released.insert(message.index);
   touch(message.call, message.from_state);
 }
 
@@ -119,14 +121,15 @@ void CollectiveExecution::advance_state(std::uint32_t slot, std::uint32_t state)
   Call& call = calls_[slot];
   PhaseState& phase = call.states[state];
   if (phase.status != Status::kActive && phase.status != Status::kWaiting) return;
+  if (phase.status == Status::kActive && !is_through(slot, state)) return;
   const StateKey key = key_of(call, state);
   const std::uint32_t dimension = call.plan->phases[key.phase].phase.dimension;
   if (phase.status == Status::kWaiting) {  // touched by an arrival
     call.members[key.member].lineups[dimension].called.push_back(state);
     return touch_lineup(slot, key.member, dimension);
   }
-  if (!is_through(slot, state)) return;
   phase.status = Status::kDone;
+  if (phase.running != kNone) running_.release(phase.running);
   --call.members[key.member].lineups[dimension].active;
   touch_lineup(slot, key.member, dimension);
   enqueue_next_phase(slot, key);
@@ -138,37 +141,75 @@ bool CollectiveExecution::is_through(std::uint32_t slot, std::uint32_t state) {
 
 // Starts what can start. True when the phase is through on this member.
 bool CollectiveExecution::start_sends(std::uint32_t slot, std::uint32_t state) {
-  const Call& call = calls_[slot];
-  const StateKey key = key_of(call, state);
-  const Schedule& schedule = call.plan->phases[key.phase].schedule;
-  const std::uint32_t position = line_position(call, key);
-  const std::uint32_t sends = schedule.sends(position);
-  PhaseState& phase = calls_[slot].states[state];
-  while (phase.next_send < sends) {
-    const Step step = schedule.step(position, phase.next_send);
-    if (step.after_send && !phase.released.contains(*step.after_send)) return false;
-    if (!phase.arrived.covers(step.needs.begin, step.needs.end)) return false;
-    send(slot, state, step);
-    ++phase.next_send;
+  Call& call = calls_[slot];
+  PhaseState& phase = call.states[state];
+  if (phase.running == kNone) phase.running = start_program(call, state);
+  Running& running = running_[phase.running];
+  book_foretold(running);
+  for (; running.next.index < running.sends; ++running.next.index, running.next.to = kNone) {
+    if (running.next.to == kNone) work_out_next(call, state, running);
+    if (!phase.arrived.covers(running.next.needs.begin, running.next.needs.end)) return false;
+    if (running.next.after_send != kNone && !running.released.contains(running.next.after_send)) {
+      if (running.foretold.send == running.next.after_send) await_foretold(running);
+      return false;
+    }
+    send(slot, state, running);
   }
-  return phase.released.prefix() == sends && phase.arrived.prefix() == schedule.receives(position);
+  if (phase.arrived.prefix() != running.receives) return false;
+  if (running.released.prefix() == running.sends) return true;
+  await_foretold(running);
+  return false;
 }
 
-void CollectiveExecution::send(std::uint32_t slot, std::uint32_t state, const Step& step) {
-  Call& call = calls_[slot];
+std::uint32_t CollectiveExecution::start_program(const Call& call, std::uint32_t state) {
+  const StateKey key = key_of(call, state);
+  const Schedule& schedule = call.plan->phases[key.phase].schedule;
+  Running running;
+  running.on_line = line_position(call, key);
+  running.sends = schedule.sends(running.on_line);
+  running.receives = schedule.receives(running.on_line);
+  return running_.put(std::move(running));
+}
+
+void CollectiveExecution::work_out_next(const Call& call, std::uint32_t state, Running& running) const {
+  const std::size_t number = call.plan->phases.size() == 1 ? 0 : state % call.plan->phases.size();
+  const Step step = call.plan->phases[number].schedule.step(running.on_line, running.next.index);
+  running.next = {running.next.index, step.to, step.slot, step.after_send.value_or(kNone), step.needs, step.bytes};
+}
+
+void CollectiveExecution::find_peer(const Call& call, std::uint32_t state, Running& running) {
   const CommunicatorLayout& layout = *call.plan->layout;
   const StateKey key = key_of(call, state);
   const std::uint32_t dimension = call.plan->phases[key.phase].phase.dimension;
-  const std::uint32_t to = layout.member_at[layout.moved_to(layout.position_of[key.member], dimension, step.to)];
-  PhaseState& phase = call.states[state];
-  if (phase.path_to != to) {
-    phase.path = network_.path(call.devices[key.member], call.devices[to]);
-    phase.path_to = to;
-  }
-  const std::uint32_t id =
-      messages_.put({slot, state, state_of(call, {to, key.chunk, key.phase}), phase.next_send, step.slot});
+  const std::uint32_t member =
+      layout.member_at[layout.moved_to(layout.position_of[key.member], dimension, running.next.to)];
+  running.peer = {running.next.to, state_of(call, {member, key.chunk, key.phase}),
+                  network_.path(call.devices[key.member], call.devices[member])};
+}
+
+void CollectiveExecution::send(std::uint32_t slot, std::uint32_t state, Running& running) {
+  const NextSend& next = running.next;
+  if (running.peer.on_line != next.to) find_peer(calls_[slot], state, running);
+  const std::uint32_t id = messages_.put({slot, state, running.peer.state, next.index, next.slot});
   ++messages_sent_;
-  network_.start(phase.path, step.bytes, id);
+  const std::optional<Time> release = network_.start_foretold(running.peer.path, next.bytes, id);
+  if (!release) return;
+  await_foretold(running);
+  running.foretold = {next.index, id, *release};
+}
+
+// The round in which the event would have come was before this one.
+void CollectiveExecution::book_foretold(Running& running) const {
+  if (running.foretold.send == kNone || running.foretold.time > engine_.now()) return;
+  running.released.insert(running.foretold.send);
+  running.foretold.send = kNone;
+}
+
+void CollectiveExecution::await_foretold(Running& running) {
+  if (running.foretold.send == kNone) return;
+  engine_.at(running.foretold.time, *this,
+             std::uint64_t{static_cast<std::uint8_t>(News::kReleased)} << 62 | running.foretold.message);
+  running.foretold.send = kNone;
 }
 
 void CollectiveExecution::join_line(std::uint32_t slot, std::uint32_t state) {
@@ -300,6 +341,8 @@ void CollectiveExecution::on_event(std::uint64_t payload) {
       return listener_.on_call_assembled(calls_[call].key);
     case News::kMemberDone:
       return report_done(call, static_cast<std::uint32_t>(payload));
+    case News::kReleased:
+      return on_released(static_cast<std::uint32_t>(payload));
   }
 }
 

@@ -70,18 +70,48 @@ class CollectiveExecution final : private EventSink {
  private:
   enum class Status : std::uint8_t { kAhead, kWaiting, kActive, kDone };
 
-  // One phase of one chunk on one member.
-  struct PhaseState {
-    SlotSet released;
-    SlotSet arrived;
-    std::uint32_t next_send = 0;
-    std::uint32_t path_to = UINT32_MAX;  // position the memorised path leads to
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  // What of a Step decides when and what a member sends.
+  struct NextSend {
+    std::uint32_t index = 0;
+    std::uint32_t to = kNone;  // on the line; kNone until it was worked out
+    std::uint32_t slot = 0;
+    std::uint32_t after_send = kNone;
+    SlotRange needs;
+    Bytes bytes{0};
+  };
+  // The receiver of the last send, nearly always that of the next as well.
+  struct Peer {
+    std::uint32_t on_line = kNone;
+    std::uint32_t state = 0;
     PathId path{};
+  };
+  // A release that the network foretold. Where something waits for nothing else, it is made an event.
+  struct Foretold {
+    std::uint32_t send = kNone;
+    std::uint32_t message = 0;
+    Time time;
+  };
+  // A member's program of a phase, while that is active.
+  struct Running {
+    SlotSet released;
+    std::uint32_t sends = 0;
+    std::uint32_t receives = 0;
+    std::uint32_t on_line = 0;  // the member's place
+    NextSend next;
+    Peer peer;
+    Foretold foretold;  // the latest, if nobody was told
+  };
+  // One phase of one chunk on one member. There are many, so they are kept small.
+  struct PhaseState {
+    SlotSet arrived;
+    Time waiting_since;
+    std::uint32_t running = kNone;  // in running_
     Status status = Status::kAhead;
     bool touched = false;
-    Time waiting_since;
-    std::uint32_t gathered = 0;  // at granularity `phase`, on the line's first member: how many have come
-    bool through = false;        // and on each: the line's messages have arrived
+    bool through = false;        // at granularity `phase`: the line's messages have arrived
+    std::uint32_t gathered = 0;  // and on the line's first member: how many have come
   };
   // Where a waiting chunk stands: the time it came (negated for LIFO), chunk, phase, and its state.
   using Place = std::tuple<std::int64_t, std::uint32_t, std::uint32_t, std::uint32_t>;
@@ -132,8 +162,8 @@ class CollectiveExecution final : private EventSink {
     std::uint32_t phase;
   };
 
-  // What is said of a call or member in the round after.
-  enum class News : std::uint8_t { kOpened, kAssembled, kMemberDone };
+  // What is said of a call or member in the round after, and of a message when it is released as foretold.
+  enum class News : std::uint8_t { kOpened, kAssembled, kMemberDone, kReleased };
   void tell_next_round(News news, std::uint32_t call, std::uint32_t member = 0);
   void on_event(std::uint64_t payload) override;
 
@@ -142,7 +172,12 @@ class CollectiveExecution final : private EventSink {
   void touch_lineup(std::uint32_t call, std::uint32_t member, std::uint32_t dimension);
   void advance_state(std::uint32_t call, std::uint32_t state);
   bool start_sends(std::uint32_t call, std::uint32_t state);
-  void send(std::uint32_t call, std::uint32_t state, const Step& step);
+  std::uint32_t start_program(const Call& call, std::uint32_t state);
+  void work_out_next(const Call& call, std::uint32_t state, Running& running) const;
+  void find_peer(const Call& call, std::uint32_t state, Running& running);
+  void send(std::uint32_t call, std::uint32_t state, Running& running);
+  void book_foretold(Running& running) const;
+  void await_foretold(Running& running);
   bool is_through(std::uint32_t call, std::uint32_t state);
   void join_line(std::uint32_t call, std::uint32_t state);
   void call_line(const Touched& first);
@@ -171,6 +206,7 @@ class CollectiveExecution final : private EventSink {
   std::vector<std::uint32_t> free_calls_;
   std::vector<std::vector<std::uint32_t>> open_calls_;  // by group: slots in calls_
   Slab<Message> messages_;
+  Slab<Running> running_;
   std::vector<Touched> touched_;
   std::vector<TouchedLineup> touched_lineups_;
   std::vector<Touched> new_lines_;  // whose first member has come

@@ -1,8 +1,9 @@
 // Which of a numbered set of things have happened: nearly always the first so many, now and then one early.
 #pragma once
 
-#include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace orrery {
@@ -12,12 +13,13 @@ class SlotSet {
   // How many from 0 on are all there.
   std::uint32_t prefix() const { return prefix_; }
 
-  bool empty() const { return prefix_ == 0 && early_.empty(); }
+  bool empty() const { return prefix_ == 0 && early_ == nullptr; }
 
   bool contains(std::uint32_t slot) const {
     if (slot < prefix_) return true;
+    if (early_ == nullptr) return false;
     const std::size_t word = slot / 64;
-    return word < early_.size() && ((early_[word] >> (slot % 64)) & 1) != 0;
+    return word < early_->size() && (((*early_)[word] >> (slot % 64)) & 1) != 0;
   }
 
   // Whether all of [begin, end) are there.
@@ -29,18 +31,21 @@ class SlotSet {
   }
 
   void insert(std::uint32_t slot) {
-    if (slot != prefix_) {
-      if (slot / 64 >= early_.size()) early_.resize(slot / 64 + 1);
-      early_[slot / 64] |= std::uint64_t{1} << (slot % 64);
-      return;
-    }
+    if (slot != prefix_) return insert_early(slot);
     ++prefix_;
-    while (!early_.empty() && contains(prefix_)) ++prefix_;
+    if (early_ == nullptr) return;
+    while (contains(prefix_)) ++prefix_;
   }
 
  private:
+  void insert_early(std::uint32_t slot) {
+    if (early_ == nullptr) early_ = std::make_unique<std::vector<std::uint64_t>>();
+    if (slot / 64 >= early_->size()) early_->resize(slot / 64 + 1);
+    (*early_)[slot / 64] |= std::uint64_t{1} << (slot % 64);
+  }
+
   std::uint32_t prefix_ = 0;
-  std::vector<std::uint64_t> early_;  // bits at and beyond prefix_; empty while everything comes in order
+  std::unique_ptr<std::vector<std::uint64_t>> early_;  // bits at and beyond prefix_; null while all come in order
 };
 
 }  // namespace orrery

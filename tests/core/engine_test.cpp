@@ -1,6 +1,8 @@
 #include "core/engine.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <compare>
 #include <functional>
 #include <random>
 #include <string>
@@ -101,7 +103,7 @@ TEST_CASE("a cancelled event is not delivered, and its handle is harmless afterw
   const EventHandle first = engine.at(Time(Duration(5)), recorder, 1);
   CHECK(engine.cancel(first));
   CHECK_FALSE(engine.cancel(first));
-  const EventHandle second = engine.at(Time(Duration(5)), recorder, 2);  // reuses the slot
+  const EventHandle second = engine.at(Time(Duration(5)), recorder, 2);
   CHECK_FALSE(engine.cancel(first));
   engine.run(recorder);
   CHECK(recorder.delivered == std::vector<std::uint64_t>{2});
@@ -116,27 +118,61 @@ TEST_CASE("the end of simulated time is an error, not an overflow") {
   CHECK_THROWS_AS(engine.after(Duration::max(), recorder, 1), InputError);
 }
 
-TEST_CASE("ten thousand random events with cancellations come out sorted") {
+TEST_CASE("ten thousand random events with cancellations come out by time, order and sequence") {
+  // 997 times of which each comes back again and again: many events at once, and more times than the engine keeps open.
+  struct Expected {
+    Time time;
+    std::uint32_t order;
+    std::uint64_t payload;  // in the sequence of scheduling
+    auto operator<=>(const Expected&) const = default;
+  };
   std::mt19937_64 random(1);
   Engine engine;
-  struct Check final : EventSink, InstantObserver {
+  Recorder recorder;
+  std::vector<Expected> expected;
+  for (std::uint64_t i = 0; i < 10'000; ++i) {
+    const Time time(Duration(static_cast<std::int64_t>(random() % 997)));
+    const std::uint32_t order = random() % 8 == 0 ? static_cast<std::uint32_t>(random() % 3) : 0;
+    const EventHandle handle = engine.at(time, recorder, i, order);
+    if (random() % 3 == 0)
+      CHECK(engine.cancel(handle));
+    else
+      expected.push_back({time, order, i});
+  }
+  std::ranges::sort(expected);
+  CHECK(engine.pending() == expected.size());
+  engine.run(recorder);
+  std::vector<std::uint64_t> payloads;
+  for (const Expected& event : expected) payloads.push_back(event.payload);
+  CHECK(recorder.delivered == payloads);
+  CHECK(engine.delivered() == expected.size());
+}
+
+TEST_CASE("an instant in which all is cancelled does not happen") {
+  Engine engine;
+  Recorder recorder;
+  engine.at(Time(Duration(5)), recorder, 1);
+  const EventHandle first = engine.at(Time(Duration(9)), recorder, 2);
+  const EventHandle second = engine.at(Time(Duration(9)), recorder, 3);
+  engine.cancel(first);
+  engine.cancel(second);
+  CHECK(engine.run(recorder) == Time(Duration(5)));
+  CHECK(text(recorder.calls) == "eds");
+}
+
+TEST_CASE("a delivery cancels an event of its own round") {
+  struct Canceller final : EventSink {
     Engine& engine;
-    Time last{};
-    std::size_t seen = 0;
-    explicit Check(Engine& e) : engine(e) {}
-    void on_event(std::uint64_t) override {
-      CHECK(engine.now() >= last);
-      last = engine.now();
-      ++seen;
-    }
-    void decide() override {}
-    void settle() override {}
-  } check(engine);
-  std::vector<EventHandle> handles;
-  for (int i = 0; i < 10'000; ++i)
-    handles.push_back(engine.at(Time(Duration(static_cast<std::int64_t>(random() % 997))), check, 0));
-  std::size_t cancelled = 0;
-  for (std::size_t i = 0; i < handles.size(); i += 3) cancelled += engine.cancel(handles[i]) ? 1u : 0u;
-  engine.run(check);
-  CHECK(check.seen == handles.size() - cancelled);
+    EventHandle victim;
+    explicit Canceller(Engine& e) : engine(e) {}
+    void on_event(std::uint64_t) override { CHECK(engine.cancel(victim)); }
+  };
+  Engine engine;
+  Recorder recorder;
+  Canceller canceller(engine);
+  engine.at(Time{}, canceller, 0);
+  canceller.victim = engine.at(Time{}, recorder, 1);
+  engine.at(Time{}, recorder, 2);
+  engine.run(recorder);
+  CHECK(recorder.delivered == std::vector<std::uint64_t>{2});
 }

@@ -56,8 +56,16 @@ Traffic random_traffic(std::mt19937& random, std::size_t messages, std::int64_t 
   return traffic;
 }
 
+// What a run comes to: all notices, and of each link its bytes and how long it was busy, in picoseconds.
+struct Outcome {
+  std::vector<Notice> notices;
+  std::vector<std::pair<std::int64_t, std::int64_t>> links;
+
+  bool operator==(const Outcome&) const = default;
+};
+
 template <class Model, class... Options>
-std::vector<Notice> simulate(const Traffic& traffic, const std::vector<std::size_t>& order,
+Outcome simulate(const Traffic& traffic, const std::vector<std::size_t>& order,
                              const std::vector<std::int64_t>& settles, Options... options) {
   Probe<Model> probe(traffic.fabric, options...);
   for (const std::int64_t time : settles) probe.at(time, [] {});  // nothing happens, but the instant is settled
@@ -70,7 +78,10 @@ std::vector<Notice> simulate(const Traffic& traffic, const std::vector<std::size
       probe.send(message.from, message.to, message.bytes, token);
     });
   }
-  return probe.run();
+  Outcome outcome{probe.run(), {}};
+  for (const LinkUsage& usage : probe.network.link_usage())
+    outcome.links.emplace_back(usage.bytes.count(), usage.busy.count());
+  return outcome;
 }
 
 std::vector<std::size_t> in_order(const Traffic& traffic) {
@@ -139,7 +150,7 @@ TEST_CASE("every release is that of a direct simulation that solves everything a
     const std::vector<std::int64_t> expected = release_times(traffic);
     std::size_t released = 0;
     INFO("instance " << instance);
-    for (const auto& [time, token, what] : simulate<FlowNetwork>(traffic, in_order(traffic), {})) {
+    for (const auto& [time, token, what] : simulate<FlowNetwork>(traffic, in_order(traffic), {}).notices) {
       if (what != "released") continue;
       REQUIRE(time == expected[token]);
       ++released;
@@ -153,16 +164,16 @@ TEST_CASE("results depend neither on the order of messages nor on when and how m
   for (int instance = 0; instance < 60; ++instance) {
     const bool large = instance >= 50;
     const Traffic traffic = large ? random_traffic(random, 600, 8) : random_traffic(random, 150);
-    const std::vector<Notice> expected = simulate<FlowNetwork>(traffic, in_order(traffic), {});
+    const Outcome expected = simulate<FlowNetwork>(traffic, in_order(traffic), {});
     std::vector<std::size_t> order = in_order(traffic);
     std::ranges::shuffle(order, random);
     INFO("instance " << instance);
     REQUIRE(simulate<FlowNetwork>(traffic, order, {}) == expected);
     std::vector<std::int64_t> settles;
-    const auto end = static_cast<std::uint64_t>(std::get<0>(expected.back()));
+    const auto end = static_cast<std::uint64_t>(std::get<0>(expected.notices.back()));
     for (int i = 0; i < 300; ++i)
       settles.push_back(static_cast<std::int64_t>((std::uint64_t{random()} << 32 | random()) % (end + 1)));
-    for (const Notice& notice : expected) settles.push_back(std::max(std::int64_t{0}, std::get<0>(notice) - 1));
+    for (const Notice& notice : expected.notices) settles.push_back(std::max(std::int64_t{0}, std::get<0>(notice) - 1));
     REQUIRE(simulate<FlowNetwork>(traffic, order, settles, Resolve::kEverything) == expected);
   }
 }
@@ -222,7 +233,7 @@ TEST_CASE("a link is never faster than its bandwidth, and no message beats alpha
     }
     const std::vector<Notice> shared = probe.run();
     std::map<std::pair<std::uint64_t, std::string>, std::int64_t> alone;
-    for (const auto& [time, token, what] : simulate<AlphaBetaNetwork>(traffic, in_order(traffic), {}))
+    for (const auto& [time, token, what] : simulate<AlphaBetaNetwork>(traffic, in_order(traffic), {}).notices)
       alone[{token, what}] = time;
     for (const auto& [time, token, what] : shared) REQUIRE(time >= alone.at({token, what}));
     const auto usage = probe.network.link_usage();

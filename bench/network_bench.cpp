@@ -1,8 +1,7 @@
 #include <algorithm>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <random>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -10,30 +9,9 @@
 #include "network/alpha_beta.h"
 #include "network/compose.h"
 #include "network/flow_network.h"
-#include "report/operation_log.h"
-#include "system/simulation.h"
 
 namespace orrery::bench {
 namespace {
-
-template <class Model>
-double ring_all_reduce_rate(const Fabric& fabric, std::uint32_t ranks) {
-  const Job job = all_reduce_job(ranks, Bytes(1 << 26));
-  const Matching matching = match(job);
-  const DeviceSpec device;
-  std::vector<DeviceId> placement;
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) placement.push_back(DeviceId(rank));
-  SimulationTotals totals;
-  const double seconds = best_seconds(3, [&] {
-    OperationLog log(ranks);
-    const auto network = [&](Engine& engine, MessageListener& listener) {
-      return std::make_unique<Model>(engine, fabric, listener);
-    };
-    Simulation simulation({job, matching, fabric, device, placement}, {}, network, log);
-    totals = simulation.run();
-  });
-  return static_cast<double>(totals.messages) / seconds;
-}
 
 // The network alone: `ranks` devices go round a ring, each sending when its last message was released and the one
 // before it has come.
@@ -121,11 +99,15 @@ class AllToAll final : MessageListener, InstantObserver, EventSink {
   std::minstd_rand random_{1};
 };
 
+Fabric fabric_of(std::string_view topology, std::uint32_t ranks) {
+  const std::vector<DimensionSpec> dimensions = {
+      {topology_named(topology), ranks, Bandwidth(25'000'000'000), Duration(1'000'000), ""}};
+  return compose(dimensions);
+}
+
 void measure_all_to_all(std::uint32_t window) {
   constexpr std::uint32_t kRanks = 64;
-  const std::vector<DimensionSpec> dimensions = {
-      {topology_named("switch"), kRanks, Bandwidth(25'000'000'000), Duration(1'000'000), ""}};
-  const Fabric fabric = compose(dimensions);
+  const Fabric fabric = fabric_of("switch", kRanks);
   const double seconds = best_seconds(3, [&] { AllToAll(fabric, kRanks, window).run(); });
   fmt::print("all-to-all of unequal sizes, {} ranks, {} peers at a time, flow: {:.3f} M messages/s\n", kRanks, window,
              kRanks * (kRanks - 1) / seconds * 1e-6);
@@ -133,19 +115,11 @@ void measure_all_to_all(std::uint32_t window) {
 
 }  // namespace
 
-void measure_flow(double heap_rate) {
+void measure_networks(double heap_rate) {
   constexpr std::uint32_t kRanks = 1024;
-  const std::vector<DimensionSpec> dimensions = {
-      {topology_named("ring"), kRanks, Bandwidth(25'000'000'000), Duration(1'000'000), ""}};
-  const Fabric fabric = compose(dimensions);
-  const auto print = [&](const char* what, double flow, double alpha_beta) {
-    fmt::print("{}, {} ranks, unfolded: flow {:.2f} M messages/s, alpha-beta {:.2f}; of the bare heap's rate {:.2f}\n",
-               what, kRanks, flow * 1e-6, alpha_beta * 1e-6, flow / heap_rate);
-  };
-  print("ring all-reduce", ring_all_reduce_rate<FlowNetwork>(fabric, kRanks),
-        ring_all_reduce_rate<AlphaBetaNetwork>(fabric, kRanks));
-  print("ring, network only", bare_ring_rate<FlowNetwork>(fabric, kRanks),
-        bare_ring_rate<AlphaBetaNetwork>(fabric, kRanks));
+  const Fabric fabric = fabric_of("ring", kRanks);
+  print_rates(fmt::format("ring, {} ranks, network only", kRanks), bare_ring_rate<AlphaBetaNetwork>(fabric, kRanks),
+              bare_ring_rate<FlowNetwork>(fabric, kRanks), heap_rate);
   for (const std::uint32_t window : {8U, 63U}) measure_all_to_all(window);
 }
 

@@ -1,0 +1,68 @@
+// Flows that have every link of their path to themselves, as most have on a well-used fabric: their rate is that of the
+// narrowest link, so they need neither solver nor components. When another flow comes to one of their links, they move
+// there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/engine.h"
+#include "core/slab.h"
+#include "core/units.h"
+#include "network/network.h"
+#include "network/path_table.h"
+
+namespace orrery {
+
+struct SoloFlow {
+  PathId path{};
+  Bytes bytes{0};
+  std::uint64_t token = 0;
+  Duration transfer{};  // from PathTable::send()
+  Time start;
+  EventHandle end;
+};
+
+class SoloFlows {
+ public:
+  // Ends come to `sink`, with `tag` plus the flow's number as payload.
+  SoloFlows(Engine& engine, EventSink& sink, std::uint64_t tag, PathTable& paths, std::size_t links)
+      : engine_(engine), sink_(sink), tag_(tag), paths_(paths), lanes_(links) {}
+
+  // Starts the flow if it is alone on its links. False, and nothing happens, if it is not, or crosses a link twice.
+  bool start(SoloFlow flow);
+  // The flow ended now and is off its links.
+  SoloFlow end(std::uint32_t flow);
+  // Takes the flow that has `link` to itself, if one does, off its links before its end.
+  std::optional<SoloFlow> evict(LinkId link);
+
+  // One more, one less of the flows that share links uses this one.
+  void share(LinkId link) { ++lanes_[index_of(link)].sharing; }
+  void unshare(LinkId link) { --lanes_[index_of(link)].sharing; }
+
+  // Adds how long flows of this kind were on each link. What was evicted never was.
+  void add_busy(std::vector<LinkUsage>& usage) const;
+
+ private:
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  struct Lane {
+    Duration busy{};
+    std::uint32_t flow = kNone;
+    std::uint32_t sharing = 0;
+  };
+
+  // Leaves the first `count` links of its path.
+  void leave(const SoloFlow& flow, std::size_t count, Duration busy);
+
+  Engine& engine_;
+  EventSink& sink_;
+  std::uint64_t tag_;
+  PathTable& paths_;
+  std::vector<Lane> lanes_;  // by link
+  Slab<SoloFlow> flows_;
+};
+
+}  // namespace orrery
