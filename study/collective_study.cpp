@@ -1,9 +1,8 @@
 #include "study/collective_study.h"
 
-#include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <optional>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -123,23 +122,60 @@ std::string algorithms_in_use(CollectiveKind kind, const Experiment& experiment,
   return text;
 }
 
-CollectiveRow measure(const Experiment& experiment, const BenchmarkOperation& operation, Bytes size,
-                      std::span<const DeviceId> devices, const SimulationProgress& progress) {
-  const auto ranks = static_cast<std::uint32_t>(devices.size());
-  const Job job = benchmark_job(operation, size, ranks);
+// What is the same for all sizes.
+struct Benchmark {
+  const Experiment& experiment;
+  const BenchmarkOperation& operation;
+  std::span<const DeviceId> devices;  // by rank
+
+  std::uint32_t ranks() const { return static_cast<std::uint32_t>(devices.size()); }
+};
+
+// Runs the operation once and shows the end to `look`.
+void simulate(const Benchmark& benchmark, Bytes size, const SimulationProgress& progress,
+              const std::function<void(Time, const Network&)>& look) {
+  const Experiment& experiment = benchmark.experiment;
+  const Job job = benchmark_job(benchmark.operation, size, benchmark.ranks());
   const Matching matching = match(job);
   Unobserved nobody;
-  Simulation simulation({job, matching, experiment.fabric, experiment.device, devices}, experiment.simulation,
+  Simulation simulation({job, matching, experiment.fabric, experiment.device, benchmark.devices}, experiment.simulation,
                         network_of(experiment), nobody);
   const Time finish = simulation.run(progress).finish;
+  look(finish, simulation.network());
+}
+
+// The time of the same messages with about a byte in each.
+Duration latency_of(const Benchmark& benchmark, const SimulationProgress& progress) {
+  const Bytes size = Bytes(benchmark.experiment.simulation.collectives.chunks) * benchmark.ranks();
+  Duration latency{};
+  simulate(benchmark, benchmark.operation.kind ? size : Bytes(1), progress,
+           [&](Time finish, const Network&) { latency = finish.time_since_epoch(); });
+  return latency;
+}
+
+CollectiveRow measure(const Benchmark& benchmark, Bytes size, Duration latency, const SimulationProgress& progress) {
   CollectiveRow row;
   row.bytes = size;
-  row.count = float_count(operation, size, ranks);
-  row.time = finish.time_since_epoch();
-  row.algorithm_bandwidth = static_cast<double>(size.count()) / seconds(finish);
-  row.bus_bandwidth = row.algorithm_bandwidth * bus_factor(operation, ranks);
-  row.bound = link_bound(experiment.fabric, simulation.network(), finish);
+  row.count = float_count(benchmark.operation, size, benchmark.ranks());
+  simulate(benchmark, size, progress, [&](Time finish, const Network& network) {
+    row.time = finish.time_since_epoch();
+    row.algorithm_bandwidth = static_cast<double>(size.count()) / seconds(finish);
+    row.bus_bandwidth = row.algorithm_bandwidth * bus_factor(benchmark.operation, benchmark.ranks());
+    row.bound = collective_bound(benchmark.experiment.fabric, network, finish, latency);
+  });
   return row;
+}
+
+CollectiveTable heading_of(const CollectiveQuestion& question, const Benchmark& benchmark, std::uint32_t nodes) {
+  CollectiveTable table;
+  const bool is_path = looks_like_path(question.cluster);
+  table.cluster = is_path ? std::filesystem::path(question.cluster).stem().string() : question.cluster;
+  table.operation = benchmark.operation.name;
+  table.ranks = benchmark.ranks();
+  table.nodes = nodes;
+  table.device = benchmark.experiment.device.name;
+  table.network_model = network_model_names()[static_cast<std::size_t>(benchmark.experiment.network)];
+  return table;
 }
 
 }  // namespace
@@ -152,26 +188,23 @@ CollectiveTable study_collective(const CollectiveQuestion& question, const Bench
   const std::uint32_t per_node = experiment.fabric.dimensions().front().size;
   const std::uint32_t nodes = experiment.fabric.device_count() / per_node;
   const std::vector<DeviceId> devices = place(nodes, per_node, devices_per_node(question, per_node));
-  const auto ranks = static_cast<std::uint32_t>(devices.size());
-  if (ranks < 2)
+  if (devices.size() < 2)
     throw InputError({"--cluster"}, fmt::format("{} has only one rank here", operation.name),
                      "more nodes (--nodes 2) or more devices of each (--gpus-per-node 2)");
-  // 2. A simulation for each size.
-  CollectiveTable table;
-  const bool is_path = looks_like_path(question.cluster);
-  table.cluster = is_path ? std::filesystem::path(question.cluster).stem().string() : question.cluster;
-  table.operation = operation.name;
-  table.ranks = ranks;
-  table.nodes = nodes;
-  table.device = experiment.device.name;
-  table.network_model = network_model_names()[static_cast<std::size_t>(experiment.network)];
   const std::string algorithm =
       operation.kind ? algorithms_in_use(*operation.kind, experiment, devices) : std::string("point-to-point");
-  for (const Bytes size : sizes) {
-    const std::string what = fmt::format("{} of {}", operation.name, rounded(size));
-    table.rows.push_back(measure(experiment, operation, size, devices, [&](std::uint64_t done, std::uint64_t total) {
+  // 2. A simulation for each size.
+  const Benchmark benchmark{experiment, operation, devices};
+  CollectiveTable table = heading_of(question, benchmark, nodes);
+  const auto show = [&](std::string what) {
+    return [&progress, what = std::move(what)](std::uint64_t done, std::uint64_t total) {
       if (progress) progress(what, done, total);
-    }));
+    };
+  };
+  const Duration latency = latency_of(benchmark, show("latency"));
+  for (const Bytes size : sizes) {
+    table.rows.push_back(
+        measure(benchmark, size, latency, show(fmt::format("{} of {}", operation.name, rounded(size)))));
     table.rows.back().algorithm = algorithm;
   }
   table.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());

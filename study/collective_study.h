@@ -13,7 +13,7 @@
 #include "core/units.h"
 #include "report/run.h"
 #include "study/benchmark_operation.h"
-#include "study/link_bound.h"
+#include "study/collective_bound.h"
 
 namespace orrery {
 
@@ -33,7 +33,7 @@ struct CollectiveRow {
   double algorithm_bandwidth = 0;  // bytes / time, in bytes per second
   double bus_bandwidth = 0;        // times bus_factor()
   std::string algorithm;           // "ring", "halving-doubling+ring": one per dimension in use
-  LinkBound bound;
+  CollectiveBound bound;
 };
 
 struct CollectiveTable {

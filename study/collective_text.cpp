@@ -12,28 +12,27 @@ double microseconds(Duration time) { return seconds(time) * 1e6; }
 std::string time_text(const CollectiveRow& row) { return fmt::format("{:.2f}", microseconds(row.time)); }
 std::string rate_text(double bytes_per_second) { return fmt::format("{:.2f}", bytes_per_second * 1e-9); }
 
+// "16 ranks (2 x 8 a100-sxm-80gb)".
 std::string ranks_text(const CollectiveTable& table) {
-  return fmt::format("{} ranks, {} on each of {} node{}", table.ranks, table.ranks / table.nodes, table.nodes,
-                     table.nodes == 1 ? "" : "s");
+  return fmt::format("{} ranks ({} x {} {})", table.ranks, table.nodes, table.ranks / table.nodes, table.device);
 }
 
-std::string bound_text(const LinkBound& bound) {
-  return fmt::format("{} ({:.0f} %)", bound.name, 100 * bound.utilisation);
+std::string bound_text(const CollectiveBound& bound) {
+  return fmt::format("{} ({:.0f} %)", bound.name, 100 * bound.share);
 }
 
 }  // namespace
 
 std::string collective_text(const CollectiveTable& table) {
   Table text;
-  for (const char* heading :
-       {"size (B)", "count (float)", "time (us)", "algbw (GB/s)", "busbw (GB/s)"})
+  for (const char* heading : {"size (B)", "count (float)", "time (us)", "algbw (GB/s)", "busbw (GB/s)"})
     text.column(heading);
-  for (const char* heading : {"algorithm", "bound by (busiest link)"}) text.column(heading, Table::Align::kLeft);
+  for (const char* heading : {"algorithm", "bound by"}) text.column(heading, Table::Align::kLeft);
   for (const CollectiveRow& row : table.rows)
     text.row({fmt::format("{}", row.bytes.count()), fmt::format("{}", row.count), time_text(row),
               rate_text(row.algorithm_bandwidth), rate_text(row.bus_bandwidth), row.algorithm, bound_text(row.bound)});
-  return fmt::format("{} on {}: {} ({}), {} network\n\n", table.operation, table.cluster, ranks_text(table),
-                     table.device, table.network_model) +
+  return fmt::format("{} on {}: {}, {} network\n\n", table.operation, table.cluster, ranks_text(table),
+                     table.network_model) +
          text.text();
 }
 
@@ -45,8 +44,8 @@ std::string side_by_side_text(std::span<const CollectiveTable> tables) {
   for (std::size_t i = 0; i < tables.size(); ++i) {
     const CollectiveTable& table = tables[i];
     ORRERY_ASSERT(table.rows.size() == tables.front().rows.size());
-    heading += fmt::format("  {}: {} ({}), {} network, {}\n", table.cluster, ranks_text(table), table.device,
-                           table.network_model, table.rows.front().algorithm);
+    heading += fmt::format("  {}: {}, {} network, {}\n", table.cluster, ranks_text(table), table.network_model,
+                           table.rows.front().algorithm);
     text.column(fmt::format("{}: time (us)", table.cluster));
     text.column("busbw (GB/s)");
     text.column("bound by", Table::Align::kLeft);

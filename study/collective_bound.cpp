@@ -1,5 +1,6 @@
-#include "study/link_bound.h"
+#include "study/collective_bound.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -18,21 +19,22 @@ std::string without_direction(std::string_view link_class) {
 
 }  // namespace
 
-LinkBound link_bound(const Fabric& fabric, const Network& network, Time finish) {
+CollectiveBound collective_bound(const Fabric& fabric, const Network& network, Time finish, Duration latency) {
   ORRERY_ASSERT(finish > Time{});
-  LinkBound bound{"latency", 0};
-  const std::vector<LinkUsage> usage = network.link_usage();
+  const double time = seconds(finish);
+  if (2 * seconds(latency) >= time) return {"latency", std::min(1.0, seconds(latency) / time)};
+  double most = 0;
   std::uint16_t busiest = 0;
+  const std::vector<LinkUsage> usage = network.link_usage();
   for (std::uint32_t i = 0; i < usage.size(); ++i) {
     const Link& link = fabric.link(LinkId(i));
-    const double capacity = static_cast<double>(link.bandwidth.count()) * seconds(finish);
-    const double utilisation = static_cast<double>(usage[i].bytes.count()) / capacity;
-    if (utilisation <= bound.utilisation) continue;
-    bound.utilisation = utilisation;
+    const double utilisation =
+        static_cast<double>(usage[i].bytes.count()) / (static_cast<double>(link.bandwidth.count()) * time);
+    if (utilisation <= most) continue;
+    most = utilisation;
     busiest = link.link_class;
   }
-  if (bound.utilisation >= kBindingUtilisation) bound.name = without_direction(fabric.link_classes()[busiest]);
-  return bound;
+  return {without_direction(fabric.link_classes()[busiest]), most};
 }
 
 }  // namespace orrery
