@@ -10,10 +10,10 @@ namespace orrery {
 
 // As written on the command line; an empty text was not given. `factor` and `increment` are not both given.
 struct BenchmarkSizes {
-  std::string first;      // -b; 32M
-  std::string last;       // -e; as -b
-  std::string factor;     // -f; 2
-  std::string increment;  // -i
+  std::string first{};      // -b; 32M
+  std::string last{};       // -e; as -b
+  std::string factor{};     // -f; 2
+  std::string increment{};  // -i
 };
 
 // From `first` to at most `last`, each the one before times `factor` (rounded down) or plus `increment`. Sizes are

@@ -19,11 +19,11 @@ namespace orrery {
 
 // As written on the command line; an empty text was not given.
 struct CollectiveQuestion {
-  std::string cluster;           // a name or a file
-  std::string nodes;             // the cluster's own number
-  std::string devices_per_node;  // all; else the first so many of each node. Of `dims`, the first dimension is a node.
-  std::string algorithm;         // for all dimensions, or "a,b": one per dimension, case ignored
-  std::vector<std::string> settings;
+  std::string cluster;             // a name or a file
+  std::string nodes{};             // the cluster's own number
+  std::string devices_per_node{};  // all; else the first so many of each. Of `dims`, the first dimension is a node.
+  std::string algorithm{};         // for all dimensions, or "a,b": one per dimension, case ignored
+  std::vector<std::string> settings{};
 };
 
 struct CollectiveRow {
