@@ -35,7 +35,7 @@ void collective(const CollectiveCommandOptions& options, const Session& session)
 void add_collective_command(CLI::App& app, Session& session) {
   CollectiveCommandOptions& options = session.collective;
   CLI::App* command = app.add_subcommand(
-      "collective", "Time one collective on a cluster, size by size, as nccl-tests does: time, bandwidth, what bounds it");
+      "collective", "Time one collective on a cluster, size by size, as nccl-tests does: bandwidths, what bounds it");
   command
       ->add_option("--cluster", options.clusters,
                    "A name from `orrery list clusters`, or a file; several are set side by side")

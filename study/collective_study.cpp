@@ -1,5 +1,6 @@
 #include "study/collective_study.h"
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <functional>
@@ -161,6 +162,7 @@ CollectiveRow measure(const Benchmark& benchmark, Bytes size, Duration latency, 
     row.time = finish.time_since_epoch();
     row.algorithm_bandwidth = static_cast<double>(size.count()) / seconds(finish);
     row.bus_bandwidth = row.algorithm_bandwidth * bus_factor(benchmark.operation, benchmark.ranks());
+    row.overload = worst_overload(benchmark.experiment.fabric, network);
     row.bound = collective_bound(benchmark.experiment.fabric, network, finish, latency);
   });
   return row;
@@ -176,6 +178,21 @@ CollectiveTable heading_of(const CollectiveQuestion& question, const Benchmark& 
   table.device = benchmark.experiment.device.name;
   table.network_model = network_model_names()[static_cast<std::size_t>(benchmark.experiment.network)];
   return table;
+}
+
+// Says so where messages overlap on a link that the network model does not share: such times are too good.
+void warn_of_overload(const CollectiveTable& table, Diagnostics& diagnostics) {
+  // A byte takes whole picoseconds, so a few bytes never fill a link; rounding goes the safe way, but for doubles.
+  constexpr double kOverload = 1.001;
+  const auto worst =
+      std::ranges::max_element(table.rows, {}, [](const CollectiveRow& row) { return row.overload.factor; });
+  if (worst == table.rows.end() || worst->overload.factor <= kOverload) return;
+  diagnostics.warning({table.cluster},
+                      fmt::format("{} of {}: {} carries {:.1f} times its bandwidth, since the {} network does not share "
+                                  "links; the times are too good",
+                                  table.operation, rounded(worst->bytes), worst->overload.name, worst->overload.factor,
+                                  table.network_model),
+                      "share them: --set network.model=flow");
 }
 
 }  // namespace
@@ -207,6 +224,7 @@ CollectiveTable study_collective(const CollectiveQuestion& question, const Bench
         measure(benchmark, size, latency, show(fmt::format("{} of {}", operation.name, rounded(size)))));
     table.rows.back().algorithm = algorithm;
   }
+  warn_of_overload(table, diagnostics);
   table.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());
   return table;
 }

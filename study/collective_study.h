@@ -34,6 +34,7 @@ struct CollectiveRow {
   double bus_bandwidth = 0;        // times bus_factor()
   std::string algorithm;           // "ring", "halving-doubling+ring": one per dimension in use
   CollectiveBound bound;
+  LinkLoad overload;
 };
 
 struct CollectiveTable {

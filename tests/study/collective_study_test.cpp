@@ -158,6 +158,24 @@ TEST_CASE("a question that cannot be answered names its option") {
   CHECK(has(error_of({.cluster = "dgx-a100", .settings = {"workload.model=gpt"}}), "unknown key 'workload'"));
 }
 
+TEST_CASE("a network that does not share its links warns of times that are too good") {
+  // All-to-all in a node: every GPU sends to the 7 others at once.
+  const auto warnings = [](const char* model, const char* operation, const char* nodes) {
+    const CollectiveQuestion question{
+        .cluster = "dgx-a100", .nodes = nodes, .settings = {std::string("network.model=") + model}};
+    return table_of(question, operation, {Bytes(8), kGiB}).warnings;
+  };
+  for (const char* nodes : {"1", "2"}) {
+    CAPTURE(nodes);
+    REQUIRE(warnings("alpha-beta", "all_to_all", nodes).size() == 1);
+    CHECK(has(warnings("alpha-beta", "all_to_all", nodes)[0].message, "nvlink carries 7.0 times its bandwidth"));
+    CHECK(warnings("flow", "all_to_all", nodes).empty());
+    CHECK(warnings("fifo", "all_to_all", nodes).empty());
+    CHECK(warnings("alpha-beta", "all_reduce", nodes).empty());
+    CHECK(warnings("alpha-beta", "sendrecv", nodes).empty());
+  }
+}
+
 TEST_CASE("tables stand side by side with the ratio to the first") {
   const std::vector<Bytes> sizes = {kGiB};
   const std::vector<CollectiveTable> tables = {table_of({.cluster = "dgx-a100"}, "all_reduce", sizes),

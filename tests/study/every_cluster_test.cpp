@@ -77,6 +77,7 @@ TEST_CASE("collectives over two nodes of every shipped cluster are within what i
         CHECK(row.bus_bandwidth > 0);
         CHECK(row.bound.share > 0);
         CHECK(row.bound.share <= kRounding);
+        CHECK(row.overload.factor <= kRounding);
         // A rank sends busbw * time bytes, or more.
         CHECK(row.bus_bandwidth <= capacities.device * kRounding);
         // Of an all-reduce, S leaves each of two nodes, half reducing and half gathering; of an all-to-all, half of
