@@ -45,8 +45,9 @@ void add_collective_command(CLI::App& app, Session& session) {
   command->add_option("--nodes", options.question.nodes, "How many nodes; without it, the cluster's own number");
   command->add_option("--gpus-per-node", options.question.devices_per_node,
                       "Ranks on the first so many devices of each node; without it, on all");
-  command->add_option("--op", options.operation,
-                      "all_gather | all_reduce | all_to_all | broadcast | reduce | reduce_scatter | sendrecv")
+  command
+      ->add_option("--op", options.operation,
+                   "all_gather | all_reduce | all_to_all | broadcast | reduce | reduce_scatter | sendrecv")
       ->required();
   command->add_option("-b,--minbytes", options.sizes.first, "First size in bytes, K, M, G = 2^10, 2^20, 2^30; 32M");
   command->add_option("-e,--maxbytes", options.sizes.last, "Last size; without it, the first");
@@ -57,8 +58,9 @@ void add_collective_command(CLI::App& app, Session& session) {
   command->add_option("--algo", options.question.algorithm,
                       "Algorithm for all dimensions of the cluster, or one for each: ring,direct");
   command->add_option("--json", options.json, "Write the table as JSON to this file; '-' prints it instead");
-  command->add_option("--set", options.question.settings,
-                      "Change a key first, for example --set network.model=flow (may be repeated)")
+  command
+      ->add_option("--set", options.question.settings,
+                   "Change a key first, for example --set network.model=flow (may be repeated)")
       ->expected(1)
       ->take_all();
   command->callback([&session] { collective(session.collective, session); });

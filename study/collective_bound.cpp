@@ -20,7 +20,7 @@ std::string without_direction(std::string_view link_class) {
 
 // The link that carried most of what it could have in a time of its own; the first of equals.
 LinkLoad most_loaded(const Fabric& fabric, const Network& network,
-                         const std::function<double(const LinkUsage&)>& time) {
+                     const std::function<double(const LinkUsage&)>& time) {
   double most = 0;
   std::uint16_t busiest = 0;
   const std::vector<LinkUsage> usage = network.link_usage();

@@ -187,12 +187,13 @@ void warn_of_overload(const CollectiveTable& table, Diagnostics& diagnostics) {
   const auto worst =
       std::ranges::max_element(table.rows, {}, [](const CollectiveRow& row) { return row.overload.factor; });
   if (worst == table.rows.end() || worst->overload.factor <= kOverload) return;
-  diagnostics.warning({table.cluster},
-                      fmt::format("{} of {}: {} carries {:.1f} times its bandwidth, since the {} network does not share "
-                                  "links; the times are too good",
-                                  table.operation, rounded(worst->bytes), worst->overload.name, worst->overload.factor,
-                                  table.network_model),
-                      "share them: --set network.model=flow");
+  diagnostics.warning(
+      {table.cluster},
+      fmt::format("{} of {}: {} carries {:.1f} times its bandwidth, since the {} network does not share "
+                  "links; the times are too good",
+                  table.operation, rounded(worst->bytes), worst->overload.name, worst->overload.factor,
+                  table.network_model),
+      "share them: --set network.model=flow");
 }
 
 }  // namespace

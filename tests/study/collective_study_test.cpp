@@ -122,8 +122,8 @@ TEST_CASE("the algorithm is chosen for all dimensions or for each, in any case")
 }
 
 TEST_CASE("ranks take the first devices of every node") {
-  const CollectiveTable table = table_of({.cluster = "dgx-a100", .nodes = "2", .devices_per_node = "4"}, "all_reduce",
-                                         {kGiB});
+  const CollectiveTable table =
+      table_of({.cluster = "dgx-a100", .nodes = "2", .devices_per_node = "4"}, "all_reduce", {kGiB});
   CHECK(table.ranks == 8);
   CHECK(table.nodes == 2);
   CHECK(table.rows[0].algorithm == "ring");
