@@ -8,6 +8,8 @@
 #include <CLI/CLI.hpp>
 
 #include "core/config_tree.h"
+#include "study/benchmark_sizes.h"
+#include "study/collective_study.h"
 
 namespace orrery::cli {
 
@@ -50,6 +52,14 @@ struct ClusterOptions {
   bool dot = false;
 };
 
+struct CollectiveCommandOptions {
+  std::vector<std::string> clusters;
+  std::string operation;
+  BenchmarkSizes sizes;
+  CollectiveQuestion question;  // of each cluster
+  std::string json;
+};
+
 // What every command needs, and where the parser puts what it reads. Outlives the parser.
 struct Session {
   ConfigFiles files;
@@ -60,6 +70,7 @@ struct Session {
   ListOptions list{};
   WorkloadOptions workload{};
   ClusterOptions cluster{};
+  CollectiveCommandOptions collective{};
 };
 
 void add_run_command(CLI::App& app, Session& session);
@@ -68,5 +79,6 @@ void add_check_command(CLI::App& app, Session& session);
 void add_list_command(CLI::App& app, Session& session);
 void add_workload_command(CLI::App& app, Session& session);
 void add_cluster_command(CLI::App& app, Session& session);
+void add_collective_command(CLI::App& app, Session& session);
 
 }  // namespace orrery::cli

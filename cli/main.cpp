@@ -65,6 +65,7 @@ int run(int argc, char** argv) {
   orrery::cli::add_list_command(app, session);
   orrery::cli::add_workload_command(app, session);
   orrery::cli::add_cluster_command(app, session);
+  orrery::cli::add_collective_command(app, session);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -54,11 +54,8 @@ Run run_experiment(const std::string& file, const std::vector<std::string>& sett
       place_ranks(experiment.placement, static_cast<std::uint32_t>(job.ranks.size()), experiment.fabric);
   // 2. Simulate.
   OperationLog log(job.ranks.size());
-  const auto network = [&](Engine& engine, MessageListener& listener) {
-    return make_network(experiment.network, engine, experiment.fabric, listener);
-  };
   Simulation simulation({job, matching, experiment.fabric, experiment.device, placement}, experiment.simulation,
-                        network, log);
+                        network_of(experiment), log);
   const SimulationTotals totals = simulation.run(show("simulating"));
   // 3. Report.
   Result result = make_result(job, experiment.fabric, simulation, totals, log);

@@ -184,20 +184,55 @@ void read_placement(Section& section, Placement& placement) {
                   "write packed, strided, random(7) or a list of device numbers, one per rank");
 }
 
-void read_experiment(Section& section, ExperimentKeys& experiment) {
+void read_fabric(Section& section, ExperimentKeys& experiment) {
   experiment.fabric = read_cluster(section, [&](Section& device) { experiment.device = read_device(device); });
+}
+
+// The cluster has been read.
+void read_communication(Section& section, ExperimentKeys& experiment) {
   std::vector<std::string> dimensions;
   if (experiment.fabric)
     for (const LogicalDimension& d : experiment.fabric->dimensions())
       dimensions.push_back(fmt::format("{} {}", d.size, d.topology));
-  section.required_section("workload", "what the ranks do", [&](Section& s) { read_workload(s, experiment); });
   section.section("collectives", "how collectives are run",
                   [&](Section& s) { read_collectives(s, dimensions, experiment.simulation.collectives); });
   section.section("network", "how messages are timed", [&](Section& s) { read_network(s, experiment); });
-  section.section("memory", "remote memory", [&](Section& s) { read_memory(s, experiment); });
-  read_placement(section, experiment.placement);
+}
+
+void read_notes(Section& section) {
   section.note("name", "for people");
   section.note("source", "where the figures come from");
+}
+
+void read_experiment(Section& section, ExperimentKeys& experiment) {
+  read_fabric(section, experiment);
+  section.required_section("workload", "what the ranks do", [&](Section& s) { read_workload(s, experiment); });
+  read_communication(section, experiment);
+  section.section("memory", "remote memory", [&](Section& s) { read_memory(s, experiment); });
+  read_placement(section, experiment.placement);
+  read_notes(section);
+}
+
+void read_machine(Section& section, ExperimentKeys& experiment) {
+  read_fabric(section, experiment);
+  read_communication(section, experiment);
+  read_notes(section);
+}
+
+Experiment read_keys(const std::string& file, ConfigValue root, const ConfigFiles& files, Diagnostics& diagnostics,
+                     void (*read)(Section&, ExperimentKeys&)) {
+  ConfigContext context(files, diagnostics);
+  ExperimentKeys keys;
+  read_config(root, context, [&](Section& section) { read(section, keys); });
+  diagnostics.throw_if_errors();
+  return {file,
+          std::move(root),
+          std::move(keys.device),
+          std::move(*keys.fabric),
+          std::move(keys.trace),
+          std::move(keys.placement),
+          keys.network,
+          std::move(keys.simulation)};
 }
 
 }  // namespace
@@ -213,18 +248,17 @@ Experiment load_experiment(const std::string& file, const std::vector<std::strin
 
 Experiment read_experiment(const std::string& file, ConfigValue root, const ConfigFiles& files,
                            Diagnostics& diagnostics) {
-  ConfigContext context(files, diagnostics);
-  ExperimentKeys keys;
-  read_config(root, context, [&](Section& section) { read_experiment(section, keys); });
-  diagnostics.throw_if_errors();
-  return {file,
-          std::move(root),
-          std::move(keys.device),
-          std::move(*keys.fabric),
-          std::move(keys.trace),
-          std::move(keys.placement),
-          keys.network,
-          std::move(keys.simulation)};
+  return read_keys(file, std::move(root), files, diagnostics, read_experiment);
+}
+
+Experiment read_machine(const std::string& name, ConfigValue root, const ConfigFiles& files, Diagnostics& diagnostics) {
+  return read_keys(name, std::move(root), files, diagnostics, read_machine);
+}
+
+Simulation::NetworkFactory network_of(const Experiment& experiment) {
+  return [&experiment](Engine& engine, MessageListener& listener) {
+    return make_network(experiment.network, engine, experiment.fabric, listener);
+  };
 }
 
 std::vector<KeyDescription> describe_configuration(const ConfigFiles& files) {

@@ -32,7 +32,7 @@ struct Experiment {
   ConfigValue resolved;  // the configuration with every file, --set and default filled in
   DeviceSpec device;
   Fabric fabric;
-  ChakraSource trace;
+  ChakraSource trace;  // nowhere, after read_machine
   Placement placement;
   NetworkModel network = NetworkModel::kAlphaBeta;
   SimulationOptions simulation;
@@ -46,6 +46,13 @@ Experiment load_experiment(const std::string& file, const std::vector<std::strin
 // The second half of it: an experiment from what `file` and the settings came to.
 Experiment read_experiment(const std::string& file, ConfigValue root, const ConfigFiles& files,
                            Diagnostics& diagnostics);
+
+// An experiment without a workload, whose job is made in memory: `root` has a cluster and, where they are not as by
+// default, collectives and network. `name` stands for the file.
+Experiment read_machine(const std::string& name, ConfigValue root, const ConfigFiles& files, Diagnostics& diagnostics);
+
+// Makes the network that the experiment asks for. The experiment outlives it.
+Simulation::NetworkFactory network_of(const Experiment& experiment);
 
 // Every key of the configuration, in the order of docs/config.md.
 std::vector<KeyDescription> describe_configuration(const ConfigFiles& files);

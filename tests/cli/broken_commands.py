@@ -8,6 +8,10 @@ def setting(text, *message, code=2):
     return Row(f"`--set {text}`", code, list(message), ["run", "job.yaml", "--set", text])
 
 
+def collective(what, *message, options=()):
+    return Row(what, 2, list(message), ["collective", "--cluster", "dgx-a100", "--op", "all_reduce", *options])
+
+
 ROWS = [
     Row("No command", 2, ["A subcommand is required", "--help"], []),
     Row("An unknown command", 2, ["unknown command or option 'fly'", "--help"], ["fly"]),
@@ -52,4 +56,43 @@ ROWS = [
     setting("cluster.device.peek.bf16=9 TFLOP/s", "unknown key 'peek' in 'cluster.device'", "did you mean 'peak'?"),
     setting("cluster=dgx-a10", "no 'dgx-a10' among the shipped clusters", "did you mean 'dgx-a100'?"),
     setting("workload.chakra.groups=nowhere.json", "nowhere.json: error: cannot be opened"),
+    Row("A collective without a cluster", 2, ["--cluster is required"], ["collective", "--op", "all_reduce"]),
+    Row("A collective of no operation", 2, ["--op is required"], ["collective", "--cluster", "dgx-a100"]),
+    Row("An unknown operation", 2, ["--op: error: unknown operation 'allreduce'", "did you mean 'all_reduce'?"],
+        ["collective", "--cluster", "dgx-a100", "--op", "allreduce"]),
+    Row("A collective on an unknown cluster", 2,
+        ["--cluster: error: no 'dgx-a10' among the shipped clusters", "did you mean 'dgx-a100'?"],
+        ["collective", "--cluster", "dgx-a10", "--op", "all_reduce"]),
+    Row("A collective on a file that is not there", 2, ["cannot read 'nowhere.yaml'"],
+        ["collective", "--cluster", "nowhere.yaml", "--op", "all_reduce"]),
+    collective("A size with a unit of its own", "-b: error: '8 KiB' is no size", "8, 32K, 16G",
+               options=["-b", "8 KiB"]),
+    collective("A size of nothing", "-b: error: '0' is no size from 1 byte", options=["-b", "0"]),
+    collective("A last size below the first", "-e: error: the last size, 1M, is less than the first, 2M", "-b 8 -e 16G",
+               options=["-b", "2M", "-e", "1M"]),
+    collective("A factor that does not grow", "-f: error: '1' does not lead from one size to a larger one", "-f 2",
+               options=["-f", "1"]),
+    collective("Too many sizes", "-i: error: this makes more than 1000 sizes", "larger steps",
+               options=["-b", "8", "-e", "1G", "-i", "8"]),
+    collective("A factor and a step", "excludes", options=["-f", "2", "-i", "1M"]),
+    collective("Too many nodes", "--nodes: error", "expected 1 to 16777216", options=["--nodes", "20000000"]),
+    collective("A number of nodes that is none", "--nodes: error", "'two' is not a whole number",
+               options=["--nodes", "two"]),
+    collective("More devices than a node has", "--gpus-per-node: error: '9' of the 8 devices of a node", "from 1 to 8",
+               options=["--gpus-per-node", "9"]),
+    collective("A collective of one rank", "has only one rank here", "--nodes 2", options=["--gpus-per-node", "1"]),
+    collective("An unknown algorithm", "--algo: error: unknown algorithm 'rong'", "did you mean 'ring'?",
+               options=["--algo", "Rong"]),
+    collective("More algorithms than dimensions", "--algo: error: 2 algorithms for a cluster of 1 dimension (8 switch)",
+               options=["--algo", "ring,direct"]),
+    collective("An algorithm for ranks that are no whole part of the cluster", "--gpus-per-node: error",
+               "direct cannot be chosen", options=["--nodes", "2", "--gpus-per-node", "4", "--algo", "direct"]),
+    Row("An algorithm for sendrecv", 2, ["--algo: error: sendrecv has no algorithm", "leave --algo out"],
+        ["collective", "--cluster", "dgx-a100", "--op", "sendrecv", "--algo", "ring"]),
+    collective("One document of two clusters", "--json: error: one document holds one cluster", "once for each",
+               options=["--cluster", "hgx-a800", "--json", "-"]),
+    collective("A workload for a collective", "--set workload.model=gpt: error: unknown key 'workload'",
+               options=["--set", "workload.model=gpt"]),
+    collective("A table that cannot be written", "nowhere/table.json: error: cannot be written",
+               options=["--json", "nowhere/table.json"]),
 ]

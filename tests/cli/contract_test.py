@@ -17,6 +17,10 @@ RESULT = ["schema", "version", "experiment", "iteration_time_s", "ranks", "rank_
 BREAKDOWN = ["class", "ranks", "first_rank", "compute_s", "exposed_comm_s", "bubble_s", "wait_s", "idle_s", "finish_s"]
 LINKS = ["class", "count", "bytes", "busy", "mean_utilisation"]
 SIMULATION = ["events", "messages", "wall_s", "peak_rss_bytes", "granularity", "model", "folded"]
+COLLECTIVE_ROW = ["bytes", "time_us", "algbw_GBps", "busbw_GBps", "algorithm", "protocol", "bound"]
+# Bus over algorithm bandwidth among 16 ranks.
+OPERATIONS = {"all_gather": 15 / 16, "all_reduce": 30 / 16, "all_to_all": 15 / 16, "broadcast": 1, "reduce": 1,
+              "reduce_scatter": 15 / 16, "sendrecv": 1}
 SOUND = {"job.yaml": JOB, "rank.0.et": small_trace(), "rank.1.et": small_trace()}
 # 5 us of computing; then each half of the all-reduce of 1 MiB goes to the other rank and back, one after the other:
 # 2 * (700 ns + ceil(524288 B / 300 GB/s)) = 2 * (700000 + 1747627) ps.
@@ -117,6 +121,30 @@ def check_results(program, checks, folder):
     checks.check(again.code == 0, "--out may name a folder that is there", again.stderr)
 
 
+def check_collectives(program, checks, folder):
+    line = ["collective", "--cluster", "dgx-a100", "--nodes", "2", "-b", "8", "-e", "1G", "-f", "2"]
+    for operation in OPERATIONS:
+        outcome = program.run([*line, "--op", operation, "--json", "-"], folder)
+        if not checks.check(outcome.code == 0, f"collective {operation} runs", outcome.stderr):
+            continue
+        document = json.loads(outcome.stdout)  # raises unless it is exactly one document
+        checks.check(list(document) == ["schema", "op", "ranks", "rows"], f"{operation}: the fields", list(document))
+        checks.check((document["schema"], document["op"], document["ranks"]) == ("orrery.collective/1", operation, 16),
+                     f"{operation}: the schema, the operation and the ranks", document)
+        checks.check([row["bytes"] for row in document["rows"]] == [1 << k for k in range(3, 31)],
+                     f"{operation}: a row for every size")
+        for row in document["rows"]:
+            checks.check(list(row) == COLLECTIVE_ROW and row["protocol"] is None and row["algorithm"] and row["bound"],
+                         f"{operation}: the fields of a row", row)
+            rate = row["bytes"] / row["time_us"] * 1e-3
+            checks.check(abs(row["algbw_GBps"] - rate) <= 1e-9 * rate, f"{operation}: bandwidth is size over time", row)
+            factor = OPERATIONS[operation]
+            checks.check(abs(row["busbw_GBps"] - factor * rate) <= 1e-9 * rate, f"{operation}: bus bandwidth", row)
+        again = program.run([*line, "--op", operation, "--json", "table.json"], folder)
+        checks.check((Path(folder) / "table.json").read_text() == outcome.stdout and "busbw (GB/s)" in again.stdout,
+                     f"{operation}: --json FILE writes the same beside the printed table")
+
+
 def check_resolved(program, checks, folder):
     """The experiment in a result, run again as a file, gives the same result."""
     write_files(folder, SOUND)
@@ -133,7 +161,7 @@ def check_output_trouble(program, checks, folder):
     write_files(folder, SOUND)
     for arguments in (["run", "job.yaml"], ["run", "job.yaml", "--json", "-"], ["compare", "job.yaml", "job.yaml"],
                       ["list", "keys"],
-                      ["check", "job.yaml"], ["workload", "inspect", "rank"], ["workload", "lint", "rank"],
+                      ["collective", "--cluster", "dgx-a100", "--op", "all_reduce"], ["check", "job.yaml"], ["workload", "inspect", "rank"], ["workload", "lint", "rank"],
                       ["workload", "inspect", "rank.0.et", "--dump"], ["--help"], ["--version"]):
         with open("/dev/full", "wb") as full:
             outcome = program.run(arguments, folder, stdout=full)
@@ -200,7 +228,7 @@ def check_odd_but_sound(program, checks, folder):
 def main():
     program = Program(sys.argv[1])
     checks = Checks()
-    for part in (check_shipped_data, check_lists, check_results, check_resolved, check_output_trouble,
+    for part in (check_shipped_data, check_lists, check_results, check_collectives, check_resolved, check_output_trouble,
                  check_odd_but_sound):
         with scratch_folder() as folder:
             part(program, checks, folder)

@@ -1,0 +1,69 @@
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "study/collective_study.h"
+
+namespace orrery::cli {
+namespace {
+
+void collective(const CollectiveCommandOptions& options, const Session& session) {
+  if (!options.json.empty() && options.clusters.size() > 1)
+    throw InputError({"--json"}, "one document holds one cluster", "run the command once for each --cluster");
+  const BenchmarkOperation operation = benchmark_operation_named(options.operation, "--op");
+  const std::vector<Bytes> sizes = sizes_of(options.sizes);
+  std::vector<CollectiveTable> tables;
+  CollectiveQuestion question = options.question;
+  for (const std::string& cluster : options.clusters) {
+    question.cluster = cluster;
+    Progress progress;
+    tables.push_back(study_collective(
+        question, operation, sizes, session.files,
+        [&](std::string_view what, std::uint64_t done, std::uint64_t total) { progress.show(what, done, total); }));
+    progress.clear();
+    print_warnings(tables.back().warnings);
+  }
+  if (!options.json.empty()) write_text(options.json, to_json(tables.front()).dump(2) + "\n");
+  if (options.json == "-") return;
+  write_text("-", tables.size() == 1 ? collective_text(tables.front()) : side_by_side_text(tables));
+}
+
+}  // namespace
+
+void add_collective_command(CLI::App& app, Session& session) {
+  CollectiveCommandOptions& options = session.collective;
+  CLI::App* command = app.add_subcommand(
+      "collective", "Time one collective on a cluster, size by size, as nccl-tests does: bandwidths, what bounds it");
+  command
+      ->add_option("--cluster", options.clusters,
+                   "A name from `orrery list clusters`, or a file; several are set side by side")
+      ->required()
+      ->expected(1)
+      ->take_all();
+  command->add_option("--nodes", options.question.nodes, "How many nodes; without it, the cluster's own number");
+  command->add_option("--gpus-per-node", options.question.devices_per_node,
+                      "Ranks on the first so many devices of each node; without it, on all");
+  command
+      ->add_option("--op", options.operation,
+                   "all_gather | all_reduce | all_to_all | broadcast | reduce | reduce_scatter | sendrecv")
+      ->required();
+  command->add_option("-b,--minbytes", options.sizes.first, "First size in bytes, K, M, G = 2^10, 2^20, 2^30; 32M");
+  command->add_option("-e,--maxbytes", options.sizes.last, "Last size; without it, the first");
+  CLI::Option* factor =
+      command->add_option("-f,--stepfactor", options.sizes.factor, "Each size is the one before times this; 2");
+  command->add_option("-i,--stepbytes", options.sizes.increment, "Each size is the one before plus this")
+      ->excludes(factor);
+  command->add_option("--algo", options.question.algorithm,
+                      "Algorithm for all dimensions of the cluster, or one for each: ring,direct");
+  command->add_option("--json", options.json, "Write the table as JSON to this file; '-' prints it instead");
+  command
+      ->add_option("--set", options.question.settings,
+                   "Change a key first, for example --set network.model=flow (may be repeated)")
+      ->expected(1)
+      ->take_all();
+  command->callback([&session] { collective(session.collective, session); });
+}
+
+}  // namespace orrery::cli

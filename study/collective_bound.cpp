@@ -1,0 +1,53 @@
+#include "study/collective_bound.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "core/assert.h"
+
+namespace orrery {
+namespace {
+
+// Traffic goes both ways alike in most collectives: which of the two is named would mean nothing.
+std::string without_direction(std::string_view link_class) {
+  for (const std::string_view direction : {".up", ".down"})
+    if (link_class.ends_with(direction)) link_class.remove_suffix(direction.size());
+  return std::string(link_class);
+}
+
+// The link that carried most of what it could have in a time of its own; the first of equals.
+LinkLoad most_loaded(const Fabric& fabric, const Network& network,
+                     const std::function<double(const LinkUsage&)>& time) {
+  double most = 0;
+  std::uint16_t busiest = 0;
+  const std::vector<LinkUsage> usage = network.link_usage();
+  for (std::uint32_t i = 0; i < usage.size(); ++i) {
+    if (usage[i].bytes == Bytes(0)) continue;
+    const Link& link = fabric.link(LinkId(i));
+    const double capacity = static_cast<double>(link.bandwidth.count()) * time(usage[i]);
+    const double load = static_cast<double>(usage[i].bytes.count()) / capacity;
+    if (load <= most) continue;
+    most = load;
+    busiest = link.link_class;
+  }
+  return {without_direction(fabric.link_classes()[busiest]), most};
+}
+
+}  // namespace
+
+LinkLoad worst_overload(const Fabric& fabric, const Network& network) {
+  return most_loaded(fabric, network, [](const LinkUsage& usage) { return seconds(usage.busy); });
+}
+
+CollectiveBound collective_bound(const Fabric& fabric, const Network& network, Time finish, Duration latency) {
+  ORRERY_ASSERT(finish > Time{});
+  const double time = seconds(finish);
+  if (2 * seconds(latency) >= time) return {"latency", std::min(1.0, seconds(latency) / time)};
+  const LinkLoad most = most_loaded(fabric, network, [time](const LinkUsage&) { return time; });
+  return {most.name, most.factor};
+}
+
+}  // namespace orrery

@@ -1,0 +1,66 @@
+// One collective over all ranks of a cluster, size by size: what nccl-tests measures, simulated.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "core/config_tree.h"
+#include "core/error.h"
+#include "core/units.h"
+#include "report/run.h"
+#include "study/benchmark_operation.h"
+#include "study/collective_bound.h"
+
+namespace orrery {
+
+// As written on the command line; an empty text was not given.
+struct CollectiveQuestion {
+  std::string cluster;             // a name or a file
+  std::string nodes{};             // the cluster's own number
+  std::string devices_per_node{};  // all; else the first so many of each. Of `dims`, the first dimension is a node.
+  std::string algorithm{};         // for all dimensions, or "a,b": one per dimension, case ignored
+  std::vector<std::string> settings{};
+};
+
+struct CollectiveRow {
+  Bytes bytes;  // as BenchmarkSize says
+  std::int64_t count = 0;
+  Duration time{};
+  double algorithm_bandwidth = 0;  // bytes / time, in bytes per second
+  double bus_bandwidth = 0;        // times bus_factor()
+  std::string algorithm;           // "ring", "halving-doubling+ring": one per dimension in use
+  CollectiveBound bound;
+  LinkLoad overload;
+};
+
+struct CollectiveTable {
+  std::string cluster;  // its name, or its file's
+  std::string operation;
+  std::uint32_t ranks = 0;
+  std::uint32_t nodes = 0;
+  std::string device;
+  std::string network_model;
+  std::vector<CollectiveRow> rows;
+  std::vector<Problem> warnings;
+};
+
+// Throws InputError, which names the option that is wrong.
+CollectiveTable study_collective(const CollectiveQuestion& question, const BenchmarkOperation& operation,
+                                 std::span<const Bytes> sizes, const ConfigFiles& files,
+                                 const RunProgress& progress = {});
+
+// nccl-tests' columns, the algorithm, and what bounds it.
+std::string collective_text(const CollectiveTable& table);
+
+// At least two tables of the same sizes: time and bus bandwidth of each, and from the second on the ratio of its bus
+// bandwidth to the first one's.
+std::string side_by_side_text(std::span<const CollectiveTable> tables);
+
+// The JSON document "orrery.collective/1". `protocol` is null: the fixed library has none.
+nlohmann::ordered_json to_json(const CollectiveTable& table);
+
+}  // namespace orrery

@@ -1,0 +1,186 @@
+// Tables of collectives on real clusters against calculations by hand.
+#include "study/collective_study.h"
+
+#include <catch2/catch.hpp>
+
+#include "core/error.h"
+
+using namespace orrery;
+using namespace std::chrono_literals;
+
+namespace {
+
+const ConfigFiles kFiles(ORRERY_SOURCE_DIR "/configs");
+
+constexpr Bytes kGiB{1 << 30};
+constexpr Bandwidth kNvlink{300'000'000'000};
+constexpr Bandwidth kNic{25'000'000'000};
+constexpr Duration kNvlinkLatency = 700ns;
+constexpr Duration kNetworkLatency = 500ns + 600ns + 500ns;  // host link, InfiniBand, host link
+
+CollectiveTable table_of(const CollectiveQuestion& question, const char* operation, std::vector<Bytes> sizes) {
+  return study_collective(question, benchmark_operation_named(operation, "--op"), sizes, kFiles);
+}
+
+CollectiveRow row_of(const CollectiveQuestion& question, const char* operation, Bytes size) {
+  return table_of(question, operation, {size}).rows.at(0);
+}
+
+std::string error_of(const CollectiveQuestion& question, const char* operation = "all_reduce") {
+  try {
+    row_of(question, operation, kGiB);
+    return {};
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
+// Halving-doubling among `ranks` (a power of two): halves, quarters, ... of `bytes`, each after the latency; and back.
+Duration halving_doubling(Bytes bytes, std::int64_t ranks, Bandwidth bandwidth, Duration latency) {
+  Duration time{};
+  for (std::int64_t parts = 2; parts <= ranks; parts *= 2) time += 2 * (latency + ceil_div(bytes, parts) / bandwidth);
+  return time;
+}
+
+bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("eight A100 all-reduce at the speed of NVLink") {
+  const CollectiveRow row = row_of({.cluster = "dgx-a100"}, "all_reduce", kGiB);
+  CHECK(row.time == halving_doubling(kGiB, 8, kNvlink, kNvlinkLatency));
+  CHECK(row.algorithm_bandwidth == Approx(0x1p30 / seconds(row.time)));
+  CHECK(row.bus_bandwidth == Approx(1.75 * row.algorithm_bandwidth));
+  CHECK(row.count == 1 << 28);
+  CHECK(row.algorithm == "halving-doubling");
+  CHECK(row.bound.name == "nvlink");
+  // Each GPU sends 7/4 GiB over its link.
+  CHECK(row.bound.share == Approx(1.75 * 0x1p30 / 300e9 / seconds(row.time)));
+}
+
+TEST_CASE("over nodes, NVLink and NICs take turns, and the slower one bounds") {
+  const auto expected = [](std::int64_t nodes) {
+    return halving_doubling(kGiB, 8, kNvlink, kNvlinkLatency) +
+           halving_doubling(ceil_div(kGiB, 8), nodes, kNic, kNetworkLatency);
+  };
+  // Per GiB: NVLink 1.75 / 300 = 5.8e-3; NICs 2 * 1/2 / 8 / 25 = 5.0e-3 with two nodes, 7.5e-3 with four.
+  const CollectiveRow two = row_of({.cluster = "dgx-a100", .nodes = "2"}, "all_reduce", kGiB);
+  CHECK(two.time == expected(2));
+  CHECK(two.algorithm == "halving-doubling+halving-doubling");
+  CHECK(two.bound.name == "nvlink");
+  const CollectiveRow four = row_of({.cluster = "dgx-a100", .nodes = "4"}, "all_reduce", kGiB);
+  CHECK(four.time == expected(4));
+  CHECK(four.bound.name == "nic");
+  CHECK(row_of({.cluster = "dgx-a100", .nodes = "2", .devices_per_node = "1"}, "all_reduce", kGiB).bound.name == "nic");
+}
+
+TEST_CASE("a few bytes take the latencies") {
+  for (const BenchmarkOperation& operation : benchmark_operations())
+    for (const char* nodes : {"1", "2"}) {
+      CAPTURE(operation.name, nodes);
+      const CollectiveQuestion question{.cluster = "dgx-a100", .nodes = nodes};
+      const CollectiveRow row = study_collective(question, operation, std::vector{Bytes(8)}, kFiles).rows.at(0);
+      CHECK(row.bound.name == "latency");
+      CHECK(row.bound.share > 0.99);  // 8 bytes at 25 GB/s are 0.3 ns, beside 700 ns and more
+      CHECK(row.time >= kNvlinkLatency);
+    }
+}
+
+TEST_CASE("latency gives way to the link where it is half of the time") {
+  // Ring of 8: 14 * (700 ns + S/8 / 300 GB/s); both are alike at S = 8 * 210,000 B.
+  const CollectiveQuestion question{.cluster = "dgx-a100", .algorithm = "ring"};
+  CHECK(row_of(question, "all_reduce", Bytes(1'600'000)).bound.name == "latency");
+  CHECK(row_of(question, "all_reduce", Bytes(1'800'000)).bound.name == "nvlink");
+}
+
+TEST_CASE("every rank sends to the next, and the messages between nodes are last") {
+  const CollectiveRow inside = row_of({.cluster = "dgx-a100"}, "sendrecv", kGiB);
+  CHECK(inside.time == kNvlinkLatency + kGiB / kNvlink);
+  const CollectiveRow across = row_of({.cluster = "dgx-a100", .nodes = "2"}, "sendrecv", kGiB);
+  CHECK(across.time == kNetworkLatency + kGiB / kNic);
+  CHECK(across.bus_bandwidth == across.algorithm_bandwidth);
+  CHECK(across.algorithm == "point-to-point");
+  CHECK(across.bound.name == "nic");
+  // Two ranks send to each other at once.
+  const CollectiveRow pair = row_of({.cluster = "dgx-a100", .devices_per_node = "2"}, "sendrecv", kGiB);
+  CHECK(pair.time == kNvlinkLatency + kGiB / kNvlink);
+}
+
+TEST_CASE("the algorithm is chosen for all dimensions or for each, in any case") {
+  const auto algorithm = [](const char* text) {
+    return row_of({.cluster = "dgx-a100", .nodes = "2", .algorithm = text}, "all_reduce", Bytes(1 << 20)).algorithm;
+  };
+  CHECK(algorithm("ring") == "ring+ring");
+  CHECK(algorithm("RING,Direct4") == "ring+direct4");
+  CHECK(algorithm("Halving-Doubling") == "halving-doubling+halving-doubling");
+  // 14 steps of an eighth each.
+  CHECK(row_of({.cluster = "dgx-a100", .algorithm = "Ring"}, "all_reduce", kGiB).time ==
+        14 * (kNvlinkLatency + ceil_div(kGiB, 8) / kNvlink));
+  const CollectiveQuestion settings{
+      .cluster = "dgx-a100", .algorithm = "ring", .settings = {"collectives.algorithms.all_reduce=direct"}};
+  CHECK(row_of(settings, "all_reduce", kGiB).algorithm == "ring");
+}
+
+TEST_CASE("ranks take the first devices of every node") {
+  const CollectiveTable table =
+      table_of({.cluster = "dgx-a100", .nodes = "2", .devices_per_node = "4"}, "all_reduce", {kGiB});
+  CHECK(table.ranks == 8);
+  CHECK(table.nodes == 2);
+  CHECK(table.rows[0].algorithm == "ring");
+  // One logical ring in the order of the ranks. NVLink brings the next eighth while the one before crosses to the other
+  // node: 14 of them cross one behind the other, and the last arrives a latency later.
+  CHECK(table.rows[0].time == 14 * (ceil_div(kGiB, 8) / kNic) + kNetworkLatency);
+  CHECK(table_of({.cluster = "dgx-a100", .nodes = "2", .devices_per_node = "1"}, "reduce", {kGiB}).ranks == 2);
+}
+
+TEST_CASE("settings reach the cluster, the collectives and the network") {
+  const CollectiveQuestion question{
+      .cluster = "dgx-a100",
+      .settings = {"cluster.node.fabric.bandwidth=200 GB/s", "network.model=flow", "collectives.chunks=2"}};
+  const CollectiveTable table = table_of(question, "all_reduce", {kGiB});
+  CHECK(table.network_model == "flow");
+  CHECK(table.rows[0].bus_bandwidth == Approx(200e9).epsilon(0.01));  // latency is 17 us of 9.4 ms
+}
+
+TEST_CASE("a question that cannot be answered names its option") {
+  CHECK(has(error_of({.cluster = "dgx-a10"}), "--cluster: error: no 'dgx-a10'"));
+  CHECK(has(error_of({.cluster = "dgx-a100", .nodes = "none"}), "--nodes: error"));
+  CHECK(has(error_of({.cluster = "dgx-a100", .nodes = "0"}), "--nodes: error"));
+  CHECK(has(error_of({.cluster = "dgx-a100", .devices_per_node = "9"}), "--gpus-per-node: error"));
+  CHECK(has(error_of({.cluster = "dgx-a100", .devices_per_node = "1"}), "only one rank"));
+  CHECK(has(error_of({.cluster = "dgx-a100", .algorithm = "rng"}), "did you mean 'ring'?"));
+  CHECK(has(error_of({.cluster = "dgx-a100", .algorithm = "ring,"}), "--algo: error"));
+  CHECK(has(error_of({.cluster = "dgx-a100", .algorithm = "ring,ring"}), "2 algorithms for a cluster of 1 dimension"));
+  CHECK(has(error_of({.cluster = "dgx-a100", .algorithm = "ring"}, "sendrecv"), "--algo: error: sendrecv has no"));
+  CHECK(has(error_of({.cluster = "dgx-a100", .nodes = "2", .devices_per_node = "4", .algorithm = "direct"}),
+            "direct cannot be chosen"));
+  CHECK(error_of({.cluster = "dgx-a100", .nodes = "2", .devices_per_node = "4", .algorithm = "ring"}).empty());
+  CHECK(has(error_of({.cluster = "dgx-a100", .settings = {"workload.model=gpt"}}), "unknown key 'workload'"));
+}
+
+TEST_CASE("a network that does not share its links warns of times that are too good") {
+  // All-to-all in a node: every GPU sends to the 7 others at once.
+  const auto warnings = [](const char* model, const char* operation, const char* nodes) {
+    const CollectiveQuestion question{
+        .cluster = "dgx-a100", .nodes = nodes, .settings = {std::string("network.model=") + model}};
+    return table_of(question, operation, {Bytes(8), kGiB}).warnings;
+  };
+  for (const char* nodes : {"1", "2"}) {
+    CAPTURE(nodes);
+    REQUIRE(warnings("alpha-beta", "all_to_all", nodes).size() == 1);
+    CHECK(has(warnings("alpha-beta", "all_to_all", nodes)[0].message, "nvlink carries 7.0 times its bandwidth"));
+    CHECK(warnings("flow", "all_to_all", nodes).empty());
+    CHECK(warnings("fifo", "all_to_all", nodes).empty());
+    CHECK(warnings("alpha-beta", "all_reduce", nodes).empty());
+    CHECK(warnings("alpha-beta", "sendrecv", nodes).empty());
+  }
+}
+
+TEST_CASE("tables stand side by side with the ratio to the first") {
+  const std::vector<Bytes> sizes = {kGiB};
+  const std::vector<CollectiveTable> tables = {table_of({.cluster = "dgx-a100"}, "all_reduce", sizes),
+                                               table_of({.cluster = "hgx-a800"}, "all_reduce", sizes)};
+  const std::string text = side_by_side_text(tables);
+  CHECK(has(text, "dgx-a100: 8 ranks (1 x 8 a100-sxm-80gb)"));
+  CHECK(has(text, "0.667"));  // 200 / 300 GB/s
+}
