@@ -24,6 +24,7 @@ struct Edge {
   std::string link_class;
   Bandwidth bandwidth{1};
   Duration latency{};
+  std::uint32_t count = 1;
   bool directed = false;
   Location from_at;
   Location to_at;
@@ -69,6 +70,7 @@ Edge read_edge(Section& section) {
                   fmt::format("{} links of {} make more than can be counted", count, to_text(edge.bandwidth)));
   else
     edge.bandwidth = edge.bandwidth * count;
+  edge.count = static_cast<std::uint32_t>(count);
   for (const std::string_view reserved : {"host", "nic"})
     if (edge.link_class == reserved)
       section.error("class", fmt::format("'{}' names the links that leave a node", reserved));
@@ -145,7 +147,7 @@ void add_edges(GraphSpec& spec, std::span<const Edge> edges, Vertices& vertices,
       diagnostics.error(edge.from_at,
                         fmt::format("a second link from {} to {}", spec.vertices[from], spec.vertices[to]),
                         "parallel links are one with `count`");
-    spec.links.push_back({from, to, class_of(spec, edge.link_class), edge.bandwidth, edge.latency});
+    spec.links.push_back({from, to, class_of(spec, edge.link_class), edge.bandwidth, edge.latency, edge.count});
   };
   for (const Edge& edge : edges) {
     const std::uint32_t from = vertices.at(edge.from, edge.from_at);

@@ -18,6 +18,7 @@ struct ExperimentKeys {
   ChakraSource trace;
   Placement placement;
   NetworkModel network = NetworkModel::kAlphaBeta;
+  Routing routing;
   SimulationOptions simulation;
 };
 
@@ -124,6 +125,7 @@ void read_network(Section& section, ExperimentKeys& experiment) {
       "how messages share links; alpha-beta: not at all, flow: max-min fair, fifo: one at a time, store and forward"));
   const std::vector<std::string> granularities = {"step"};
   section.optional_choice("granularity", granularities, 0, "step: every message of every collective is simulated");
+  experiment.routing = read_routing(section);
 }
 
 void read_memory(Section& section, ExperimentKeys& experiment) {
@@ -183,7 +185,9 @@ void read_placement(Section& section, Placement& placement) {
 }
 
 void read_experiment(Section& section, ExperimentKeys& experiment) {
-  experiment.fabric = read_cluster(section, [&](Section& device) { experiment.device = read_device(device); });
+  section.section("network", "how messages are timed", [&](Section& s) { read_network(s, experiment); });
+  experiment.fabric = read_cluster(
+      section, [&](Section& device) { experiment.device = read_device(device); }, experiment.routing);
   std::vector<std::string> dimensions;
   if (experiment.fabric)
     for (const LogicalDimension& d : experiment.fabric->dimensions())
@@ -191,7 +195,6 @@ void read_experiment(Section& section, ExperimentKeys& experiment) {
   section.required_section("workload", "what the ranks do", [&](Section& s) { read_workload(s, experiment); });
   section.section("collectives", "how collectives are run",
                   [&](Section& s) { read_collectives(s, dimensions, experiment.simulation.collectives); });
-  section.section("network", "how messages are timed", [&](Section& s) { read_network(s, experiment); });
   section.section("memory", "remote memory", [&](Section& s) { read_memory(s, experiment); });
   read_placement(section, experiment.placement);
   section.note("name", "for people");
