@@ -34,6 +34,11 @@ std::string too_many_links(std::uint64_t links) {
   return fmt::format("the fabric would have {} links; at most {} are possible", links, kMostLinks);
 }
 
+std::string fewer_links(const Routing& routing) {
+  return routing.enumerates() ? "fewer up-links; or `network.routing: spray`, for which they are one trunk"
+                              : "make the fabric smaller";
+}
+
 DimensionSpec read_dimension(Section& section, std::size_t index) {
   DimensionSpec spec;
   TopologyChoice choice = read_topology(section, topology_names(), MemberKind::kDevice, "how the members are joined");
@@ -70,7 +75,7 @@ void check_dimensions(Section& cluster, std::span<const DimensionSpec> dimension
         cluster.error("dims", fmt::format("dimensions {} and {} are both named '{}'", j, i, dimensions[i].name));
   }
   const std::uint64_t links = link_count(dimensions, routing);
-  if (links > kMostLinks) cluster.error("dims", too_many_links(links));
+  if (links > kMostLinks) cluster.error("dims", too_many_links(links), fewer_links(routing));
 }
 
 ScaleOutSpec read_scale_out(Section& section) {
@@ -104,7 +109,8 @@ void check_cluster(Section& section, const ClusterSpec& cluster, const Location&
         size_problem({scale_out.topology, scale_out.own}, std::uint64_t{cluster.nodes} * nic_trunks(node));
     if (!problem.empty()) return diagnostics.error(nodes_at, fmt::format("{} nodes: {}", cluster.nodes, problem));
   }
-  if (link_count(cluster) > kMostLinks) diagnostics.error(nodes_at, too_many_links(link_count(cluster)));
+  if (link_count(cluster) > kMostLinks)
+    diagnostics.error(nodes_at, too_many_links(link_count(cluster)), fewer_links(cluster.routing));
 }
 
 ClusterSpec read_nodes(Section& section, const std::optional<NodeCount>& nodes, const ReadDevice& read_device,

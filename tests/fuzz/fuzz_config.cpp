@@ -38,7 +38,8 @@ std::uint64_t devices_of(const ConfigValue& value) {
   std::uint64_t devices = 1;
   for (const ConfigValue& item : value.items) devices *= devices_of(item);
   for (const ConfigEntry& entry : value.entries) {
-    const bool counts = entry.key == "size" || entry.key == "nodes" || entry.key == "devices" || entry.key == "count";
+    const bool counts = entry.key == "size" || entry.key == "nodes" || entry.key == "devices" || entry.key == "count" ||
+                        entry.key.ends_with("uplinks") || entry.key == "global_links";
     std::uint64_t number = 1;
     if (counts)
       std::from_chars(entry.value.scalar.data(), entry.value.scalar.data() + entry.value.scalar.size(), number);
