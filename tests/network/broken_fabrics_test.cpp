@@ -24,9 +24,14 @@ TEST_CASE("fabrics that cannot be built are refused where the mistake stands") {
             "latency: 0 ns}"),
        "did you mean 'hubb'?"},
       {node("{from: gpu0, to: gpu1, directed: true, bandwidth: 1 GB/s, latency: 0 ns}"),
-       "no way leads from gpu1 to gpu0"},
+       "no way leads from gpu1 to gpu0\n  hint: links with `directed: true` lead the other way only"},
       {node(fine + ", {from: nic0, to: plx9, bandwidth: 1 GB/s, latency: 0 ns}", nics), "'plx9' leads nowhere"},
-      {node(fine, nics), "no way leads from gpu0 to nic0"},
+      {node(fine, nics), "no way leads from gpu0 to nic0\n  hint: no link names nic0; join it to a switch"},
+      {node(fine + ", {from: nic0, to: plx0, bandwidth: 1 GB/s, latency: 0 ns}, {from: plx0, to: plx1, bandwidth: 1 "
+                   "GB/s, latency: 0 ns}, {from: plx0, to: plx2, bandwidth: 1 GB/s, latency: 0 ns}, {from: plx1, to: "
+                   "plx2, bandwidth: 1 GB/s, latency: 0 ns}",
+            nics),
+       "no way leads from gpu0 to nic0\n  hint: nothing joins the parts that they are in"},
       {node(fine + ", {from: nic1, to: gpu0, bandwidth: 1 GB/s, latency: 0 ns}", nics),
        "there is no 'nic1'\n  hint: the only one is nic0"},
       {node(fine + ", {from: gpu2, to: gpu0, bandwidth: 1 GB/s, latency: 0 ns}"),
@@ -35,7 +40,7 @@ TEST_CASE("fabrics that cannot be built are refused where the mistake stands") {
       {node("{from: gpu0, to: nic0, bandwidth: 1 GB/s, latency: 0 ns}, {from: gpu1, to: nic0, bandwidth: 1 GB/s, "
             "latency: 0 ns}",
             nics),
-       "no way leads from gpu0 to gpu1"},
+       "no way leads from gpu0 to gpu1\n  hint: NICs pass nothing on"},
       {node("{from: gpu0, to: gpu0, bandwidth: 1 GB/s, latency: 0 ns}"), "a link from gpu0 to itself"},
       {node(fine + ", " + fine), "a second link from gpu0 to gpu1\n  hint: parallel links are one with `count`"},
       {node("{from: gpu0, to: gpu1, bandwidth: 0 GB/s, latency: 0 ns}"), "bandwidth"},
