@@ -185,7 +185,10 @@ void read_placement(Section& section, Placement& placement) {
 }
 
 void read_experiment(Section& section, ExperimentKeys& experiment) {
-  section.section("network", "how messages are timed", [&](Section& s) { read_network(s, experiment); });
+  const auto network = [&] {
+    section.section("network", "how messages are timed", [&](Section& s) { read_network(s, experiment); });
+  };
+  if (!section.describes()) network();  // before the cluster: its routing shapes the fabric
   experiment.fabric = read_cluster(
       section, [&](Section& device) { experiment.device = read_device(device); }, experiment.routing);
   std::vector<std::string> dimensions;
@@ -195,6 +198,7 @@ void read_experiment(Section& section, ExperimentKeys& experiment) {
   section.required_section("workload", "what the ranks do", [&](Section& s) { read_workload(s, experiment); });
   section.section("collectives", "how collectives are run",
                   [&](Section& s) { read_collectives(s, dimensions, experiment.simulation.collectives); });
+  if (section.describes()) network();
   section.section("memory", "remote memory", [&](Section& s) { read_memory(s, experiment); });
   read_placement(section, experiment.placement);
   section.note("name", "for people");

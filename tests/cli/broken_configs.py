@@ -232,7 +232,7 @@ FABRICS = [
            "topo.txt:3:6: error: GPU1 to GPU0 is another way than GPU0 to GPU1 in line 2"),
     matrix("A topology matrix of another node", ["\tGPU0", "GPU0\tX"],
            "job.yaml:5:22: error: the matrix has 1 GPUs, the node 2 devices", "write devices: 1"),
-    text("A topology matrix that is not there", MATRIX, "job.yaml:5:22: error: './topo.txt' cannot be read",
+    text("A topology matrix that is not there", MATRIX, "job.yaml:5:22: error: 'topo.txt' cannot be read",
          "relative to the file that names it"),
 ]
 
