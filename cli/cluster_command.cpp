@@ -63,7 +63,8 @@ void show(const ClusterOptions& options, const Session& session) {
   read_config(root, context, [&](Section& section) {
     Routing routing;
     section.section("network", "of an experiment", [&](Section& network) { routing = read_routing(network); });
-    fabric = read_cluster(section, [](Section& device) { read_device(device); }, routing);
+    fabric = read_cluster(
+        section, [](Section& device) { read_device(device); }, routing);
   });
   diagnostics.throw_if_errors();
   print_warnings(diagnostics.problems());

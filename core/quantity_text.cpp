@@ -249,7 +249,8 @@ Parsed<double> parse_share(std::string_view whole) {
   const std::string_view unit = trimmed(text.substr(static_cast<std::size_t>(end - text.data())));
   if (code != std::errc{} || !std::isfinite(value) || (!unit.empty() && unit != "%"))
     return {{}, fmt::format("'{}' is not a share", shown), "write a ratio such as '0.85' or '85 %'"};
-  if (value < 0) return {{}, fmt::format("'{}' is negative; a ratio must not be", shown), "write a ratio such as '0.85' or '85 %'"};
+  if (value < 0)
+    return {{}, fmt::format("'{}' is negative; a ratio must not be", shown), "write a ratio such as '0.85' or '85 %'"};
   return {unit == "%" ? value / 100 : value, {}, {}};
 }
 

@@ -42,7 +42,8 @@ Fabric compose(std::span<const DimensionSpec> dimensions, const Routing& routing
   std::uint32_t stride = 1;
   for (const DimensionSpec& spec : dimensions) {
     const std::string name = spec.name.empty() ? fmt::format("dim{}", layout.tiers.size()) : spec.name;
-    layout.tiers.push_back(add_tier(parts, *spec.topology, parameters_of(spec, routing), parts.devices / spec.size, name));
+    layout.tiers.push_back(
+        add_tier(parts, *spec.topology, parameters_of(spec, routing), parts.devices / spec.size, name));
     layout.strides.push_back(stride);
     parts.dimensions.push_back({name, std::string(spec.topology->name), spec.size});
     stride *= spec.size;

@@ -1,6 +1,7 @@
-// Dragonfly: members on routers, the routers of a group fully connected, and every two groups joined by one (trunked)
-// link, `global_links` parallel ones between the same two routers. Messages take the direct way: to the router of their group that has the link to the other group, across, and
-// to the router of the receiver; never through a third group.
+// Dragonfly: members on routers, the routers of a group fully connected, and every two groups joined by `global_links`
+// parallel links between the same two routers: one trunk, or under another routing than spray links to choose from.
+// Messages take the direct way: to the router of their group that has the link to the other group, across, and to the
+// router of the receiver; never through a third group.
 #include <array>
 
 #include <fmt/format.h>
@@ -134,7 +135,8 @@ void read_dragonfly(Section& section, MemberKind, TopologyOwn& own) {
   own.numbers[kLocalBandwidth] =
       section.required<Bandwidth>("local_bandwidth", "between two routers of a group, per direction").count();
   own.numbers[kGlobalBandwidth] =
-      section.required<Bandwidth>("global_bandwidth", "between two groups, of all links together, per direction").count();
+      section.required<Bandwidth>("global_bandwidth", "between two groups, of all links together, per direction")
+          .count();
   own.numbers[kGlobalLinks] = section.optional_integer(
       "global_links", 1, {1, 4096}, "parallel links between two groups; they matter to `network.routing`");
   own.numbers[kLocalLatency] =

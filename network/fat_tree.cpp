@@ -1,8 +1,8 @@
 // Fat-tree: members under leaf switches, the leaves under a spine, and with pods the spines of the pods under a core.
 // The parallel links between two stages are one trunk of their summed capacity, and the switches of a stage that all of
 // them lead to are one vertex: ideal spraying. Under another routing each up-link of a leaf leads to a spine switch of
-// its own, and each up-link of a spine switch to a core switch of its own; whoever chooses the way up has chosen the way
-// down.
+// its own, and each up-link of a spine switch to a core switch of its own; whoever chooses the way up has chosen the
+// way down.
 //
 // Rail-optimised: the same tree, but a leaf has the NICs of one rail: the i-th NIC of `leaf_ports` nodes.
 #include <algorithm>

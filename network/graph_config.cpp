@@ -214,7 +214,8 @@ std::string why_unreachable(const GraphSpec& spec, const RoutedGraph::Pair& pair
   for (const std::uint32_t end : {pair.from, pair.to})
     if (joined_to(spec, end, true).size() == 1)
       return fmt::format("no link names {}; join it to a switch or to another device", spec.vertices[end]);
-  if (!joined_to(spec, pair.from, true).contains(pair.to)) return "nothing joins the parts that they are in; add a link";
+  if (!joined_to(spec, pair.from, true).contains(pair.to))
+    return "nothing joins the parts that they are in; add a link";
   if (!joined_to(spec, pair.from, false).contains(pair.to))
     return "links with `directed: true` lead the other way only; add those that lead back";
   return "NICs pass nothing on, and a device passes messages on only from one device to another";

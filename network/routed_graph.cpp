@@ -92,8 +92,7 @@ std::uint32_t RoutedGraph::trunk_of(std::uint32_t single) const {
 }
 
 // One of the links that search() found equally good at a vertex on the way.
-std::uint32_t RoutedGraph::choose(std::uint32_t from, std::uint32_t at, std::uint32_t to,
-                                  RouteChoices& choices) const {
+std::uint32_t RoutedGraph::choose(std::uint32_t from, std::uint32_t at, std::uint32_t to, RouteChoices& choices) const {
   const std::vector<Hop>& hops = hops_of(from, to);
   const bool over_devices = on_devices_[pair(from, to)];
   const Hop& best = hops[pair(at, to)];

@@ -108,8 +108,8 @@ class RoutedGraph {
   std::uint32_t choose(std::uint32_t from, std::uint32_t at, std::uint32_t to, RouteChoices& choices) const;
 
   GraphSpec spec_;
-  std::vector<std::vector<std::uint32_t>> into_;  // links by the vertex they end at
-  std::vector<std::vector<std::uint32_t>> from_;  // links by the vertex they start at, in the order of where they end
+  std::vector<std::vector<std::uint32_t>> into_;   // links by the vertex they end at
+  std::vector<std::vector<std::uint32_t>> from_;   // links by the vertex they start at, in the order of where they end
   std::vector<std::uint32_t> first_single_ = {0};  // by trunk; then how many there are
   // By vertex and target member: over other devices only, or over switches only.
   std::vector<Hop> over_devices_;

@@ -124,13 +124,15 @@ class Parser {
     matrix_.nics = static_cast<std::uint32_t>(columns_.size()) - matrix_.devices;
     for (std::uint32_t i = matrix_.devices; i < columns_.size(); ++i)
       if (columns_[i].starts_with("GPU")) {
-        error(heading.number,
-              fmt::format("column {} is {}; GPUs are numbered from 0 and come first", i + 1, printable(columns_[i], 40)),
-              heading.columns[i]);
+        error(
+            heading.number,
+            fmt::format("column {} is {}; GPUs are numbered from 0 and come first", i + 1, printable(columns_[i], 40)),
+            heading.columns[i]);
         return false;
       }
     if (columns_.size() <= kMostMatrixMembers) return true;
-    error(heading.number, fmt::format("{} GPUs and NICs; at most {} are possible", columns_.size(), kMostMatrixMembers));
+    error(heading.number,
+          fmt::format("{} GPUs and NICs; at most {} are possible", columns_.size(), kMostMatrixMembers));
     return false;
   }
 
@@ -146,10 +148,10 @@ class Parser {
       const std::string& word = line.words[column + 1];
       const auto entry = entry_of(word);
       if (!entry)
-        return error(line.number,
-                     fmt::format("'{}' is no way to be joined: X, PIX, PXB, PHB, NODE, SYS or NV<number>",
-                                 printable(word, 40)),
-                     line.columns[column + 1]);
+        return error(
+            line.number,
+            fmt::format("'{}' is no way to be joined: X, PIX, PXB, PHB, NODE, SYS or NV<number>", printable(word, 40)),
+            line.columns[column + 1]);
       if ((entry->path == MatrixPath::kSelf) != (row == column))
         return error(line.number,
                      fmt::format("X stands for the GPU or NIC itself, so exactly in column {} of this row", row + 1),

@@ -18,9 +18,7 @@ using FlowProbe = Probe<FlowNetwork>;
 
 constexpr std::int64_t kMillisecond = 1'000'000'000;
 
-void check_ppm(std::int64_t time, std::int64_t expected) {
-  CHECK(std::abs(time - expected) <= expected / 1'000'000);
-}
+void check_ppm(std::int64_t time, std::int64_t expected) { CHECK(std::abs(time - expected) <= expected / 1'000'000); }
 
 // 16 members of 10 GB/s under four leaves. Four to one: a leaf's trunk is 4 * 10 / 4 = 10 GB/s.
 Fabric oversubscribed(const Routing& routing = {}) {

@@ -35,8 +35,8 @@ std::vector<std::uint32_t> route(const Topology& topology, const TopologyParamet
 // 20 members under 5 leaves of 4, each with 4 links up.
 DimensionSpec fat_tree() {
   const Topology& topology = *topology_named("fat-tree");
-  return {&topology, 20, gb(10), Duration(600'000), "net",
-          topology_example(topology, "leaf_ports: 4, trunk_latency: 300 ns", 20).own};
+  return {&topology,         20,    gb(10),
+          Duration(600'000), "net", topology_example(topology, "leaf_ports: 4, trunk_latency: 300 ns", 20).own};
 }
 
 // Which of its leaf's links up a message takes.
@@ -49,80 +49,6 @@ std::uint32_t uplink(const Fabric& fabric, std::uint32_t from, std::uint32_t to)
 }
 
 }  // namespace
-
-TEST_CASE("every topology under every routing: routes lead there, over no more links than under spray") {
-  for (const Topology& topology : topologies()) {
-    for (TopologyParameters p : topology_examples(topology, gb(25), Duration(700'001))) {
-      const TopologyParameters sprayed = p;
-      for (const Routing& routing : {kSpray, kDeterministic, kEcmp, Routing{RoutingKind::kEcmp, 7}}) {
-        p.routing = routing;
-        INFO(topology.name << " of " << p.size << ", " << routing_names()[static_cast<std::size_t>(routing.kind)]);
-        const std::uint32_t vertices = p.size + topology.shape->switches(p);
-        for (std::uint32_t from = 0; from < p.size; ++from) {
-          for (std::uint32_t to = 0; to < p.size; ++to) {
-            if (from == to) continue;
-            std::uint32_t at = from;
-            Duration latency{};
-            const std::vector<std::uint32_t> links = route(topology, p, from, to);
-            for (const std::uint32_t i : links) {
-              REQUIRE(i < topology.shape->links(p));
-              const TopologyLink link = topology.shape->link(p, i);
-              REQUIRE(link.from == at);
-              REQUIRE(link.to < vertices);
-              at = link.to;
-              latency += link.latency;
-            }
-            REQUIRE(at == to);
-            const std::vector<std::uint32_t> plain = route(topology, sprayed, from, to);
-            REQUIRE(links.size() == plain.size());
-            for (const std::uint32_t i : plain) latency -= topology.shape->link(sprayed, i).latency;
-            REQUIRE(latency == Duration::zero());
-          }
-        }
-      }
-    }
-  }
-}
-
-TEST_CASE("every topology: enumerated links have the capacity of the trunks that they make up") {
-  for (const Topology& topology : topologies()) {
-    for (TopologyParameters p : topology_examples(topology, gb(25), Duration(1))) {
-      INFO(topology.name << " of " << p.size);
-      const auto capacity = [&] {
-        std::map<std::uint32_t, std::int64_t> sums;  // by class
-        for (std::uint32_t i = 0; i < topology.shape->links(p); ++i)
-          sums[topology.shape->link(p, i).link_class] += topology.shape->link(p, i).bandwidth.count();
-        return sums;
-      };
-      const auto trunks = capacity();
-      p.routing = kDeterministic;
-      const auto links = static_cast<std::int64_t>(topology.shape->links(p));
-      const auto singles = capacity();
-      REQUIRE(singles.size() == trunks.size());
-      for (const auto& [link_class, sum] : trunks) {
-        REQUIRE(singles.at(link_class) <= sum);
-        REQUIRE(singles.at(link_class) > sum - links);  // what a trunk's bandwidth leaves over is less than 1 B/s a link
-      }
-    }
-  }
-}
-
-TEST_CASE("topologies without a choice are the same under every routing") {
-  for (const std::string_view name : {"switch", "ring", "fully-connected", "mesh", "torus"}) {
-    const Topology& topology = *topology_named(name);
-    for (TopologyParameters p : topology_examples(topology, gb(25), Duration(7))) {
-      const TopologyParameters sprayed = p;
-      for (const Routing& routing : {kDeterministic, kEcmp}) {
-        p.routing = routing;
-        INFO(name << " of " << p.size);
-        REQUIRE(topology.shape->links(p) == topology.shape->links(sprayed));
-        for (std::uint32_t from = 0; from < p.size; ++from)
-          for (std::uint32_t to = 0; to < p.size; ++to)
-            if (from != to) REQUIRE(route(topology, p, from, to) == route(topology, sprayed, from, to));
-      }
-    }
-  }
-}
 
 TEST_CASE("deterministic: choices are the digits of the destination") {
   RouteChoices choices = kDeterministic.choices({3, 5}, 37);
@@ -149,13 +75,11 @@ TEST_CASE("deterministic over three levels: d mod k to the spine, (d / k) mod m 
   // 2 under a leaf, 2 leaves a pod, 2 links up everywhere: 4 pods of 4. To 13 = 1 + 2 * (0 + 2 * 3): spine 1, core 0 of
   // its plane, which is core 2 of 4. To 14 = 0 + 2 * (1 + 2 * 3): spine 0, core 1.
   const DimensionSpec spec{
-      &topology, 16, gb(10), Duration(600), "net",
-      topology_example(topology, "leaf_ports: 2, pod_leaves: 2, trunk_latency: 300 ns", 16).own};
+      &topology,     16,    gb(10),
+      Duration(600), "net", topology_example(topology, "leaf_ports: 2, pod_leaves: 2, trunk_latency: 300 ns", 16).own};
   const Fabric fabric = compose(std::vector<DimensionSpec>{spec}, kDeterministic);
-  CHECK(way(fabric, 0, 13).through ==
-        "net.0.leaf0 net.0.pod0.spine1 net.0.core2 net.0.pod3.spine1 net.0.leaf6 gpu13 ");
-  CHECK(way(fabric, 5, 14).through ==
-        "net.0.leaf2 net.0.pod1.spine0 net.0.core1 net.0.pod3.spine0 net.0.leaf7 gpu14 ");
+  CHECK(way(fabric, 0, 13).through == "net.0.leaf0 net.0.pod0.spine1 net.0.core2 net.0.pod3.spine1 net.0.leaf6 gpu13 ");
+  CHECK(way(fabric, 5, 14).through == "net.0.leaf2 net.0.pod1.spine0 net.0.core1 net.0.pod3.spine0 net.0.leaf7 gpu14 ");
   CHECK(way(fabric, 0, 13).narrowest == gb(10));
 }
 
@@ -293,8 +217,7 @@ TEST_CASE("inside a node NVLink and PCIe stripe under every routing; between nod
   const Fabric sprayed = fabric_of(text("dgx-1v", tree));
   const Fabric hashed = fabric_of(text("dgx-1v", tree), kEcmp);
   for (std::uint32_t from = 0; from < 8; ++from)
-    for (std::uint32_t to = 0; to < 8; ++to)
-      CHECK(way(hashed, from, to).through == way(sprayed, from, to).through);
+    for (std::uint32_t to = 0; to < 8; ++to) CHECK(way(hashed, from, to).through == way(sprayed, from, to).through);
   CHECK(way(hashed, 0, 3).narrowest == gb(50));  // two links of 25
   // Eight devices share the one NIC of an RTX 4090 node: 64 pairs between two nodes, over four links up. That one of
   // four gets none has a probability of 4 * (3/4)^64 < 1e-7.

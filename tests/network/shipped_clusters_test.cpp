@@ -74,8 +74,7 @@ TEST_CASE("every shipped cluster: its summary and its drawing have every vertex 
     CHECK(vertices == fabric.vertex_count());
     CHECK(links == fabric.link_count());
     const std::string dot = dot_text(fabric, cluster);
-    CHECK(occurrences(dot, "\n  v") + occurrences(dot, "\n    v") ==
-          fabric.vertex_count() + occurrences(dot, " -> "));
+    CHECK(occurrences(dot, "\n  v") + occurrences(dot, "\n    v") == fabric.vertex_count() + occurrences(dot, " -> "));
     CHECK(occurrences(dot, " -> ") + occurrences(dot, "dir=both") == fabric.link_count());
     CHECK(occurrences(dot, "subgraph") == 2);
     CHECK(std::ranges::count(dot, '{') == std::ranges::count(dot, '}'));

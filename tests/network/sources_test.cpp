@@ -41,8 +41,7 @@ File read_file(const std::filesystem::path& path) {
 bool is_figure(const ConfigValue& value) {
   if (value.kind == ConfigValue::Kind::kScalar)
     return !value.scalar.empty() && value.scalar.front() >= '0' && value.scalar.front() <= '9';
-  return value.kind == ConfigValue::Kind::kList && !value.items.empty() &&
-         std::ranges::all_of(value.items, is_figure);
+  return value.kind == ConfigValue::Kind::kList && !value.items.empty() && std::ranges::all_of(value.items, is_figure);
 }
 
 std::string comment_of(const std::string& line) {
@@ -118,7 +117,8 @@ class SourceCheck {
     while (line > 0 && file_.lines[line - 1].starts_with("#")) comment = file_.lines[--line] + "\n" + comment;
     if (comment.empty()) complain("links have no source above them");
     const bool says = comment.find("ssumed") != std::string::npos;
-    const bool listed = std::ranges::any_of(assumed_, [](const std::string& path) { return path.starts_with("links."); });
+    const bool listed =
+        std::ranges::any_of(assumed_, [](const std::string& path) { return path.starts_with("links."); });
     if (says != listed) complain("what the comment above links calls assumed is not what is in `assumed`");
   }
 

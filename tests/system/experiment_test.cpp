@@ -71,7 +71,8 @@ TEST_CASE("the routing of the network shapes the fabric, wherever in the file it
   const Folder folder;
   const std::string job =
       "workload: {chakra: {prefix: traces/rank}}\n"
-      "cluster: {node: dgx-a100, scale_out: {topology: fat-tree, latency: 600 ns, leaf_ports: 8, trunk_latency: 300 ns}}\n"
+      "cluster: {node: dgx-a100, scale_out: {topology: fat-tree, latency: 600 ns, leaf_ports: 8, trunk_latency: 300 "
+      "ns}}\n"
       "nodes: 2\n";
   const auto links = [&](const std::string& text, const std::vector<std::string>& settings = {}) {
     Diagnostics diagnostics;
