@@ -154,6 +154,21 @@ TEST_CASE("ecmp: another seed is another hash, and both ways between a pair are 
   CHECK(std::abs(as_back - 256) <= 75);
 }
 
+TEST_CASE("ecmp over three levels: the choice of the core says nothing about that of the spine") {
+  // 4 pods of 4 members, 2 links up everywhere: 16 * 12 = 192 pairs between pods over 4 core switches, two of each
+  // plane. 48 expected, with a standard deviation of sqrt(192 * 1/4 * 3/4) = 6: 30 is five of these. Were both choices
+  // one, two of the four would have none.
+  const Topology& topology = *topology_named("fat-tree");
+  TopologyParameters p = topology_example(topology, "leaf_ports: 2, pod_leaves: 2, trunk_latency: 1 ns", 16);
+  p.routing = kEcmp;
+  std::map<std::uint32_t, int> pairs;
+  for (std::uint32_t from = 0; from < 16; ++from)
+    for (std::uint32_t to = 0; to < 16; ++to)
+      if (from / 4 != to / 4) ++pairs[topology.shape->link(p, route(topology, p, from, to).at(2)).to];
+  CHECK(pairs.size() == 4);
+  for (const auto& [core, count] : pairs) CHECK(std::abs(count - 48) <= 30);
+}
+
 TEST_CASE("dragonfly: parallel links between groups are one trunk, or one for each destination in turn") {
   const std::string text =
       "cluster: {device: {name: x}, dims: [{topology: dragonfly, size: 12, bandwidth: 9 GB/s, latency: 0 ns, "
