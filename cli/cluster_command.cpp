@@ -60,8 +60,12 @@ void show(const ClusterOptions& options, const Session& session) {
   diagnostics.throw_if_errors();
   ConfigContext context(session.files, diagnostics);
   std::optional<Fabric> fabric;
-  read_config(root, context,
-              [&](Section& section) { fabric = read_cluster(section, [](Section& device) { read_device(device); }); });
+  read_config(root, context, [&](Section& section) {
+    Routing routing;
+    section.section("network", "of an experiment", [&](Section& network) { routing = read_routing(network); });
+    fabric = read_cluster(
+        section, [](Section& device) { read_device(device); }, routing);
+  });
   diagnostics.throw_if_errors();
   print_warnings(diagnostics.problems());
   if (!options.dot) return write_text("-", text_of(*fabric, root));

@@ -158,7 +158,7 @@ Parsed<std::int64_t> parse(const Family& family, std::string_view whole) {
   const std::string wanted = fmt::format("write {} such as '{}'", family.what, family.example);
   std::string_view text = trimmed(whole);
   if (text.empty()) return {{}, fmt::format("empty text where {} is expected", family.what), wanted};
-  if (text.front() == '-') return {{}, fmt::format("'{}' is negative; {} must not be", shown, family.what), {}};
+  if (text.front() == '-') return {{}, fmt::format("'{}' is negative; {} must not be", shown, family.what), wanted};
   if (text.front() == '+') text.remove_prefix(1);
   const auto number = take_decimal(text);
   if (!number) return {{}, fmt::format("'{}' is not {}", shown, family.what), wanted};
@@ -177,7 +177,7 @@ Parsed<std::int64_t> parse(const Family& family, std::string_view whole) {
   if (*value == 0 && number->mantissa != 0)
     return {{}, fmt::format("'{}' is finer than the resolution of {}", shown, family.what), {}};
   if (*value == 0 && family.positive)
-    return {{}, fmt::format("'{}' is zero; {} must be positive", shown, family.what), {}};
+    return {{}, fmt::format("'{}' is zero; {} must be positive", shown, family.what), wanted};
   return {*value, {}, {}};
 }
 
@@ -249,7 +249,8 @@ Parsed<double> parse_share(std::string_view whole) {
   const std::string_view unit = trimmed(text.substr(static_cast<std::size_t>(end - text.data())));
   if (code != std::errc{} || !std::isfinite(value) || (!unit.empty() && unit != "%"))
     return {{}, fmt::format("'{}' is not a share", shown), "write a ratio such as '0.85' or '85 %'"};
-  if (value < 0) return {{}, fmt::format("'{}' is negative; a share must not be", shown), {}};
+  if (value < 0)
+    return {{}, fmt::format("'{}' is negative; a ratio must not be", shown), "write a ratio such as '0.85' or '85 %'"};
   return {unit == "%" ? value / 100 : value, {}, {}};
 }
 

@@ -19,7 +19,8 @@ TopologyParameters scale_out_parameters(const ClusterSpec& cluster) {
   const std::uint32_t trunks = nic_trunks(cluster.node);
   TopologyOwn own = cluster.scale_out->own;
   own.rails = trunks;
-  return {cluster.nodes * trunks, nics.bandwidth * (nics.count / trunks), cluster.scale_out->latency, std::move(own)};
+  return {cluster.nodes * trunks, nics.bandwidth * (nics.count / trunks), cluster.scale_out->latency, std::move(own),
+          cluster.routing};
 }
 
 // The links of the node are there, the NICs are if they are in its graph.

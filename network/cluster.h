@@ -51,6 +51,7 @@ struct ClusterSpec {
   NodeSpec node;
   std::uint32_t nodes = 1;
   std::optional<ScaleOutSpec> scale_out;
+  Routing routing{};  // between the NICs; inside a node, NVLink and PCIe stripe every message over all parallel links
 };
 
 // How many links build_cluster() would make.

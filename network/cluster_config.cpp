@@ -34,6 +34,11 @@ std::string too_many_links(std::uint64_t links) {
   return fmt::format("the fabric would have {} links; at most {} are possible", links, kMostLinks);
 }
 
+std::string fewer_links(const Routing& routing) {
+  return routing.enumerates() ? "fewer up-links; or `network.routing: spray`, for which they are one trunk"
+                              : "make the fabric smaller";
+}
+
 DimensionSpec read_dimension(Section& section, std::size_t index) {
   DimensionSpec spec;
   TopologyChoice choice = read_topology(section, topology_names(), MemberKind::kDevice, "how the members are joined");
@@ -56,7 +61,7 @@ DimensionSpec read_dimension(Section& section, std::size_t index) {
 }
 
 // The limits that no single dimension breaks.
-void check_dimensions(Section& cluster, std::span<const DimensionSpec> dimensions) {
+void check_dimensions(Section& cluster, std::span<const DimensionSpec> dimensions, const Routing& routing) {
   if (dimensions.empty()) return cluster.error("dims", "'dims' is empty; a fabric has at least one dimension");
   if (dimensions.size() > kMostDimensions)
     return cluster.error("dims",
@@ -69,7 +74,8 @@ void check_dimensions(Section& cluster, std::span<const DimensionSpec> dimension
       if (dimensions[i].name == dimensions[j].name)
         cluster.error("dims", fmt::format("dimensions {} and {} are both named '{}'", j, i, dimensions[i].name));
   }
-  if (link_count(dimensions) > kMostLinks) cluster.error("dims", too_many_links(link_count(dimensions)));
+  const std::uint64_t links = link_count(dimensions, routing);
+  if (links > kMostLinks) cluster.error("dims", too_many_links(links), fewer_links(routing));
 }
 
 ScaleOutSpec read_scale_out(Section& section) {
@@ -103,12 +109,15 @@ void check_cluster(Section& section, const ClusterSpec& cluster, const Location&
         size_problem({scale_out.topology, scale_out.own}, std::uint64_t{cluster.nodes} * nic_trunks(node));
     if (!problem.empty()) return diagnostics.error(nodes_at, fmt::format("{} nodes: {}", cluster.nodes, problem));
   }
-  if (link_count(cluster) > kMostLinks) diagnostics.error(nodes_at, too_many_links(link_count(cluster)));
+  if (link_count(cluster) > kMostLinks)
+    diagnostics.error(nodes_at, too_many_links(link_count(cluster)), fewer_links(cluster.routing));
 }
 
-ClusterSpec read_nodes(Section& section, const std::optional<NodeCount>& nodes, const ReadDevice& read_device) {
+ClusterSpec read_nodes(Section& section, const std::optional<NodeCount>& nodes, const ReadDevice& read_device,
+                       const Routing& routing) {
   const std::size_t errors = section.context().diagnostics().error_count();
   ClusterSpec cluster;
+  cluster.routing = routing;
   section.required_section(
       "node", "the node", [&](Section& node) { cluster.node = read_node(node, read_device); }, "nodes");
   if (nodes && !section.has("nodes"))
@@ -125,7 +134,7 @@ ClusterSpec read_nodes(Section& section, const std::optional<NodeCount>& nodes, 
 }
 
 std::vector<DimensionSpec> read_dimensions(Section& section, const std::optional<NodeCount>& nodes,
-                                           const ReadDevice& read_device) {
+                                           const ReadDevice& read_device, const Routing& routing) {
   const std::size_t errors = section.context().diagnostics().error_count();
   section.required_section("device", "the device, with `dims`", read_device, "devices");
   std::vector<DimensionSpec> dimensions;
@@ -136,18 +145,19 @@ std::vector<DimensionSpec> read_dimensions(Section& section, const std::optional
     section.context().diagnostics().error(nodes->where, "'nodes' has no meaning for a cluster of 'dims'",
                                           "change the size of a dimension");
   const bool sound = section.context().diagnostics().error_count() == errors;
-  if (sound) check_dimensions(section, dimensions);
+  if (sound) check_dimensions(section, dimensions, routing);
   return dimensions;
 }
 
-FabricSpec read_fabric(Section& cluster, const std::optional<NodeCount>& nodes, const ReadDevice& read_device) {
+FabricSpec read_fabric(Section& cluster, const std::optional<NodeCount>& nodes, const ReadDevice& read_device,
+                       const Routing& routing) {
   cluster.note("name", "for people");
   cluster.note("source", "where the figures come from");
   cluster.note("assumed", "figures that were not read in a source");
-  if (cluster.describes()) read_dimensions(cluster, nodes, read_device);
+  if (cluster.describes()) read_dimensions(cluster, nodes, read_device, routing);
   if (!cluster.has("dims")) {
     cluster.know("dims");
-    return read_nodes(cluster, nodes, read_device);
+    return read_nodes(cluster, nodes, read_device, routing);
   }
   for (const char* key : {"node", "nodes", "scale_out"}) {
     if (!cluster.has(key)) continue;
@@ -155,17 +165,17 @@ FabricSpec read_fabric(Section& cluster, const std::optional<NodeCount>& nodes, 
     cluster.error(key, fmt::format("'{}' and 'dims' exclude each other", key),
                   "a cluster is made of nodes or of dimensions");
   }
-  return read_dimensions(cluster, nodes, read_device);
+  return read_dimensions(cluster, nodes, read_device, routing);
 }
 
-Fabric build(const FabricSpec& spec) {
-  if (const auto* dimensions = std::get_if<std::vector<DimensionSpec>>(&spec)) return compose(*dimensions);
+Fabric build(const FabricSpec& spec, const Routing& routing) {
+  if (const auto* dimensions = std::get_if<std::vector<DimensionSpec>>(&spec)) return compose(*dimensions, routing);
   return build_cluster(std::get<ClusterSpec>(spec));
 }
 
 }  // namespace
 
-std::optional<Fabric> read_cluster(Section& experiment, const ReadDevice& read_device) {
+std::optional<Fabric> read_cluster(Section& experiment, const ReadDevice& read_device, const Routing& routing) {
   const std::size_t errors = experiment.context().diagnostics().error_count();
   std::optional<NodeCount> nodes;
   if (const auto count = experiment.maybe_integer("nodes", {1, kMostDevices},
@@ -174,10 +184,24 @@ std::optional<Fabric> read_cluster(Section& experiment, const ReadDevice& read_d
   std::optional<FabricSpec> spec;
   experiment.required_section(
       "cluster", "the machine: a name, a path or a map",
-      [&](Section& cluster) { spec = read_fabric(cluster, nodes, read_device); }, "clusters");
+      [&](Section& cluster) { spec = read_fabric(cluster, nodes, read_device, routing); }, "clusters");
   const bool sound = spec && !experiment.describes() && experiment.context().diagnostics().error_count() == errors;
   if (!sound) return std::nullopt;
-  return build(*spec);
+  return build(*spec, routing);
+}
+
+Routing read_routing(Section& network) {
+  Routing routing;
+  routing.kind = static_cast<RoutingKind>(network.optional_choice(
+      "routing", routing_names(), 0,
+      "how messages between nodes, or along `dims`, choose among parallel links and switches; spray: all at once, "
+      "deterministic: destination modulo, ecmp: a hash of source and destination"));
+  if (network.describes() || routing.kind == RoutingKind::kEcmp || network.has("ecmp_seed"))
+    routing.seed = static_cast<std::uint64_t>(
+        network.optional_integer("ecmp_seed", 0, {0, INT64_MAX}, "with `routing: ecmp`: of the hash"));
+  if (routing.kind != RoutingKind::kEcmp && network.has("ecmp_seed"))
+    network.error("ecmp_seed", "'ecmp_seed' means nothing without 'routing: ecmp'", "leave it out");
+  return routing;
 }
 
 }  // namespace orrery

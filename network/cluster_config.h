@@ -6,12 +6,17 @@
 
 #include "core/config.h"
 #include "network/fabric.h"
+#include "network/routing.h"
 
 namespace orrery {
 
 // Reads `cluster` (a name or path of configs/clusters, or inline) and `nodes` of an experiment. A cluster has either
 // `node` and `scale_out`, or `device` and `dims`. `read_device` is called with the section of the device, wherever that
 // stands. Nothing comes back after an error, all of which are in the section's diagnostics, and in description mode.
-std::optional<Fabric> read_cluster(Section& experiment, const std::function<void(Section&)>& read_device);
+std::optional<Fabric> read_cluster(Section& experiment, const std::function<void(Section&)>& read_device,
+                                   const Routing& routing = {});
+
+// Reads `routing` and `ecmp_seed` of an experiment's `network`.
+Routing read_routing(Section& network);
 
 }  // namespace orrery

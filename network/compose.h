@@ -23,9 +23,9 @@ inline constexpr std::uint64_t kMostLinks = 256U << 20;  // of a fabric: 1 GiB o
 inline constexpr std::size_t kMostDimensions = 32;
 
 // How many links compose() would make. The sizes are within what their topologies and kMostDevices allow.
-std::uint64_t link_count(std::span<const DimensionSpec> dimensions);
+std::uint64_t link_count(std::span<const DimensionSpec> dimensions, const Routing& routing = {});
 
 // The first dimension varies fastest. Sizes and counts must be within the limits above (read_cluster checks them).
-Fabric compose(std::span<const DimensionSpec> dimensions);
+Fabric compose(std::span<const DimensionSpec> dimensions, const Routing& routing = {});
 
 }  // namespace orrery

@@ -1,6 +1,7 @@
-// Dragonfly: members on routers, the routers of a group fully connected, and every two groups joined by one (trunked)
-// link. Messages take the direct way: to the router of their group that has the link to the other group, across, and
-// to the router of the receiver; never through a third group.
+// Dragonfly: members on routers, the routers of a group fully connected, and every two groups joined by `global_links`
+// parallel links between the same two routers: one trunk, or under another routing than spray links to choose from.
+// Messages take the direct way: to the router of their group that has the link to the other group, across, and to the
+// router of the receiver; never through a third group.
 #include <array>
 
 #include <fmt/format.h>
@@ -19,7 +20,8 @@ enum Number : std::size_t {
   kLocalBandwidth,
   kGlobalBandwidth,
   kLocalLatency,
-  kGlobalLatency
+  kGlobalLatency,
+  kGlobalLinks
 };
 
 struct Groups {
@@ -27,7 +29,8 @@ struct Groups {
       : p(parameters),
         ports(static_cast<std::uint32_t>(p.own.numbers[kRouterPorts])),
         routers(static_cast<std::uint32_t>(p.own.numbers[kGroupRouters])),
-        count((p.size + ports * routers - 1) / (ports * routers)) {}
+        count((p.size + ports * routers - 1) / (ports * routers)),
+        parallel(p.routing.enumerates() ? static_cast<std::uint32_t>(p.own.numbers[kGlobalLinks]) : 1) {}
 
   // Each router's links to its routers - 1 peers stand together, itself left out; so do each group's to the others.
   static std::uint32_t skipping(std::uint32_t self, std::uint32_t other) { return other < self ? other : other - 1; }
@@ -39,8 +42,8 @@ struct Groups {
   std::uint32_t local(std::uint32_t group, std::uint32_t from, std::uint32_t to) const {
     return first_local() + (group * routers + from) * (routers - 1) + skipping(from, to);
   }
-  std::uint32_t global(std::uint32_t from, std::uint32_t to) const {
-    return first_global() + from * (count - 1) + skipping(from, to);
+  std::uint32_t global(std::uint32_t from, std::uint32_t to, std::uint32_t which) const {
+    return first_global() + (from * (count - 1) + skipping(from, to)) * parallel + which;
   }
   // Which router of a group has the link to the other group: they take turns.
   std::uint32_t gateway(std::uint32_t group, std::uint32_t other) const { return skipping(group, other) % routers; }
@@ -49,6 +52,7 @@ struct Groups {
   std::uint32_t ports;
   std::uint32_t routers;  // of a group
   std::uint32_t count;
+  std::uint32_t parallel;  // links between two groups
 };
 
 std::uint32_t switches(const TopologyParameters& p) {
@@ -60,7 +64,7 @@ std::uint64_t links(const TopologyParameters& p) {
   const Groups groups(p);
   const std::uint64_t routers = groups.routers;
   const std::uint64_t count = groups.count;
-  return 2 * std::uint64_t{p.size} + count * routers * (routers - 1) + count * (count - 1);
+  return 2 * std::uint64_t{p.size} + count * routers * (routers - 1) + count * (count - 1) * groups.parallel;
 }
 
 TopologyLink local_link(const Groups& groups, std::uint32_t offset) {
@@ -73,11 +77,13 @@ TopologyLink local_link(const Groups& groups, std::uint32_t offset) {
 }
 
 TopologyLink global_link(const Groups& groups, std::uint32_t offset) {
-  const std::uint32_t from = offset / (groups.count - 1);
-  const std::uint32_t to = Groups::unskipped(from, offset % (groups.count - 1));
+  const std::uint32_t pair = offset / groups.parallel;
+  const std::uint32_t from = pair / (groups.count - 1);
+  const std::uint32_t to = Groups::unskipped(from, pair % (groups.count - 1));
+  const Bandwidth trunk{groups.p.own.numbers[kGlobalBandwidth]};
   const auto& numbers = groups.p.own.numbers;
   return {groups.p.size + from * groups.routers + groups.gateway(from, to),
-          groups.p.size + to * groups.routers + groups.gateway(to, from), 3, Bandwidth(numbers[kGlobalBandwidth]),
+          groups.p.size + to * groups.routers + groups.gateway(to, from), 3, part_of(trunk, groups.parallel),
           Duration(numbers[kGlobalLatency])};
 }
 
@@ -105,7 +111,8 @@ void route(const TopologyParameters& p, std::uint32_t from, std::uint32_t to, Ro
   route.cross(from);
   if (group != last_group) {
     within_group(groups.gateway(group, last_group));
-    route.cross(groups.global(group, last_group));
+    const std::uint32_t which = p.routing.choices(route.ends, to).take(groups.parallel);
+    route.cross(groups.global(group, last_group, which));
     router = groups.gateway(last_group, group);
     group = last_group;
   }
@@ -128,7 +135,10 @@ void read_dragonfly(Section& section, MemberKind, TopologyOwn& own) {
   own.numbers[kLocalBandwidth] =
       section.required<Bandwidth>("local_bandwidth", "between two routers of a group, per direction").count();
   own.numbers[kGlobalBandwidth] =
-      section.required<Bandwidth>("global_bandwidth", "between two groups, per direction").count();
+      section.required<Bandwidth>("global_bandwidth", "between two groups, of all links together, per direction")
+          .count();
+  own.numbers[kGlobalLinks] = section.optional_integer(
+      "global_links", 1, {1, 4096}, "parallel links between two groups; they matter to `network.routing`");
   own.numbers[kLocalLatency] =
       section.required<Duration>("local_latency", "of a link between two routers of a group, with one router").count();
   own.numbers[kGlobalLatency] =

@@ -10,15 +10,21 @@ std::uint32_t switches(const TopologyParameters& p) {
   return p.own.graph.spec().vertex_count() - p.own.graph.spec().members();
 }
 
-std::uint64_t links(const TopologyParameters& p) { return p.own.graph.spec().links.size(); }
+std::uint64_t links(const TopologyParameters& p) {
+  return p.routing.enumerates() ? p.own.graph.single_links() : p.own.graph.spec().links.size();
+}
 
 TopologyLink link(const TopologyParameters& p, std::uint32_t link) {
-  const GraphLink& edge = p.own.graph.spec().links[link];
-  return {edge.from, edge.to, edge.link_class, edge.bandwidth, edge.latency};
+  const bool trunks = !p.routing.enumerates();
+  const GraphLink& edge = p.own.graph.spec().links[trunks ? link : p.own.graph.trunk_of(link)];
+  return {edge.from, edge.to, edge.link_class, trunks ? edge.bandwidth : part_of(edge.bandwidth, edge.count),
+          edge.latency};
 }
 
 void route(const TopologyParameters& p, std::uint32_t from, std::uint32_t to, RouteBuilder& route) {
-  p.own.graph.route(from, to, [&](std::uint32_t link) { route.cross(link); });
+  const auto cross = [&](std::uint32_t link) { route.cross(link); };
+  if (!p.routing.enumerates()) return p.own.graph.route(from, to, cross);
+  p.own.graph.route(from, to, p.routing.choices(route.ends, to), cross);
 }
 
 std::string switch_name(const TopologyParameters& p, std::uint32_t index) {

@@ -30,8 +30,9 @@ LinkEnds ends_in(const Tier& tier, const Place& place, const VertexOfMember& ver
 
 }  // namespace
 
-void Tier::route(std::uint32_t instance, std::uint32_t from, std::uint32_t to, std::vector<LinkId>& out) const {
-  RouteBuilder builder{first_link + instance * links, out};
+void Tier::route(std::uint32_t instance, std::uint32_t from, std::uint32_t to, const Endpoints& ends,
+                 std::vector<LinkId>& out) const {
+  RouteBuilder builder{first_link + instance * links, out, ends};
   topology->shape->route(parameters, from, to, builder);
 }
 
@@ -42,16 +43,17 @@ std::string Tier::switch_name(VertexId vertex) const {
 }
 
 void ComposedLayout::route(DeviceId from, DeviceId to, std::vector<LinkId>& out) const {
-  std::uint32_t at = index_of(from);
+  const Endpoints ends{index_of(from), index_of(to)};
+  std::uint32_t at = ends.from;
   for (std::size_t dimension = 0; dimension < tiers.size(); ++dimension) {
     const Tier& tier = tiers[dimension];
     const std::uint32_t stride = strides[dimension];
     const std::uint32_t here = at / stride % tier.parameters.size;
-    const std::uint32_t there = index_of(to) / stride % tier.parameters.size;
+    const std::uint32_t there = ends.to / stride % tier.parameters.size;
     if (here == there) continue;
     // Instances are numbered by the device number with this dimension's coordinate taken out.
     const std::uint32_t instance = at / stride / tier.parameters.size * stride + at % stride;
-    tier.route(instance, here, there, out);
+    tier.route(instance, here, there, ends, out);
     at = at - here * stride + there * stride;
   }
 }
@@ -86,21 +88,22 @@ void ClusterLayout::route(DeviceId from, DeviceId to, std::vector<LinkId>& out) 
   const std::uint32_t source = index_of(from);
   const std::uint32_t target = index_of(to);
   if (source == target) return;
+  const Endpoints ends{source, target};
   const std::uint32_t source_node = source / devices_per_node;
   if (source_node == target / devices_per_node) {
-    node.route(source_node, source % devices_per_node, target % devices_per_node, out);
+    node.route(source_node, source % devices_per_node, target % devices_per_node, ends, out);
     return;
   }
   const auto member_of_nic = [&](std::uint32_t nic) { return devices_per_node + nic % nics_per_node; };
   const std::uint32_t source_nic = nic_of(source);
   const std::uint32_t target_nic = nic_of(target);
   if (nics_inside)
-    node.route(source_node, source % devices_per_node, member_of_nic(source_nic), out);
+    node.route(source_node, source % devices_per_node, member_of_nic(source_nic), ends, out);
   else
     out.push_back(LinkId(first_host_link + source));
-  scale_out.route(0, source_nic, target_nic, out);
+  scale_out.route(0, source_nic, target_nic, ends, out);
   if (nics_inside)
-    node.route(target / devices_per_node, member_of_nic(target_nic), target % devices_per_node, out);
+    node.route(target / devices_per_node, member_of_nic(target_nic), target % devices_per_node, ends, out);
   else
     out.push_back(LinkId(first_host_link + devices + target));
 }

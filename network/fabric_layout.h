@@ -34,8 +34,9 @@ struct Tier {
   // Of a switch that the tier holds, within its instance: "leaf3".
   std::string switch_name(VertexId vertex) const;
   std::uint32_t instance_of(VertexId vertex) const { return (index_of(vertex) - first_switch) / switches; }
-  // Appends the route between two members of an instance.
-  void route(std::uint32_t instance, std::uint32_t from, std::uint32_t to, std::vector<LinkId>& out) const;
+  // Appends the route of a message between two members of an instance.
+  void route(std::uint32_t instance, std::uint32_t from, std::uint32_t to, const Endpoints& ends,
+             std::vector<LinkId>& out) const;
 };
 
 // Every slice of the devices along a dimension is an instance of that dimension's tier. A route goes dimension by

@@ -96,7 +96,7 @@ std::string dot_text(const Fabric& fabric, const std::string& title) {
   std::string text = fmt::format("digraph \"{}\" {{\n  node [shape=box, fontsize=10];\n  edge [fontsize=8];\n", name);
   text += dot_vertices(fabric);
   using Edge = std::tuple<VertexId, VertexId, std::int64_t, std::int64_t>;
-  std::map<Edge, std::uint32_t> unpaired;  // links whose other direction has not come up yet
+  std::multimap<Edge, std::uint32_t> unpaired;  // links whose other direction has not come up yet
   const auto edge_line = [&](VertexId from, VertexId to, const Link& link, bool both) {
     return fmt::format("  v{} -> v{} [label=\"{}\\n{}\"{}];\n", static_cast<std::uint32_t>(from),
                        static_cast<std::uint32_t>(to), to_text(link.bandwidth), to_text(link.latency),

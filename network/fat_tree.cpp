@@ -1,6 +1,8 @@
 // Fat-tree: members under leaf switches, the leaves under a spine, and with pods the spines of the pods under a core.
 // The parallel links between two stages are one trunk of their summed capacity, and the switches of a stage that all of
-// them lead to are one vertex: ideal spraying.
+// them lead to are one vertex: ideal spraying. Under another routing each up-link of a leaf leads to a spine switch of
+// its own, and each up-link of a spine switch to a core switch of its own; whoever chooses the way up has chosen the
+// way down.
 //
 // Rail-optimised: the same tree, but a leaf has the NICs of one rail: the i-th NIC of `leaf_ports` nodes.
 #include <algorithm>
@@ -17,7 +19,7 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kClasses = {"up", "down", "leaf-up", "leaf-down", "core-up", "core-down"};
 
-enum Number : std::size_t { kLeafPorts, kPodLeaves, kLeafRatio, kCoreRatio, kTrunkLatency };
+enum Number : std::size_t { kLeafPorts, kPodLeaves, kLeafRatio, kCoreRatio, kTrunkLatency, kUplinks, kCoreUplinks };
 
 constexpr std::int64_t kMostPorts = 65536;
 constexpr std::int64_t kOne = 1000;  // ratios are in thousandths
@@ -41,16 +43,32 @@ struct Tree {
     leaves = ceil_of(ceil_of(p.size, rails), ports) * rails;
     pod_leaves = number(kPodLeaves) == 0 ? leaves : number(kPodLeaves);
     pods = ceil_of(leaves, pod_leaves);
+    if (!p.routing.enumerates()) return;
+    planes = number(kUplinks) != 0 ? number(kUplinks) : filled_by(ports, kLeafRatio);
+    cores = number(kCoreUplinks) != 0 ? number(kCoreUplinks) : filled_by(pod_leaves, kCoreRatio);
   }
   std::uint32_t number(Number which) const { return static_cast<std::uint32_t>(p.own.numbers[which]); }
+  // How many links up carry what so many below bring, each as wide as one of those.
+  std::uint32_t filled_by(std::uint32_t below, Number ratio) const {
+    return ceil_of(std::uint64_t{below} * kOne, number(ratio));
+  }
   bool has_spine() const { return leaves > 1; }
   bool has_core() const { return pods > 1; }
   std::uint32_t leaf_of(std::uint32_t member) const { return member / rails / ports * rails + member % rails; }
   std::uint32_t spine_of(std::uint32_t leaf) const { return leaf / pod_leaves; }
-  std::uint32_t leaf_up(std::uint32_t leaf) const { return 2 * p.size + leaf; }
-  std::uint32_t leaf_down(std::uint32_t leaf) const { return leaf_up(leaf) + leaves; }
-  std::uint32_t core_up(std::uint32_t pod) const { return leaf_down(leaves) + pod; }
-  std::uint32_t core_down(std::uint32_t pod) const { return core_up(pod) + pods; }
+  // Members, leaf by leaf: what destination modulo counts, so that the members of a leaf go over different links.
+  std::uint32_t place_of(std::uint32_t member) const { return leaf_of(member) * ports + member / rails % ports; }
+  std::uint32_t leaf_up(std::uint32_t leaf, std::uint32_t plane) const { return 2 * p.size + leaf * planes + plane; }
+  std::uint32_t leaf_down(std::uint32_t leaf, std::uint32_t plane) const {
+    return leaf_up(leaf, plane) + leaves * planes;
+  }
+  // Links of a spine switch: pod by pod, plane by plane.
+  std::uint32_t core_up(std::uint32_t spine, std::uint32_t core) const {
+    return leaf_down(leaves, 0) + spine * cores + core;
+  }
+  std::uint32_t core_down(std::uint32_t spine, std::uint32_t core) const {
+    return core_up(spine, core) + pods * planes * cores;
+  }
 
   const TopologyParameters& p;
   std::uint32_t ports;
@@ -58,18 +76,23 @@ struct Tree {
   std::uint32_t leaves = 0;
   std::uint32_t pod_leaves = 0;
   std::uint32_t pods = 0;
+  std::uint32_t planes = 1;  // up-links of a leaf, spine switches of a pod
+  std::uint32_t cores = 1;   // up-links of a spine switch, core switches of a plane
 };
 
 template <Leaves kind>
 std::uint32_t switches(const TopologyParameters& p) {
   const Tree<kind> tree(p);
-  return tree.leaves + (tree.has_spine() ? tree.pods : 0) + (tree.has_core() ? 1 : 0);
+  return tree.leaves + (tree.has_spine() ? tree.pods * tree.planes : 0) +
+         (tree.has_core() ? tree.planes * tree.cores : 0);
 }
 
 template <Leaves kind>
 std::uint64_t links(const TopologyParameters& p) {
   const Tree<kind> tree(p);
-  return 2 * (std::uint64_t{p.size} + (tree.has_spine() ? tree.leaves : 0) + (tree.has_core() ? tree.pods : 0));
+  const std::uint64_t planes = tree.planes;
+  return 2 * (p.size + (tree.has_spine() ? tree.leaves * planes : 0) +
+              (tree.has_core() ? tree.pods * planes * tree.cores : 0));
 }
 
 // Stage by stage, first the links up, then the links down. The odd picosecond of the latency is on the way down.
@@ -90,15 +113,20 @@ TopologyLink link(const TopologyParameters& p, std::uint32_t link) {
     const Duration half = p.latency / 2;
     return both(member, p.size + tree.leaf_of(member), 0, up, p.bandwidth, up ? half : p.latency - half);
   }
-  if (link < tree.leaf_down(tree.leaves)) {
-    const bool up = link < tree.leaf_down(0);
-    const std::uint32_t at = link - (up ? tree.leaf_up(0) : tree.leaf_down(0));
-    return both(p.size + at, first_spine + tree.spine_of(at), 2, up, leaf, trunk_latency);
+  if (link < tree.leaf_down(tree.leaves, 0)) {
+    const bool up = link < tree.leaf_down(0, 0);
+    const std::uint32_t offset = link - (up ? tree.leaf_up(0, 0) : tree.leaf_down(0, 0));
+    const std::uint32_t at = offset / tree.planes;
+    const std::uint32_t spine = tree.spine_of(at) * tree.planes + offset % tree.planes;
+    return both(p.size + at, first_spine + spine, 2, up, part_of(leaf, tree.planes), trunk_latency);
   }
-  const bool up = link < tree.core_down(0);
-  const std::uint32_t pod = link - (up ? tree.core_up(0) : tree.core_down(0));
-  const Bandwidth core = trunk_of(leaf, tree.pod_leaves, p.own.numbers[kCoreRatio]);
-  return both(first_spine + pod, first_spine + tree.pods, 4, up, core, trunk_latency);
+  const bool up = link < tree.core_down(0, 0);
+  const std::uint32_t offset = link - (up ? tree.core_up(0, 0) : tree.core_down(0, 0));
+  const std::uint32_t spine = offset / tree.cores;
+  const std::uint32_t core = spine % tree.planes * tree.cores + offset % tree.cores;
+  const Bandwidth trunk = trunk_of(leaf, tree.pod_leaves, p.own.numbers[kCoreRatio]);
+  return both(first_spine + spine, first_spine + tree.pods * tree.planes + core, 4, up,
+              part_of(trunk, std::uint64_t{tree.planes} * tree.cores), trunk_latency);
 }
 
 template <Leaves kind>
@@ -108,12 +136,15 @@ void route(const TopologyParameters& p, std::uint32_t from, std::uint32_t to, Ro
   const std::uint32_t target = tree.leaf_of(to);
   route.cross(from);
   if (source != target) {
-    route.cross(tree.leaf_up(source));
+    RouteChoices choices = p.routing.choices(route.ends, tree.place_of(to));
+    const std::uint32_t plane = choices.take(tree.planes);
+    route.cross(tree.leaf_up(source, plane));
     if (tree.spine_of(source) != tree.spine_of(target)) {
-      route.cross(tree.core_up(tree.spine_of(source)));
-      route.cross(tree.core_down(tree.spine_of(target)));
+      const std::uint32_t core = choices.take(tree.cores);
+      route.cross(tree.core_up(tree.spine_of(source) * tree.planes + plane, core));
+      route.cross(tree.core_down(tree.spine_of(target) * tree.planes + plane, core));
     }
-    route.cross(tree.leaf_down(target));
+    route.cross(tree.leaf_down(target, plane));
   }
   route.cross(p.size + to);
 }
@@ -124,8 +155,12 @@ std::string switch_name(const TopologyParameters& p, std::uint32_t index) {
   if (index < tree.leaves)
     return kind == Leaves::kOfRails ? fmt::format("rail{}.leaf{}", index % tree.rails, index / tree.rails)
                                     : fmt::format("leaf{}", index);
-  if (index < tree.leaves + tree.pods) return fmt::format("spine{}", index - tree.leaves);
-  return "core";
+  const std::uint32_t spine = index - tree.leaves;
+  const bool single = !p.routing.enumerates();
+  if (spine < tree.pods * tree.planes)
+    return single ? fmt::format("spine{}", spine)
+                  : fmt::format("pod{}.spine{}", spine / tree.planes, spine % tree.planes);
+  return single ? "core" : fmt::format("core{}", spine - tree.pods * tree.planes);
 }
 
 std::int64_t read_ratio(Section& section, std::string_view key, std::string_view meaning) {
@@ -163,6 +198,12 @@ void read_fat_tree(Section& section, MemberKind, TopologyOwn& own) {
   own.numbers[kTrunkLatency] =
       section.required<Duration>("trunk_latency", "of a link between two switches, with the switch it leads to")
           .count();
+  own.numbers[kUplinks] = section.optional_integer(
+      "uplinks", 0, {0, kMostPorts},
+      "links from a leaf switch to the spine, for `network.routing`; 0: enough, each as wide as a member's");
+  own.numbers[kCoreUplinks] = section.optional_integer(
+      "core_uplinks", 0, {0, kMostPorts},
+      "links from a spine switch to the core, for `network.routing`; 0: enough, each as wide as those below");
 }
 
 void read_rail_optimised(Section& section, MemberKind members, TopologyOwn& own) {

@@ -24,6 +24,7 @@ struct Edge {
   std::string link_class;
   Bandwidth bandwidth{1};
   Duration latency{};
+  std::uint32_t count = 1;
   bool directed = false;
   Location from_at;
   Location to_at;
@@ -69,6 +70,7 @@ Edge read_edge(Section& section) {
                   fmt::format("{} links of {} make more than can be counted", count, to_text(edge.bandwidth)));
   else
     edge.bandwidth = edge.bandwidth * count;
+  edge.count = static_cast<std::uint32_t>(count);
   for (const std::string_view reserved : {"host", "nic"})
     if (edge.link_class == reserved)
       section.error("class", fmt::format("'{}' names the links that leave a node", reserved));
@@ -145,7 +147,7 @@ void add_edges(GraphSpec& spec, std::span<const Edge> edges, Vertices& vertices,
       diagnostics.error(edge.from_at,
                         fmt::format("a second link from {} to {}", spec.vertices[from], spec.vertices[to]),
                         "parallel links are one with `count`");
-    spec.links.push_back({from, to, class_of(spec, edge.link_class), edge.bandwidth, edge.latency});
+    spec.links.push_back({from, to, class_of(spec, edge.link_class), edge.bandwidth, edge.latency, edge.count});
   };
   for (const Edge& edge : edges) {
     const std::uint32_t from = vertices.at(edge.from, edge.from_at);
@@ -196,6 +198,29 @@ RoutedGraph graph_of(std::span<const Edge> edges, const GraphMembers& members, S
   return routed(std::move(spec), section, "links");
 }
 
+// The vertices that the links lead to from one, whatever passes messages on.
+std::set<std::uint32_t> joined_to(const GraphSpec& spec, std::uint32_t start, bool against_direction) {
+  std::set<std::uint32_t> joined = {start};
+  std::vector<std::uint32_t> order = {start};
+  for (std::size_t i = 0; i < order.size(); ++i)
+    for (const GraphLink& link : spec.links) {
+      if (link.from == order[i] && joined.insert(link.to).second) order.push_back(link.to);
+      if (against_direction && link.to == order[i] && joined.insert(link.from).second) order.push_back(link.from);
+    }
+  return joined;
+}
+
+std::string why_unreachable(const GraphSpec& spec, const RoutedGraph::Pair& pair) {
+  for (const std::uint32_t end : {pair.from, pair.to})
+    if (joined_to(spec, end, true).size() == 1)
+      return fmt::format("no link names {}; join it to a switch or to another device", spec.vertices[end]);
+  if (!joined_to(spec, pair.from, true).contains(pair.to))
+    return "nothing joins the parts that they are in; add a link";
+  if (!joined_to(spec, pair.from, false).contains(pair.to))
+    return "links with `directed: true` lead the other way only; add those that lead back";
+  return "NICs pass nothing on, and a device passes messages on only from one device to another";
+}
+
 }  // namespace
 
 RoutedGraph read_graph(Section& section, const GraphMembers& members) {
@@ -229,7 +254,7 @@ RoutedGraph routed(GraphSpec spec, Section& section, std::string_view key) {
   if (!pair) return graph;
   const GraphSpec& s = graph.spec();
   section.error(key, fmt::format("no way leads from {} to {}", s.vertices[pair->from], s.vertices[pair->to]),
-                "NICs pass nothing on, and a device passes messages on only from one device to another");
+                why_unreachable(s, *pair));
   return {};
 }
 

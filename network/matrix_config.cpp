@@ -65,7 +65,8 @@ std::optional<std::string> read_text(Section& section, const std::filesystem::pa
 bool fits(Section& section, const TopologyMatrix& matrix, const GraphMembers& members) {
   if (matrix.devices != members.devices)
     section.error("topology_matrix",
-                  fmt::format("the matrix has {} GPUs, the node {} devices", matrix.devices, members.devices));
+                  fmt::format("the matrix has {} GPUs, the node {} devices", matrix.devices, members.devices),
+                  fmt::format("write devices: {}, or give it the matrix of the node", matrix.devices));
   if (members.nics != 0 && matrix.nics != members.nics)
     section.error("topology_matrix", fmt::format("the matrix has {} NICs, the node {}", matrix.nics, members.nics),
                   "NICs that training does not use can be left out of the file, with their rows and columns");

@@ -3,7 +3,8 @@
 //
 // Which way a message goes: NICs pass nothing on, and a device passes messages on only from one device to another (as
 // NVLink does), never between a switch and something else. Of the routes that remain: the fewest hops, then the widest,
-// then the one without a switch, then the lowest vertex number at each hop.
+// then the one without a switch. Of those that are left, the lowest vertex number at each hop; or, with choices to make
+// (network/routing.h), any, and at each hop any of the parallel links that make up a trunk.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "core/units.h"
+#include "network/routing.h"
 
 namespace orrery {
 
@@ -21,6 +23,7 @@ struct GraphLink {
   std::uint32_t link_class = 0;  // into GraphSpec::link_classes
   Bandwidth bandwidth{1};
   Duration latency{};
+  std::uint32_t count = 1;  // parallel links that make it up
 };
 
 // Vertices are numbered: devices, NICs, switches. Devices and NICs are the members, between which messages travel.
@@ -61,31 +64,57 @@ class RoutedGraph {
   // Calls `cross` with each link between two different members, in the order of travel.
   template <class Cross>
   void route(std::uint32_t from, std::uint32_t to, const Cross& cross) const {
-    const std::vector<std::uint32_t>& next = on_devices_[pair(from, to)] ? over_devices_ : over_switches_;
+    const std::vector<Hop>& hops = hops_of(from, to);
     for (std::uint32_t at = from; at != to;) {
-      const std::uint32_t link = next[pair(at, to)];
+      const std::uint32_t link = hops[pair(at, to)].next;
       cross(link);
       at = spec_.links[link].to;
     }
   }
 
+  // The same with choices to make. The links are single ones: those of the first trunk, those of the second, ...
+  template <class Cross>
+  void route(std::uint32_t from, std::uint32_t to, RouteChoices choices, const Cross& cross) const {
+    for (std::uint32_t at = from; at != to;) {
+      const std::uint32_t link = choose(from, at, to, choices);
+      cross(link);
+      at = spec_.links[trunk_of(link)].to;
+    }
+  }
+
+  std::uint32_t single_links() const { return first_single_.back(); }
+  // The trunk that a single link belongs to.
+  std::uint32_t trunk_of(std::uint32_t single) const;
+
  private:
-  struct Way;  // of all vertices to one member
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  // From a vertex to a member: how far, how wide at the narrowest, and over which link first.
+  struct Hop {
+    std::uint32_t hops = kNone;  // kNone: no way
+    std::uint32_t next = kNone;
+    Bandwidth width{0};
+  };
+  using Way = std::vector<Hop>;  // of all vertices to one member
 
   std::size_t pair(std::uint32_t vertex, std::uint32_t member) const {
     return std::size_t{vertex} * spec_.members() + member;
   }
+  const std::vector<Hop>& hops_of(std::uint32_t from, std::uint32_t to) const {
+    return on_devices_[pair(from, to)] ? over_devices_ : over_switches_;
+  }
   template <class PassesOn>
   Way search(std::uint32_t target, bool devices_only, const PassesOn& passes_on) const;
+  std::uint32_t choose(std::uint32_t from, std::uint32_t at, std::uint32_t to, RouteChoices& choices) const;
 
   GraphSpec spec_;
-  std::vector<std::vector<std::uint32_t>> into_;  // links by the vertex they end at
-  std::vector<std::vector<std::uint32_t>> from_;  // links by the vertex they start at
-  // By vertex and target member: the link to take, over other devices only or over switches only.
-  std::vector<std::uint32_t> over_devices_;
-  std::vector<std::uint32_t> over_switches_;
-  std::vector<bool> on_devices_;     // by pair of members: which of the two
-  std::vector<std::uint32_t> hops_;  // by pair of members
+  std::vector<std::vector<std::uint32_t>> into_;   // links by the vertex they end at
+  std::vector<std::vector<std::uint32_t>> from_;   // links by the vertex they start at, in the order of where they end
+  std::vector<std::uint32_t> first_single_ = {0};  // by trunk; then how many there are
+  // By vertex and target member: over other devices only, or over switches only.
+  std::vector<Hop> over_devices_;
+  std::vector<Hop> over_switches_;
+  std::vector<bool> on_devices_;  // by pair of members: which of the two
 };
 
 }  // namespace orrery

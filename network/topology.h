@@ -5,6 +5,7 @@
 // A topology is one .cpp without a header plus one line in the table of topology_table.cpp.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -15,6 +16,7 @@
 #include "core/ids.h"
 #include "core/units.h"
 #include "network/routed_graph.h"
+#include "network/routing.h"
 
 namespace orrery {
 
@@ -35,6 +37,7 @@ struct TopologyParameters {
   Bandwidth bandwidth{1};  // of one directed link (switch: of one port, per direction)
   Duration latency{};      // from end to end between neighbours (switched: between members of one switch)
   TopologyOwn own{};
+  Routing routing{};
 };
 
 // One directed link of an instance. Its vertices are the members 0 .. size-1, then the switches.
@@ -46,10 +49,16 @@ struct TopologyLink {
   Duration latency{};
 };
 
-// Collects a route through an instance whose first link is `first`.
+// One of the equal links that make up a trunk.
+constexpr Bandwidth part_of(Bandwidth trunk, std::uint64_t links) {
+  return Bandwidth(std::max<std::int64_t>(1, trunk.count() / static_cast<std::int64_t>(links)));
+}
+
+// Collects the route of a message through an instance whose first link is `first`.
 struct RouteBuilder {
   std::uint32_t first = 0;
   std::vector<LinkId>& out;
+  Endpoints ends{};
 
   void cross(std::uint32_t link) { out.push_back(LinkId(first + link)); }
 };

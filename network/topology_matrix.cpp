@@ -19,13 +19,16 @@ constexpr std::string_view kHint = "give it the output of `nvidia-smi topo -m`, 
 struct Line {
   int number = 0;
   std::vector<std::string> words;
+  std::vector<int> columns;  // where each starts, from 1
 };
 
 // Words of each line that has any; the escape sequences that underline the heading are left out.
 std::vector<Line> lines_of(std::string_view text) {
   std::vector<Line> lines;
-  Line line{1, {}};
+  Line line{1, {}, {}};
   std::string word;
+  std::size_t start = 0;  // of the line
+  std::size_t i = 0;
   const auto end_word = [&] {
     if (!word.empty()) line.words.push_back(std::move(word));
     word.clear();
@@ -33,9 +36,10 @@ std::vector<Line> lines_of(std::string_view text) {
   const auto end_line = [&] {
     end_word();
     if (!line.words.empty()) lines.push_back(line);
-    line = {line.number + 1, {}};
+    line = {line.number + 1, {}, {}};
+    start = i + 1;
   };
-  for (std::size_t i = 0; i < text.size(); ++i) {
+  for (; i < text.size(); ++i) {
     const char c = text[i];
     if (c == '\033') {
       while (i + 1 < text.size() && text[i] != 'm' && text[i] != '\n') ++i;
@@ -45,6 +49,7 @@ std::vector<Line> lines_of(std::string_view text) {
     } else if (c == ' ' || c == '\t' || c == '\r') {
       end_word();
     } else {
+      if (word.empty()) line.columns.push_back(static_cast<int>(i - start) + 1);
       word += c;
     }
   }
@@ -93,7 +98,7 @@ class Parser {
       return {};
     }
     columns_ = columns_of(*heading);
-    if (!count_members(heading->number)) return {};
+    if (!count_members(*heading)) return {};
     matrix_.entries.resize(columns_.size() * columns_.size());
     const auto first = static_cast<std::size_t>(heading - lines_.begin()) + 1;
     for (std::size_t row = 0; row < columns_.size(); ++row) {
@@ -109,22 +114,25 @@ class Parser {
   }
 
  private:
-  void error(int line, std::string message) {
-    diagnostics_.error({file_, line, 1}, std::move(message), std::string(kHint));
+  void error(int line, std::string message, int column = 1) {
+    diagnostics_.error({file_, line, column}, std::move(message), std::string(kHint));
   }
 
-  bool count_members(int line) {
+  bool count_members(const Line& heading) {
     while (matrix_.devices < columns_.size() && columns_[matrix_.devices] == fmt::format("GPU{}", matrix_.devices))
       ++matrix_.devices;
     matrix_.nics = static_cast<std::uint32_t>(columns_.size()) - matrix_.devices;
     for (std::uint32_t i = matrix_.devices; i < columns_.size(); ++i)
       if (columns_[i].starts_with("GPU")) {
-        error(line, fmt::format("column {} is {}; GPUs are numbered from 0 and come first", i + 1,
-                                printable(columns_[i], 40)));
+        error(
+            heading.number,
+            fmt::format("column {} is {}; GPUs are numbered from 0 and come first", i + 1, printable(columns_[i], 40)),
+            heading.columns[i]);
         return false;
       }
     if (columns_.size() <= kMostMatrixMembers) return true;
-    error(line, fmt::format("{} GPUs and NICs; at most {} are possible", columns_.size(), kMostMatrixMembers));
+    error(heading.number,
+          fmt::format("{} GPUs and NICs; at most {} are possible", columns_.size(), kMostMatrixMembers));
     return false;
   }
 
@@ -140,16 +148,20 @@ class Parser {
       const std::string& word = line.words[column + 1];
       const auto entry = entry_of(word);
       if (!entry)
-        return error(line.number, fmt::format("'{}' is no way to be joined: X, PIX, PXB, PHB, NODE, SYS or NV<number>",
-                                              printable(word, 40)));
+        return error(
+            line.number,
+            fmt::format("'{}' is no way to be joined: X, PIX, PXB, PHB, NODE, SYS or NV<number>", printable(word, 40)),
+            line.columns[column + 1]);
       if ((entry->path == MatrixPath::kSelf) != (row == column))
         return error(line.number,
-                     fmt::format("X stands for the GPU or NIC itself, so exactly in column {} of this row", row + 1));
+                     fmt::format("X stands for the GPU or NIC itself, so exactly in column {} of this row", row + 1),
+                     line.columns[column + 1]);
       if (entry->path == MatrixPath::kNvlink && (row >= matrix_.devices || column >= matrix_.devices))
-        return error(line.number, "a NIC on NVLink");
+        return error(line.number, "a NIC on NVLink", line.columns[column + 1]);
       matrix_.entries[row * columns_.size() + column] = *entry;
     }
     matrix_.lines.push_back(line.number);
+    text_columns_.push_back(line.columns);
     if (row >= matrix_.devices) return;
     const bool said = line.words.size() > columns_.size() + 1;
     matrix_.affinity.push_back(said ? line.words[columns_.size() + 1] : "");
@@ -162,13 +174,15 @@ class Parser {
           return error(matrix_.lines[row],
                        fmt::format("{} to {} is another way than {} to {} in line {}", printable(columns_[row], 40),
                                    printable(columns_[column], 40), printable(columns_[column], 40),
-                                   printable(columns_[row], 40), matrix_.lines[column]));
+                                   printable(columns_[row], 40), matrix_.lines[column]),
+                       text_columns_[row][column + 1]);
   }
 
   std::vector<Line> lines_;
   const std::string& file_;
   Diagnostics& diagnostics_;
   std::vector<std::string> columns_;
+  std::vector<std::vector<int>> text_columns_;  // of the words of each row
   TopologyMatrix matrix_;
 };
 

@@ -18,6 +18,7 @@ struct ExperimentKeys {
   ChakraSource trace;
   Placement placement;
   NetworkModel network = NetworkModel::kAlphaBeta;
+  Routing routing;
   SimulationOptions simulation;
 };
 
@@ -126,6 +127,7 @@ void read_network(Section& section, ExperimentKeys& experiment) {
       "granularity", granularity_names(), 0,
       "step: every message of every collective; phase: all messages of a collective's phase as one, which starts when all "
       "its ranks have come and takes the latencies of the longest chain and the time of its busiest link"));
+  experiment.routing = read_routing(section);
 }
 
 void read_memory(Section& section, ExperimentKeys& experiment) {
@@ -184,8 +186,14 @@ void read_placement(Section& section, Placement& placement) {
                   "write packed, strided, random(7) or a list of device numbers, one per rank");
 }
 
+void read_network_section(Section& section, ExperimentKeys& experiment) {
+  section.section("network", "how messages are timed", [&](Section& s) { read_network(s, experiment); });
+}
+
 void read_fabric(Section& section, ExperimentKeys& experiment) {
-  experiment.fabric = read_cluster(section, [&](Section& device) { experiment.device = read_device(device); });
+  if (!section.describes()) read_network_section(section, experiment);  // its routing shapes the fabric
+  experiment.fabric = read_cluster(
+      section, [&](Section& device) { experiment.device = read_device(device); }, experiment.routing);
 }
 
 // The cluster has been read.
@@ -196,7 +204,7 @@ void read_communication(Section& section, ExperimentKeys& experiment) {
       dimensions.push_back(fmt::format("{} {}", d.size, d.topology));
   section.section("collectives", "how collectives are run",
                   [&](Section& s) { read_collectives(s, dimensions, experiment.simulation.collectives); });
-  section.section("network", "how messages are timed", [&](Section& s) { read_network(s, experiment); });
+  if (section.describes()) read_network_section(section, experiment);
 }
 
 void read_notes(Section& section) {

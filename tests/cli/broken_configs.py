@@ -7,6 +7,30 @@ TITLE = "Configuration files"
 
 SWITCH = "topology: switch, size: 2, bandwidth: 300 GB/s, latency: 700 ns"
 DGX = "cluster: dgx-a100\nworkload:\n  chakra: {prefix: rank}\n"
+GRAPH = """\
+cluster:
+  node:
+    device: a100-sxm-80gb
+    devices: 2
+    nics: {count: 1, bandwidth: 25 GB/s}
+    links:
+      - {from: gpu0, to: plx0, bandwidth: 31.5 GB/s, latency: 250 ns}
+      - {from: gpu1, to: plx0, bandwidth: 31.5 GB/s, latency: 250 ns}
+      - {from: nic0, to: plx0, bandwidth: 31.5 GB/s, latency: 250 ns}
+workload:
+  chakra: {prefix: rank}
+"""
+MATRIX = """\
+cluster:
+  node:
+    device: a100-sxm-80gb
+    devices: 2
+    topology_matrix: topo.txt
+    capacities: {pcie: 31.5 GB/s}
+workload:
+  chakra: {prefix: rank}
+"""
+TREE = "topology: fat-tree, size: 2, leaf_ports: 1, trunk_latency: 1 us, bandwidth: 25 GB/s, latency: 1 us"
 TWO_DIMENSIONS = JOB.replace("workload:",
                              "    - {topology: ring, size: 2, bandwidth: 25 GB/s, latency: 2 us}\nworkload:")
 
@@ -26,6 +50,22 @@ def dimension(old, new, *message):
     changed = SWITCH.replace(old, new)
     assert changed != SWITCH
     return text(f"`{new}`" if new else f"No `{old.strip(', ')}`", JOB.replace(SWITCH, changed), *message)
+
+
+def graph(what, old, new, *message):
+    """A sound node whose links are written out, with something changed."""
+    assert old in GRAPH
+    return text(what, GRAPH.replace(old, new), *message)
+
+
+def tree(keys, *message):
+    """The sound job with a fat-tree as its only dimension."""
+    return text(f"`{keys}` of a fat-tree", JOB.replace(SWITCH, f"{TREE}, {keys}"), *message)
+
+
+def matrix(what, rows, *message):
+    """A sound node described by a topology matrix, with another matrix."""
+    return Row(what, 2, list(message), files={"job.yaml": MATRIX, "topo.txt": "\n".join(rows) + "\n"})
 
 
 def alias_bomb():
@@ -122,6 +162,11 @@ VALUES = [
                "mine.yaml": "name: mine\npeak: {bf16: 312}\nmemory: {capacity: 80 GB, bandwidth: 2 TB/s}\n"}),
     more("network: {model: packets}", "job.yaml:7:18: error: network.model: unknown value 'packets'", "alpha-beta"),
     more("network: {granularity: flit}", "network.granularity: unknown value 'flit'", "step"),
+    more("network: {routing: ecpm}", "job.yaml:7:20: error: network.routing: unknown value 'ecpm'",
+         "did you mean 'ecmp'?"),
+    more("network: {routing: deterministic, ecmp_seed: 1}",
+         "job.yaml:7:46: error: 'ecmp_seed' means nothing without 'routing: ecmp'", "leave it out"),
+    more("network: {routing: ecmp, ecmp_seed: -1}", "job.yaml:7:37: error: network.ecmp_seed: -1 is out of range"),
     more("memory: {remote: {bandwidth: 10 GB/s, shared: world}}", "memory.remote.shared: unknown value 'world'"),
 ]
 
@@ -145,9 +190,57 @@ CLUSTERS = [
          "job.yaml:2:3: error: the job has 2 ranks, the cluster only 1 device", "raise `nodes`"),
 ]
 
+FABRICS = [
+    graph("A link named by nobody else", "{from: gpu1, to: plx0", "{from: gpu1, to: plx",
+          "job.yaml:8:26: error: 'plx' leads nowhere", "did you mean 'plx0'?"),
+    graph("A NIC on a PCIe switch that is not there", "{from: nic0, to: plx0", "{from: nic0, to: plx1",
+          "job.yaml:9:26: error: 'plx1' leads nowhere", "did you mean 'plx0'?"),
+    graph("A NIC that no link names", "      - {from: nic0, to: plx0, bandwidth: 31.5 GB/s, latency: 250 ns}\n", "",
+          "job.yaml:7:7: error: no way leads from gpu0 to nic0", "no link names nic0; join it to a switch"),
+    graph("A NIC that the node does not have", "from: nic0", "from: nic1",
+          "job.yaml:9:16: error: there is no 'nic1'", "the only one is nic0"),
+    graph("A device that can only send", "gpu1, to: plx0,", "gpu1, to: plx0, directed: true,",
+          "job.yaml:7:7: error: no way leads from gpu0 to gpu1",
+          "links with `directed: true` lead the other way only"),
+    graph("Two devices that nothing joins", "gpu1, to: plx0, bandwidth: 31.5 GB/s, latency: 250 ns}",
+          "gpu1, to: cpu, bandwidth: 31.5 GB/s, latency: 250 ns}\n"
+          "      - {from: cpu, to: bridge, bandwidth: 10 GB/s, latency: 1 us}\n"
+          "      - {from: bridge, to: gpu1, bandwidth: 10 GB/s, latency: 1 us}",
+          "job.yaml:7:7: error: no way leads from gpu0 to gpu1", "nothing joins the parts that they are in"),
+    graph("A link of no bandwidth", "to: plx0, bandwidth: 31.5 GB/s", "to: plx0, bandwidth: 0 GB/s",
+          "job.yaml:7:43: error: cluster.node.links[].bandwidth: '0 GB/s' is zero; a bandwidth must be positive",
+          "write a bandwidth such as '300 GB/s'"),
+    graph("A NIC of negative bandwidth", "bandwidth: 25 GB/s", "bandwidth: -25 GB/s",
+          "job.yaml:5:33: error: cluster.node.nics.bandwidth: '-25 GB/s' is negative; a bandwidth must not be",
+          "write a bandwidth such as '300 GB/s'"),
+    tree("oversubscription: 0.5", "job.yaml:4:", "oversubscription: 0.5 is out of range; expected 1 to 1000",
+         "twice as much goes into a switch from below"),
+    tree("oversubscription: -2", "job.yaml:4:", "oversubscription: '-2' is negative; a ratio must not be"),
+    tree("uplinks: -1", "job.yaml:4:", "uplinks: -1 is out of range; expected 0 to 65536"),
+    text("More links than a fabric may have, told apart",
+         JOB.replace(SWITCH, TREE.replace("size: 2", "size: 65536") + ", uplinks: 4096") + "network: {routing: ecmp}\n",
+         "job.yaml:4:5: error: the fabric would have 537001984 links", "`network.routing: spray`"),
+    matrix("A topology matrix that is none", ["Failed to initialize NVML"],
+           "topo.txt:1:1: error: no heading of a topology matrix", "the output of `nvidia-smi topo -m`"),
+    matrix("A topology matrix with an unknown entry", ["\tGPU0\tGPU1", "GPU0\tX\tPIY", "GPU1\tPIX\tX"],
+           "topo.txt:2:8: error: 'PIY' is no way to be joined", "PIX, PXB, PHB"),
+    matrix("A topology matrix with a row too few", ["\tGPU0\tGPU1", "GPU0\tX\tPIX"],
+           "topo.txt:2:1: error: the matrix ends before the row of GPU1"),
+    matrix("A topology matrix with an entry too few", ["\tGPU0\tGPU1", "GPU0\tX", "GPU1\tPIX\tX"],
+           "topo.txt:2:1: error: 1 entries in the row of GPU0; the heading has 2"),
+    matrix("A topology matrix that is not symmetric", ["\tGPU0\tGPU1", "GPU0\tX\tNV4", "GPU1\tNV2\tX"],
+           "topo.txt:3:6: error: GPU1 to GPU0 is another way than GPU0 to GPU1 in line 2"),
+    matrix("A topology matrix of another node", ["\tGPU0", "GPU0\tX"],
+           "job.yaml:5:22: error: the matrix has 1 GPUs, the node 2 devices", "write devices: 1"),
+    text("A topology matrix that is not there", MATRIX, "job.yaml:5:22: error: 'topo.txt' cannot be read",
+         "relative to the file that names it"),
+]
+
 ALGORITHMS = [
     more("collectives: {algorithms: {all_reduce: rnig}}", "job.yaml:7:40: error: unknown algorithm 'rnig'",
          "did you mean 'ring'?"),
+    more("collectives: {algorithms: {all_to_all: halving}}", "job.yaml:7:40: error: unknown algorithm 'halving'",
+         "known: direct, halving-doubling, ring"),
     more("collectives: {algorithms: {all_reduse: ring}}", "job.yaml:7:28: error: unknown key 'all_reduse'",
          "did you mean 'all_reduce'?"),
     more("collectives: {algorithms: {all_reduce: [ring, ring]}}",
@@ -179,4 +272,4 @@ PLACEMENTS = [
     more("placement: [1, [0]]", "job.yaml:7:12: error: not a placement"),
 ]
 
-ROWS = FILES + KEYS + VALUES + CLUSTERS + ALGORITHMS + PLACEMENTS
+ROWS = FILES + KEYS + VALUES + CLUSTERS + FABRICS + ALGORITHMS + PLACEMENTS

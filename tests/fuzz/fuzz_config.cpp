@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -38,7 +39,8 @@ std::uint64_t devices_of(const ConfigValue& value) {
   std::uint64_t devices = 1;
   for (const ConfigValue& item : value.items) devices *= devices_of(item);
   for (const ConfigEntry& entry : value.entries) {
-    const bool counts = entry.key == "size" || entry.key == "nodes" || entry.key == "devices" || entry.key == "count";
+    const bool counts = entry.key == "size" || entry.key == "nodes" || entry.key == "devices" || entry.key == "count" ||
+                        entry.key.ends_with("uplinks") || entry.key == "global_links";
     std::uint64_t number = 1;
     if (counts)
       std::from_chars(entry.value.scalar.data(), entry.value.scalar.data() + entry.value.scalar.size(), number);
@@ -60,12 +62,30 @@ void check_problems(const Diagnostics& diagnostics, std::string_view text) {
   }
 }
 
+// Routes between the first few devices lead there, link by link.
+void check_routes(const Fabric& fabric) {
+  const std::uint32_t devices = std::min(fabric.device_count(), 12U);
+  std::vector<LinkId> route;
+  for (std::uint32_t from = 0; from < devices; ++from) {
+    for (std::uint32_t to = 0; to < devices; ++to) {
+      fabric.route(DeviceId(from), DeviceId(to), route);
+      VertexId at{from};
+      for (const LinkId link : route) {
+        ORRERY_ASSERT(fabric.ends(link).from == at);
+        at = fabric.ends(link).to;
+      }
+      ORRERY_ASSERT(at == VertexId(to));
+    }
+  }
+}
+
 void read(ConfigValue root, const ConfigFiles& files, Diagnostics& diagnostics) {
   try {
     const Experiment experiment = read_experiment("fuzz.yaml", std::move(root), files, diagnostics);
     ORRERY_ASSERT(!diagnostics.has_errors());
     const std::uint32_t devices = experiment.fabric.device_count();
     ORRERY_ASSERT(devices >= 1);
+    check_routes(experiment.fabric);
     place_ranks(experiment.placement, devices, experiment.fabric);
     ORRERY_ASSERT(!to_json(experiment.resolved).dump().empty());
   } catch (const InputError& error) {

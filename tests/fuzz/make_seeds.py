@@ -110,10 +110,78 @@ name: *p
 """
 
 
+TREE = f"""cluster:
+  device: {DEVICE}
+  dims:
+    - {{topology: fat-tree, size: 8, bandwidth: 25 GB/s, latency: 1 us, leaf_ports: 2, pod_leaves: 2, oversubscription: 1.5,
+       uplinks: 3, core_oversubscription: 2, core_uplinks: 1, trunk_latency: 300 ns}}
+    - {{topology: dragonfly, size: 4, bandwidth: 25 GB/s, latency: 1 us, router_ports: 1, group_routers: 2, local_bandwidth:
+       9 GB/s, global_bandwidth: 5 GB/s, local_latency: 1 ns, global_latency: 2 ns, global_links: 2}}
+workload: {{chakra: {{prefix: rank}}}}
+network: {{model: flow, routing: ecmp, ecmp_seed: 3}}
+"""
+GRAPH = f"""nodes: 2
+cluster:
+  node:
+    device: {DEVICE}
+    devices: 2
+    nics: {{count: 1, bandwidth: 25 GB/s, of: [0, 0]}}
+    links:
+      - {{from: gpu0, to: plx, bandwidth: 31.5 GB/s, latency: 250 ns, class: pcie}}
+      - {{from: gpu1, to: plx, bandwidth: 31.5 GB/s, latency: 250 ns, count: 2}}
+      - {{from: nic0, to: plx, bandwidth: 31.5 GB/s, latency: 250 ns, directed: false}}
+  scale_out: {{topology: rail-optimised, latency: 1 us, leaf_ports: 1, trunk_latency: 1 us}}
+workload: {{chakra: {{prefix: rank}}}}
+network: {{routing: deterministic}}
+"""
+
+
 def config_seeds():
     """A setting on the first line, then an experiment."""
-    settings = ["", "nodes=2", "cluster.dims.1.size=8", "network.model=alpha-beta", "placement=[1, 0]", "collectives: x", "cluster=dgx-a100"]
-    return [f"{setting}\n{text}".encode() for setting in settings for text in (DIMENSIONS, NODES)] + [b"\n{}", b"a=b\n---\na: 'b\n"]
+    settings = ["", "nodes=2", "cluster.dims.1.size=8", "network.model=alpha-beta", "placement=[1, 0]", "collectives: x", "cluster=dgx-a100", "network.routing=ecmp"]
+    return [f"{setting}\n{text}".encode() for setting in settings for text in (DIMENSIONS, NODES, TREE, GRAPH)] + [b"\n{}", b"a=b\n---\na: 'b\n"]
+
+
+def matrix(names, entries, affinity=None, extra=""):
+    """What nvidia-smi topo -m prints: `entries` by pair, "SYS" where there is none."""
+    header = "\t" + "\t".join(names) + ("\tCPU Affinity\tNUMA Affinity" if affinity else "")
+    lines = [header]
+    for a, name in enumerate(names):
+        row = ["X" if a == b else entries.get((min(a, b), max(a, b)), "SYS") for b in range(len(names))]
+        near = ["\t" + affinity[a] + "\t0"] if affinity and a < len(affinity) else []
+        lines.append(name + "\t" + "\t".join(row) + "".join(near))
+    return ("\n".join(lines) + "\n" + extra).encode()
+
+
+LEGEND = """
+Legend:
+
+  X    = Self
+  SYS  = Connection traversing PCIe as well as the SMP interconnect between NUMA nodes (e.g., QPI/UPI)
+  NV#  = Connection traversing a bonded set of # NVLinks
+
+NIC Legend:
+
+  NIC0: mlx5_0
+"""
+
+
+def topo_matrix_seeds():
+    gpus = [f"GPU{i}" for i in range(8)]
+    nics = [f"NIC{i}" for i in range(4)]
+    pairs = [(a, b) for a in range(8) for b in range(a + 1, 8)]
+    near = {(2 * i + j, 8 + i): "PIX" for i in range(4) for j in range(2)}
+    near |= {(2 * i + j, 8 + (i ^ 1)): "NODE" for i in range(4) for j in range(2)} | {(8, 9): "NODE", (10, 11): "NODE"}
+    switched = {pair: "NV12" for pair in pairs} | near
+    pcie = {(a, b): "PIX" if a // 2 == b // 2 else "PXB" if a // 4 == b // 4 else "SYS" for a, b in pairs}
+    direct = {(a, b): "NV1" if b - a == 1 else "NV2" if b - a == 4 else "PHB" if a // 4 == b // 4 else "SYS" for a, b in pairs}
+    halves = ["0-15,32-47" if i < 4 else "16-31,48-63" for i in range(8)]
+    broken = dict(pcie) | {(0, 2): "SYS"}
+    return [matrix(gpus, pcie), matrix(gpus, pcie, halves, LEGEND), matrix(gpus + nics, switched, halves, LEGEND),
+            matrix(gpus, direct, halves), matrix(gpus, broken), matrix(["GPU0"], {}), matrix(["GPU0", "mlx5_0"], {(0, 1): "PHB"}),
+            matrix(gpus[:2], {(0, 1): "SOC"}), matrix(gpus[:2], {(0, 1): "NV4"}, ["0-7", "0-7"]),
+            b"\x1b[4m" + matrix(gpus[:4], pcie, halves) + b"\x1b[0m", matrix(gpus, pcie).replace(b"\t", b"  "),
+            matrix(gpus, pcie).replace(b"\n", b"\r\n")]
 
 
 def quantity_seeds():
@@ -124,7 +192,7 @@ def quantity_seeds():
 
 def main():
     corpora = {"fuzz_chakra": binary_seeds(), "fuzz_chakra_json": json_seeds(), "fuzz_gzip": gzip_seeds(),
-               "fuzz_config": config_seeds(), "fuzz_quantity": quantity_seeds()}
+               "fuzz_config": config_seeds(), "fuzz_quantity": quantity_seeds(), "fuzz_topo_matrix": topo_matrix_seeds()}
     for name, seeds in corpora.items():
         folder = os.path.join(sys.argv[1], name)
         os.makedirs(folder, exist_ok=True)

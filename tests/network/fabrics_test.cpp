@@ -4,45 +4,13 @@
 #include <string>
 
 #include "network/cluster.h"
+#include "network/fabric_ways.h"
 #include "network/read_cluster_text.h"
 #include "network/topology_examples.h"
 
 using namespace orrery;
 
 namespace {
-
-struct Way {
-  std::string through;  // names of the vertices after the first
-  std::size_t hops = 0;
-  Bandwidth narrowest = Bandwidth::max();
-  Duration latency{};
-};
-
-Way way(const Fabric& fabric, std::uint32_t from, std::uint32_t to) {
-  std::vector<LinkId> links;
-  fabric.route(DeviceId(from), DeviceId(to), links);
-  Way way;
-  VertexId at{from};
-  for (const LinkId id : links) {
-    REQUIRE(fabric.ends(id).from == at);
-    at = fabric.ends(id).to;
-    way.through += fabric.vertex_name(at) + " ";
-    way.narrowest = std::min(way.narrowest, fabric.link(id).bandwidth);
-    way.latency += fabric.link(id).latency;
-  }
-  REQUIRE(at == VertexId(to));
-  way.hops = links.size();
-  return way;
-}
-
-Fabric fabric_of(const std::string& text) {
-  ReadCluster read = read_cluster_text(text);
-  INFO(text);
-  REQUIRE(read.errors == "");
-  return std::move(*read.fabric);
-}
-
-constexpr Bandwidth gb(std::int64_t gigabytes) { return Bandwidth(gigabytes * 1'000'000'000); }
 
 // Two sockets, a PCIe switch and a NIC on each, two GPUs on each switch, a bridge between GPU 1 and GPU 2.
 const std::string kTree =
@@ -208,127 +176,6 @@ TEST_CASE("a torus goes the shortest way along each axis in turn; a mesh has no 
   CHECK(way(mesh, 0, 3).through == "gpu1 gpu2 gpu3 ");
   CHECK(way(mesh, 11, 0).through == "gpu10 gpu9 gpu8 gpu4 gpu0 ");
   CHECK(dims("torus", "[2, 2]").link_count() == 8);  // an axis of two has one link each way
-}
-
-TEST_CASE("the shipped DGX-1 V100 is the hybrid cube mesh: six links a GPU, two hops at most") {
-  const Fabric fabric = fabric_of("cluster: dgx-1v\nnodes: 2\n");
-  // Row 0 of its matrix: NV1 NV1 NV2 NV2 to GPUs 1 to 4; to 5, 6, 7 through a neighbour of both.
-  const std::int64_t row[] = {25, 25, 50, 50};
-  for (std::uint32_t to = 1; to <= 4; ++to) {
-    CHECK(way(fabric, 0, to).hops == 1);
-    CHECK(way(fabric, 0, to).narrowest == gb(row[to - 1]));
-  }
-  // 0 to 5: over 1 (1 link, then 2) or over 4 (2, then 1): 25 GB/s either way, so the lower. 0 to 6: over 2 or 4, 25
-  // each. 0 to 7: over 4 (2 and 2), wider than over 3 (2 and 1).
-  CHECK(way(fabric, 0, 5).through == "node0.gpu1 node0.gpu5 ");
-  CHECK(way(fabric, 0, 6).through == "node0.gpu2 node0.gpu6 ");
-  CHECK(way(fabric, 0, 7).through == "node0.gpu4 node0.gpu7 ");
-  CHECK(way(fabric, 0, 7).narrowest == gb(50));
-  for (std::uint32_t from = 0; from < 8; ++from) {
-    std::int64_t links = 0;
-    for (std::uint32_t to = 0; to < 8; ++to) {
-      if (from == to) continue;
-      CHECK(way(fabric, from, to).hops <= 2);
-      if (way(fabric, from, to).hops == 1) links += way(fabric, from, to).narrowest.count() / 25'000'000'000;
-    }
-    CHECK(links == 6);
-  }
-  CHECK(way(fabric, 5, 8).through == "node0.plx2 node0.nic2 switch0 node1.nic0 node1.plx0 node1.gpu0 ");
-  CHECK(way(fabric, 5, 8).narrowest == Bandwidth(12'500'000'000));
-}
-
-TEST_CASE("shipped nodes without NVLink switches: who meets where") {
-  const Fabric p100 = fabric_of("cluster: dgx-1p\n");
-  CHECK(way(p100, 0, 4).hops == 1);
-  CHECK(way(p100, 0, 5).through == "node0.gpu1 node0.gpu5 ");
-  CHECK(way(p100, 0, 5).narrowest == gb(20));
-  const Fabric a40 = fabric_of("cluster: a40-pcie\n");
-  CHECK(way(a40, 0, 1).narrowest == Bandwidth(56'250'000'000));
-  CHECK(way(a40, 1, 2).through == "node0.cpu0 node0.gpu2 ");
-  CHECK(way(a40, 0, 4).narrowest == gb(16));
-  const Fabric rtx = fabric_of("cluster: rtx4090-pcie\n");
-  CHECK(way(rtx, 0, 1).through == "node0.cpu0-in node0.cpu0-out node0.gpu1 ");
-  CHECK(way(rtx, 0, 1).latency == Duration(10'700'000));
-  CHECK(way(rtx, 0, 4).narrowest == gb(10));
-  const Fabric tpu = fabric_of("cluster: tpu-v4-pod\n");
-  CHECK(tpu.link_count() == 4096 * 6);
-  CHECK(way(tpu, 0, 15).hops == 1);
-}
-
-TEST_CASE("fabrics that cannot be built are refused where the mistake stands") {
-  const auto node = [](const std::string& links, const std::string& more = "") {
-    return "cluster: {node: {device: {name: x}, devices: 2" + more + ", links: [" + links + "]}}\n";
-  };
-  const std::string fine = "{from: gpu0, to: gpu1, bandwidth: 1 GB/s, latency: 0 ns}";
-  const std::string nics = ", nics: {count: 1, bandwidth: 1 GB/s}";
-  const auto dims = [](const std::string& keys) {
-    return "cluster: {device: {name: x}, dims: [{bandwidth: 1 GB/s, latency: 0 ns, " + keys + "}]}\n";
-  };
-  REQUIRE(read_cluster_text(node(fine)).errors == "");
-  const std::pair<std::string, std::string> cases[] = {
-      {node(""), "'links' is empty"},
-      {node("{from: gpu0, to: hub, bandwidth: 1 GB/s, latency: 0 ns}"), "'hub' leads nowhere"},
-      {node("{from: gpu0, to: hub, bandwidth: 1 GB/s, latency: 0 ns}, {from: gpu1, to: hubb, bandwidth: 1 GB/s, "
-            "latency: 0 ns}"),
-       "did you mean 'hubb'?"},
-      {node("{from: gpu0, to: gpu1, directed: true, bandwidth: 1 GB/s, latency: 0 ns}"),
-       "no way leads from gpu1 to gpu0"},
-      {node(fine + ", {from: nic0, to: plx9, bandwidth: 1 GB/s, latency: 0 ns}", nics), "'plx9' leads nowhere"},
-      {node(fine, nics), "no way leads from gpu0 to nic0"},
-      {node(fine + ", {from: nic1, to: gpu0, bandwidth: 1 GB/s, latency: 0 ns}", nics),
-       "there is no 'nic1'\n  hint: the only one is nic0"},
-      {node(fine + ", {from: gpu2, to: gpu0, bandwidth: 1 GB/s, latency: 0 ns}"),
-       "there is no 'gpu2'\n  hint: they are gpu0 to gpu1"},
-      // A NIC passes nothing on.
-      {node("{from: gpu0, to: nic0, bandwidth: 1 GB/s, latency: 0 ns}, {from: gpu1, to: nic0, bandwidth: 1 GB/s, "
-            "latency: 0 ns}",
-            nics),
-       "no way leads from gpu0 to gpu1"},
-      {node("{from: gpu0, to: gpu0, bandwidth: 1 GB/s, latency: 0 ns}"), "a link from gpu0 to itself"},
-      {node(fine + ", " + fine), "a second link from gpu0 to gpu1\n  hint: parallel links are one with `count`"},
-      {node("{from: gpu0, to: gpu1, bandwidth: 0 GB/s, latency: 0 ns}"), "bandwidth"},
-      {node("{from: gpu0, to: gpu1, bandwidth: -1 GB/s, latency: 0 ns}"), "bandwidth"},
-      {node("{from: gpu0, to: gpu1, bandwidth: 9000000000 GB/s, latency: 0 ns, count: 2}"),
-       "make more than can be counted"},
-      {node("{from: gpu0, to: \"a b\", bandwidth: 1 GB/s, latency: 0 ns}"), "'a b' is no name"},
-      {node("{from: gpu0, to: gpu1, bandwidth: 1 GB/s, latency: 0 ns, class: nic}"), "names the links that leave"},
-      {node(fine, ", fabric: {topology: switch, bandwidth: 1 GB/s, latency: 0 ns}"),
-       "'links' and 'fabric' exclude each other"},
-      {node(fine + ", {from: nic0, to: gpu0, bandwidth: 1 GB/s, latency: 0 ns}",
-            ", nics: {count: 1, bandwidth: 1 GB/s, of: [0]}"),
-       "1 entries for 2 devices"},
-      {node(fine + ", {from: nic0, to: gpu0, bandwidth: 1 GB/s, latency: 0 ns}",
-            ", nics: {count: 1, bandwidth: 1 GB/s, of: [0, 1]}"),
-       "'1' is no NIC; they are 0 to 0"},
-      {"cluster: {node: {device: {name: x}, devices: 1025, links: [" + fine + "]}}\n", "at most 1024 can be joined"},
-      {dims("topology: fat-tree, size: 8, leaf_ports: 4, trunk_latency: 0 ns, oversubscription: 0.5"),
-       "oversubscription: 0.5 is out of range; expected 1 to 1000"},
-      {dims("topology: fat-tree, size: 8, leaf_ports: 0, trunk_latency: 0 ns"), "0 is out of range"},
-      {dims("topology: fat-tree, size: 8, trunk_latency: 0 ns"), "'cluster.dims[].leaf_ports' is missing"},
-      {dims("topology: rail-optimised, size: 9, rails: 2, leaf_ports: 4, trunk_latency: 0 ns"),
-       "9 members do not divide into nodes of 2 rails"},
-      {dims("topology: torus, sizes: [4, 0]"), "'0' is no number of members"},
-      {dims("topology: torus, sizes: [4, x]"), "'x' is no number of members"},
-      {dims("topology: torus, sizes: [2, 2, 2, 2, 2, 2, 2]"), "7 axes; 1 to 6 are possible"},
-      {dims("topology: torus, sizes: [65536, 65536]"), "the axes make more than 16777216 members"},
-      {dims("topology: torus, size: 4"), "0 axes; 1 to 6 are possible"},
-      {dims("topology: torus, sizes: [4, 4], size: 8"), "8 members, but the torus is written for 16"},
-      {dims("topology: ring, size: 4, sizes: [4]"), "unknown key 'sizes'"},
-      {dims("topology: fat-tre, size: 4"), "unknown value 'fat-tre'\n  hint: did you mean 'fat-tree'?"},
-      {dims("topology: edge-list, links: [{from: a, to: b, bandwidth: 1 GB/s, latency: 0 ns}]"),
-       "no link names a member; they are called gpu0, gpu1, ..."},
-      {dims("topology: dragonfly, size: 4, router_ports: 2, group_routers: 0, local_bandwidth: 1 GB/s, "
-            "global_bandwidth: 1 GB/s, local_latency: 0 ns, global_latency: 0 ns"),
-       "0 is out of range"},
-  };
-  for (const auto& [text, expected] : cases) {
-    INFO(text);
-    const ReadCluster result = read_cluster_text(text);
-    CHECK_FALSE(result.fabric.has_value());
-    INFO(result.errors);
-    CHECK(result.errors.find(expected) != std::string::npos);
-    CHECK(result.errors.starts_with("x.yaml:"));
-  }
 }
 
 TEST_CASE("an edge list joins the NICs of nodes, and says when it is written for another number") {

@@ -28,6 +28,7 @@ struct Probe final : MessageListener, InstantObserver, EventSink {
   template <class... Options>
   explicit Probe(const std::vector<DimensionSpec>& dimensions, Options... options)
       : fabric(compose(dimensions)), network(engine, fabric, *this, options...) {}
+  explicit Probe(Fabric made) : fabric(std::move(made)), network(engine, fabric, *this) {}
 
   void on_released(std::uint64_t token) override {
     notices.emplace_back(now(), token, "released");

@@ -16,7 +16,8 @@ void read_device(Section& section, ReadCluster& read) {
 
 }  // namespace
 
-ReadCluster read_cluster_text(const std::string& text, const std::vector<std::string>& settings) {
+ReadCluster read_cluster_text(const std::string& text, const std::vector<std::string>& settings,
+                              const Routing& routing) {
   const ConfigFiles shipped(std::filesystem::path(ORRERY_SOURCE_DIR) / "configs");
   Diagnostics diagnostics;
   ConfigContext context(shipped, diagnostics);
@@ -24,7 +25,8 @@ ReadCluster read_cluster_text(const std::string& text, const std::vector<std::st
   for (const std::string& setting : settings) apply_setting(root, setting, shipped, diagnostics);
   ReadCluster result;
   read_config(root, context, [&](Section& section) {
-    result.fabric = read_cluster(section, [&](Section& device) { read_device(device, result); });
+    result.fabric = read_cluster(
+        section, [&](Section& device) { read_device(device, result); }, routing);
   });
   for (const Problem& problem : diagnostics.problems()) result.errors += to_string(problem) + "\n";
   return result;

@@ -7,6 +7,7 @@
 
 #include "core/config.h"
 #include "network/fabric.h"
+#include "network/routing.h"
 
 namespace orrery {
 
@@ -17,6 +18,7 @@ struct ReadCluster {
 };
 
 // An experiment's `cluster` and `nodes`, called x.yaml, with the shipped configurations.
-ReadCluster read_cluster_text(const std::string& text, const std::vector<std::string>& settings = {});
+ReadCluster read_cluster_text(const std::string& text, const std::vector<std::string>& settings = {},
+                              const Routing& routing = {});
 
 }  // namespace orrery

@@ -16,16 +16,24 @@ const std::map<std::string, std::vector<std::string>>& keys_by_topology() {
         "global_latency: 101 ns",
         "router_ports: 1, group_routers: 1, local_bandwidth: 3 GB/s, global_bandwidth: 5 GB/s, local_latency: 11 ns, "
         "global_latency: 101 ns",
+        "router_ports: 2, group_routers: 2, local_bandwidth: 3 GB/s, global_bandwidth: 5 GB/s, local_latency: 11 ns, "
+        "global_latency: 101 ns, global_links: 3",
         "router_ports: 4, group_routers: 2, local_bandwidth: 3 GB/s, global_bandwidth: 5 GB/s, local_latency: 0 ns, "
         "global_latency: 0 ns"}},
       {"edge-list",
        {"links: [{from: gpu0, to: gpu1, bandwidth: 25 GB/s, latency: 1 ns}]",
         "links: [{from: gpu0, to: hub, bandwidth: 1 GB/s, latency: 1 ns}, {from: gpu1, to: hub, bandwidth: 2 GB/s, "
-        "latency: 1 ns}, {from: gpu2, to: hub, bandwidth: 2 GB/s, latency: 1 ns}]"}},
+        "latency: 1 ns}, {from: gpu2, to: hub, bandwidth: 2 GB/s, latency: 1 ns}]",
+        "links: [{from: gpu0, to: a, bandwidth: 5 GB/s, latency: 1 ns}, {from: gpu1, to: b, bandwidth: 5 GB/s, "
+        "latency: 1 ns}, {from: a, to: s0, bandwidth: 1 GB/s, latency: 1 ns, count: 3}, {from: a, to: s1, bandwidth: 3 "
+        "GB/s, latency: 1 ns}, {from: a, to: s2, bandwidth: 2 GB/s, latency: 1 ns}, {from: b, to: s0, bandwidth: 3 "
+        "GB/s, latency: 1 ns}, {from: b, to: s1, bandwidth: 1 GB/s, latency: 1 ns, count: 3}, {from: b, to: s2, "
+        "bandwidth: 3 GB/s, latency: 1 ns}]"}},
       {"fat-tree",
        {"leaf_ports: 4, trunk_latency: 300 ns", "leaf_ports: 1, trunk_latency: 0 ns",
         "leaf_ports: 3, oversubscription: 2, trunk_latency: 300 ns",
-        "leaf_ports: 2, pod_leaves: 2, core_oversubscription: 1.5, trunk_latency: 300 ns"}},
+        "leaf_ports: 2, pod_leaves: 2, core_oversubscription: 1.5, trunk_latency: 300 ns",
+        "leaf_ports: 3, uplinks: 5, pod_leaves: 2, core_uplinks: 3, trunk_latency: 300 ns"}},
       {"mesh", {"sizes: [1]", "sizes: [2]", "sizes: [5]", "sizes: [3, 4]", "sizes: [2, 3, 4]", "sizes: [1, 4, 1, 2]"}},
       {"rail-optimised",
        {"leaf_ports: 4, trunk_latency: 300 ns, rails: 1",

@@ -67,6 +67,25 @@ TEST_CASE("an experiment on dimensions is read with its defaults") {
   CHECK(experiment.simulation.collectives.active_chunks == 1);
 }
 
+TEST_CASE("the routing of the network shapes the fabric, wherever in the file it stands") {
+  const Folder folder;
+  const std::string job =
+      "workload: {chakra: {prefix: traces/rank}}\n"
+      "cluster: {node: dgx-a100, scale_out: {topology: fat-tree, latency: 600 ns, leaf_ports: 8, trunk_latency: 300 "
+      "ns}}\n"
+      "nodes: 2\n";
+  const auto links = [&](const std::string& text, const std::vector<std::string>& settings = {}) {
+    Diagnostics diagnostics;
+    return load_experiment(folder.write("x.yaml", text), settings, kFiles, diagnostics).fabric.link_count();
+  };
+  // 16 devices and NICs with three links each way, and two leaves with a trunk or with eight links up and down.
+  CHECK(links(job) == 2 * (3 * 16 + 2));
+  CHECK(links(job + "network: {routing: spray}\n") == 2 * (3 * 16 + 2));
+  CHECK(links(job + "network: {routing: deterministic}\n") == 2 * (3 * 16 + 2 * 8));
+  CHECK(links("network: {routing: ecmp, ecmp_seed: 7}\n" + job) == 2 * (3 * 16 + 2 * 8));
+  CHECK(links(job, {"network.routing=ecmp"}) == 2 * (3 * 16 + 2 * 8));
+}
+
 TEST_CASE("a shipped cluster takes the experiment's number of nodes") {
   const Folder folder;
   Diagnostics diagnostics;

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""clusters_test.py PROGRAM: every cluster that `orrery list clusters` names can be shown, as text and as a drawing.
+
+The text names every figure that the cluster, its node and its device call assumed.
+"""
+import re
+import sys
+
+from orrery_program import SOURCE, Checks, Program, scratch_folder
+
+TOO_MANY = "links are too many to draw"
+
+
+def assumed_in(path):
+    """The entries of `assumed` in a file, which stand on one line, and the names of the files that it takes in."""
+    text = path.read_text()
+    found = re.search(r"^assumed: \[(.*)\]", text, re.M)
+    parts = dict(re.findall(r"^(node|device): ([\w.-]+)", text, re.M))
+    return [word.strip() for word in found.group(1).split(",")] if found else [], parts
+
+
+def assumed_of(cluster):
+    """The paths that `orrery cluster show` should print."""
+    figures, parts = assumed_in(SOURCE / "configs" / "clusters" / f"{cluster}.yaml")
+    paths = [f"cluster.{figure}" for figure in figures]
+    figures, parts = assumed_in(SOURCE / "configs" / "nodes" / f"{parts['node']}.yaml")
+    paths += [f"cluster.node.{figure}" for figure in figures]
+    figures, _ = assumed_in(SOURCE / "configs" / "devices" / f"{parts['device']}.yaml")
+    return paths + [f"cluster.node.device.{figure}" for figure in figures]
+
+
+def check_text(cluster, shown, checks):
+    checks.check(shown.code == 0 and not shown.broken, f"{cluster}: cannot be shown", shown.stderr)
+    checks.check(re.search(r"^[1-9]\d* devices, .* directed links$", shown.stdout, re.M), f"{cluster}: no counts",
+                 shown.stdout)
+    listed = re.findall(r"^  (cluster\..*)$", shown.stdout, re.M)
+    checks.check(sorted(listed) == sorted(assumed_of(cluster)), f"{cluster}: not what its files call assumed",
+                 f"shown {sorted(listed)}\nfiles {sorted(assumed_of(cluster))}")
+
+
+def check_drawing(cluster, drawn, checks):
+    if TOO_MANY in drawn.stderr:
+        return checks.check(drawn.code == 2 and cluster.startswith("tpu-"), f"{cluster}: too large to draw")
+    edges = drawn.stdout.count(" -> ")
+    links = edges + drawn.stdout.count("dir=both")
+    checks.check(drawn.code == 0 and not drawn.broken, f"{cluster}: cannot be drawn", drawn.stderr)
+    checks.check(drawn.stdout.startswith("digraph ") and drawn.stdout.endswith("}\n"), f"{cluster}: no digraph")
+    checks.check(drawn.stdout.count("{") == drawn.stdout.count("}"), f"{cluster}: braces do not match")
+    return checks.check(links > 0, f"{cluster}: a drawing without links")
+
+
+def main():
+    program = Program(sys.argv[1])
+    checks = Checks()
+    with scratch_folder() as folder:
+        names = [line.split()[0] for line in program.run(["list", "clusters"], folder).stdout.splitlines()[1:]]
+        files = sorted(path.stem for path in (SOURCE / "configs" / "clusters").glob("*.yaml"))
+        checks.check(names == files, "`orrery list clusters` is the files of configs/clusters", names)
+        for name in names:
+            show = ["cluster", "show", name, "--nodes", "2"]
+            check_text(name, program.run(show, folder), checks)
+            check_drawing(name, program.run([*show, "--dot"], folder), checks)
+        routed = program.run(["cluster", "show", "dgx-superpod", "--nodes", "64", "--set",
+                              "network.routing=deterministic"], folder)
+        # 64 nodes are two units: 16 leaf switches, each with 32 links to 32 spine switches of their own.
+        checks.check(" 16 leaf, 32 spine)" in routed.stdout and "    512    50 GB/s" in routed.stdout,
+                     "dgx-superpod under deterministic routing has a link for each cable", routed.stdout)
+    return checks.exit_code()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

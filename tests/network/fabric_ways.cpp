@@ -1,0 +1,35 @@
+#include "network/fabric_ways.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <vector>
+
+#include "network/read_cluster_text.h"
+
+namespace orrery {
+
+Way way(const Fabric& fabric, std::uint32_t from, std::uint32_t to) {
+  std::vector<LinkId> links;
+  fabric.route(DeviceId(from), DeviceId(to), links);
+  Way way;
+  VertexId at{from};
+  for (const LinkId id : links) {
+    REQUIRE(fabric.ends(id).from == at);
+    at = fabric.ends(id).to;
+    way.through += fabric.vertex_name(at) + " ";
+    way.narrowest = std::min(way.narrowest, fabric.link(id).bandwidth);
+    way.latency += fabric.link(id).latency;
+  }
+  REQUIRE(at == VertexId(to));
+  way.hops = links.size();
+  return way;
+}
+
+Fabric fabric_of(const std::string& text, const Routing& routing) {
+  ReadCluster read = read_cluster_text(text, {}, routing);
+  INFO(text);
+  REQUIRE(read.errors == "");
+  return std::move(*read.fabric);
+}
+
+}  // namespace orrery
