@@ -116,7 +116,8 @@ const OperationRecord& Outcome::record(std::uint32_t rank, NodeId node) const {
   return *found;
 }
 
-Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& options) {
+Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& options,
+                 const Simulation::NetworkFactory& network) {
   DeviceSpec device;
   device.name = "test device";
   device.peaks.fill(FlopRate(1'000'000'000'000'000));
@@ -125,10 +126,11 @@ Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& 
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) placement.push_back(DeviceId(rank));
   const Matching matching = match(job);
   Outcome outcome{{}, OperationLog(job.ranks.size())};
-  const auto network = [&](Engine& engine, MessageListener& listener) {
+  const auto alpha_beta = [&](Engine& engine, MessageListener& listener) {
     return std::make_unique<AlphaBetaNetwork>(engine, fabric, listener);
   };
-  Simulation simulation({job, matching, fabric, device, placement}, options, network, outcome.log);
+  Simulation simulation({job, matching, fabric, device, placement}, options, network ? network : alpha_beta,
+                        outcome.log);
   outcome.totals = simulation.run();
   return outcome;
 }

@@ -61,8 +61,10 @@ struct Outcome {
   const OperationRecord& record(std::uint32_t rank, NodeId node) const;
 };
 
-// One simulation on the alpha-beta model, rank i on device i. The device computes at 1 PFLOP/s and 1 TB/s.
-Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& options = {});
+// One simulation, rank i on device i, on the alpha-beta model unless `network` says otherwise. The device computes at
+// 1 PFLOP/s and 1 TB/s.
+Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& options = {},
+                 const Simulation::NetworkFactory& network = {});
 
 // One dimension of a topology by name.
 Fabric one_dimension(std::string_view topology, std::uint32_t size, Bandwidth bandwidth, Duration latency);
