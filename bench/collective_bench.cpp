@@ -46,8 +46,8 @@ Case hierarchical_case(Start start) {
 }
 
 std::vector<Case> cases() {
-  return {ring_case(64, Start::kTogether),   ring_case(512, Start::kTogether),    ring_case(1024, Start::kTogether),
-          ring_case(1024, Start::kApart),    hierarchical_case(Start::kTogether), hierarchical_case(Start::kApart)};
+  return {ring_case(64, Start::kTogether), ring_case(512, Start::kTogether),    ring_case(1024, Start::kTogether),
+          ring_case(1024, Start::kApart),  hierarchical_case(Start::kTogether), hierarchical_case(Start::kApart)};
 }
 
 Experiment experiment_of(const Case& what) {

@@ -77,8 +77,8 @@ class FlowNetwork final : public Network, private EventSink {
   Resolve resolve_;
   std::vector<SoloFlow> started_;              // messages of this instant, on no link yet,
   std::vector<std::uint32_t> started_groups_;  // and group flows
-  std::vector<std::uint32_t> ending_;   // scratch of on_event()
-  std::vector<Ended> ended_;            // scratch of on_event()
+  std::vector<std::uint32_t> ending_;          // scratch of on_event()
+  std::vector<Ended> ended_;                   // scratch of on_event()
 };
 
 }  // namespace orrery

@@ -40,8 +40,8 @@ class Network {
   // the path's latency later; at the earliest in the next round of this instant. `bytes` >= 0.
   virtual void start(PathId path, Bytes bytes, std::uint64_t token) = 0;
 
-  // The same, but a release that is certain from the start and comes before the arrival may be foretold: its time, after
-  // now, is returned, and on_released() is not called. Saves an event where nobody waits for it.
+  // The same, but a release that is certain from the start and comes before the arrival may be foretold: its time,
+  // after now, is returned, and on_released() is not called. Saves an event where nobody waits for it.
   virtual std::optional<Time> start_foretold(PathId path, Bytes bytes, std::uint64_t token) {
     start(path, bytes, token);
     return std::nullopt;

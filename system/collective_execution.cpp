@@ -175,7 +175,7 @@ void CollectiveExecution::find_peer(const Call& call, std::uint32_t state, Runni
   const std::uint32_t member =
       layout.member_at[layout.moved_to(layout.position_of[key.member], dimension, running.next.to)];
   running.peer = {running.next.to, state_of(call, {member, key.chunk, key.phase}),
-                network_.path(call.devices[key.member], call.devices[member])};
+                  network_.path(call.devices[key.member], call.devices[member])};
 }
 
 void CollectiveExecution::send(std::uint32_t slot, std::uint32_t state, Running& running) {
