@@ -1,5 +1,9 @@
-#include <memory>
-#include <string_view>
+#include <array>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -14,25 +18,36 @@
 namespace orrery::bench {
 namespace {
 
+// When ranks call: at once, so that many events share an instant, or each at a time of its own.
+enum class Start : std::uint8_t { kTogether, kApart };
+
 // One all-reduce of all ranks, of which every message is simulated.
 struct Case {
   std::string name;
   std::uint32_t ranks;
+  Start start;
   std::string cluster;      // of the configuration, and what goes with it
   std::string collectives;  // of the configuration
 };
 
+Case ring_case(std::uint32_t ranks, Start start) {
+  return {fmt::format("ring all-reduce, {} ranks{}", ranks, start == Start::kApart ? " that start apart" : ""), ranks,
+          start,
+          fmt::format("{{device: a100-sxm-80gb, "
+                      "dims: [{{topology: ring, size: {}, bandwidth: 25 GB/s, latency: 1 us}}]}}",
+                      ranks),
+          "{}"};
+}
+
+Case hierarchical_case(Start start) {
+  return {fmt::format("hierarchical all-reduce, 128 DGX A100, 1024 ranks{}, 16 chunks",
+                      start == Start::kApart ? " that start apart" : ""),
+          1024, start, "dgx-a100\nnodes: 128", "{chunks: 16}"};
+}
+
 std::vector<Case> cases() {
-  std::vector<Case> result;
-  for (const std::uint32_t ranks : {64u, 512u, 1024u})
-    result.push_back({fmt::format("ring all-reduce, {} ranks", ranks), ranks,
-                      fmt::format("{{device: a100-sxm-80gb, "
-                                  "dims: [{{topology: ring, size: {}, bandwidth: 25 GB/s, latency: 1 us}}]}}",
-                                  ranks),
-                      "{}"});
-  result.push_back({"hierarchical all-reduce, 128 DGX A100, 1024 ranks, 16 chunks", 1024,
-                    "dgx-a100\nnodes: 128", "{chunks: 16}"});
-  return result;
+  return {ring_case(64, Start::kTogether), ring_case(512, Start::kTogether),    ring_case(1024, Start::kTogether),
+          ring_case(1024, Start::kApart),  hierarchical_case(Start::kTogether), hierarchical_case(Start::kApart)};
 }
 
 Experiment experiment_of(const Case& what) {
@@ -45,21 +60,33 @@ Experiment experiment_of(const Case& what) {
   return read_experiment(what.name, std::move(root), files, diagnostics);
 }
 
-// All ranks call one all-reduce.
-Job all_reduce_job(std::uint32_t ranks, Bytes bytes) {
+// A little computing, then the all-reduce.
+ExecutionGraph all_reduce_graph(Duration computing, Bytes bytes) {
   GraphBuilder builder;
-  GraphNode node;
-  node.kind = NodeKind::kCollective;
-  node.bytes = bytes;
-  builder.add(node);
+  GraphNode compute;
+  compute.kind = NodeKind::kCompute;
+  compute.duration = computing;
+  GraphNode all_reduce;
+  all_reduce.kind = NodeKind::kCollective;
+  all_reduce.bytes = bytes;
+  const NodeId before = builder.add(compute);
+  builder.depend(builder.add(all_reduce), before);
+  return std::move(builder).build();
+}
+
+// All ranks call one all-reduce; those that start apart within a millisecond.
+Job all_reduce_job(std::uint32_t ranks, Start start, Bytes bytes) {
+  std::minstd_rand random(1);
   Job job;
-  job.graphs.push_back(std::move(builder).build());
-  const NodeLabel label{0, "all-reduce"};
-  job.labels.emplace_back(std::span(&label, 1));
+  const std::array<NodeLabel, 2> labels = {NodeLabel{0, "compute"}, NodeLabel{1, "all-reduce"}};
+  job.labels.emplace_back(labels);
   Communicator world{"world", {}};
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    if (rank == 0 || start == Start::kApart)
+      job.graphs.push_back(all_reduce_graph(Duration(1 + static_cast<std::int64_t>(random() % 1'000'000'000)), bytes));
     world.members.push_back(RankId(rank));
     RankBinding binding;
+    binding.graph = static_cast<std::uint32_t>(job.graphs.size() - 1);
     binding.communicators = {GroupId(0)};
     job.ranks.push_back(binding);
   }
@@ -90,7 +117,7 @@ double message_rate(const Experiment& experiment, const Job& job, NetworkModel m
 void measure_collectives(double heap_rate) {
   for (const Case& what : cases()) {
     const Experiment experiment = experiment_of(what);
-    const Job job = all_reduce_job(what.ranks, Bytes(1 << 26));
+    const Job job = all_reduce_job(what.ranks, what.start, Bytes(1 << 26));
     print_rates(what.name, message_rate(experiment, job, NetworkModel::kAlphaBeta),
                 message_rate(experiment, job, NetworkModel::kFlow), heap_rate);
   }

@@ -101,9 +101,8 @@ TEST_CASE("a release that comes before the arrival may be foretold, and is then 
 TEST_CASE("without latency nothing is foretold") {
   Bench bench({dimension("ring", 4, 1'000'000'000'000, 0)});
   std::optional<Time> release;
-  bench.at(0, [&] {
-    release = bench.network.start_foretold(bench.network.path(DeviceId(0), DeviceId(1)), Bytes(3), 1);
-  });
+  bench.at(0,
+           [&] { release = bench.network.start_foretold(bench.network.path(DeviceId(0), DeviceId(1)), Bytes(3), 1); });
   CHECK(bench.run() == std::vector<Notice>{{"released", 1, 3}, {"arrived", 1, 3}});
   CHECK_FALSE(release.has_value());
 }

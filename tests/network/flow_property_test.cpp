@@ -66,7 +66,7 @@ struct Outcome {
 
 template <class Model, class... Options>
 Outcome simulate(const Traffic& traffic, const std::vector<std::size_t>& order,
-                             const std::vector<std::int64_t>& settles, Options... options) {
+                 const std::vector<std::int64_t>& settles, Options... options) {
   Probe<Model> probe(traffic.fabric, options...);
   for (const std::int64_t time : settles) probe.at(time, [] {});  // nothing happens, but the instant is settled
   for (const std::size_t token : order) {

@@ -117,6 +117,13 @@ const OperationRecord& Outcome::record(std::uint32_t rank, NodeId node) const {
 }
 
 Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& options, NetworkModel model) {
+  return simulate(job, fabric, options, [&](Engine& engine, MessageListener& listener) {
+    return make_network(model, engine, fabric, listener);
+  });
+}
+
+Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& options,
+                 const Simulation::NetworkFactory& network) {
   DeviceSpec device;
   device.name = "test device";
   device.peaks.fill(FlopRate(1'000'000'000'000'000));
@@ -125,9 +132,6 @@ Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& 
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) placement.push_back(DeviceId(rank));
   const Matching matching = match(job);
   Outcome outcome{{}, OperationLog(job.ranks.size())};
-  const auto network = [&](Engine& engine, MessageListener& listener) {
-    return make_network(model, engine, fabric, listener);
-  };
   Simulation simulation({job, matching, fabric, device, placement}, options, network, outcome.log);
   outcome.totals = simulation.run();
   return outcome;

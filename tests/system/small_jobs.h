@@ -65,6 +65,9 @@ struct Outcome {
 Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& options = {},
                  NetworkModel model = NetworkModel::kAlphaBeta);
 
+Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& options,
+                 const Simulation::NetworkFactory& network);
+
 // How long it takes when everybody calls `kind` once on the world, from the start.
 Duration simulate_collective(CollectiveKind kind, Bytes bytes, const Fabric& fabric, const CollectiveOptions& options,
                              NetworkModel model = NetworkModel::kAlphaBeta);
