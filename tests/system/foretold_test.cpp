@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "collectives/algorithms.h"
+#include "network/alpha_beta.h"
 #include "tests/system/small_jobs.h"
 
 using namespace orrery;
@@ -19,6 +20,9 @@ class Reporting final : public Network {
   Reporting(Engine& engine, const Fabric& fabric, MessageListener& listener) : network_(engine, fabric, listener) {}
   PathId path(DeviceId from, DeviceId to) override { return network_.path(from, to); }
   void start(PathId path, Bytes bytes, std::uint64_t token) override { network_.start(path, bytes, token); }
+  void start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) override {
+    network_.start_group(shares, busiest, latency, token);
+  }
   void settle() override { network_.settle(); }
   std::vector<LinkUsage> link_usage() const override { return network_.link_usage(); }
 
