@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/assert.h"
 #include "core/engine.h"
 #include "core/slab.h"
 #include "network/fabric.h"
@@ -29,6 +30,8 @@ class FifoNetwork final : public Network, private EventSink {
   FifoNetwork& operator=(const FifoNetwork&) = delete;
 
   PathId path(DeviceId from, DeviceId to) override { return paths_.intern(from, to); }
+  // Messages queue in the order in which they were started, so none is like another.
+  PathId class_path(std::span<const LinkShare>, Duration) override { ORRERY_ASSERT(false); }
   void start(PathId path, Bytes bytes, std::uint64_t token) override;
   // Every link of a group carries what the group sends over it as one message; the group is through when all are.
   void start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) override;

@@ -67,7 +67,10 @@ void FlowNetwork::on_event(std::uint64_t payload) {
 // Its bytes are counted with the path's.
 std::uint32_t FlowNetwork::create(PathId path, Bytes bytes, std::uint64_t token) {
   const std::uint32_t flow = graph_.create(bytes, paths_[path].latency, token);
-  for (const LinkId link : paths_.links(path)) graph_.cross(flow, {link}, Bytes(0));
+  const std::span<const LinkShare> shares = paths_.shares(path);
+  for (const LinkShare& share : shares) graph_.cross(flow, share, Bytes(0));
+  if (shares.empty())
+    for (const LinkId link : paths_.links(path)) graph_.cross(flow, {link}, Bytes(0));
   return flow;
 }
 

@@ -31,6 +31,9 @@ class FlowNetwork final : public Network, private EventSink {
   FlowNetwork& operator=(const FlowNetwork&) = delete;
 
   PathId path(DeviceId from, DeviceId to) override { return paths_.intern(from, to); }
+  PathId class_path(std::span<const LinkShare> shares, Duration latency) override {
+    return paths_.add_class(shares, latency);
+  }
   void start(PathId path, Bytes bytes, std::uint64_t token) override;
   void start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) override;
   void settle() override;

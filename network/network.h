@@ -38,6 +38,11 @@ class Network {
   // The path between two devices: computed once, O(1) afterwards. A device's path to itself is empty.
   virtual PathId path(DeviceId from, DeviceId to) = 0;
 
+  // A path for a class of messages that do the same at the same time and are started as one: `shares` is what all of
+  // them take of one link of each class of links, of weight kUnitWeight for every time that a message crosses the link.
+  // Usage is then that of one link of the class.
+  virtual PathId class_path(std::span<const LinkShare> shares, Duration latency) = 0;
+
   // A transfer starts now (software latency is the caller's). It is released when the last byte has left and arrives
   // the path's latency later; at the earliest in the next round of this instant. `bytes` >= 0.
   virtual void start(PathId path, Bytes bytes, std::uint64_t token) = 0;

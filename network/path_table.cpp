@@ -18,8 +18,6 @@ std::size_t hash_of(DeviceId from, DeviceId to) {
   return x ^ x >> 33;
 }
 
-Bytes saturating_sum(Bytes a, Bytes b) { return a > Bytes::max() - b ? Bytes::max() : a + b; }
-
 }  // namespace
 
 PathId PathTable::intern(DeviceId from, DeviceId to) {
@@ -41,24 +39,49 @@ std::span<const LinkId> PathTable::links(PathId path) {
 
 Duration PathTable::send(PathId id, Bytes bytes) {
   ORRERY_ASSERT(bytes >= Bytes(0));
-  auto& [path, traffic, first, hops] = entries_[static_cast<std::size_t>(id)];
-  traffic.sent = saturating_sum(traffic.sent, bytes);
+  Entry& entry = entries_[static_cast<std::size_t>(id)];
+  Traffic& traffic = entry.traffic;
+  traffic.sent = saturating_add(traffic.sent, bytes);
   if (bytes == traffic.last) return traffic.transfer;
   traffic.last = bytes;
-  traffic.transfer = path.from == path.to ? Duration::zero() : bytes / path.narrowest;
+  traffic.transfer = entry.hops == 0 ? Duration::zero() : bytes / entry.path.narrowest;
   return traffic.transfer;
 }
 
 void PathTable::add_sent(std::vector<LinkUsage>& usage) const {
   std::vector<LinkId> route;
   for (const Entry& entry : entries_) {
-    if (entry.traffic.sent == Bytes(0)) continue;
+    if (entry.traffic.sent == Bytes(0) || entry.is_class) continue;
     fabric_.route(entry.path.from, entry.path.to, route);
     for (const LinkId link : route) {
       Bytes& sent = usage[index_of(link)].bytes;
-      sent = saturating_sum(sent, entry.traffic.sent);
+      sent = saturating_add(sent, entry.traffic.sent);
     }
   }
+  for (const auto& [path, shares] : shares_)
+    for (const LinkShare& share : shares) {
+      Bytes& sent = usage[index_of(share.link)].bytes;
+      sent = saturating_add(sent, load_of(share, entries_[static_cast<std::size_t>(path)].traffic.sent));
+    }
+}
+
+PathId PathTable::add_class(std::span<const LinkShare> shares, Duration latency) {
+  ORRERY_ASSERT(entries_.size() < UINT32_MAX - 1);
+  const PathId id{static_cast<std::uint32_t>(entries_.size())};
+  Entry entry{{{}, {}, Bandwidth::max(), latency}, {}, stored_.size(), static_cast<std::uint32_t>(shares.size()), true};
+  for (const LinkShare& share : shares) {
+    entry.path.narrowest = std::min(entry.path.narrowest, fabric_.link(share.link).bandwidth);
+    entry.overlaps = entry.overlaps || share.copies > 1 || share.weight > kUnitWeight;
+    stored_.push_back(share.link);
+  }
+  entries_.push_back(entry);
+  shares_.emplace(id, std::vector<LinkShare>(shares.begin(), shares.end()));
+  return id;
+}
+
+std::span<const LinkShare> PathTable::shares(PathId path) const {
+  if (!entries_[static_cast<std::size_t>(path)].is_class) return {};
+  return shares_.at(path);
 }
 
 void PathTable::add(DeviceId from, DeviceId to) {
@@ -80,6 +103,7 @@ void PathTable::add(DeviceId from, DeviceId to) {
 void PathTable::grow() {
   slots_.assign(std::max(kFirstSlots, 2 * slots_.size()), {});
   for (std::uint32_t index = 0; index < entries_.size(); ++index) {
+    if (entries_[index].is_class) continue;
     const Path& path = entries_[index].path;
     slot_of(path.from, path.to) = {path.from, path.to, index + 1};
   }

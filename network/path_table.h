@@ -1,8 +1,10 @@
-// Interned routes: the cost of every pair of devices that ever talked, computed once, and what they sent.
+// Interned routes: the cost of every pair of devices that ever talked, computed once, and what they sent. A path may
+// also stand for those of many pairs that do the same at the same time.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -25,12 +27,20 @@ class PathTable {
   explicit PathTable(const Fabric& fabric) : fabric_(fabric) {}
 
   PathId intern(DeviceId from, DeviceId to);
+  // A path of its own for a class of messages: `shares` is what all of them take of one link of each class, of weight
+  // kUnitWeight for every time that a message crosses the link.
+  PathId add_class(std::span<const LinkShare> shares, Duration latency);
   std::size_t size() const { return entries_.size(); }
   const Path& operator[](PathId path) const { return entries_[static_cast<std::size_t>(path)].path; }
 
   // The links of a path, valid until the next call. Short routes are stored; long ones (a ring may have thousands of
   // hops) are computed again.
   std::span<const LinkId> links(PathId path);
+
+  // Of a class; empty for the path of a pair.
+  std::span<const LinkShare> shares(PathId path) const;
+  // A message on it can have its links for itself.
+  bool can_be_alone(PathId path) const { return !entries_[static_cast<std::size_t>(path)].overlaps; }
 
   // Counts a message; returns how long its transfer takes if it shares nothing: nothing on an empty path.
   Duration send(PathId path, Bytes bytes);
@@ -50,6 +60,8 @@ class PathTable {
     Traffic traffic;
     std::uint64_t first = 0;  // where its links start in stored_,
     std::uint32_t hops = 0;   // and how many there are; kLong if they are not stored
+    bool is_class = false;
+    bool overlaps = false;  // messages of the class share links with one another
   };
   struct Slot {
     DeviceId from{};
@@ -66,6 +78,7 @@ class PathTable {
   std::vector<Entry> entries_;
   std::vector<Slot> slots_;  // open addressing, a power of two
   std::vector<LinkId> stored_;
+  std::map<PathId, std::vector<LinkShare>> shares_;  // of classes
   std::vector<LinkId> route_;  // scratch
 };
 

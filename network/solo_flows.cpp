@@ -3,6 +3,7 @@
 namespace orrery {
 
 bool SoloFlows::start(SoloFlow flow) {
+  if (!paths_.can_be_alone(flow.path)) return false;
   const std::uint32_t number = flows_.put(flow);
   std::size_t taken = 0;
   for (const LinkId link : paths_.links(flow.path)) {

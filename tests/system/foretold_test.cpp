@@ -19,6 +19,9 @@ class Reporting final : public Network {
  public:
   Reporting(Engine& engine, const Fabric& fabric, MessageListener& listener) : network_(engine, fabric, listener) {}
   PathId path(DeviceId from, DeviceId to) override { return network_.path(from, to); }
+  PathId class_path(std::span<const LinkShare> shares, Duration latency) override {
+    return network_.class_path(shares, latency);
+  }
   void start(PathId path, Bytes bytes, std::uint64_t token) override { network_.start(path, bytes, token); }
   void start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) override {
     network_.start_group(shares, busiest, latency, token);
