@@ -34,7 +34,7 @@ void run(const RunOptions& options, Session& session) {
   if (!options.out.empty()) {
     write_text(options.out + "/result.json", document);
     write_text(options.out + "/summary.txt", summary);
-    write_text(options.out + "/operations.csv", operations_csv(run.job, run.log));
+    write_text(options.out + "/operations.csv", operations_csv(run.job, run.log, run.acting));
   }
   if (options.json != "-") write_text("-", summary);
 }

@@ -30,7 +30,8 @@ class FifoNetwork final : public Network, private EventSink {
   FifoNetwork& operator=(const FifoNetwork&) = delete;
 
   PathId path(DeviceId from, DeviceId to) override { return paths_.intern(from, to); }
-  // Messages queue in the order in which they were started, so none is like another.
+  // They queue in the order in which they were started.
+  bool keeps_messages_alike() const override { return false; }
   PathId class_path(std::span<const LinkShare>, Duration) override { ORRERY_ASSERT(false); }
   void start(PathId path, Bytes bytes, std::uint64_t token) override;
   // Every link of a group carries what the group sends over it as one message; the group is through when all are.

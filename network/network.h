@@ -35,6 +35,10 @@ class Network {
  public:
   virtual ~Network() = default;
 
+  // Whether messages that are started at one instant and are alike in all else take the same time, so that ranks can be
+  // folded.
+  virtual bool keeps_messages_alike() const { return true; }
+
   // The path between two devices: computed once, O(1) afterwards. A device's path to itself is empty.
   virtual PathId path(DeviceId from, DeviceId to) = 0;
 

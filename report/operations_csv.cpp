@@ -1,3 +1,5 @@
+#include <span>
+
 #include <fmt/format.h>
 
 #include "report/result.h"
@@ -30,12 +32,12 @@ std::string operation_detail(const Job& job, RankId rank, NodeId node) {
 
 }  // namespace
 
-std::string operations_csv(const Job& job, const OperationLog& log) {
+std::string operations_csv(const Job& job, const OperationLog& log, std::span<const RankId> acting) {
   std::string text = "rank,node,name,kind,detail,bytes,start_ps,moving_ps,end_ps\n";
-  for (std::uint32_t r = 0; r < log.ranks(); ++r) {
+  for (std::uint32_t r = 0; r < acting.size(); ++r) {
     const RankId rank{r};
     const NodeLabels& labels = job.labels_of(rank);
-    for (const OperationRecord& op : log.of(rank)) {
+    for (const OperationRecord& op : log.of(acting[r])) {
       text += fmt::format("{},{},{},{},{},{},{},{},{}\n", r, labels.trace_id(op.node),
                           csv_field(printable(labels.name(op.node), 200)), name_of(job.graph(rank).kind(op.node)),
                           csv_field(printable(operation_detail(job, rank, op.node))),

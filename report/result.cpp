@@ -8,9 +8,8 @@ namespace orrery {
 namespace {
 
 // Means over the links of a class, which are alike.
-std::vector<LinkClassUse> use_of_links(const Fabric& fabric, const Network& network, Time finish) {
+std::vector<LinkClassUse> use_of_links(const Fabric& fabric, const std::vector<LinkUsage>& usage, Time finish) {
   std::vector<LinkClassUse> classes(fabric.link_classes().size());
-  const std::vector<LinkUsage> usage = network.link_usage();
   for (std::uint32_t i = 0; i < usage.size(); ++i) {
     const Link& link = fabric.link(LinkId(i));
     LinkClassUse& use = classes[link.link_class];
@@ -42,12 +41,21 @@ Result make_result(const Job& job, const Fabric& fabric, const Simulation& simul
                    const OperationLog& log) {
   Result result;
   result.finish = totals.finish;
-  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank)
-    result.ranks.push_back(break_down(job, RankId(rank), log.of(RankId(rank)), totals.finish));
+  std::vector<std::uint32_t> class_of_acting(job.ranks.size(), UINT32_MAX);
+  for (const RankId acting : totals.acting) {
+    std::uint32_t& number = class_of_acting[index_of(acting)];
+    if (number == UINT32_MAX) {
+      number = static_cast<std::uint32_t>(result.classes.size());
+      result.classes.push_back(break_down(job, acting, log.of(acting), totals.finish));
+    }
+    result.class_of_rank.push_back(number);
+  }
   const std::vector<std::string> families = group_families(job.communicators);
   for (std::size_t group = 0; group < families.size(); ++group)
     result.group_family[job.communicators[group].name] = families[group];
-  result.links = use_of_links(fabric, simulation.network(), totals.finish);
+  result.links = use_of_links(fabric, simulation.link_usage(), totals.finish);
+  result.link_classes = totals.link_classes;
+  result.folded = simulation.is_folded();
   result.events = totals.events;
   result.messages = totals.messages;
   return result;

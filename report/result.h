@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,9 +38,12 @@ struct Result {
   std::string network_model;
   std::string granularity;
   Time finish;
-  std::vector<Breakdown> ranks;                     // by rank
+  std::vector<Breakdown> classes;                   // of ranks that behave alike, in the order of their first ranks
+  std::vector<std::uint32_t> class_of_rank;         // by rank
   std::map<std::string, std::string> group_family;  // communicator -> what tables add up: "tensor3" -> "tensor"
   std::vector<LinkClassUse> links;
+  std::uint32_t link_classes = 0;  // told apart in simulating
+  bool folded = false;
   std::uint64_t events = 0;
   std::uint64_t messages = 0;
   double wall_seconds = 0;
@@ -59,6 +63,7 @@ nlohmann::ordered_json to_json(const Result& result, bool deterministic);
 std::string summary_text(const Result& result);
 
 // One line per operation: rank, node id, name, kind, start, moving and end in picoseconds.
-std::string operations_csv(const Job& job, const OperationLog& log);
+// `acting` by rank: whose operations the log has for it (SimulationTotals).
+std::string operations_csv(const Job& job, const OperationLog& log, std::span<const RankId> acting);
 
 }  // namespace orrery

@@ -8,12 +8,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json breakdown_json(const Breakdown& b, std::size_t rank) {
+Json breakdown_json(const Breakdown& b, std::size_t number, std::size_t ranks, std::size_t first_rank) {
   Json exposed = Json::object();
   for (const auto& [name, time] : b.exposed) exposed[printable(name, SIZE_MAX)] = seconds(time);
-  return {{"class", rank},
-          {"ranks", 1},
-          {"first_rank", rank},
+  return {{"class", number},
+          {"ranks", ranks},
+          {"first_rank", first_rank},
           {"compute_s", seconds(b.compute)},
           {"host_s", seconds(b.host)},
           {"memory_s", seconds(b.memory)},
@@ -42,11 +42,16 @@ Json links_json(const std::vector<LinkClassUse>& links) {
 Json to_json(const Result& result, bool deterministic) {
   Json document = {{"schema", "orrery.result/1"},        {"version", kVersion},
                    {"experiment", result.experiment},    {"iteration_time_s", seconds(result.finish)},
-                   {"ranks", result.ranks.size()},       {"rank_classes", result.ranks.size()},
-                   {"link_classes", result.links.size()}};
+                   {"ranks", result.class_of_rank.size()}, {"rank_classes", result.classes.size()},
+                   {"link_classes", result.link_classes}};
   Json breakdown = Json::array();
-  for (std::size_t rank = 0; rank < result.ranks.size(); ++rank)
-    breakdown.push_back(breakdown_json(result.ranks[rank], rank));
+  std::vector<std::size_t> ranks(result.classes.size()), first(result.classes.size());
+  for (std::size_t rank = result.class_of_rank.size(); rank-- > 0;) {
+    ++ranks[result.class_of_rank[rank]];
+    first[result.class_of_rank[rank]] = rank;
+  }
+  for (std::size_t i = 0; i < result.classes.size(); ++i)
+    breakdown.push_back(breakdown_json(result.classes[i], i, ranks[i], first[i]));
   document["breakdown"] = std::move(breakdown);
   document["links"] = links_json(result.links);
   Json warnings = Json::array();
@@ -59,7 +64,7 @@ Json to_json(const Result& result, bool deterministic) {
   }
   simulation["granularity"] = result.granularity;
   simulation["model"] = result.network_model;
-  simulation["folded"] = false;
+  simulation["folded"] = result.folded;
   document["simulation"] = std::move(simulation);
   return document;
 }

@@ -68,7 +68,7 @@ Run run_experiment(const std::string& file, const std::vector<std::string>& sett
   result.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());
   result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   result.peak_rss_bytes = peak_memory();
-  return {std::move(result), std::move(job), std::move(log)};
+  return {std::move(result), std::move(job), std::move(log), totals.acting};
 }
 
 }  // namespace orrery

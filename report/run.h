@@ -18,6 +18,7 @@ struct Run {
   Result result;
   Job job;
   OperationLog log;
+  std::vector<RankId> acting;  // by rank: whose operations the log has for it
 };
 
 // What is being done, and how much of it is.

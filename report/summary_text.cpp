@@ -41,19 +41,24 @@ std::string parts_text(const std::vector<Part>& parts, double iteration) {
 }
 
 // Ranks with equal rows on one line.
-std::string ranks_text(const std::vector<RankParts>& rows) {
+std::string ranks_text(const Result& result) {
+  std::vector<RankParts> rows;  // by class
+  for (const Breakdown& one : result.classes) rows.push_back(parts_of(one, result));
   std::vector<std::pair<RankParts, std::vector<std::size_t>>> groups;
   std::map<std::string, Duration> families;
   bool memory = false;
-  for (std::size_t rank = 0; rank < rows.size(); ++rank) {
-    for (const auto& [family, time] : rows[rank].exposed) families[family] += time;
-    memory = memory || rows[rank].memory > Duration::zero();
-    const auto same = std::ranges::find(groups, rows[rank], &std::pair<RankParts, std::vector<std::size_t>>::first);
-    if (same == groups.end())
-      groups.push_back({rows[rank], {rank}});
-    else
-      same->second.push_back(rank);
+  for (const RankParts& row : rows) {
+    for (const auto& [family, time] : row.exposed) families[family] += time;
+    memory = memory || row.memory > Duration::zero();
   }
+  std::vector<std::size_t> group_of_class;
+  for (const RankParts& row : rows) {
+    const auto same = std::ranges::find(groups, row, &std::pair<RankParts, std::vector<std::size_t>>::first);
+    group_of_class.push_back(static_cast<std::size_t>(same - groups.begin()));
+    if (same == groups.end()) groups.push_back({row, {}});
+  }
+  for (std::size_t rank = 0; rank < result.class_of_rank.size(); ++rank)
+    groups[group_of_class[result.class_of_rank[rank]]].second.push_back(rank);
   Table table;
   table.column("ranks", Table::Align::kLeft);
   for (const char* heading : {"compute", "of it host"}) table.column(heading);
@@ -94,18 +99,17 @@ std::string links_text(const std::vector<LinkClassUse>& links) {
 }  // namespace
 
 std::string summary_text(const Result& result) {
-  std::vector<RankParts> rows;
-  for (const Breakdown& rank : result.ranks) rows.push_back(parts_of(rank, result));
+  const std::size_t ranks = result.class_of_rank.size();
   const double iteration = seconds(result.finish);
   const std::vector<Part> parts = mean_parts(result);
   std::string text =
       fmt::format("iteration time {}   ({} rank{} on {} device{} {}, {} network, granularity {})\n",
-                  rounded(result.finish.time_since_epoch()), rows.size(), rows.size() == 1 ? "" : "s", result.devices,
+                  rounded(result.finish.time_since_epoch()), ranks, ranks == 1 ? "" : "s", result.devices,
                   result.devices == 1 ? "" : "s", result.device, result.network_model, result.granularity);
   if (!parts.empty())
     text +=
         fmt::format("bound by {}: {} of the iteration\n", parts.front().name, share(parts.front().seconds, iteration));
-  text += "\n" + parts_text(parts, iteration) + "\n" + ranks_text(rows);
+  text += "\n" + parts_text(parts, iteration) + "\n" + ranks_text(result);
   if (!result.links.empty()) text += "\n" + links_text(result.links);
   return text;
 }

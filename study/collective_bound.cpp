@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -19,11 +20,10 @@ std::string without_direction(std::string_view link_class) {
 }
 
 // The link that carried most of what it could have in a time of its own; the first of equals.
-LinkLoad most_loaded(const Fabric& fabric, const Network& network,
+LinkLoad most_loaded(const Fabric& fabric, std::span<const LinkUsage> usage,
                      const std::function<double(const LinkUsage&)>& time) {
   double most = 0;
   std::uint16_t busiest = 0;
-  const std::vector<LinkUsage> usage = network.link_usage();
   for (std::uint32_t i = 0; i < usage.size(); ++i) {
     if (usage[i].bytes == Bytes(0)) continue;
     const Link& link = fabric.link(LinkId(i));
@@ -38,15 +38,15 @@ LinkLoad most_loaded(const Fabric& fabric, const Network& network,
 
 }  // namespace
 
-LinkLoad worst_overload(const Fabric& fabric, const Network& network) {
-  return most_loaded(fabric, network, [](const LinkUsage& usage) { return seconds(usage.busy); });
+LinkLoad worst_overload(const Fabric& fabric, std::span<const LinkUsage> usage) {
+  return most_loaded(fabric, usage, [](const LinkUsage& link) { return seconds(link.busy); });
 }
 
-CollectiveBound collective_bound(const Fabric& fabric, const Network& network, Time finish, Duration latency) {
+CollectiveBound collective_bound(const Fabric& fabric, std::span<const LinkUsage> usage, Time finish, Duration latency) {
   ORRERY_ASSERT(finish > Time{});
   const double time = seconds(finish);
   if (2 * seconds(latency) >= time) return {"latency", std::min(1.0, seconds(latency) / time)};
-  const LinkLoad most = most_loaded(fabric, network, [time](const LinkUsage&) { return time; });
+  const LinkLoad most = most_loaded(fabric, usage, [time](const LinkUsage&) { return time; });
   return {most.name, most.factor};
 }
 

@@ -1,6 +1,7 @@
 // What bounds a collective: a link, or latency.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "core/units.h"
@@ -23,11 +24,11 @@ struct LinkLoad {
 };
 
 // Of the link that carried most while it was busy. More than 1 only in a network model that does not share links.
-LinkLoad worst_overload(const Fabric& fabric, const Network& network);
+LinkLoad worst_overload(const Fabric& fabric, std::span<const LinkUsage> usage);
 
 // Of a run from 0 to `finish` > 0 that would have taken `latency` with (next to) no bytes in its messages. Latency, if
 // that is at least half of the time; else the most utilised of all links, the first of equals. Where phases on
 // different links follow one another, the latter may be utilised for less than half of the time.
-CollectiveBound collective_bound(const Fabric& fabric, const Network& network, Time finish, Duration latency);
+CollectiveBound collective_bound(const Fabric& fabric, std::span<const LinkUsage> usage, Time finish, Duration latency);
 
 }  // namespace orrery

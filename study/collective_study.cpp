@@ -134,7 +134,7 @@ struct Benchmark {
 
 // Runs the operation once and shows the end to `look`.
 void simulate(const Benchmark& benchmark, Bytes size, const SimulationProgress& progress,
-              const std::function<void(Time, const Network&)>& look) {
+              const std::function<void(Time, std::span<const LinkUsage>)>& look) {
   const Experiment& experiment = benchmark.experiment;
   const Job job = benchmark_job(benchmark.operation, size, benchmark.ranks());
   const Matching matching = match(job);
@@ -142,7 +142,7 @@ void simulate(const Benchmark& benchmark, Bytes size, const SimulationProgress& 
   Simulation simulation({job, matching, experiment.fabric, experiment.device, benchmark.devices}, experiment.simulation,
                         network_of(experiment), nobody);
   const Time finish = simulation.run(progress).finish;
-  look(finish, simulation.network());
+  look(finish, simulation.link_usage());
 }
 
 // The time of the same messages with about a byte in each.
@@ -150,7 +150,7 @@ Duration latency_of(const Benchmark& benchmark, const SimulationProgress& progre
   const Bytes size = Bytes(benchmark.experiment.simulation.collectives.chunks) * benchmark.ranks();
   Duration latency{};
   simulate(benchmark, benchmark.operation.kind ? size : Bytes(1), progress,
-           [&](Time finish, const Network&) { latency = finish.time_since_epoch(); });
+           [&](Time finish, std::span<const LinkUsage>) { latency = finish.time_since_epoch(); });
   return latency;
 }
 
@@ -158,12 +158,12 @@ CollectiveRow measure(const Benchmark& benchmark, Bytes size, Duration latency, 
   CollectiveRow row;
   row.bytes = size;
   row.count = float_count(benchmark.operation, size, benchmark.ranks());
-  simulate(benchmark, size, progress, [&](Time finish, const Network& network) {
+  simulate(benchmark, size, progress, [&](Time finish, std::span<const LinkUsage> usage) {
     row.time = finish.time_since_epoch();
     row.algorithm_bandwidth = static_cast<double>(size.count()) / seconds(finish);
     row.bus_bandwidth = row.algorithm_bandwidth * bus_factor(benchmark.operation, benchmark.ranks());
-    row.overload = worst_overload(benchmark.experiment.fabric, network);
-    row.bound = collective_bound(benchmark.experiment.fabric, network, finish, latency);
+    row.overload = worst_overload(benchmark.experiment.fabric, usage);
+    row.bound = collective_bound(benchmark.experiment.fabric, usage, finish, latency);
   });
   return row;
 }

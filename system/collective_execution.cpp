@@ -14,30 +14,34 @@ constexpr std::uint32_t kMostCalls = 1u << 30;  // under way at once; what is le
 
 }  // namespace
 
-void CollectiveExecution::enter(CallKey key, std::uint32_t member, const CollectivePlan& plan,
-                                std::span<const DeviceId> devices) {
-  const std::uint32_t slot = open(key, plan, devices);
+void CollectiveExecution::enter(CallKey key, std::uint32_t seat, const CallSetting& setting) {
+  const CollectivePlan& plan = *setting.plan;
+  const std::uint32_t slot = open(key, setting);
   Call& call = calls_[slot];
-  Member& self = call.members[member];
+  Seat& self = call.seats[seat];
   ORRERY_ASSERT(!self.in);
   self.in = true;
   self.entered = engine_.now();
   if (++call.entered == 1) tell_next_round(News::kOpened, slot);
-  if (call.entered == call.members.size()) {
+  if (call.entered == call.seats.size()) {
     call.all_entered = engine_.now();
     tell_next_round(News::kAssembled, slot);
   }
   if (plan.phases.empty()) {
-    finish_member(slot, member);
+    finish_seat(slot, seat);
     return;
   }
-  for (std::uint32_t chunk = 0; chunk < plan.chunks; ++chunk) enqueue_next_phase(slot, {member, chunk, UINT32_MAX});
+  for (std::uint32_t chunk = 0; chunk < plan.chunks; ++chunk) enqueue_next_phase(slot, {seat, chunk, UINT32_MAX});
 }
 
 void CollectiveExecution::on_released(std::uint32_t id) {
   const Message& message = messages_[id];
   if (message.index == kWholeLine) return;
-  running_[calls_[message.call].states[message.from_state].running].released.insert(message.index);
+  SlotSet& released = running_[calls_[message.call].states[message.from_state].running].released;
+  if (message.folded == nullptr || message.folded->is_relay)
+    released.insert(message.index);
+  else
+    for (const std::uint32_t send : message.folded->sends) released.insert(send);
   touch(message.call, message.from_state);
 }
 
@@ -45,7 +49,11 @@ void CollectiveExecution::on_arrived(std::uint32_t id) {
   const Message message = messages_[id];
   messages_.release(id);
   if (message.index == kWholeLine) return on_line_arrived(message.call, message.from_state);
-  calls_[message.call].states[message.to_state].arrived.insert(message.slot);
+  SlotSet& arrived = calls_[message.call].states[message.to_state].arrived;
+  if (message.folded == nullptr || message.folded->is_relay)
+    arrived.insert(message.slot);
+  else
+    for (const std::uint32_t slot : message.folded->slots) arrived.insert(slot);
   touch(message.call, message.to_state);
 }
 
@@ -72,11 +80,11 @@ std::vector<bool> CollectiveExecution::entered(CallKey key) const {
   if (index_of(key.group) >= open_calls_.size()) return result;
   for (const std::uint32_t slot : open_calls_[index_of(key.group)])
     if (calls_[slot].key == key)
-      for (const Member& member : calls_[slot].members) result.push_back(member.in);
+      for (const Seat& seat : calls_[slot].seats) result.push_back(seat.in);
   return result;
 }
 
-std::uint32_t CollectiveExecution::open(CallKey key, const CollectivePlan& plan, std::span<const DeviceId> devices) {
+std::uint32_t CollectiveExecution::open(CallKey key, const CallSetting& setting) {
   if (index_of(key.group) >= open_calls_.size()) open_calls_.resize(index_of(key.group) + 1);
   std::vector<std::uint32_t>& open = open_calls_[index_of(key.group)];
   for (const std::uint32_t slot : open)
@@ -89,17 +97,17 @@ std::uint32_t CollectiveExecution::open(CallKey key, const CollectivePlan& plan,
     free_calls_.pop_back();
   }
   open.push_back(slot);
-  const std::size_t members = plan.layout->size();
+  const CollectivePlan& plan = *setting.plan;
+  const std::size_t seats = setting.home == nullptr ? plan.layout->size() : setting.home->member_of_seat.size();
   Call& call = calls_[slot];
   call = {key,
-          &plan,
-          devices,
+          setting,
           0,
           0,
           Time{},
-          std::vector<Member>(members),
-          std::vector<PhaseState>(members * plan.chunks * plan.phases.size())};
-  for (Member& member : call.members) member.lineups.resize(plan.layout->sizes.size());
+          std::vector<Seat>(seats),
+          std::vector<PhaseState>(seats * plan.chunks * plan.phases.size())};
+  for (Seat& seat : call.seats) seat.lineups.resize(plan.layout->sizes.size());
   return slot;
 }
 
@@ -110,11 +118,11 @@ void CollectiveExecution::touch(std::uint32_t call, std::uint32_t state) {
   touched_.push_back({call, state});
 }
 
-void CollectiveExecution::touch_lineup(std::uint32_t call, std::uint32_t member, std::uint32_t dimension) {
-  Lineup& lineup = calls_[call].members[member].lineups[dimension];
+void CollectiveExecution::touch_lineup(std::uint32_t call, std::uint32_t seat, std::uint32_t dimension) {
+  Lineup& lineup = calls_[call].seats[seat].lineups[dimension];
   if (lineup.touched) return;
   lineup.touched = true;
-  touched_lineups_.push_back({call, member, dimension});
+  touched_lineups_.push_back({call, seat, dimension});
 }
 
 void CollectiveExecution::advance_state(std::uint32_t slot, std::uint32_t state) {
@@ -123,15 +131,15 @@ void CollectiveExecution::advance_state(std::uint32_t slot, std::uint32_t state)
   if (phase.status != Status::kActive && phase.status != Status::kWaiting) return;
   if (phase.status == Status::kActive && !is_through(slot, state)) return;
   const StateKey key = key_of(call, state);
-  const std::uint32_t dimension = call.plan->phases[key.phase].phase.dimension;
+  const std::uint32_t dimension = call.setting.plan->phases[key.phase].phase.dimension;
   if (phase.status == Status::kWaiting) {  // touched by an arrival
-    call.members[key.member].lineups[dimension].called.push_back(state);
-    return touch_lineup(slot, key.member, dimension);
+    call.seats[key.seat].lineups[dimension].called.push_back(state);
+    return touch_lineup(slot, key.seat, dimension);
   }
   phase.status = Status::kDone;
   if (phase.running != kNone) running_.release(phase.running);
-  --call.members[key.member].lineups[dimension].active;
-  touch_lineup(slot, key.member, dimension);
+  --call.seats[key.seat].lineups[dimension].active;
+  touch_lineup(slot, key.seat, dimension);
   enqueue_next_phase(slot, key);
 }
 
@@ -163,7 +171,7 @@ bool CollectiveExecution::start_sends(std::uint32_t slot, std::uint32_t state) {
 
 std::uint32_t CollectiveExecution::start_program(const Call& call, std::uint32_t state) {
   const StateKey key = key_of(call, state);
-  const Schedule& schedule = call.plan->phases[key.phase].schedule;
+  const Schedule& schedule = call.setting.plan->phases[key.phase].schedule;
   Running running;
   running.on_line = line_position(call, key);
   running.sends = schedule.sends(running.on_line);
@@ -172,27 +180,45 @@ std::uint32_t CollectiveExecution::start_program(const Call& call, std::uint32_t
 }
 
 void CollectiveExecution::work_out_next(const Call& call, std::uint32_t state, Running& running) const {
-  const std::size_t number = call.plan->phases.size() == 1 ? 0 : state % call.plan->phases.size();
-  const Step step = call.plan->phases[number].schedule.step(running.on_line, running.next.index);
+  const std::size_t number = call.setting.plan->phases.size() == 1 ? 0 : state % call.setting.plan->phases.size();
+  const Step step = call.setting.plan->phases[number].schedule.step(running.on_line, running.next.index);
   running.next = {running.next.index, step.to, step.slot, step.after_send.value_or(kNone), step.needs, step.bytes};
 }
 
 void CollectiveExecution::find_peer(const Call& call, std::uint32_t state, Running& running) {
-  const CommunicatorLayout& layout = *call.plan->layout;
+  if (call.setting.tables != nullptr) return find_folded_peer(call, state, running);
+  const CommunicatorLayout& layout = *call.setting.plan->layout;
   const StateKey key = key_of(call, state);
-  const std::uint32_t dimension = call.plan->phases[key.phase].phase.dimension;
+  const std::uint32_t dimension = call.setting.plan->phases[key.phase].phase.dimension;
   const std::uint32_t member =
-      layout.member_at[layout.moved_to(layout.position_of[key.member], dimension, running.next.to)];
+      layout.member_at[layout.moved_to(position_of(call, key.seat), dimension, running.next.to)];
   running.peer = {running.next.to, state_of(call, {member, key.chunk, key.phase}),
-                  network_.path(call.devices[key.member], call.devices[member])};
+                  network_.path(call.setting.devices[key.seat], call.setting.devices[member]), nullptr};
+}
+
+void CollectiveExecution::find_folded_peer(const Call& call, std::uint32_t state, Running& running) {
+  const StateKey key = key_of(call, state);
+  const MessageClass* message = call.setting.tables->message(key.phase, key.seat, running.next.index);
+  running.peer = {running.next.to, 0, {}, message};
+  if (message == nullptr) return;
+  running.peer.state = state_of(call, {message->to_seat, key.chunk, key.phase});
+  const auto [path, is_new] = class_paths_.try_emplace(message);
+  if (is_new) path->second = network_.class_path(message->shares, message->latency);
+  running.peer.path = path->second;
 }
 
 void CollectiveExecution::send(std::uint32_t slot, std::uint32_t state, Running& running) {
   const NextSend& next = running.next;
-  if (running.peer.on_line != next.to) find_peer(calls_[slot], state, running);
-  const std::uint32_t id = messages_.put({slot, state, running.peer.state, next.index, next.slot});
-  ++messages_sent_;
-  const std::optional<Time> release = network_.start_foretold(running.peer.path, next.bytes, id);
+  Peer& peer = running.peer;
+  const Call& call = calls_[slot];
+  const bool is_folded = call.setting.tables != nullptr;
+  const bool is_known = is_folded ? peer.folded != nullptr && peer.folded->is_relay : peer.on_line == next.to;
+  if (!is_known) find_peer(call, state, running);
+  if (is_folded && peer.folded == nullptr) return;  // an earlier send stands for it
+  const std::uint32_t id = messages_.put({slot, state, peer.state, next.index, next.slot, peer.folded});
+  messages_sent_ += is_folded ? peer.folded->count : 1;
+  if (is_folded && !peer.folded->is_relay) return network_.start(peer.path, next.bytes, id);
+  const std::optional<Time> release = network_.start_foretold(peer.path, next.bytes, id);
   if (!release) return;
   await_foretold(running);
   running.foretold = {next.index, id, *release};
@@ -215,53 +241,59 @@ void CollectiveExecution::await_foretold(Running& running) {
 void CollectiveExecution::join_line(std::uint32_t slot, std::uint32_t state) {
   Call& call = calls_[slot];
   const StateKey key = key_of(call, state);
-  const std::uint32_t first = state_in_line(call, key, 0);
-  const std::uint32_t size = call.plan->layout->sizes[call.plan->phases[key.phase].phase.dimension];
-  const std::uint32_t gathered = ++call.states[first].gathered;
-  if (gathered == size) return start_line(slot, key);
+  const LineView line = line_of(call, key);
+  const std::uint32_t gathered = ++call.states[state_of(call, {line.seats.front(), key.chunk, key.phase})].gathered;
+  if (gathered == line.seats.size()) return start_line(slot, key);
   if (gathered == 1) new_lines_.push_back({slot, state});
 }
 
 void CollectiveExecution::call_line(const Touched& first) {
   Call& call = calls_[first.call];
   const StateKey key = key_of(call, first.state);
-  const std::uint32_t dimension = call.plan->phases[key.phase].phase.dimension;
-  for (std::uint32_t coordinate = 0; coordinate < call.plan->layout->sizes[dimension]; ++coordinate) {
-    const std::uint32_t state = state_in_line(call, key, coordinate);
+  const std::uint32_t dimension = call.setting.plan->phases[key.phase].phase.dimension;
+  for (const std::uint32_t seat : line_of(call, key).seats) {
+    const std::uint32_t state = state_of(call, {seat, key.chunk, key.phase});
     if (call.states[state].status != Status::kWaiting) continue;
-    const std::uint32_t member = key_of(call, state).member;
-    call.members[member].lineups[dimension].called.push_back(state);
-    touch_lineup(first.call, member, dimension);
+    call.seats[seat].lineups[dimension].called.push_back(state);
+    touch_lineup(first.call, seat, dimension);
   }
 }
 
 void CollectiveExecution::start_line(std::uint32_t slot, StateKey key) {
   const Call& call = calls_[slot];
-  const LineTraffic& traffic = traffic_of(call, key);
-  const std::uint32_t id = messages_.put({slot, state_of(call, key), 0, kWholeLine, 0});
-  ++messages_sent_;
-  network_.start_group(traffic.shares, traffic.busiest, traffic.latency, id);
+  const LineView line = line_of(call, key);
+  const std::uint32_t id = messages_.put({slot, state_of(call, key), 0, kWholeLine, 0, nullptr});
+  messages_sent_ += line.count;
+  network_.start_group(line.traffic->shares, line.traffic->busiest, line.traffic->latency, id);
 }
 
-const LineTraffic& CollectiveExecution::traffic_of(const Call& call, StateKey key) {
-  const std::uint32_t first = key_of(call, state_in_line(call, key, 0)).member;
-  const auto found = traffic_.find({call.key.group, call.plan, key.phase, first});
-  if (found != traffic_.end()) return found->second;
-  const Schedule& schedule = call.plan->phases[key.phase].schedule;
+CollectiveExecution::LineView CollectiveExecution::line_of(const Call& call, StateKey key) {
+  const LineClass& line =
+      call.setting.tables == nullptr ? own_line(call, key) : call.setting.tables->line(key.phase, key.seat);
+  return {line.seats, &line.traffic, line.count};
+}
+
+// Of a job that is not folded.
+const LineClass& CollectiveExecution::own_line(const Call& call, StateKey key) {
+  const CommunicatorLayout& layout = *call.setting.plan->layout;
+  const PlannedPhase& phase = call.setting.plan->phases[key.phase];
+  const std::uint32_t first = layout.moved_to(position_of(call, key.seat), phase.phase.dimension, 0);
+  const auto [known, is_new] = lines_.try_emplace({call.key.group, call.setting.plan, key.phase, first});
+  if (!is_new) return known->second;
   std::vector<DeviceId> devices;
-  for (std::uint32_t coordinate = 0; coordinate < schedule.ranks(); ++coordinate)
-    devices.push_back(call.devices[key_of(call, state_in_line(call, key, coordinate)).member]);
-  return traffic_
-      .emplace(std::tuple(call.key.group, call.plan, key.phase, first), line_traffic(schedule, devices, fabric_))
-      .first->second;
+  for (std::uint32_t coordinate = 0; coordinate < phase.schedule.ranks(); ++coordinate) {
+    known->second.seats.push_back(layout.member_at[layout.moved_to(first, phase.phase.dimension, coordinate)]);
+    devices.push_back(call.setting.devices[known->second.seats.back()]);
+  }
+  known->second.traffic = line_traffic(phase.schedule, devices, fabric_);
+  return known->second;
 }
 
 void CollectiveExecution::on_line_arrived(std::uint32_t slot, std::uint32_t state) {
   Call& call = calls_[slot];
   const StateKey key = key_of(call, state);
-  const std::uint32_t size = call.plan->layout->sizes[call.plan->phases[key.phase].phase.dimension];
-  for (std::uint32_t coordinate = 0; coordinate < size; ++coordinate) {
-    const std::uint32_t there = state_in_line(call, key, coordinate);
+  for (const std::uint32_t seat : line_of(call, key).seats) {
+    const std::uint32_t there = state_of(call, {seat, key.chunk, key.phase});
     call.states[there].through = true;
     touch(slot, there);
   }
@@ -270,24 +302,28 @@ void CollectiveExecution::on_line_arrived(std::uint32_t slot, std::uint32_t stat
 // The chunk of `key` goes on to its next phase in which the member takes part (from UINT32_MAX: to the first).
 void CollectiveExecution::enqueue_next_phase(std::uint32_t slot, StateKey key) {
   Call& call = calls_[slot];
-  const std::uint32_t position = call.plan->layout->position_of[key.member];
-  const auto phases = static_cast<std::uint32_t>(call.plan->phases.size());
+  const std::uint32_t position = position_of(call, key.seat);
+  const auto phases = static_cast<std::uint32_t>(call.setting.plan->phases.size());
   std::uint32_t next = key.phase + 1;  // wraps to 0 for the first
-  while (next < phases && !call.plan->participates(next, position)) ++next;
+  while (next < phases && !call.setting.plan->participates(next, position)) ++next;
   if (next == phases) {
-    Member& member = call.members[key.member];
-    if (++member.chunks_done == call.plan->chunks) finish_member(slot, key.member);
+    if (++call.seats[key.seat].chunks_done == call.setting.plan->chunks) finish_seat(slot, key.seat);
     return;
   }
-  const std::uint32_t state = state_of(call, {key.member, key.chunk, next});
-  const std::uint32_t dimension = call.plan->phases[next].phase.dimension;
+  const std::uint32_t state = state_of(call, {key.seat, key.chunk, next});
+  const std::uint32_t dimension = call.setting.plan->phases[next].phase.dimension;
   call.states[state].status = Status::kWaiting;
   call.states[state].waiting_since = engine_.now();
-  Lineup& lineup = call.members[key.member].lineups[dimension];
+  Lineup& lineup = call.seats[key.seat].lineups[dimension];
   lineup.waiting.insert(place_of(call, state));
-  const bool line_has_begun = call.states[state_in_line(call, key_of(call, state), 0)].gathered > 0;
-  if (!call.states[state].arrived.empty() || line_has_begun) lineup.called.push_back(state);
-  touch_lineup(slot, key.member, dimension);
+  if (has_been_called(call, {key.seat, key.chunk, next})) lineup.called.push_back(state);
+  touch_lineup(slot, key.seat, dimension);
+}
+
+// Whether a peer waits for this seat in the phase.
+bool CollectiveExecution::has_been_called(const Call& call, StateKey key) {
+  if (options_.granularity == Granularity::kStep) return !call.states[state_of(call, key)].arrived.empty();
+  return call.states[state_of(call, {line_of(call, key).seats.front(), key.chunk, key.phase})].gathered > 0;
 }
 
 // All chunks of a call have its priority, so kPriority orders them like kFifo.
@@ -299,7 +335,7 @@ CollectiveExecution::Place CollectiveExecution::place_of(const Call& call, std::
 
 void CollectiveExecution::fill(const TouchedLineup& touched) {
   Call& call = calls_[touched.call];
-  Lineup& lineup = call.members[touched.member].lineups[touched.dimension];
+  Lineup& lineup = call.seats[touched.seat].lineups[touched.dimension];
   lineup.touched = false;
   while (lineup.active < options_.active_chunks && !lineup.waiting.empty())
     activate(touched.call, std::get<3>(*lineup.waiting.begin()), lineup);
@@ -317,19 +353,19 @@ void CollectiveExecution::activate(std::uint32_t slot, std::uint32_t state, Line
   touch(slot, state);
 }
 
-void CollectiveExecution::finish_member(std::uint32_t slot, std::uint32_t member) {
-  Call& call = calls_[slot];
-  ORRERY_ASSERT(!call.members[member].done);
-  call.members[member].done = true;
-  const bool took_no_time = call.members[member].entered == engine_.now();
-  if (took_no_time) return tell_next_round(News::kMemberDone, slot, member);
-  report_done(slot, member);
+void CollectiveExecution::finish_seat(std::uint32_t slot, std::uint32_t number) {
+  Seat& seat = calls_[slot].seats[number];
+  ORRERY_ASSERT(!seat.done);
+  seat.done = true;
+  const bool took_no_time = seat.entered == engine_.now();
+  if (took_no_time) return tell_next_round(News::kSeatDone, slot, number);
+  report_done(slot, number);
 }
 
-void CollectiveExecution::tell_next_round(News news, std::uint32_t call, std::uint32_t member) {
+void CollectiveExecution::tell_next_round(News news, std::uint32_t call, std::uint32_t seat) {
   ORRERY_ASSERT(call < kMostCalls);
   engine_.after(Duration::zero(), *this,
-                std::uint64_t{static_cast<std::uint8_t>(news)} << 62 | std::uint64_t{call} << 32 | member);
+                std::uint64_t{static_cast<std::uint8_t>(news)} << 62 | std::uint64_t{call} << 32 | seat);
 }
 
 void CollectiveExecution::on_event(std::uint64_t payload) {
@@ -339,47 +375,45 @@ void CollectiveExecution::on_event(std::uint64_t payload) {
       return listener_.on_call_opened(calls_[call].key);
     case News::kAssembled:
       return listener_.on_call_assembled(calls_[call].key);
-    case News::kMemberDone:
+    case News::kSeatDone:
       return report_done(call, static_cast<std::uint32_t>(payload));
     case News::kReleased:
       return on_released(static_cast<std::uint32_t>(payload));
   }
 }
 
-void CollectiveExecution::report_done(std::uint32_t slot, std::uint32_t member) {
+void CollectiveExecution::report_done(std::uint32_t slot, std::uint32_t seat) {
   Call& call = calls_[slot];
-  const bool all_in = call.entered == call.members.size();
-  const Time since = call.members[member].entered;
+  const bool all_in = call.entered == call.seats.size();
+  const Time since = call.seats[seat].entered;
   const CallKey key = call.key;
   const Time all_entered = all_in ? std::max(call.all_entered, since) : since;
-  if (++call.done == call.members.size()) {
+  if (++call.done == call.seats.size()) {
     std::erase(open_calls_[index_of(key.group)], slot);
     free_calls_.push_back(slot);
   }
-  listener_.on_collective_done(key, member, all_entered);
+  listener_.on_collective_done(key, seat, all_entered);
 }
 
 CollectiveExecution::StateKey CollectiveExecution::key_of(const Call& call, std::uint32_t state) const {
-  const auto phases = static_cast<std::uint32_t>(call.plan->phases.size());
+  const auto phases = static_cast<std::uint32_t>(call.setting.plan->phases.size());
   const std::uint32_t chunk = state / phases;
-  return {chunk / call.plan->chunks, chunk % call.plan->chunks, state % phases};
+  return {chunk / call.setting.plan->chunks, chunk % call.setting.plan->chunks, state % phases};
 }
 
 std::uint32_t CollectiveExecution::state_of(const Call& call, StateKey key) {
-  const auto phases = static_cast<std::uint32_t>(call.plan->phases.size());
-  return (key.member * call.plan->chunks + key.chunk) * phases + key.phase;
+  const auto phases = static_cast<std::uint32_t>(call.setting.plan->phases.size());
+  return (key.seat * call.setting.plan->chunks + key.chunk) * phases + key.phase;
 }
 
-std::uint32_t CollectiveExecution::state_in_line(const Call& call, StateKey key, std::uint32_t coordinate) {
-  const CommunicatorLayout& layout = *call.plan->layout;
-  const std::uint32_t dimension = call.plan->phases[key.phase].phase.dimension;
-  const std::uint32_t position = layout.moved_to(layout.position_of[key.member], dimension, coordinate);
-  return state_of(call, {layout.member_at[position], key.chunk, key.phase});
+std::uint32_t CollectiveExecution::position_of(const Call& call, std::uint32_t seat) {
+  const std::uint32_t member = call.setting.home == nullptr ? seat : call.setting.home->member_of_seat[seat];
+  return call.setting.plan->layout->position_of[member];
 }
 
 std::uint32_t CollectiveExecution::line_position(const Call& call, StateKey key) {
-  const CommunicatorLayout& layout = *call.plan->layout;
-  return layout.coordinate(layout.position_of[key.member], call.plan->phases[key.phase].phase.dimension);
+  const CommunicatorLayout& layout = *call.setting.plan->layout;
+  return layout.coordinate(position_of(call, key.seat), call.setting.plan->phases[key.phase].phase.dimension);
 }
 
 }  // namespace orrery

@@ -24,10 +24,20 @@
 #include "network/fabric.h"
 #include "network/network.h"
 #include "system/collective_plan.h"
+#include "system/folding.h"
 #include "system/line_traffic.h"
 #include "system/slot_set.h"
 
 namespace orrery {
+
+// What the members of a call work through, and how they are folded.
+struct CallSetting {
+  const CollectivePlan* plan = nullptr;
+  std::span<const DeviceId> devices;  // by member
+  // If the job is folded: the members of the communicator that act, and the messages they exchange.
+  const Home* home = nullptr;
+  const PatternTables* tables = nullptr;
+};
 
 // One call of a communicator, of which several may be under way (of different communicators).
 struct CallKey {
@@ -42,9 +52,8 @@ class CollectiveListener {
   // In the round after the first member entered, and in the one after the last did.
   virtual void on_call_opened(CallKey call) = 0;
   virtual void on_call_assembled(CallKey call) = 0;
-  // The member is through. `all_entered` is when the last member had come, or the member's own entry if it got through
-  // before that.
-  virtual void on_collective_done(CallKey call, std::uint32_t member, Time all_entered) = 0;
+  // The seat is through. `all_entered` is when the last had come, or the seat's own entry if it got through before that.
+  virtual void on_collective_done(CallKey call, std::uint32_t seat, Time all_entered) = 0;
 
  protected:
   ~CollectiveListener() = default;
@@ -56,15 +65,17 @@ class CollectiveExecution final : private EventSink {
                       const CollectiveOptions& options)
       : engine_(engine), fabric_(fabric), network_(network), listener_(listener), options_(options) {}
 
-  // `member` enters `call`. All members give the same `plan`, which outlives the call, and `devices` by member.
-  void enter(CallKey call, std::uint32_t member, const CollectivePlan& plan, std::span<const DeviceId> devices);
+  // Who holds `seat` enters `call`. Every member has a seat of its own unless the job is folded. All give the same
+  // setting, which outlives the call.
+  void enter(CallKey call, std::uint32_t seat, const CallSetting& setting);
 
   void on_released(std::uint32_t message);
   void on_arrived(std::uint32_t message);
   // Members that were touched decide; done members are reported. Call it in decide().
   void advance();
+  // Messages that were sent, of all members.
   std::uint64_t messages() const { return messages_sent_; }
-  // Who has entered a call that is under way; empty when none is.
+  // Which seats have entered a call that is under way; empty when none is.
   std::vector<bool> entered(CallKey call) const;
 
  private:
@@ -86,6 +97,7 @@ class CollectiveExecution final : private EventSink {
     std::uint32_t on_line = kNone;
     std::uint32_t state = 0;
     PathId path{};
+    const MessageClass* folded = nullptr;  // what the message stands for
   };
   // A release that the network foretold. Where something waits for nothing else, it is made an event.
   struct Foretold {
@@ -98,7 +110,7 @@ class CollectiveExecution final : private EventSink {
     SlotSet released;
     std::uint32_t sends = 0;
     std::uint32_t receives = 0;
-    std::uint32_t on_line = 0;  // the member's place
+    std::uint32_t on_line = 0;  // the place of who runs it
     NextSend next;
     Peer peer;
     Foretold foretold;  // the latest, if nobody was told
@@ -122,7 +134,7 @@ class CollectiveExecution final : private EventSink {
     std::set<Place> waiting;
     std::vector<std::uint32_t> called;  // waiting states for which a peer's message has come
   };
-  struct Member {
+  struct Seat {
     Time entered;
     bool in = false;
     bool done = false;
@@ -131,13 +143,12 @@ class CollectiveExecution final : private EventSink {
   };
   struct Call {
     CallKey key;
-    const CollectivePlan* plan = nullptr;
-    std::span<const DeviceId> devices;
+    CallSetting setting;
     std::uint32_t entered = 0;
     std::uint32_t done = 0;
     Time all_entered;
-    std::vector<Member> members;
-    std::vector<PhaseState> states;  // [member][chunk][phase]
+    std::vector<Seat> seats;
+    std::vector<PhaseState> states;  // [seat][chunk][phase]
   };
   static constexpr std::uint32_t kWholeLine = UINT32_MAX;
   struct Message {
@@ -146,6 +157,13 @@ class CollectiveExecution final : private EventSink {
     std::uint32_t to_state = 0;
     std::uint32_t index = 0;  // send of the sender's program; kWholeLine for all messages of the line
     std::uint32_t slot = 0;   // receive of the receiver's program
+    const MessageClass* folded = nullptr;
+  };
+  // The seats of a line and what they send, at granularity `phase`.
+  struct LineView {
+    std::span<const std::uint32_t> seats;
+    const LineTraffic* traffic = nullptr;
+    std::uint64_t count = 1;  // lines that it stands for
   };
   struct Touched {
     std::uint32_t call;
@@ -153,27 +171,28 @@ class CollectiveExecution final : private EventSink {
   };
   struct TouchedLineup {
     std::uint32_t call;
-    std::uint32_t member;
+    std::uint32_t seat;
     std::uint32_t dimension;
   };
   struct StateKey {
-    std::uint32_t member;
+    std::uint32_t seat;
     std::uint32_t chunk;
     std::uint32_t phase;
   };
 
   // What is said of a call or member in the round after, and of a message when it is released as foretold.
-  enum class News : std::uint8_t { kOpened, kAssembled, kMemberDone, kReleased };
-  void tell_next_round(News news, std::uint32_t call, std::uint32_t member = 0);
+  enum class News : std::uint8_t { kOpened, kAssembled, kSeatDone, kReleased };
+  void tell_next_round(News news, std::uint32_t call, std::uint32_t seat = 0);
   void on_event(std::uint64_t payload) override;
 
-  std::uint32_t open(CallKey key, const CollectivePlan& plan, std::span<const DeviceId> devices);
+  std::uint32_t open(CallKey key, const CallSetting& setting);
   void touch(std::uint32_t call, std::uint32_t state);
-  void touch_lineup(std::uint32_t call, std::uint32_t member, std::uint32_t dimension);
+  void touch_lineup(std::uint32_t call, std::uint32_t seat, std::uint32_t dimension);
   void advance_state(std::uint32_t call, std::uint32_t state);
   bool start_sends(std::uint32_t call, std::uint32_t state);
   std::uint32_t start_program(const Call& call, std::uint32_t state);
   void work_out_next(const Call& call, std::uint32_t state, Running& running) const;
+  void find_folded_peer(const Call& call, std::uint32_t state, Running& running);
   void find_peer(const Call& call, std::uint32_t state, Running& running);
   void send(std::uint32_t call, std::uint32_t state, Running& running);
   void book_foretold(Running& running) const;
@@ -182,19 +201,20 @@ class CollectiveExecution final : private EventSink {
   void join_line(std::uint32_t call, std::uint32_t state);
   void call_line(const Touched& first);
   void start_line(std::uint32_t call, StateKey key);
-  const LineTraffic& traffic_of(const Call& call, StateKey key);
+  LineView line_of(const Call& call, StateKey key);
+  const LineClass& own_line(const Call& call, StateKey key);
   void on_line_arrived(std::uint32_t call, std::uint32_t state);
   void enqueue_next_phase(std::uint32_t call, StateKey key);
   void fill(const TouchedLineup& touched);
   void activate(std::uint32_t call, std::uint32_t state, Lineup& lineup);
+  bool has_been_called(const Call& call, StateKey key);
   Place place_of(const Call& call, std::uint32_t state) const;
-  void finish_member(std::uint32_t call, std::uint32_t member);
-  void report_done(std::uint32_t call, std::uint32_t member);
+  void finish_seat(std::uint32_t call, std::uint32_t seat);
+  void report_done(std::uint32_t call, std::uint32_t seat);
 
   StateKey key_of(const Call& call, std::uint32_t state) const;
   static std::uint32_t state_of(const Call& call, StateKey key);
-  // The state of the member at `coordinate` of the line that the state is in.
-  static std::uint32_t state_in_line(const Call& call, StateKey key, std::uint32_t coordinate);
+  static std::uint32_t position_of(const Call& call, std::uint32_t seat);
   static std::uint32_t line_position(const Call& call, StateKey key);
 
   Engine& engine_;
@@ -211,7 +231,8 @@ class CollectiveExecution final : private EventSink {
   std::vector<TouchedLineup> touched_lineups_;
   std::vector<Touched> new_lines_;  // whose first member has come
   // By communicator, plan, phase and the line's first member.
-  std::map<std::tuple<GroupId, const CollectivePlan*, std::uint32_t, std::uint32_t>, LineTraffic> traffic_;
+  std::map<std::tuple<GroupId, const CollectivePlan*, std::uint32_t, std::uint32_t>, LineClass> lines_;
+  std::map<const MessageClass*, PathId> class_paths_;
   std::uint64_t messages_sent_ = 0;
 };
 

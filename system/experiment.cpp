@@ -207,6 +207,14 @@ void read_communication(Section& section, ExperimentKeys& experiment) {
   if (section.describes()) read_network_section(section, experiment);
 }
 
+void read_fold(Section& section, ExperimentKeys& experiment) {
+  const std::vector<std::string> modes = {"auto", "off"};
+  experiment.simulation.fold = static_cast<FoldMode>(
+      section.optional_choice("fold", modes, 0,
+                              "auto: ranks that behave alike are simulated once, with the same result to the picosecond; "
+                              "off: every rank by itself (always so with the fifo model)"));
+}
+
 void read_notes(Section& section) {
   section.note("name", "for people");
   section.note("source", "where the figures come from");
@@ -218,12 +226,14 @@ void read_experiment(Section& section, ExperimentKeys& experiment) {
   read_communication(section, experiment);
   section.section("memory", "remote memory", [&](Section& s) { read_memory(s, experiment); });
   read_placement(section, experiment.placement);
+  read_fold(section, experiment);
   read_notes(section);
 }
 
 void read_machine(Section& section, ExperimentKeys& experiment) {
   read_fabric(section, experiment);
   read_communication(section, experiment);
+  read_fold(section, experiment);
   read_notes(section);
 }
 

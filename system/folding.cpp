@@ -81,7 +81,7 @@ void Folding::fold_messages(GroupId group, const Pattern& pattern, const Symmetr
   const std::size_t phases = pattern.plan->phases.size();
   const auto number = static_cast<std::uint32_t>(&pattern - symmetry.patterns(group).data());
   PatternTables& tables = patterns_[{group, number}];
-  tables.class_of_send.assign(phases, std::vector<std::vector<std::uint32_t>>(seats));
+  tables.class_of_send_.assign(phases, std::vector<std::vector<std::uint32_t>>(seats));
   // What of each class arrives at who holds a seat, and what leaves there.
   std::map<std::pair<Symmetry::Colour, std::uint32_t>, std::vector<std::uint32_t>> slots;
   std::map<std::pair<Symmetry::Colour, std::uint32_t>, std::uint32_t> class_at_seat;
@@ -96,14 +96,14 @@ void Folding::fold_messages(GroupId group, const Pattern& pattern, const Symmetr
     if (!holds_seat(message.from)) return;
     const Symmetry::Colour colour = symmetry.colour_of(message.vertex);
     const std::uint32_t seat = home.seat_of_member[message.from], to_seat = home.seat_of_member[message.to];
-    auto& classes = tables.class_of_send[message.phase][seat];
+    auto& classes = tables.class_of_send_[message.phase][seat];
     const auto [known, is_first] =
-        class_at_seat.try_emplace({colour, seat}, static_cast<std::uint32_t>(classes_.size()));
+        class_at_seat.try_emplace({colour, seat}, static_cast<std::uint32_t>(tables.classes_.size()));
     classes.push_back(is_first ? known->second : kNone);
-    if (!is_first) return classes_[known->second].sends.push_back(message.send);
+    if (!is_first) return tables.classes_[known->second].sends.push_back(message.send);
     const DeviceId from = plans.devices(group)[message.from], to = plans.devices(group)[message.to];
     const std::uint64_t count = symmetry.class_size(colour);
-    classes_.push_back({{message.send},
+    tables.classes_.push_back({{message.send},
                         to_seat,
                         slots.at({colour, to_seat}),
                         message.is_relay,
@@ -117,19 +117,19 @@ void Folding::fold_lines(GroupId group, const Pattern& pattern, const Symmetry& 
   const Home& home = homes_.at(group);
   const auto number = static_cast<std::uint32_t>(&pattern - symmetry.patterns(group).data());
   PatternTables& tables = patterns_[{group, number}];
-  tables.line_of_seat.assign(pattern.plan->phases.size(),
+  tables.line_of_seat_.assign(pattern.plan->phases.size(),
                              std::vector<std::uint32_t>(home.member_of_seat.size(), kNone));
   std::map<Symmetry::Colour, std::uint32_t> lines;
   Symmetry::for_each_line(pattern, [&](const Symmetry::PatternLine& line) {
     const Symmetry::Colour colour = symmetry.colour_of(line.vertex);
-    const auto [known, is_first] = lines.try_emplace(colour, static_cast<std::uint32_t>(lines_.size()));
+    const auto [known, is_first] = lines.try_emplace(colour, static_cast<std::uint32_t>(tables.lines_.size()));
     if (!is_first) return;
-    LineClass& added = lines_.emplace_back();
+    LineClass& added = tables.lines_.emplace_back();
     added.count = symmetry.class_size(colour);
     added.traffic = symmetry.traffic(group, pattern, line);
     added.traffic.shares = folded(added.traffic.shares, added.count, symmetry);
     for (const std::uint32_t member : line.members) {
-      std::uint32_t& of_seat = tables.line_of_seat[line.phase][home.seat_of_member[member]];
+      std::uint32_t& of_seat = tables.line_of_seat_[line.phase][home.seat_of_member[member]];
       ORRERY_ASSERT(of_seat == kNone || of_seat == known->second);
       if (of_seat == kNone) added.seats.push_back(home.seat_of_member[member]);
       of_seat = known->second;
@@ -168,18 +168,10 @@ std::vector<LinkShare> Folding::folded(std::span<const LinkShare> shares, std::u
   return result;
 }
 
-const MessageClass* Folding::message(GroupId home, std::uint32_t pattern, std::uint32_t phase, std::uint32_t seat,
-                                     std::uint32_t send) const {
-  const std::vector<std::uint32_t>& classes = patterns_.at({home, pattern}).class_of_send[phase][seat];
+const MessageClass* PatternTables::message(std::uint32_t phase, std::uint32_t seat, std::uint32_t send) const {
+  const std::vector<std::uint32_t>& classes = class_of_send_[phase][seat];
   const std::uint32_t number = send < classes.size() ? classes[send] : classes.front();
   return number == kNone ? nullptr : &classes_[number];
-}
-
-const LineClass* Folding::line(GroupId home, std::uint32_t pattern, std::uint32_t phase, std::uint32_t seat) const {
-  const PatternTables& tables = patterns_.at({home, pattern});
-  if (tables.line_of_seat.empty()) return nullptr;
-  const std::uint32_t number = tables.line_of_seat[phase][seat];
-  return number == kNone ? nullptr : &lines_[number];
 }
 
 const MessageClass& Folding::sends(RankId acting, std::uint32_t peer_slot) const {

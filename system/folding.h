@@ -44,6 +44,24 @@ struct Home {
   std::vector<std::uint32_t> member_of_seat;  // who holds it
 };
 
+// The messages of a home's calls of one pattern.
+class PatternTables {
+ public:
+  // Send `send` of a seat in a phase; nullptr if an earlier send of the seat starts it too. At granularity `step`.
+  const MessageClass* message(std::uint32_t phase, std::uint32_t seat, std::uint32_t send) const;
+  // The line of a seat in a phase. At granularity `phase`.
+  const LineClass& line(std::uint32_t phase, std::uint32_t seat) const { return lines_[line_of_seat_[phase][seat]]; }
+
+ private:
+  friend class Folding;
+
+  std::vector<MessageClass> classes_;
+  // By phase and seat: where the seat's sends are in classes_; a relay has one.
+  std::vector<std::vector<std::vector<std::uint32_t>>> class_of_send_;
+  std::vector<LineClass> lines_;
+  std::vector<std::vector<std::uint32_t>> line_of_seat_;  // by phase and seat
+};
+
 class Folding {
  public:
   // `symmetry` is refined, with everything in use. All are needed only here.
@@ -65,21 +83,12 @@ class Folding {
   // The seat of a rank in the home of its communicator.
   std::uint32_t seat_of(RankId rank, GroupId group) const;
 
-  // Send `send` of a seat in a phase of a call; nullptr if an earlier send of the seat starts it too.
-  const MessageClass* message(GroupId home, std::uint32_t pattern, std::uint32_t phase, std::uint32_t seat,
-                              std::uint32_t send) const;
-  // The line of a seat; nullptr at granularity `step`.
-  const LineClass* line(GroupId home, std::uint32_t pattern, std::uint32_t phase, std::uint32_t seat) const;
+  // The messages of a pattern (Symmetry::pattern_of) of a home; stays where it is.
+  const PatternTables& tables(GroupId home, std::uint32_t pattern) const { return patterns_.at({home, pattern}); }
   // The sends of an acting rank to a peer.
   const MessageClass& sends(RankId acting, std::uint32_t peer_slot) const;
 
  private:
-  struct PatternTables {
-    // By phase and seat: where the seat's sends are in `classes`; a relay has one.
-    std::vector<std::vector<std::vector<std::uint32_t>>> class_of_send;
-    std::vector<std::vector<std::uint32_t>> line_of_seat;  // by phase and seat
-  };
-
   void fold_ranks(const Symmetry& symmetry);
   void fold_links(const Fabric& fabric, const Symmetry& symmetry);
   void fold_communicators(const Symmetry& symmetry);
@@ -98,9 +107,18 @@ class Folding {
   std::map<GroupId, Home> homes_;
   std::map<GroupId, std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>> seat_of_;  // (agent, slot)
   std::map<std::pair<GroupId, std::uint32_t>, PatternTables> patterns_;
-  std::vector<MessageClass> classes_;
-  std::vector<LineClass> lines_;
   std::map<std::pair<RankId, std::uint32_t>, MessageClass> transfers_;
 };
+
+// Without a folding every rank acts for itself.
+inline std::uint32_t agent_of(const Folding* folding, RankId rank) {
+  return folding == nullptr ? index_of(rank) : folding->agent_of(rank);
+}
+inline RankId first_rank(const Folding* folding, std::uint32_t agent) {
+  return folding == nullptr ? RankId(agent) : folding->first_rank(agent);
+}
+inline RankId acting_rank(const Folding* folding, RankId rank) {
+  return folding == nullptr ? rank : folding->first_rank(folding->agent_of(rank));
+}
 
 }  // namespace orrery

@@ -40,51 +40,84 @@ Simulation::Simulation(const SimulationInput& input, const SimulationOptions& op
       observer_(observer),
       network_(make_network(engine_, *this)),
       plans_(input_.job, input_.matching, input_.fabric, input_.placement, options_.collectives) {
-  prepare_ranks();
+  if (options_.fold == FoldMode::kAuto && network_->keeps_messages_alike()) fold();
+  prepare_agents();
   collectives_.emplace(engine_, input_.fabric, *network_, static_cast<CollectiveListener&>(*this),
                        options_.collectives);
   transfers_.emplace(engine_, *network_, static_cast<TransferListener&>(*this), input_.job, input_.matching,
-                     input_.placement);
+                     input_.placement, folding());
   const RemoteMemory memory = options_.remote_memory.value_or(
       RemoteMemory{input_.device.memory_bandwidth, Duration::zero(), MemorySharing::kRank});
   memory_.emplace(memory, pools(memory.shared, input_.placement, input_.fabric.dimensions().front().size));
 }
 
-void Simulation::prepare_ranks() {
+void Simulation::fold() {
+  // A shared pool serves its ranks one after the other, so that no two of them are alike.
+  std::vector<std::uint64_t> own(input_.job.ranks.size());
+  if (has_shared_memory()) std::iota(own.begin(), own.end(), std::uint64_t{1});
+  const Granularity granularity = options_.collectives.granularity;
+  symmetry_.emplace(input_.job, input_.matching, input_.fabric, input_.placement, plans_, granularity, own);
+  symmetry_->use_everything();
+  symmetry_->refine();
+  ORRERY_ASSERT(symmetry_->is_equitable());
+  folding_.emplace(input_.job, input_.fabric, input_.placement, plans_, *symmetry_, granularity);
+}
+
+bool Simulation::has_shared_memory() const {
+  return options_.remote_memory && options_.remote_memory->shared != MemorySharing::kRank;
+}
+
+void Simulation::prepare_agents() {
   for (const ExecutionGraph& graph : input_.job.graphs) {
     lanes_.emplace_back(graph);
     compute_times_.push_back(compute_times(graph, input_.device, options_.compute));
   }
-  const std::size_t ranks = input_.job.ranks.size();
-  ranks_.reserve(ranks);
-  for (const RankBinding& binding : input_.job.ranks) {
-    const ExecutionGraph& graph = input_.job.graphs[binding.graph];
-    ranks_.emplace_back(graph, lanes_[binding.graph]);
+  const auto ranks = static_cast<std::uint32_t>(input_.job.ranks.size());
+  const std::uint32_t agents = folding_ ? folding_->agent_count() : ranks;
+  agents_.reserve(agents);
+  for (std::uint32_t i = 0; i < agents; ++i) {
+    const std::uint32_t number = input_.job.ranks[index_of(first_rank(folding(), i))].graph;
+    const ExecutionGraph& graph = input_.job.graphs[number];
+    agents_.emplace_back(graph, lanes_[number]);
     started_.emplace_back(graph.size());
     nodes_total_ += graph.size();
   }
-  touched_.resize(ranks);
+  touched_.resize(agents);
   totals_.rank_finish.resize(ranks);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) totals_.acting.push_back(acting_rank(folding(), RankId(rank)));
 }
 
 SimulationTotals Simulation::run(const SimulationProgress& progress) {
   progress_ = progress;
-  for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) touch(RankId(rank));
+  for (std::uint32_t i = 0; i < agents_.size(); ++i) touch(first_rank(folding(), i));
   engine_.at(Time{}, *this, kStart);
   engine_.run(*this);
-  if (!std::ranges::all_of(ranks_, &RankExecution::finished)) throw StuckError(StuckReport(*this).text());
+  if (!std::ranges::all_of(agents_, &RankExecution::finished)) throw StuckError(StuckReport(*this).text());
   report_progress(true);
+  for (std::size_t rank = 0; rank < totals_.rank_finish.size(); ++rank)
+    totals_.rank_finish[rank] = totals_.rank_finish[index_of(totals_.acting[rank])];
   totals_.finish = *std::ranges::max_element(totals_.rank_finish);
   totals_.events = engine_.delivered();
   totals_.messages = collectives_->messages() + transfers_->messages();
+  totals_.rank_classes = static_cast<std::uint32_t>(agents_.size());
+  totals_.link_classes = folding_ ? folding_->link_class_count() : input_.fabric.link_count();
   return totals_;
+}
+
+std::vector<LinkUsage> Simulation::link_usage() const {
+  const std::vector<LinkUsage> of_acting = network_->link_usage();
+  if (!folding_) return of_acting;
+  std::vector<LinkUsage> usage;
+  for (std::uint32_t link = 0; link < of_acting.size(); ++link)
+    usage.push_back(of_acting[index_of(folding_->acting(LinkId(link)))]);
+  return usage;
 }
 
 void Simulation::on_event(std::uint64_t payload) {
   if (payload == kStart) return;
   const RankId rank{static_cast<std::uint32_t>(payload >> 32)};
   const NodeId node{static_cast<std::uint32_t>(payload)};
-  complete(rank, node, started_[index_of(rank)][index_of(node)]);
+  complete(rank, node, started_[agent_of(folding(), rank)][index_of(node)]);
 }
 
 void Simulation::decide() {
@@ -92,7 +125,7 @@ void Simulation::decide() {
   // Ascending, so that a shared memory pool serves the requests of one instant in a fixed order.
   std::ranges::sort(touched_ranks_);
   for (const RankId rank : touched_ranks_) issue(rank);
-  for (const RankId rank : touched_ranks_) touched_[index_of(rank)] = false;
+  for (const RankId rank : touched_ranks_) touched_[agent_of(folding(), rank)] = false;
   touched_ranks_.clear();
   collectives_->advance();  // those that entered
 }
@@ -114,20 +147,41 @@ void Simulation::on_arrived(std::uint64_t token) {
 }
 
 void Simulation::on_call_opened(CallKey call) {
-  for (const RankId rank : input_.job.communicators[index_of(call.group)].members) {
-    ranks_[index_of(rank)].call(node_of(call, rank));
-    touch(rank);
+  for (std::uint32_t seat = 0; seat < seats(call.group); ++seat) {
+    const RankId rank = holder(call.group, seat);
+    agent(rank).call(node_of(call, rank));
+    touch(acting_rank(folding(), rank));
   }
 }
 
 void Simulation::on_call_assembled(CallKey call) {
-  for (const RankId rank : input_.job.communicators[index_of(call.group)].members)
-    ranks_[index_of(rank)].hold(node_of(call, rank));
+  for (std::uint32_t seat = 0; seat < seats(call.group); ++seat) {
+    const RankId rank = holder(call.group, seat);
+    agent(rank).hold(node_of(call, rank));
+  }
 }
 
-void Simulation::on_collective_done(CallKey call, std::uint32_t member, Time all_entered) {
-  const RankId rank = input_.job.communicators[index_of(call.group)].members[member];
-  complete(rank, node_of(call, rank), all_entered);
+void Simulation::on_collective_done(CallKey call, std::uint32_t seat, Time all_entered) {
+  const RankId rank = holder(call.group, seat);
+  complete(acting_rank(folding(), rank), node_of(call, rank), all_entered);
+}
+
+std::uint32_t Simulation::seats(GroupId home) const {
+  return static_cast<std::uint32_t>(folding_ ? folding_->home(home).member_of_seat.size()
+                                             : input_.job.communicators[index_of(home)].members.size());
+}
+
+// The member that holds a seat of a home communicator.
+RankId Simulation::holder(GroupId home, std::uint32_t seat) const {
+  const std::vector<RankId>& members = input_.job.communicators[index_of(home)].members;
+  return members[folding_ ? folding_->home(home).member_of_seat[seat] : seat];
+}
+
+bool Simulation::has_entered(GroupId group, std::uint32_t call, RankId rank) const {
+  const std::vector<bool> entered = collectives_->entered({folding_ ? folding_->home_of(group) : group, call});
+  const auto member = input_.job.communicators[index_of(group)].position_of(rank);
+  const std::uint32_t seat = folding_ ? folding_->seat_of(rank, group) : *member;
+  return seat < entered.size() && entered[seat];
 }
 
 // The rank's part in a call.
@@ -140,17 +194,17 @@ NodeId Simulation::node_of(CallKey call, RankId rank) const {
 void Simulation::on_transfer_done(RankId rank, NodeId node, Time moving) { complete(rank, node, moving); }
 
 void Simulation::touch(RankId rank) {
-  if (touched_[index_of(rank)]) return;
-  touched_[index_of(rank)] = true;
+  if (touched_[agent_of(folding(), rank)]) return;
+  touched_[agent_of(folding(), rank)] = true;
   touched_ranks_.push_back(rank);
 }
 
 void Simulation::issue(RankId rank) {
-  while (const std::optional<NodeId> node = ranks_[index_of(rank)].take()) start(rank, *node);
+  while (const std::optional<NodeId> node = agent(rank).take()) start(rank, *node);
 }
 
 void Simulation::start(RankId rank, NodeId node) {
-  started_[index_of(rank)][index_of(node)] = engine_.now();
+  started_[agent_of(folding(), rank)][index_of(node)] = engine_.now();
   const std::uint32_t graph = input_.job.ranks[index_of(rank)].graph;
   switch (input_.job.graphs[graph].kind(node)) {
     case NodeKind::kFree:
@@ -189,14 +243,20 @@ void Simulation::start_memory(RankId rank, NodeId node) {
 void Simulation::enter_collective(RankId rank, NodeId node) {
   const GroupId group = input_.job.communicator(rank, node);
   const std::uint32_t call = input_.job.graph(rank).call_index(node);
+  if (folding_) {
+    const GroupId home = folding_->home_of(group);
+    return collectives_->enter({home, call}, folding_->seat_of(rank, group),
+                               {&plans_.plan(home, call), plans_.devices(home), &folding_->home(home),
+                                &folding_->tables(home, symmetry_->pattern_of(home, call))});
+  }
   const auto member = input_.job.communicators[index_of(group)].position_of(rank);
   ORRERY_ASSERT(member.has_value());
-  collectives_->enter({group, call}, *member, plans_.plan(group, call), plans_.devices(group));
+  collectives_->enter({group, call}, *member, {&plans_.plan(group, call), plans_.devices(group), nullptr, nullptr});
 }
 
 void Simulation::complete(RankId rank, NodeId node, Time moving) {
-  observer_.finished({rank, node, started_[index_of(rank)][index_of(node)], moving, engine_.now()});
-  RankExecution& execution = ranks_[index_of(rank)];
+  observer_.finished({rank, node, started_[agent_of(folding(), rank)][index_of(node)], moving, engine_.now()});
+  RankExecution& execution = agent(rank);
   execution.complete(node);
   if (execution.finished()) totals_.rank_finish[index_of(rank)] = engine_.now();
   touch(rank);

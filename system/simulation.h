@@ -19,16 +19,22 @@
 #include "system/collective_execution.h"
 #include "system/collective_plans.h"
 #include "system/compute_times.h"
+#include "system/folding.h"
 #include "system/memory_pool.h"
 #include "system/observer.h"
 #include "system/rank_execution.h"
+#include "system/symmetry.h"
 #include "system/transfer_execution.h"
 #include "workload/job.h"
 #include "workload/matching.h"
 
 namespace orrery {
 
+// Whether ranks that behave alike are simulated once.
+enum class FoldMode : std::uint8_t { kAuto, kOff };
+
 struct SimulationOptions {
+  FoldMode fold = FoldMode::kOff;  // kAuto: not with the fifo model, whose queues tell all messages apart
   CollectiveOptions collectives;
   ComputeOptions compute;
   std::optional<RemoteMemory> remote_memory;  // else MEM nodes take the device's own bandwidth
@@ -46,6 +52,9 @@ struct SimulationInput {
 struct SimulationTotals {
   Time finish;                    // when the last rank was done
   std::vector<Time> rank_finish;  // by rank
+  std::vector<RankId> acting;     // by rank: whose operations the observer was told for it
+  std::uint32_t rank_classes = 0;
+  std::uint32_t link_classes = 0;  // of links that messages crossed
   std::uint64_t events = 0;
   std::uint64_t messages = 0;
 };
@@ -68,7 +77,9 @@ class Simulation final : private EventSink,
   // Runs to the end. Throws StuckError, with who waits for whom, when ranks are left that can never finish.
   SimulationTotals run(const SimulationProgress& progress = {});
 
-  const Network& network() const { return *network_; }
+  bool is_folded() const { return folding_.has_value(); }
+  // By LinkId.
+  std::vector<LinkUsage> link_usage() const;
 
  private:
   friend class StuckReport;
@@ -80,11 +91,19 @@ class Simulation final : private EventSink,
   void on_arrived(std::uint64_t token) override;
   void on_call_opened(CallKey call) override;
   void on_call_assembled(CallKey call) override;
-  void on_collective_done(CallKey call, std::uint32_t member, Time all_entered) override;
+  void on_collective_done(CallKey call, std::uint32_t seat, Time all_entered) override;
   void on_transfer_done(RankId rank, NodeId node, Time moving) override;
 
   NodeId node_of(CallKey call, RankId rank) const;
-  void prepare_ranks();
+  std::uint32_t seats(GroupId home) const;
+  RankId holder(GroupId home, std::uint32_t seat) const;
+  bool has_entered(GroupId group, std::uint32_t call, RankId rank) const;
+  void fold();
+  bool has_shared_memory() const;
+  void prepare_agents();
+  RankExecution& agent(RankId rank) { return agents_[agent_of(folding(), rank)]; }
+  const RankExecution& agent(RankId rank) const { return agents_[agent_of(folding(), rank)]; }
+  const Folding* folding() const { return folding_ ? &*folding_ : nullptr; }
   void touch(RankId rank);
   void issue(RankId rank);
   void start(RankId rank, NodeId node);
@@ -100,12 +119,14 @@ class Simulation final : private EventSink,
   Engine engine_;
   std::unique_ptr<Network> network_;
   CollectivePlans plans_;
+  std::optional<Symmetry> symmetry_;
+  std::optional<Folding> folding_;
   std::vector<LaneTable> lanes_;                      // by graph
   std::vector<std::vector<Duration>> compute_times_;  // by graph, by node
-  std::vector<RankExecution> ranks_;
-  std::vector<std::vector<Time>> started_;  // by rank, by node
-  std::vector<bool> touched_;
-  std::vector<RankId> touched_ranks_;
+  std::vector<RankExecution> agents_;
+  std::vector<std::vector<Time>> started_;  // by agent, by node
+  std::vector<bool> touched_;               // by agent
+  std::vector<RankId> touched_ranks_;  // that act
   std::optional<CollectiveExecution> collectives_;
   std::optional<TransferExecution> transfers_;
   std::optional<MemoryPools> memory_;

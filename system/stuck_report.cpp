@@ -49,16 +49,15 @@ std::string StuckReport::operation(RankId rank, NodeId node) const {
 std::vector<RankId> StuckReport::missing_members(RankId rank, NodeId node) const {
   const Job& job = simulation_.input_.job;
   const GroupId group = job.communicator(rank, node);
-  const std::vector<bool> entered = simulation_.collectives_->entered({group, job.graph(rank).call_index(node)});
   std::vector<RankId> missing;
-  for (std::size_t member = 0; member < entered.size(); ++member)
-    if (!entered[member]) missing.push_back(job.communicators[index_of(group)].members[member]);
+  for (const RankId member : job.communicators[index_of(group)].members)
+    if (!simulation_.has_entered(group, job.graph(rank).call_index(node), member)) missing.push_back(member);
   return missing;
 }
 
 std::vector<StuckReport::Wait> StuckReport::waits_of(RankId rank) const {
   const Job& job = simulation_.input_.job;
-  const RankExecution& execution = simulation_.ranks_[index_of(rank)];
+  const RankExecution& execution = simulation_.agent(rank);
   const ExecutionGraph& graph = execution.graph();
   std::vector<Wait> waits;
   for (const NodeId node : graph.order()) {
@@ -90,10 +89,9 @@ std::string StuckReport::describe_calls(const std::vector<std::vector<Wait>>& wa
       break;
     }
     const Communicator& communicator = job.communicators[index_of(key.first)];
-    const std::vector<bool> entered = simulation_.collectives_->entered({key.first, key.second});
     std::vector<RankId> there;
-    for (std::size_t member = 0; member < entered.size(); ++member)
-      if (entered[member]) there.push_back(communicator.members[member]);
+    for (const RankId member : communicator.members)
+      if (simulation_.has_entered(key.first, key.second, member)) there.push_back(member);
     const ExecutionGraph& graph = job.graph(wait->rank);
     text += fmt::format("  communicator '{}', call {}: {} of {}: ranks {} have come, ranks {} have not\n",
                         printable(communicator.name), key.second + 1, name_of(graph.collective_kind(wait->node)),
@@ -125,12 +123,13 @@ std::string StuckReport::describe_circle(const std::vector<std::vector<Wait>>& w
 }
 
 std::string StuckReport::text() const {
-  const auto ranks = static_cast<std::uint32_t>(simulation_.ranks_.size());
+  const Job& job = simulation_.input_.job;
+  const auto ranks = static_cast<std::uint32_t>(job.ranks.size());
   std::vector<std::vector<Wait>> waits;
   std::vector<RankId> unfinished;
   for (std::uint32_t r = 0; r < ranks; ++r) {
     waits.push_back(waits_of(RankId(r)));
-    if (!simulation_.ranks_[r].finished()) unfinished.push_back(RankId(r));
+    if (!simulation_.agent(RankId(r)).finished()) unfinished.push_back(RankId(r));
   }
   std::string text =
       fmt::format("the job is stuck at {}: {} of {} ranks can never finish (ranks {})\n",
@@ -139,7 +138,7 @@ std::string StuckReport::text() const {
   std::size_t shown = 0;
   for (const RankId rank : unfinished)
     for (const Wait& wait : waits[index_of(rank)])
-      if (simulation_.input_.job.graph(rank).kind(wait.node) == NodeKind::kReceive && shown++ < kShown)
+      if (job.graph(rank).kind(wait.node) == NodeKind::kReceive && shown++ < kShown)
         text += describe(wait);
   if (shown > kShown) text += fmt::format("  ... and {} more receives\n", shown - kShown);
   text += describe_circle(waits);

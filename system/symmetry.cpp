@@ -154,41 +154,47 @@ void Symmetry::for_each_line(const Pattern& pattern, const std::function<void(co
   }
 }
 
+// First all vertices, so that they are numbered without gaps; edges bring in vertices for links.
 void Symmetry::add_messages(GroupId group, Pattern& pattern) {
   pattern.first_message = refinement_.vertex_count();
   const CommunicatorLayout& layout = *pattern.plan->layout;
+  const auto devices = plans_.devices(group);
   for_each_message(pattern, [&](const PatternMessage& message) {
     const PlannedPhase& planned = pattern.plan->phases[message.phase];
     const std::uint32_t from = layout.coordinate(layout.position_of[message.from], planned.phase.dimension);
     const std::uint32_t to = layout.coordinate(layout.position_of[message.to], planned.phase.dimension);
     const std::vector<ProgramKinds>& kinds = this->kinds(planned.schedule);
-    const DeviceId from_device = plans_.devices(group)[message.from], to_device = plans_.devices(group)[message.to];
+    const auto latency = static_cast<std::uint64_t>(latency_of(devices[message.from], devices[message.to]).count());
     std::uint64_t own = hash_of({kMessage, pattern.key, message.phase, kinds[from].sends[message.send],
-                                 kinds[to].receives[message.slot],
-                                 static_cast<std::uint64_t>(latency_of(from_device, to_device).count())});
+                                 kinds[to].receives[message.slot], latency});
     if (pattern.uneven)
       own = hash_of({own, static_cast<std::uint64_t>(planned.schedule.step(from, message.send).bytes.count())});
     const Vertex vertex = refinement_.add_vertex(own);
     ORRERY_ASSERT(vertex == message.vertex);
-    refinement_.add_edge(vertex, index_of(rank_of(group, message.from)),
+  });
+  for_each_message(pattern, [&](const PatternMessage& message) {
+    refinement_.add_edge(message.vertex, index_of(rank_of(group, message.from)),
                          hash_of({kSends, slot_of(group, message.from)}));
-    refinement_.add_edge(vertex, index_of(rank_of(group, message.to)),
+    refinement_.add_edge(message.vertex, index_of(rank_of(group, message.to)),
                          hash_of({kReceives, slot_of(group, message.to)}));
-    cross_links(vertex, route_of(from_device, to_device));
+    cross_links(message.vertex, route_of(devices[message.from], devices[message.to]));
   });
 }
 
 void Symmetry::add_lines(GroupId group, Pattern& pattern) {
   pattern.first_message = refinement_.vertex_count();
+  std::vector<LineTraffic> traffic;
   for_each_line(pattern, [&](const PatternLine& line) {
-    const LineTraffic traffic = this->traffic(group, pattern, line);
+    traffic.push_back(this->traffic(group, pattern, line));
     const Vertex vertex = refinement_.add_vertex(
-        hash_of({kLine, pattern.key, line.phase, static_cast<std::uint64_t>(traffic.busiest.count()),
-                 static_cast<std::uint64_t>(traffic.latency.count())}));
+        hash_of({kLine, pattern.key, line.phase, static_cast<std::uint64_t>(traffic.back().busiest.count()),
+                 static_cast<std::uint64_t>(traffic.back().latency.count())}));
     ORRERY_ASSERT(vertex == line.vertex);
+  });
+  for_each_line(pattern, [&](const PatternLine& line) {
     for (const std::uint32_t member : line.members)
-      refinement_.add_edge(vertex, index_of(rank_of(group, member)), hash_of({kMember, slot_of(group, member)}));
-    cross_links(vertex, traffic.shares);
+      refinement_.add_edge(line.vertex, index_of(rank_of(group, member)), hash_of({kMember, slot_of(group, member)}));
+    cross_links(line.vertex, traffic[line.vertex - pattern.first_message].shares);
   });
 }
 

@@ -5,23 +5,46 @@
 namespace orrery {
 
 TransferExecution::TransferExecution(Engine& engine, Network& network, TransferListener& listener, const Job& job,
-                                     const Matching& matching, std::span<const DeviceId> placement)
-    : engine_(engine), network_(network), listener_(listener), job_(job), matching_(matching), placement_(placement) {
-  inboxes_.reserve(job.ranks.size());
-  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank)
-    inboxes_.emplace_back(job.graph(RankId(rank)).transfers().size());
+                                     const Matching& matching, std::span<const DeviceId> placement,
+                                     const Folding* folding)
+    : engine_(engine),
+      network_(network),
+      listener_(listener),
+      job_(job),
+      matching_(matching),
+      placement_(placement),
+      folding_(folding) {
+  const auto agents = folding == nullptr ? static_cast<std::uint32_t>(job.ranks.size()) : folding->agent_count();
+  for (std::uint32_t agent = 0; agent < agents; ++agent)
+    inboxes_.emplace_back(job.graph(first_rank(folding, agent)).transfers().size());
 }
 
 void TransferExecution::start_send(RankId rank, NodeId node, std::uint64_t message_tag) {
   const ExecutionGraph& graph = job_.graph(rank);
-  const TransferEnd end = matching_.transfers[index_of(rank)][graph.transfer_index(node)];
+  const TransferEnd end = other_end(rank, node);
   Inbox& box = inbox(end.rank, end.node);
   box.started = engine_.now();
   box.has_started = true;
   const std::uint32_t id = messages_.put({rank, node, engine_.now()});
-  ++sent_;
-  const PathId path = network_.path(placement_[index_of(rank)], placement_[index_of(end.rank)]);
-  network_.start(path, graph.bytes(node), message_tag | id);
+  sent_ += folding_ == nullptr ? 1 : folding_->sends(rank, graph.peer_slot(node)).count;
+  network_.start(path(rank, node), graph.bytes(node), message_tag | id);
+}
+
+// Who acts for the rank at the other end.
+TransferEnd TransferExecution::other_end(RankId rank, NodeId node) const {
+  TransferEnd end = matching_.transfers[index_of(rank)][job_.graph(rank).transfer_index(node)];
+  end.rank = acting_rank(folding_, end.rank);
+  return end;
+}
+
+PathId TransferExecution::path(RankId from, NodeId send) {
+  const std::uint32_t slot = job_.graph(from).peer_slot(send);
+  const RankId to = job_.ranks[index_of(from)].peers[slot];
+  if (folding_ == nullptr) return network_.path(placement_[index_of(from)], placement_[index_of(to)]);
+  const auto [path, is_new] = class_paths_.try_emplace({from, slot});
+  const MessageClass& sends = folding_->sends(from, slot);
+  if (is_new) path->second = network_.class_path(sends.shares, sends.latency);
+  return path->second;
 }
 
 void TransferExecution::post_receive(RankId rank, NodeId node) {
@@ -40,15 +63,14 @@ void TransferExecution::on_released(std::uint32_t id) {
 void TransferExecution::on_arrived(std::uint32_t id) {
   const Message message = messages_[id];
   messages_.release(id);
-  const ExecutionGraph& graph = job_.graph(message.from);
-  const TransferEnd end = matching_.transfers[index_of(message.from)][graph.transfer_index(message.send)];
+  const TransferEnd end = other_end(message.from, message.send);
   Inbox& box = inbox(end.rank, end.node);
   box.has_arrived = true;
   if (box.is_posted) finish_receive(end.rank, end.node);
 }
 
 bool TransferExecution::sender_started(RankId rank, NodeId receive) const {
-  return inboxes_[index_of(rank)][job_.graph(rank).transfer_index(receive)].has_started;
+  return inboxes_[agent_of(folding_, rank)][job_.graph(rank).transfer_index(receive)].has_started;
 }
 
 void TransferExecution::on_event(std::uint64_t payload) {
@@ -56,7 +78,7 @@ void TransferExecution::on_event(std::uint64_t payload) {
 }
 
 TransferExecution::Inbox& TransferExecution::inbox(RankId rank, NodeId receive) {
-  return inboxes_[index_of(rank)][job_.graph(rank).transfer_index(receive)];
+  return inboxes_[agent_of(folding_, rank)][job_.graph(rank).transfer_index(receive)];
 }
 
 void TransferExecution::finish_receive(RankId rank, NodeId node) {

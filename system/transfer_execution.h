@@ -3,13 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/engine.h"
 #include "core/ids.h"
 #include "core/slab.h"
 #include "network/network.h"
+#include "system/folding.h"
 #include "workload/job.h"
 #include "workload/matching.h"
 
@@ -26,9 +29,10 @@ class TransferListener {
 
 class TransferExecution final : private EventSink {
  public:
-  // All outlive it. `placement`: the device of each rank.
+  // All outlive it. `placement`: the device of each rank; `folding`: who acts for whom, or null. Ranks are those that
+  // act.
   TransferExecution(Engine& engine, Network& network, TransferListener& listener, const Job& job,
-                    const Matching& matching, std::span<const DeviceId> placement);
+                    const Matching& matching, std::span<const DeviceId> placement, const Folding* folding);
 
   // `message_tag` is OR-ed into the token of every message, so that the owner can tell whose it is.
   void start_send(RankId rank, NodeId node, std::uint64_t message_tag);
@@ -55,6 +59,8 @@ class TransferExecution final : private EventSink {
   };
 
   void on_event(std::uint64_t payload) override;
+  TransferEnd other_end(RankId rank, NodeId node) const;
+  PathId path(RankId from, NodeId send);
   Inbox& inbox(RankId rank, NodeId receive);
   void finish_receive(RankId rank, NodeId node);
 
@@ -64,7 +70,9 @@ class TransferExecution final : private EventSink {
   const Job& job_;
   const Matching& matching_;
   std::span<const DeviceId> placement_;
-  std::vector<std::vector<Inbox>> inboxes_;  // by rank, by transfer index
+  const Folding* folding_;
+  std::vector<std::vector<Inbox>> inboxes_;  // by agent, by transfer index
+  std::map<std::pair<RankId, std::uint32_t>, PathId> class_paths_;  // by acting rank and peer slot
   Slab<Message> messages_;
   std::uint64_t sent_ = 0;
 };

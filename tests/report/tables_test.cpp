@@ -34,7 +34,8 @@ Result result_of(milliseconds tensor0, milliseconds tensor1) {
     b.exposed[name] = exposed;
     b.idle = end - milliseconds(60) - exposed;
     b.finish = Time(end - b.idle);
-    result.ranks.push_back(b);
+    result.class_of_rank.push_back(static_cast<std::uint32_t>(result.classes.size()));
+    result.classes.push_back(b);
   }
   return result;
 }

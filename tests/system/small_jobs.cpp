@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/assert.h"
+#include "workload/content_pool.h"
 
 namespace orrery::test {
 
@@ -99,12 +100,14 @@ NodeId JobBuilder::receive(std::uint32_t rank, std::uint32_t from, Bytes bytes, 
 
 Job JobBuilder::build() {
   Job job;
+  ContentPool<ExecutionGraph> graphs;  // ranks with equal graphs share one, as in a job that was read
   for (Rank& rank : ranks_) {
-    rank.binding.graph = rank.binding.labels = static_cast<std::uint32_t>(job.graphs.size());
-    job.graphs.push_back(std::move(rank.graph).build());
+    rank.binding.graph = graphs.intern(std::move(rank.graph).build());
+    rank.binding.labels = static_cast<std::uint32_t>(job.labels.size());
     job.labels.emplace_back(rank.labels);
     job.ranks.push_back(std::move(rank.binding));
   }
+  job.graphs = graphs.take();
   job.communicators = communicators_;
   return job;
 }
@@ -131,9 +134,10 @@ Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& 
   std::vector<DeviceId> placement;
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) placement.push_back(DeviceId(rank));
   const Matching matching = match(job);
-  Outcome outcome{{}, OperationLog(job.ranks.size())};
+  Outcome outcome{{}, OperationLog(job.ranks.size()), {}};
   Simulation simulation({job, matching, fabric, device, placement}, options, network, outcome.log);
   outcome.totals = simulation.run();
+  outcome.usage = simulation.link_usage();
   return outcome;
 }
 

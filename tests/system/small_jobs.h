@@ -55,6 +55,7 @@ inline constexpr GroupId kWorld{0};
 struct Outcome {
   SimulationTotals totals;
   OperationLog log;
+  std::vector<LinkUsage> usage;  // by LinkId
 
   Time end(std::uint32_t rank, NodeId node) const { return record(rank, node).end; }
   Time start(std::uint32_t rank, NodeId node) const { return record(rank, node).start; }

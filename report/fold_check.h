@@ -1,0 +1,33 @@
+// Holds a folded run against the same run with every rank by itself.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "report/operation_log.h"
+#include "workload/job.h"
+
+namespace orrery {
+
+struct FoldDifference {
+  RankId rank{};
+  NodeId node{};
+  std::optional<OperationRecord> folded;    // nothing if the operation is missing
+  std::optional<OperationRecord> unfolded;  // likewise
+};
+
+// Operations of one run, with whose operations each rank has (SimulationTotals::acting).
+struct LoggedRun {
+  const OperationLog& log;
+  std::span<const RankId> acting;
+};
+
+// The first operation, by rank and node, of which start, moving or end differ by a picosecond or more.
+std::optional<FoldDifference> first_difference(const LoggedRun& folded, const LoggedRun& unfolded);
+
+// For people: rank, operation and the times of both.
+std::string to_text(const FoldDifference& difference, const Job& job);
+
+}  // namespace orrery

@@ -1,0 +1,98 @@
+// A folded job takes what it takes with every rank by itself, operation by operation, to the picosecond.
+#include <catch2/catch.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "report/fold_check.h"
+#include "tests/system/small_jobs.h"
+
+using namespace orrery;
+using namespace orrery::test;
+using enum CollectiveKind;
+
+namespace {
+
+constexpr Bandwidth kBandwidth{25'000'000'000};
+constexpr Duration kLatency{700'000};
+
+// How many classes of ranks the job folds to, once both runs agree.
+std::uint32_t fold(const Job& job, const Fabric& fabric, SimulationOptions options, NetworkModel model) {
+  options.fold = FoldMode::kOff;
+  const Outcome unfolded = simulate(job, fabric, options, model);
+  options.fold = FoldMode::kAuto;
+  const Outcome folded = simulate(job, fabric, options, model);
+  const auto difference =
+      first_difference({folded.log, folded.totals.acting}, {unfolded.log, unfolded.totals.acting});
+  if (difference) FAIL(to_text(*difference, job));
+  CHECK(folded.totals.finish == unfolded.totals.finish);
+  CHECK(folded.totals.rank_finish == unfolded.totals.rank_finish);
+  CHECK(folded.totals.messages == unfolded.totals.messages);
+  CHECK(folded.usage.size() == unfolded.usage.size());
+  for (std::size_t link = 0; link < folded.usage.size(); ++link) {
+    INFO("link " << link);
+    CHECK(folded.usage[link].bytes == unfolded.usage[link].bytes);
+    CHECK(folded.usage[link].busy == unfolded.usage[link].busy);
+  }
+  return folded.totals.rank_classes;
+}
+
+Job everybody_calls(std::uint32_t ranks, CollectiveKind kind, Bytes bytes, Duration late_of_last = {}) {
+  JobBuilder builder(ranks);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    const bool late = rank + 1 == ranks && late_of_last > Duration::zero();
+    const NodeId work = builder.compute(rank, late ? late_of_last : Duration(1000));
+    builder.collective(rank, kind, bytes, kWorld, {work});
+  }
+  return builder.build();
+}
+
+}  // namespace
+
+TEST_CASE("every collective, algorithm and topology folds without a difference") {
+  for (const NetworkModel model : {NetworkModel::kAlphaBeta, NetworkModel::kFlow})
+    for (const Granularity granularity : {Granularity::kStep, Granularity::kPhase})
+      for (const std::string topology : {"switch", "ring", "fully-connected"})
+        for (const Algorithm& algorithm : algorithms())
+          for (const CollectiveKind kind : kAllCollectiveKinds) {
+            if (!algorithm.supports(kind)) continue;
+            for (const std::uint32_t ranks : {2u, 3u, 8u, 13u}) {
+              INFO(topology << ' ' << algorithm.name << ' ' << name_of(kind) << " of " << ranks << ", "
+                            << network_model_names()[static_cast<std::size_t>(model)] << ", "
+                            << granularity_names()[static_cast<std::size_t>(granularity)]);
+              const Fabric fabric = one_dimension(topology, ranks, kBandwidth, kLatency);
+              SimulationOptions options;
+              options.collectives = always(algorithm.name);
+              options.collectives.granularity = granularity;
+              fold(everybody_calls(ranks, kind, Bytes(100'003)), fabric, options, model);
+              fold(everybody_calls(ranks, kind, Bytes(100'003), Duration(3'000'000)), fabric, options, model);
+            }
+          }
+}
+
+TEST_CASE("a ring folds to one class, with a straggler to none") {
+  const Fabric fabric = one_dimension("ring", 12, kBandwidth, kLatency);
+  SimulationOptions options;
+  options.collectives = always("ring");
+  CHECK(fold(everybody_calls(12, kAllReduce, Bytes(1'000'000)), fabric, options, NetworkModel::kFlow) == 1);
+  CHECK(fold(everybody_calls(12, kAllReduce, Bytes(1'000'000), Duration(5'000'000)), fabric, options,
+             NetworkModel::kFlow) == 12);
+}
+
+TEST_CASE("a root that sends to two leaves one after the other keeps them apart; at once, it folds them") {
+  const Fabric fabric = one_dimension("switch", 3, kBandwidth, kLatency);
+  for (const bool at_once : {false, true}) {
+    JobBuilder builder(3);
+    const NodeId first = builder.send(0, 1, Bytes(1'000'000));
+    builder.send(0, 2, Bytes(1'000'000), at_once ? std::vector<NodeId>{} : std::vector<NodeId>{first});
+    builder.receive(1, 0, Bytes(1'000'000));
+    builder.receive(2, 0, Bytes(1'000'000));
+    CHECK(fold(builder.build(), fabric, {}, NetworkModel::kFlow) == (at_once ? 2 : 3));
+  }
+  // As a collective: direct with a window of one sends to one after the other.
+  SimulationOptions options;
+  options.collectives = always("direct1");
+  CHECK(fold(everybody_calls(3, kBroadcast, Bytes(1'000'000)), fabric, options, NetworkModel::kFlow) == 3);
+  options.collectives = always("direct");
+  CHECK(fold(everybody_calls(3, kBroadcast, Bytes(1'000'000)), fabric, options, NetworkModel::kFlow) == 2);
+}
