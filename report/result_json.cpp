@@ -40,8 +40,8 @@ Json links_json(const std::vector<LinkClassUse>& links) {
 }  // namespace
 
 Json to_json(const Result& result, bool deterministic) {
-  Json document = {{"schema", "orrery.result/1"},        {"version", kVersion},
-                   {"experiment", result.experiment},    {"iteration_time_s", seconds(result.finish)},
+  Json document = {{"schema", "orrery.result/1"},          {"version", kVersion},
+                   {"experiment", result.experiment},      {"iteration_time_s", seconds(result.finish)},
                    {"ranks", result.class_of_rank.size()}, {"rank_classes", result.classes.size()},
                    {"link_classes", result.link_classes}};
   Json breakdown = Json::array();

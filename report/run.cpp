@@ -63,8 +63,7 @@ Run run_experiment(const std::string& file, const std::vector<std::string>& sett
   result.device = experiment.device.name;
   result.devices = experiment.fabric.device_count();
   result.network_model = network_model_names()[static_cast<std::size_t>(experiment.network)];
-  result.granularity =
-      granularity_names()[static_cast<std::size_t>(experiment.simulation.collectives.granularity)];
+  result.granularity = granularity_names()[static_cast<std::size_t>(experiment.simulation.collectives.granularity)];
   result.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());
   result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   result.peak_rss_bytes = peak_memory();

@@ -42,7 +42,8 @@ LinkLoad worst_overload(const Fabric& fabric, std::span<const LinkUsage> usage) 
   return most_loaded(fabric, usage, [](const LinkUsage& link) { return seconds(link.busy); });
 }
 
-CollectiveBound collective_bound(const Fabric& fabric, std::span<const LinkUsage> usage, Time finish, Duration latency) {
+CollectiveBound collective_bound(const Fabric& fabric, std::span<const LinkUsage> usage, Time finish,
+                                 Duration latency) {
   ORRERY_ASSERT(finish > Time{});
   const double time = seconds(finish);
   if (2 * seconds(latency) >= time) return {"latency", std::min(1.0, seconds(latency) / time)};

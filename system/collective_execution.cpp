@@ -201,7 +201,7 @@ void CollectiveExecution::find_folded_peer(const Call& call, std::uint32_t state
   const MessageClass* message = call.setting.tables->message(key.phase, key.seat, running.next.index);
   running.peer = {running.next.to, 0, {}, message};
   if (message == nullptr) return;
-  running.peer.state = state_of(call, {message->to_seat, key.chunk, key.phase});
+  running.peer.state = state_of(call, {message->receiver, key.chunk, key.phase});
   const auto [path, is_new] = class_paths_.try_emplace(message);
   if (is_new) path->second = network_.class_path(message->shares, message->latency);
   running.peer.path = path->second;

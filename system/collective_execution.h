@@ -52,7 +52,8 @@ class CollectiveListener {
   // In the round after the first member entered, and in the one after the last did.
   virtual void on_call_opened(CallKey call) = 0;
   virtual void on_call_assembled(CallKey call) = 0;
-  // The seat is through. `all_entered` is when the last had come, or the seat's own entry if it got through before that.
+  // The seat is through. `all_entered` is when the last had come, or the seat's own entry if it got through before
+  // that.
   virtual void on_collective_done(CallKey call, std::uint32_t seat, Time all_entered) = 0;
 
  protected:

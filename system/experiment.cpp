@@ -125,7 +125,8 @@ void read_network(Section& section, ExperimentKeys& experiment) {
       "how messages share links; alpha-beta: not at all, flow: max-min fair, fifo: one at a time, store and forward"));
   experiment.simulation.collectives.granularity = static_cast<Granularity>(section.optional_choice(
       "granularity", granularity_names(), 0,
-      "step: every message of every collective; phase: all messages of a collective's phase as one, which starts when all "
+      "step: every message of every collective; phase: all messages of a collective's phase as one, which starts when "
+      "all "
       "its ranks have come and takes the latencies of the longest chain and the time of its busiest link"));
   experiment.routing = read_routing(section);
 }
@@ -209,10 +210,10 @@ void read_communication(Section& section, ExperimentKeys& experiment) {
 
 void read_fold(Section& section, ExperimentKeys& experiment) {
   const std::vector<std::string> modes = {"auto", "off"};
-  experiment.simulation.fold = static_cast<FoldMode>(
-      section.optional_choice("fold", modes, 0,
-                              "auto: ranks that behave alike are simulated once, with the same result to the picosecond; "
-                              "off: every rank by itself (always so with the fifo model)"));
+  experiment.simulation.fold = static_cast<FoldMode>(section.optional_choice(
+      "fold", modes, 0,
+      "auto: ranks that behave alike are simulated once, with the same result to the picosecond; "
+      "off: every rank by itself (always so with the fifo model)"));
 }
 
 void read_notes(Section& section) {

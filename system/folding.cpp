@@ -104,12 +104,12 @@ void Folding::fold_messages(GroupId group, const Pattern& pattern, const Symmetr
     const DeviceId from = plans.devices(group)[message.from], to = plans.devices(group)[message.to];
     const std::uint64_t count = symmetry.class_size(colour);
     tables.classes_.push_back({{message.send},
-                        to_seat,
-                        slots.at({colour, to_seat}),
-                        message.is_relay,
-                        folded(symmetry.route_of(from, to), count, symmetry),
-                        symmetry.latency_of(from, to),
-                        count});
+                               to_seat,
+                               slots.at({colour, to_seat}),
+                               message.is_relay,
+                               folded(symmetry.route_of(from, to), count, symmetry),
+                               symmetry.latency_of(from, to),
+                               count});
   });
 }
 
@@ -118,7 +118,7 @@ void Folding::fold_lines(GroupId group, const Pattern& pattern, const Symmetry& 
   const auto number = static_cast<std::uint32_t>(&pattern - symmetry.patterns(group).data());
   PatternTables& tables = patterns_[{group, number}];
   tables.line_of_seat_.assign(pattern.plan->phases.size(),
-                             std::vector<std::uint32_t>(home.member_of_seat.size(), kNone));
+                              std::vector<std::uint32_t>(home.member_of_seat.size(), kNone));
   std::map<Symmetry::Colour, std::uint32_t> lines;
   Symmetry::for_each_line(pattern, [&](const Symmetry::PatternLine& line) {
     const Symmetry::Colour colour = symmetry.colour_of(line.vertex);
@@ -138,17 +138,32 @@ void Folding::fold_lines(GroupId group, const Pattern& pattern, const Symmetry& 
 }
 
 void Folding::fold_transfers(const Symmetry& symmetry, std::span<const DeviceId> placement) {
+  using AtAgent = std::pair<Symmetry::Colour, std::uint32_t>;  // a class of messages at one of its ends
+  std::map<AtAgent, std::vector<std::uint32_t>> sends, receives;
   for (const RankId rank : first_rank_) {
     const std::vector<RankId>& peers = job_.ranks[index_of(rank)].peers;
     for (std::uint32_t slot = 0; slot < peers.size(); ++slot) {
-      if (symmetry.sends(rank, slot) == Symmetry::kNotInUse) continue;
-      const std::uint64_t count = symmetry.class_size(symmetry.colour_of(symmetry.sends(rank, slot)));
-      const DeviceId from = placement[index_of(rank)], to = placement[index_of(peers[slot])];
-      MessageClass& sends = transfers_[{rank, slot}];
-      sends.shares = folded(symmetry.route_of(from, to), count, symmetry);
-      sends.latency = symmetry.latency_of(from, to);
-      sends.count = count;
+      if (const auto vertex = symmetry.sends(rank, slot); vertex != Symmetry::kNotInUse)
+        sends[{symmetry.colour_of(vertex), agent_of(rank)}].push_back(slot);
+      const std::vector<RankId>& back = job_.ranks[index_of(peers[slot])].peers;
+      const auto slot_there = static_cast<std::uint32_t>(std::ranges::find(back, rank) - back.begin());
+      if (slot_there == back.size()) continue;
+      if (const auto vertex = symmetry.sends(peers[slot], slot_there); vertex != Symmetry::kNotInUse)
+        receives[{symmetry.colour_of(vertex), agent_of(rank)}].push_back(slot);
     }
+  }
+  for (const auto& [key, slots] : sends) {
+    const RankId rank = first_rank(key.second);
+    const RankId to = job_.ranks[index_of(rank)].peers[slots.front()];
+    const DeviceId from_device = placement[index_of(rank)], to_device = placement[index_of(to)];
+    MessageClass message;
+    message.sends = slots;
+    message.receiver = agent_of(to);
+    message.slots = receives.at({key.first, message.receiver});
+    message.count = symmetry.class_size(key.first);
+    message.shares = folded(symmetry.route_of(from_device, to_device), message.count, symmetry);
+    message.latency = symmetry.latency_of(from_device, to_device);
+    for (const std::uint32_t slot : slots) transfers_[{rank, slot}] = message;
   }
 }
 

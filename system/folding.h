@@ -20,12 +20,13 @@
 
 namespace orrery {
 
-// All messages of one class.
+// All messages of one class. Of a collective: with sends of the sender's program, the seat of the receiver, and slots
+// of its program. Of sends to a peer: with peer slots of the sender, the receiver's agent, and peer slots there.
 struct MessageClass {
-  std::vector<std::uint32_t> sends;  // of the sender's program, ascending; the first starts the message for all
-  std::uint32_t to_seat = 0;
-  std::vector<std::uint32_t> slots;  // at the receiver
-  bool is_relay = false;             // of every step: sends and slots are that of the step instead
+  std::vector<std::uint32_t> sends;  // ascending; the first starts the message for all
+  std::uint32_t receiver = 0;
+  std::vector<std::uint32_t> slots;
+  bool is_relay = false;  // of every step: sends and slots are that of the step instead
   std::vector<LinkShare> shares;
   Duration latency{};
   std::uint64_t count = 1;  // messages
@@ -85,7 +86,7 @@ class Folding {
 
   // The messages of a pattern (Symmetry::pattern_of) of a home; stays where it is.
   const PatternTables& tables(GroupId home, std::uint32_t pattern) const { return patterns_.at({home, pattern}); }
-  // The sends of an acting rank to a peer.
+  // The sends of an acting rank to a peer. Those to all peers of its `sends` start with those to the first.
   const MessageClass& sends(RankId acting, std::uint32_t peer_slot) const;
 
  private:

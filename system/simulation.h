@@ -126,7 +126,7 @@ class Simulation final : private EventSink,
   std::vector<RankExecution> agents_;
   std::vector<std::vector<Time>> started_;  // by agent, by node
   std::vector<bool> touched_;               // by agent
-  std::vector<RankId> touched_ranks_;  // that act
+  std::vector<RankId> touched_ranks_;       // that act
   std::optional<CollectiveExecution> collectives_;
   std::optional<TransferExecution> transfers_;
   std::optional<MemoryPools> memory_;

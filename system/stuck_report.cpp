@@ -138,8 +138,7 @@ std::string StuckReport::text() const {
   std::size_t shown = 0;
   for (const RankId rank : unfinished)
     for (const Wait& wait : waits[index_of(rank)])
-      if (job.graph(rank).kind(wait.node) == NodeKind::kReceive && shown++ < kShown)
-        text += describe(wait);
+      if (job.graph(rank).kind(wait.node) == NodeKind::kReceive && shown++ < kShown) text += describe(wait);
   if (shown > kShown) text += fmt::format("  ... and {} more receives\n", shown - kShown);
   text += describe_circle(waits);
   text += "  hint: every rank must issue the calls that depend on one another in the same order";

@@ -24,6 +24,7 @@ Symmetry::Symmetry(const Job& job, const Matching& matching, const Fabric& fabri
       link_vertices_(fabric.link_count()),
       communicators_(job.communicators.size()) {
   ORRERY_ASSERT(own.size() == job.ranks.size());
+  for (const ExecutionGraph& graph : job.graphs) transfer_slots_.emplace_back(graph);
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
     refinement_.add_vertex(hash_of({kRank, job.ranks[rank].graph, own[rank]}));
     send_vertices_.emplace_back(job.ranks[rank].peers.size(), kNotInUse);
@@ -200,23 +201,23 @@ void Symmetry::add_lines(GroupId group, Pattern& pattern) {
 
 void Symmetry::use_sends(RankId from, std::uint32_t peer_slot) {
   if (send_vertices_[index_of(from)][peer_slot] != kNotInUse) return;
-  const ExecutionGraph& graph = job_.graph(from);
   const RankId to = job_.ranks[index_of(from)].peers[peer_slot];
+  const TransferSlots &here = transfer_slots(from), &there = transfer_slots(to);
+  if (here.sends(peer_slot).empty()) return;
+  const std::vector<RankId>& back = job_.ranks[index_of(to)].peers;
+  const auto slot_there = static_cast<std::uint32_t>(std::ranges::find(back, from) - back.begin());
   // Which send meets which receive: with other tags, others would.
   std::uint64_t pairing = 0;
-  for (const NodeId node : graph.transfers())
-    if (graph.kind(node) == NodeKind::kSend && graph.peer_slot(node) == peer_slot)
-      pairing = hash_of(
-          {pairing, index_of(node), index_of(matching_.transfers[index_of(from)][graph.transfer_index(node)].node)});
-  if (pairing == 0) return;
-  const std::vector<RankId>& back = job_.ranks[index_of(to)].peers;
-  const auto slot_there = static_cast<std::uint64_t>(std::ranges::find(back, from) - back.begin());
+  for (const NodeId send : here.sends(peer_slot)) {
+    const TransferEnd& end = matching_.transfers[index_of(from)][job_.graph(from).transfer_index(send)];
+    pairing = hash_of({pairing, there.ordinal(job_.graph(to), end.node)});
+  }
   const DeviceId from_device = placement_[index_of(from)], to_device = placement_[index_of(to)];
   const Vertex vertex = refinement_.add_vertex(
       hash_of({kPair, pairing, static_cast<std::uint64_t>(latency_of(from_device, to_device).count())}));
   send_vertices_[index_of(from)][peer_slot] = vertex;
-  refinement_.add_edge(vertex, index_of(from), hash_of({kSends, kPair, peer_slot}));
-  refinement_.add_edge(vertex, index_of(to), hash_of({kReceives, kPair, slot_there}));
+  refinement_.add_edge(vertex, index_of(from), hash_of({kSends, kPair, here.send_kind(peer_slot)}));
+  refinement_.add_edge(vertex, index_of(to), hash_of({kReceives, kPair, there.receive_kind(slot_there)}));
   cross_links(vertex, route_of(from_device, to_device));
 }
 

@@ -22,6 +22,7 @@
 #include "system/colour_refinement.h"
 #include "system/line_traffic.h"
 #include "system/program_kinds.h"
+#include "system/transfer_slots.h"
 #include "workload/job.h"
 #include "workload/matching.h"
 
@@ -55,6 +56,7 @@ class Symmetry {
   Colour colour(GroupId group) const { return refinement_.colour(*communicators_[index_of(group)].vertex); }
   Colour colour_of(Vertex message) const { return refinement_.colour(message); }
   static constexpr Vertex kNotInUse = UINT32_MAX;
+  const TransferSlots& transfer_slots(RankId rank) const { return transfer_slots_[job_.ranks[index_of(rank)].graph]; }
   // Of all sends of a rank to a peer.
   Vertex sends(RankId from, std::uint32_t peer_slot) const { return send_vertices_[index_of(from)][peer_slot]; }
   bool is_in_use(GroupId group) const { return communicators_[index_of(group)].vertex.has_value(); }
@@ -117,6 +119,7 @@ class Symmetry {
   ColourRefinement refinement_;
   std::vector<std::optional<Vertex>> link_vertices_;
   std::vector<UsedCommunicator> communicators_;
+  std::vector<TransferSlots> transfer_slots_;                           // by graph
   std::vector<std::vector<Vertex>> send_vertices_;                      // by rank, by peer slot; kNotInUse
   mutable std::map<const Schedule*, std::vector<ProgramKinds>> kinds_;  // by position
 };

@@ -29,8 +29,8 @@ class TransferListener {
 
 class TransferExecution final : private EventSink {
  public:
-  // All outlive it. `placement`: the device of each rank; `folding`: who acts for whom, or null. Ranks are those that
-  // act.
+  // All outlive it. `placement`: the device of each rank; `folding`: who acts for whom, or null. Ranks given and told
+  // are those that act.
   TransferExecution(Engine& engine, Network& network, TransferListener& listener, const Job& job,
                     const Matching& matching, std::span<const DeviceId> placement, const Folding* folding);
 
@@ -59,7 +59,9 @@ class TransferExecution final : private EventSink {
   };
 
   void on_event(std::uint64_t payload) override;
-  TransferEnd other_end(RankId rank, NodeId node) const;
+  const MessageClass& message_class(RankId rank, NodeId send) const;
+  std::vector<NodeId> sends_like(RankId rank, NodeId send) const;
+  std::vector<TransferEnd> ends_of(RankId rank, NodeId send) const;
   PathId path(RankId from, NodeId send);
   Inbox& inbox(RankId rank, NodeId receive);
   void finish_receive(RankId rank, NodeId node);
@@ -71,7 +73,8 @@ class TransferExecution final : private EventSink {
   const Matching& matching_;
   std::span<const DeviceId> placement_;
   const Folding* folding_;
-  std::vector<std::vector<Inbox>> inboxes_;  // by agent, by transfer index
+  std::vector<TransferSlots> slots_;                                // by graph; only for a folding
+  std::vector<std::vector<Inbox>> inboxes_;                         // by agent, by transfer index
   std::map<std::pair<RankId, std::uint32_t>, PathId> class_paths_;  // by acting rank and peer slot
   Slab<Message> messages_;
   std::uint64_t sent_ = 0;

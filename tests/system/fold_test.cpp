@@ -22,8 +22,7 @@ std::uint32_t fold(const Job& job, const Fabric& fabric, SimulationOptions optio
   const Outcome unfolded = simulate(job, fabric, options, model);
   options.fold = FoldMode::kAuto;
   const Outcome folded = simulate(job, fabric, options, model);
-  const auto difference =
-      first_difference({folded.log, folded.totals.acting}, {unfolded.log, unfolded.totals.acting});
+  const auto difference = first_difference({folded.log, folded.totals.acting}, {unfolded.log, unfolded.totals.acting});
   if (difference) FAIL(to_text(*difference, job));
   CHECK(folded.totals.finish == unfolded.totals.finish);
   CHECK(folded.totals.rank_finish == unfolded.totals.rank_finish);
