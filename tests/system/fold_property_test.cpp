@@ -1,0 +1,42 @@
+// Random jobs on random machines, folded and with every rank by itself: no operation differs by a picosecond.
+#include <catch2/catch.hpp>
+
+#include "report/fold_check.h"
+#include "tests/system/random_jobs.h"
+#include "tests/system/small_jobs.h"
+
+using namespace orrery;
+using namespace orrery::test;
+
+TEST_CASE("300 random experiments fold without a difference") {
+  std::mt19937_64 random(7);
+  std::uint64_t ranks = 0, classes = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    const RandomMachine machine = random_machine(random);
+    INFO("trial " << trial << "\n" << machine.text);
+    const Experiment experiment = read_machine_text(machine.text);
+    REQUIRE(experiment.fabric.device_count() == machine.ranks);
+    const Job job = random_job(random, machine.ranks);
+    SimulationOptions options = experiment.simulation;
+    const auto network = network_of(experiment);
+    options.fold = FoldMode::kAuto;
+    const Outcome folded = simulate(job, experiment.fabric, options, network);
+    options.fold = FoldMode::kOff;
+    const Outcome unfolded = simulate(job, experiment.fabric, options, network);
+    const auto difference =
+        first_difference({folded.log, folded.totals.acting}, {unfolded.log, unfolded.totals.acting});
+    if (difference) FAIL(to_text(*difference, job));
+    CHECK(folded.totals.finish == unfolded.totals.finish);
+    CHECK(folded.totals.messages == unfolded.totals.messages);
+    for (std::size_t link = 0; link < unfolded.usage.size(); ++link) {
+      INFO("link " << link);
+      CHECK(folded.usage[link].bytes == unfolded.usage[link].bytes);
+      CHECK(folded.usage[link].busy == unfolded.usage[link].busy);
+    }
+    ranks += machine.ranks;
+    classes += folded.totals.rank_classes;
+  }
+  // It did fold: about half of the jobs have no straggler.
+  CHECK(classes * 10 < ranks * 9);
+  WARN(classes << " classes for " << ranks << " ranks");
+}

@@ -1,0 +1,26 @@
+// Random jobs with the symmetry of real ones, and random machines to run them on, for property tests.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+
+#include "system/experiment.h"
+#include "workload/job.h"
+
+namespace orrery::test {
+
+struct RandomMachine {
+  std::string text;  // of the configuration
+  std::uint32_t ranks = 0;
+};
+
+// Abstract and real fabrics, even and lopsided, with slow links; chunks, queues, models and granularities.
+RandomMachine random_machine(std::mt19937_64& random);
+Experiment read_machine_text(const std::string& text);
+
+// All ranks run one program of computations, collectives on the world, on rows and on columns of ranks, shifts, incasts
+// and root's sends, one after the other or at once; a few of them are late, slow or start with something of their own.
+Job random_job(std::mt19937_64& random, std::uint32_t ranks);
+
+}  // namespace orrery::test
