@@ -216,8 +216,12 @@ void Symmetry::use_sends(RankId from, std::uint32_t peer_slot) {
   const Vertex vertex = refinement_.add_vertex(
       hash_of({kPair, pairing, static_cast<std::uint64_t>(latency_of(from_device, to_device).count())}));
   send_vertices_[index_of(from)][peer_slot] = vertex;
-  refinement_.add_edge(vertex, index_of(from), hash_of({kSends, kPair, here.send_kind(peer_slot)}));
-  refinement_.add_edge(vertex, index_of(to), hash_of({kReceives, kPair, there.receive_kind(slot_there)}));
+  // A message may be like another of the same rank; but ranks are alike only peer by peer, so that each operation of
+  // one is the same operation of the other.
+  refinement_.add_edge(vertex, index_of(from), hash_of({kSends, kPair, here.send_kind(peer_slot)}),
+                       hash_of({kSends, kPair, peer_slot}));
+  refinement_.add_edge(vertex, index_of(to), hash_of({kReceives, kPair, there.receive_kind(slot_there)}),
+                       hash_of({kReceives, kPair, slot_there}));
   cross_links(vertex, route_of(from_device, to_device));
 }
 
