@@ -28,6 +28,8 @@ void FlowComponents::join(std::uint32_t index) {
 void FlowComponents::adopt(std::uint32_t index, Time start) {
   const std::uint32_t component = open();
   graph_.link_up(index, start);
+  // Who left these links before left nothing to solve there.
+  for (const FlowCrossing& crossing : graph_.flow(index).crossings) graph_.link(crossing.link).seed_of = kNoIndex;
   solver_.solve_alone(index, start);
   add(component, index, finish(index));
 }

@@ -32,6 +32,21 @@ TEST_CASE("two equal flows on one link take twice as long, and arrive their late
         std::vector<Notice>{{200, 1, "released"}, {200, 2, "released"}, {202, 1, "arrived"}, {202, 2, "arrived"}});
 }
 
+TEST_CASE("flows that follow others on the same links at the same instant share them anew") {
+  // Each time both have left, the first of the next two is alone for a moment, then has to share.
+  auto probe = on_switch(3, kBytePerPicosecond);
+  probe.at(0, [&] {
+    probe.send(0, 1, 100, 1);
+    probe.send(0, 2, 100, 2);
+  });
+  probe.when_released = [&](std::uint64_t token) {
+    if (token < 7) probe.send(0, token % 2 == 1 ? 1 : 2, 100, token + 2);
+  };
+  probe.run();
+  for (std::uint64_t token = 1; token <= 8; ++token)
+    CHECK(probe.released(token) == 200 * static_cast<std::int64_t>((token + 1) / 2));
+}
+
 TEST_CASE("when the shorter of two flows is through, the longer goes on at full rate") {
   auto probe = on_switch(3, kBytePerPicosecond);
   probe.at(0, [&] {
