@@ -8,10 +8,10 @@
 using namespace orrery;
 using namespace orrery::test;
 
-TEST_CASE("300 random experiments fold without a difference") {
+TEST_CASE("1,000 random experiments fold without a difference") {
   std::mt19937_64 random(7);
   std::uint64_t ranks = 0, classes = 0;
-  for (int trial = 0; trial < 300; ++trial) {
+  for (int trial = 0; trial < 1000; ++trial) {
     const RandomMachine machine = random_machine(random);
     INFO("trial " << trial << "\n" << machine.text);
     const Experiment experiment = read_machine_text(machine.text);
