@@ -23,13 +23,13 @@ struct NodeFabricSpec {
 struct NicSpec {
   std::uint32_t count = 1;  // per node; a multiple of the devices if there are more
   Bandwidth bandwidth{1};   // of one NIC, per direction
-  Efficiency efficiency = kFullEfficiency;  // of the NICs and of the fabric that joins them
   // Where the NICs are not in the node's graph: the host link between a device and its NICs (PCIe), per direction.
   Bandwidth host_bandwidth{1};
-  Efficiency host_efficiency = kFullEfficiency;
   Duration host_latency{};
   // Where they are: the NIC that each device uses.
   std::vector<std::uint32_t> of{};
+  Efficiency efficiency = kFullEfficiency;  // of the NICs and of the fabric that joins them
+  Efficiency host_efficiency = kFullEfficiency;
 };
 
 struct NodeSpec {

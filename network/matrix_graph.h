@@ -9,8 +9,8 @@ namespace orrery {
 
 struct MatrixCapacity {
   Bandwidth bandwidth{1};  // nominal, of one link, per direction
-  Efficiency efficiency = kFullEfficiency;
   Duration latency{};
+  Efficiency efficiency = kFullEfficiency;
 };
 
 // What the matrix does not say.

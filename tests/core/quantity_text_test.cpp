@@ -29,6 +29,20 @@ TEST_CASE("a quantity that could be misread is refused") {
   CHECK_FALSE(parsed.problem.empty());
 }
 
+TEST_CASE("an efficiency is exact, and between nothing and all") {
+  CHECK(*parse_quantity<Efficiency>("80 %").value == Efficiency(800'000));
+  CHECK(*parse_quantity<Efficiency>("82.4%").value == Efficiency(824'000));
+  CHECK(*parse_quantity<Efficiency>("100 %").value == kFullEfficiency);
+  CHECK(*parse_quantity<Efficiency>("0.0001 %").value == Efficiency(1));
+  CHECK(parse_quantity<Efficiency>("0.8").problem == "'0.8' has no unit");
+  CHECK(parse_quantity<Efficiency>("0.8").hint == "write an efficiency such as '80 %'");
+  CHECK(parse_quantity<Efficiency>("0 %").problem == "'0 %' is zero; an efficiency must be positive");
+  CHECK(parse_quantity<Efficiency>("120 %").problem == "'120 %' is too large; an efficiency is at most 100 %");
+  CHECK(to_text(Efficiency(824'000)) == "82.4 %");
+  for (const std::int64_t count : {1, 12, 761'900, 853'333, 999'999, 1'000'000})
+    CHECK(*parse_quantity<Efficiency>(to_text(Efficiency(count))).value == Efficiency(count));
+}
+
 TEST_CASE("a bare number says that the unit is missing") {
   CHECK(parse_quantity<Bandwidth>("300").problem == "'300' has no unit");
   CHECK(parse_quantity<Bandwidth>("300").hint == "write a bandwidth such as '300 GB/s'");
