@@ -100,7 +100,7 @@ struct Extremes {
 std::vector<std::string> compare(CollectiveKind kind, const Shape& shape, std::uint32_t ranks, Extremes& extremes) {
   const Experiment step = machine(shape, "step");
   const Experiment phase = machine(shape, "phase");
-  std::vector<std::string> cells = {name_of(kind), shape.name, fmt::format("{}", ranks)};
+  std::vector<std::string> cells = {std::string(name_of(kind)), shape.name, fmt::format("{}", ranks)};
   for (const Bytes size : kSizes) {
     const Duration of_step = time_of(step, kind, size);
     const Duration of_phase = time_of(phase, kind, size);
@@ -124,7 +124,7 @@ void print_granularity() {
     std::vector<Extremes> extremes(shapes(kRanks.front()).size());
     for (std::size_t i = 0; i < extremes.size(); ++i)
       for (const std::uint32_t ranks : kRanks) all.row(compare(kind, shapes(ranks)[i], ranks, extremes[i]));
-    std::vector<std::string> cells = {name_of(kind)};
+    std::vector<std::string> cells = {std::string(name_of(kind))};
     for (const Extremes& of_shape : extremes) cells.push_back(of_shape.text());
     summary.row(cells);
   }

@@ -57,5 +57,7 @@ std::string to_text(Efficiency efficiency);
 // Rounded for reading, about four significant digits: "612.4 ms", "64.00 MiB".
 std::string rounded(Duration duration);
 std::string rounded(Bytes bytes);
+// Without trailing zeros: "240 GB/s", "31.5 GB/s".
+std::string rounded(Bandwidth bandwidth);
 
 }  // namespace orrery

@@ -71,3 +71,11 @@ TEST_CASE("a written quantity reads back as itself") {
   CHECK(to_text(Duration(60'000'000'000'000)) == "60 s");
   CHECK(to_text(Bytes(0)) == "0 B");
 }
+
+TEST_CASE("a bandwidth for reading has four significant digits and no trailing zeros") {
+  CHECK(rounded(Bandwidth(23'999'850'000)) == "24 GB/s");
+  CHECK(rounded(Bandwidth(31'500'000'000)) == "31.5 GB/s");
+  CHECK(rounded(Bandwidth(164'800'000'000)) == "164.8 GB/s");
+  CHECK(rounded(Bandwidth(999'960'000'000)) == "1 TB/s");
+  CHECK(rounded(Bandwidth(1)) == "1 B/s");
+}
