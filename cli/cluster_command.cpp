@@ -44,7 +44,8 @@ std::string links_text(const Fabric& fabric, const FabricSummary& summary) {
 std::string text_of(const Fabric& fabric, const ConfigValue& root) {
   const FabricSummary summary = summarise(fabric);
   std::string text = vertices_text(fabric, summary) + "\nDimensions\n" + dimensions_text(fabric) +
-                     "\nLinks (of each, one way; efficiency: the share of the nominal bandwidth that messages get)\n" + links_text(fabric, summary);
+                     "\nLinks (of each, one way; efficiency: the share of the nominal bandwidth that messages get)\n" +
+                     links_text(fabric, summary);
   const std::vector<std::string> assumed = assumed_figures(root);
   if (!assumed.empty()) text += "\nAssumed: figures that were not read in a source\n";
   for (const std::string& figure : assumed) text += "  " + figure + "\n";

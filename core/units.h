@@ -49,9 +49,9 @@ class Quantity {
 };
 
 using Bytes = Quantity<struct BytesTag>;
-using Bandwidth = Quantity<struct BandwidthTag>;  // bytes per second
-using Flops = Quantity<struct FlopsTag>;          // floating-point operations
-using FlopRate = Quantity<struct FlopRateTag>;    // floating-point operations per second
+using Bandwidth = Quantity<struct BandwidthTag>;    // bytes per second
+using Flops = Quantity<struct FlopsTag>;            // floating-point operations
+using FlopRate = Quantity<struct FlopRateTag>;      // floating-point operations per second
 using Efficiency = Quantity<struct EfficiencyTag>;  // share of a nominal rate, in millionths: above 0, at most full
 
 inline constexpr Efficiency kFullEfficiency{1'000'000};
@@ -73,7 +73,8 @@ constexpr Duration operator/(Bytes bytes, Bandwidth bandwidth) {
   return detail::time_at_rate(bytes.count(), bandwidth.count());
 }
 
-// What is left of a nominal bandwidth, rounded down to a byte per second, but at least one: a link's rate in simulations.
+// What is left of a nominal bandwidth, rounded down to a byte per second, but at least one: a link's rate in
+// simulations.
 constexpr Bandwidth operator*(Bandwidth nominal, Efficiency efficiency) {
   const Int128 rate = Int128{nominal.count()} * efficiency.count() / kFullEfficiency.count();
   return Bandwidth(rate < 1 ? 1 : static_cast<std::int64_t>(rate));

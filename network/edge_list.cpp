@@ -17,7 +17,7 @@ std::uint64_t links(const TopologyParameters& p) {
 TopologyLink link(const TopologyParameters& p, std::uint32_t link) {
   const bool trunks = !p.routing.enumerates();
   const GraphLink& edge = p.own.graph.spec().links[trunks ? link : p.own.graph.trunk_of(link)];
-  return {edge.from, edge.to, edge.link_class, trunks ? edge.bandwidth : part_of(edge.bandwidth, edge.count),
+  return {edge.from,    edge.to,        edge.link_class, trunks ? edge.bandwidth : part_of(edge.bandwidth, edge.count),
           edge.latency, edge.efficiency};
 }
 

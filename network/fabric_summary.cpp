@@ -87,8 +87,7 @@ FabricSummary summarise(const Fabric& fabric) {
     const LinkEnds ends = fabric.ends(LinkId(i));
     const std::size_t from = kind_of_vertex[static_cast<std::uint32_t>(ends.from)];
     const std::size_t to = kind_of_vertex[static_cast<std::uint32_t>(ends.to)];
-    const auto [known, fresh] = index.try_emplace(
-        Key{fabric.kind_of(LinkId(i)), from, to}, summary.links.size());
+    const auto [known, fresh] = index.try_emplace(Key{fabric.kind_of(LinkId(i)), from, to}, summary.links.size());
     if (fresh) summary.links.push_back({link, summary.vertices[from].name, summary.vertices[to].name, 0});
     ++summary.links[known->second].count;
   }

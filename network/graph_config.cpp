@@ -150,8 +150,8 @@ void add_edges(GraphSpec& spec, std::span<const Edge> edges, Vertices& vertices,
       diagnostics.error(edge.from_at,
                         fmt::format("a second link from {} to {}", spec.vertices[from], spec.vertices[to]),
                         "parallel links are one with `count`");
-    spec.links.push_back({from, to, class_of(spec, edge.link_class), edge.bandwidth, edge.latency, edge.count,
-                          edge.efficiency});
+    spec.links.push_back(
+        {from, to, class_of(spec, edge.link_class), edge.bandwidth, edge.latency, edge.count, edge.efficiency});
   };
   for (const Edge& edge : edges) {
     const std::uint32_t from = vertices.at(edge.from, edge.from_at);

@@ -42,8 +42,7 @@ MatrixCapacities read_capacities(Section& section) {
       section.optional<Bandwidth>("host_bridge", c.pcie.bandwidth, "from a host bridge to the rest of its socket");
   c.host_bridge.efficiency = efficiency("host_bridge_efficiency", c.pcie.efficiency);
   c.host_bridge.latency = section.optional<Duration>("host_bridge_latency", kPcieLatency, "of that link");
-  c.sockets.bandwidth =
-      section.optional<Bandwidth>("sockets", kSockets, "from a socket to the others, per direction");
+  c.sockets.bandwidth = section.optional<Bandwidth>("sockets", kSockets, "from a socket to the others, per direction");
   c.sockets.efficiency = efficiency("sockets_efficiency", kFullEfficiency);
   c.sockets.latency = section.optional<Duration>("sockets_latency", kPcieLatency, "from socket to socket");
   section.note("source", "where the figures come from");

@@ -228,8 +228,7 @@ class Builder {
     }
     const auto [known, fresh] = nvswitch_.try_emplace(first, 0);
     if (fresh) known->second = add_vertex(fmt::format("nvswitch{}", nvswitch_.size() - 1));
-    if (const auto link = trunk(device, links))
-      join(device, known->second, kNvlinkLink, *link, link->latency / 2);
+    if (const auto link = trunk(device, links)) join(device, known->second, kNvlinkLink, *link, link->latency / 2);
   }
 
   const TopologyMatrix& matrix_;

@@ -54,8 +54,8 @@ Tier add_tier(FabricParts& parts, const Topology& topology, const TopologyParame
   for (std::uint32_t i = 0; i < links && instances > 0; ++i) {
     const TopologyLink link = shape.link(parameters, i);
     const Efficiency efficiency = writes_out_links(topology) ? link.efficiency : parameters.efficiency;
-    begin[i] = kind_of(parts, first_kind,
-                       link_of(link.bandwidth, efficiency, link.latency, first_class + link.link_class));
+    begin[i] =
+        kind_of(parts, first_kind, link_of(link.bandwidth, efficiency, link.latency, first_class + link.link_class));
   }
   for (std::uint32_t instance = 1; instance < instances; ++instance)
     std::copy_n(begin, links, begin + static_cast<std::ptrdiff_t>(instance) * links);

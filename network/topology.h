@@ -46,7 +46,7 @@ struct TopologyLink {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
   std::uint32_t link_class = 0;  // into TopologyShape::link_classes
-  Bandwidth bandwidth{1};  // nominal
+  Bandwidth bandwidth{1};        // nominal
   Duration latency{};
   Efficiency efficiency = kFullEfficiency;  // where links are written out
 };

@@ -253,10 +253,10 @@ EFFICIENCIES = [
           "gpu0, to: plx0, bandwidth: 31.5 GB/s, efficiency: 0 %",
           "job.yaml:7:66: error: cluster.node.links[].efficiency: '0 %' is zero; an efficiency must be positive"),
     graph("NICs that give more than they have", "bandwidth: 25 GB/s", "bandwidth: 25 GB/s, efficiency: 101 %",
-          "job.yaml:5:55: error: cluster.node.nics.efficiency: '101 %' is too large; an efficiency is at most 100 %"),
+          "job.yaml:5:54: error: cluster.node.nics.efficiency: '101 %' is too large; an efficiency is at most 100 %"),
     text("An efficiency of PCIe as a bare number, beside a topology matrix",
          MATRIX.replace("pcie: 31.5 GB/s", "pcie: 31.5 GB/s, pcie_efficiency: 0.76"),
-         "job.yaml:6:53: error: cluster.node.capacities.pcie_efficiency: '0.76' has no unit"),
+         "job.yaml:6:52: error: cluster.node.capacities.pcie_efficiency: '0.76' has no unit"),
 ]
 
 ALGORITHMS = [

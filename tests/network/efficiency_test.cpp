@@ -49,9 +49,9 @@ TEST_CASE("a rate is rounded down to bytes per second, and never to nothing") {
 }
 
 TEST_CASE("dimensions have an efficiency each") {
-  const Fabric fabric = fabric_of(dims(
-      "{topology: switch, size: 4, bandwidth: 300 GB/s, efficiency: 80 %, latency: 700 ns},"
-      "{topology: ring, size: 3, bandwidth: 25 GB/s, latency: 2 us}"));
+  const Fabric fabric =
+      fabric_of(dims("{topology: switch, size: 4, bandwidth: 300 GB/s, efficiency: 80 %, latency: 700 ns},"
+                     "{topology: ring, size: 3, bandwidth: 25 GB/s, latency: 2 us}"));
   const auto of = rates(fabric);
   CHECK(of.at("dim0.up") == Rate{gb(300), percent(80'00), gb(240)});
   CHECK(of.at("dim0.down") == of.at("dim0.up"));
@@ -122,9 +122,9 @@ TEST_CASE("links that a topology matrix implies have an efficiency by kind, the 
 }
 
 TEST_CASE("kinds of links that differ in efficiency only are shown apart") {
-  const Fabric fabric = fabric_of(dims(
-      "{topology: edge-list, links: [{from: gpu0, to: gpu1, bandwidth: 8 GB/s, efficiency: 50 %, latency: 1 us},"
-      " {from: gpu1, to: gpu2, bandwidth: 8 GB/s, latency: 1 us}]}"));
+  const Fabric fabric = fabric_of(
+      dims("{topology: edge-list, links: [{from: gpu0, to: gpu1, bandwidth: 8 GB/s, efficiency: 50 %, latency: 1 us},"
+           " {from: gpu1, to: gpu2, bandwidth: 8 GB/s, latency: 1 us}]}"));
   const FabricSummary summary = summarise(fabric);
   REQUIRE(summary.links.size() == 2);
   CHECK(summary.links[0].link.nominal == summary.links[1].link.nominal);
@@ -133,11 +133,12 @@ TEST_CASE("kinds of links that differ in efficiency only are shown apart") {
 }
 
 TEST_CASE("an efficiency is more than nothing, at most all, and has its unit") {
-  for (const char* text : {"0 %", "120 %", "100.0001 %", "0.8", "1", "-5 %", "80 GB/s", "most", "0.00000001 %", "nan %"}) {
+  for (const char* text :
+       {"0 %", "120 %", "100.0001 %", "0.8", "1", "-5 %", "80 GB/s", "most", "0.00000001 %", "nan %"}) {
     CAPTURE(text);
     const std::string errors =
-        read_cluster_text(dims(std::string("{topology: ring, size: 4, bandwidth: 25 GB/s, efficiency: ") + text +
-                               ", latency: 2 us}"))
+        read_cluster_text(
+            dims(std::string("{topology: ring, size: 4, bandwidth: 25 GB/s, efficiency: ") + text + ", latency: 2 us}"))
             .errors;
     CHECK(errors.find("cluster.dims[].efficiency") != std::string::npos);
   }

@@ -136,11 +136,11 @@ TEST_CASE("a group flow beside plain flows shares as the messages it stands for 
 }
 
 TEST_CASE("two rings through one PCIe switch share its NIC, and its NVLinks not at all") {
-  // DGX-1 V100: GPUs 0 and 1 are on the first PCIe switch, 2 and 3 on the second, each with a NIC behind 76.19 % of the 15.75
-  // GB/s of PCIe, 11.999925 GB/s (less than its own 12.5). A ring
-  // over GPUs 0 and 2 of two nodes crosses between the nodes twice: from GPU 2 of one node, over the second switch, to
-  // GPU 0 of the other, over the first. The ring over GPUs 1 and 3 does the same. Two flows a NIC and direction: 50 MB,
-  // 4,166,692,709 ps. From 0 to 2, and from 1 to 3, there is one NVLink of 25 GB/s at 80 %: 1.25 ms.
+  // DGX-1 V100: GPUs 0 and 1 are on the first PCIe switch, 2 and 3 on the second, each with a NIC behind 76.19 % of
+  // the 15.75 GB/s of PCIe, 11.999925 GB/s (less than its own 12.5). A ring over GPUs 0 and 2 of two nodes crosses
+  // between the nodes twice: from GPU 2 of one node, over the second switch, to GPU 0 of the other, over the first. The
+  // ring over GPUs 1 and 3 does the same. Two flows a NIC and direction: 50 MB, 4,166,692,709 ps. From 0 to 2, and from
+  // 1 to 3, there is one NVLink of 25 GB/s at 80 %: 1.25 ms.
   const auto ring = [](FlowProbe& probe, std::uint32_t first) {
     const std::uint32_t members[] = {first, first + 2, 8 + first, 8 + first + 2};
     for (std::uint32_t i = 0; i < 4; ++i) probe.send(members[i], members[(i + 1) % 4], 25'000'000, 4 * first + i);
@@ -167,8 +167,8 @@ TEST_CASE("two rings through one PCIe switch share its NIC, and its NVLinks not 
 
 TEST_CASE("two rings over both sockets share the link between them") {
   // Eight L40S: a ring over GPUs 0, 1, 4, 5 and one over 2, 3, 6, 7. Each crosses between the sockets once each way, 22
-  // GB/s for two: 11 GB/s, 4 ms for 44 MB. Within a socket a hop has the PCIe links of its GPUs to itself, 76.19 % of 31.5
-  // GB/s: ceil(44 MB / 23.99985 GB/s) = 1,833,344,792 ps.
+  // GB/s for two: 11 GB/s, 4 ms for 44 MB. Within a socket a hop has the PCIe links of its GPUs to itself, 76.19 %
+  // of 31.5 GB/s: ceil(44 MB / 23.99985 GB/s) = 1,833,344,792 ps.
   FlowProbe probe(fabric_of("cluster: l40s-pcie\n"));
   const std::uint32_t rings[2][4] = {{0, 1, 4, 5}, {2, 3, 6, 7}};
   probe.at(0, [&] {

@@ -120,9 +120,8 @@ class SourceCheck {
     const bool says = comment.find("ssumed") != std::string::npos;
     const bool listed =
         std::ranges::any_of(assumed_, [](const std::string& path) { return path.starts_with("links."); });
-    const bool has_efficiency = std::ranges::any_of(links.value.items, [](const ConfigValue& link) {
-      return link.find("efficiency") != nullptr;
-    });
+    const bool has_efficiency = std::ranges::any_of(
+        links.value.items, [](const ConfigValue& link) { return link.find("efficiency") != nullptr; });
     if (has_efficiency != (comment.find("efficiency") != std::string::npos))
       complain("the efficiencies of links are not those that the comment above them speaks of");
     if (says != listed) complain("what the comment above links calls assumed is not what is in `assumed`");
@@ -184,8 +183,8 @@ std::string scalar_of(const ConfigValue& map, std::string_view key) {
 // What NCCL counts on of a link of this device's NVLink: topo.h, over the nominal 20, 25, 50 or 14.0625 GB/s.
 std::string nvlink_efficiency(const std::string& device) {
   const std::vector<std::pair<std::string, std::string>> shares = {
-      {"p100", "90 %"},   {"v100", "80 %"},   {"a100", "80 %"},   {"a800", "80 %"},   {"a40", "85.33 %"}, {"h100", "82.4 %"},
-      {"h800", "82.4 %"}, {"h200", "82.4 %"}, {"b200", "80.2 %"}, {"gb200", "80.2 %"}};
+      {"p100", "90 %"},   {"v100", "80 %"},   {"a100", "80 %"},   {"a800", "80 %"},   {"a40", "85.33 %"},
+      {"h100", "82.4 %"}, {"h800", "82.4 %"}, {"h200", "82.4 %"}, {"b200", "80.2 %"}, {"gb200", "80.2 %"}};
   for (const auto& [start, share] : shares)
     if (device.starts_with(start + "-") || device == start) return share;
   return "unknown";
@@ -217,7 +216,9 @@ TEST_CASE("all shipped nodes count on the same share of NVLink and of PCIe") {
     if (links == nullptr) continue;
     for (const ConfigValue& link : links->value.items) {
       const std::string link_class = scalar_of(link, "class");
-      CHECK(scalar_of(link, "efficiency") == (link_class == "nvlink" ? expected : link_class == "pcie" ? "76.19 %" : ""));
+      CHECK(scalar_of(link, "efficiency") == (link_class == "nvlink" ? expected
+                                              : link_class == "pcie" ? "76.19 %"
+                                                                     : ""));
     }
   }
   CHECK(nvlinks > 20);

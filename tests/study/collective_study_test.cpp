@@ -71,7 +71,8 @@ TEST_CASE("over nodes, NVLink and NICs take turns, and the slower one bounds") {
   const CollectiveRow four = row_of({.cluster = "dgx-a100", .nodes = "4"}, "all_reduce", kGiB);
   CHECK(four.time == expected(4));
   CHECK(four.bound.name == "host");
-  CHECK(row_of({.cluster = "dgx-a100", .nodes = "2", .devices_per_node = "1"}, "all_reduce", kGiB).bound.name == "host");
+  CHECK(row_of({.cluster = "dgx-a100", .nodes = "2", .devices_per_node = "1"}, "all_reduce", kGiB).bound.name ==
+        "host");
 }
 
 TEST_CASE("a few bytes take the latencies") {
@@ -136,8 +137,8 @@ TEST_CASE("ranks take the first devices of every node") {
 TEST_CASE("settings reach the cluster, the collectives and the network") {
   const CollectiveQuestion question{
       .cluster = "dgx-a100",
-      .settings = {"cluster.node.fabric.bandwidth=200 GB/s", "cluster.node.fabric.efficiency=90 %", "network.model=alpha-beta",
-                   "collectives.chunks=2"}};
+      .settings = {"cluster.node.fabric.bandwidth=200 GB/s", "cluster.node.fabric.efficiency=90 %",
+                   "network.model=alpha-beta", "collectives.chunks=2"}};
   const CollectiveTable table = table_of(question, "all_reduce", {kGiB});
   CHECK(table.network_model == "alpha-beta");
   CHECK(table.rows[0].bus_bandwidth == Approx(180e9).epsilon(0.01));  // latency is 17 us of 10.4 ms
