@@ -54,6 +54,7 @@ DimensionSpec read_dimension(Section& section, std::size_t index) {
   if (!writes_out_links(*spec.topology)) {
     spec.bandwidth =
         section.required<Bandwidth>("bandwidth", "of one directed link (switch: of a port, per direction)");
+    spec.efficiency = read_efficiency(section);
     spec.latency = section.required<Duration>("latency", "from end to end between neighbours");
   }
   spec.name = read_name(section, fmt::format("dim{}", index), "of the dimension and its links in results");

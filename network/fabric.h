@@ -15,9 +15,11 @@
 namespace orrery {
 
 struct Link {
-  Bandwidth bandwidth{1};
+  Bandwidth bandwidth{1};  // what messages get: the nominal one times the efficiency
   Duration latency{};
   std::uint16_t link_class = 0;  // into Fabric::link_classes()
+  Bandwidth nominal{1};
+  Efficiency efficiency = kFullEfficiency;
 
   bool operator==(const Link&) const = default;
 };

@@ -40,6 +40,10 @@ std::string size_problem(const TopologyChoice& choice, std::uint64_t size) {
   return {};
 }
 
+Efficiency read_efficiency(Section& section, std::string_view key, std::string_view meaning, Efficiency fallback) {
+  return section.optional<Efficiency>(key, fallback, meaning);
+}
+
 std::string read_name(Section& section, std::string fallback, std::string_view meaning) {
   const std::string name = section.optional<std::string>("name", std::move(fallback), meaning);
   const auto fits = [](char c) {

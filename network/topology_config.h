@@ -21,6 +21,12 @@ TopologyChoice read_topology(Section& section, std::span<const std::string> name
 // Whether a topology can have so many members: what is wrong, or "".
 std::string size_problem(const TopologyChoice& choice, std::uint64_t size);
 
+// Reads `efficiency` (or another key): the share of the nominal `bandwidth` beside it that messages get. The fabric
+// applies it.
+Efficiency read_efficiency(Section& section, std::string_view key = "efficiency",
+                           std::string_view meaning = "share of the nominal bandwidth that messages get, on every link",
+                           Efficiency fallback = kFullEfficiency);
+
 // Names go into results and are keys there: letters, digits, hyphens and underscores.
 std::string read_name(Section& section, std::string fallback, std::string_view meaning);
 
