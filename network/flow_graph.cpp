@@ -45,7 +45,8 @@ std::uint32_t FlowGraph::create(Bytes bytes, Duration latency, std::uint64_t tok
   flow.bottleneck = kNoIndex;
   flow.component = kNoIndex;
   flow.crossings.clear();
-  paces_[index] = {kUnrated, new_mark()};
+  flow.mark = new_mark();
+  paces_[index] = {};
   return index;
 }
 
@@ -54,7 +55,6 @@ void FlowGraph::cross(std::uint32_t index, const LinkShare& share, Bytes bytes) 
   const std::uint64_t weight = share.weight * share.copies;
   ORRERY_ASSERT(index_of(id) < index_of_link_.size() && weight > 0 && weight <= kMostWeight);
   Flow& flow = flows_[index];
-  const std::uint64_t mark = paces_[index].mark;
   std::uint32_t& known = index_of_link_[index_of(id)];
   if (known == kNoIndex) {
     known = static_cast<std::uint32_t>(links_.size());
@@ -64,13 +64,13 @@ void FlowGraph::cross(std::uint32_t index, const LinkShare& share, Bytes bytes) 
   }
   FlowLink& link = links_[known];
   link.bytes = saturating_add(link.bytes, load_of(share, bytes));
-  if (link.mark == mark) {
+  if (link.mark == flow.mark) {
     std::uint64_t& sum = std::ranges::find(flow.crossings, known, &FlowCrossing::link)->weight;
     sum += weight;
     ORRERY_ASSERT(sum <= kMostWeight);
     return;
   }
-  link.mark = mark;
+  link.mark = flow.mark;
   flow.crossings.push_back({known, 0, weight});
 }
 
@@ -105,20 +105,16 @@ void FlowGraph::remove(std::uint32_t index, Time now) {
 }
 
 void FlowGraph::set_rate(std::uint32_t index, std::int64_t rate, Time now) {
-  Flow& flow = flows_[index];
   std::int64_t& known = paces_[index].rate;
-  const std::int64_t before = known == kUnrated ? 0 : known;
-  flow.advance(now, before);
+  flows_[index].advance(now, known == kUnrated ? 0 : known);
   known = rate;
-  for (const FlowCrossing& crossing : flow.crossings)
-    links_[crossing.link].load += Int128{rate - before} * static_cast<std::int64_t>(crossing.weight);
 }
 
-void FlowGraph::set_bottleneck(Flow& flow, std::uint32_t link, std::int64_t level) {
+void FlowGraph::set_bottleneck(Flow& flow, std::uint32_t link) {
+  if (flow.bottleneck == link) return;
   if (flow.bottleneck != kNoIndex) --links_[flow.bottleneck].bound;
   flow.bottleneck = link;
   ++links_[link].bound;
-  links_[link].level = level;
 }
 
 std::vector<LinkUsage> FlowGraph::usage(Time now) const {

@@ -17,6 +17,8 @@ namespace orrery {
 inline constexpr std::uint32_t kNoIndex = UINT32_MAX;
 // The rate of a flow that was not solved yet: no known rate is higher.
 inline constexpr std::int64_t kUnrated = std::numeric_limits<std::int64_t>::max();
+// The next rate of a flow while it is sought: no rate is this low.
+inline constexpr std::int64_t kFilling = 0;
 
 // What crosses a link at the same time shares it. Links are numbered in the order of their first use.
 struct FlowLink {
@@ -38,10 +40,13 @@ struct FlowLink {
 
   // What the walk that last saw it noted. Marks are from FlowGraph::new_mark().
   std::uint64_t mark = 0;
-  std::uint32_t local = 0;      // its number among the links of a filling
   std::uint64_t held_mark = 0;  // of the filling in which it only holds flows
   std::uint64_t rise_mark = 0;
   Int128 rise = 0;  // of the load, if the rates of the filling are taken
+
+  // During a filling it is part of: what its slower and its stopped flows leave of it, and the weight of the others.
+  Int128 left = 0;
+  std::uint64_t filling = 0;
 
   Bytes bytes{0};   // sent by all flows so far
   Duration busy{};  // until `since`, if it has users now
@@ -62,6 +67,7 @@ struct Flow {
   std::uint32_t bottleneck = kNoIndex;
   std::uint32_t component = kNoIndex;
   std::uint32_t place = 0;              // among the component's flows
+  std::uint64_t mark = 0;               // FlowGraph::new_mark() of who saw it last
   std::vector<FlowCrossing> crossings;  // every link once
 
   // Brings `left` up to `now`, at `rate` since the last time. What is left never depends on how often this is done.
@@ -73,7 +79,7 @@ struct Flow {
 // What walks over many flows look at, apart from the rest so that it stays in the cache.
 struct FlowPace {
   std::int64_t rate = kUnrated;  // bytes per second
-  std::uint64_t mark = 0;        // FlowGraph::new_mark() of who saw it last
+  std::int64_t next = kUnrated;  // what the last filling that it was part of found
 };
 
 class FlowGraph {
@@ -91,9 +97,11 @@ class FlowGraph {
   Flow& flow(std::uint32_t index) { return flows_[index]; }
   FlowPace& pace(std::uint32_t flow) { return paces_[flow]; }
   FlowLink& link(std::uint32_t index) { return links_[index]; }
-  // Changes the rate from `now` on, up to which the flow is brought.
+  std::uint32_t link_count() const { return static_cast<std::uint32_t>(links_.size()); }
+  // Changes the rate from `now` on, up to which the flow is brought. The loads of its links are the caller's to change.
   void set_rate(std::uint32_t flow, std::int64_t rate, Time now);
-  void set_bottleneck(Flow& flow, std::uint32_t link, std::int64_t level);
+  // The level of its new bottleneck is the caller's to set.
+  void set_bottleneck(Flow& flow, std::uint32_t link);
 
   // Tells one walk over flows and links from all others.
   std::uint64_t new_mark() { return ++mark_; }
