@@ -24,6 +24,7 @@ void FlowFilling::fill(std::int64_t level, bool far) {
   stops_.clear();
   heap_.clear();
   held_mark_ = graph_.new_mark();
+  fills_.resize(graph_.flow_count());
   for (std::size_t next = 0; next < links_.size(); ++next) collect(links_[next], level, far);
   for (std::size_t i = heap_.size() / 2; i-- > 0;) sift_down(i, heap_[i]);
   while (!heap_.empty()) {
@@ -41,13 +42,13 @@ void FlowFilling::collect(std::uint32_t index, std::int64_t level, bool far) {
   std::uint64_t filling = 0;
   // Whether a flow is filled is anybody's guess, so nothing branches on it.
   for (const FlowLink::User& user : link.users) {
-    FlowPace& pace = graph_.pace(user.flow);
-    const bool fills = pace.rate >= level;
-    kept += Int128{fills ? 0 : pace.rate} * static_cast<std::int64_t>(user.weight);
+    const std::int64_t rate = graph_.rate(user.flow);
+    const bool fills = rate >= level;
+    kept += Int128{fills ? 0 : rate} * static_cast<std::int64_t>(user.weight);
     filling += fills ? user.weight : 0;
     found_[found] = user.flow;
-    found += static_cast<std::size_t>(fills && pace.next != kFilling);
-    pace.next = fills ? kFilling : pace.next;
+    found += static_cast<std::size_t>(fills && !fills_[user.flow]);
+    fills_[user.flow] |= static_cast<std::uint8_t>(fills);
   }
   link.left = capacity_of(link.bandwidth) - kept;
   link.filling = filling;
@@ -100,26 +101,30 @@ std::int64_t FlowFilling::take_full_links() {
 }
 
 void FlowFilling::stop_users(std::uint32_t index, std::int64_t rate) {
-  const FlowLink& link = graph_.link(index);
+  FlowLink& link = graph_.link(index);
   const bool only_held = !reached(link);
   const std::size_t first = flows_.size();
   flows_.resize(first + link.users.size());
   std::size_t end = first;
   for (const FlowLink::User& user : link.users) {
     flows_[end] = user.flow;
-    const bool stops = graph_.pace(user.flow).next == kFilling;
+    const bool stops = fills_[user.flow] != 0;
     end += static_cast<std::size_t>(only_held ? stops && graph_.flow(user.flow).bottleneck == index : stops);
   }
   flows_.resize(end);
-  for (std::size_t i = first; i < end; ++i) stop(flows_[i], rate);
+  for (std::size_t i = first; i < end; ++i) stop(flows_[i], rate, index);
   stops_.push_back({index, static_cast<std::uint32_t>(end), rate});
+  if (only_held) return;
+  link.left -= Int128{rate} * static_cast<std::int64_t>(link.filling);
+  link.filling = 0;
 }
 
-void FlowFilling::stop(std::uint32_t flow, std::int64_t rate) {
-  graph_.pace(flow).next = rate;
+// Leaves out `at`, where all flows stop at once.
+void FlowFilling::stop(std::uint32_t flow, std::int64_t rate, std::uint32_t at) {
+  fills_[flow] = 0;
   for (const FlowCrossing& crossing : graph_.flow(flow).crossings) {
     FlowLink& link = graph_.link(crossing.link);
-    if (!reached(link)) continue;
+    if (crossing.link == at || !reached(link)) continue;
     link.left -= Int128{rate} * static_cast<std::int64_t>(crossing.weight);
     link.filling -= crossing.weight;
   }

@@ -31,7 +31,7 @@ class FlowFilling {
   bool reached(const FlowLink& link) const { return link.mark == mark_; }
 
   // Fills the links that are in with their flows of at least `level`; `far`: takes in all links that can be reached
-  // over such flows first. FlowPace::next is the rate that a flow stopped at.
+  // over such flows first.
   void fill(std::int64_t level, bool far);
 
   std::span<const std::uint32_t> links() const { return links_; }
@@ -50,13 +50,14 @@ class FlowFilling {
   std::int64_t filling_rate(const Entry& entry);
   std::int64_t take_full_links();
   void stop_users(std::uint32_t index, std::int64_t rate);
-  void stop(std::uint32_t flow, std::int64_t rate);
+  void stop(std::uint32_t flow, std::int64_t rate, std::uint32_t at);
   void sift_down(std::size_t hole, Entry entry);
 
   FlowGraph& graph_;
   std::uint64_t mark_ = 0;            // of links that are in
   std::uint64_t held_mark_ = 0;       // of links that are not, but hold a flow
   std::vector<std::uint32_t> links_;  // that are in
+  std::vector<std::uint8_t> fills_;   // by flow: 1 while it is to be stopped
   std::vector<std::uint32_t> flows_;
   std::vector<Stop> stops_;
   std::vector<Entry> heap_;          // the least rate in front, the children of i at 2 i + 1 and 2 i + 2

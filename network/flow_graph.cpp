@@ -33,7 +33,7 @@ std::uint32_t FlowGraph::create(Bytes bytes, Duration latency, std::uint64_t tok
   if (free_.empty()) {
     ORRERY_ASSERT(index != kNoIndex);
     flows_.emplace_back();
-    paces_.emplace_back();
+    rates_.emplace_back();
   } else {
     index = free_.back();
     free_.pop_back();
@@ -46,7 +46,7 @@ std::uint32_t FlowGraph::create(Bytes bytes, Duration latency, std::uint64_t tok
   flow.component = kNoIndex;
   flow.crossings.clear();
   flow.mark = new_mark();
-  paces_[index] = {};
+  rates_[index] = kUnrated;
   return index;
 }
 
@@ -98,14 +98,14 @@ void FlowGraph::remove(std::uint32_t index, Time now) {
     flows_[last.flow].crossings[last.crossing].place = crossing.place;
     link.users.pop_back();
     link.weight -= crossing.weight;
-    link.load -= Int128{paces_[index].rate} * static_cast<std::int64_t>(crossing.weight);
+    link.load -= Int128{rates_[index]} * static_cast<std::int64_t>(crossing.weight);
     if (link.users.empty()) link.busy += now - link.since;
   }
   free_.push_back(index);
 }
 
 void FlowGraph::set_rate(std::uint32_t index, std::int64_t rate, Time now) {
-  std::int64_t& known = paces_[index].rate;
+  std::int64_t& known = rates_[index];
   flows_[index].advance(now, known == kUnrated ? 0 : known);
   known = rate;
 }

@@ -17,19 +17,23 @@ namespace orrery {
 inline constexpr std::uint32_t kNoIndex = UINT32_MAX;
 // The rate of a flow that was not solved yet: no known rate is higher.
 inline constexpr std::int64_t kUnrated = std::numeric_limits<std::int64_t>::max();
-// The next rate of a flow while it is sought: no rate is this low.
-inline constexpr std::int64_t kFilling = 0;
 
-// What crosses a link at the same time shares it. Links are numbered in the order of their first use.
-struct FlowLink {
+// What crosses a link at the same time shares it. Links are numbered in the order of their first use. What fillings look
+// at comes first, in a cache line of its own.
+struct alignas(64) FlowLink {
   struct User {
     std::uint32_t flow = 0;
     std::uint32_t crossing = 0;  // of the flow's crossings
     std::uint64_t weight = 0;
   };
-  Bandwidth bandwidth{1};
-  LinkId id{};
+  // During a filling it is part of: what its slower and its stopped flows leave of it, and the weight of the others.
+  Int128 left = 0;
+  std::uint64_t filling = 0;
+  std::uint64_t mark = 0;  // FlowGraph::new_mark() of the walk that last saw it
   std::vector<User> users;
+  Bandwidth bandwidth{1};
+
+  LinkId id{};
   Int128 load = 0;          // what the users take, in 2^-32 B/s,
   Int128 weight = 0;        // and their weight, below 2^63
   std::uint32_t bound = 0;  // users that have it as their bottleneck,
@@ -38,15 +42,10 @@ struct FlowLink {
   std::uint32_t seed_of = kNoIndex;  // the component that is to solve it because its users changed,
   bool has_joined = false;           // and some are new
 
-  // What the walk that last saw it noted. Marks are from FlowGraph::new_mark().
-  std::uint64_t mark = 0;
+  // What other walks noted.
   std::uint64_t held_mark = 0;  // of the filling in which it only holds flows
   std::uint64_t rise_mark = 0;
   Int128 rise = 0;  // of the load, if the rates of the filling are taken
-
-  // During a filling it is part of: what its slower and its stopped flows leave of it, and the weight of the others.
-  Int128 left = 0;
-  std::uint64_t filling = 0;
 
   Bytes bytes{0};   // sent by all flows so far
   Duration busy{};  // until `since`, if it has users now
@@ -76,12 +75,6 @@ struct Flow {
   Time finish(std::int64_t rate) const;
 };
 
-// What walks over many flows look at, apart from the rest so that it stays in the cache.
-struct FlowPace {
-  std::int64_t rate = kUnrated;  // bytes per second
-  std::int64_t next = kUnrated;  // what the last filling that it was part of found
-};
-
 class FlowGraph {
  public:
   explicit FlowGraph(const Fabric& fabric) : fabric_(fabric), index_of_link_(fabric.link_count(), kNoIndex) {}
@@ -95,7 +88,8 @@ class FlowGraph {
   void remove(std::uint32_t flow, Time now);
 
   Flow& flow(std::uint32_t index) { return flows_[index]; }
-  FlowPace& pace(std::uint32_t flow) { return paces_[flow]; }
+  std::int64_t rate(std::uint32_t flow) const { return rates_[flow]; }  // bytes per second
+  std::uint32_t flow_count() const { return static_cast<std::uint32_t>(flows_.size()); }  // with those removed
   FlowLink& link(std::uint32_t index) { return links_[index]; }
   std::uint32_t link_count() const { return static_cast<std::uint32_t>(links_.size()); }
   // Changes the rate from `now` on, up to which the flow is brought. The loads of its links are the caller's to change.
@@ -113,7 +107,7 @@ class FlowGraph {
   std::vector<std::uint32_t> index_of_link_;  // by LinkId, into links_
   std::vector<FlowLink> links_;
   std::vector<Flow> flows_;
-  std::vector<FlowPace> paces_;      // of each
+  std::vector<std::int64_t> rates_;  // of each: apart, so that what walks look at stays in the cache
   std::vector<std::uint32_t> free_;  // of flows_
   std::uint64_t mark_ = 0;
 };

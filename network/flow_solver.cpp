@@ -69,7 +69,7 @@ void FlowSolver::solve_alone(std::uint32_t index, Time now) {
 
 // For a flow whose rate was found apart from filling_.
 void FlowSolver::set(std::uint32_t index, std::int64_t rate, std::uint32_t bottleneck, Time now) {
-  const std::int64_t before = graph_.pace(index).rate;
+  const std::int64_t before = graph_.rate(index);
   const std::int64_t change = before == kUnrated ? rate : rate - before;
   for (const FlowCrossing& crossing : graph_.flow(index).crossings)
     graph_.link(crossing.link).load += Int128{change} * static_cast<std::int64_t>(crossing.weight);
@@ -97,21 +97,31 @@ bool FlowSolver::reach_further() {
   risen_.clear();
   bool found = false;
   const std::uint64_t mark = graph_.new_mark();
-  for (const std::uint32_t flow : filling_.flows()) {
-    const FlowPace& pace = graph_.pace(flow);
-    if (pace.next == pace.rate || pace.rate == kUnrated) continue;
-    for (const FlowCrossing& crossing : graph_.flow(flow).crossings) {
-      FlowLink& link = graph_.link(crossing.link);
-      if (filling_.reached(link)) continue;
-      if (link.rise_mark != mark) {
-        link.rise_mark = mark;
-        link.rise = 0;
-        risen_.push_back(crossing.link);
-      }
-      link.rise += Int128{pace.next - pace.rate} * static_cast<std::int64_t>(crossing.weight);
-      const Int128 needed = link.load + link.rise + link.weight;
-      if (link.bound > 0 || needed > capacity_of(link.bandwidth)) found |= filling_.reach(crossing.link);
+  std::size_t i = 0;
+  for (const FlowFilling::Stop& stop : filling_.stops()) {
+    for (; i < stop.end; ++i) {
+      const std::uint32_t flow = filling_.flows()[i];
+      const std::int64_t before = graph_.rate(flow);
+      if (before != stop.rate && before != kUnrated) found |= reach_beyond(flow, stop.rate - before, mark);
     }
+  }
+  return found;
+}
+
+// The same for the links of one flow whose rate changes.
+bool FlowSolver::reach_beyond(std::uint32_t flow, std::int64_t change, std::uint64_t mark) {
+  bool found = false;
+  for (const FlowCrossing& crossing : graph_.flow(flow).crossings) {
+    FlowLink& link = graph_.link(crossing.link);
+    if (filling_.reached(link)) continue;
+    if (link.rise_mark != mark) {
+      link.rise_mark = mark;
+      link.rise = 0;
+      risen_.push_back(crossing.link);
+    }
+    link.rise += Int128{change} * static_cast<std::int64_t>(crossing.weight);
+    const Int128 needed = link.load + link.rise + link.weight;
+    if (link.bound > 0 || needed > capacity_of(link.bandwidth)) found |= filling_.reach(crossing.link);
   }
   return found;
 }
@@ -125,7 +135,7 @@ void FlowSolver::apply(Time now) {
     for (; i < stop.end; ++i) {
       const std::uint32_t flow = filling_.flows()[i];
       if (reached) graph_.set_bottleneck(graph_.flow(flow), stop.link);
-      if (graph_.pace(flow).rate == stop.rate) continue;
+      if (graph_.rate(flow) == stop.rate) continue;
       graph_.set_rate(flow, stop.rate, now);
       changed_.push_back(flow);
     }
@@ -144,7 +154,7 @@ std::int64_t FlowSolver::filling_level(const FlowLink& link) const {
     Int128 left = capacity_of(link.bandwidth);
     std::uint64_t weight = 0;
     for (const FlowLink::User& user : link.users) {
-      const std::int64_t rate = graph_.pace(user.flow).rate;
+      const std::int64_t rate = graph_.rate(user.flow);
       if (rate < level)
         left -= Int128{rate} * static_cast<std::int64_t>(user.weight);
       else

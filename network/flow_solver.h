@@ -40,6 +40,7 @@ class FlowSolver {
  private:
   std::int64_t reach_concerned(std::span<const std::uint32_t> seeds);
   bool reach_further();
+  bool reach_beyond(std::uint32_t flow, std::int64_t change, std::uint64_t mark);
   void apply(Time now);
   void set(std::uint32_t flow, std::int64_t rate, std::uint32_t bottleneck, Time now);
   std::int64_t filling_level(const FlowLink& link) const;
