@@ -24,7 +24,7 @@ void FlowFilling::fill(std::int64_t level, bool far) {
   stops_.clear();
   heap_.clear();
   held_mark_ = graph_.new_mark();
-  fills_.resize(graph_.flow_count());
+  fills_.resize(graph_.rates().size());
   for (std::size_t next = 0; next < links_.size(); ++next) collect(links_[next], level, far);
   for (std::size_t i = heap_.size() / 2; i-- > 0;) sift_down(i, heap_[i]);
   while (!heap_.empty()) {
@@ -33,22 +33,25 @@ void FlowFilling::fill(std::int64_t level, bool far) {
   }
 }
 
-// Finds the flows to fill a link with and what the others leave of it.
+// Finds the flows to fill a link with and what the others leave of it. Which flows these are is anybody's guess: so
+// nothing branches on it.
 void FlowFilling::collect(std::uint32_t index, std::int64_t level, bool far) {
   FlowLink& link = graph_.link(index);
   found_.resize(link.users.size());
+  const std::span<const std::int64_t> rates = graph_.rates();
+  const std::span<std::uint8_t> fills = fills_;
+  const std::span<std::uint32_t> fresh = found_;
   std::size_t found = 0;
   Int128 kept = 0;
   std::uint64_t filling = 0;
-  // Whether a flow is filled is anybody's guess, so nothing branches on it.
   for (const FlowLink::User& user : link.users) {
-    const std::int64_t rate = graph_.rate(user.flow);
-    const bool fills = rate >= level;
-    kept += Int128{fills ? 0 : rate} * static_cast<std::int64_t>(user.weight);
-    filling += fills ? user.weight : 0;
-    found_[found] = user.flow;
-    found += static_cast<std::size_t>(fills && !fills_[user.flow]);
-    fills_[user.flow] |= static_cast<std::uint8_t>(fills);
+    const std::int64_t rate = rates[user.flow];
+    const unsigned is_slow = rate < level ? 1 : 0;
+    kept += Int128{rate} * static_cast<std::int64_t>(user.weight * is_slow);
+    filling += user.weight * (1 - is_slow);
+    fresh[found] = user.flow;
+    found += (1 - is_slow) & (1U - fills[user.flow]);
+    fills[user.flow] = static_cast<std::uint8_t>(1 - is_slow);
   }
   link.left = capacity_of(link.bandwidth) - kept;
   link.filling = filling;
@@ -105,11 +108,12 @@ void FlowFilling::stop_users(std::uint32_t index, std::int64_t rate) {
   const bool only_held = !reached(link);
   const std::size_t first = flows_.size();
   flows_.resize(first + link.users.size());
+  const std::span<std::uint32_t> flows = flows_;
+  const std::span<const std::uint8_t> fills = fills_;
   std::size_t end = first;
   for (const FlowLink::User& user : link.users) {
-    flows_[end] = user.flow;
-    const bool stops = fills_[user.flow] != 0;
-    end += static_cast<std::size_t>(only_held ? stops && graph_.flow(user.flow).bottleneck == index : stops);
+    flows[end] = user.flow;
+    end += only_held && graph_.flow(user.flow).bottleneck != index ? 0U : fills[user.flow];
   }
   flows_.resize(end);
   for (std::size_t i = first; i < end; ++i) stop(flows_[i], rate, index);

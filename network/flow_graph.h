@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "core/ids.h"
@@ -89,7 +90,7 @@ class FlowGraph {
 
   Flow& flow(std::uint32_t index) { return flows_[index]; }
   std::int64_t rate(std::uint32_t flow) const { return rates_[flow]; }  // bytes per second
-  std::uint32_t flow_count() const { return static_cast<std::uint32_t>(flows_.size()); }  // with those removed
+  std::span<const std::int64_t> rates() const { return rates_; }  // by flow, with those removed
   FlowLink& link(std::uint32_t index) { return links_[index]; }
   std::uint32_t link_count() const { return static_cast<std::uint32_t>(links_.size()); }
   // Changes the rate from `now` on, up to which the flow is brought. The loads of its links are the caller's to change.
