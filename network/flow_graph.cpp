@@ -13,11 +13,6 @@ constexpr std::uint64_t kMostWeight = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
 
-void Flow::advance(Time now, std::int64_t rate) {
-  left -= Int128{rate} * (now - updated).count();
-  updated = now;
-}
-
 Time Flow::finish(std::int64_t rate) const {
   const auto work = static_cast<unsigned __int128>(left);
   const auto speed = static_cast<std::uint64_t>(rate);
@@ -102,19 +97,6 @@ void FlowGraph::remove(std::uint32_t index, Time now) {
     if (link.users.empty()) link.busy += now - link.since;
   }
   free_.push_back(index);
-}
-
-void FlowGraph::set_rate(std::uint32_t index, std::int64_t rate, Time now) {
-  std::int64_t& known = rates_[index];
-  flows_[index].advance(now, known == kUnrated ? 0 : known);
-  known = rate;
-}
-
-void FlowGraph::set_bottleneck(Flow& flow, std::uint32_t link) {
-  if (flow.bottleneck == link) return;
-  if (flow.bottleneck != kNoIndex) --links_[flow.bottleneck].bound;
-  flow.bottleneck = link;
-  ++links_[link].bound;
 }
 
 std::vector<LinkUsage> FlowGraph::usage(Time now) const {

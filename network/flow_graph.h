@@ -59,19 +59,23 @@ struct FlowCrossing {
   std::uint64_t weight = 0;
 };
 
-struct Flow {
-  std::uint64_t token = 0;
-  Duration latency{};
-  Int128 left = 0;  // bytes * picoseconds per second, at `updated`
-  Time updated;
+// What fillings look at comes first, and never lies across cache lines.
+struct alignas(32) Flow {
+  std::vector<FlowCrossing> crossings;  // every link once
   std::uint32_t bottleneck = kNoIndex;
   std::uint32_t component = kNoIndex;
-  std::uint32_t place = 0;              // among the component's flows
-  std::uint64_t mark = 0;               // FlowGraph::new_mark() of who saw it last
-  std::vector<FlowCrossing> crossings;  // every link once
+  Int128 left = 0;  // bytes * picoseconds per second, at `updated`
+  Time updated;
+  std::uint32_t place = 0;  // among the component's flows
+  std::uint64_t token = 0;
+  Duration latency{};
+  std::uint64_t mark = 0;  // FlowGraph::new_mark() of who saw it last
 
   // Brings `left` up to `now`, at `rate` since the last time. What is left never depends on how often this is done.
-  void advance(Time now, std::int64_t rate);
+  void advance(Time now, std::int64_t rate) {
+    left -= Int128{rate} * (now - updated).count();
+    updated = now;
+  }
   // When the last byte is through at `rate`; Time::max() if the clock ends before.
   Time finish(std::int64_t rate) const;
 };
@@ -94,9 +98,17 @@ class FlowGraph {
   FlowLink& link(std::uint32_t index) { return links_[index]; }
   std::uint32_t link_count() const { return static_cast<std::uint32_t>(links_.size()); }
   // Changes the rate from `now` on, up to which the flow is brought. The loads of its links are the caller's to change.
-  void set_rate(std::uint32_t flow, std::int64_t rate, Time now);
+  void set_rate(std::uint32_t flow, std::int64_t rate, Time now) {
+    flows_[flow].advance(now, rates_[flow] == kUnrated ? 0 : rates_[flow]);
+    rates_[flow] = rate;
+  }
   // The level of its new bottleneck is the caller's to set.
-  void set_bottleneck(Flow& flow, std::uint32_t link);
+  void set_bottleneck(Flow& flow, std::uint32_t link) {
+    if (flow.bottleneck == link) return;
+    if (flow.bottleneck != kNoIndex) --links_[flow.bottleneck].bound;
+    flow.bottleneck = link;
+    ++links_[link].bound;
+  }
 
   // Tells one walk over flows and links from all others.
   std::uint64_t new_mark() { return ++mark_; }
