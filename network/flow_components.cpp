@@ -186,7 +186,8 @@ void FlowComponents::grow(std::uint32_t part, std::uint32_t first, std::uint64_t
 
 void FlowComponents::schedule(std::uint32_t index) {
   Component& component = components_[index];
-  const Time next = *std::ranges::min_element(component.finish);
+  Time next = Time::max();
+  for (const Time finish : component.finish) next = std::min(next, finish);
   if (component.due == next && next != Time::max()) return;
   unschedule(component);
   component.event = engine_.after(next - engine_.now(), sink_, index);

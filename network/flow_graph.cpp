@@ -1,6 +1,7 @@
 #include "network/flow_graph.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/assert.h"
 #include "network/link_share.h"
@@ -14,9 +15,11 @@ constexpr std::uint64_t kMostWeight = std::numeric_limits<std::int64_t>::max();
 }  // namespace
 
 Time Flow::finish(std::int64_t rate) const {
-  const auto work = static_cast<unsigned __int128>(left);
   const auto speed = static_cast<std::uint64_t>(rate);
-  const unsigned __int128 picoseconds = (work + speed - 1) / speed;
+  const auto work = static_cast<unsigned __int128>(left) + speed - 1;
+  // Up to some megabytes need no 128-bit division.
+  const bool is_short = work <= std::numeric_limits<std::uint64_t>::max();
+  const unsigned __int128 picoseconds = is_short ? static_cast<std::uint64_t>(work) / speed : work / speed;
   const Duration most = Duration::max() - updated.time_since_epoch();
   if (picoseconds >= static_cast<std::uint64_t>(most.count())) return Time::max();
   return updated + Duration(static_cast<std::int64_t>(picoseconds));
