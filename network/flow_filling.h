@@ -60,7 +60,7 @@ class FlowFilling {
   std::vector<std::uint8_t> fills_;   // by flow: 1 while it is to be stopped
   std::vector<std::uint32_t> flows_;
   std::vector<Stop> stops_;
-  std::vector<Entry> heap_;          // the least rate in front, the children of i at 2 i + 1 and 2 i + 2
+  std::vector<Entry> heap_;           // the least rate in front, the children of i at 2 i + 1 and 2 i + 2
   std::vector<std::uint32_t> full_;   // links of the current round
   std::vector<std::uint32_t> found_;  // scratch of collect()
 };

@@ -19,8 +19,8 @@ inline constexpr std::uint32_t kNoIndex = UINT32_MAX;
 // The rate of a flow that was not solved yet: no known rate is higher.
 inline constexpr std::int64_t kUnrated = std::numeric_limits<std::int64_t>::max();
 
-// What crosses a link at the same time shares it. Links are numbered in the order of their first use. What fillings look
-// at comes first, in a cache line of its own.
+// What crosses a link at the same time shares it. Links are numbered in the order of their first use. What fillings
+// look at comes first, in a cache line of its own.
 struct alignas(64) FlowLink {
   struct User {
     std::uint32_t flow = 0;
@@ -94,7 +94,7 @@ class FlowGraph {
 
   Flow& flow(std::uint32_t index) { return flows_[index]; }
   std::int64_t rate(std::uint32_t flow) const { return rates_[flow]; }  // bytes per second
-  std::span<const std::int64_t> rates() const { return rates_; }  // by flow, with those removed
+  std::span<const std::int64_t> rates() const { return rates_; }        // by flow, with those removed
   FlowLink& link(std::uint32_t index) { return links_[index]; }
   std::uint32_t link_count() const { return static_cast<std::uint32_t>(links_.size()); }
   // Changes the rate from `now` on, up to which the flow is brought. The loads of its links are the caller's to change.
