@@ -19,6 +19,8 @@ struct RunOptions {
   std::string json;
   std::string out;
   bool deterministic = false;
+  bool no_fold = false;
+  bool verify_fold = false;
 };
 
 struct CompareOptions {

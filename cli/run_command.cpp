@@ -5,8 +5,10 @@
 #include <spdlog/spdlog.h>
 
 #include "cli/commands.h"
+#include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "report/fold_check.h"
 #include "report/run.h"
 
 namespace orrery::cli {
@@ -18,11 +20,32 @@ void make_folder(const std::string& out) {
   if (code) throw InputError({out}, fmt::format("the folder cannot be made: {}", code.message()));
 }
 
+// Runs it again with every rank by itself. False, with the first difference on stderr, if the two are not the same.
+bool verify_fold(const Run& folded, const RunOptions& options, const Session& session) {
+  std::vector<std::string> settings = options.settings;
+  settings.emplace_back("fold=off");
+  Progress progress;
+  const Run unfolded = run_experiment(
+      options.experiment, settings, session.files,
+      [&](std::string_view what, std::uint64_t done, std::uint64_t total) { progress.show(what, done, total); });
+  progress.clear();
+  const auto difference = first_difference({folded.log, folded.acting}, {unfolded.log, unfolded.acting});
+  if (difference) {
+    spdlog::error("folded and unfolded differ: {}", to_text(*difference, folded.job));
+    return false;
+  }
+  spdlog::warn("verify-fold: no operation of {} ranks differs by a picosecond ({})",
+               folded.result.class_of_rank.size(), folded.result.folding);
+  return true;
+}
+
 void run(const RunOptions& options, Session& session) {
   if (!options.out.empty()) make_folder(options.out);  // before the work, not after it
   Progress progress;
+  std::vector<std::string> settings = options.settings;
+  if (options.no_fold) settings.emplace_back("fold=off");
   const Run run = run_experiment(
-      options.experiment, options.settings, session.files,
+      options.experiment, settings, session.files,
       [&](std::string_view what, std::uint64_t done, std::uint64_t total) { progress.show(what, done, total); });
   progress.clear();
   print_warnings(run.result.warnings);
@@ -37,6 +60,7 @@ void run(const RunOptions& options, Session& session) {
     write_text(options.out + "/operations.csv", operations_csv(run.job, run.log, run.acting));
   }
   if (options.json != "-") write_text("-", summary);
+  if (options.verify_fold && !verify_fold(run, options, session)) session.exit_code = kCheckFailed;
 }
 
 }  // namespace
@@ -55,6 +79,12 @@ void add_run_command(CLI::App& app, Session& session) {
       "--out", options.out,
       "Write result.json, summary.txt and operations.csv (every operation of every rank) to this folder");
   command->add_flag("--deterministic", options.deterministic, "Leave wall time and memory use out of the JSON");
+  CLI::Option* no_fold =
+      command->add_flag("--no-fold", options.no_fold, "Simulate every rank by itself (as fold: off)");
+  command
+      ->add_flag("--verify-fold", options.verify_fold,
+                 "Simulate also with every rank by itself; exit 4 if any operation differs by a picosecond")
+      ->excludes(no_fold);
   command->callback([&session] { run(session.run, session); });
 }
 

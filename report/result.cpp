@@ -56,6 +56,7 @@ Result make_result(const Job& job, const Fabric& fabric, const Simulation& simul
   result.links = use_of_links(fabric, simulation.link_usage(), totals.finish);
   result.link_classes = totals.link_classes;
   result.folded = simulation.is_folded();
+  result.folding = simulation.folding_text();
   result.events = totals.events;
   result.messages = totals.messages;
   return result;

@@ -65,6 +65,7 @@ Json to_json(const Result& result, bool deterministic) {
   simulation["granularity"] = result.granularity;
   simulation["model"] = result.network_model;
   simulation["folded"] = result.folded;
+  simulation["folding"] = result.folding;
   document["simulation"] = std::move(simulation);
   return document;
 }

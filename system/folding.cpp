@@ -143,15 +143,17 @@ void Folding::fold_transfers(const Symmetry& symmetry, std::span<const DeviceId>
   std::map<AtAgent, std::vector<std::uint32_t>> sends, receives;
   for (const RankId rank : first_rank_) {
     const std::vector<RankId>& peers = job_.ranks[index_of(rank)].peers;
-    for (std::uint32_t slot = 0; slot < peers.size(); ++slot)
-      if (const auto [vertex, receive_slot] = symmetry.sends(rank, slot); vertex != Symmetry::kNotInUse)
-        sends[{symmetry.colour_of(vertex), agent_of(rank)}].push_back(slot);
+    for (std::uint32_t slot = 0; slot < peers.size(); ++slot) {
+      const Symmetry::Sends& own = symmetry.sends(rank, slot);
+      if (own.vertex != Symmetry::kNotInUse) sends[{symmetry.colour_of(own.vertex), agent_of(rank)}].push_back(slot);
+    }
     for (const RankId peer : std::set(peers.begin(), peers.end())) {
       const std::vector<RankId>& back = job_.ranks[index_of(peer)].peers;
-      for (std::uint32_t slot = 0; slot < back.size(); ++slot)
-        if (const auto [vertex, receive_slot] = symmetry.sends(peer, slot);
-            back[slot] == rank && vertex != Symmetry::kNotInUse)
-          receives[{symmetry.colour_of(vertex), agent_of(rank)}].push_back(receive_slot);
+      for (std::uint32_t slot = 0; slot < back.size(); ++slot) {
+        const Symmetry::Sends& to_us = symmetry.sends(peer, slot);
+        if (back[slot] == rank && to_us.vertex != Symmetry::kNotInUse)
+          receives[{symmetry.colour_of(to_us.vertex), agent_of(rank)}].push_back(to_us.receive_slot);
+      }
     }
   }
   for (const auto& [key, slots] : sends) {

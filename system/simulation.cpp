@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "core/assert.h"
 #include "core/error.h"
+#include "system/message_count.h"
 #include "system/stuck_report.h"
 
 namespace orrery {
@@ -17,6 +20,10 @@ constexpr std::uint64_t kTransferToken = std::uint64_t{1} << 63;
 // The event that opens the first instant.
 constexpr std::uint64_t kStart = UINT64_MAX;
 constexpr std::uint64_t kProgressInterval = 4096;  // nodes
+// At some hundred bytes each.
+constexpr double kMostMessagesToCompare = 2e7;
+// Some hours of work.
+constexpr double kMostMessages = 2e10;
 
 std::uint64_t pack(RankId rank, NodeId node) { return std::uint64_t{index_of(rank)} << 32 | index_of(node); }
 
@@ -40,7 +47,11 @@ Simulation::Simulation(const SimulationInput& input, const SimulationOptions& op
       observer_(observer),
       network_(make_network(engine_, *this)),
       plans_(input_.job, input_.matching, input_.fabric, input_.placement, options_.collectives) {
-  if (options_.fold == FoldMode::kAuto && network_->keeps_messages_alike()) fold();
+  folding_text_ = reason_not_to_fold();
+  if (folding_text_.empty())
+    fold();
+  else
+    refuse_too_many_messages();
   prepare_agents();
   collectives_.emplace(engine_, input_.fabric, *network_, static_cast<CollectiveListener&>(*this),
                        options_.collectives);
@@ -51,7 +62,18 @@ Simulation::Simulation(const SimulationInput& input, const SimulationOptions& op
   memory_.emplace(memory, pools(memory.shared, input_.placement, input_.fabric.dimensions().front().size));
 }
 
+std::string Simulation::reason_not_to_fold() const {
+  if (options_.fold == FoldMode::kOff) return "not folded: it is off";
+  if (!network_->keeps_messages_alike())
+    return "not folded: the fifo model serves messages in the order of their starts";
+  return {};
+}
+
 void Simulation::fold() {
+  if (const double messages = messages_to_compare(); messages > kMostMessagesToCompare) {
+    folding_text_ = fmt::format("not folded: {:.3g} different messages are too many to compare", messages);
+    return refuse_too_many_messages();
+  }
   // A shared pool serves its ranks one after the other, so that no two of them are alike.
   std::vector<std::uint64_t> own(input_.job.ranks.size());
   if (has_shared_memory()) std::iota(own.begin(), own.end(), std::uint64_t{1});
@@ -61,6 +83,34 @@ void Simulation::fold() {
   symmetry_->refine();
   ORRERY_ASSERT(symmetry_->is_equitable());
   folding_.emplace(input_.job, input_.fabric, input_.placement, plans_, *symmetry_, granularity);
+  const Symmetry::Stages& stages = symmetry_->stages();
+  folding_text_ = fmt::format(
+      "{} classes of {} ranks: {} by what they run{}, {} more by whom they talk to, {} more by the links they use",
+      stages.links, input_.job.ranks.size(), stages.programs, has_shared_memory() ? " and the memory they share" : "",
+      stages.partners - stages.programs, stages.links - stages.partners);
+}
+
+// A relay's steps are compared as one, and so are calls that ask for the same.
+double Simulation::messages_to_compare() {
+  double messages = 0;
+  std::set<std::pair<std::uint32_t, const CollectivePlan*>> seen;
+  for (std::uint32_t group = 0; group < input_.matching.calls.size(); ++group)
+    for (std::uint32_t call = 0; call < input_.matching.calls[group].size(); ++call) {
+      const CollectivePlan& plan = plans_.plan(GroupId(group), call);
+      if (!seen.insert({group, &plan}).second) continue;
+      const bool relays = std::ranges::all_of(plan.phases, [](const auto& p) { return p.schedule.is_relay(); });
+      messages += relays ? static_cast<double>(plan.layout->size() * plan.phases.size()) : messages_of(plan);
+    }
+  return messages;
+}
+
+void Simulation::refuse_too_many_messages() {
+  if (options_.collectives.granularity == Granularity::kPhase) return;
+  const double messages = messages_of(input_.job, input_.matching, plans_);
+  if (messages <= kMostMessages) return;
+  throw InputError(
+      {}, fmt::format("about {:.2g} messages are too many to simulate one by one ({})", messages, folding_text_),
+      "take fewer ranks or chunks, or set network.granularity: phase");
 }
 
 bool Simulation::has_shared_memory() const {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/engine.h"
@@ -78,6 +79,8 @@ class Simulation final : private EventSink,
   SimulationTotals run(const SimulationProgress& progress = {});
 
   bool is_folded() const { return folding_.has_value(); }
+  // "16 classes of 1024 ranks: ...", or why the job was not folded.
+  const std::string& folding_text() const { return folding_text_; }
   // By LinkId.
   std::vector<LinkUsage> link_usage() const;
 
@@ -98,7 +101,10 @@ class Simulation final : private EventSink,
   std::uint32_t seats(GroupId home) const;
   RankId holder(GroupId home, std::uint32_t seat) const;
   bool has_entered(GroupId group, std::uint32_t call, RankId rank) const;
+  std::string reason_not_to_fold() const;
+  double messages_to_compare();
   void fold();
+  void refuse_too_many_messages();
   bool has_shared_memory() const;
   void prepare_agents();
   RankExecution& agent(RankId rank) { return agents_[agent_of(folding(), rank)]; }
@@ -121,6 +127,7 @@ class Simulation final : private EventSink,
   CollectivePlans plans_;
   std::optional<Symmetry> symmetry_;
   std::optional<Folding> folding_;
+  std::string folding_text_;
   std::vector<LaneTable> lanes_;                      // by graph
   std::vector<std::vector<Duration>> compute_times_;  // by graph, by node
   std::vector<RankExecution> agents_;

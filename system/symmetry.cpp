@@ -1,6 +1,7 @@
 #include "system/symmetry.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/assert.h"
 #include "core/hash.h"
@@ -24,11 +25,14 @@ Symmetry::Symmetry(const Job& job, const Matching& matching, const Fabric& fabri
       link_vertices_(fabric.link_count()),
       communicators_(job.communicators.size()) {
   ORRERY_ASSERT(own.size() == job.ranks.size());
+  std::set<std::pair<std::uint32_t, std::uint64_t>> programs;
   for (const ExecutionGraph& graph : job.graphs) transfer_slots_.emplace_back(graph);
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
     refinement_.add_vertex(hash_of({kRank, job.ranks[rank].graph, own[rank]}));
     sends_.emplace_back(job.ranks[rank].peers.size());
+    programs.insert({job.ranks[rank].graph, own[rank]});
   }
+  stages_.programs = static_cast<std::uint32_t>(programs.size());
 }
 
 void Symmetry::use_everything() {
@@ -178,24 +182,21 @@ void Symmetry::add_messages(GroupId group, Pattern& pattern) {
                          hash_of({kSends, slot_of(group, message.from)}));
     refinement_.add_edge(message.vertex, index_of(rank_of(group, message.to)),
                          hash_of({kReceives, slot_of(group, message.to)}));
-    cross_links(message.vertex, route_of(devices[message.from], devices[message.to]));
   });
 }
 
 void Symmetry::add_lines(GroupId group, Pattern& pattern) {
   pattern.first_message = refinement_.vertex_count();
-  std::vector<LineTraffic> traffic;
   for_each_line(pattern, [&](const PatternLine& line) {
-    traffic.push_back(this->traffic(group, pattern, line));
+    const LineTraffic traffic = this->traffic(group, pattern, line);
     const Vertex vertex = refinement_.add_vertex(
-        hash_of({kLine, pattern.key, line.phase, static_cast<std::uint64_t>(traffic.back().busiest.count()),
-                 static_cast<std::uint64_t>(traffic.back().latency.count())}));
+        hash_of({kLine, pattern.key, line.phase, static_cast<std::uint64_t>(traffic.busiest.count()),
+                 static_cast<std::uint64_t>(traffic.latency.count())}));
     ORRERY_ASSERT(vertex == line.vertex);
   });
   for_each_line(pattern, [&](const PatternLine& line) {
     for (const std::uint32_t member : line.members)
       refinement_.add_edge(line.vertex, index_of(rank_of(group, member)), hash_of({kMember, slot_of(group, member)}));
-    cross_links(line.vertex, traffic[line.vertex - pattern.first_message].shares);
   });
 }
 
@@ -219,14 +220,54 @@ void Symmetry::use_sends(RankId from, std::uint32_t peer_slot) {
   const DeviceId from_device = placement_[index_of(from)], to_device = placement_[index_of(to)];
   const Vertex vertex = refinement_.add_vertex(
       hash_of({kPair, pairing, static_cast<std::uint64_t>(latency_of(from_device, to_device).count())}));
-  sends_[index_of(from)][peer_slot] = {vertex, slot_there};
+  sends_[index_of(from)][peer_slot] = {vertex, slot_there, false};
   // A message may be like another of the same rank; but ranks are alike only peer by peer, so that each operation of
   // one is the same operation of the other.
   refinement_.add_edge(vertex, index_of(from), hash_of({kSends, kPair, here.send_kind(peer_slot)}),
                        hash_of({kSends, kPair, peer_slot}));
   refinement_.add_edge(vertex, index_of(to), hash_of({kReceives, kPair, there.receive_kind(slot_there)}),
                        hash_of({kReceives, kPair, slot_there}));
-  cross_links(vertex, route_of(from_device, to_device));
+}
+
+void Symmetry::refine() {
+  refinement_.refine();
+  stages_.partners = rank_classes();
+  cross_links_in_use();
+  refinement_.refine();
+  stages_.links = rank_classes();
+}
+
+std::uint32_t Symmetry::rank_classes() const {
+  std::set<Colour> colours;
+  for (std::uint32_t rank = 0; rank < job_.ranks.size(); ++rank) colours.insert(colour(RankId(rank)));
+  return static_cast<std::uint32_t>(colours.size());
+}
+
+void Symmetry::cross_links_in_use() {
+  for (std::uint32_t i = 0; i < communicators_.size(); ++i) {
+    UsedCommunicator& communicator = communicators_[i];
+    if (!communicator.vertex || communicator.has_links) continue;
+    communicator.has_links = true;
+    for (const Pattern& pattern : communicator.patterns) cross_links(GroupId(i), pattern);
+  }
+  for (std::uint32_t from = 0; from < sends_.size(); ++from)
+    for (std::uint32_t slot = 0; slot < sends_[from].size(); ++slot) {
+      Sends& sends = sends_[from][slot];
+      if (sends.vertex == kNotInUse || sends.has_links) continue;
+      sends.has_links = true;
+      const RankId to = job_.ranks[from].peers[slot];
+      cross_links(sends.vertex, route_of(placement_[from], placement_[index_of(to)]));
+    }
+}
+
+void Symmetry::cross_links(GroupId group, const Pattern& pattern) {
+  const auto devices = plans_.devices(group);
+  if (granularity_ == Granularity::kPhase)
+    return for_each_line(
+        pattern, [&](const PatternLine& line) { cross_links(line.vertex, traffic(group, pattern, line).shares); });
+  for_each_message(pattern, [&](const PatternMessage& message) {
+    cross_links(message.vertex, route_of(devices[message.from], devices[message.to]));
+  });
 }
 
 void Symmetry::cross_links(Vertex vertex, std::span<const LinkShare> shares) {

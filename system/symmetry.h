@@ -47,7 +47,15 @@ class Symmetry {
   // Likewise all sends of a rank to one of its peers.
   void use_sends(RankId from, std::uint32_t peer_slot);
   void use_everything();
-  void refine() { refinement_.refine(); }
+  // The classes of all that is in use.
+  void refine();
+  // How many classes of ranks there are by what they run; by whom they talk to as well; and by the links as well.
+  struct Stages {
+    std::uint32_t programs = 0;
+    std::uint32_t partners = 0;
+    std::uint32_t links = 0;
+  };
+  const Stages& stages() const { return stages_; }
   bool is_equitable() const { return refinement_.is_equitable(); }
 
   using Vertex = ColourRefinement::Vertex;
@@ -61,6 +69,7 @@ class Symmetry {
   struct Sends {
     Vertex vertex = kNotInUse;
     std::uint32_t receive_slot = 0;  // of the receiver, which has the rank for a peer there
+    bool has_links = false;
   };
   const Sends& sends(RankId from, std::uint32_t peer_slot) const { return sends_[index_of(from)][peer_slot]; }
   bool is_in_use(GroupId group) const { return communicators_[index_of(group)].vertex.has_value(); }
@@ -101,6 +110,7 @@ class Symmetry {
     std::optional<Vertex> vertex;
     std::vector<Pattern> patterns;
     std::map<std::uint64_t, std::uint32_t> pattern_by_key;
+    bool has_links = false;  // its messages cross theirs
   };
 
   std::uint64_t pattern_key(GroupId group, std::uint32_t call) const;
@@ -109,6 +119,9 @@ class Symmetry {
   std::uint64_t program_hash(GroupId group, std::uint32_t member) const;
   void add_messages(GroupId group, Pattern& pattern);
   void add_lines(GroupId group, Pattern& pattern);
+  void cross_links_in_use();
+  void cross_links(GroupId group, const Pattern& pattern);
+  std::uint32_t rank_classes() const;
   void cross_links(Vertex vertex, std::span<const LinkShare> shares);
   std::uint32_t slot_of(GroupId group, std::uint32_t member) const;
   RankId rank_of(GroupId group, std::uint32_t member) const;
@@ -121,10 +134,11 @@ class Symmetry {
   CollectivePlans& plans_;
   Granularity granularity_;
   ColourRefinement refinement_;
+  Stages stages_;
   std::vector<std::optional<Vertex>> link_vertices_;
   std::vector<UsedCommunicator> communicators_;
   std::vector<TransferSlots> transfer_slots_;                           // by graph
-  std::vector<std::vector<Sends>> sends_;      // by rank, by peer slot
+  std::vector<std::vector<Sends>> sends_;                               // by rank, by peer slot
   mutable std::map<const Schedule*, std::vector<ProgramKinds>> kinds_;  // by position
 };
 

@@ -1,0 +1,31 @@
+#include "system/message_count.h"
+
+namespace orrery {
+
+double messages_of(const CollectivePlan& plan) {
+  double messages = 0;
+  for (const PlannedPhase& phase : plan.phases) {
+    const std::uint32_t ranks = phase.schedule.ranks();
+    double in_line = 0;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) in_line += phase.schedule.sends(rank);
+    messages += in_line * plan.layout->size() / ranks;
+  }
+  return messages;
+}
+
+double messages_of(const Job& job, const Matching& matching, CollectivePlans& plans) {
+  double messages = 0;
+  std::map<const CollectivePlan*, double> of_plan;
+  for (std::uint32_t group = 0; group < matching.calls.size(); ++group)
+    for (std::uint32_t call = 0; call < matching.calls[group].size(); ++call) {
+      const CollectivePlan& plan = plans.plan(GroupId(group), call);
+      const auto [known, is_new] = of_plan.try_emplace(&plan);
+      if (is_new) known->second = messages_of(plan) * plan.chunks;
+      messages += known->second;
+    }
+  for (const RankBinding& rank : job.ranks)
+    messages += static_cast<double>(job.graphs[rank.graph].transfers().size()) / 2;
+  return messages;
+}
+
+}  // namespace orrery

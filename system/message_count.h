@@ -1,0 +1,17 @@
+// How many messages a job sends, before it is simulated: to refuse what would never end.
+#pragma once
+
+#include <cstdint>
+
+#include "system/collective_plans.h"
+#include "workload/job.h"
+#include "workload/matching.h"
+
+namespace orrery {
+
+// In one chunk of one call.
+double messages_of(const CollectivePlan& plan);
+// Of all ranks, collectives and transfers, each step of each chunk.
+double messages_of(const Job& job, const Matching& matching, CollectivePlans& plans);
+
+}  // namespace orrery
