@@ -29,6 +29,9 @@ void measure_reading(const std::vector<std::string>& files);
 void measure_collectives(double heap_rate);
 void measure_networks(double heap_rate);
 
+// Time, classes and events of folded jobs.
+void measure_folding();
+
 // Two tables of what `network.granularity: phase` differs by from `step`.
 void print_granularity();
 

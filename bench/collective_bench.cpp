@@ -103,10 +103,12 @@ double message_rate(const Experiment& experiment, const Job& job, NetworkModel m
   const auto network = [&](Engine& engine, MessageListener& listener) {
     return make_network(model, engine, experiment.fabric, listener);
   };
+  SimulationOptions options = experiment.simulation;
+  options.fold = FoldMode::kOff;  // every message is an event
   SimulationTotals totals;
   const double seconds = best_seconds(3, [&] {
     OperationLog log(ranks);
-    Simulation simulation(input, experiment.simulation, network, log);
+    Simulation simulation(input, options, network, log);
     totals = simulation.run();
   });
   return static_cast<double>(totals.messages) / seconds;

@@ -1,5 +1,6 @@
 // orrery_bench [TRACE.et ...]: reads the given traces (or the shipped ones), simulates all-reduces and bare
 // networks; prints rates.
+// orrery_bench folding: folded jobs of growing size, in place of all that.
 // orrery_bench granularity: what `phase` differs by from `step`, in place of all that.
 #include <string>
 #include <string_view>
@@ -22,6 +23,10 @@ int main(int argc, char** argv) {
   std::vector<std::string> files(argv + 1, argv + argc);
   if (files == std::vector<std::string>{"granularity"}) {
     orrery::bench::print_granularity();
+    return 0;
+  }
+  if (files == std::vector<std::string>{"folding"}) {
+    orrery::bench::measure_folding();
     return 0;
   }
   if (files.empty())
