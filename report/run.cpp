@@ -2,11 +2,13 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 
 #include <fmt/format.h>
 
+#include "system/collective_plans.h"
 #include "system/experiment.h"
 #include "workload/matching.h"
 
@@ -34,6 +36,28 @@ void warn_of_memory_nodes(const Experiment& experiment, const Job& job, Diagnost
                         "give memory.remote if they go elsewhere");
 }
 
+// Says so where the algorithms of the configuration do not apply: in groups that are no whole part of the cluster.
+void warn_of_rings(const Experiment& experiment, const Job& job, const Matching& matching,
+                   std::span<const DeviceId> placement, Diagnostics& diagnostics) {
+  CollectivePlans plans(job, matching, experiment.fabric, placement, experiment.simulation.collectives);
+  std::size_t groups = 0;
+  std::string first;
+  for (std::uint32_t i = 0; i < job.communicators.size(); ++i) {
+    const auto is_configured = [&](const CollectiveCall& call) {
+      return !experiment.simulation.collectives.algorithms[static_cast<std::size_t>(call.kind)].empty();
+    };
+    const CommunicatorLayout& layout = plans.layout(GroupId(i));
+    if (layout.cuboid || layout.size() == 1 || !std::ranges::any_of(matching.calls[i], is_configured)) continue;
+    if (groups++ == 0) first = job.communicators[i].name;
+  }
+  if (groups > 0)
+    diagnostics.warning({experiment.file},
+                        fmt::format("collectives.algorithms does not apply to {} groups ('{}' is one), which are no "
+                                    "whole part of the cluster and run as logical rings",
+                                    groups, printable(first)),
+                        "a group needs, in each dimension, all coordinates or one");
+}
+
 }  // namespace
 
 Run run_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
@@ -52,6 +76,7 @@ Run run_experiment(const std::string& file, const std::vector<std::string>& sett
   const Matching matching = match(job);
   const std::vector<DeviceId> placement =
       place_ranks(experiment.placement, static_cast<std::uint32_t>(job.ranks.size()), experiment.fabric);
+  warn_of_rings(experiment, job, matching, placement, diagnostics);
   // 2. Simulate.
   OperationLog log(job.ranks.size());
   Simulation simulation({job, matching, experiment.fabric, experiment.device, placement}, experiment.simulation,
