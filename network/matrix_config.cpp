@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "network/link_bandwidth.h"
 #include "network/matrix_graph.h"
 #include "network/topology_matrix.h"
 
@@ -26,15 +27,16 @@ constexpr Bandwidth kSockets{10'000'000'000};
 
 MatrixCapacities read_capacities(Section& section) {
   MatrixCapacities c;
-  c.nvlink = section.optional<Bandwidth>("nvlink", Bandwidth(25'000'000'000),
-                                         "of one NVLink, per direction (NVLink 2 to 4: 25 GB/s; 5: 50 GB/s)");
+  c.nvlink = optional_link_bandwidth(section, "nvlink", Bandwidth(25'000'000'000),
+                                     "of one NVLink, per direction (NVLink 2 to 4: 25 GB/s; 5: 50 GB/s)");
   c.nvlink_latency = section.optional<Duration>("nvlink_latency", kNvlinkLatency, "from GPU to GPU over NVLink");
-  c.pcie =
-      section.required<Bandwidth>("pcie", "of a PCIe link, per direction (3.0 x16: 15.75 GB/s; 4.0: 31.5; 5.0: 63)");
+  c.pcie = required_link_bandwidth(section, "pcie",
+                                   "of a PCIe link, per direction (3.0 x16: 15.75 GB/s; 4.0: 31.5; 5.0: 63)");
   c.pcie_latency = section.optional<Duration>("pcie_latency", kPcieLatency, "of a PCIe link, with what it leads to");
-  c.host_bridge = section.optional<Bandwidth>("host_bridge", c.pcie, "from a host bridge to the rest of its socket");
+  c.host_bridge = optional_link_bandwidth(section, "host_bridge", c.pcie,
+                                          "from a host bridge to the rest of its socket", "as `pcie`");
   c.host_bridge_latency = section.optional<Duration>("host_bridge_latency", kPcieLatency, "of that link");
-  c.sockets = section.optional<Bandwidth>("sockets", kSockets, "from a socket to the others, per direction");
+  c.sockets = optional_link_bandwidth(section, "sockets", kSockets, "from a socket to the others, per direction");
   c.sockets_latency = section.optional<Duration>("sockets_latency", kPcieLatency, "from socket to socket");
   section.note("source", "where the figures come from");
   return c;
