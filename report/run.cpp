@@ -34,10 +34,19 @@ void warn_of_memory_nodes(const Experiment& experiment, const Job& job, Diagnost
                         "give memory.remote if they go elsewhere");
 }
 
-}  // namespace
+// Says so where `compute: roofline` has nothing to work on.
+void warn_of_idle_roofline(const Experiment& experiment, const Job& job, Diagnostics& diagnostics) {
+  if (!experiment.simulation.compute.prefer_roofline) return;
+  for (const ExecutionGraph& graph : job.graphs)
+    for (std::uint32_t i = 0; i < graph.size(); ++i)
+      if (has_roofline_work(graph, NodeId(i))) return;
+  diagnostics.warning({experiment.file},
+                      "'compute: roofline' changes nothing: no compute node of the traces has FLOPs or bytes",
+                      "leave it out, or record the traces with them");
+}
 
-Run run_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
-                   const RunProgress& progress) {
+Run simulate_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
+                        const RunProgress& progress) {
   const auto started = std::chrono::steady_clock::now();
   const auto show = [&](std::string_view what) {
     return [&progress, what](std::uint64_t done, std::uint64_t total) {
@@ -49,6 +58,7 @@ Run run_experiment(const std::string& file, const std::vector<std::string>& sett
   const Experiment experiment = load_experiment(file, settings, files, diagnostics);
   Job job = load_chakra_job(experiment.trace, diagnostics, show("reading traces"));
   warn_of_memory_nodes(experiment, job, diagnostics);
+  warn_of_idle_roofline(experiment, job, diagnostics);
   const Matching matching = match(job);
   const std::vector<DeviceId> placement =
       place_ranks(experiment.placement, static_cast<std::uint32_t>(job.ranks.size()), experiment.fabric);
@@ -68,6 +78,17 @@ Run run_experiment(const std::string& file, const std::vector<std::string>& sett
   result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   result.peak_rss_bytes = peak_memory();
   return {std::move(result), std::move(job), std::move(log), totals.acting};
+}
+
+}  // namespace
+
+Run run_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
+                   const RunProgress& progress) {
+  try {
+    return simulate_experiment(file, settings, files, progress);
+  } catch (const InputError& error) {
+    throw located(error, file);
+  }
 }
 
 }  // namespace orrery
