@@ -16,10 +16,12 @@ void make_folder(const std::string& out) {
   std::error_code code;
   std::filesystem::create_directories(out, code);
   if (code) throw InputError({out}, fmt::format("the folder cannot be made: {}", code.message()));
+  for (const char* file : {"/result.json", "/summary.txt", "/operations.csv"}) check_writable(out + file);
 }
 
 void run(const RunOptions& options, Session& session) {
-  if (!options.out.empty()) make_folder(options.out);  // before the work, not after it
+  check_writable(options.json);
+  if (!options.out.empty()) make_folder(options.out);
   Progress progress;
   const Run run = run_experiment(
       options.experiment, options.settings, session.files,
