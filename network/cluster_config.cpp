@@ -64,7 +64,8 @@ DimensionSpec read_dimension(Section& section, std::size_t index, const Routing&
         required_link_bandwidth(section, "bandwidth", "of one directed link (switch: of a port, per direction)");
     spec.latency = section.required<Duration>("latency", "from end to end between neighbours");
   }
-  spec.name = read_name(section, fmt::format("dim{}", index), "of the dimension and its links in results", "dim<i>");
+  spec.name =
+      read_name(section, fmt::format("dim{}", index), "of the dimension and its links in results", "dim0, dim1, ...");
   if (section.describes() || !sound()) return spec;
   const std::string derived = bandwidth_problem(*spec.topology, parameters_of(spec, routing));
   if (!derived.empty()) section.error("topology", derived);

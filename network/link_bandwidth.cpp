@@ -8,7 +8,7 @@ namespace orrery {
 namespace {
 
 Bandwidth checked(Section& section, std::string_view key, Bandwidth bandwidth) {
-  if (bandwidth >= kLeastBandwidth || section.describes()) return bandwidth;
+  if (bandwidth >= kLeastBandwidth || !section.has(key)) return bandwidth;
   section.error(key,
                 fmt::format("{}.{}: {} is less than a link can have, {}", section.path(), key, to_text(bandwidth),
                             to_text(kLeastBandwidth)),
