@@ -34,10 +34,14 @@ Run run_named(const std::string& experiment, const CompareOptions& options, cons
   } catch (const StuckError& error) {
     throw StuckError(fmt::format("{}: {}", printable(experiment), error.what()));
   } catch (const InputError& error) {
-    const auto is_named = [&](const Problem& problem) { return problem.where.file == experiment; };
+    const auto is_named = [&](const Problem& problem) {
+      return problem.where.file == experiment || problem.message.find(experiment) != std::string::npos;
+    };
     if (std::ranges::any_of(error.problems(), is_named)) throw;
     std::vector<Problem> problems;
-    problems.push_back({Severity::kError, {experiment}, "this experiment cannot be simulated:", {}});
+    Problem& heading = problems.emplace_back();
+    heading.where.file = experiment;
+    heading.message = "this experiment cannot be simulated:";
     problems.insert(problems.end(), error.problems().begin(), error.problems().end());
     throw InputError(std::move(problems));
   }

@@ -13,6 +13,8 @@
 namespace orrery {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 std::uint64_t peak_memory() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -45,17 +47,14 @@ void warn_of_idle_roofline(const Experiment& experiment, const Job& job, Diagnos
                       "leave it out, or record the traces with them");
 }
 
-Run simulate_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
+Run simulate_experiment(const Experiment& experiment, Diagnostics& diagnostics, Clock::time_point started,
                         const RunProgress& progress) {
-  const auto started = std::chrono::steady_clock::now();
   const auto show = [&](std::string_view what) {
     return [&progress, what](std::uint64_t done, std::uint64_t total) {
       if (progress) progress(what, done, total);
     };
   };
   // 1. What is asked, and whether it can be.
-  Diagnostics diagnostics;
-  const Experiment experiment = load_experiment(file, settings, files, diagnostics);
   Job job = load_chakra_job(experiment.trace, diagnostics, show("reading traces"));
   warn_of_memory_nodes(experiment, job, diagnostics);
   warn_of_idle_roofline(experiment, job, diagnostics);
@@ -75,7 +74,7 @@ Run simulate_experiment(const std::string& file, const std::vector<std::string>&
   result.network_model = network_model_names()[static_cast<std::size_t>(experiment.network)];
   result.granularity = granularity_names()[static_cast<std::size_t>(experiment.simulation.collectives.granularity)];
   result.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());
-  result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  result.wall_seconds = std::chrono::duration<double>(Clock::now() - started).count();
   result.peak_rss_bytes = peak_memory();
   return {std::move(result), std::move(job), std::move(log), totals.acting};
 }
@@ -84,8 +83,11 @@ Run simulate_experiment(const std::string& file, const std::vector<std::string>&
 
 Run run_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
                    const RunProgress& progress) {
+  const Clock::time_point started = Clock::now();
+  Diagnostics diagnostics;
+  const Experiment experiment = load_experiment(file, settings, files, diagnostics);
   try {
-    return simulate_experiment(file, settings, files, progress);
+    return simulate_experiment(experiment, diagnostics, started, progress);
   } catch (const InputError& error) {
     throw located(error, file);
   }
