@@ -29,6 +29,9 @@ void measure_reading(const std::vector<std::string>& files);
 void measure_collectives(double heap_rate);
 void measure_networks(double heap_rate);
 
+// Two tables of what `network.granularity: phase` differs by from `step`.
+void print_granularity();
+
 // One line: messages per second in both models, and as parts of the heap's rate.
 void print_rates(std::string_view what, double alpha_beta, double flow, double heap_rate);
 

@@ -1,5 +1,6 @@
 // orrery_bench [TRACE.et ...]: reads the given traces (or the shipped ones), simulates all-reduces and bare
 // networks; prints rates.
+// orrery_bench granularity: what `phase` differs by from `step`, in place of all that.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,10 @@ void print_rates(std::string_view what, double alpha_beta, double flow, double h
 
 int main(int argc, char** argv) {
   std::vector<std::string> files(argv + 1, argv + argc);
+  if (files == std::vector<std::string>{"granularity"}) {
+    orrery::bench::print_granularity();
+    return 0;
+  }
   if (files.empty())
     for (int rank = 0; rank < 16; ++rank)
       files.push_back(fmt::format("{}/traces/gpt-tp4pp2dp2/rank.{}.et", ORRERY_SOURCE_DIR, rank));

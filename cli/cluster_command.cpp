@@ -34,17 +34,18 @@ std::string dimensions_text(const Fabric& fabric) {
 std::string links_text(const Fabric& fabric, const FabricSummary& summary) {
   Table table;
   for (const char* heading : {"class", "from", "to"}) table.column(heading, Table::Align::kLeft);
-  for (const char* heading : {"links", "bandwidth", "latency"}) table.column(heading);
+  for (const char* heading : {"links", "bandwidth", "efficiency", "latency"}) table.column(heading);
   for (const LinkKind& kind : summary.links)
     table.row({fabric.link_classes()[kind.link.link_class], kind.from, kind.to, fmt::format("{}", kind.count),
-               to_text(kind.link.bandwidth), to_text(kind.link.latency)});
+               to_text(kind.link.nominal), to_text(kind.link.efficiency), to_text(kind.link.latency)});
   return table.text();
 }
 
 std::string text_of(const Fabric& fabric, const ConfigValue& root) {
   const FabricSummary summary = summarise(fabric);
   std::string text = vertices_text(fabric, summary) + "\nDimensions\n" + dimensions_text(fabric) +
-                     "\nLinks (bandwidth and latency of each, one way)\n" + links_text(fabric, summary);
+                     "\nLinks (of each, one way; efficiency: the share of the nominal bandwidth that messages get)\n" +
+                     links_text(fabric, summary);
   const std::vector<std::string> assumed = assumed_figures(root);
   if (!assumed.empty()) text += "\nAssumed: figures that were not read in a source\n";
   for (const std::string& figure : assumed) text += "  " + figure + "\n";

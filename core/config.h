@@ -60,8 +60,8 @@ class ConfigContext {
 
 template <class T>
 concept ConfigScalar = std::is_same_v<T, Bytes> || std::is_same_v<T, Bandwidth> || std::is_same_v<T, Duration> ||
-    std::is_same_v<T, Flops> || std::is_same_v<T, FlopRate> || std::is_same_v<T, bool> ||
-    std::is_same_v<T, std::string> || std::is_same_v<T, double>;
+    std::is_same_v<T, Flops> || std::is_same_v<T, FlopRate> || std::is_same_v<T, Efficiency> ||
+    std::is_same_v<T, bool> || std::is_same_v<T, std::string> || std::is_same_v<T, double>;
 
 // A map being read. Every accessor marks its key as known and describes it.
 class Section {

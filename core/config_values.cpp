@@ -17,6 +17,7 @@ constexpr std::string_view type_name() {
   if constexpr (std::is_same_v<T, Duration>) return "time";
   if constexpr (std::is_same_v<T, Flops>) return "operations";
   if constexpr (std::is_same_v<T, FlopRate>) return "rate";
+  if constexpr (std::is_same_v<T, Efficiency>) return "efficiency";
   if constexpr (std::is_same_v<T, bool>) return "true | false";
   if constexpr (std::is_same_v<T, double>) return "number or share";
   return "text";
@@ -37,7 +38,7 @@ std::string text_of(const T& value) {
 // A harmless stand-in after an error: one, where zero could be divided by.
 template <class T>
 T harmless() {
-  if constexpr (std::is_same_v<T, Bandwidth> || std::is_same_v<T, FlopRate>)
+  if constexpr (std::is_same_v<T, Bandwidth> || std::is_same_v<T, FlopRate> || std::is_same_v<T, Efficiency>)
     return T(1);
   else
     return T{};
@@ -194,6 +195,9 @@ template std::optional<Duration> Section::maybe<Duration>(std::string_view, std:
 template Flops Section::required<Flops>(std::string_view, std::string_view);
 template Flops Section::optional<Flops>(std::string_view, Flops, std::string_view, std::string_view);
 template std::optional<Flops> Section::maybe<Flops>(std::string_view, std::string_view);
+template Efficiency Section::required<Efficiency>(std::string_view, std::string_view);
+template Efficiency Section::optional<Efficiency>(std::string_view, Efficiency, std::string_view, std::string_view);
+template std::optional<Efficiency> Section::maybe<Efficiency>(std::string_view, std::string_view);
 template FlopRate Section::required<FlopRate>(std::string_view, std::string_view);
 template FlopRate Section::optional<FlopRate>(std::string_view, FlopRate, std::string_view, std::string_view);
 template std::optional<FlopRate> Section::maybe<FlopRate>(std::string_view, std::string_view);

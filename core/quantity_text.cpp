@@ -46,11 +46,14 @@ constexpr std::array kFlopRateUnits = {Unit{"EFLOP/s", kExa},  Unit{"EFLOPS", kE
                                        Unit{"GFLOP/s", kGiga}, Unit{"GFLOPS", kGiga},  Unit{"MFLOP/s", kMega},
                                        Unit{"FLOP/s", 1}};
 
+constexpr std::array kEfficiencyUnits = {Unit{"%", 10'000}, Unit{"ppm", 1}};
+
 struct Family {
   std::string_view what;
   std::string_view example;
   std::span<const Unit> units;
   bool positive = false;
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
 
 constexpr Family kBytes{"a size", "64 MiB", kByteUnits};
@@ -58,6 +61,7 @@ constexpr Family kBandwidth{"a bandwidth", "300 GB/s", kBandwidthUnits, true};
 constexpr Family kTime{"a time", "700 ns", kTimeUnits};
 constexpr Family kFlops{"an operation count", "2 TFLOP", kFlopUnits};
 constexpr Family kFlopRate{"a rate", "312 TFLOP/s", kFlopRateUnits, true};
+constexpr Family kEfficiency{"an efficiency", "80 %", kEfficiencyUnits, true, kFullEfficiency.count()};
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -153,6 +157,25 @@ std::string unit_hint(const Family& family, std::string_view name) {
   return suggestion(name, names);
 }
 
+// The shortest exact text: a whole number of a unit, or up to three decimals of a decimal one.
+std::string exact_text(const Family& family, std::int64_t value) {
+  std::string best;
+  for (const Unit& unit : family.units) {
+    const bool decimal = unit.numerator % 1000 == 0;
+    const std::int64_t grain = decimal ? unit.numerator / 1000 : unit.numerator;
+    if (unit.denominator != 1 || (value < unit.numerator && unit.numerator != 1) || value % grain != 0) continue;
+    const std::int64_t grains = value / grain;
+    std::string text = fmt::format("{}", decimal ? grains / 1000 : grains);
+    if (decimal && grains % 1000 != 0) {
+      text += fmt::format(".{:03}", grains % 1000);
+      while (text.back() == '0') text.pop_back();
+    }
+    text += fmt::format(" {}", unit.name);
+    if (best.empty() || text.size() < best.size()) best = std::move(text);
+  }
+  return best;
+}
+
 Parsed<std::int64_t> parse(const Family& family, std::string_view whole) {
   const std::string shown = printable(whole, 40);
   const std::string wanted = fmt::format("write {} such as '{}'", family.what, family.example);
@@ -178,6 +201,10 @@ Parsed<std::int64_t> parse(const Family& family, std::string_view whole) {
     return {{}, fmt::format("'{}' is finer than the resolution of {}", shown, family.what), {}};
   if (*value == 0 && family.positive)
     return {{}, fmt::format("'{}' is zero; {} must be positive", shown, family.what), wanted};
+  if (*value > family.most)
+    return {{},
+            fmt::format("'{}' is too large; {} is at most {}", shown, family.what, exact_text(family, family.most)),
+            wanted};
   return {*value, {}, {}};
 }
 
@@ -185,25 +212,6 @@ template <class Q>
 Parsed<Q> typed(Parsed<std::int64_t> parsed) {
   if (!parsed.value) return {{}, std::move(parsed.problem), std::move(parsed.hint)};
   return {Q(*parsed.value), {}, {}};
-}
-
-// The shortest exact text: a whole number of a unit, or up to three decimals of a decimal one.
-std::string exact_text(const Family& family, std::int64_t value) {
-  std::string best;
-  for (const Unit& unit : family.units) {
-    const bool decimal = unit.numerator % 1000 == 0;
-    const std::int64_t grain = decimal ? unit.numerator / 1000 : unit.numerator;
-    if (unit.denominator != 1 || (value < unit.numerator && unit.numerator != 1) || value % grain != 0) continue;
-    const std::int64_t grains = value / grain;
-    std::string text = fmt::format("{}", decimal ? grains / 1000 : grains);
-    if (decimal && grains % 1000 != 0) {
-      text += fmt::format(".{:03}", grains % 1000);
-      while (text.back() == '0') text.pop_back();
-    }
-    text += fmt::format(" {}", unit.name);
-    if (best.empty() || text.size() < best.size()) best = std::move(text);
-  }
-  return best;
 }
 
 std::string significant(double value, std::string_view unit) {
@@ -234,6 +242,11 @@ Parsed<FlopRate> parse_quantity<FlopRate>(std::string_view text) {
   return typed<FlopRate>(parse(kFlopRate, text));
 }
 
+template <>
+Parsed<Efficiency> parse_quantity<Efficiency>(std::string_view text) {
+  return typed<Efficiency>(parse(kEfficiency, text));
+}
+
 std::optional<std::int64_t> parse_whole_number(std::string_view text) {
   std::int64_t number = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -259,6 +272,7 @@ std::string to_text(Bandwidth bandwidth) { return exact_text(kBandwidth, bandwid
 std::string to_text(Duration duration) { return exact_text(kTime, duration.count()); }
 std::string to_text(Flops flops) { return exact_text(kFlops, flops.count()); }
 std::string to_text(FlopRate rate) { return exact_text(kFlopRate, rate.count()); }
+std::string to_text(Efficiency efficiency) { return exact_text(kEfficiency, efficiency.count()); }
 
 std::string rounded(Duration duration) {
   const double picoseconds = static_cast<double>(duration.count());
@@ -275,6 +289,15 @@ std::string rounded(Bytes bytes) {
   std::size_t step = 0;
   for (; value >= 1024 && step + 1 < kNames.size(); ++step) value /= 1024;
   return step == 0 ? fmt::format("{} B", bytes.count()) : significant(value, kNames[step]);
+}
+
+std::string rounded(Bandwidth bandwidth) {
+  constexpr std::array kNames = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s", "PB/s", "EB/s"};
+  double value = static_cast<double>(bandwidth.count());
+  std::size_t step = 0;
+  // What would round to 1000 takes the next unit.
+  for (; value >= 999.95 && step + 1 < kNames.size(); ++step) value /= 1000;
+  return fmt::format("{:.4g} {}", value, kNames[step]);
 }
 
 }  // namespace orrery

@@ -22,7 +22,8 @@ struct Parsed {
   std::string hint;
 };
 
-// The quantities are not negative; Bandwidth and FlopRate are positive.
+// The quantities are not negative; Bandwidth, FlopRate and Efficiency are positive, and an Efficiency
+// ("80 %", never a bare number) is at most 100 %.
 template <class Q>
 Parsed<Q> parse_quantity(std::string_view text);
 
@@ -36,6 +37,8 @@ template <>
 Parsed<Flops> parse_quantity<Flops>(std::string_view text);
 template <>
 Parsed<FlopRate> parse_quantity<FlopRate>(std::string_view text);
+template <>
+Parsed<Efficiency> parse_quantity<Efficiency>(std::string_view text);
 
 // A whole number and nothing else: no sign but '-', no spaces, within 64 bits.
 std::optional<std::int64_t> parse_whole_number(std::string_view text);
@@ -49,9 +52,12 @@ std::string to_text(Bandwidth bandwidth);
 std::string to_text(Duration duration);
 std::string to_text(Flops flops);
 std::string to_text(FlopRate rate);
+std::string to_text(Efficiency efficiency);
 
 // Rounded for reading, about four significant digits: "612.4 ms", "64.00 MiB".
 std::string rounded(Duration duration);
 std::string rounded(Bytes bytes);
+// Without trailing zeros: "240 GB/s", "31.5 GB/s".
+std::string rounded(Bandwidth bandwidth);
 
 }  // namespace orrery

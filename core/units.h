@@ -49,9 +49,12 @@ class Quantity {
 };
 
 using Bytes = Quantity<struct BytesTag>;
-using Bandwidth = Quantity<struct BandwidthTag>;  // bytes per second
-using Flops = Quantity<struct FlopsTag>;          // floating-point operations
-using FlopRate = Quantity<struct FlopRateTag>;    // floating-point operations per second
+using Bandwidth = Quantity<struct BandwidthTag>;    // bytes per second
+using Flops = Quantity<struct FlopsTag>;            // floating-point operations
+using FlopRate = Quantity<struct FlopRateTag>;      // floating-point operations per second
+using Efficiency = Quantity<struct EfficiencyTag>;  // share of a nominal rate, in millionths: above 0, at most full
+
+inline constexpr Efficiency kFullEfficiency{1'000'000};
 
 namespace detail {
 
@@ -68,6 +71,13 @@ constexpr Duration time_at_rate(std::int64_t amount, std::int64_t rate) {
 // How long `bytes` take at `bandwidth`, rounded up to a picosecond: the one transfer-time function of all models.
 constexpr Duration operator/(Bytes bytes, Bandwidth bandwidth) {
   return detail::time_at_rate(bytes.count(), bandwidth.count());
+}
+
+// What is left of a nominal bandwidth, rounded down to a byte per second, but at least one: a link's rate in
+// simulations.
+constexpr Bandwidth operator*(Bandwidth nominal, Efficiency efficiency) {
+  const Int128 rate = Int128{nominal.count()} * efficiency.count() / kFullEfficiency.count();
+  return Bandwidth(rate < 1 ? 1 : static_cast<std::int64_t>(rate));
 }
 
 // How long `flops` take at `rate`, rounded up to a picosecond.

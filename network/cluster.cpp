@@ -10,8 +10,12 @@ namespace orrery {
 namespace {
 
 TopologyParameters node_parameters(const NodeSpec& node) {
-  return {node.devices + node.fabric.own.graph.spec().nics, node.fabric.bandwidth, node.fabric.latency,
-          node.fabric.own};
+  return {node.devices + node.fabric.own.graph.spec().nics,
+          node.fabric.bandwidth,
+          node.fabric.latency,
+          node.fabric.own,
+          {},
+          node.fabric.efficiency};
 }
 
 // The links of the node are there, the NICs are if they are in its graph.
@@ -42,8 +46,12 @@ TopologyParameters scale_out_parameters(const ClusterSpec& cluster) {
   const std::uint32_t trunks = nic_trunks(cluster.node);
   TopologyOwn own = cluster.scale_out->own;
   own.rails = trunks;
-  return {cluster.nodes * trunks, nics.bandwidth * (nics.count / trunks), cluster.scale_out->latency, std::move(own),
-          cluster.routing};
+  return {cluster.nodes * trunks,
+          nics.bandwidth * (nics.count / trunks),
+          cluster.scale_out->latency,
+          std::move(own),
+          cluster.routing,
+          nics.efficiency};
 }
 
 std::uint64_t link_count(const ClusterSpec& cluster) {
@@ -71,8 +79,9 @@ Fabric build_cluster(const ClusterSpec& cluster) {
     // 2. From the devices to their NICs.
     const NicSpec& nics = *node.nics;
     if (!layout.nics_inside) {
-      layout.first_host_link = add_links(parts, parts.devices, nics.host_bandwidth, nics.host_latency, "host.up");
-      add_links(parts, parts.devices, nics.host_bandwidth, nics.host_latency, "host.down");
+      layout.first_host_link =
+          add_links(parts, parts.devices, nics.host_bandwidth, nics.host_efficiency, nics.host_latency, "host.up");
+      add_links(parts, parts.devices, nics.host_bandwidth, nics.host_efficiency, nics.host_latency, "host.down");
     }
     // 3. Between the NICs.
     const Topology& scale_out = *cluster.scale_out->topology;

@@ -17,6 +17,7 @@ struct NodeFabricSpec {
   Duration latency{};      // from device to device
   std::string name;        // of its link classes: "nvlink"
   TopologyOwn own{};       // as the topology's reader left it; its graph may have the node's NICs
+  Efficiency efficiency = kFullEfficiency;
 };
 
 struct NicSpec {
@@ -27,6 +28,8 @@ struct NicSpec {
   Duration host_latency{};
   // Where they are: the NIC that each device uses.
   std::vector<std::uint32_t> of{};
+  Efficiency efficiency = kFullEfficiency;  // of the NICs and of the fabric that joins them
+  Efficiency host_efficiency = kFullEfficiency;
 };
 
 struct NodeSpec {

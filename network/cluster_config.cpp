@@ -62,6 +62,7 @@ DimensionSpec read_dimension(Section& section, std::size_t index, const Routing&
   if (!writes_out_links(*spec.topology)) {
     spec.bandwidth =
         required_link_bandwidth(section, "bandwidth", "of one directed link (switch: of a port, per direction)");
+    spec.efficiency = read_efficiency(section);
     spec.latency = section.required<Duration>("latency", "from end to end between neighbours");
   }
   spec.name =
@@ -192,6 +193,16 @@ Fabric build(const FabricSpec& spec, const Routing& routing) {
   return build_cluster(std::get<ClusterSpec>(spec));
 }
 
+// Efficiencies may leave a link with less than it can have.
+std::string left_problem(const Fabric& fabric) {
+  for (const Link& link : fabric.link_kinds())
+    if (link.bandwidth < kLeastBandwidth)
+      return fmt::format("the links of class {} would have {}, {} of {}, less than a link can have, {}",
+                         fabric.link_classes()[link.link_class], to_text(link.bandwidth), to_text(link.efficiency),
+                         to_text(link.nominal), to_text(kLeastBandwidth));
+  return {};
+}
+
 }  // namespace
 
 std::optional<Fabric> read_cluster(Section& experiment, const ReadDevice& read_device, const Routing& routing) {
@@ -206,7 +217,11 @@ std::optional<Fabric> read_cluster(Section& experiment, const ReadDevice& read_d
       [&](Section& cluster) { spec = read_fabric(cluster, nodes, read_device, routing); }, "clusters");
   const bool sound = spec && !experiment.describes() && experiment.context().diagnostics().error_count() == errors;
   if (!sound) return std::nullopt;
-  return build(*spec, routing);
+  Fabric fabric = build(*spec, routing);
+  const std::string problem = left_problem(fabric);
+  if (problem.empty()) return fabric;
+  experiment.error("cluster", problem, "raise the efficiency or the bandwidth");
+  return std::nullopt;
 }
 
 Routing read_routing(Section& network) {

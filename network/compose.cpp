@@ -17,7 +17,7 @@ std::uint64_t device_count(std::span<const DimensionSpec> dimensions) {
 }  // namespace
 
 TopologyParameters parameters_of(const DimensionSpec& spec, const Routing& routing) {
-  return {spec.size, spec.bandwidth, spec.latency, spec.own, routing};
+  return {spec.size, spec.bandwidth, spec.latency, spec.own, routing, spec.efficiency};
 }
 
 std::uint64_t link_count(std::span<const DimensionSpec> dimensions, const Routing& routing) {

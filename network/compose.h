@@ -13,10 +13,11 @@ namespace orrery {
 struct DimensionSpec {
   const Topology* topology = topology_named("switch");
   std::uint32_t size = 1;
-  Bandwidth bandwidth{1};  // per directed link (switch: per port and direction)
+  Bandwidth bandwidth{1};  // nominal, per directed link (switch: per port and direction)
   Duration latency{};      // from end to end between neighbours
   std::string name;        // of the dimension and its link classes; "dim<k>" if empty
   TopologyOwn own{};       // as the topology's reader left it
+  Efficiency efficiency = kFullEfficiency;
 };
 
 inline constexpr std::uint64_t kMostLinks = 256U << 20;  // of a fabric: 1 GiB of memory

@@ -17,8 +17,8 @@ std::uint64_t links(const TopologyParameters& p) {
 TopologyLink link(const TopologyParameters& p, std::uint32_t link) {
   const bool trunks = !p.routing.enumerates();
   const GraphLink& edge = p.own.graph.spec().links[trunks ? link : p.own.graph.trunk_of(link)];
-  return {edge.from, edge.to, edge.link_class, trunks ? edge.bandwidth : part_of(edge.bandwidth, edge.count),
-          edge.latency};
+  return {edge.from,    edge.to,        edge.link_class, trunks ? edge.bandwidth : part_of(edge.bandwidth, edge.count),
+          edge.latency, edge.efficiency};
 }
 
 void route(const TopologyParameters& p, std::uint32_t from, std::uint32_t to, RouteBuilder& route) {

@@ -38,6 +38,12 @@ std::string node_of(const std::string& name) {
   return dot == std::string::npos || !name.starts_with("node") ? "" : name.substr(0, dot);
 }
 
+// "300 GB/s", or "300 GB/s x 80 %" where messages do not get all of it.
+std::string capacity_text(const Link& link) {
+  if (link.efficiency == kFullEfficiency) return to_text(link.nominal);
+  return fmt::format("{} x {}", to_text(link.nominal), to_text(link.efficiency));
+}
+
 std::string dot_vertices(const Fabric& fabric) {
   std::string text;
   std::map<std::string, std::string> boxes;
@@ -74,15 +80,14 @@ void collect_assumed(const ConfigValue& value, const std::string& path, std::vec
 FabricSummary summarise(const Fabric& fabric) {
   FabricSummary summary;
   const std::vector<std::size_t> kind_of_vertex = kinds_of_vertices(fabric, summary.vertices);
-  using Key = std::tuple<std::uint16_t, std::int64_t, std::int64_t, std::size_t, std::size_t>;
+  using Key = std::tuple<std::uint32_t, std::size_t, std::size_t>;  // links of one kind are equal
   std::map<Key, std::size_t> index;
   for (std::uint32_t i = 0; i < fabric.link_count(); ++i) {
     const Link& link = fabric.link(LinkId(i));
     const LinkEnds ends = fabric.ends(LinkId(i));
     const std::size_t from = kind_of_vertex[static_cast<std::uint32_t>(ends.from)];
     const std::size_t to = kind_of_vertex[static_cast<std::uint32_t>(ends.to)];
-    const auto [known, fresh] = index.try_emplace(
-        Key{link.link_class, link.bandwidth.count(), link.latency.count(), from, to}, summary.links.size());
+    const auto [known, fresh] = index.try_emplace(Key{fabric.kind_of(LinkId(i)), from, to}, summary.links.size());
     if (fresh) summary.links.push_back({link, summary.vertices[from].name, summary.vertices[to].name, 0});
     ++summary.links[known->second].count;
   }
@@ -99,7 +104,7 @@ std::string dot_text(const Fabric& fabric, const std::string& title) {
   std::multimap<Edge, std::uint32_t> unpaired;  // links whose other direction has not come up yet
   const auto edge_line = [&](VertexId from, VertexId to, const Link& link, bool both) {
     return fmt::format("  v{} -> v{} [label=\"{}\\n{}\"{}];\n", static_cast<std::uint32_t>(from),
-                       static_cast<std::uint32_t>(to), to_text(link.bandwidth), to_text(link.latency),
+                       static_cast<std::uint32_t>(to), capacity_text(link), to_text(link.latency),
                        both ? ", dir=both" : "");
   };
   for (std::uint32_t i = 0; i < fabric.link_count(); ++i) {

@@ -148,7 +148,7 @@ void FlowComponents::solve(std::uint32_t index) {
     component.removed = 0;
   } else {
     const auto changed = resolve_ == Resolve::kEverything
-                             ? solver_.solve_all(component.seeds, engine_.now())
+                             ? solver_.solve_all(component.flows, engine_.now())
                              : solver_.solve(component.seeds, component.flows.size(), engine_.now());
     for (const std::uint32_t flow : changed) component.finish[graph_.flow(flow).place] = finish(flow);
   }
@@ -161,7 +161,7 @@ void FlowComponents::split(std::uint32_t index) {
   close(index);
   const std::uint64_t mark = graph_.new_mark();
   for (std::uint32_t place = 0; place < apart_.size(); ++place) {
-    if (graph_.pace(apart_[place]).mark == mark) continue;
+    if (graph_.flow(apart_[place]).mark == mark) continue;
     const std::uint32_t part = open();
     grow(part, apart_[place], mark);
     schedule(part);
@@ -171,9 +171,10 @@ void FlowComponents::split(std::uint32_t index) {
 // Fills a part with all flows that hang together with `first`. Until a flow is added, its place is that in apart_.
 void FlowComponents::grow(std::uint32_t part, std::uint32_t first, std::uint64_t mark) {
   const auto take = [&](std::uint32_t index) {
-    if (graph_.pace(index).mark == mark) return;
-    graph_.pace(index).mark = mark;
-    add(part, index, finish_apart_[graph_.flow(index).place]);
+    Flow& flow = graph_.flow(index);
+    if (flow.mark == mark) return;
+    flow.mark = mark;
+    add(part, index, finish_apart_[flow.place]);
   };
   take(first);
   for (std::size_t next = 0; next < components_[part].flows.size(); ++next)
@@ -187,7 +188,8 @@ void FlowComponents::grow(std::uint32_t part, std::uint32_t first, std::uint64_t
 
 void FlowComponents::schedule(std::uint32_t index) {
   Component& component = components_[index];
-  const Time next = *std::ranges::min_element(component.finish);
+  Time next = Time::max();
+  for (const Time finish : component.finish) next = std::min(next, finish);
   if (component.due == next && next != Time::max()) return;
   unschedule(component);
   component.event = engine_.after(next - engine_.now(), sink_, index);
@@ -201,12 +203,8 @@ void FlowComponents::unschedule(Component& component) {
 }
 
 void FlowComponents::touch_everything() {
-  for (std::uint32_t index = 0; index < components_.size(); ++index) {
-    if (components_[index].flows.empty()) continue;
-    touch(index);
-    for (const std::uint32_t flow : components_[index].flows)
-      for (const FlowCrossing& crossing : graph_.flow(flow).crossings) add_seed(index, crossing.link);
-  }
+  for (std::uint32_t index = 0; index < components_.size(); ++index)
+    if (!components_[index].flows.empty()) touch(index);
 }
 
 }  // namespace orrery

@@ -59,7 +59,7 @@ class FlowComponents {
   void schedule(std::uint32_t component);
   void unschedule(Component& component);
   void touch_everything();
-  Time finish(std::uint32_t flow) { return graph_.flow(flow).finish(graph_.pace(flow).rate); }
+  Time finish(std::uint32_t flow) { return graph_.flow(flow).finish(graph_.rate(flow)); }
 
   Engine& engine_;
   EventSink& sink_;

@@ -1,6 +1,7 @@
 #include "network/flow_graph.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/assert.h"
 #include "network/link_share.h"
@@ -13,15 +14,12 @@ constexpr std::uint64_t kMostWeight = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
 
-void Flow::advance(Time now, std::int64_t rate) {
-  left -= Int128{rate} * (now - updated).count();
-  updated = now;
-}
-
 Time Flow::finish(std::int64_t rate) const {
-  const auto work = static_cast<unsigned __int128>(left);
   const auto speed = static_cast<std::uint64_t>(rate);
-  const unsigned __int128 picoseconds = (work + speed - 1) / speed;
+  const auto work = static_cast<unsigned __int128>(left) + speed - 1;
+  // Up to some megabytes need no 128-bit division.
+  const bool is_short = work <= std::numeric_limits<std::uint64_t>::max();
+  const unsigned __int128 picoseconds = is_short ? static_cast<std::uint64_t>(work) / speed : work / speed;
   const Duration most = Duration::max() - updated.time_since_epoch();
   if (picoseconds >= static_cast<std::uint64_t>(most.count())) return Time::max();
   return updated + Duration(static_cast<std::int64_t>(picoseconds));
@@ -33,7 +31,7 @@ std::uint32_t FlowGraph::create(Bytes bytes, Duration latency, std::uint64_t tok
   if (free_.empty()) {
     ORRERY_ASSERT(index != kNoIndex);
     flows_.emplace_back();
-    paces_.emplace_back();
+    rates_.emplace_back();
   } else {
     index = free_.back();
     free_.pop_back();
@@ -45,7 +43,8 @@ std::uint32_t FlowGraph::create(Bytes bytes, Duration latency, std::uint64_t tok
   flow.bottleneck = kNoIndex;
   flow.component = kNoIndex;
   flow.crossings.clear();
-  paces_[index] = {kUnrated, new_mark()};
+  flow.mark = new_mark();
+  rates_[index] = kUnrated;
   return index;
 }
 
@@ -54,7 +53,6 @@ void FlowGraph::cross(std::uint32_t index, const LinkShare& share, Bytes bytes) 
   const std::uint64_t weight = share.weight * share.copies;
   ORRERY_ASSERT(index_of(id) < index_of_link_.size() && weight > 0 && weight <= kMostWeight);
   Flow& flow = flows_[index];
-  const std::uint64_t mark = paces_[index].mark;
   std::uint32_t& known = index_of_link_[index_of(id)];
   if (known == kNoIndex) {
     known = static_cast<std::uint32_t>(links_.size());
@@ -64,13 +62,13 @@ void FlowGraph::cross(std::uint32_t index, const LinkShare& share, Bytes bytes) 
   }
   FlowLink& link = links_[known];
   link.bytes = saturating_add(link.bytes, load_of(share, bytes));
-  if (link.mark == mark) {
+  if (link.mark == flow.mark) {
     std::uint64_t& sum = std::ranges::find(flow.crossings, known, &FlowCrossing::link)->weight;
     sum += weight;
     ORRERY_ASSERT(sum <= kMostWeight);
     return;
   }
-  link.mark = mark;
+  link.mark = flow.mark;
   flow.crossings.push_back({known, 0, weight});
 }
 
@@ -98,27 +96,10 @@ void FlowGraph::remove(std::uint32_t index, Time now) {
     flows_[last.flow].crossings[last.crossing].place = crossing.place;
     link.users.pop_back();
     link.weight -= crossing.weight;
-    link.load -= Int128{paces_[index].rate} * static_cast<std::int64_t>(crossing.weight);
+    link.load -= Int128{rates_[index]} * static_cast<std::int64_t>(crossing.weight);
     if (link.users.empty()) link.busy += now - link.since;
   }
   free_.push_back(index);
-}
-
-void FlowGraph::set_rate(std::uint32_t index, std::int64_t rate, Time now) {
-  Flow& flow = flows_[index];
-  std::int64_t& known = paces_[index].rate;
-  const std::int64_t before = known == kUnrated ? 0 : known;
-  flow.advance(now, before);
-  known = rate;
-  for (const FlowCrossing& crossing : flow.crossings)
-    links_[crossing.link].load += Int128{rate - before} * static_cast<std::int64_t>(crossing.weight);
-}
-
-void FlowGraph::set_bottleneck(Flow& flow, std::uint32_t link, std::int64_t level) {
-  if (flow.bottleneck != kNoIndex) --links_[flow.bottleneck].bound;
-  flow.bottleneck = link;
-  ++links_[link].bound;
-  links_[link].level = level;
 }
 
 std::vector<LinkUsage> FlowGraph::usage(Time now) const {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "core/ids.h"
@@ -18,16 +19,22 @@ inline constexpr std::uint32_t kNoIndex = UINT32_MAX;
 // The rate of a flow that was not solved yet: no known rate is higher.
 inline constexpr std::int64_t kUnrated = std::numeric_limits<std::int64_t>::max();
 
-// What crosses a link at the same time shares it. Links are numbered in the order of their first use.
-struct FlowLink {
+// What crosses a link at the same time shares it. Links are numbered in the order of their first use. What fillings
+// look at comes first, in a cache line of its own.
+struct alignas(64) FlowLink {
   struct User {
     std::uint32_t flow = 0;
     std::uint32_t crossing = 0;  // of the flow's crossings
     std::uint64_t weight = 0;
   };
-  Bandwidth bandwidth{1};
-  LinkId id{};
+  // During a filling it is part of: what its slower and its stopped flows leave of it, and the weight of the others.
+  Int128 left = 0;
+  std::uint64_t filling = 0;
+  std::uint64_t mark = 0;  // FlowGraph::new_mark() of the walk that last saw it
   std::vector<User> users;
+  Bandwidth bandwidth{1};
+
+  LinkId id{};
   Int128 load = 0;          // what the users take, in 2^-32 B/s,
   Int128 weight = 0;        // and their weight, below 2^63
   std::uint32_t bound = 0;  // users that have it as their bottleneck,
@@ -36,9 +43,7 @@ struct FlowLink {
   std::uint32_t seed_of = kNoIndex;  // the component that is to solve it because its users changed,
   bool has_joined = false;           // and some are new
 
-  // What the walk that last saw it noted. Marks are from FlowGraph::new_mark().
-  std::uint64_t mark = 0;
-  std::uint32_t local = 0;      // its number among the links of a filling
+  // What other walks noted.
   std::uint64_t held_mark = 0;  // of the filling in which it only holds flows
   std::uint64_t rise_mark = 0;
   Int128 rise = 0;  // of the load, if the rates of the filling are taken
@@ -54,26 +59,25 @@ struct FlowCrossing {
   std::uint64_t weight = 0;
 };
 
-struct Flow {
-  std::uint64_t token = 0;
-  Duration latency{};
-  Int128 left = 0;  // bytes * picoseconds per second, at `updated`
-  Time updated;
+// What fillings look at comes first, and never lies across cache lines.
+struct alignas(32) Flow {
+  std::vector<FlowCrossing> crossings;  // every link once
   std::uint32_t bottleneck = kNoIndex;
   std::uint32_t component = kNoIndex;
-  std::uint32_t place = 0;              // among the component's flows
-  std::vector<FlowCrossing> crossings;  // every link once
+  Int128 left = 0;  // bytes * picoseconds per second, at `updated`
+  Time updated;
+  std::uint32_t place = 0;  // among the component's flows
+  std::uint64_t token = 0;
+  Duration latency{};
+  std::uint64_t mark = 0;  // FlowGraph::new_mark() of who saw it last
 
   // Brings `left` up to `now`, at `rate` since the last time. What is left never depends on how often this is done.
-  void advance(Time now, std::int64_t rate);
+  void advance(Time now, std::int64_t rate) {
+    left -= Int128{rate} * (now - updated).count();
+    updated = now;
+  }
   // When the last byte is through at `rate`; Time::max() if the clock ends before.
   Time finish(std::int64_t rate) const;
-};
-
-// What walks over many flows look at, apart from the rest so that it stays in the cache.
-struct FlowPace {
-  std::int64_t rate = kUnrated;  // bytes per second
-  std::uint64_t mark = 0;        // FlowGraph::new_mark() of who saw it last
 };
 
 class FlowGraph {
@@ -89,11 +93,22 @@ class FlowGraph {
   void remove(std::uint32_t flow, Time now);
 
   Flow& flow(std::uint32_t index) { return flows_[index]; }
-  FlowPace& pace(std::uint32_t flow) { return paces_[flow]; }
+  std::int64_t rate(std::uint32_t flow) const { return rates_[flow]; }  // bytes per second
+  std::span<const std::int64_t> rates() const { return rates_; }        // by flow, with those removed
   FlowLink& link(std::uint32_t index) { return links_[index]; }
-  // Changes the rate from `now` on, up to which the flow is brought.
-  void set_rate(std::uint32_t flow, std::int64_t rate, Time now);
-  void set_bottleneck(Flow& flow, std::uint32_t link, std::int64_t level);
+  std::uint32_t link_count() const { return static_cast<std::uint32_t>(links_.size()); }
+  // Changes the rate from `now` on, up to which the flow is brought. The loads of its links are the caller's to change.
+  void set_rate(std::uint32_t flow, std::int64_t rate, Time now) {
+    flows_[flow].advance(now, rates_[flow] == kUnrated ? 0 : rates_[flow]);
+    rates_[flow] = rate;
+  }
+  // The level of its new bottleneck is the caller's to set.
+  void set_bottleneck(Flow& flow, std::uint32_t link) {
+    if (flow.bottleneck == link) return;
+    if (flow.bottleneck != kNoIndex) --links_[flow.bottleneck].bound;
+    flow.bottleneck = link;
+    ++links_[link].bound;
+  }
 
   // Tells one walk over flows and links from all others.
   std::uint64_t new_mark() { return ++mark_; }
@@ -105,7 +120,7 @@ class FlowGraph {
   std::vector<std::uint32_t> index_of_link_;  // by LinkId, into links_
   std::vector<FlowLink> links_;
   std::vector<Flow> flows_;
-  std::vector<FlowPace> paces_;      // of each
+  std::vector<std::int64_t> rates_;  // of each: apart, so that what walks look at stays in the cache
   std::vector<std::uint32_t> free_;  // of flows_
   std::uint64_t mark_ = 0;
 };

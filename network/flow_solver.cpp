@@ -20,38 +20,40 @@ constexpr int kFillingSteps = 16;
 
 std::span<const std::uint32_t> FlowSolver::solve(std::span<const std::uint32_t> seeds, std::size_t flows, Time now) {
   changed_.clear();
+  risen_.clear();
   const std::int64_t level = reach_concerned(seeds);
-  if (links_.empty()) return changed_;
+  if (filling_.links().empty()) return changed_;
   const bool near_first = far_solves_left_ == 0;
   if (!near_first) --far_solves_left_;
   bool far = !near_first;
-  collect(level, far);
-  fill();
-  for (int round = 1; reach_further(); ++round) {
-    far = round == kRounds || kMostNear * flows_.size() > flows;
-    collect(level, far);
-    fill();
+  filling_.fill(level, far);
+  for (int round = 1; !far && reach_further(); ++round) {
+    far = round == kRounds || kMostNear * filling_.flows().size() > flows;
+    filling_.fill(level, far);
   }
   if (near_first) {
     far_solves_ = far ? std::min(2 * far_solves_ + 1, kMostFarSolves) : far_solves_ / 2;
     far_solves_left_ = far_solves_;
   }
-  apply(now, false);
+  apply(now);
   return changed_;
 }
 
-std::span<const std::uint32_t> FlowSolver::solve_all(std::span<const std::uint32_t> seeds, Time now) {
-  links_.clear();
-  mark_ = graph_.new_mark();
-  for (const std::uint32_t seed : seeds) reach(seed);
-  collect(0, true);
-  fill();
-  apply(now, true);
-  return changed_;
+std::span<const std::uint32_t> FlowSolver::solve_all(std::span<const std::uint32_t> flows, Time now) {
+  all_.clear();
+  for (std::uint32_t link = 0; link < graph_.link_count(); ++link)
+    all_.add_link(capacity_of(graph_.link(link).bandwidth));
+  for (const std::uint32_t flow : flows) {
+    all_.add_flow();
+    for (const FlowCrossing& crossing : graph_.flow(flow).crossings) all_.cross(crossing.link, crossing.weight);
+  }
+  all_.solve();
+  for (std::uint32_t i = 0; i < flows.size(); ++i) set(flows[i], all_.rate(i), all_.bottleneck(i), now);
+  return flows;
 }
 
 void FlowSolver::solve_alone(std::uint32_t index, Time now) {
-  Flow& flow = graph_.flow(index);
+  const Flow& flow = graph_.flow(index);
   std::int64_t rate = kUnrated;
   std::uint32_t bottleneck = flow.crossings.front().link;
   for (const FlowCrossing& crossing : flow.crossings) {
@@ -62,115 +64,86 @@ void FlowSolver::solve_alone(std::uint32_t index, Time now) {
     rate = most;
     bottleneck = crossing.link;
   }
+  set(index, rate, bottleneck, now);
+}
+
+// For a flow whose rate was found apart from filling_.
+void FlowSolver::set(std::uint32_t index, std::int64_t rate, std::uint32_t bottleneck, Time now) {
+  const std::int64_t before = graph_.rate(index);
+  const std::int64_t change = before == kUnrated ? rate : rate - before;
+  for (const FlowCrossing& crossing : graph_.flow(index).crossings)
+    graph_.link(crossing.link).load += Int128{change} * static_cast<std::int64_t>(crossing.weight);
   graph_.set_rate(index, rate, now);
-  graph_.set_bottleneck(flow, bottleneck, rate);
+  graph_.set_bottleneck(graph_.flow(index), bottleneck);
+  graph_.link(bottleneck).level = rate;
 }
 
 // The links on which the change makes a difference, and the least rate at which it does.
 std::int64_t FlowSolver::reach_concerned(std::span<const std::uint32_t> seeds) {
-  links_.clear();
-  mark_ = graph_.new_mark();
+  filling_.clear();
   std::int64_t level = kUnrated;
   for (const std::uint32_t seed : seeds) {
     const FlowLink& link = graph_.link(seed);
     if (link.bound > 0) level = std::min(level, link.level);
     if (link.has_joined) level = std::min(level, filling_level(link));
-    if (link.bound > 0 || link.has_joined) reach(seed);
+    if (link.bound > 0 || link.has_joined) filling_.reach(seed);
   }
   return level;
-}
-
-// True if the link was not reached before.
-bool FlowSolver::reach(std::uint32_t index) {
-  FlowLink& link = graph_.link(index);
-  if (link.mark == mark_) return false;
-  link.mark = mark_;
-  link.local = static_cast<std::uint32_t>(links_.size());
-  links_.push_back(index);
-  return true;
-}
-
-// Gathers the flows of at least `level` on the links reached so far; `far`: and those that share links with them. The
-// other flows keep what they take of these links.
-void FlowSolver::collect(std::int64_t level, bool far) {
-  flows_.clear();
-  filling_.clear();
-  const std::uint64_t mark = graph_.new_mark();
-  for (std::size_t next = 0; next < links_.size(); ++next) {
-    Int128 left = capacity_of(graph_.link(links_[next]).bandwidth);
-    for (const FlowLink::User& user : graph_.link(links_[next]).users) {
-      FlowPace& pace = graph_.pace(user.flow);
-      if (pace.rate < level) {
-        left -= Int128{pace.rate} * static_cast<std::int64_t>(user.weight);
-      } else if (pace.mark != mark) {
-        pace.mark = mark;
-        flows_.push_back(user.flow);
-        if (!far) continue;
-        for (const FlowCrossing& crossing : graph_.flow(user.flow).crossings) reach(crossing.link);
-      }
-    }
-    filling_.add_link(left);
-  }
-}
-
-void FlowSolver::fill() {
-  held_mark_ = graph_.new_mark();
-  for (const std::uint32_t index : flows_) {
-    const Flow& flow = graph_.flow(index);
-    filling_.add_flow();
-    for (const FlowCrossing& crossing : flow.crossings) {
-      const FlowLink& link = graph_.link(crossing.link);
-      if (link.mark == mark_) filling_.cross(link.local, crossing.weight);
-    }
-    if (flow.bottleneck != kNoIndex && graph_.link(flow.bottleneck).mark != mark_) hold(graph_.link(flow.bottleneck));
-  }
-  filling_.solve();
-}
-
-// Holds the flow added last to the rate of its bottleneck, which was not reached: for the filling, that is one more
-// link, just wide enough.
-void FlowSolver::hold(FlowLink& link) {
-  if (link.held_mark != held_mark_) {
-    link.held_mark = held_mark_;
-    link.local = filling_.add_link(0);
-  }
-  filling_.widen(link.local, capacity_of(Bandwidth(link.level)));
-  filling_.cross(link.local, kUnitWeight);
 }
 
 // True if there are links that were not reached but are concerned; now they are reached. A link that holds nobody is
 // not if there would be room even for 1 B/s more for everybody: then no floor can make it fill.
 bool FlowSolver::reach_further() {
+  risen_.clear();
   bool found = false;
   const std::uint64_t mark = graph_.new_mark();
-  for (std::uint32_t i = 0; i < flows_.size(); ++i) {
-    const std::int64_t before = graph_.pace(flows_[i]).rate;
-    const std::int64_t change = filling_.rate(i) - before;
-    if (change == 0 || before == kUnrated) continue;
-    for (const FlowCrossing& crossing : graph_.flow(flows_[i]).crossings) {
-      FlowLink& link = graph_.link(crossing.link);
-      if (link.mark == mark_) continue;
-      if (link.rise_mark != mark) link.rise = 0;
-      link.rise_mark = mark;
-      link.rise += Int128{change} * static_cast<std::int64_t>(crossing.weight);
-      const Int128 needed = link.load + link.rise + link.weight;
-      if (link.bound > 0 || needed > capacity_of(link.bandwidth)) found |= reach(crossing.link);
+  std::size_t i = 0;
+  for (const FlowFilling::Stop& stop : filling_.stops()) {
+    for (; i < stop.end; ++i) {
+      const std::uint32_t flow = filling_.flows()[i];
+      const std::int64_t before = graph_.rate(flow);
+      if (before != stop.rate && before != kUnrated) found |= reach_beyond(flow, stop.rate - before, mark);
     }
   }
   return found;
 }
 
-void FlowSolver::apply(Time now, bool everything) {
-  changed_.clear();
-  for (std::uint32_t i = 0; i < flows_.size(); ++i) {
-    Flow& flow = graph_.flow(flows_[i]);
-    const std::int64_t rate = filling_.rate(i);
-    const std::uint32_t bottleneck = filling_.bottleneck(i);
-    if (bottleneck < links_.size()) graph_.set_bottleneck(flow, links_[bottleneck], rate);
-    if (graph_.pace(flows_[i]).rate == rate && !everything) continue;
-    graph_.set_rate(flows_[i], rate, now);
-    changed_.push_back(flows_[i]);
+// The same for the links of one flow whose rate changes.
+bool FlowSolver::reach_beyond(std::uint32_t flow, std::int64_t change, std::uint64_t mark) {
+  bool found = false;
+  for (const FlowCrossing& crossing : graph_.flow(flow).crossings) {
+    FlowLink& link = graph_.link(crossing.link);
+    if (filling_.reached(link)) continue;
+    if (link.rise_mark != mark) {
+      link.rise_mark = mark;
+      link.rise = 0;
+      risen_.push_back(crossing.link);
+    }
+    link.rise += Int128{change} * static_cast<std::int64_t>(crossing.weight);
+    const Int128 needed = link.load + link.rise + link.weight;
+    if (link.bound > 0 || needed > capacity_of(link.bandwidth)) found |= filling_.reach(crossing.link);
   }
+  return found;
+}
+
+// Takes over what the last filling found. No link that holds a flow changes unless it was reached.
+void FlowSolver::apply(Time now) {
+  std::size_t i = 0;
+  for (const FlowFilling::Stop& stop : filling_.stops()) {
+    const bool reached = filling_.reached(graph_.link(stop.link));
+    if (reached) graph_.link(stop.link).level = stop.rate;
+    for (; i < stop.end; ++i) {
+      const std::uint32_t flow = filling_.flows()[i];
+      if (reached) graph_.set_bottleneck(graph_.flow(flow), stop.link);
+      if (graph_.rate(flow) == stop.rate) continue;
+      graph_.set_rate(flow, stop.rate, now);
+      changed_.push_back(flow);
+    }
+  }
+  for (const std::uint32_t link : filling_.links())
+    graph_.link(link).load = capacity_of(graph_.link(link).bandwidth) - graph_.link(link).left;
+  for (const std::uint32_t link : risen_)
+    if (!filling_.reached(graph_.link(link))) graph_.link(link).load += graph_.link(link).rise;
 }
 
 // The rate at which the link fills if the flows that were solved before stop at the rates they have: the least rate at
@@ -181,7 +154,7 @@ std::int64_t FlowSolver::filling_level(const FlowLink& link) const {
     Int128 left = capacity_of(link.bandwidth);
     std::uint64_t weight = 0;
     for (const FlowLink::User& user : link.users) {
-      const std::int64_t rate = graph_.pace(user.flow).rate;
+      const std::int64_t rate = graph_.rate(user.flow);
       if (rate < level)
         left -= Int128{rate} * static_cast<std::int64_t>(user.weight);
       else

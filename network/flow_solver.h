@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/units.h"
+#include "network/flow_filling.h"
 #include "network/flow_graph.h"
 #include "network/max_min.h"
 
@@ -22,37 +23,34 @@ namespace orrery {
 
 class FlowSolver {
  public:
-  explicit FlowSolver(FlowGraph& graph) : graph_(graph) {}
+  explicit FlowSolver(FlowGraph& graph) : graph_(graph), filling_(graph) {}
 
   // `seeds` are the links whose users changed since the last solve, `flows` how many flows they can reach at most.
   // Gives all flows their rates and bottlenecks and returns those whose rate changed, which are then up to date as of
   // `now`; valid until the next call.
   std::span<const std::uint32_t> solve(std::span<const std::uint32_t> seeds, std::size_t flows, Time now);
 
-  // Solves everything that can be reached from `seeds`, whether it can have changed or not, and returns all of it.
-  std::span<const std::uint32_t> solve_all(std::span<const std::uint32_t> seeds, Time now);
+  // Solves all of `flows`, which share nothing with others, whether they can have changed or not, from nothing known
+  // and with MaxMin: the check of solve(). Returns them.
+  std::span<const std::uint32_t> solve_all(std::span<const std::uint32_t> flows, Time now);
 
   // A flow that nobody shares a link with.
   void solve_alone(std::uint32_t flow, Time now);
 
  private:
   std::int64_t reach_concerned(std::span<const std::uint32_t> seeds);
-  bool reach(std::uint32_t link);
-  void collect(std::int64_t level, bool far);
-  void fill();
-  void hold(FlowLink& link);
   bool reach_further();
-  void apply(Time now, bool everything);
+  bool reach_beyond(std::uint32_t flow, std::int64_t change, std::uint64_t mark);
+  void apply(Time now);
+  void set(std::uint32_t flow, std::int64_t rate, std::uint32_t bottleneck, Time now);
   std::int64_t filling_level(const FlowLink& link) const;
 
   FlowGraph& graph_;
-  MaxMin filling_;
-  std::uint64_t mark_ = 0;             // of links reached
-  std::uint64_t held_mark_ = 0;        // of links that hold a flow of the present filling
+  FlowFilling filling_;
+  MaxMin all_;                         // scratch of solve_all()
   std::uint32_t far_solves_ = 0;       // to do after the next attempt in vain
   std::uint32_t far_solves_left_ = 0;  // to do now
-  std::vector<std::uint32_t> links_;   // reached, in the order of MaxMin's
-  std::vector<std::uint32_t> flows_;   // reached, in the order of MaxMin's
+  std::vector<std::uint32_t> risen_;   // links that are not reached but cross changed flows
   std::vector<std::uint32_t> changed_;
 };
 

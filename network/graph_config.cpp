@@ -25,6 +25,7 @@ struct Edge {
   std::string to;
   std::string link_class;
   Bandwidth bandwidth{1};
+  Efficiency efficiency = kFullEfficiency;
   Duration latency{};
   std::uint32_t count = 1;
   bool directed = false;
@@ -61,6 +62,7 @@ Edge read_edge(Section& section) {
   edge.from = read_word(section, "from", section.required<std::string>("from", "gpu<i>, nic<i> or any other name"));
   edge.to = read_word(section, "to", section.required<std::string>("to", "gpu<i>, nic<i> or any other name"));
   edge.bandwidth = required_link_bandwidth(section, "bandwidth", "of one link, per direction");
+  edge.efficiency = read_efficiency(section, "efficiency", "share of the nominal bandwidth that messages get");
   edge.latency = section.required<Duration>("latency", "of the link, with the switch it leads to");
   const std::int64_t count =
       section.optional_integer("count", 1, {1, 4096}, "parallel links, as one trunk of summed bandwidth");
@@ -156,7 +158,8 @@ void add_edges(GraphSpec& spec, std::span<const Edge> edges, Vertices& vertices,
       diagnostics.error(edge.from_at,
                         fmt::format("a second link from {} to {}", spec.vertices[from], spec.vertices[to]),
                         "parallel links are one with `count`");
-    spec.links.push_back({from, to, class_of(spec, edge.link_class), edge.bandwidth, edge.latency, edge.count});
+    spec.links.push_back(
+        {from, to, class_of(spec, edge.link_class), edge.bandwidth, edge.latency, edge.count, edge.efficiency});
     return first;
   };
   for (const Edge& edge : edges) {

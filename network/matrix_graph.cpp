@@ -119,19 +119,19 @@ class Builder {
     return spec_.vertex_count() - 1;
   }
 
-  void join(std::uint32_t a, std::uint32_t b, LinkClass link_class, Bandwidth bandwidth, Duration latency) {
-    spec_.links.push_back({a, b, link_class, bandwidth, latency});
-    spec_.links.push_back({b, a, link_class, bandwidth, latency});
+  void join(std::uint32_t a, std::uint32_t b, LinkClass link_class, const MatrixCapacity& link, Duration latency) {
+    spec_.links.push_back({a, b, link_class, link.bandwidth, latency, 1, link.efficiency});
+    spec_.links.push_back({b, a, link_class, link.bandwidth, latency, 1, link.efficiency});
   }
 
   // `from` is a vertex of a level (a member: -1) whose link leads up.
   void join_up(std::uint32_t from, int level, std::uint32_t to) {
     if (level == 2)
-      join(from, to, kBridgeLink, capacities_.host_bridge, capacities_.host_bridge_latency);
+      join(from, to, kBridgeLink, capacities_.host_bridge, capacities_.host_bridge.latency);
     else if (level == 3)
-      join(from, to, kSocketLink, capacities_.sockets, capacities_.sockets_latency / 2);
+      join(from, to, kSocketLink, capacities_.sockets, capacities_.sockets.latency / 2);
     else
-      join(from, to, kPcieLink, capacities_.pcie, capacities_.pcie_latency);
+      join(from, to, kPcieLink, capacities_.pcie, capacities_.pcie.latency);
   }
 
   // What stands for a group of the level below: its vertex, and the level of that.
@@ -192,17 +192,21 @@ class Builder {
     }
   }
 
-  std::optional<Bandwidth> trunk(std::uint32_t device, std::uint32_t links) {
-    if (capacities_.nvlink <= Bandwidth(Bandwidth::max().count() / links)) return capacities_.nvlink * links;
-    error(device, fmt::format("{} links of {} make more than can be counted", links, to_text(capacities_.nvlink)), "");
+  std::optional<MatrixCapacity> trunk(std::uint32_t device, std::uint32_t links) {
+    MatrixCapacity trunk = capacities_.nvlink;
+    if (trunk.bandwidth <= Bandwidth(Bandwidth::max().count() / links)) {
+      trunk.bandwidth = trunk.bandwidth * links;
+      return trunk;
+    }
+    error(device, fmt::format("{} links of {} make more than can be counted", links, to_text(trunk.bandwidth)), "");
     return std::nullopt;
   }
 
   void add_direct(std::uint32_t device, const std::vector<std::uint32_t>& peers) {
     for (const std::uint32_t peer : peers) {
       if (peer > device) continue;  // both ways at once
-      if (const auto bandwidth = trunk(device, matrix_.at(device, peer).links))
-        join(peer, device, kNvlinkLink, *bandwidth, capacities_.nvlink_latency);
+      if (const auto link = trunk(device, matrix_.at(device, peer).links))
+        join(peer, device, kNvlinkLink, *link, link->latency);
     }
   }
 
@@ -224,8 +228,7 @@ class Builder {
     }
     const auto [known, fresh] = nvswitch_.try_emplace(first, 0);
     if (fresh) known->second = add_vertex(fmt::format("nvswitch{}", nvswitch_.size() - 1));
-    if (const auto bandwidth = trunk(device, links))
-      join(device, known->second, kNvlinkLink, *bandwidth, capacities_.nvlink_latency / 2);
+    if (const auto link = trunk(device, links)) join(device, known->second, kNvlinkLink, *link, link->latency / 2);
   }
 
   const TopologyMatrix& matrix_;

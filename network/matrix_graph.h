@@ -7,16 +7,18 @@
 
 namespace orrery {
 
-// What the matrix does not say. Bandwidths are of one link, per direction.
+struct MatrixCapacity {
+  Bandwidth bandwidth{1};  // nominal, of one link, per direction
+  Duration latency{};
+  Efficiency efficiency = kFullEfficiency;
+};
+
+// What the matrix does not say.
 struct MatrixCapacities {
-  Bandwidth nvlink{1};             // of one of the NV# bonded links
-  Duration nvlink_latency{};       // from GPU to GPU
-  Bandwidth pcie{1};               // device, NIC or switch to what is above it
-  Duration pcie_latency{};         // of one such link
-  Bandwidth host_bridge{1};        // host bridge to the rest of its socket
-  Duration host_bridge_latency{};  // of one such link
-  Bandwidth sockets{1};            // a socket to the others
-  Duration sockets_latency{};      // from socket to socket
+  MatrixCapacity nvlink;       // one of the NV# bonded links; latency from GPU to GPU
+  MatrixCapacity pcie;         // device, NIC or switch to what is above it
+  MatrixCapacity host_bridge;  // host bridge to the rest of its socket
+  MatrixCapacity sockets;      // a socket to the others; latency from socket to socket
 };
 
 // GPUs that are PIX share a PCIe switch, those that are PXB a switch above, PHB a host bridge, NODE a socket, SYS the

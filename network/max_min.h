@@ -32,7 +32,8 @@ constexpr Int128 capacity_of(Bandwidth bandwidth) { return Int128{bandwidth.coun
 // within 1 and the largest 64-bit integer. weight > 0.
 std::int64_t fill_rate(Int128 left, std::uint64_t weight);
 
-// Describe links and flows, solve, read the rates. Keeps its memory: once as large as needed, nothing allocates.
+// Describe links and flows, solve, read the rates. Keeps its memory: once as large as needed, nothing allocates. This
+// is the plain solver, that of network/flow_filling.h works on parts and in place.
 class MaxMin {
  public:
   void clear();

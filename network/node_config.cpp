@@ -32,6 +32,7 @@ NodeFabricSpec read_node_fabric(Section& section, std::uint32_t devices) {
   if (!writes_out_links(*spec.topology)) {
     spec.bandwidth = required_link_bandwidth(
         section, "bandwidth", "switch: of a device, per direction; else of one directed link between two devices");
+    spec.efficiency = read_efficiency(section);
     spec.latency = section.required<Duration>("latency", "from device to device, without software");
   }
   spec.name = read_name(section, "fabric", "of its links in results");
@@ -47,12 +48,15 @@ NodeFabricSpec read_node_fabric(Section& section, std::uint32_t devices) {
 void read_nic_count(Section& section, NicSpec& spec) {
   spec.count = narrow(section.required_integer("count", {1, kMostNics}, "NICs of a node"));
   spec.bandwidth = required_link_bandwidth(section, "bandwidth", "of one NIC, per direction");
+  spec.efficiency = read_efficiency(section, "efficiency",
+                                    "share of the NICs' bandwidth that messages get, on every link of `scale_out`");
   section.note("source", "where the figures come from");
 }
 
 void read_host_links(Section& section, std::uint32_t devices, NicSpec& spec) {
   spec.host_bandwidth = required_link_bandwidth(section, "host_bandwidth",
                                                 "with `fabric`: between a device and its NICs (PCIe), per direction");
+  spec.host_efficiency = read_efficiency(section, "host_efficiency", "share of `host_bandwidth` that messages get");
   spec.host_latency =
       section.required<Duration>("host_latency", "with `fabric`: between a device and its NICs, without software");
   if (section.describes() || spec.count <= devices) return;

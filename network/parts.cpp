@@ -9,6 +9,11 @@
 namespace orrery {
 namespace {
 
+// The one place where an efficiency takes effect.
+Link link_of(Bandwidth nominal, Efficiency efficiency, Duration latency, std::size_t link_class) {
+  return {nominal * efficiency, latency, static_cast<std::uint16_t>(link_class), nominal, efficiency};
+}
+
 // The kind of such a link among those from `first` on: a tier has few.
 std::uint32_t kind_of(FabricParts& parts, std::size_t first, const Link& link) {
   const auto found =
@@ -48,19 +53,20 @@ Tier add_tier(FabricParts& parts, const Topology& topology, const TopologyParame
   const auto begin = parts.kind_of_link.begin() + tier.first_link;
   for (std::uint32_t i = 0; i < links && instances > 0; ++i) {
     const TopologyLink link = shape.link(parameters, i);
-    begin[i] = kind_of(parts, first_kind,
-                       {link.bandwidth, link.latency, static_cast<std::uint16_t>(first_class + link.link_class)});
+    const Efficiency efficiency = writes_out_links(topology) ? link.efficiency : parameters.efficiency;
+    begin[i] =
+        kind_of(parts, first_kind, link_of(link.bandwidth, efficiency, link.latency, first_class + link.link_class));
   }
   for (std::uint32_t instance = 1; instance < instances; ++instance)
     std::copy_n(begin, links, begin + static_cast<std::ptrdiff_t>(instance) * links);
   return tier;
 }
 
-std::uint32_t add_links(FabricParts& parts, std::uint32_t count, Bandwidth bandwidth, Duration latency,
-                        std::string link_class) {
+std::uint32_t add_links(FabricParts& parts, std::uint32_t count, Bandwidth nominal, Efficiency efficiency,
+                        Duration latency, std::string link_class) {
   const std::uint32_t first = link_total(parts);
   const auto kind = static_cast<std::uint32_t>(parts.link_kinds.size());
-  parts.link_kinds.push_back({bandwidth, latency, static_cast<std::uint16_t>(parts.link_classes.size())});
+  parts.link_kinds.push_back(link_of(nominal, efficiency, latency, parts.link_classes.size()));
   parts.link_classes.push_back(std::move(link_class));
   parts.kind_of_link.resize(parts.kind_of_link.size() + count, kind);
   return first;

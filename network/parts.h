@@ -15,7 +15,7 @@ Tier add_tier(FabricParts& parts, const Topology& topology, const TopologyParame
               std::uint32_t instances, std::string_view name);
 
 // Adds `count` equal links of a class of their own. Returns the first.
-std::uint32_t add_links(FabricParts& parts, std::uint32_t count, Bandwidth bandwidth, Duration latency,
-                        std::string link_class);
+std::uint32_t add_links(FabricParts& parts, std::uint32_t count, Bandwidth nominal, Efficiency efficiency,
+                        Duration latency, std::string link_class);
 
 }  // namespace orrery

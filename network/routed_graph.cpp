@@ -29,7 +29,7 @@ RoutedGraph::Way RoutedGraph::search(std::uint32_t target, bool devices_only, co
       const GraphLink& link = spec_.links[i];
       const bool shortest = way[link.to].hops != kNone && way[link.to].hops + 1 == way[from].hops;
       if (!shortest || (link.to != target && !passes_on(link.to))) continue;
-      const Bandwidth width = std::min(link.bandwidth, way[link.to].width);
+      const Bandwidth width = std::min(link.rate(), way[link.to].width);
       if (width <= way[from].width) continue;
       way[from].width = width;
       way[from].next = i;
@@ -100,7 +100,7 @@ std::uint32_t RoutedGraph::choose(std::uint32_t from, std::uint32_t at, std::uin
     const Hop& rest = hops[pair(link.to, to)];
     const bool passes_on = link.to == to || (over_devices ? link.to < spec_.devices : link.to >= spec_.members());
     return passes_on && rest.hops != kNone && rest.hops + 1 == best.hops &&
-           std::min(link.bandwidth, rest.width) == best.width;
+           std::min(link.rate(), rest.width) == best.width;
   };
   std::uint32_t ways = 0;
   for (const std::uint32_t link : from_[at])

@@ -21,9 +21,12 @@ struct GraphLink {
   std::uint32_t from = 0;  // vertices
   std::uint32_t to = 0;
   std::uint32_t link_class = 0;  // into GraphSpec::link_classes
-  Bandwidth bandwidth{1};
+  Bandwidth bandwidth{1};        // nominal
   Duration latency{};
   std::uint32_t count = 1;  // parallel links that make it up
+  Efficiency efficiency = kFullEfficiency;
+
+  Bandwidth rate() const { return bandwidth * efficiency; }
 };
 
 // Vertices are numbered: devices, NICs, switches. Devices and NICs are the members, between which messages travel.

@@ -34,10 +34,11 @@ struct TopologyOwn {
 
 struct TopologyParameters {
   std::uint32_t size = 1;  // members
-  Bandwidth bandwidth{1};  // of one directed link (switch: of one port, per direction)
+  Bandwidth bandwidth{1};  // nominal, of one directed link (switch: of one port, per direction)
   Duration latency{};      // from end to end between neighbours (switched: between members of one switch)
   TopologyOwn own{};
   Routing routing{};
+  Efficiency efficiency = kFullEfficiency;  // of every link; a topology that writes out its links has one for each
 };
 
 // One directed link of an instance. Its vertices are the members 0 .. size-1, then the switches.
@@ -45,8 +46,9 @@ struct TopologyLink {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
   std::uint32_t link_class = 0;  // into TopologyShape::link_classes
-  Bandwidth bandwidth{1};
+  Bandwidth bandwidth{1};        // nominal
   Duration latency{};
+  Efficiency efficiency = kFullEfficiency;  // where links are written out
 };
 
 // One of the equal links that make up a trunk.

@@ -44,6 +44,11 @@ std::string bandwidth_problem(const Topology& topology, const TopologyParameters
   return topology.shape->problem == nullptr ? std::string() : topology.shape->problem(parameters);
 }
 
+Efficiency read_efficiency(Section& section, std::string_view key, std::string_view meaning, Efficiency fallback,
+                           std::string_view documented) {
+  return section.optional<Efficiency>(key, fallback, meaning, documented);
+}
+
 std::string reserved_name_problem(std::string_view name) {
   if (name != "latency") return {};
   return "'latency' is what results call a time that no link bounds";

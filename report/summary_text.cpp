@@ -89,7 +89,7 @@ std::string links_text(const std::vector<LinkClassUse>& links) {
   for (const char* heading : {"count", "bandwidth", "bytes each", "busy", "utilisation", "busiest"})
     table.column(heading);
   for (const LinkClassUse& use : links) {
-    table.row({use.name, fmt::format("{}", use.count), to_text(use.bandwidth),
+    table.row({use.name, fmt::format("{}", use.count), rounded(use.bandwidth),
                rounded(Bytes(std::llround(std::min(use.bytes, 9e18)))), share(use.busy, 1),
                share(use.mean_utilisation, 1), share(use.most, 1)});
   }

@@ -14,10 +14,18 @@ namespace {
 // Chunks times phases times members of one call: some gigabytes.
 constexpr std::uint64_t kMostStates = std::uint64_t{1} << 25;
 
+// Where any two members reach each other over switches alone, halving-doubling crosses no link twice. A cluster does
+// not get another algorithm because its switch is written out as levels of switches; where those are oversubscribed, a
+// ring sends less over the spine, and the configuration has to name it. A dragonfly has few ways between its groups,
+// and of an edge list nothing is known: rings, as on grids.
+bool is_one_switch(std::string_view topology) {
+  return topology == "switch" || topology == "fat-tree" || topology == "rail-optimised";
+}
+
 std::string_view default_algorithm(CollectiveKind kind, std::string_view topology, std::uint32_t size) {
   if (kind == CollectiveKind::kAllToAll) return "direct";
   if (topology == "fully-connected") return "direct";
-  if (topology == "switch" && std::has_single_bit(size)) return "halving-doubling";
+  if (is_one_switch(topology) && std::has_single_bit(size)) return "halving-doubling";
   return "ring";
 }
 

@@ -59,8 +59,8 @@ struct PlanRequest {
 };
 
 // The algorithm for `kind` on a dimension of `size` members of topology `topology` ("" for a logical ring): the
-// configured one, or ring on a ring, direct on a full mesh, halving-doubling on a switch (ring where the size is no
-// power of two), direct for all-to-all, ring elsewhere.
+// configured one, or direct for all-to-all and where fully connected, halving-doubling for 2^k members on a switch, a
+// fat-tree or rails, ring elsewhere.
 Algorithm choose_algorithm(CollectiveKind kind, const CollectiveOptions& options, std::string_view topology,
                            std::uint32_t fabric_dimension, std::uint32_t size);
 

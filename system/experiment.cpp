@@ -17,7 +17,7 @@ struct ExperimentKeys {
   std::optional<Fabric> fabric;
   ChakraSource trace;
   Placement placement;
-  NetworkModel network = NetworkModel::kAlphaBeta;
+  NetworkModel network = kDefaultNetworkModel;
   Routing routing;
   SimulationOptions simulation;
 };
@@ -102,10 +102,12 @@ void read_algorithms(Section& section, const std::vector<std::string>& dimension
 void read_collectives(Section& section, const std::vector<std::string>& dimensions, CollectiveOptions& options) {
   const std::vector<std::string> libraries = {"fixed"};
   section.optional_choice("library", libraries, 0, "who chooses algorithms; fixed: one per dimension and collective");
-  section.section("algorithms",
-                  "algorithms by collective; without it ring on a ring, direct on a full mesh and for all_to_all, "
-                  "halving-doubling on a switch of 2^k, ring elsewhere",
-                  [&](Section& s) { read_algorithms(s, dimensions, options); });
+  section.section(
+      "algorithms",
+      "algorithms by collective, per dimension; without it direct for all_to_all and where fully connected, "
+      "halving-doubling for 2^k ranks on a switch, a fat-tree or rails, ring elsewhere (ring, mesh, torus, "
+      "dragonfly, edge list, groups that are no dimension)",
+      [&](Section& s) { read_algorithms(s, dimensions, options); });
   options.chunks = static_cast<std::uint32_t>(section.optional_integer(
       "chunks", 1, {1, 65536}, "parts of a collective that go through the dimensions one behind the other"));
   const std::vector<std::string> queues = {"fifo", "lifo", "priority"};
@@ -121,7 +123,7 @@ void read_collectives(Section& section, const std::vector<std::string>& dimensio
 
 void read_network(Section& section, ExperimentKeys& experiment) {
   experiment.network = static_cast<NetworkModel>(section.optional_choice(
-      "model", network_model_names(), 0,
+      "model", network_model_names(), static_cast<std::size_t>(kDefaultNetworkModel),
       "how messages share links; alpha-beta: not at all, flow: max-min fair, fifo: one at a time, store and forward"));
   experiment.simulation.collectives.granularity = static_cast<Granularity>(section.optional_choice(
       "granularity", granularity_names(), 0,

@@ -34,7 +34,7 @@ struct Experiment {
   Fabric fabric;
   ChakraSource trace;  // nowhere, after read_machine
   Placement placement;
-  NetworkModel network = NetworkModel::kAlphaBeta;
+  NetworkModel network = kDefaultNetworkModel;
   SimulationOptions simulation;
 };
 

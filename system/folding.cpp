@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "core/assert.h"
 
@@ -142,14 +143,15 @@ void Folding::fold_transfers(const Symmetry& symmetry, std::span<const DeviceId>
   std::map<AtAgent, std::vector<std::uint32_t>> sends, receives;
   for (const RankId rank : first_rank_) {
     const std::vector<RankId>& peers = job_.ranks[index_of(rank)].peers;
-    for (std::uint32_t slot = 0; slot < peers.size(); ++slot) {
-      if (const auto vertex = symmetry.sends(rank, slot); vertex != Symmetry::kNotInUse)
+    for (std::uint32_t slot = 0; slot < peers.size(); ++slot)
+      if (const auto [vertex, receive_slot] = symmetry.sends(rank, slot); vertex != Symmetry::kNotInUse)
         sends[{symmetry.colour_of(vertex), agent_of(rank)}].push_back(slot);
-      const std::vector<RankId>& back = job_.ranks[index_of(peers[slot])].peers;
-      const auto slot_there = static_cast<std::uint32_t>(std::ranges::find(back, rank) - back.begin());
-      if (slot_there == back.size()) continue;
-      if (const auto vertex = symmetry.sends(peers[slot], slot_there); vertex != Symmetry::kNotInUse)
-        receives[{symmetry.colour_of(vertex), agent_of(rank)}].push_back(slot);
+    for (const RankId peer : std::set(peers.begin(), peers.end())) {
+      const std::vector<RankId>& back = job_.ranks[index_of(peer)].peers;
+      for (std::uint32_t slot = 0; slot < back.size(); ++slot)
+        if (const auto [vertex, receive_slot] = symmetry.sends(peer, slot);
+            back[slot] == rank && vertex != Symmetry::kNotInUse)
+          receives[{symmetry.colour_of(vertex), agent_of(rank)}].push_back(receive_slot);
     }
   }
   for (const auto& [key, slots] : sends) {

@@ -14,6 +14,8 @@ namespace orrery {
 
 enum class NetworkModel : std::uint8_t { kAlphaBeta, kFifo, kFlow };
 
+inline constexpr NetworkModel kDefaultNetworkModel = NetworkModel::kFlow;
+
 // "alpha-beta", "fifo", "flow", in the order of the enumeration.
 std::vector<std::string> network_model_names();
 

@@ -27,7 +27,7 @@ Symmetry::Symmetry(const Job& job, const Matching& matching, const Fabric& fabri
   for (const ExecutionGraph& graph : job.graphs) transfer_slots_.emplace_back(graph);
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
     refinement_.add_vertex(hash_of({kRank, job.ranks[rank].graph, own[rank]}));
-    send_vertices_.emplace_back(job.ranks[rank].peers.size(), kNotInUse);
+    sends_.emplace_back(job.ranks[rank].peers.size());
   }
 }
 
@@ -200,22 +200,26 @@ void Symmetry::add_lines(GroupId group, Pattern& pattern) {
 }
 
 void Symmetry::use_sends(RankId from, std::uint32_t peer_slot) {
-  if (send_vertices_[index_of(from)][peer_slot] != kNotInUse) return;
+  if (sends_[index_of(from)][peer_slot].vertex != kNotInUse) return;
   const RankId to = job_.ranks[index_of(from)].peers[peer_slot];
   const TransferSlots &here = transfer_slots(from), &there = transfer_slots(to);
   if (here.sends(peer_slot).empty()) return;
-  const std::vector<RankId>& back = job_.ranks[index_of(to)].peers;
-  const auto slot_there = static_cast<std::uint32_t>(std::ranges::find(back, from) - back.begin());
   // Which send meets which receive: with other tags, others would.
+  const auto end_of = [&](NodeId send) {
+    return matching_.transfers[index_of(from)][job_.graph(from).transfer_index(send)].node;
+  };
+  const std::uint32_t slot_there = job_.graph(to).peer_slot(end_of(here.sends(peer_slot).front()));
   std::uint64_t pairing = 0;
   for (const NodeId send : here.sends(peer_slot)) {
-    const TransferEnd& end = matching_.transfers[index_of(from)][job_.graph(from).transfer_index(send)];
-    pairing = hash_of({pairing, there.ordinal(job_.graph(to), end.node)});
+    const NodeId receive = end_of(send);
+    pairing = hash_of({pairing, there.ordinal(job_.graph(to), receive)});
+    // To several slots of one rank: of these nobody else has the like.
+    if (job_.graph(to).peer_slot(receive) != slot_there) pairing = hash_of({pairing, index_of(from), index_of(to)});
   }
   const DeviceId from_device = placement_[index_of(from)], to_device = placement_[index_of(to)];
   const Vertex vertex = refinement_.add_vertex(
       hash_of({kPair, pairing, static_cast<std::uint64_t>(latency_of(from_device, to_device).count())}));
-  send_vertices_[index_of(from)][peer_slot] = vertex;
+  sends_[index_of(from)][peer_slot] = {vertex, slot_there};
   // A message may be like another of the same rank; but ranks are alike only peer by peer, so that each operation of
   // one is the same operation of the other.
   refinement_.add_edge(vertex, index_of(from), hash_of({kSends, kPair, here.send_kind(peer_slot)}),

@@ -57,8 +57,12 @@ class Symmetry {
   Colour colour_of(Vertex message) const { return refinement_.colour(message); }
   static constexpr Vertex kNotInUse = UINT32_MAX;
   const TransferSlots& transfer_slots(RankId rank) const { return transfer_slots_[job_.ranks[index_of(rank)].graph]; }
-  // Of all sends of a rank to a peer.
-  Vertex sends(RankId from, std::uint32_t peer_slot) const { return send_vertices_[index_of(from)][peer_slot]; }
+  // All sends of a rank to a peer.
+  struct Sends {
+    Vertex vertex = kNotInUse;
+    std::uint32_t receive_slot = 0;  // of the receiver, which has the rank for a peer there
+  };
+  const Sends& sends(RankId from, std::uint32_t peer_slot) const { return sends_[index_of(from)][peer_slot]; }
   bool is_in_use(GroupId group) const { return communicators_[index_of(group)].vertex.has_value(); }
   // Nothing for a link that no message in use crosses.
   std::optional<Colour> colour(LinkId link) const;
@@ -120,7 +124,7 @@ class Symmetry {
   std::vector<std::optional<Vertex>> link_vertices_;
   std::vector<UsedCommunicator> communicators_;
   std::vector<TransferSlots> transfer_slots_;                           // by graph
-  std::vector<std::vector<Vertex>> send_vertices_;                      // by rank, by peer slot; kNotInUse
+  std::vector<std::vector<Sends>> sends_;      // by rank, by peer slot
   mutable std::map<const Schedule*, std::vector<ProgramKinds>> kinds_;  // by position
 };
 

@@ -54,6 +54,7 @@ std::vector<TransferEnd> TransferExecution::ends_of(RankId rank, NodeId send) co
   if (folding_ == nullptr) return {end};
   const MessageClass& message = message_class(rank, send);
   const RankId acting = folding_->first_rank(message.receiver);
+  if (message.slots.size() == 1) return {{acting, end.node}};
   const TransferSlots& slots = slots_[job_.ranks[index_of(acting)].graph];
   const std::uint32_t ordinal = slots.ordinal(job_.graph(end.rank), end.node);
   std::vector<TransferEnd> ends;

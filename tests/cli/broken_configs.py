@@ -260,6 +260,9 @@ FABRICS = [
            "global_latency: 1 us",
            "job.yaml:4:18: error: the links between two groups would have 750 B/s each, less than a link can",
            more="network: {routing: deterministic}\n"),
+    joined("A link whose efficiency leaves too little", SWITCH.replace("300 GB/s", "1 MB/s, efficiency: 0.05 %"),
+           "job.yaml:2:3: error: the links of class dim0.up would have 500 B/s, 0.05 % of 1 MB/s, less than a link can",
+           "raise the efficiency"),
     joined("A scale-out fabric whose up-links have less than a link can", "", "job.yaml:",
            "error: the links up from a leaf switch would have 20 B/s together", whole=THIN_SCALE_OUT),
     joined("A dimension called latency", SWITCH + ", name: latency",
@@ -308,6 +311,29 @@ FABRICS = [
          "relative to the file that names it"),
 ]
 
+EFFICIENCIES = [
+    dimension("300 GB/s", f"300 GB/s, efficiency: {text}", f"job.yaml:4:68: error: cluster.dims[].efficiency: {said}",
+              "write an efficiency such as '80 %'")
+    for text, said in (("0 %", "'0 %' is zero; an efficiency must be positive"),
+                       ("120 %", "'120 %' is too large; an efficiency is at most 100 %"),
+                       ("0.8", "'0.8' has no unit"),
+                       ("-5 %", "'-5 %' is negative; an efficiency must not be"),
+                       ("good", "'good' is not an efficiency"))
+] + [
+    dimension("300 GB/s", "300 GB/s, efficiency: 80 GB/s",
+              "cluster.dims[].efficiency: '80 GB/s' is not an efficiency: unknown unit 'GB/s'"),
+    dimension("300 GB/s", "300 GB/s, eficiency: 80 %", "unknown key 'eficiency' in 'cluster.dims[]'",
+              "did you mean 'efficiency'?"),
+    graph("A link of no efficiency", "gpu0, to: plx0, bandwidth: 31.5 GB/s",
+          "gpu0, to: plx0, bandwidth: 31.5 GB/s, efficiency: 0 %",
+          "job.yaml:7:66: error: cluster.node.links[].efficiency: '0 %' is zero; an efficiency must be positive"),
+    graph("NICs that give more than they have", "bandwidth: 25 GB/s", "bandwidth: 25 GB/s, efficiency: 101 %",
+          "job.yaml:5:54: error: cluster.node.nics.efficiency: '101 %' is too large; an efficiency is at most 100 %"),
+    text("An efficiency of PCIe as a bare number, beside a topology matrix",
+         MATRIX.replace("pcie: 31.5 GB/s", "pcie: 31.5 GB/s, pcie_efficiency: 0.76"),
+         "job.yaml:6:52: error: cluster.node.capacities.pcie_efficiency: '0.76' has no unit"),
+]
+
 ALGORITHMS = [
     more("collectives: {algorithms: {all_reduce: rnig}}", "job.yaml:7:40: error: unknown algorithm 'rnig'",
          "did you mean 'ring'?"),
@@ -344,4 +370,4 @@ PLACEMENTS = [
     more("placement: [1, [0]]", "job.yaml:7:12: error: not a placement"),
 ]
 
-ROWS = FILES + KEYS + VALUES + CLUSTERS + FABRICS + ALGORITHMS + PLACEMENTS
+ROWS = FILES + KEYS + VALUES + CLUSTERS + FABRICS + EFFICIENCIES + ALGORITHMS + PLACEMENTS

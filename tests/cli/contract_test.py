@@ -75,7 +75,7 @@ def check_document(checks, name, document):
     checks.check(sum(part["ranks"] for part in document["breakdown"]) == document["ranks"],
                  f"{name}: the classes hold every rank")
     checks.check(len(document["breakdown"]) == document["rank_classes"], f"{name}: a breakdown per class")
-    checks.check(len(document["links"]) == document["link_classes"], f"{name}: a line per link class")
+    checks.check(len(document["links"]) <= document["link_classes"], f"{name}: no more lines than link classes")
     whole = picoseconds(document["iteration_time_s"])
     for part in document["breakdown"]:
         times = [part[key] for key in ("compute_s", "bubble_s", "wait_s",

@@ -29,6 +29,20 @@ TEST_CASE("a quantity that could be misread is refused") {
   CHECK_FALSE(parsed.problem.empty());
 }
 
+TEST_CASE("an efficiency is exact, and between nothing and all") {
+  CHECK(*parse_quantity<Efficiency>("80 %").value == Efficiency(800'000));
+  CHECK(*parse_quantity<Efficiency>("82.4%").value == Efficiency(824'000));
+  CHECK(*parse_quantity<Efficiency>("100 %").value == kFullEfficiency);
+  CHECK(*parse_quantity<Efficiency>("0.0001 %").value == Efficiency(1));
+  CHECK(parse_quantity<Efficiency>("0.8").problem == "'0.8' has no unit");
+  CHECK(parse_quantity<Efficiency>("0.8").hint == "write an efficiency such as '80 %'");
+  CHECK(parse_quantity<Efficiency>("0 %").problem == "'0 %' is zero; an efficiency must be positive");
+  CHECK(parse_quantity<Efficiency>("120 %").problem == "'120 %' is too large; an efficiency is at most 100 %");
+  CHECK(to_text(Efficiency(824'000)) == "82.4 %");
+  for (const std::int64_t count : {1, 12, 761'900, 853'333, 999'999, 1'000'000})
+    CHECK(*parse_quantity<Efficiency>(to_text(Efficiency(count))).value == Efficiency(count));
+}
+
 TEST_CASE("a bare number says that the unit is missing") {
   CHECK(parse_quantity<Bandwidth>("300").problem == "'300' has no unit");
   CHECK(parse_quantity<Bandwidth>("300").hint == "write a bandwidth such as '300 GB/s'");
@@ -56,4 +70,12 @@ TEST_CASE("a written quantity reads back as itself") {
   CHECK(to_text(Bytes(1024)) == "1 KiB");
   CHECK(to_text(Duration(60'000'000'000'000)) == "60 s");
   CHECK(to_text(Bytes(0)) == "0 B");
+}
+
+TEST_CASE("a bandwidth for reading has four significant digits and no trailing zeros") {
+  CHECK(rounded(Bandwidth(23'999'850'000)) == "24 GB/s");
+  CHECK(rounded(Bandwidth(31'500'000'000)) == "31.5 GB/s");
+  CHECK(rounded(Bandwidth(164'800'000'000)) == "164.8 GB/s");
+  CHECK(rounded(Bandwidth(999'960'000'000)) == "1 TB/s");
+  CHECK(rounded(Bandwidth(1)) == "1 B/s");
 }

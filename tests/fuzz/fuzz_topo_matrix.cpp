@@ -20,7 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (matrix.devices > 0 && matrix.members() <= 16) {
     const Bandwidth bandwidth(25'000'000'000);
     const Duration latency(1'000);
-    const MatrixCapacities capacities{bandwidth, latency, bandwidth, latency, bandwidth, latency, bandwidth, latency};
+    const MatrixCapacities capacities{
+        {bandwidth, latency}, {bandwidth, latency}, {bandwidth, latency}, {bandwidth, latency}};
     GraphSpec spec = graph_of(matrix, capacities, true, "fuzz.txt", diagnostics);
     if (!diagnostics.has_errors()) ORRERY_ASSERT(!RoutedGraph(std::move(spec)).unreachable());
   }

@@ -45,9 +45,9 @@ TEST_CASE("the summary of a DGX-1 V100 is that of its cube mesh") {
   REQUIRE(summary.links.size() >= 2);
   // 16 pairs, 8 of them with one link and 8 with two: 32 directed trunks.
   CHECK(summary.links[0].count == 16);
-  CHECK(summary.links[0].link.bandwidth == Bandwidth(25'000'000'000));
+  CHECK(summary.links[0].link.nominal == Bandwidth(25'000'000'000));
   CHECK(summary.links[1].count == 16);
-  CHECK(summary.links[1].link.bandwidth == Bandwidth(50'000'000'000));
+  CHECK(summary.links[1].link.nominal == Bandwidth(50'000'000'000));
 }
 
 TEST_CASE("a drawing has every vertex, and one edge for two equal links") {

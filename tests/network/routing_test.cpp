@@ -233,7 +233,7 @@ TEST_CASE("inside a node NVLink and PCIe stripe under every routing; between nod
   const Fabric hashed = fabric_of(text("dgx-1v", tree), kEcmp);
   for (std::uint32_t from = 0; from < 8; ++from)
     for (std::uint32_t to = 0; to < 8; ++to) CHECK(way(hashed, from, to).through == way(sprayed, from, to).through);
-  CHECK(way(hashed, 0, 3).narrowest == gb(50));  // two links of 25
+  CHECK(way(hashed, 0, 3).narrowest == gb(40));  // two links of 25, of which messages get 20 each
   // Eight devices share the one NIC of an RTX 4090 node: 64 pairs between two nodes, over four links up. That one of
   // four gets none has a probability of 4 * (3/4)^64 < 1e-7.
   const Fabric shared = fabric_of(text("rtx4090-pcie", tree), kEcmp);

@@ -1,7 +1,8 @@
 // Every figure in configs/devices, configs/nodes and configs/clusters says where it comes from.
 //
 // A file names its sources under `source`. A figure has a comment on its line that says which, or "assumed"; the links
-// of a written-out graph share the comment above them. What a comment calls assumed is in `assumed`, so that `orrery
+// of a written-out graph share the comment above them, which speaks of efficiencies if they have any. What a comment
+// calls assumed is in `assumed`, so that `orrery
 // cluster show` names it, and nothing else is.
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -119,6 +120,10 @@ class SourceCheck {
     const bool says = comment.find("ssumed") != std::string::npos;
     const bool listed =
         std::ranges::any_of(assumed_, [](const std::string& path) { return path.starts_with("links."); });
+    const bool has_efficiency = std::ranges::any_of(
+        links.value.items, [](const ConfigValue& link) { return link.find("efficiency") != nullptr; });
+    if (has_efficiency != (comment.find("efficiency") != std::string::npos))
+      complain("the efficiencies of links are not those that the comment above them speaks of");
     if (says != listed) complain("what the comment above links calls assumed is not what is in `assumed`");
   }
 
@@ -160,6 +165,62 @@ TEST_CASE("figures without sources are noticed") {
   CHECK(complaints_about("a: 3  # x\nsource: [x]\nassumed: [a]\n") ==
         "a is in `assumed`, but the file says otherwise or has no such figure\n");
   CHECK(complaints_about("links: [{a: 3}]\nsource: [x]\n") == "links have no source above them\n");
+  CHECK(complaints_about("a: {bandwidth: 3 GB/s}  # x\nb: {efficiency: 80 %}\nsource: [x]\n") ==
+        "b.efficiency has no source beside it\n");
+  CHECK(complaints_about("# x\nlinks: [{a: 3, efficiency: 80 %}]\nsource: [x]\n") ==
+        "the efficiencies of links are not those that the comment above them speaks of\n");
   CHECK(complaints_about("# x; latency assumed\nlinks: [{a: 3}]\nsource: [x]\n") ==
         "what the comment above links calls assumed is not what is in `assumed`\n");
+}
+
+namespace {
+
+std::string scalar_of(const ConfigValue& map, std::string_view key) {
+  const ConfigEntry* entry = map.find(key);
+  return entry == nullptr ? "" : entry->value.scalar;
+}
+
+// What NCCL counts on of a link of this device's NVLink: topo.h, over the nominal 20, 25, 50 or 14.0625 GB/s.
+std::string nvlink_efficiency(const std::string& device) {
+  const std::vector<std::pair<std::string, std::string>> shares = {
+      {"p100", "90 %"},   {"v100", "80 %"},   {"a100", "80 %"},   {"a800", "80 %"},   {"a40", "85.33 %"},
+      {"h100", "82.4 %"}, {"h800", "82.4 %"}, {"h200", "82.4 %"}, {"b200", "80.2 %"}, {"gb200", "80.2 %"}};
+  for (const auto& [start, share] : shares)
+    if (device.starts_with(start + "-") || device == start) return share;
+  return "unknown";
+}
+
+// PCIe x16 of generation 3, 4 or 5, of which NCCL counts on 12, 24 and 48 GB/s (topo.cc).
+bool is_pcie(const std::string& bandwidth) {
+  return bandwidth == "15.75 GB/s" || bandwidth == "31.5 GB/s" || bandwidth == "63 GB/s";
+}
+
+}  // namespace
+
+TEST_CASE("all shipped nodes count on the same share of NVLink and of PCIe") {
+  std::size_t nvlinks = 0;
+  std::size_t pcie_links = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(kConfigs / "nodes")) {
+    INFO(entry.path().filename());
+    const File file = read_file(entry.path());
+    const std::string expected = nvlink_efficiency(scalar_of(file.root, "device"));
+    if (const ConfigEntry* fabric = file.root.find("fabric"); fabric && scalar_of(fabric->value, "name") == "nvlink") {
+      CHECK(scalar_of(fabric->value, "efficiency") == expected);
+      ++nvlinks;
+    }
+    if (const ConfigEntry* nics = file.root.find("nics"); nics && is_pcie(scalar_of(nics->value, "host_bandwidth"))) {
+      CHECK(scalar_of(nics->value, "host_efficiency") == "76.19 %");
+      ++pcie_links;
+    }
+    const ConfigEntry* links = file.root.find("links");
+    if (links == nullptr) continue;
+    for (const ConfigValue& link : links->value.items) {
+      const std::string link_class = scalar_of(link, "class");
+      CHECK(scalar_of(link, "efficiency") == (link_class == "nvlink" ? expected
+                                              : link_class == "pcie" ? "76.19 %"
+                                                                     : ""));
+    }
+  }
+  CHECK(nvlinks > 20);
+  CHECK(pcie_links > 20);
 }

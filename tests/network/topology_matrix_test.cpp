@@ -17,8 +17,8 @@ namespace {
 constexpr Bandwidth gb(std::int64_t gigabytes) { return Bandwidth(gigabytes * 1'000'000'000); }
 
 // A different figure for each, so that a route tells which links it took.
-const MatrixCapacities kCapacities{gb(25), Duration(700), gb(16), Duration(100),
-                                   gb(12), Duration(10),  gb(10), Duration(2)};
+const MatrixCapacities kCapacities{
+    {gb(25), Duration(700)}, {gb(16), Duration(100)}, {gb(12), Duration(10)}, {gb(10), Duration(2)}};
 
 // The DGX-1 V100: two quads, GPU i and i + 4 joined; four PCIe switches of two GPUs and a NIC, two on each socket.
 std::string dgx1_entry(std::uint32_t a, std::uint32_t b) {

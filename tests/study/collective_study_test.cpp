@@ -13,8 +13,8 @@ namespace {
 const ConfigFiles kFiles(ORRERY_SOURCE_DIR "/configs");
 
 constexpr Bytes kGiB{1 << 30};
-constexpr Bandwidth kNvlink{300'000'000'000};
-constexpr Bandwidth kNic{25'000'000'000};
+constexpr Bandwidth kNvlink{240'000'000'000};  // 80 % of 300
+constexpr Bandwidth kHost{23'999'850'000};     // 76.19 % of PCIe's 31.5, which is less than the NIC's 25
 constexpr Duration kNvlinkLatency = 700ns;
 constexpr Duration kNetworkLatency = 500ns + 600ns + 500ns;  // host link, InfiniBand, host link
 
@@ -55,23 +55,24 @@ TEST_CASE("eight A100 all-reduce at the speed of NVLink") {
   CHECK(row.algorithm == "halving-doubling");
   CHECK(row.bound.name == "nvlink");
   // Each GPU sends 7/4 GiB over its link.
-  CHECK(row.bound.share == Approx(1.75 * 0x1p30 / 300e9 / seconds(row.time)));
+  CHECK(row.bound.share == Approx(1.75 * 0x1p30 / 240e9 / seconds(row.time)));
 }
 
 TEST_CASE("over nodes, NVLink and NICs take turns, and the slower one bounds") {
   const auto expected = [](std::int64_t nodes) {
     return halving_doubling(kGiB, 8, kNvlink, kNvlinkLatency) +
-           halving_doubling(ceil_div(kGiB, 8), nodes, kNic, kNetworkLatency);
+           halving_doubling(ceil_div(kGiB, 8), nodes, kHost, kNetworkLatency);
   };
-  // Per GiB: NVLink 1.75 / 300 = 5.8e-3; NICs 2 * 1/2 / 8 / 25 = 5.0e-3 with two nodes, 7.5e-3 with four.
+  // Per GiB: NVLink 1.75 / 240 = 7.3e-3; PCIe 2 * 1/2 / 8 / 24 = 5.2e-3 with two nodes, 7.8e-3 with four.
   const CollectiveRow two = row_of({.cluster = "dgx-a100", .nodes = "2"}, "all_reduce", kGiB);
   CHECK(two.time == expected(2));
   CHECK(two.algorithm == "halving-doubling+halving-doubling");
   CHECK(two.bound.name == "nvlink");
   const CollectiveRow four = row_of({.cluster = "dgx-a100", .nodes = "4"}, "all_reduce", kGiB);
   CHECK(four.time == expected(4));
-  CHECK(four.bound.name == "nic");
-  CHECK(row_of({.cluster = "dgx-a100", .nodes = "2", .devices_per_node = "1"}, "all_reduce", kGiB).bound.name == "nic");
+  CHECK(four.bound.name == "host");
+  CHECK(row_of({.cluster = "dgx-a100", .nodes = "2", .devices_per_node = "1"}, "all_reduce", kGiB).bound.name ==
+        "host");
 }
 
 TEST_CASE("a few bytes take the latencies") {
@@ -81,26 +82,26 @@ TEST_CASE("a few bytes take the latencies") {
       const CollectiveQuestion question{.cluster = "dgx-a100", .nodes = nodes};
       const CollectiveRow row = study_collective(question, operation, std::vector{Bytes(8)}, kFiles).rows.at(0);
       CHECK(row.bound.name == "latency");
-      CHECK(row.bound.share > 0.99);  // 8 bytes at 25 GB/s are 0.3 ns, beside 700 ns and more
+      CHECK(row.bound.share > 0.99);  // 8 bytes at 24 GB/s are 0.3 ns, beside 700 ns and more
       CHECK(row.time >= kNvlinkLatency);
     }
 }
 
 TEST_CASE("latency gives way to the link where it is half of the time") {
-  // Ring of 8: 14 * (700 ns + S/8 / 300 GB/s); both are alike at S = 8 * 210,000 B.
+  // Ring of 8: 14 * (700 ns + S/8 / 240 GB/s); both are alike at S = 8 * 168,000 B.
   const CollectiveQuestion question{.cluster = "dgx-a100", .algorithm = "ring"};
-  CHECK(row_of(question, "all_reduce", Bytes(1'600'000)).bound.name == "latency");
-  CHECK(row_of(question, "all_reduce", Bytes(1'800'000)).bound.name == "nvlink");
+  CHECK(row_of(question, "all_reduce", Bytes(1'300'000)).bound.name == "latency");
+  CHECK(row_of(question, "all_reduce", Bytes(1'400'000)).bound.name == "nvlink");
 }
 
 TEST_CASE("every rank sends to the next, and the messages between nodes are last") {
   const CollectiveRow inside = row_of({.cluster = "dgx-a100"}, "sendrecv", kGiB);
   CHECK(inside.time == kNvlinkLatency + kGiB / kNvlink);
   const CollectiveRow across = row_of({.cluster = "dgx-a100", .nodes = "2"}, "sendrecv", kGiB);
-  CHECK(across.time == kNetworkLatency + kGiB / kNic);
+  CHECK(across.time == kNetworkLatency + kGiB / kHost);
   CHECK(across.bus_bandwidth == across.algorithm_bandwidth);
   CHECK(across.algorithm == "point-to-point");
-  CHECK(across.bound.name == "nic");
+  CHECK(across.bound.name == "host");
   // Two ranks send to each other at once.
   const CollectiveRow pair = row_of({.cluster = "dgx-a100", .devices_per_node = "2"}, "sendrecv", kGiB);
   CHECK(pair.time == kNvlinkLatency + kGiB / kNvlink);
@@ -129,17 +130,18 @@ TEST_CASE("ranks take the first devices of every node") {
   CHECK(table.rows[0].algorithm == "ring");
   // One logical ring in the order of the ranks. NVLink brings the next eighth while the one before crosses to the other
   // node: 14 of them cross one behind the other, and the last arrives a latency later.
-  CHECK(table.rows[0].time == 14 * (ceil_div(kGiB, 8) / kNic) + kNetworkLatency);
+  CHECK(table.rows[0].time == 14 * (ceil_div(kGiB, 8) / kHost) + kNetworkLatency);
   CHECK(table_of({.cluster = "dgx-a100", .nodes = "2", .devices_per_node = "1"}, "reduce", {kGiB}).ranks == 2);
 }
 
 TEST_CASE("settings reach the cluster, the collectives and the network") {
   const CollectiveQuestion question{
       .cluster = "dgx-a100",
-      .settings = {"cluster.node.fabric.bandwidth=200 GB/s", "network.model=flow", "collectives.chunks=2"}};
+      .settings = {"cluster.node.fabric.bandwidth=200 GB/s", "cluster.node.fabric.efficiency=90 %",
+                   "network.model=alpha-beta", "collectives.chunks=2"}};
   const CollectiveTable table = table_of(question, "all_reduce", {kGiB});
-  CHECK(table.network_model == "flow");
-  CHECK(table.rows[0].bus_bandwidth == Approx(200e9).epsilon(0.01));  // latency is 17 us of 9.4 ms
+  CHECK(table.network_model == "alpha-beta");
+  CHECK(table.rows[0].bus_bandwidth == Approx(180e9).epsilon(0.01));  // latency is 17 us of 10.4 ms
 }
 
 TEST_CASE("a question that cannot be answered names its option") {
@@ -182,5 +184,5 @@ TEST_CASE("tables stand side by side with the ratio to the first") {
                                                table_of({.cluster = "hgx-a800"}, "all_reduce", sizes)};
   const std::string text = side_by_side_text(tables);
   CHECK(has(text, "dgx-a100: 8 ranks (1 x 8 a100-sxm-80gb)"));
-  CHECK(has(text, "0.667"));  // 200 / 300 GB/s
+  CHECK(has(text, "0.667"));  // 160 / 240 GB/s
 }

@@ -100,7 +100,7 @@ TEST_CASE("--set reaches into named files; its own paths are relative to the wor
   const std::string file = folder.write("x.yaml", "cluster: dgx-a100\nworkload: {chakra: {prefix: p}}\n");
   const Experiment experiment = load_experiment(
       file, {"cluster.node.fabric.bandwidth=200 GB/s", "workload.chakra.prefix=q/r"}, kFiles, diagnostics);
-  CHECK(experiment.fabric.link(LinkId(0)).bandwidth == Bandwidth(200'000'000'000));
+  CHECK(experiment.fabric.link(LinkId(0)).bandwidth == Bandwidth(160'000'000'000));  // 80 % of it
   CHECK(experiment.trace.prefix == "q/r");
 }
 
