@@ -69,7 +69,8 @@ ROWS = [
     Row("An empty name of an experiment", 2, ["error: experiment needs a value"], ["run", ""]),
     Row("An argument beside `--version`", 2, ["--version: error: stands alone", "leave the other arguments out"],
         ["--version", "x"]),
-    Row("An escape sequence on the command line", 2, ["not expected: --fl\\x1B[31mx"], ["run", "job.yaml", "--fl\033[31mx"]),
+    Row("An escape sequence on the command line", 2, ["not expected: --fl\\x1B[31mx"],
+        ["run", "job.yaml", "--fl\033[31mx"]),
     *[Row(f"`cluster show --nodes {nodes}`", 2, ["--nodes: error: nodes: ", problem],
           ["cluster", "show", "dgx-a100", "--nodes", nodes])
       for nodes, problem in (("x", "'x' is not a whole number"), ("0", "0 is out of range; expected 1 to 16777216"),
