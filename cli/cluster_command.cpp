@@ -52,11 +52,22 @@ std::string text_of(const Fabric& fabric, const ConfigValue& root) {
   return text;
 }
 
+// Fewer nodes, if a drawing of two has place for their links.
+std::string hint_to_draw(const Fabric& fabric) {
+  const auto dimensions = fabric.dimensions();
+  const bool of_nodes = dimensions.back().name == "nodes";
+  const std::uint64_t nodes = of_nodes ? dimensions.back().size : 1;
+  return nodes > 2 && 2 * (fabric.link_count() / nodes) <= kMostDrawn ? "draw fewer nodes: --nodes 2" : "";
+}
+
 void show(const ClusterOptions& options, const Session& session) {
   Diagnostics diagnostics;
   ConfigValue root{ConfigValue::Kind::kMap, {}, {}, {}, {}};
   apply_setting(root, "cluster=" + options.cluster, session.files, diagnostics);
-  if (options.nodes > 0) apply_setting(root, fmt::format("nodes={}", options.nodes), session.files, diagnostics);
+  if (!options.nodes.empty()) {
+    const Location where{"--nodes"};
+    root.entries.push_back({"nodes", where, {ConfigValue::Kind::kScalar, where, options.nodes, {}, {}}});
+  }
   for (const std::string& setting : options.settings) apply_setting(root, setting, session.files, diagnostics);
   diagnostics.throw_if_errors();
   ConfigContext context(session.files, diagnostics);
@@ -73,7 +84,7 @@ void show(const ClusterOptions& options, const Session& session) {
   if (fabric->link_count() > kMostDrawn)
     throw InputError({options.cluster},
                      fmt::format("{} links are too many to draw; at most {} are", fabric->link_count(), kMostDrawn),
-                     "draw fewer nodes: --nodes 2");
+                     hint_to_draw(*fabric));
   write_text("-", dot_text(*fabric, options.cluster));
 }
 
@@ -86,8 +97,7 @@ void add_cluster_command(CLI::App& app, Session& session) {
   CLI::App* show_command =
       command->add_subcommand("show", "Print the fabric: vertices, links and what of it is assumed");
   show_command->add_option("cluster", options.cluster, "A name from `orrery list clusters`, or a file")->required();
-  show_command->add_option("--nodes", options.nodes, "How many nodes; without it, the cluster's own number")
-      ->check(CLI::PositiveNumber);
+  show_command->add_option("--nodes", options.nodes, "How many nodes; without it, the cluster's own number");
   show_command->add_option("--set", options.settings, "Change a key first, as cluster.a.b=v (may be repeated)")
       ->expected(1)
       ->take_all();

@@ -12,6 +12,7 @@ namespace {
 void collective(const CollectiveCommandOptions& options, const Session& session) {
   if (!options.json.empty() && options.clusters.size() > 1)
     throw InputError({"--json"}, "one document holds one cluster", "run the command once for each --cluster");
+  check_writable(options.json);
   const BenchmarkOperation operation = benchmark_operation_named(options.operation, "--op");
   const std::vector<Bytes> sizes = sizes_of(options.sizes);
   std::vector<CollectiveTable> tables;

@@ -49,7 +49,7 @@ struct WorkloadOptions {
 
 struct ClusterOptions {
   std::string cluster;
-  std::int64_t nodes = 0;  // 0: the cluster's own number
+  std::string nodes;  // empty: the cluster's own number
   std::vector<std::string> settings;
   bool dot = false;
 };

@@ -22,16 +22,37 @@ std::vector<std::string> short_names(const std::vector<std::string>& files) {
   return names;
 }
 
+// What goes wrong names the experiment that it goes wrong with.
+Run run_named(const std::string& experiment, const CompareOptions& options, const Session& session) {
+  Progress progress;
+  try {
+    Run run = run_experiment(
+        experiment, options.settings, session.files,
+        [&](std::string_view what, std::uint64_t done, std::uint64_t total) { progress.show(what, done, total); });
+    progress.clear();
+    return run;
+  } catch (const StuckError& error) {
+    throw StuckError(fmt::format("{}: {}", printable(experiment), error.what()));
+  } catch (const InputError& error) {
+    const auto is_named = [&](const Problem& problem) {
+      return problem.where.file == experiment || problem.message.find(experiment) != std::string::npos;
+    };
+    if (std::ranges::any_of(error.problems(), is_named)) throw;
+    std::vector<Problem> problems;
+    Problem& heading = problems.emplace_back();
+    heading.where.file = experiment;
+    heading.message = "this experiment cannot be simulated:";
+    problems.insert(problems.end(), error.problems().begin(), error.problems().end());
+    throw InputError(std::move(problems));
+  }
+}
+
 void compare(const CompareOptions& options, Session& session) {
   std::deque<Run> runs;
   std::vector<NamedResult> named;
   const std::vector<std::string> names = short_names(options.experiments);
   for (std::size_t i = 0; i < options.experiments.size(); ++i) {
-    Progress progress;
-    runs.push_back(run_experiment(
-        options.experiments[i], options.settings, session.files,
-        [&](std::string_view what, std::uint64_t done, std::uint64_t total) { progress.show(what, done, total); }));
-    progress.clear();
+    runs.push_back(run_named(options.experiments[i], options, session));
     print_warnings(runs.back().result.warnings);
     named.push_back({names[i], &runs.back().result});
   }

@@ -55,6 +55,7 @@ std::string text_of(const Json& list) {
 }
 
 void list(const ListOptions& options, Session& session) {
+  check_writable(options.json);
   if (options.what == "keys") return write_text("-", configuration_docs(session.files));
   const Json items = options.what == "algorithms"   ? algorithm_list()
                      : options.what == "topologies" ? topology_list()

@@ -1,4 +1,5 @@
 // The command line. Parsing and printing only: everything else is in the library, which neither prints nor exits.
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -50,6 +51,20 @@ std::filesystem::path configs_folder() {
   return ORRERY_CONFIGS_DIR;
 }
 
+// An option whose value is empty is no option that was left out: mostly a variable of a script that is not set.
+void refuse_empty_values(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_items_expected_max() == 0) continue;
+    const auto refuse = [name = option->get_name()](std::string& value) {
+      if (!value.empty()) return std::string();
+      throw orrery::InputError({}, name + " needs a value",
+                               name.starts_with('-') ? "give it one, or leave it out" : "");
+    };
+    option->transform(CLI::Validator(refuse, ""));
+  }
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) refuse_empty_values(*command);
+}
+
 int run(int argc, char** argv) {
   CLI::App app{kDescription, "orrery"};
   app.footer(kFooter);
@@ -66,8 +81,15 @@ int run(int argc, char** argv) {
   orrery::cli::add_workload_command(app, session);
   orrery::cli::add_cluster_command(app, session);
   orrery::cli::add_collective_command(app, session);
+  refuse_empty_values(app);
+  app.failure_message([](const CLI::App*, const CLI::Error& error) {
+    return orrery::printable(error.what(), 1000) + "\nRun with --help for more information.\n";
+  });
   try {
     app.parse(argc, argv);
+  } catch (const CLI::CallForVersion& version) {
+    if (app.remaining().empty() && app.get_subcommands().empty()) return app.exit(version);
+    throw orrery::InputError({"--version"}, "stands alone", "leave the other arguments out");
   } catch (const CLI::ParseError& error) {
     if (app.get_subcommands().empty() && !app.remaining().empty())
       fmt::print(stderr, "unknown command or option '{}'\n", orrery::printable(app.remaining().front()));
@@ -80,6 +102,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   orrery::cli::start_log(false);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is then an error of the write
   try {
     const int code = run(argc, argv);
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;

@@ -11,6 +11,10 @@ namespace orrery::cli {
 // Prints warnings to standard error, the first so many in full.
 void print_warnings(std::span<const Problem> problems);
 
+// Before the work: InputError if it is plain already that write_text() cannot write to `path`. Leaves nothing behind.
+// No path is fine.
+void check_writable(const std::string& path);
+
 // Writes `text` to `path`, "-" being standard output. InputError when that fails.
 void write_text(const std::string& path, const std::string& text);
 

@@ -18,6 +18,7 @@ void make_folder(const std::string& out) {
   std::error_code code;
   std::filesystem::create_directories(out, code);
   if (code) throw InputError({out}, fmt::format("the folder cannot be made: {}", code.message()));
+  for (const char* file : {"/result.json", "/summary.txt", "/operations.csv"}) check_writable(out + file);
 }
 
 // Runs it again with every rank by itself. False, with the first difference on stderr, if the two are not the same.
@@ -40,7 +41,8 @@ bool verify_fold(const Run& folded, const RunOptions& options, const Session& se
 }
 
 void run(const RunOptions& options, Session& session) {
-  if (!options.out.empty()) make_folder(options.out);  // before the work, not after it
+  check_writable(options.json);
+  if (!options.out.empty()) make_folder(options.out);
   Progress progress;
   std::vector<std::string> settings = options.settings;
   if (options.no_fold) settings.emplace_back("fold=off");

@@ -40,6 +40,7 @@ void dump(const std::string& file) {
 
 void inspect_workload(const WorkloadOptions& options) {
   if (options.dump) return dump(options.trace);
+  check_writable(options.json);
   Diagnostics diagnostics;
   Progress progress;
   const ChakraSource source = source_of(options);

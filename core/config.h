@@ -74,8 +74,9 @@ class Section {
   // A plain value: required, with a default, or optional. A double is a plain number, a share is written `50 %` or 0.5.
   template <ConfigScalar T>
   T required(std::string_view key, std::string_view meaning);
+  // `documented` stands in the docs for a default that follows from other keys.
   template <ConfigScalar T>
-  T optional(std::string_view key, T fallback, std::string_view meaning);
+  T optional(std::string_view key, T fallback, std::string_view meaning, std::string_view documented = {});
   template <ConfigScalar T>
   std::optional<T> maybe(std::string_view key, std::string_view meaning);
 

@@ -82,8 +82,9 @@ T Section::required(std::string_view key, std::string_view meaning) {
 }
 
 template <ConfigScalar T>
-T Section::optional(std::string_view key, T fallback, std::string_view meaning) {
-  ConfigValue* value = take(key, type_name<T>(), text_of(fallback), meaning, false);
+T Section::optional(std::string_view key, T fallback, std::string_view meaning, std::string_view documented) {
+  const std::string text = documented.empty() ? text_of(fallback) : std::string(documented);
+  ConfigValue* value = take(key, type_name<T>(), text, meaning, false);
   if (value != nullptr) return convert<T>(key, *value).value_or(fallback);
   set_default(key, text_of(fallback));
   return fallback;
@@ -183,31 +184,31 @@ std::size_t Section::convert_choice(std::string_view key, const ConfigValue& val
 
 // Explicit instances, so that the conversion stays out of the header.
 template Bytes Section::required<Bytes>(std::string_view, std::string_view);
-template Bytes Section::optional<Bytes>(std::string_view, Bytes, std::string_view);
+template Bytes Section::optional<Bytes>(std::string_view, Bytes, std::string_view, std::string_view);
 template std::optional<Bytes> Section::maybe<Bytes>(std::string_view, std::string_view);
 template Bandwidth Section::required<Bandwidth>(std::string_view, std::string_view);
-template Bandwidth Section::optional<Bandwidth>(std::string_view, Bandwidth, std::string_view);
+template Bandwidth Section::optional<Bandwidth>(std::string_view, Bandwidth, std::string_view, std::string_view);
 template std::optional<Bandwidth> Section::maybe<Bandwidth>(std::string_view, std::string_view);
 template Duration Section::required<Duration>(std::string_view, std::string_view);
-template Duration Section::optional<Duration>(std::string_view, Duration, std::string_view);
+template Duration Section::optional<Duration>(std::string_view, Duration, std::string_view, std::string_view);
 template std::optional<Duration> Section::maybe<Duration>(std::string_view, std::string_view);
 template Flops Section::required<Flops>(std::string_view, std::string_view);
-template Flops Section::optional<Flops>(std::string_view, Flops, std::string_view);
+template Flops Section::optional<Flops>(std::string_view, Flops, std::string_view, std::string_view);
 template std::optional<Flops> Section::maybe<Flops>(std::string_view, std::string_view);
 template Efficiency Section::required<Efficiency>(std::string_view, std::string_view);
-template Efficiency Section::optional<Efficiency>(std::string_view, Efficiency, std::string_view);
+template Efficiency Section::optional<Efficiency>(std::string_view, Efficiency, std::string_view, std::string_view);
 template std::optional<Efficiency> Section::maybe<Efficiency>(std::string_view, std::string_view);
 template FlopRate Section::required<FlopRate>(std::string_view, std::string_view);
-template FlopRate Section::optional<FlopRate>(std::string_view, FlopRate, std::string_view);
+template FlopRate Section::optional<FlopRate>(std::string_view, FlopRate, std::string_view, std::string_view);
 template std::optional<FlopRate> Section::maybe<FlopRate>(std::string_view, std::string_view);
 template bool Section::required<bool>(std::string_view, std::string_view);
-template bool Section::optional<bool>(std::string_view, bool, std::string_view);
+template bool Section::optional<bool>(std::string_view, bool, std::string_view, std::string_view);
 template std::optional<bool> Section::maybe<bool>(std::string_view, std::string_view);
 template std::string Section::required<std::string>(std::string_view, std::string_view);
-template std::string Section::optional<std::string>(std::string_view, std::string, std::string_view);
+template std::string Section::optional<std::string>(std::string_view, std::string, std::string_view, std::string_view);
 template std::optional<std::string> Section::maybe<std::string>(std::string_view, std::string_view);
 template double Section::required<double>(std::string_view, std::string_view);
-template double Section::optional<double>(std::string_view, double, std::string_view);
+template double Section::optional<double>(std::string_view, double, std::string_view, std::string_view);
 template std::optional<double> Section::maybe<double>(std::string_view, std::string_view);
 
 }  // namespace orrery

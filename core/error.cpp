@@ -59,6 +59,13 @@ std::string to_string(const Problem& problem) {
   return text;
 }
 
+InputError located(const InputError& error, const std::string& file) {
+  std::vector<Problem> problems(error.problems().begin(), error.problems().end());
+  for (Problem& problem : problems)
+    if (problem.where.file.empty()) problem.where.file = file;
+  return InputError(std::move(problems));
+}
+
 InputError::InputError(std::vector<Problem> problems) : problems_(std::move(problems)), text_(to_string(problems_)) {}
 
 InputError::InputError(Location where, std::string message, std::string hint)

@@ -47,6 +47,9 @@ class InputError : public std::exception {
   std::string text_;
 };
 
+// The same, with `file` as the place of problems that name none.
+InputError located(const InputError& error, const std::string& file);
+
 // The input is right, but the ranks disagree or wait for ever. `what()` is the whole report.
 class StuckError : public std::exception {
  public:

@@ -18,19 +18,6 @@ TopologyParameters node_parameters(const NodeSpec& node) {
           node.fabric.efficiency};
 }
 
-TopologyParameters scale_out_parameters(const ClusterSpec& cluster) {
-  const NicSpec& nics = *cluster.node.nics;
-  const std::uint32_t trunks = nic_trunks(cluster.node);
-  TopologyOwn own = cluster.scale_out->own;
-  own.rails = trunks;
-  return {cluster.nodes * trunks,
-          nics.bandwidth * (nics.count / trunks),
-          cluster.scale_out->latency,
-          std::move(own),
-          cluster.routing,
-          nics.efficiency};
-}
-
 // The links of the node are there, the NICs are if they are in its graph.
 ClusterLayout lay_out_nodes(const ClusterSpec& cluster, FabricParts& parts) {
   const NodeSpec& node = cluster.node;
@@ -52,6 +39,19 @@ ClusterLayout lay_out_nodes(const ClusterSpec& cluster, FabricParts& parts) {
 
 std::uint32_t nic_trunks(const NodeSpec& node) {
   return nics_inside(node) ? node.nics->count : std::min(node.nics->count, node.devices);
+}
+
+TopologyParameters scale_out_parameters(const ClusterSpec& cluster) {
+  const NicSpec& nics = *cluster.node.nics;
+  const std::uint32_t trunks = nic_trunks(cluster.node);
+  TopologyOwn own = cluster.scale_out->own;
+  own.rails = trunks;
+  return {cluster.nodes * trunks,
+          nics.bandwidth * (nics.count / trunks),
+          cluster.scale_out->latency,
+          std::move(own),
+          cluster.routing,
+          nics.efficiency};
 }
 
 std::uint64_t link_count(const ClusterSpec& cluster) {

@@ -57,6 +57,9 @@ struct ClusterSpec {
   Routing routing{};  // between the NICs; inside a node, NVLink and PCIe stripe every message over all parallel links
 };
 
+// Of the scale-out fabric, which the cluster has.
+TopologyParameters scale_out_parameters(const ClusterSpec& cluster);
+
 // How many links build_cluster() would make.
 std::uint64_t link_count(const ClusterSpec& cluster);
 

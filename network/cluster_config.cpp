@@ -10,6 +10,7 @@
 #include "core/quantity_text.h"
 #include "network/cluster.h"
 #include "network/compose.h"
+#include "network/link_bandwidth.h"
 #include "network/node_config.h"
 #include "network/topology_config.h"
 
@@ -39,25 +40,36 @@ std::string fewer_links(const Routing& routing) {
                               : "make the fabric smaller";
 }
 
-DimensionSpec read_dimension(Section& section, std::size_t index) {
-  DimensionSpec spec;
-  TopologyChoice choice = read_topology(section, topology_names(), MemberKind::kDevice, "how the members are joined");
-  std::int64_t size = choice.own.size;
-  if (size == 0 || section.has("size"))
-    size = section.required_integer("size", {1, kMostDevices},
+DimensionSpec read_dimension(Section& section, std::size_t index, const Routing& routing) {
+  const std::size_t errors = section.context().diagnostics().error_count();
+  const auto sound = [&] { return section.context().diagnostics().error_count() == errors; };
+  const auto read_size = [&] {
+    return section.required_integer("size", {1, kMostDevices},
                                     "members along the dimension; not needed where the topology's keys tell");
-  if (const std::string problem = size_problem(choice, static_cast<std::uint64_t>(size)); !problem.empty())
-    section.error("size", problem);
+  };
+  DimensionSpec spec;
+  const bool given = section.has("size");
+  std::int64_t size = given ? read_size() : 0;
+  TopologyChoice choice = read_topology(section, topology_names(), {MemberKind::kDevice, sound() ? narrow(size) : 0},
+                                        "how the members are joined");
+  const bool sound_so_far = sound();
+  if (!given && sound_so_far) size = choice.own.size != 0 ? choice.own.size : read_size();
+  const std::string problem = sound_so_far ? size_problem(choice, static_cast<std::uint64_t>(size)) : std::string();
+  if (!problem.empty()) section.error("size", problem);
   spec.topology = choice.topology;
   spec.own = std::move(choice.own);
-  spec.size = narrow(std::min<std::int64_t>(size, spec.topology->most));
+  spec.size = narrow(std::clamp<std::int64_t>(size, 1, spec.topology->most));
   if (!writes_out_links(*spec.topology)) {
     spec.bandwidth =
-        section.required<Bandwidth>("bandwidth", "of one directed link (switch: of a port, per direction)");
+        required_link_bandwidth(section, "bandwidth", "of one directed link (switch: of a port, per direction)");
     spec.efficiency = read_efficiency(section);
     spec.latency = section.required<Duration>("latency", "from end to end between neighbours");
   }
-  spec.name = read_name(section, fmt::format("dim{}", index), "of the dimension and its links in results");
+  spec.name =
+      read_name(section, fmt::format("dim{}", index), "of the dimension and its links in results", "dim0, dim1, ...");
+  if (section.describes() || !sound()) return spec;
+  const std::string derived = bandwidth_problem(*spec.topology, parameters_of(spec, routing));
+  if (!derived.empty()) section.error("topology", derived);
   return spec;
 }
 
@@ -79,9 +91,10 @@ void check_dimensions(Section& cluster, std::span<const DimensionSpec> dimension
   if (links > kMostLinks) cluster.error("dims", too_many_links(links), fewer_links(routing));
 }
 
-ScaleOutSpec read_scale_out(Section& section) {
+// `nics` of all nodes; 0: not known.
+ScaleOutSpec read_scale_out(Section& section, std::uint32_t nics) {
   TopologyChoice choice =
-      read_topology(section, switched_topology_names(), MemberKind::kNic, "how the NICs are joined");
+      read_topology(section, switched_topology_names(), {MemberKind::kNic, nics}, "how the NICs are joined");
   ScaleOutSpec spec;
   spec.topology = choice.topology;
   spec.own = std::move(choice.own);
@@ -111,7 +124,10 @@ void check_cluster(Section& section, const ClusterSpec& cluster, const Location&
     if (!problem.empty()) return diagnostics.error(nodes_at, fmt::format("{} nodes: {}", cluster.nodes, problem));
   }
   if (link_count(cluster) > kMostLinks)
-    diagnostics.error(nodes_at, too_many_links(link_count(cluster)), fewer_links(cluster.routing));
+    return diagnostics.error(nodes_at, too_many_links(link_count(cluster)), fewer_links(cluster.routing));
+  if (cluster.nodes == 1) return;
+  const std::string problem = bandwidth_problem(*cluster.scale_out->topology, scale_out_parameters(cluster));
+  if (!problem.empty()) section.error("scale_out", problem);
 }
 
 ClusterSpec read_nodes(Section& section, const std::optional<NodeCount>& nodes, const ReadDevice& read_device,
@@ -126,11 +142,13 @@ ClusterSpec read_nodes(Section& section, const std::optional<NodeCount>& nodes, 
   else
     cluster.nodes = narrow(
         section.optional_integer("nodes", 1, {1, kMostDevices}, "how many nodes; `nodes` of the experiment wins"));
-  section.section("scale_out", "what joins the nodes; needed with more than one",
-                  [&](Section& scale_out) { cluster.scale_out = read_scale_out(scale_out); });
   if (nodes) cluster.nodes = nodes->count;
-  const bool sound = !section.describes() && section.context().diagnostics().error_count() == errors;
-  if (sound) check_cluster(section, cluster, nodes ? nodes->where : section.where("nodes"));
+  const auto sound = [&] { return !section.describes() && section.context().diagnostics().error_count() == errors; };
+  const std::uint64_t nics = sound() && cluster.node.nics ? std::uint64_t{cluster.nodes} * nic_trunks(cluster.node) : 0;
+  section.section("scale_out", "what joins the nodes; needed with more than one", [&](Section& scale_out) {
+    cluster.scale_out = read_scale_out(scale_out, nics <= kMostDevices ? static_cast<std::uint32_t>(nics) : 0);
+  });
+  if (sound()) check_cluster(section, cluster, nodes ? nodes->where : section.where("nodes"));
   return cluster;
 }
 
@@ -139,8 +157,9 @@ std::vector<DimensionSpec> read_dimensions(Section& section, const std::optional
   const std::size_t errors = section.context().diagnostics().error_count();
   section.required_section("device", "the device, with `dims`", read_device, "devices");
   std::vector<DimensionSpec> dimensions;
-  section.list("dims", "an abstract fabric in place of `node`; the first dimension varies fastest",
-               [&](Section& dimension) { dimensions.push_back(read_dimension(dimension, dimensions.size())); });
+  section.list(
+      "dims", "an abstract fabric in place of `node`; the first dimension varies fastest",
+      [&](Section& dimension) { dimensions.push_back(read_dimension(dimension, dimensions.size(), routing)); });
   if (section.describes()) return dimensions;
   if (nodes)
     section.context().diagnostics().error(nodes->where, "'nodes' has no meaning for a cluster of 'dims'",
@@ -174,6 +193,16 @@ Fabric build(const FabricSpec& spec, const Routing& routing) {
   return build_cluster(std::get<ClusterSpec>(spec));
 }
 
+// Efficiencies may leave a link with less than it can have.
+std::string left_problem(const Fabric& fabric) {
+  for (const Link& link : fabric.link_kinds())
+    if (link.bandwidth < kLeastBandwidth)
+      return fmt::format("the links of class {} would have {}, {} of {}, less than a link can have, {}",
+                         fabric.link_classes()[link.link_class], to_text(link.bandwidth), to_text(link.efficiency),
+                         to_text(link.nominal), to_text(kLeastBandwidth));
+  return {};
+}
+
 }  // namespace
 
 std::optional<Fabric> read_cluster(Section& experiment, const ReadDevice& read_device, const Routing& routing) {
@@ -188,7 +217,11 @@ std::optional<Fabric> read_cluster(Section& experiment, const ReadDevice& read_d
       [&](Section& cluster) { spec = read_fabric(cluster, nodes, read_device, routing); }, "clusters");
   const bool sound = spec && !experiment.describes() && experiment.context().diagnostics().error_count() == errors;
   if (!sound) return std::nullopt;
-  return build(*spec, routing);
+  Fabric fabric = build(*spec, routing);
+  const std::string problem = left_problem(fabric);
+  if (problem.empty()) return fabric;
+  experiment.error("cluster", problem, "raise the efficiency or the bandwidth");
+  return std::nullopt;
 }
 
 Routing read_routing(Section& network) {

@@ -8,10 +8,6 @@
 namespace orrery {
 namespace {
 
-TopologyParameters parameters_of(const DimensionSpec& spec, const Routing& routing) {
-  return {spec.size, spec.bandwidth, spec.latency, spec.own, routing, spec.efficiency};
-}
-
 std::uint64_t device_count(std::span<const DimensionSpec> dimensions) {
   std::uint64_t devices = 1;
   for (const DimensionSpec& spec : dimensions) devices *= spec.size;
@@ -19,6 +15,10 @@ std::uint64_t device_count(std::span<const DimensionSpec> dimensions) {
 }
 
 }  // namespace
+
+TopologyParameters parameters_of(const DimensionSpec& spec, const Routing& routing) {
+  return {spec.size, spec.bandwidth, spec.latency, spec.own, routing, spec.efficiency};
+}
 
 std::uint64_t link_count(std::span<const DimensionSpec> dimensions, const Routing& routing) {
   const std::uint64_t devices = device_count(dimensions);

@@ -23,6 +23,8 @@ struct DimensionSpec {
 inline constexpr std::uint64_t kMostLinks = 256U << 20;  // of a fabric: 1 GiB of memory
 inline constexpr std::size_t kMostDimensions = 32;
 
+TopologyParameters parameters_of(const DimensionSpec& dimension, const Routing& routing);
+
 // How many links compose() would make. The sizes are within what their topologies and kMostDevices allow.
 std::uint64_t link_count(std::span<const DimensionSpec> dimensions, const Routing& routing = {});
 

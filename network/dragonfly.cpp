@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/config.h"
+#include "network/link_bandwidth.h"
 #include "network/topology.h"
 
 namespace orrery {
@@ -125,17 +126,23 @@ std::string switch_name(const TopologyParameters& p, std::uint32_t index) {
   return fmt::format("group{}.router{}", index / groups.routers, index % groups.routers);
 }
 
+std::string problem(const TopologyParameters& p) {
+  const Groups groups(p);
+  if (groups.count == 1) return {};
+  return derived_bandwidth_problem("the links between two groups", p.own.numbers[kGlobalBandwidth], groups.parallel);
+}
+
 }  // namespace
 
-extern constinit const TopologyShape kDragonflyShape{kClasses, switches, links, link, route, switch_name};
+extern constinit const TopologyShape kDragonflyShape{kClasses, switches, links, link, route, switch_name, problem};
 
-void read_dragonfly(Section& section, MemberKind, TopologyOwn& own) {
+void read_dragonfly(Section& section, const Members&, TopologyOwn& own) {
   own.numbers[kRouterPorts] = section.required_integer("router_ports", {1, 4096}, "members on a router");
   own.numbers[kGroupRouters] = section.required_integer("group_routers", {1, 4096}, "routers of a group");
   own.numbers[kLocalBandwidth] =
-      section.required<Bandwidth>("local_bandwidth", "between two routers of a group, per direction").count();
+      required_link_bandwidth(section, "local_bandwidth", "between two routers of a group, per direction").count();
   own.numbers[kGlobalBandwidth] =
-      section.required<Bandwidth>("global_bandwidth", "between two groups, of all links together, per direction")
+      required_link_bandwidth(section, "global_bandwidth", "between two groups, of all links together, per direction")
           .count();
   own.numbers[kGlobalLinks] = section.optional_integer(
       "global_links", 1, {1, 4096}, "parallel links between two groups; they matter to `network.routing`");

@@ -35,7 +35,7 @@ std::string switch_name(const TopologyParameters& p, std::uint32_t index) {
 
 extern constinit const TopologyShape kEdgeListShape{{}, switches, links, link, route, switch_name};
 
-void read_edge_list(Section& section, MemberKind members, TopologyOwn& own) {
+void read_edge_list(Section& section, const Members& members, TopologyOwn& own) {
   own.graph = read_graph(section, members);
   own.size = own.graph.spec().members();
 }

@@ -51,6 +51,8 @@ class Fabric {
   std::uint32_t link_count() const { return static_cast<std::uint32_t>(parts_.kind_of_link.size()); }
 
   const Link& link(LinkId link) const { return parts_.link_kinds[parts_.kind_of_link[index_of(link)]]; }
+  // The distinct links.
+  std::span<const Link> link_kinds() const { return parts_.link_kinds; }
   // Links of one kind are equal as Link.
   std::uint32_t kind_of(LinkId link) const { return parts_.kind_of_link[index_of(link)]; }
   LinkEnds ends(LinkId link) const;

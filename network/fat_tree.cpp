@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "core/config.h"
+#include "network/link_bandwidth.h"
 #include "network/topology.h"
 
 namespace orrery {
@@ -28,9 +29,14 @@ std::uint32_t ceil_of(std::uint64_t amount, std::uint64_t share) {
   return static_cast<std::uint32_t>((amount + share - 1) / share);
 }
 
+Int128 trunk_rate(Bandwidth each, std::int64_t count, std::int64_t ratio) {
+  return Int128{each.count()} * count * kOne / ratio;
+}
+
+// problem() tells rates that are no bandwidth.
 Bandwidth trunk_of(Bandwidth each, std::int64_t count, std::int64_t ratio) {
-  const Int128 sum = Int128{each.count()} * count * kOne / ratio;
-  return Bandwidth(static_cast<std::int64_t>(std::clamp<Int128>(sum, 1, Bandwidth::max().count())));
+  const Int128 rate = trunk_rate(each, count, ratio);
+  return Bandwidth(static_cast<std::int64_t>(std::clamp<Int128>(rate, 1, Bandwidth::max().count())));
 }
 
 enum class Leaves { kOfNeighbours, kOfRails };
@@ -163,12 +169,33 @@ std::string switch_name(const TopologyParameters& p, std::uint32_t index) {
   return single ? "core" : fmt::format("core{}", spine - tree.pods * tree.planes);
 }
 
+template <Leaves kind>
+std::string problem(const TopologyParameters& p) {
+  const Tree<kind> tree(p);
+  if (!tree.has_spine()) return {};
+  const auto& numbers = p.own.numbers;
+  const std::string below = derived_bandwidth_problem(
+      "the links up from a leaf switch", trunk_rate(p.bandwidth, tree.ports, numbers[kLeafRatio]), tree.planes);
+  if (!below.empty() || !tree.has_core()) return below;
+  const Bandwidth leaf = trunk_of(p.bandwidth, tree.ports, numbers[kLeafRatio]);
+  return derived_bandwidth_problem("the links up from a pod", trunk_rate(leaf, tree.pod_leaves, numbers[kCoreRatio]),
+                                   std::uint64_t{tree.planes} * tree.cores);
+}
+
 std::int64_t read_ratio(Section& section, std::string_view key, std::string_view meaning) {
   const double ratio = section.optional<double>(key, 1.0, meaning);
   if (ratio >= 1.0 && ratio <= 1000.0) return std::llround(ratio * static_cast<double>(kOne));
   section.error(key, fmt::format("{}: {} is out of range; expected 1 to 1000", key, ratio),
                 "2 means that twice as much goes into a switch from below as leaves it above");
   return kOne;
+}
+
+// Whether to read a key that says something only where there are pods; reports it where there are none.
+bool reads_core_key(Section& section, const TopologyOwn& own, std::string_view key) {
+  section.know(key);
+  if (section.describes() || own.numbers[kPodLeaves] != 0) return true;
+  if (section.has(key)) section.error(key, fmt::format("'{}' means nothing without 'pod_leaves'", key), "leave it out");
+  return false;
 }
 
 }  // namespace
@@ -178,37 +205,44 @@ extern constinit const TopologyShape kFatTreeShape{kClasses,
                                                    links<Leaves::kOfNeighbours>,
                                                    link<Leaves::kOfNeighbours>,
                                                    route<Leaves::kOfNeighbours>,
-                                                   switch_name<Leaves::kOfNeighbours>};
+                                                   switch_name<Leaves::kOfNeighbours>,
+                                                   problem<Leaves::kOfNeighbours>};
 extern constinit const TopologyShape kRailOptimisedShape{kClasses,
                                                          switches<Leaves::kOfRails>,
                                                          links<Leaves::kOfRails>,
                                                          link<Leaves::kOfRails>,
                                                          route<Leaves::kOfRails>,
-                                                         switch_name<Leaves::kOfRails>};
+                                                         switch_name<Leaves::kOfRails>,
+                                                         problem<Leaves::kOfRails>};
 
-void read_fat_tree(Section& section, MemberKind, TopologyOwn& own) {
+void read_fat_tree(Section& section, const Members&, TopologyOwn& own) {
   own.numbers[kLeafPorts] =
       section.required_integer("leaf_ports", {1, kMostPorts}, "members (of a rail: nodes) under a leaf switch");
   own.numbers[kPodLeaves] = section.optional_integer("pod_leaves", 0, {0, kMostPorts},
                                                      "leaf switches of a pod; 0: two levels, one spine over all");
   own.numbers[kLeafRatio] =
       read_ratio(section, "oversubscription", "what enters a leaf switch from its members over what leaves it above");
-  own.numbers[kCoreRatio] = read_ratio(section, "core_oversubscription",
-                                       "what enters a pod's spine from its leaves over what leaves it above");
+  own.numbers[kCoreRatio] = kOne;
+  if (reads_core_key(section, own, "core_oversubscription"))
+    own.numbers[kCoreRatio] =
+        read_ratio(section, "core_oversubscription",
+                   "with `pod_leaves`: what enters a pod's spine from its leaves over what leaves it above");
   own.numbers[kTrunkLatency] =
       section.required<Duration>("trunk_latency", "of a link between two switches, with the switch it leads to")
           .count();
   own.numbers[kUplinks] = section.optional_integer(
       "uplinks", 0, {0, kMostPorts},
       "links from a leaf switch to the spine, for `network.routing`; 0: enough, each as wide as a member's");
-  own.numbers[kCoreUplinks] = section.optional_integer(
-      "core_uplinks", 0, {0, kMostPorts},
-      "links from a spine switch to the core, for `network.routing`; 0: enough, each as wide as those below");
+  if (reads_core_key(section, own, "core_uplinks"))
+    own.numbers[kCoreUplinks] =
+        section.optional_integer("core_uplinks", 0, {0, kMostPorts},
+                                 "with `pod_leaves`: links from a spine switch to the core, for `network.routing`; 0: "
+                                 "enough, each as wide as those below");
 }
 
-void read_rail_optimised(Section& section, MemberKind members, TopologyOwn& own) {
+void read_rail_optimised(Section& section, const Members& members, TopologyOwn& own) {
   read_fat_tree(section, members, own);
-  if (members == MemberKind::kNic) return;  // as many rails as a node has NICs
+  if (members.kind == MemberKind::kNic) return;  // as many rails as a node has NICs
   own.rails = static_cast<std::uint32_t>(
       section.required_integer("rails", {1, kMostPorts}, "devices of a node, each on a rail of its own"));
 }

@@ -11,6 +11,7 @@
 
 #include "core/quantity_text.h"
 #include "core/suggest.h"
+#include "network/link_bandwidth.h"
 #include "network/topology_config.h"
 
 namespace orrery {
@@ -60,7 +61,7 @@ Edge read_edge(Section& section) {
   Edge edge;
   edge.from = read_word(section, "from", section.required<std::string>("from", "gpu<i>, nic<i> or any other name"));
   edge.to = read_word(section, "to", section.required<std::string>("to", "gpu<i>, nic<i> or any other name"));
-  edge.bandwidth = section.required<Bandwidth>("bandwidth", "of one link, per direction");
+  edge.bandwidth = required_link_bandwidth(section, "bandwidth", "of one link, per direction");
   edge.efficiency = read_efficiency(section, "efficiency", "share of the nominal bandwidth that messages get");
   edge.latency = section.required<Duration>("latency", "of the link, with the switch it leads to");
   const std::int64_t count =
@@ -77,6 +78,8 @@ Edge read_edge(Section& section) {
   for (const std::string_view reserved : {"host", "nic"})
     if (edge.link_class == reserved)
       section.error("class", fmt::format("'{}' names the links that leave a node", reserved));
+  if (const std::string problem = reserved_name_problem(edge.link_class); !problem.empty())
+    section.error("class", problem, "choose another name");
   edge.from_at = section.where("from");
   edge.to_at = section.where("to");
   return edge;
@@ -84,9 +87,13 @@ Edge read_edge(Section& section) {
 
 std::vector<Edge> read_edges(Section& section) {
   std::vector<Edge> edges;
-  section.list("links", "the links one by one", [&](Section& link) { edges.push_back(read_edge(link)); });
-  if (section.describes()) return {};
-  if (edges.empty()) section.error("links", "'links' is empty");
+  const std::size_t errors = section.context().diagnostics().error_count();
+  const bool given =
+      section.list("links", "the links one by one", [&](Section& link) { edges.push_back(read_edge(link)); });
+  if (section.describes() || section.context().diagnostics().error_count() != errors) return {};
+  if (edges.empty())
+    section.error("links", fmt::format("'{}.links' is {}", section.path(), given ? "empty" : "missing"),
+                  "a list such as [{from: gpu0, to: gpu1, bandwidth: 25 GB/s, latency: 700 ns}]");
   if (2 * edges.size() > kMostGraphLinks)
     section.error("links", fmt::format("{} links; at most {} are possible", edges.size(), kMostGraphLinks / 2));
   return edges;
@@ -146,12 +153,14 @@ std::uint32_t class_of(GraphSpec& spec, const std::string& name) {
 void add_edges(GraphSpec& spec, std::span<const Edge> edges, Vertices& vertices, Diagnostics& diagnostics) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> joined;
   const auto add = [&](std::uint32_t from, std::uint32_t to, const Edge& edge) {
-    if (!joined.insert({from, to}).second)
+    const bool first = joined.insert({from, to}).second;
+    if (!first)
       diagnostics.error(edge.from_at,
                         fmt::format("a second link from {} to {}", spec.vertices[from], spec.vertices[to]),
                         "parallel links are one with `count`");
     spec.links.push_back(
         {from, to, class_of(spec, edge.link_class), edge.bandwidth, edge.latency, edge.count, edge.efficiency});
+    return first;
   };
   for (const Edge& edge : edges) {
     const std::uint32_t from = vertices.at(edge.from, edge.from_at);
@@ -160,8 +169,7 @@ void add_edges(GraphSpec& spec, std::span<const Edge> edges, Vertices& vertices,
       diagnostics.error(edge.to_at, fmt::format("a link from {} to itself", edge.from));
       continue;
     }
-    add(from, to, edge);
-    if (!edge.directed) add(to, from, edge);
+    if (add(from, to, edge) && !edge.directed) add(to, from, edge);
   }
 }
 
@@ -234,11 +242,11 @@ RoutedGraph read_graph(Section& section, const GraphMembers& members) {
   return graph_of(edges, members, section);
 }
 
-RoutedGraph read_graph(Section& section, MemberKind members) {
+RoutedGraph read_graph(Section& section, const Members& members) {
   const std::size_t errors = section.context().diagnostics().error_count();
   const std::vector<Edge> edges = read_edges(section);
   if (section.describes() || section.context().diagnostics().error_count() != errors) return {};
-  const bool devices = members == MemberKind::kDevice;
+  const bool devices = members.kind == MemberKind::kDevice;
   std::uint32_t count = 0;
   for (const Edge& edge : edges)
     for (const std::string& name : {edge.from, edge.to})
@@ -249,6 +257,7 @@ RoutedGraph read_graph(Section& section, MemberKind members) {
                   fmt::format("no link names a member; they are called {0}0, {0}1, ...", devices ? kDevice : kNic));
     return {};
   }
+  if (members.count != 0) count = std::min(count, members.count);
   return graph_of(edges, devices ? GraphMembers{count, 0} : GraphMembers{0, count}, section);
 }
 

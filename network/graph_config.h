@@ -19,8 +19,8 @@ struct GraphMembers {
 // Reads `links`, a list of {from, to, bandwidth, latency, count, class, directed}. Vertices are devices `gpu<i>`, NICs
 // `nic<i>`, and switches, bridges or sockets of any other name. Empty after an error and in description mode.
 RoutedGraph read_graph(Section& section, const GraphMembers& members);
-// With as many members, all of one kind, as `links` names.
-RoutedGraph read_graph(Section& section, MemberKind members);
+// With members of one kind, as many as `links` names; those beyond the count, if that is known, are refused.
+RoutedGraph read_graph(Section& section, const Members& members);
 
 // The graph with its routes; empty, and reported at `key`, where members that may talk have no route.
 RoutedGraph routed(GraphSpec spec, Section& section, std::string_view key);

@@ -14,6 +14,7 @@ namespace orrery {
 namespace {
 
 constexpr std::array<std::string_view, 6> kClasses = {"axis0", "axis1", "axis2", "axis3", "axis4", "axis5"};
+constexpr std::string_view kHint = "whole numbers from 1, for example sizes: [4, 4, 4]";
 
 enum class Ends { kClosed, kOpen };
 
@@ -103,20 +104,23 @@ extern constinit const TopologyShape kMeshShape{kClasses, switches, links<Ends::
 extern constinit const TopologyShape kTorusShape{kClasses, switches, links<Ends::kClosed>, link<Ends::kClosed>,
                                                  route<Ends::kClosed>};
 
-void read_grid(Section& section, MemberKind, TopologyOwn& own) {
+void read_grid(Section& section, const Members&, TopologyOwn& own) {
   own.numbers = {1, 1};
   own.size = 1;
   const std::vector<std::string> sizes = section.words("sizes", "members along each axis, the first varies fastest");
   if (section.describes()) return;
+  if (!section.has("sizes"))
+    return section.error("sizes", fmt::format("'{}.sizes' is missing", section.path()), std::string(kHint));
   if (sizes.empty() || sizes.size() > kClasses.size())
     return section.error("sizes", fmt::format("{} axes; 1 to {} are possible", sizes.size(), kClasses.size()),
-                         "for example sizes: [4, 4, 4]");
+                         std::string(kHint));
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     std::uint32_t size = 0;
     const char* end = sizes[i].data() + sizes[i].size();
     const auto [stop, code] = std::from_chars(sizes[i].data(), end, size);
     if (code != std::errc{} || stop != end || size == 0)
-      return section.error("sizes", fmt::format("'{}' is no number of members", printable(sizes[i], 40)));
+      return section.error("sizes", fmt::format("'{}' is no number of members", printable(sizes[i], 40)),
+                           std::string(kHint));
     if (size > kMostDevices / own.size)
       return section.error("sizes", fmt::format("the axes make more than {} members", kMostDevices));
     own.size *= size;

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "network/link_bandwidth.h"
 #include "network/matrix_graph.h"
 #include "network/topology_config.h"
 #include "network/topology_matrix.h"
@@ -27,22 +28,23 @@ constexpr Bandwidth kSockets{10'000'000'000};
 
 MatrixCapacities read_capacities(Section& section) {
   MatrixCapacities c;
-  const auto efficiency = [&](std::string_view key, Efficiency fallback) {
-    return read_efficiency(section, key, "share of that bandwidth that messages get", fallback);
+  const auto efficiency = [&](std::string_view key, Efficiency fallback, std::string_view documented = {}) {
+    return read_efficiency(section, key, "share of that bandwidth that messages get", fallback, documented);
   };
-  c.nvlink.bandwidth = section.optional<Bandwidth>("nvlink", Bandwidth(25'000'000'000),
-                                                   "of one NVLink, per direction (NVLink 2 to 4: 25 GB/s; 5: 50 GB/s)");
+  c.nvlink.bandwidth = optional_link_bandwidth(section, "nvlink", Bandwidth(25'000'000'000),
+                                               "of one NVLink, per direction (NVLink 2 to 4: 25 GB/s; 5: 50 GB/s)");
   c.nvlink.efficiency = efficiency("nvlink_efficiency", kFullEfficiency);
   c.nvlink.latency = section.optional<Duration>("nvlink_latency", kNvlinkLatency, "from GPU to GPU over NVLink");
-  c.pcie.bandwidth =
-      section.required<Bandwidth>("pcie", "of a PCIe link, per direction (3.0 x16: 15.75 GB/s; 4.0: 31.5; 5.0: 63)");
+  c.pcie.bandwidth = required_link_bandwidth(section, "pcie",
+                                             "of a PCIe link, per direction (3.0 x16: 15.75 GB/s; 4.0: 31.5; 5.0: 63)");
   c.pcie.efficiency = efficiency("pcie_efficiency", kFullEfficiency);
   c.pcie.latency = section.optional<Duration>("pcie_latency", kPcieLatency, "of a PCIe link, with what it leads to");
-  c.host_bridge.bandwidth =
-      section.optional<Bandwidth>("host_bridge", c.pcie.bandwidth, "from a host bridge to the rest of its socket");
-  c.host_bridge.efficiency = efficiency("host_bridge_efficiency", c.pcie.efficiency);
+  c.host_bridge.bandwidth = optional_link_bandwidth(section, "host_bridge", c.pcie.bandwidth,
+                                                    "from a host bridge to the rest of its socket", "as `pcie`");
+  c.host_bridge.efficiency = efficiency("host_bridge_efficiency", c.pcie.efficiency, "as `pcie_efficiency`");
   c.host_bridge.latency = section.optional<Duration>("host_bridge_latency", kPcieLatency, "of that link");
-  c.sockets.bandwidth = section.optional<Bandwidth>("sockets", kSockets, "from a socket to the others, per direction");
+  c.sockets.bandwidth =
+      optional_link_bandwidth(section, "sockets", kSockets, "from a socket to the others, per direction");
   c.sockets.efficiency = efficiency("sockets_efficiency", kFullEfficiency);
   c.sockets.latency = section.optional<Duration>("sockets_latency", kPcieLatency, "from socket to socket");
   section.note("source", "where the figures come from");

@@ -8,6 +8,7 @@
 
 #include "core/quantity_text.h"
 #include "network/graph_config.h"
+#include "network/link_bandwidth.h"
 #include "network/matrix_config.h"
 #include "network/topology_config.h"
 
@@ -20,13 +21,17 @@ std::uint32_t narrow(std::int64_t value) { return static_cast<std::uint32_t>(val
 
 NodeFabricSpec read_node_fabric(Section& section, std::uint32_t devices) {
   NodeFabricSpec spec;
-  TopologyChoice choice = read_topology(section, topology_names(), MemberKind::kDevice, "how the devices are joined");
-  if (const std::string problem = size_problem(choice, devices); !problem.empty()) section.error("topology", problem);
+  const std::size_t errors = section.context().diagnostics().error_count();
+  const auto sound = [&] { return section.context().diagnostics().error_count() == errors; };
+  TopologyChoice choice =
+      read_topology(section, topology_names(), {MemberKind::kDevice, devices}, "how the devices are joined");
+  const std::string problem = sound() ? size_problem(choice, devices) : std::string();
+  if (!problem.empty()) section.error("topology", problem);
   spec.topology = choice.topology;
   spec.own = std::move(choice.own);
   if (!writes_out_links(*spec.topology)) {
-    spec.bandwidth = section.required<Bandwidth>(
-        "bandwidth", "switch: of a device, per direction; else of one directed link between two devices");
+    spec.bandwidth = required_link_bandwidth(
+        section, "bandwidth", "switch: of a device, per direction; else of one directed link between two devices");
     spec.efficiency = read_efficiency(section);
     spec.latency = section.required<Duration>("latency", "from device to device, without software");
   }
@@ -34,20 +39,23 @@ NodeFabricSpec read_node_fabric(Section& section, std::uint32_t devices) {
   if (spec.name == "host" || spec.name == "nic")
     section.error("name", fmt::format("'{}' names the links that leave the node", spec.name));
   section.note("source", "where the figures come from");
+  if (section.describes() || !sound()) return spec;
+  const std::string derived = bandwidth_problem(*spec.topology, {devices, spec.bandwidth, spec.latency, spec.own});
+  if (!derived.empty()) section.error("topology", derived);
   return spec;
 }
 
 void read_nic_count(Section& section, NicSpec& spec) {
   spec.count = narrow(section.required_integer("count", {1, kMostNics}, "NICs of a node"));
-  spec.bandwidth = section.required<Bandwidth>("bandwidth", "of one NIC, per direction");
+  spec.bandwidth = required_link_bandwidth(section, "bandwidth", "of one NIC, per direction");
   spec.efficiency = read_efficiency(section, "efficiency",
                                     "share of the NICs' bandwidth that messages get, on every link of `scale_out`");
   section.note("source", "where the figures come from");
 }
 
 void read_host_links(Section& section, std::uint32_t devices, NicSpec& spec) {
-  spec.host_bandwidth = section.required<Bandwidth>(
-      "host_bandwidth", "with `fabric`: between a device and its NICs (PCIe), per direction");
+  spec.host_bandwidth = required_link_bandwidth(section, "host_bandwidth",
+                                                "with `fabric`: between a device and its NICs (PCIe), per direction");
   spec.host_efficiency = read_efficiency(section, "host_efficiency", "share of `host_bandwidth` that messages get");
   spec.host_latency =
       section.required<Duration>("host_latency", "with `fabric`: between a device and its NICs, without software");
@@ -71,7 +79,8 @@ void read_nics_of(Section& section, std::uint32_t devices, NicSpec& spec) {
     const char* end = text.data() + text.size();
     const auto [stop, code] = std::from_chars(text.data(), end, nic);
     if (code != std::errc{} || stop != end || nic >= spec.count)
-      section.error("of", fmt::format("'{}' is no NIC; they are 0 to {}", printable(text, 40), spec.count - 1));
+      return section.error("of", fmt::format("'{}' is no NIC; they are 0 to {}", printable(text, 40), spec.count - 1),
+                           text.starts_with("nic") ? "write the number alone: 0 for nic0" : "");
     spec.of.push_back(nic);
   }
 }

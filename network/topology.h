@@ -75,12 +75,20 @@ struct TopologyShape {
   void (*route)(const TopologyParameters&, std::uint32_t from, std::uint32_t to, RouteBuilder& route);
   // "leaf3"; null: switches are called "switch<i>".
   std::string (*switch_name)(const TopologyParameters&, std::uint32_t index) = nullptr;
+  // What is wrong with bandwidths that follow from the parameters, or ""; null: none do.
+  std::string (*problem)(const TopologyParameters&) = nullptr;
 };
 
 enum class MemberKind : std::uint8_t { kDevice, kNic };
 
+// Who is to be joined.
+struct Members {
+  MemberKind kind = MemberKind::kDevice;
+  std::uint32_t count = 0;  // 0: not known yet
+};
+
 // Reads the keys that a topology has of its own. Reports what is wrong; what it leaves then is harmless.
-using ReadTopology = void (*)(Section& section, MemberKind members, TopologyOwn& own);
+using ReadTopology = void (*)(Section& section, const Members& members, TopologyOwn& own);
 
 struct Topology {
   std::string_view name;

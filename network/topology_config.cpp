@@ -7,7 +7,7 @@
 
 namespace orrery {
 
-TopologyChoice read_topology(Section& section, std::span<const std::string> names, MemberKind members,
+TopologyChoice read_topology(Section& section, std::span<const std::string> names, const Members& members,
                              std::string_view meaning) {
   TopologyChoice choice;
   const std::size_t errors = section.context().diagnostics().error_count();
@@ -40,17 +40,29 @@ std::string size_problem(const TopologyChoice& choice, std::uint64_t size) {
   return {};
 }
 
-Efficiency read_efficiency(Section& section, std::string_view key, std::string_view meaning, Efficiency fallback) {
-  return section.optional<Efficiency>(key, fallback, meaning);
+std::string bandwidth_problem(const Topology& topology, const TopologyParameters& parameters) {
+  return topology.shape->problem == nullptr ? std::string() : topology.shape->problem(parameters);
 }
 
-std::string read_name(Section& section, std::string fallback, std::string_view meaning) {
-  const std::string name = section.optional<std::string>("name", std::move(fallback), meaning);
+Efficiency read_efficiency(Section& section, std::string_view key, std::string_view meaning, Efficiency fallback,
+                           std::string_view documented) {
+  return section.optional<Efficiency>(key, fallback, meaning, documented);
+}
+
+std::string reserved_name_problem(std::string_view name) {
+  if (name != "latency") return {};
+  return "'latency' is what results call a time that no link bounds";
+}
+
+std::string read_name(Section& section, std::string fallback, std::string_view meaning, std::string_view documented) {
+  const std::string name = section.optional<std::string>("name", std::move(fallback), meaning, documented);
   const auto fits = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
   };
   if (name.empty() || !std::ranges::all_of(name, fits))
     section.error("name", fmt::format("'{}' is no name", printable(name)), "use letters, digits, '-' and '_'");
+  if (const std::string problem = reserved_name_problem(name); !problem.empty())
+    section.error("name", problem, "choose another name");
   return name;
 }
 

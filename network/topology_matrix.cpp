@@ -147,6 +147,11 @@ class Parser {
     for (std::size_t column = 0; column < columns_.size(); ++column) {
       const std::string& word = line.words[column + 1];
       const auto entry = entry_of(word);
+      const bool numbered = word.starts_with("NV") && number_of(std::string_view(word).substr(2));
+      if (!entry && numbered)
+        return error(line.number,
+                     fmt::format("{}: 1 to {} NVLinks can join two GPUs", printable(word, 40), kMostBonded),
+                     line.columns[column + 1]);
       if (!entry)
         return error(
             line.number,
@@ -189,6 +194,8 @@ class Parser {
 }  // namespace
 
 TopologyMatrix parse_topology_matrix(std::string_view text, const std::string& file, Diagnostics& diagnostics) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   return Parser(text, file, diagnostics).parse();
 }
 

@@ -16,11 +16,11 @@ extern const TopologyShape kRingShape;
 extern const TopologyShape kSwitchShape;
 extern const TopologyShape kTorusShape;
 
-void read_dragonfly(Section&, MemberKind, TopologyOwn&);
-void read_edge_list(Section&, MemberKind, TopologyOwn&);
-void read_fat_tree(Section&, MemberKind, TopologyOwn&);
-void read_grid(Section&, MemberKind, TopologyOwn&);
-void read_rail_optimised(Section&, MemberKind, TopologyOwn&);
+void read_dragonfly(Section&, const Members&, TopologyOwn&);
+void read_edge_list(Section&, const Members&, TopologyOwn&);
+void read_fat_tree(Section&, const Members&, TopologyOwn&);
+void read_grid(Section&, const Members&, TopologyOwn&);
+void read_rail_optimised(Section&, const Members&, TopologyOwn&);
 
 namespace {
 

@@ -15,6 +15,8 @@
 namespace orrery {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 std::uint64_t peak_memory() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -58,21 +60,28 @@ void warn_of_rings(const Experiment& experiment, const Job& job, const Matching&
                         "a group needs, in each dimension, all coordinates or one");
 }
 
-}  // namespace
+// Says so where `compute: roofline` has nothing to work on.
+void warn_of_idle_roofline(const Experiment& experiment, const Job& job, Diagnostics& diagnostics) {
+  if (!experiment.simulation.compute.prefer_roofline) return;
+  for (const ExecutionGraph& graph : job.graphs)
+    for (std::uint32_t i = 0; i < graph.size(); ++i)
+      if (has_roofline_work(graph, NodeId(i))) return;
+  diagnostics.warning({experiment.file},
+                      "'compute: roofline' changes nothing: no compute node of the traces has FLOPs or bytes",
+                      "leave it out, or record the traces with them");
+}
 
-Run run_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
-                   const RunProgress& progress) {
-  const auto started = std::chrono::steady_clock::now();
+Run simulate_experiment(const Experiment& experiment, Diagnostics& diagnostics, Clock::time_point started,
+                        const RunProgress& progress) {
   const auto show = [&](std::string_view what) {
     return [&progress, what](std::uint64_t done, std::uint64_t total) {
       if (progress) progress(what, done, total);
     };
   };
   // 1. What is asked, and whether it can be.
-  Diagnostics diagnostics;
-  const Experiment experiment = load_experiment(file, settings, files, diagnostics);
   Job job = load_chakra_job(experiment.trace, diagnostics, show("reading traces"));
   warn_of_memory_nodes(experiment, job, diagnostics);
+  warn_of_idle_roofline(experiment, job, diagnostics);
   const Matching matching = match(job);
   const std::vector<DeviceId> placement =
       place_ranks(experiment.placement, static_cast<std::uint32_t>(job.ranks.size()), experiment.fabric);
@@ -90,9 +99,23 @@ Run run_experiment(const std::string& file, const std::vector<std::string>& sett
   result.network_model = network_model_names()[static_cast<std::size_t>(experiment.network)];
   result.granularity = granularity_names()[static_cast<std::size_t>(experiment.simulation.collectives.granularity)];
   result.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());
-  result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  result.wall_seconds = std::chrono::duration<double>(Clock::now() - started).count();
   result.peak_rss_bytes = peak_memory();
   return {std::move(result), std::move(job), std::move(log), totals.acting};
+}
+
+}  // namespace
+
+Run run_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
+                   const RunProgress& progress) {
+  const Clock::time_point started = Clock::now();
+  Diagnostics diagnostics;
+  const Experiment experiment = load_experiment(file, settings, files, diagnostics);
+  try {
+    return simulate_experiment(experiment, diagnostics, started, progress);
+  } catch (const InputError& error) {
+    throw located(error, file);
+  }
 }
 
 }  // namespace orrery

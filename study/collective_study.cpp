@@ -32,12 +32,23 @@ ConfigValue& entry(ConfigValue& map, std::string_view key, ConfigValue value) {
   return map.entries.emplace_back(ConfigEntry{std::string(key), where, std::move(value)}).value;
 }
 
+// --cluster names the cluster, in the answer, too; parts of it may be set.
+void refuse_other_cluster(const std::string& setting) {
+  const std::string_view key = std::string_view(setting).substr(0, setting.find('='));
+  if (key == "cluster" && key.size() < setting.size())
+    throw InputError({"--set " + printable(setting)}, "the cluster is the one that --cluster names",
+                     fmt::format("write --cluster {}", printable(setting.substr(key.size() + 1))));
+}
+
 // The configuration that the question comes to.
 ConfigValue machine_of(const CollectiveQuestion& question, const ConfigFiles& files, Diagnostics& diagnostics) {
   ConfigValue root = map_of("--cluster");
   entry(root, "cluster", option_value("--cluster", question.cluster));
   if (!question.nodes.empty()) entry(root, "nodes", option_value("--nodes", question.nodes));
-  for (const std::string& setting : question.settings) apply_setting(root, setting, files, diagnostics);
+  for (const std::string& setting : question.settings) {
+    refuse_other_cluster(setting);
+    apply_setting(root, setting, files, diagnostics);
+  }
   diagnostics.throw_if_errors();
   return root;
 }
@@ -196,10 +207,8 @@ void warn_of_overload(const CollectiveTable& table, Diagnostics& diagnostics) {
       "share them: --set network.model=flow");
 }
 
-}  // namespace
-
-CollectiveTable study_collective(const CollectiveQuestion& question, const BenchmarkOperation& operation,
-                                 std::span<const Bytes> sizes, const ConfigFiles& files, const RunProgress& progress) {
+CollectiveTable study(const CollectiveQuestion& question, const BenchmarkOperation& operation,
+                      std::span<const Bytes> sizes, const ConfigFiles& files, const RunProgress& progress) {
   // 1. The machine, and who of it takes part.
   Diagnostics diagnostics;
   const Experiment experiment = read_question(question, operation, files, diagnostics);
@@ -228,6 +237,17 @@ CollectiveTable study_collective(const CollectiveQuestion& question, const Bench
   warn_of_overload(table, diagnostics);
   table.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());
   return table;
+}
+
+}  // namespace
+
+CollectiveTable study_collective(const CollectiveQuestion& question, const BenchmarkOperation& operation,
+                                 std::span<const Bytes> sizes, const ConfigFiles& files, const RunProgress& progress) {
+  try {
+    return study(question, operation, sizes, files, progress);
+  } catch (const InputError& error) {
+    throw located(error, question.cluster);
+  }
 }
 
 }  // namespace orrery

@@ -4,6 +4,10 @@
 
 namespace orrery {
 
+bool has_roofline_work(const ExecutionGraph& graph, NodeId node) {
+  return graph.kind(node) == NodeKind::kCompute && (graph.flops(node).count() > 0 || graph.bytes(node).count() > 0);
+}
+
 std::vector<Duration> compute_times(const ExecutionGraph& graph, const DeviceSpec& device,
                                     const ComputeOptions& options) {
   std::vector<Duration> times(graph.size(), Duration::zero());
@@ -13,9 +17,7 @@ std::vector<Duration> compute_times(const ExecutionGraph& graph, const DeviceSpe
     const NodeKind kind = graph.kind(node);
     if (kind != NodeKind::kCompute && kind != NodeKind::kHostCompute) continue;
     const Duration measured = graph.duration(node).value_or(Duration::zero());
-    const bool has_work =
-        kind == NodeKind::kCompute && (graph.flops(node).count() > 0 || graph.bytes(node).count() > 0);
-    const bool modelled = has_work && (measured == Duration::zero() || options.prefer_roofline);
+    const bool modelled = has_roofline_work(graph, node) && (measured == Duration::zero() || options.prefer_roofline);
     if (modelled && !peak && graph.flops(node).count() > 0)
       throw InputError(
           {},

@@ -15,6 +15,9 @@ struct ComputeOptions {
   bool prefer_roofline = false;  // FLOPs win over a measured duration where a node has both
 };
 
+// Whether a roofline says how long the node takes.
+bool has_roofline_work(const ExecutionGraph& graph, NodeId node);
+
 // Per node of `graph`; zero for nodes that are no computation. Host nodes take their measured duration only. InputError
 // when FLOPs are to be timed and the device has no peak for the precision.
 std::vector<Duration> compute_times(const ExecutionGraph& graph, const DeviceSpec& device,

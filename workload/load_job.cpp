@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/assert.h"
 #include "workload/chakra_file.h"
 #include "workload/content_pool.h"
@@ -38,6 +40,7 @@ class JobLoader {
     const bool groups_are_whole = !diagnostics_.has_errors();
     for (std::uint32_t rank = 0; groups_are_whole && rank < files_.size(); ++rank) bind(rank, names);
     report_findings();
+    if (groups_are_whole) warn_of_unused_groups(names);
     if (diagnostics_.has_errors()) return std::nullopt;
     return finish(names);
   }
@@ -124,6 +127,19 @@ class JobLoader {
     binding.communicators = std::move(distinct);
   }
 
+  // Says so where the groups file is that of another job, or its names are others than the traces'.
+  void warn_of_unused_groups(const CommunicatorNames& names) {
+    if (!source_.groups) return;
+    const auto is_from_file = [&](GroupId group) {
+      return index_of(group) >= 1 && index_of(group) <= names.from_file();
+    };
+    for (const RankBinding& binding : bindings_)
+      if (std::ranges::any_of(binding.communicators, is_from_file)) return;
+    diagnostics_.warning({*source_.groups},
+                         fmt::format("no rank calls on any of the {} groups of this file", names.from_file()),
+                         "`orrery workload inspect` names the communicators of the traces");
+  }
+
   void report_findings() {
     std::vector<RankFindings> findings;
     for (std::uint32_t rank = 0; rank < files_.size(); ++rank) {
@@ -178,9 +194,12 @@ class JobLoader {
 
 std::string_view name_of(Dependencies dependencies) {
   switch (dependencies) {
-    case Dependencies::kBoth: return "both";
-    case Dependencies::kData: return "data";
-    case Dependencies::kCtrl: return "ctrl";
+    case Dependencies::kBoth:
+      return "both";
+    case Dependencies::kData:
+      return "data";
+    case Dependencies::kCtrl:
+      return "ctrl";
   }
   ORRERY_ASSERT(false);
 }

@@ -21,6 +21,8 @@ class CommunicatorNames {
   // `groups_file` is for messages; empty when none was given.
   CommunicatorNames(std::uint32_t ranks, std::string groups_file);
 
+  // How many are from the groups file: the first after the world.
+  std::size_t from_file() const { return from_file_ == 0 ? 0 : from_file_ - 1; }
   // From the groups file.
   void add(CommunicatorGroup group);
   // From a trace. A group that is known already must be the same; one from the groups file wins.

@@ -1,7 +1,27 @@
 """Broken command lines, and settings given on them."""
-from error_row import JOB, Row
+from error_row import JOB, Row, make_traces, small_trace
 
 TITLE = "Command line"
+
+
+def long_trace():
+    """An all-reduce of 2^40 bytes."""
+    trace = make_traces.Trace()
+    trace.collective("sum", [], make_traces.ALL_REDUCE, 1 << 40, "")
+    return trace.bytes()
+
+
+def lone_trace():
+    """Computing, and no part in any collective."""
+    trace = make_traces.Trace()
+    trace.node(make_traces.COMP, "work", [], micros=5, is_cpu_op=False)
+    return trace.bytes()
+
+
+SLOW = {"slow.yaml": JOB.replace("300 GB/s", "1 kB/s"), **{f"slow.{rank}.et": long_trace() for rank in range(2)}}
+SLOW["slow.yaml"] = SLOW["slow.yaml"].replace("prefix: rank", "prefix: slow")
+STUCK = {"stuck.yaml": JOB.replace("prefix: rank", "prefix: stuck"), "stuck.0.et": small_trace(),
+         "stuck.1.et": lone_trace()}
 
 
 def setting(text, *message, code=2):
@@ -41,6 +61,39 @@ ROWS = [
     Row("`check` of what is neither a configuration nor a trace", 2,
         ["notes.txt: error: frame 0 at byte 0", "this is a text file; a trace is a .et file"], ["check", "notes.txt"],
         {"notes.txt": "remember the milk\n"}, answers=True),
+    *[Row(f"An empty value of {name}", 2, [f"error: {name} needs a value", "give it one, or leave it out"],
+          [*["run", "job.yaml"], name, ""]) for name in ("--json", "--out", "--set")],
+    *[collective(f"An empty value of {name} of `collective`", f"error: {name} needs a value",
+                 options=[name, ""]) for name in ("--nodes", "--gpus-per-node", "--algo", "--json", "--set")],
+    collective("An empty value of `-b`", "error: --minbytes needs a value", options=["-b", ""]),
+    Row("An empty name of an experiment", 2, ["error: experiment needs a value"], ["run", ""]),
+    Row("An argument beside `--version`", 2, ["--version: error: stands alone", "leave the other arguments out"],
+        ["--version", "x"]),
+    Row("An escape sequence on the command line", 2, ["not expected: --fl\\x1B[31mx"],
+        ["run", "job.yaml", "--fl\033[31mx"]),
+    *[Row(f"`cluster show --nodes {nodes}`", 2, ["--nodes: error: nodes: ", problem],
+          ["cluster", "show", "dgx-a100", "--nodes", nodes])
+      for nodes, problem in (("x", "'x' is not a whole number"), ("0", "0 is out of range; expected 1 to 16777216"),
+                             ("-1", "-1 is out of range; expected 1"), ("2.5", "'2.5' is not a whole number"))],
+    Row("A drawing of too many links", 2, ["24576 links are too many to draw; at most 20000 are"],
+        ["cluster", "show", "tpu-v4-pod", "--nodes", "1", "--dot"]),
+    Row("A drawing of too many nodes", 2, ["are too many to draw", "draw fewer nodes: --nodes 2"],
+        ["cluster", "show", "dgx-a100", "--nodes", "1000", "--dot"]),
+    Row("A list that cannot be written", 2, ["nowhere/list.json: error: cannot be written: No such file or directory"],
+        ["list", "devices", "--json", "nowhere/list.json"]),
+    Row("A summary that cannot be written", 2, ["nowhere/summary.json: error: cannot be written"],
+        ["workload", "inspect", "rank", "--json", "nowhere/summary.json"]),
+    Row("A result in place of a folder", 2, ["folder: error: cannot be written: Is a directory"],
+        ["run", "job.yaml", "--json", "folder"], {"folder/file": "x"}),
+    Row("An experiment to compare in which simulated time ends", 2,
+        ["slow.yaml: error: the simulated time passes 106 days"], ["compare", "job.yaml", "slow.yaml"], SLOW),
+    Row("An experiment in which simulated time ends", 2, ["slow.yaml: error: the simulated time passes 106 days"],
+        ["run", "slow.yaml"], SLOW),
+    Row("An experiment to compare that is stuck", 3, ["error: stuck.yaml: "], ["compare", "job.yaml", "stuck.yaml"],
+        STUCK),
+    Row("An experiment to compare whose traces are broken", 2,
+        ["bad.yaml: error: this experiment cannot be simulated:", "bad.0.et"], ["compare", "job.yaml", "bad.yaml"],
+        {"bad.yaml": JOB.replace("prefix: rank", "prefix: bad"), "bad.0.et": b"nonsense"}),
     setting("nodes", "--set nodes: error: expected key.path=value", "for example"),
     setting("=3", "--set =3: error: expected key.path=value"),
     setting("nodes=", "--set nodes=: error: no value after '='"),
@@ -91,6 +144,9 @@ ROWS = [
         ["collective", "--cluster", "dgx-a100", "--op", "sendrecv", "--algo", "ring"]),
     collective("One document of two clusters", "--json: error: one document holds one cluster", "once for each",
                options=["--cluster", "hgx-a800", "--json", "-"]),
+    collective("Another cluster than that of `--cluster`",
+               "--set cluster=hgx-a800: error: the cluster is the one that --cluster names",
+               "write --cluster hgx-a800", options=["--set", "cluster=hgx-a800"]),
     collective("A workload for a collective", "--set workload.model=gpt: error: unknown key 'workload'",
                options=["--set", "workload.model=gpt"]),
     collective("A table that cannot be written", "nowhere/table.json: error: cannot be written",

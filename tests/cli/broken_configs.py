@@ -31,6 +31,21 @@ workload:
   chakra: {prefix: rank}
 """
 TREE = "topology: fat-tree, size: 2, leaf_ports: 1, trunk_latency: 1 us, bandwidth: 25 GB/s, latency: 1 us"
+NIC_NINE = """\
+cluster:
+  node:
+    device: a100-sxm-80gb
+    devices: 1
+    fabric: {topology: switch, bandwidth: 1 GB/s, latency: 1 us}
+    nics: {count: 1, bandwidth: 1 MB/s, host_bandwidth: 1 GB/s, host_latency: 1 us}
+  nodes: 2
+  scale_out: {topology: edge-list, links: [{from: nic0, to: nic9, bandwidth: 1 GB/s, latency: 1 us}]}
+workload:
+  chakra: {prefix: rank}
+"""
+THIN_SCALE_OUT = NIC_NINE.replace("edge-list, links: [{from: nic0, to: nic9, bandwidth: 1 GB/s, latency: 1 us}]",
+                                  "fat-tree, leaf_ports: 1, trunk_latency: 1 us, oversubscription: 50, latency: 1 us"
+                                  ).replace("1 MB/s", "1 kB/s")
 TWO_DIMENSIONS = JOB.replace("workload:",
                              "    - {topology: ring, size: 2, bandwidth: 25 GB/s, latency: 2 us}\nworkload:")
 
@@ -61,6 +76,11 @@ def graph(what, old, new, *message):
 def tree(keys, *message):
     """The sound job with a fat-tree as its only dimension."""
     return text(f"`{keys}` of a fat-tree", JOB.replace(SWITCH, f"{TREE}, {keys}"), *message)
+
+
+def joined(what, keys, *message, more="", whole=None):
+    """The sound job with another dimension, or another cluster and workload."""
+    return text(what, (JOB.replace(SWITCH, keys) if whole is None else whole) + more, *message)
 
 
 def matrix(what, rows, *message):
@@ -139,6 +159,8 @@ VALUES = [
     dimension("300 GB/s", "-300 GB/s", "'-300 GB/s' is negative"),
     dimension("300 GB/s", "0 GB/s", "'0 GB/s' is zero; a bandwidth must be positive"),
     dimension("300 GB/s", "99999999999999 TB/s", "'99999999999999 TB/s' is too large", "the limit is"),
+    dimension("300 GB/s", "300 B/s", "job.yaml:4:46: error: cluster.dims[].bandwidth: 300 B/s is less than a link can",
+              "1 kB/s", "missing its prefix"),
     dimension("300 GB/s", "fast", "'fast' is not a bandwidth"),
     dimension("300 GB/s", "[300 GB/s]",
               "job.yaml:4:46: error: 'cluster.dims[].bandwidth' is a list; expected: bandwidth"),
@@ -216,6 +238,57 @@ FABRICS = [
     tree("oversubscription: 0.5", "job.yaml:4:", "oversubscription: 0.5 is out of range; expected 1 to 1000",
          "twice as much goes into a switch from below"),
     tree("oversubscription: -2", "job.yaml:4:", "oversubscription: '-2' is negative; a ratio must not be"),
+    tree("core_oversubscription: 2, core_uplinks: 2",
+         "job.yaml:4:", "error: 'core_oversubscription' means nothing without 'pod_leaves'", "leave it out",
+         "error: 'core_uplinks' means nothing without 'pod_leaves'"),
+    joined("A fat-tree whose up-links have less than a link can",
+           TREE.replace("25 GB/s", "100 kB/s") + ", oversubscription: 1000",
+           "job.yaml:4:18: error: the links up from a leaf switch would have 100 B/s together, less than a link can"),
+    joined("A fat-tree whose up-links, told apart, have less than a link can",
+           TREE.replace("25 GB/s", "100 kB/s") + ", uplinks: 200",
+           "job.yaml:4:18: error: the links up from a leaf switch would have 500 B/s each, less than a link can",
+           more="network: {routing: ecmp}\n"),
+    joined("A fat-tree whose up-links make more than can be counted",
+           TREE.replace("25 GB/s", "9000000 TB/s").replace("size: 2, leaf_ports: 1", "size: 4, leaf_ports: 2"),
+           "job.yaml:4:18: error: the links up from a leaf switch make more bandwidth together than can be counted"),
+    joined("A fat-tree whose pods have less than a link can above them",
+           TREE.replace("25 GB/s", "100 kB/s") + ", pod_leaves: 1, core_oversubscription: 1000",
+           "job.yaml:4:18: error: the links up from a pod would have 100 B/s together"),
+    joined("A dragonfly whose global links, told apart, have less than a link can",
+           "topology: dragonfly, size: 4, router_ports: 1, group_routers: 2, bandwidth: 1 GB/s, latency: 1 us, "
+           "local_bandwidth: 1 GB/s, global_bandwidth: 3 kB/s, global_links: 4, local_latency: 1 us, "
+           "global_latency: 1 us",
+           "job.yaml:4:18: error: the links between two groups would have 750 B/s each, less than a link can",
+           more="network: {routing: deterministic}\n"),
+    joined("A link whose efficiency leaves too little", SWITCH.replace("300 GB/s", "50 kB/s, efficiency: 1 %"),
+           "job.yaml:2:3: error: the links of class dim0.up would have 500 B/s, 1 % of 50 kB/s, less than a link can",
+           "raise the efficiency"),
+    joined("A scale-out fabric whose up-links have less than a link can", "", "job.yaml:",
+           "error: the links up from a leaf switch would have 20 B/s together", whole=THIN_SCALE_OUT),
+    joined("A dimension called latency", SWITCH + ", name: latency",
+           "job.yaml:4:79: error: 'latency' is what results call a time that no link bounds", "another name"),
+    graph("A link class called latency", "{from: nic0, to: plx0,", "{from: nic0, to: plx0, class: latency,",
+          "job.yaml:9:39: error: 'latency' is what results call a time that no link bounds", "another name"),
+    joined("A member beyond the size of an edge-list",
+           "topology: edge-list, size: 2, links: [{from: gpu0, to: gpu2, bandwidth: 1 GB/s, latency: 1 us}]",
+           "job.yaml:4:63: error: there is no 'gpu2'", "they are gpu0 to gpu1"),
+    joined("A NIC beyond those that a scale-out fabric joins", "",
+           "job.yaml:8:61: error: there is no 'nic9'", "they are nic0 to nic1", whole=NIC_NINE),
+    joined("An edge-list without links", "topology: edge-list, size: 2",
+           "job.yaml:4:7: error: 'cluster.dims[].links' is missing", "a list such as [{from: gpu0, to: gpu1"),
+    joined("An edge-list of no links", "topology: edge-list, links: []",
+           "job.yaml:4:36: error: 'cluster.dims[].links' is empty", "a list such as [{from: gpu0, to: gpu1"),
+    graph("A link given in both directions that has both", "{from: nic0, to: plx0",
+          "{from: plx0, to: gpu1, bandwidth: 31.5 GB/s, latency: 250 ns}\n      - {from: nic0, to: plx0",
+          "job.yaml:9:16: error: a second link from plx0 to gpu1", "parallel links are one with `count`"),
+    graph("NICs of devices by name", "bandwidth: 25 GB/s}", "bandwidth: 25 GB/s, of: [nic0, nic0]}",
+          "job.yaml:5:46: error: 'nic0' is no NIC; they are 0 to 0", "write the number alone: 0 for nic0"),
+    joined("A torus without sizes", "topology: torus, size: 16, bandwidth: 25 GB/s, latency: 1 us",
+           "job.yaml:4:7: error: 'cluster.dims[].sizes' is missing", "for example sizes: [4, 4, 4]"),
+    joined("A torus with half a member", "topology: torus, sizes: [2.5], bandwidth: 25 GB/s, latency: 1 us",
+           "job.yaml:4:32: error: '2.5' is no number of members", "whole numbers from 1, for example"),
+    joined("A torus with an empty axis", "topology: torus, sizes: [0, 4], bandwidth: 25 GB/s, latency: 1 us",
+           "job.yaml:4:32: error: '0' is no number of members", "whole numbers from 1, for example"),
     tree("uplinks: -1", "job.yaml:4:", "uplinks: -1 is out of range; expected 0 to 65536"),
     text("More links than a fabric may have, told apart",
          JOB.replace(SWITCH, TREE.replace("size: 2", "size: 65536") + ", uplinks: 4096") + "network: {routing: ecmp}\n",
@@ -224,6 +297,8 @@ FABRICS = [
            "topo.txt:1:1: error: no heading of a topology matrix", "the output of `nvidia-smi topo -m`"),
     matrix("A topology matrix with an unknown entry", ["\tGPU0\tGPU1", "GPU0\tX\tPIY", "GPU1\tPIX\tX"],
            "topo.txt:2:8: error: 'PIY' is no way to be joined", "PIX, PXB, PHB"),
+    matrix("A topology matrix with more NVLinks than there are", ["\tGPU0\tGPU1", "GPU0\tX\tNV4096", "GPU1\tNV4096\tX"],
+           "topo.txt:2:8: error: NV4096: 1 to 1024 NVLinks can join two GPUs"),
     matrix("A topology matrix with a row too few", ["\tGPU0\tGPU1", "GPU0\tX\tPIX"],
            "topo.txt:2:1: error: the matrix ends before the row of GPU1"),
     matrix("A topology matrix with an entry too few", ["\tGPU0\tGPU1", "GPU0\tX", "GPU1\tPIX\tX"],

@@ -174,9 +174,32 @@ def check_output_trouble(program, checks, folder):
     outcome = program.run(["run", "absent.yaml", "--json", "late.json"], folder)
     checks.check(outcome.code == 2 and not (Path(folder) / "late.json").exists(),
                  "a run that fails leaves no result behind")
+    command = "ulimit -f 0; exec \"$0\" list devices --json limited.json"
+    limited = subprocess.run(["/bin/sh", "-c", command, program.path], cwd=folder, capture_output=True, text=True, timeout=20)
+    checks.check(limited.returncode == 2 and "limited.json: error: cannot be written" in limited.stderr,
+                 "a file at its limit is an error", f"exit code {limited.returncode}\n{limited.stderr}")
     reader = subprocess.run(["/bin/sh", "-c", "\"$0\" list keys | head -1", program.path], capture_output=True,
                             text=True, timeout=20)
     checks.check(reader.stdout == "# Configuration\n" and not reader.stderr, "a reader may stop early", reader.stderr)
+
+
+def check_warnings(program, checks, folder):
+    """What says nothing is told, and changes nothing."""
+    idle = {
+        "no rank calls on any of the 1 groups of this file": {
+            "job.yaml": JOB.replace("{prefix: rank}", "{prefix: rank, groups: groups.json}"),
+            "groups.json": '{"pair": [0, 1]}'},
+        "job.yaml: warning: 'compute: roofline' changes nothing: no compute node of the traces has FLOPs or bytes": {
+            "job.yaml": JOB.replace("{prefix: rank}", "{prefix: rank, compute: roofline}")},
+    }
+    for warning, files in idle.items():
+        write_files(folder, {**SOUND, **files})
+        outcome = program.run(["run", "job.yaml", "--json", "-"], folder)
+        time = picoseconds(json.loads(outcome.stdout)["iteration_time_s"]) if outcome.code == 0 else None
+        checks.check(time == SOUND_PICOSECONDS and warning in outcome.stderr, f"a warning: {warning}", outcome.stderr)
+    write_files(folder, SOUND)
+    outcome = program.run(["run", "job.yaml"], folder)
+    checks.check(not outcome.stderr, "a sound job has no warning", outcome.stderr)
 
 
 def check_odd_but_sound(program, checks, folder):
@@ -229,7 +252,7 @@ def main():
     program = Program(sys.argv[1])
     checks = Checks()
     for part in (check_shipped_data, check_lists, check_results, check_collectives, check_resolved, check_output_trouble,
-                 check_odd_but_sound):
+                 check_warnings, check_odd_but_sound):
         with scratch_folder() as folder:
             part(program, checks, folder)
     return checks.exit_code()

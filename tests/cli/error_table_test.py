@@ -24,6 +24,10 @@ Exit codes: 2 wrong input, 3 the files are right, but the ranks disagree or wait
 """
 
 
+def printable(argument):
+    return argument.replace("\033", "\\x1B") or "''"
+
+
 def check_row(program, row, checks):
     """Runs a row and returns its lines of the document."""
     with scratch_folder() as folder:
@@ -39,7 +43,7 @@ def check_row(program, row, checks):
     if not row.answers:
         checks.check(not outcome.stdout, f"{row.what}: standard output is not empty", outcome.stdout)
     usual = row.arguments == ["run", "job.yaml"]
-    shown = "" if usual else f" (`{' '.join(['orrery', *row.arguments])}`)"
+    shown = "" if usual else f" (`{' '.join(['orrery', *map(printable, row.arguments)])}`)"
     said = said.replace(str(SOURCE) + "/", "").rstrip("\n")
     return f"{row.what}{shown}: exit {row.code}\n\n```text\n{said}\n```\n"
 

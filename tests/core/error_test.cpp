@@ -37,6 +37,13 @@ TEST_CASE("an input error shows the first problems and counts the rest") {
   }
 }
 
+TEST_CASE("problems without a place get one, the others keep theirs") {
+  const InputError error(
+      {{Severity::kError, {}, "no place", "a hint"}, {Severity::kError, {"b.yaml", 2, 3}, "has", ""}});
+  CHECK(std::string(located(error, "a.yaml").what()) ==
+        "a.yaml: error: no place\n  hint: a hint\nb.yaml:2:3: error: has");
+}
+
 TEST_CASE("only a near name is suggested") {
   const std::vector<std::string> names = {"ring", "direct", "halving-doubling"};
   CHECK(nearest_name("rign", names) == "ring");

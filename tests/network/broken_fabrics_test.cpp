@@ -18,7 +18,7 @@ TEST_CASE("fabrics that cannot be built are refused where the mistake stands") {
   };
   REQUIRE(read_cluster_text(node(fine)).errors == "");
   const std::pair<std::string, std::string> cases[] = {
-      {node(""), "'links' is empty"},
+      {node(""), "'cluster.node.links' is empty"},
       {node("{from: gpu0, to: hub, bandwidth: 1 GB/s, latency: 0 ns}"), "'hub' leads nowhere"},
       {node("{from: gpu0, to: hub, bandwidth: 1 GB/s, latency: 0 ns}, {from: gpu1, to: hubb, bandwidth: 1 GB/s, "
             "latency: 0 ns}"),
@@ -68,7 +68,8 @@ TEST_CASE("fabrics that cannot be built are refused where the mistake stands") {
       {dims("topology: torus, sizes: [4, x]"), "'x' is no number of members"},
       {dims("topology: torus, sizes: [2, 2, 2, 2, 2, 2, 2]"), "7 axes; 1 to 6 are possible"},
       {dims("topology: torus, sizes: [65536, 65536]"), "the axes make more than 16777216 members"},
-      {dims("topology: torus, size: 4"), "0 axes; 1 to 6 are possible"},
+      {dims("topology: torus, size: 4"), "'cluster.dims[].sizes' is missing"},
+      {dims("topology: torus, sizes: [], size: 4"), "0 axes; 1 to 6 are possible"},
       {dims("topology: torus, sizes: [4, 4], size: 8"), "8 members, but the torus is written for 16"},
       {dims("topology: ring, size: 4, sizes: [4]"), "unknown key 'sizes'"},
       {dims("topology: fat-tre, size: 4"), "unknown value 'fat-tre'\n  hint: did you mean 'fat-tree'?"},

@@ -56,7 +56,7 @@ TopologyParameters topology_example(const Topology& topology, const std::string&
   ConfigContext context(files, diagnostics);
   ConfigValue root = parse_config("{" + keys + "}", "x.yaml", diagnostics);
   TopologyParameters parameters;
-  read_config(root, context, [&](Section& section) { topology.read(section, members, parameters.own); });
+  read_config(root, context, [&](Section& section) { topology.read(section, {members}, parameters.own); });
   for (const Problem& problem : diagnostics.problems()) FAIL(to_string(problem));
   parameters.size = size == 0 ? parameters.own.size : size;
   return parameters;

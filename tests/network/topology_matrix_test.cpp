@@ -153,6 +153,14 @@ TEST_CASE("more NVLinks than a GPU has lead to a switch, as many as it has to th
   CHECK(std::ranges::count(board.graph.spec().vertices, "socket2") == 0);
 }
 
+TEST_CASE("a byte order mark before a matrix is no part of it") {
+  Diagnostics diagnostics;
+  const TopologyMatrix matrix =
+      parse_topology_matrix("\xEF\xBB\xBFGPU0\tGPU1\nGPU0\tX\tPIX\nGPU1\tPIX\tX\n", "m.txt", diagnostics);
+  CHECK(!diagnostics.has_errors());
+  CHECK(matrix.devices == 2);
+}
+
 TEST_CASE("malformed matrices are refused at their line") {
   const std::string good = " GPU0 GPU1\nGPU0 X PIX\nGPU1 PIX X\n";
   REQUIRE(graph_of_text(good).errors == "");
@@ -165,7 +173,7 @@ TEST_CASE("malformed matrices are refused at their line") {
       {" GPU0 GPU1\nGPU0 X PIX\nGPU2 PIX X\n", "m.txt:3:1: error: a row of GPU2 where that of GPU1 is expected"},
       {" GPU0 GPU2\nGPU0 X PIX\nGPU2 PIX X\n", "m.txt:1:7: error: column 2 is GPU2"},
       {" GPU0 GPU1\nGPU0 X PIY\nGPU1 PIX X\n", "m.txt:2:8: error: 'PIY' is no way to be joined"},
-      {" GPU0 GPU1\nGPU0 X NV0\nGPU1 NV0 X\n", "'NV0' is no way to be joined"},
+      {" GPU0 GPU1\nGPU0 X NV0\nGPU1 NV0 X\n", "m.txt:2:8: error: NV0: 1 to 1024 NVLinks can join two GPUs"},
       {" GPU0 GPU1\nGPU0 X NV99999999999\nGPU1 NV0 X\n", "is no way to be joined"},
       {" GPU0 GPU1\nGPU0 X X\nGPU1 PIX X\n", "m.txt:2:8: error: X stands for the GPU or NIC itself"},
       {" GPU0 GPU1\nGPU0 X PIX\nGPU1 PHB X\n",
