@@ -175,7 +175,8 @@ def check_output_trouble(program, checks, folder):
     checks.check(outcome.code == 2 and not (Path(folder) / "late.json").exists(),
                  "a run that fails leaves no result behind")
     command = "ulimit -f 0; exec \"$0\" list devices --json limited.json"
-    limited = subprocess.run(["/bin/sh", "-c", command, program.path], cwd=folder, capture_output=True, text=True, timeout=20)
+    limited = subprocess.run(["/bin/sh", "-c", command, program.path], cwd=folder, capture_output=True, text=True,
+                             timeout=20)
     checks.check(limited.returncode == 2 and "limited.json: error: cannot be written" in limited.stderr,
                  "a file at its limit is an error", f"exit code {limited.returncode}\n{limited.stderr}")
     reader = subprocess.run(["/bin/sh", "-c", "\"$0\" list keys | head -1", program.path], capture_output=True,
