@@ -1,0 +1,80 @@
+"""fold_test.py ORRERY: every shipped study, and every set of stage traces and the Megatron trace of ../shared, under
+--verify-fold: no operation of any rank differs by a picosecond. And with `fold: off` the output is the same to the byte,
+but for what says how it was folded. Without ../shared its traces are skipped, loudly."""
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from orrery_program import SOURCE, Checks, Program, scratch_folder
+
+TRACES = SOURCE.parent / "shared" / "data" / "traces"
+SETTINGS = [[], ["network.model=alpha-beta"], ["network.granularity=phase"], ["collectives.chunks=3"]]
+ABOUT_FOLDING = ("rank_classes", "link_classes", "breakdown")
+
+
+def arguments(settings):
+    return [word for setting in settings for word in ("--set", setting)]
+
+
+def without_folding(document):
+    document = {key: value for key, value in document.items() if key not in ABOUT_FOLDING}
+    document["experiment"].pop("fold", None)
+    document["simulation"] = {key: value for key, value in document["simulation"].items()
+                              if key not in ("events", "folded", "folding")}
+    return document
+
+
+def check_experiment(program, checks, experiment, settings, folder):
+    name = f"{Path(experiment).name} {' '.join(settings)}"
+    folded = program.run(["run", experiment, "--verify-fold", "--json", "folded.json", "--deterministic",
+                          *arguments(settings)], folder)
+    if not checks.check(folded.code == 0 and not folded.broken, f"{name}: folded and every rank by itself",
+                        folded.stderr):
+        return
+    checks.check("no operation of" in folded.stderr, f"{name}: says that it was verified", folded.stderr)
+    unfolded = program.run(["run", experiment, "--no-fold", "--json", "unfolded.json", "--deterministic",
+                            *arguments(settings)], folder)
+    checks.check(unfolded.code == 0, f"{name}: --no-fold", unfolded.stderr)
+    checks.check(unfolded.stdout == folded.stdout, f"{name}: the same summary", unfolded.stdout + folded.stdout)
+    documents = [json.loads((Path(folder) / file).read_text()) for file in ("folded.json", "unfolded.json")]
+    checks.check(without_folding(documents[0]) == without_folding(documents[1]), f"{name}: the same document")
+    checks.check(documents[0]["rank_classes"] <= documents[0]["ranks"] == documents[1]["rank_classes"],
+                 f"{name}: classes")
+
+
+def experiment_of(traces, folder):
+    """A configuration that replays the traces of a folder on as many DGX A100 as they need."""
+    files = sorted(traces.glob("*.et"))
+    prefix = str(files[0])[:-len(".0.et")]
+    groups = next(iter(sorted(traces.glob("*.json"))), None)
+    chakra = f"prefix: {prefix}" + (f", groups: {groups}" if groups else "")
+    path = Path(folder) / f"{traces.name}.yaml"
+    path.write_text(f"cluster: dgx-a100\nnodes: {(len(files) + 7) // 8}\nworkload: {{chakra: {{{chakra}}}}}\n")
+    return str(path)
+
+
+def unpack(archive, folder):
+    target = Path(folder) / archive.name.split(".")[0]
+    target.mkdir()
+    subprocess.run(["tar", "-x", "-I", "zstd", "-f", str(archive), "-C", str(target)], check=True)
+    return next(target.rglob("*.0.et")).parent
+
+
+def main():
+    program, checks = Program(sys.argv[1]), Checks()
+    with scratch_folder() as folder:
+        for study in sorted((SOURCE / "configs" / "studies").glob("*.yaml")):
+            for settings in SETTINGS:
+                check_experiment(program, checks, str(study), settings, folder)
+        if not TRACES.is_dir() or not shutil.which("zstd"):
+            print(f"SKIPPED: the traces of {TRACES.parent.parent} (the folder or zstd is missing)")
+            return checks.exit_code()
+        for archive in [*sorted((TRACES / "stage").glob("*.tar.zst")), TRACES / "megatron_tp8_8xA100.tar.zst"]:
+            check_experiment(program, checks, experiment_of(unpack(archive, folder), folder), [], folder)
+    return checks.exit_code()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
