@@ -1,5 +1,7 @@
 #include "system/collective_plans.h"
 
+#include <algorithm>
+
 namespace orrery {
 
 CollectivePlans::CollectivePlans(const Job& job, const Matching& matching, const Fabric& fabric,
@@ -14,6 +16,27 @@ CollectivePlans::CollectivePlans(const Job& job, const Matching& matching, const
     std::vector<DeviceId>& devices = devices_.emplace_back();
     for (const RankId rank : communicator.members) devices.push_back(placement[index_of(rank)]);
     layout_of_.push_back(&shared(lay_out(devices, sizes)));
+  }
+  find_models(job);
+}
+
+// What members with equal graphs call is the same but for roots and sizes of others, so only those are compared.
+void CollectivePlans::find_models(const Job& job) {
+  std::map<std::tuple<const CommunicatorLayout*, std::uint32_t, std::uint32_t>, std::vector<GroupId>> models;
+  for (std::uint32_t i = 0; i < job.communicators.size(); ++i) {
+    model_of_.push_back(GroupId(i));
+    const std::vector<RankId>& members = job.communicators[i].members;
+    if (members.empty()) continue;
+    const RankBinding& first = job.ranks[index_of(members.front())];
+    const auto slot =
+        static_cast<std::uint32_t>(std::ranges::find(first.communicators, GroupId(i)) - first.communicators.begin());
+    std::vector<GroupId>& alike = models[{layout_of_[i], first.graph, slot}];
+    const auto model = std::ranges::find_if(
+        alike, [&](GroupId group) { return matching_.calls[index_of(group)] == matching_.calls[i]; });
+    if (model == alike.end())
+      alike.push_back(GroupId(i));
+    else
+      model_of_.back() = *model;
   }
 }
 

@@ -27,6 +27,8 @@ class CollectivePlans {
 
   std::span<const DeviceId> devices(GroupId group) const { return devices_[index_of(group)]; }  // by member
   const CommunicatorLayout& layout(GroupId group) const { return *layout_of_[index_of(group)]; }
+  // The first communicator that lies as this one does and makes the same calls: it has the same plans.
+  GroupId model_of(GroupId group) const { return model_of_[index_of(group)]; }
   // The same object for calls that are planned alike; stays where it is.
   const CollectivePlan& plan(GroupId group, std::uint32_t call);
 
@@ -34,6 +36,7 @@ class CollectivePlans {
   using LayoutKey = std::tuple<std::vector<std::uint32_t>, std::vector<std::uint32_t>, std::vector<std::uint32_t>>;
   using PlanKey = std::tuple<const CommunicatorLayout*, CollectiveKind, Bytes, std::uint32_t>;
 
+  void find_models(const Job& job);
   const CommunicatorLayout& shared(CommunicatorLayout layout);
   const CollectivePlan& uneven_plan(GroupId group, std::uint32_t call);
 
@@ -43,6 +46,7 @@ class CollectivePlans {
   std::vector<std::vector<DeviceId>> devices_;
   std::map<LayoutKey, CommunicatorLayout> layouts_;   // by sizes, dimensions and positions of the members
   std::vector<const CommunicatorLayout*> layout_of_;  // by communicator
+  std::vector<GroupId> model_of_;                     // by communicator
   std::map<PlanKey, CollectivePlan> plans_;
   std::map<std::pair<GroupId, std::uint32_t>, CollectivePlan> uneven_plans_;  // calls whose sizes differ by member
 };

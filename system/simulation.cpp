@@ -81,7 +81,6 @@ void Simulation::fold() {
   symmetry_.emplace(input_.job, input_.matching, input_.fabric, input_.placement, plans_, granularity, own);
   symmetry_->use_everything();
   symmetry_->refine();
-  ORRERY_ASSERT(symmetry_->is_equitable());
   folding_.emplace(input_.job, input_.fabric, input_.placement, plans_, *symmetry_, granularity);
   const Symmetry::Stages& stages = symmetry_->stages();
   folding_text_ = fmt::format(
@@ -92,15 +91,22 @@ void Simulation::fold() {
 
 // A relay's steps are compared as one, and so are calls that ask for the same.
 double Simulation::messages_to_compare() {
+  std::vector<double> of_group(input_.matching.calls.size());
   double messages = 0;
-  std::set<std::pair<std::uint32_t, const CollectivePlan*>> seen;
-  for (std::uint32_t group = 0; group < input_.matching.calls.size(); ++group)
-    for (std::uint32_t call = 0; call < input_.matching.calls[group].size(); ++call) {
-      const CollectivePlan& plan = plans_.plan(GroupId(group), call);
-      if (!seen.insert({group, &plan}).second) continue;
-      const bool relays = std::ranges::all_of(plan.phases, [](const auto& p) { return p.schedule.is_relay(); });
-      messages += relays ? static_cast<double>(plan.layout->size() * plan.phases.size()) : messages_of(plan);
+  for (std::uint32_t group = 0; group < of_group.size(); ++group) {
+    const std::uint32_t model = index_of(plans_.model_of(GroupId(group)));
+    if (model == group) {
+      std::set<const CollectivePlan*> plans;
+      for (std::uint32_t call = 0; call < input_.matching.calls[group].size(); ++call)
+        plans.insert(&plans_.plan(GroupId(group), call));
+      for (const CollectivePlan* plan : plans) {
+        const bool relays = std::ranges::all_of(plan->phases, [](const auto& p) { return p.schedule.is_relay(); });
+        of_group[group] +=
+            relays ? static_cast<double>(plan->layout->size() * plan->phases.size()) : messages_of(*plan);
+      }
     }
+    messages += of_group[model];
+  }
   return messages;
 }
 

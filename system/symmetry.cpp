@@ -46,7 +46,7 @@ void Symmetry::use_communicator(GroupId group) {
   if (communicator.vertex || matching_.calls[index_of(group)].empty()) return;
   find_patterns(group, communicator);
   const CommunicatorLayout& layout = plans_.layout(group);
-  std::uint64_t own = hash_of({kCommunicator, calls_hash(group), layout.cuboid});
+  std::uint64_t own = hash_of({kCommunicator, communicator.calls_hash, layout.cuboid});
   for (const std::uint32_t size : layout.sizes) own = hash_of({own, size});
   for (const std::uint32_t dimension : layout.dimensions) own = hash_of({own, dimension});
   communicator.vertex = refinement_.add_vertex(own);
@@ -69,6 +69,14 @@ std::uint64_t Symmetry::pattern_key(GroupId group, std::uint32_t index) const {
 }
 
 void Symmetry::find_patterns(GroupId group, UsedCommunicator& communicator) {
+  const UsedCommunicator& model = communicators_[index_of(plans_.model_of(group))];
+  if (model.vertex) {
+    communicator.patterns = model.patterns;
+    communicator.pattern_by_key = model.pattern_by_key;
+    communicator.calls_hash = model.calls_hash;
+    return;
+  }
+  communicator.calls_hash = calls_hash(group);
   const auto calls = static_cast<std::uint32_t>(matching_.calls[index_of(group)].size());
   for (std::uint32_t call = 0; call < calls; ++call) {
     const std::uint64_t key = pattern_key(group, call);

@@ -110,6 +110,7 @@ class Symmetry {
     std::optional<Vertex> vertex;
     std::vector<Pattern> patterns;
     std::map<std::uint64_t, std::uint32_t> pattern_by_key;
+    std::uint64_t calls_hash = 0;
     bool has_links = false;  // its messages cross theirs
   };
 

@@ -21,6 +21,8 @@ struct CollectiveCall {
   Bytes bytes;                         // of each member's input buffer; the largest where they differ
   std::uint32_t root = 0;              // position among the members
   std::vector<Bytes> bytes_of_member;  // by position; only where they differ (all-to-all, gather, scatter)
+
+  bool operator==(const CollectiveCall&) const = default;
 };
 
 // The other end of a send or receive.

@@ -23,6 +23,15 @@ TEST_CASE("1,000 random experiments fold without a difference") {
     const Outcome folded = simulate(job, experiment.fabric, options, network);
     options.fold = FoldMode::kOff;
     const Outcome unfolded = simulate(job, experiment.fabric, options, network);
+    Matching matching = match(job);
+    std::vector<DeviceId> placement;
+    for (std::uint32_t rank = 0; rank < machine.ranks; ++rank) placement.push_back(DeviceId(rank));
+    CollectivePlans plans(job, matching, experiment.fabric, placement, options.collectives);
+    const std::vector<std::uint64_t> own(machine.ranks);
+    Symmetry symmetry(job, matching, experiment.fabric, placement, plans, options.collectives.granularity, own);
+    symmetry.use_everything();
+    symmetry.refine();
+    CHECK(symmetry.is_equitable());
     const auto difference =
         first_difference({folded.log, folded.totals.acting}, {unfolded.log, unfolded.totals.acting});
     if (difference) FAIL(to_text(*difference, job));
