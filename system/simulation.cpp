@@ -1,15 +1,12 @@
 #include "system/simulation.h"
 
 #include <algorithm>
-#include <numeric>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/assert.h"
 #include "core/error.h"
-#include "system/message_count.h"
 #include "system/stuck_report.h"
 
 namespace orrery {
@@ -20,10 +17,6 @@ constexpr std::uint64_t kTransferToken = std::uint64_t{1} << 63;
 // The event that opens the first instant.
 constexpr std::uint64_t kStart = UINT64_MAX;
 constexpr std::uint64_t kProgressInterval = 4096;  // nodes
-// At some hundred bytes each.
-constexpr double kMostMessagesToCompare = 2e7;
-// Some hours of work.
-constexpr double kMostMessages = 2e10;
 
 std::uint64_t pack(RankId rank, NodeId node) { return std::uint64_t{index_of(rank)} << 32 | index_of(node); }
 
@@ -62,67 +55,6 @@ Simulation::Simulation(const SimulationInput& input, const SimulationOptions& op
   memory_.emplace(memory, pools(memory.shared, input_.placement, input_.fabric.dimensions().front().size));
 }
 
-std::string Simulation::reason_not_to_fold() const {
-  if (options_.fold == FoldMode::kOff) return "not folded: it is off";
-  if (!network_->keeps_messages_alike())
-    return "not folded: the fifo model serves messages in the order of their starts";
-  return {};
-}
-
-void Simulation::fold() {
-  if (const double messages = messages_to_compare(); messages > kMostMessagesToCompare) {
-    folding_text_ = fmt::format("not folded: {:.3g} different messages are too many to compare", messages);
-    return refuse_too_many_messages();
-  }
-  // A shared pool serves its ranks one after the other, so that no two of them are alike.
-  std::vector<std::uint64_t> own(input_.job.ranks.size());
-  if (has_shared_memory()) std::iota(own.begin(), own.end(), std::uint64_t{1});
-  const Granularity granularity = options_.collectives.granularity;
-  symmetry_.emplace(input_.job, input_.matching, input_.fabric, input_.placement, plans_, granularity, own);
-  symmetry_->use_everything();
-  symmetry_->refine();
-  folding_.emplace(input_.job, input_.fabric, input_.placement, plans_, *symmetry_, granularity);
-  const Symmetry::Stages& stages = symmetry_->stages();
-  folding_text_ = fmt::format(
-      "{} classes of {} ranks: {} by what they run{}, {} more by whom they talk to, {} more by the links they use",
-      stages.links, input_.job.ranks.size(), stages.programs, has_shared_memory() ? " and the memory they share" : "",
-      stages.partners - stages.programs, stages.links - stages.partners);
-}
-
-// A relay's steps are compared as one, and so are calls that ask for the same.
-double Simulation::messages_to_compare() {
-  std::vector<double> of_group(input_.matching.calls.size());
-  double messages = 0;
-  for (std::uint32_t group = 0; group < of_group.size(); ++group) {
-    const std::uint32_t model = index_of(plans_.model_of(GroupId(group)));
-    if (model == group) {
-      std::set<const CollectivePlan*> plans;
-      for (std::uint32_t call = 0; call < input_.matching.calls[group].size(); ++call)
-        plans.insert(&plans_.plan(GroupId(group), call));
-      for (const CollectivePlan* plan : plans) {
-        const bool relays = std::ranges::all_of(plan->phases, [](const auto& p) { return p.schedule.is_relay(); });
-        of_group[group] +=
-            relays ? static_cast<double>(plan->layout->size() * plan->phases.size()) : messages_of(*plan);
-      }
-    }
-    messages += of_group[model];
-  }
-  return messages;
-}
-
-void Simulation::refuse_too_many_messages() {
-  if (options_.collectives.granularity == Granularity::kPhase) return;
-  const double messages = messages_of(input_.job, input_.matching, plans_);
-  if (messages <= kMostMessages) return;
-  throw InputError(
-      {}, fmt::format("about {:.2g} messages are too many to simulate one by one ({})", messages, folding_text_),
-      "take fewer ranks or chunks, or set network.granularity: phase");
-}
-
-bool Simulation::has_shared_memory() const {
-  return options_.remote_memory && options_.remote_memory->shared != MemorySharing::kRank;
-}
-
 void Simulation::prepare_agents() {
   for (const ExecutionGraph& graph : input_.job.graphs) {
     lanes_.emplace_back(graph);
@@ -158,15 +90,6 @@ SimulationTotals Simulation::run(const SimulationProgress& progress) {
   totals_.rank_classes = static_cast<std::uint32_t>(agents_.size());
   totals_.link_classes = folding_ ? folding_->link_class_count() : input_.fabric.link_count();
   return totals_;
-}
-
-std::vector<LinkUsage> Simulation::link_usage() const {
-  const std::vector<LinkUsage> of_acting = network_->link_usage();
-  if (!folding_) return of_acting;
-  std::vector<LinkUsage> usage;
-  for (std::uint32_t link = 0; link < of_acting.size(); ++link)
-    usage.push_back(of_acting[index_of(folding_->acting(LinkId(link)))]);
-  return usage;
 }
 
 void Simulation::on_event(std::uint64_t payload) {
@@ -220,24 +143,6 @@ void Simulation::on_call_assembled(CallKey call) {
 void Simulation::on_collective_done(CallKey call, std::uint32_t seat, Time all_entered) {
   const RankId rank = holder(call.group, seat);
   complete(acting_rank(folding(), rank), node_of(call, rank), all_entered);
-}
-
-std::uint32_t Simulation::seats(GroupId home) const {
-  return static_cast<std::uint32_t>(folding_ ? folding_->home(home).member_of_seat.size()
-                                             : input_.job.communicators[index_of(home)].members.size());
-}
-
-// The member that holds a seat of a home communicator.
-RankId Simulation::holder(GroupId home, std::uint32_t seat) const {
-  const std::vector<RankId>& members = input_.job.communicators[index_of(home)].members;
-  return members[folding_ ? folding_->home(home).member_of_seat[seat] : seat];
-}
-
-bool Simulation::has_entered(GroupId group, std::uint32_t call, RankId rank) const {
-  const std::vector<bool> entered = collectives_->entered({folding_ ? folding_->home_of(group) : group, call});
-  const auto member = input_.job.communicators[index_of(group)].position_of(rank);
-  const std::uint32_t seat = folding_ ? folding_->seat_of(rank, group) : *member;
-  return seat < entered.size() && entered[seat];
 }
 
 // The rank's part in a call.
