@@ -27,6 +27,13 @@ void AlphaBetaNetwork::start_group(std::span<const LinkShare> shares, Bytes busi
   }
 }
 
+Duration AlphaBetaNetwork::count_private(PathId path, Bytes bytes, std::uint32_t messages) {
+  const Duration transfer = paths_.send(path, bytes, messages);
+  if (!activity_.empty())
+    for (const LinkId link : paths_.links(path)) activity_[index_of(link)].busy += transfer * messages;
+  return transfer;
+}
+
 void AlphaBetaNetwork::deliver(Duration transfer, Duration latency, std::uint64_t token) {
   if (latency == Duration::zero()) {
     engine_.after(transfer, both_, token);

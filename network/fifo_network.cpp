@@ -44,8 +44,7 @@ void FifoNetwork::start_group(std::span<const LinkShare> shares, Bytes busiest, 
     return;
   }
   const std::uint32_t group = groups_.put({token, latency, shares.size()});
-  for (const LinkShare& share : shares)
-    queue_new(load_of(share, busiest), std::span(&share.link, 1)).group = group;
+  for (const LinkShare& share : shares) queue_new(load_of(share, busiest), std::span(&share.link, 1)).group = group;
 }
 
 FifoNetwork::Message& FifoNetwork::queue_new(Bytes bytes, std::span<const LinkId> route) {
@@ -69,6 +68,9 @@ FifoNetwork::Message& FifoNetwork::queue_new(Bytes bytes, std::span<const LinkId
   came_.push_back(index);
   return message;
 }
+
+// Store and forward makes a message's time depend on others' places in queues.
+Duration FifoNetwork::count_private(PathId, Bytes, std::uint32_t) { ORRERY_ASSERT(false); }
 
 void FifoNetwork::settle() {
   std::ranges::sort(came_, {}, [&](std::uint32_t message) { return messages_[message].number; });

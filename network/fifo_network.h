@@ -36,6 +36,7 @@ class FifoNetwork final : public Network, private EventSink {
   void start(PathId path, Bytes bytes, std::uint64_t token) override;
   // Every link of a group carries what the group sends over it as one message; the group is through when all are.
   void start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) override;
+  Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) override;
   void settle() override;
   // Busy includes the whole of a transmission that is under way.
   std::vector<LinkUsage> link_usage() const override;

@@ -32,6 +32,12 @@ void FlowNetwork::start_group(std::span<const LinkShare> shares, Bytes busiest, 
   started_groups_.push_back(flow);
 }
 
+Duration FlowNetwork::count_private(PathId path, Bytes bytes, std::uint32_t messages) {
+  const Duration transfer = paths_.send(path, bytes, messages);
+  solos_.count(path, transfer * messages);
+  return transfer;
+}
+
 void FlowNetwork::settle() {
   for (const SoloFlow& message : started_)
     if (resolve_ == Resolve::kEverything || !solos_.start(message))

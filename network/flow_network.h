@@ -36,6 +36,7 @@ class FlowNetwork final : public Network, private EventSink {
   }
   void start(PathId path, Bytes bytes, std::uint64_t token) override;
   void start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) override;
+  Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) override;
   void settle() override;
   std::vector<LinkUsage> link_usage() const override;
 

@@ -63,6 +63,11 @@ class Network {
   // it takes no time but the latency. The bytes of a link's usage are then exact to 2^-32 of `busiest`.
   virtual void start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) = 0;
 
+  // Counts messages of `bytes` that were sent on a path one after the other, by a caller that knows their times because
+  // nothing else uses its links: they are in link_usage() as if they had been started. Returns the transfer time of
+  // each.
+  virtual Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) = 0;
+
   // No round is left in this instant: where models that share links solve.
   virtual void settle() = 0;
 

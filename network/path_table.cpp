@@ -37,11 +37,12 @@ std::span<const LinkId> PathTable::links(PathId path) {
   return route_;
 }
 
-Duration PathTable::send(PathId id, Bytes bytes) {
+Duration PathTable::send(PathId id, Bytes bytes, std::uint32_t messages) {
   ORRERY_ASSERT(bytes >= Bytes(0));
   Entry& entry = entries_[static_cast<std::size_t>(id)];
   Traffic& traffic = entry.traffic;
-  traffic.sent = saturating_add(traffic.sent, bytes);
+  traffic.sent =
+      messages == 1 ? saturating_add(traffic.sent, bytes) : saturating_multiply_add(traffic.sent, bytes, messages);
   if (bytes == traffic.last) return traffic.transfer;
   traffic.last = bytes;
   traffic.transfer = entry.hops == 0 ? Duration::zero() : bytes / entry.path.narrowest;

@@ -42,8 +42,8 @@ class PathTable {
   // A message on it can have its links for itself.
   bool can_be_alone(PathId path) const { return !entries_[static_cast<std::size_t>(path)].overlaps; }
 
-  // Counts a message; returns how long its transfer takes if it shares nothing: nothing on an empty path.
-  Duration send(PathId path, Bytes bytes);
+  // Counts messages; returns how long the transfer of each takes if it shares nothing: nothing on an empty path.
+  Duration send(PathId path, Bytes bytes, std::uint32_t messages = 1);
   // Adds all that was sent to the links that it crossed.
   void add_sent(std::vector<LinkUsage>& usage) const;
 
@@ -79,7 +79,7 @@ class PathTable {
   std::vector<Slot> slots_;  // open addressing, a power of two
   std::vector<LinkId> stored_;
   std::map<PathId, std::vector<LinkShare>> shares_;  // of classes
-  std::vector<LinkId> route_;  // scratch
+  std::vector<LinkId> route_;                        // scratch
 };
 
 }  // namespace orrery

@@ -38,6 +38,11 @@ class SoloFlows {
   // Takes the flow that has `link` to itself, if one does, off its links before its end.
   std::optional<SoloFlow> evict(LinkId link);
 
+  // Flows on a path were busy for so long in all, outside of this.
+  void count(PathId path, Duration busy) {
+    for (const LinkId link : paths_.links(path)) lanes_[index_of(link)].busy += busy;
+  }
+
   // One more, one less of the flows that share links uses this one.
   void share(LinkId link) { ++lanes_[index_of(link)].sharing; }
   void unshare(LinkId link) { --lanes_[index_of(link)].sharing; }

@@ -27,6 +27,10 @@ void CollectiveExecution::enter(CallKey key, std::uint32_t seat, const CallSetti
     call.all_entered = engine_.now();
     tell_next_round(News::kAssembled, slot);
   }
+  if (setting.fast_forward) {
+    if (call.entered == call.seats.size()) fast_forward(slot);
+    return;
+  }
   if (plan.phases.empty()) {
     finish_seat(slot, seat);
     return;
@@ -106,7 +110,7 @@ std::uint32_t CollectiveExecution::open(CallKey key, const CallSetting& setting)
           0,
           Time{},
           std::vector<Seat>(seats),
-          std::vector<PhaseState>(seats * plan.chunks * plan.phases.size())};
+          std::vector<PhaseState>(setting.fast_forward ? 0 : seats * plan.chunks * plan.phases.size())};
   for (Seat& seat : call.seats) seat.lineups.resize(plan.layout->sizes.size());
   return slot;
 }

@@ -6,6 +6,9 @@
 // chunks at a time. A chunk that waits for a dimension is taken in early when a peer's message for it has come:
 // otherwise two members that picked different chunks first would wait for each other for ever.
 //
+// A call that may be fast-forwarded is not simulated message by message: when the last member has entered, the same
+// recurrence that the messages would go through gives the end of each.
+//
 // At granularity `phase` a member's part in a phase is to come to it: when the last of its line has, the line's
 // messages go as one, and the phase ends for all when that has arrived. The first to come calls the others.
 #pragma once
@@ -37,6 +40,9 @@ struct CallSetting {
   // If the job is folded: the members of the communicator that act, and the messages they exchange.
   const Home* home = nullptr;
   const PatternTables* tables = nullptr;
+  // A relay of one chunk on links of its own (PatternTables::is_private_relay), of which no other call of the
+  // communicator can be under way: what it takes follows from when its members enter.
+  bool fast_forward = false;
 };
 
 // One call of a communicator, of which several may be under way (of different communicators).
@@ -187,12 +193,14 @@ class CollectiveExecution final : private EventSink {
   void on_event(std::uint64_t payload) override;
 
   std::uint32_t open(CallKey key, const CallSetting& setting);
+  void fast_forward(std::uint32_t call);
   void touch(std::uint32_t call, std::uint32_t state);
   void touch_lineup(std::uint32_t call, std::uint32_t seat, std::uint32_t dimension);
   void advance_state(std::uint32_t call, std::uint32_t state);
   bool start_sends(std::uint32_t call, std::uint32_t state);
   std::uint32_t start_program(const Call& call, std::uint32_t state);
   void work_out_next(const Call& call, std::uint32_t state, Running& running) const;
+  PathId class_path(const MessageClass& message);
   void find_folded_peer(const Call& call, std::uint32_t state, Running& running);
   void find_peer(const Call& call, std::uint32_t state, Running& running);
   void send(std::uint32_t call, std::uint32_t state, Running& running);

@@ -61,9 +61,13 @@ void CollectiveExecution::find_folded_peer(const Call& call, std::uint32_t state
   running.peer = {running.next.to, 0, {}, message};
   if (message == nullptr) return;
   running.peer.state = state_of(call, {message->receiver, key.chunk, key.phase});
-  const auto [path, is_new] = class_paths_.try_emplace(message);
-  if (is_new) path->second = network_.class_path(message->shares, message->latency);
-  running.peer.path = path->second;
+  running.peer.path = class_path(*message);
+}
+
+PathId CollectiveExecution::class_path(const MessageClass& message) {
+  const auto [path, is_new] = class_paths_.try_emplace(&message);
+  if (is_new) path->second = network_.class_path(message.shares, message.latency);
+  return path->second;
 }
 
 void CollectiveExecution::send(std::uint32_t slot, std::uint32_t state, Running& running) {

@@ -25,6 +25,33 @@ Folding::Folding(const Job& job, const Fabric& fabric, std::span<const DeviceId>
       granularity == Granularity::kPhase ? fold_lines(group, pattern, symmetry)
                                          : fold_messages(group, pattern, symmetry, plans);
   fold_transfers(symmetry, placement);
+  find_private_relays();
+}
+
+void Folding::find_private_relays() {
+  // Who uses each link: a home, if nobody else does.
+  const auto shared = GroupId(kNone);
+  std::map<LinkId, GroupId> user;
+  const auto use = [&](GroupId group, const std::vector<LinkShare>& shares) {
+    for (const LinkShare& share : shares) {
+      const auto [known, is_first] = user.try_emplace(share.link, group);
+      if (!is_first && known->second != group) known->second = shared;
+    }
+  };
+  for (const auto& [key, tables] : patterns_)
+    for (const MessageClass& message : tables.classes_) use(key.first, message.shares);
+  for (const auto& [key, message] : transfers_) use(shared, message.shares);
+  for (auto& [key, tables] : patterns_) {
+    std::set<LinkId> crossed;  // by an earlier class of the pattern
+    const auto alone = [&](const LinkShare& share) {
+      return user.at(share.link) == key.first && share.copies == 1 && share.weight == kUnitWeight &&
+             crossed.insert(share.link).second;
+    };
+    tables.is_private_relay_ =
+        tables.class_of_send_.size() == 1 && std::ranges::all_of(tables.classes_, [&](const MessageClass& message) {
+          return message.is_relay && !message.shares.empty() && std::ranges::all_of(message.shares, alone);
+        });
+  }
 }
 
 void Folding::fold_ranks(const Symmetry& symmetry) {

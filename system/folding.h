@@ -50,12 +50,16 @@ class PatternTables {
  public:
   // Send `send` of a seat in a phase; nullptr if an earlier send of the seat starts it too. At granularity `step`.
   const MessageClass* message(std::uint32_t phase, std::uint32_t seat, std::uint32_t send) const;
+  // One relay whose messages have all their links to themselves, whenever they are sent, but for other patterns of the
+  // home. At granularity `step`.
+  bool is_private_relay() const { return is_private_relay_; }
   // The line of a seat in a phase. At granularity `phase`.
   const LineClass& line(std::uint32_t phase, std::uint32_t seat) const { return lines_[line_of_seat_[phase][seat]]; }
 
  private:
   friend class Folding;
 
+  bool is_private_relay_ = false;
   std::vector<MessageClass> classes_;
   // By phase and seat: where the seat's sends are in classes_; a relay has one.
   std::vector<std::vector<std::vector<std::uint32_t>>> class_of_send_;
@@ -96,6 +100,7 @@ class Folding {
   void fold_messages(GroupId home, const Pattern& pattern, const Symmetry& symmetry, CollectivePlans& plans);
   void fold_lines(GroupId home, const Pattern& pattern, const Symmetry& symmetry);
   void fold_transfers(const Symmetry& symmetry, std::span<const DeviceId> placement);
+  void find_private_relays();
   std::vector<LinkShare> folded(std::span<const LinkShare> shares, std::uint64_t count, const Symmetry& symmetry) const;
 
   const Job& job_;

@@ -1,5 +1,7 @@
 #include "system/lanes.h"
 
+#include <algorithm>
+
 #include <map>
 #include <utility>
 
@@ -71,6 +73,20 @@ LaneTable::LaneTable(const ExecutionGraph& graph) : lane_of_(graph.size()) {
 
 std::span<const NodeId> LaneTable::sequence(std::uint32_t lane) const {
   return std::span(sequence_).subspan(offsets_[lane], offsets_[lane + 1] - offsets_[lane]);
+}
+
+bool calls_are_in_sequence(const ExecutionGraph& graph, std::uint32_t communicator_slot) {
+  std::vector<std::uint32_t> after(graph.size());  // how many calls a node comes after: all of them, if in sequence
+  for (const NodeId node : graph.order()) {
+    std::uint32_t calls = after[index_of(node)];
+    if (graph.kind(node) == NodeKind::kCollective && graph.communicator_slot(node) == communicator_slot) {
+      if (calls < graph.call_index(node)) return false;
+      calls = graph.call_index(node) + 1;
+    }
+    for (const NodeId successor : graph.successors(node))
+      after[index_of(successor)] = std::max(after[index_of(successor)], calls);
+  }
+  return true;
 }
 
 }  // namespace orrery

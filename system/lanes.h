@@ -31,6 +31,9 @@ struct Lane {
   bool exclusive = false;  // one at a time
 };
 
+// Whether each call of a communicator slot waits for the one before, directly or not, so that two are never under way.
+bool calls_are_in_sequence(const ExecutionGraph& graph, std::uint32_t communicator_slot);
+
 class LaneTable {
  public:
   explicit LaneTable(const ExecutionGraph& graph);

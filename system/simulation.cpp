@@ -59,6 +59,9 @@ void Simulation::prepare_agents() {
   for (const ExecutionGraph& graph : input_.job.graphs) {
     lanes_.emplace_back(graph);
     compute_times_.push_back(compute_times(graph, input_.device, options_.compute));
+    std::vector<bool>& in_sequence = in_sequence_.emplace_back();
+    for (std::uint32_t slot = 0; slot < graph.communicator_slots(); ++slot)
+      in_sequence.push_back(calls_are_in_sequence(graph, slot));
   }
   const auto ranks = static_cast<std::uint32_t>(input_.job.ranks.size());
   const std::uint32_t agents = folding_ ? folding_->agent_count() : ranks;
@@ -70,6 +73,7 @@ void Simulation::prepare_agents() {
     started_.emplace_back(graph.size());
     nodes_total_ += graph.size();
   }
+  settings_.resize(input_.job.communicators.size());
   touched_.resize(agents);
   totals_.rank_finish.resize(ranks);
   for (std::uint32_t rank = 0; rank < ranks; ++rank) totals_.acting.push_back(acting_rank(folding(), RankId(rank)));
@@ -206,13 +210,25 @@ void Simulation::enter_collective(RankId rank, NodeId node) {
   const std::uint32_t call = input_.job.graph(rank).call_index(node);
   if (folding_) {
     const GroupId home = folding_->home_of(group);
-    return collectives_->enter({home, call}, folding_->seat_of(rank, group),
-                               {&plans_.plan(home, call), plans_.devices(home), &folding_->home(home),
-                                &folding_->tables(home, symmetry_->pattern_of(home, call))});
+    return collectives_->enter({home, call}, folding_->seat_of(rank, group), setting_of(home, call));
   }
   const auto member = input_.job.communicators[index_of(group)].position_of(rank);
   ORRERY_ASSERT(member.has_value());
-  collectives_->enter({group, call}, *member, {&plans_.plan(group, call), plans_.devices(group), nullptr, nullptr});
+  collectives_->enter({group, call}, *member, setting_of(group, call));
+}
+
+const CallSetting& Simulation::setting_of(GroupId home, std::uint32_t call) {
+  std::vector<CallSetting>& settings = settings_[index_of(home)];
+  if (settings.empty()) settings.resize(input_.matching.calls[index_of(home)].size());
+  CallSetting& setting = settings[call];
+  if (setting.plan != nullptr) return setting;
+  setting.plan = &plans_.plan(home, call);
+  setting.devices = plans_.devices(home);
+  if (!folding_) return setting;
+  setting.home = &folding_->home(home);
+  setting.tables = &folding_->tables(home, symmetry_->pattern_of(home, call));
+  setting.fast_forward = may_fast_forward(home, setting);
+  return setting;
 }
 
 void Simulation::complete(RankId rank, NodeId node, Time moving) {

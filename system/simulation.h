@@ -35,6 +35,7 @@ namespace orrery {
 enum class FoldMode : std::uint8_t { kAuto, kOff };
 
 struct SimulationOptions {
+  bool fast_forward = true;        // folded calls whose ends follow from their entries are not simulated step by step
   FoldMode fold = FoldMode::kOff;  // kAuto: not with the fifo model, whose queues tell all messages apart
   CollectiveOptions collectives;
   ComputeOptions compute;
@@ -98,6 +99,8 @@ class Simulation final : private EventSink,
   void on_transfer_done(RankId rank, NodeId node, Time moving) override;
 
   NodeId node_of(CallKey call, RankId rank) const;
+  const CallSetting& setting_of(GroupId home, std::uint32_t call);
+  bool may_fast_forward(GroupId home, const CallSetting& setting) const;
   std::uint32_t seats(GroupId home) const;
   RankId holder(GroupId home, std::uint32_t seat) const;
   bool has_entered(GroupId group, std::uint32_t call, RankId rank) const;
@@ -128,7 +131,9 @@ class Simulation final : private EventSink,
   std::optional<Symmetry> symmetry_;
   std::optional<Folding> folding_;
   std::string folding_text_;
+  std::vector<std::vector<CallSetting>> settings_;    // by communicator, by call; without a plan until it is asked for
   std::vector<LaneTable> lanes_;                      // by graph
+  std::vector<std::vector<bool>> in_sequence_;        // by graph, by communicator slot: calls_are_in_sequence()
   std::vector<std::vector<Duration>> compute_times_;  // by graph, by node
   std::vector<RankExecution> agents_;
   std::vector<std::vector<Time>> started_;  // by agent, by node

@@ -107,4 +107,16 @@ bool Simulation::has_entered(GroupId group, std::uint32_t call, RankId rank) con
   return seat < entered.size() && entered[seat];
 }
 
+bool Simulation::may_fast_forward(GroupId home, const CallSetting& setting) const {
+  if (!options_.fast_forward || !setting.tables->is_private_relay() || setting.plan->chunks > 1) return false;
+  if (setting.plan->phases.front().schedule.step(0, 0).bytes == Bytes(0)) return false;  // all in one instant
+  for (std::uint32_t seat = 0; seat < seats(home); ++seat) {
+    const RankId rank = holder(home, seat);
+    const std::vector<GroupId>& groups = input_.job.ranks[index_of(rank)].communicators;
+    const auto slot = static_cast<std::uint32_t>(std::ranges::find(groups, home) - groups.begin());
+    if (!in_sequence_[input_.job.ranks[index_of(rank)].graph][slot]) return false;
+  }
+  return true;
+}
+
 }  // namespace orrery

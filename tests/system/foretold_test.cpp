@@ -26,6 +26,9 @@ class Reporting final : public Network {
   void start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) override {
     network_.start_group(shares, busiest, latency, token);
   }
+  Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) override {
+    return network_.count_private(path, bytes, messages);
+  }
   void settle() override { network_.settle(); }
   std::vector<LinkUsage> link_usage() const override { return network_.link_usage(); }
 
