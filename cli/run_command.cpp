@@ -23,6 +23,10 @@ void make_folder(const std::string& out) {
 
 // Runs it again with every rank by itself. False, with the first difference on stderr, if the two are not the same.
 bool verify_fold(const Run& folded, const RunOptions& options, const Session& session) {
+  if (!folded.result.folded) {
+    spdlog::warn("verify-fold: nothing to verify ({})", folded.result.folding);
+    return true;
+  }
   std::vector<std::string> settings = options.settings;
   settings.emplace_back("fold=off");
   Progress progress;
@@ -35,8 +39,8 @@ bool verify_fold(const Run& folded, const RunOptions& options, const Session& se
     spdlog::error("folded and unfolded differ: {}", to_text(*difference, folded.job));
     return false;
   }
-  spdlog::warn("verify-fold: no operation of {} ranks differs by a picosecond ({})",
-               folded.result.class_of_rank.size(), folded.result.folding);
+  spdlog::warn("verify-fold: no operation of {} ranks differs by a picosecond ({})", folded.result.class_of_rank.size(),
+               folded.result.folding);
   return true;
 }
 

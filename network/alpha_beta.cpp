@@ -65,7 +65,7 @@ Duration AlphaBetaNetwork::book(PathId path, Bytes bytes) {
 // Transfers start in the order of time, so the union of their intervals needs only the latest end so far.
 void AlphaBetaNetwork::record_busy(LinkId link, Duration transfer) {
   const Time now = engine_.now();
-  const Time end = now + transfer;
+  const Time end{saturating_add(now.time_since_epoch(), transfer)};
   Activity& activity = activity_[index_of(link)];
   if (end <= activity.until) return;
   activity.busy += end - std::max(now, activity.until);

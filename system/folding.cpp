@@ -168,21 +168,16 @@ void Folding::fold_lines(GroupId group, const Pattern& pattern, const Symmetry& 
 void Folding::fold_transfers(const Symmetry& symmetry, std::span<const DeviceId> placement) {
   using AtAgent = std::pair<Symmetry::Colour, std::uint32_t>;  // a class of messages at one of its ends
   std::map<AtAgent, std::vector<std::uint32_t>> sends, receives;
-  for (const RankId rank : first_rank_) {
-    const std::vector<RankId>& peers = job_.ranks[index_of(rank)].peers;
-    for (std::uint32_t slot = 0; slot < peers.size(); ++slot) {
-      const Symmetry::Sends& own = symmetry.sends(rank, slot);
-      if (own.vertex != Symmetry::kNotInUse) sends[{symmetry.colour_of(own.vertex), agent_of(rank)}].push_back(slot);
+  const auto acts = [&](RankId rank) { return first_rank(agent_of(rank)) == rank; };
+  for (std::uint32_t i = 0; i < job_.ranks.size(); ++i)
+    for (std::uint32_t slot = 0; slot < job_.ranks[i].peers.size(); ++slot) {
+      const RankId from{i}, to = job_.ranks[i].peers[slot];
+      const Symmetry::Sends& own = symmetry.sends(from, slot);
+      if (own.vertex == Symmetry::kNotInUse) continue;
+      const Symmetry::Colour colour = symmetry.colour_of(own.vertex);
+      if (acts(from)) sends[{colour, agent_of(from)}].push_back(slot);
+      if (acts(to)) receives[{colour, agent_of(to)}].push_back(own.receive_slot);
     }
-    for (const RankId peer : std::set(peers.begin(), peers.end())) {
-      const std::vector<RankId>& back = job_.ranks[index_of(peer)].peers;
-      for (std::uint32_t slot = 0; slot < back.size(); ++slot) {
-        const Symmetry::Sends& to_us = symmetry.sends(peer, slot);
-        if (back[slot] == rank && to_us.vertex != Symmetry::kNotInUse)
-          receives[{symmetry.colour_of(to_us.vertex), agent_of(rank)}].push_back(to_us.receive_slot);
-      }
-    }
-  }
   for (const auto& [key, slots] : sends) {
     const RankId rank = first_rank(key.second);
     const RankId to = job_.ranks[index_of(rank)].peers[slots.front()];

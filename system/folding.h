@@ -69,7 +69,7 @@ class PatternTables {
 
 class Folding {
  public:
-  // `symmetry` is refined, with everything in use. All are needed only here.
+  // `symmetry` is refined, with everything in use. `job` outlives it; the others are needed only here.
   Folding(const Job& job, const Fabric& fabric, std::span<const DeviceId> placement, CollectivePlans& plans,
           const Symmetry& symmetry, Granularity granularity);
 

@@ -2,14 +2,16 @@
 
 namespace orrery {
 
+double messages_of(const PlannedPhase& phase, const CommunicatorLayout& layout) {
+  const std::uint32_t ranks = phase.schedule.ranks();
+  double in_line = 0;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) in_line += phase.schedule.sends(rank);
+  return in_line * layout.size() / ranks;
+}
+
 double messages_of(const CollectivePlan& plan) {
   double messages = 0;
-  for (const PlannedPhase& phase : plan.phases) {
-    const std::uint32_t ranks = phase.schedule.ranks();
-    double in_line = 0;
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) in_line += phase.schedule.sends(rank);
-    messages += in_line * plan.layout->size() / ranks;
-  }
+  for (const PlannedPhase& phase : plan.phases) messages += messages_of(phase, *plan.layout);
   return messages;
 }
 

@@ -9,7 +9,8 @@
 
 namespace orrery {
 
-// In one chunk of one call.
+// In one phase of one chunk, in one chunk of one call.
+double messages_of(const PlannedPhase& phase, const CommunicatorLayout& layout);
 double messages_of(const CollectivePlan& plan);
 // Of all ranks, collectives and transfers, each step of each chunk.
 double messages_of(const Job& job, const Matching& matching, CollectivePlans& plans);

@@ -92,7 +92,9 @@ SimulationTotals Simulation::run(const SimulationProgress& progress) {
   totals_.events = engine_.delivered();
   totals_.messages = collectives_->messages() + transfers_->messages();
   totals_.rank_classes = static_cast<std::uint32_t>(agents_.size());
-  totals_.link_classes = folding_ ? folding_->link_class_count() : input_.fabric.link_count();
+  const auto is_used = [](const LinkUsage& link) { return link.bytes > Bytes(0); };
+  totals_.link_classes = folding_ ? folding_->link_class_count()
+                                  : static_cast<std::uint32_t>(std::ranges::count_if(network_->link_usage(), is_used));
   return totals_;
 }
 

@@ -106,6 +106,7 @@ class Simulation final : private EventSink,
   bool has_entered(GroupId group, std::uint32_t call, RankId rank) const;
   std::string reason_not_to_fold() const;
   double messages_to_compare();
+  double messages_to_compare(const CollectivePlan& plan) const;
   void fold();
   void refuse_too_many_messages();
   bool has_shared_memory() const;

@@ -1,7 +1,8 @@
 // Whether and how a simulation is folded, and what its agents' state says of the ranks that they act for.
 #include <algorithm>
+#include <map>
 #include <numeric>
-#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -46,23 +47,35 @@ void Simulation::fold() {
       stages.partners - stages.programs, stages.links - stages.partners);
 }
 
-// A relay's steps are compared as one, and so are calls that ask for the same.
+// Of each kind of call of each communicator (Symmetry), and of communicators that are alike those of one, times them.
 double Simulation::messages_to_compare() {
   std::vector<double> of_group(input_.matching.calls.size());
   double messages = 0;
   for (std::uint32_t group = 0; group < of_group.size(); ++group) {
     const std::uint32_t model = index_of(plans_.model_of(GroupId(group)));
     if (model == group) {
-      std::set<const CollectivePlan*> plans;
-      for (std::uint32_t call = 0; call < input_.matching.calls[group].size(); ++call)
-        plans.insert(&plans_.plan(GroupId(group), call));
-      for (const CollectivePlan* plan : plans) {
-        const bool relays = std::ranges::all_of(plan->phases, [](const auto& p) { return p.schedule.is_relay(); });
-        of_group[group] +=
-            relays ? static_cast<double>(plan->layout->size() * plan->phases.size()) : messages_of(*plan);
+      std::map<std::pair<CollectiveKind, std::uint32_t>, double> of_kind;  // and root
+      for (std::uint32_t call = 0; call < input_.matching.calls[group].size(); ++call) {
+        const CollectiveCall& asked = input_.matching.calls[group][call];
+        const auto [known, is_new] = of_kind.try_emplace({asked.kind, asked.root});
+        if (is_new) known->second = messages_to_compare(plans_.plan(GroupId(group), call));
       }
+      for (const auto& [kind, count] : of_kind) of_group[group] += count;
     }
     messages += of_group[model];
+  }
+  return messages;
+}
+
+// A relay's steps are compared as one, and at granularity `phase` the messages of a line.
+double Simulation::messages_to_compare(const CollectivePlan& plan) const {
+  double messages = 0;
+  for (const PlannedPhase& phase : plan.phases) {
+    const std::uint32_t ranks = phase.schedule.ranks();
+    if (options_.collectives.granularity == Granularity::kPhase)
+      messages += static_cast<double>(plan.layout->size()) / ranks;
+    else
+      messages += phase.schedule.is_relay() ? plan.layout->size() : messages_of(phase, *plan.layout);
   }
   return messages;
 }

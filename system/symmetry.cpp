@@ -82,8 +82,7 @@ void Symmetry::find_patterns(GroupId group, UsedCommunicator& communicator) {
     const std::uint64_t key = pattern_key(group, call);
     const auto number = static_cast<std::uint32_t>(communicator.patterns.size());
     if (!communicator.pattern_by_key.try_emplace(key, number).second) continue;
-    const bool uneven = !matching_.calls[index_of(group)][call].bytes_of_member.empty();
-    communicator.patterns.push_back({&plans_.plan(group, call), key, uneven, 0});
+    communicator.patterns.push_back({&plans_.plan(group, call), key, 0});
   }
 }
 
@@ -178,11 +177,10 @@ void Symmetry::add_messages(GroupId group, Pattern& pattern) {
     const std::uint32_t to = layout.coordinate(layout.position_of[message.to], planned.phase.dimension);
     const std::vector<ProgramKinds>& kinds = this->kinds(planned.schedule);
     const auto latency = static_cast<std::uint64_t>(latency_of(devices[message.from], devices[message.to]).count());
-    std::uint64_t own = hash_of({kMessage, pattern.key, message.phase, kinds[from].sends[message.send],
-                                 kinds[to].receives[message.slot], latency});
-    if (pattern.uneven)
-      own = hash_of({own, static_cast<std::uint64_t>(planned.schedule.step(from, message.send).bytes.count())});
-    const Vertex vertex = refinement_.add_vertex(own);
+    const auto bytes = static_cast<std::uint64_t>(planned.schedule.step(from, message.send).bytes.count());
+    const Vertex vertex =
+        refinement_.add_vertex(hash_of({kMessage, pattern.key, message.phase, kinds[from].sends[message.send],
+                                        kinds[to].receives[message.slot], latency, bytes}));
     ORRERY_ASSERT(vertex == message.vertex);
   });
   for_each_message(pattern, [&](const PatternMessage& message) {

@@ -32,7 +32,6 @@ namespace orrery {
 struct Pattern {
   const CollectivePlan* plan = nullptr;  // of one of the calls
   std::uint64_t key = 0;                 // equal for equal patterns of other communicators
-  bool uneven = false;                   // sizes differ between members
   ColourRefinement::Vertex first_message = 0;
 };
 
