@@ -3,8 +3,8 @@
 //
 // The graph may grow between refinements; the partition then only gets finer, and only what a change reaches is looked
 // at again: the members of a split class that nothing changed for keep its number, so that their neighbours need not be
-// compared anew. What neighbours a vertex has is summed up in two hashes of 64 bits each, labels and own colours are
-// compared by value; is_equitable(), for tests, compares neighbours in full.
+// compared anew. What neighbours a vertex has is summed up in two hashes of 64 bits each; labels and own colours are
+// numbers of the caller. is_equitable(), for tests, compares neighbours in full.
 //
 // After Paige and Tarjan, "Three partition refinement algorithms", SIAM J. Comput. 16 (1987), and Berkholz, Bonsma and
 // Grohe, "Tight lower and upper bounds for the complexity of canonical colour refinement", ESA 2013.
