@@ -18,6 +18,7 @@
 #include <set>
 #include <span>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "core/engine.h"
@@ -241,7 +242,7 @@ class CollectiveExecution final : private EventSink {
   std::vector<Touched> new_lines_;  // whose first member has come
   // By communicator, plan, phase and the line's first member.
   std::map<std::tuple<GroupId, const CollectivePlan*, std::uint32_t, std::uint32_t>, LineClass> lines_;
-  std::map<const MessageClass*, PathId> class_paths_;
+  std::unordered_map<const MessageClass*, PathId> class_paths_;
   std::uint64_t messages_sent_ = 0;
 };
 

@@ -20,10 +20,12 @@ Folding::Folding(const Job& job, const Fabric& fabric, std::span<const DeviceId>
   fold_ranks(symmetry);
   fold_links(fabric, symmetry);
   fold_communicators(symmetry);
-  for (const auto& [group, home] : homes_)
-    for (const Pattern& pattern : symmetry.patterns(group))
-      granularity == Granularity::kPhase ? fold_lines(group, pattern, symmetry)
-                                         : fold_messages(group, pattern, symmetry, plans);
+  for (std::uint32_t i = 0; i < homes_.size(); ++i) {
+    if (homes_[i].member_of_seat.empty()) continue;
+    for (const Pattern& pattern : symmetry.patterns(GroupId(i)))
+      granularity == Granularity::kPhase ? fold_lines(GroupId(i), pattern, symmetry)
+                                         : fold_messages(GroupId(i), pattern, symmetry, plans);
+  }
   fold_transfers(symmetry, placement);
   find_private_relays();
 }
@@ -78,33 +80,40 @@ void Folding::fold_links(const Fabric& fabric, const Symmetry& symmetry) {
 
 void Folding::fold_communicators(const Symmetry& symmetry) {
   std::map<Symmetry::Colour, GroupId> homes;
+  std::map<GroupId, std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>> seats;  // by agent and slot
+  homes_.resize(job_.communicators.size());
   for (std::uint32_t i = 0; i < job_.communicators.size(); ++i) {
     const GroupId group{i};
     home_of_.push_back(symmetry.is_in_use(group) ? homes.try_emplace(symmetry.colour(group), group).first->second
                                                  : group);
     if (!symmetry.is_in_use(group) || home_of_.back() != group) continue;
-    Home& home = homes_[group];
-    auto& seats = seat_of_[group];
+    Home& home = homes_[i];
     const std::vector<RankId>& members = job_.communicators[i].members;
     for (std::uint32_t member = 0; member < members.size(); ++member) {
-      const std::vector<GroupId>& groups = job_.ranks[index_of(members[member])].communicators;
-      const auto slot = static_cast<std::uint32_t>(std::ranges::find(groups, group) - groups.begin());
       const auto next = static_cast<std::uint32_t>(home.member_of_seat.size());
-      const auto [seat, is_first] = seats.try_emplace({agent_of(members[member]), slot}, next);
+      const auto [seat, is_first] =
+          seats[group].try_emplace({agent_of(members[member]), slot_of(members[member], group)}, next);
       if (is_first) home.member_of_seat.push_back(member);
       home.seat_of_member.push_back(seat->second);
     }
   }
+  for (std::uint32_t agent = 0; agent < agent_count(); ++agent) {
+    std::vector<std::uint32_t>& of_slot = seat_of_.emplace_back();
+    const std::vector<GroupId>& groups = job_.ranks[index_of(first_rank(agent))].communicators;
+    for (std::uint32_t slot = 0; slot < groups.size(); ++slot) {
+      const auto home = seats.find(home_of(groups[slot]));
+      of_slot.push_back(home == seats.end() ? kNone : home->second.at({agent, slot}));
+    }
+  }
 }
 
-std::uint32_t Folding::seat_of(RankId rank, GroupId group) const {
+std::uint32_t Folding::slot_of(RankId rank, GroupId group) const {
   const std::vector<GroupId>& groups = job_.ranks[index_of(rank)].communicators;
-  const auto slot = static_cast<std::uint32_t>(std::ranges::find(groups, group) - groups.begin());
-  return seat_of_.at(home_of(group)).at({agent_of(rank), slot});
+  return static_cast<std::uint32_t>(std::ranges::find(groups, group) - groups.begin());
 }
 
 void Folding::fold_messages(GroupId group, const Pattern& pattern, const Symmetry& symmetry, CollectivePlans& plans) {
-  const Home& home = homes_.at(group);
+  const Home& home = homes_[index_of(group)];
   const auto seats = static_cast<std::uint32_t>(home.member_of_seat.size());
   const std::size_t phases = pattern.plan->phases.size();
   const auto number = static_cast<std::uint32_t>(&pattern - symmetry.patterns(group).data());
@@ -142,7 +151,7 @@ void Folding::fold_messages(GroupId group, const Pattern& pattern, const Symmetr
 }
 
 void Folding::fold_lines(GroupId group, const Pattern& pattern, const Symmetry& symmetry) {
-  const Home& home = homes_.at(group);
+  const Home& home = homes_[index_of(group)];
   const auto number = static_cast<std::uint32_t>(&pattern - symmetry.patterns(group).data());
   PatternTables& tables = patterns_[{group, number}];
   tables.line_of_seat_.assign(pattern.plan->phases.size(),

@@ -84,9 +84,9 @@ class Folding {
   std::uint32_t link_class_count() const { return link_classes_; }
 
   GroupId home_of(GroupId group) const { return home_of_[index_of(group)]; }
-  const Home& home(GroupId home) const { return homes_.at(home); }
+  const Home& home(GroupId home) const { return homes_[index_of(home)]; }
   // The seat of a rank in the home of its communicator.
-  std::uint32_t seat_of(RankId rank, GroupId group) const;
+  std::uint32_t seat_of(RankId rank, GroupId group) const { return seat_of_[agent_of(rank)][slot_of(rank, group)]; }
 
   // The messages of a pattern (Symmetry::pattern_of) of a home; stays where it is.
   const PatternTables& tables(GroupId home, std::uint32_t pattern) const { return patterns_.at({home, pattern}); }
@@ -94,6 +94,7 @@ class Folding {
   const MessageClass& sends(RankId acting, std::uint32_t peer_slot) const;
 
  private:
+  std::uint32_t slot_of(RankId rank, GroupId group) const;
   void fold_ranks(const Symmetry& symmetry);
   void fold_links(const Fabric& fabric, const Symmetry& symmetry);
   void fold_communicators(const Symmetry& symmetry);
@@ -110,8 +111,8 @@ class Folding {
   std::vector<LinkId> acting_link_;
   std::uint32_t link_classes_ = 0;
   std::vector<GroupId> home_of_;
-  std::map<GroupId, Home> homes_;
-  std::map<GroupId, std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>> seat_of_;  // (agent, slot)
+  std::vector<Home> homes_;                          // by communicator; without seats where it is no home
+  std::vector<std::vector<std::uint32_t>> seat_of_;  // by agent and communicator slot
   std::map<std::pair<GroupId, std::uint32_t>, PatternTables> patterns_;
   std::map<std::pair<RankId, std::uint32_t>, MessageClass> transfers_;
 };
