@@ -6,19 +6,19 @@
 
 namespace orrery {
 AlphaBetaNetwork::AlphaBetaNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener, BusyTime busy)
-    : engine_(engine), fabric_(fabric), released_(listener), arrived_(listener), both_(listener), paths_(fabric) {
+    : engine_(engine), fabric_(fabric), events_(engine, listener), paths_(fabric) {
   if (busy == BusyTime::kRecord) activity_.resize(fabric.link_count());
 }
 
 void AlphaBetaNetwork::start(PathId path, Bytes bytes, std::uint64_t token) {
-  deliver(book(path, bytes), paths_[path].latency, token);
+  events_.deliver(book(path, bytes), paths_[path].latency, token);
 }
 
 void AlphaBetaNetwork::start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency,
                                    std::uint64_t token) {
   ORRERY_ASSERT(busiest >= Bytes(0));
   const Duration transfer = busiest / rate_alone(fabric_, shares);
-  deliver(transfer, latency, token);
+  events_.deliver(transfer, latency, token);
   group_bytes_.resize(fabric_.link_count());
   for (const LinkShare& share : shares) {
     Bytes& sent = group_bytes_[index_of(share.link)];
@@ -34,15 +34,6 @@ Duration AlphaBetaNetwork::count_private(PathId path, Bytes bytes, std::uint32_t
   return transfer;
 }
 
-void AlphaBetaNetwork::deliver(Duration transfer, Duration latency, std::uint64_t token) {
-  if (latency == Duration::zero()) {
-    engine_.after(transfer, both_, token);
-  } else {
-    engine_.after(transfer, released_, token);
-    engine_.after(saturating_add(transfer, latency), arrived_, token);
-  }
-}
-
 std::optional<Time> AlphaBetaNetwork::start_foretold(PathId path, Bytes bytes, std::uint64_t token) {
   const Duration latency = paths_[path].latency;
   if (latency == Duration::zero() || bytes == Bytes(0)) {  // the two may come in one instant, or at once
@@ -50,7 +41,7 @@ std::optional<Time> AlphaBetaNetwork::start_foretold(PathId path, Bytes bytes, s
     return std::nullopt;
   }
   const Duration transfer = book(path, bytes);
-  engine_.after(saturating_add(transfer, latency), arrived_, token);
+  events_.arrive(saturating_add(transfer, latency), token);
   return engine_.now() + transfer;
 }
 

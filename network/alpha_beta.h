@@ -42,14 +42,11 @@ class AlphaBetaNetwork final : public Network {
   };
 
   Duration book(PathId path, Bytes bytes);
-  void deliver(Duration transfer, Duration latency, std::uint64_t token);
   void record_busy(LinkId link, Duration transfer);
 
   Engine& engine_;
   const Fabric& fabric_;
-  ReleasedSink released_;
-  ArrivedSink arrived_;
-  ReleasedAndArrivedSink both_;
+  MessageEvents events_;
   PathTable paths_;
   std::vector<Bytes> group_bytes_;  // by link; empty before the first group
   std::vector<Activity> activity_;  // by link; empty if busy time is not recorded

@@ -16,9 +16,7 @@ FifoNetwork::FifoNetwork(Engine& engine, const Fabric& fabric, MessageListener& 
     : engine_(engine),
       fabric_(fabric),
       listener_(listener),
-      released_(listener),
-      arrived_(listener),
-      both_(listener),
+      events_(engine, listener),
       paths_(fabric),
       queues_(fabric.link_count()) {}
 
@@ -26,7 +24,7 @@ void FifoNetwork::start(PathId path, Bytes bytes, std::uint64_t token) {
   ORRERY_ASSERT(bytes >= Bytes(0));
   const auto links = paths_.links(path);
   if (links.empty()) {
-    engine_.after(Duration::zero(), both_, token);
+    events_.deliver(Duration::zero(), Duration::zero(), token);
     return;
   }
   queue_new(bytes, links).token = token;
@@ -34,15 +32,7 @@ void FifoNetwork::start(PathId path, Bytes bytes, std::uint64_t token) {
 
 void FifoNetwork::start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) {
   ORRERY_ASSERT(busiest >= Bytes(0));
-  if (shares.empty() || busiest == Bytes(0)) {
-    if (latency == Duration::zero()) {
-      engine_.after(Duration::zero(), both_, token);
-    } else {
-      engine_.after(Duration::zero(), released_, token);
-      engine_.after(latency, arrived_, token);
-    }
-    return;
-  }
+  if (shares.empty() || busiest == Bytes(0)) return events_.deliver(Duration::zero(), latency, token);
   const std::uint32_t group = groups_.put({token, latency, shares.size()});
   for (const LinkShare& share : shares) queue_new(load_of(share, busiest), std::span(&share.link, 1)).group = group;
 }
@@ -114,7 +104,7 @@ void FifoNetwork::on_sent(std::uint32_t index) {
   } else {
     engine_.after(latency, *this, index);
   }
-  if (is_last && latency > Duration::zero()) engine_.after(latency, arrived_, token);
+  if (is_last && latency > Duration::zero()) events_.arrive(latency, token);
   if (is_first) listener_.on_released(token);
   if (is_last && latency == Duration::zero()) listener_.on_arrived(token);
 }
@@ -124,7 +114,7 @@ void FifoNetwork::on_part_sent(std::uint32_t index) {
   if (--group.parts > 0) return;
   const auto [token, latency, parts] = group;
   groups_.release(index);
-  if (latency > Duration::zero()) engine_.after(latency, arrived_, token);
+  if (latency > Duration::zero()) events_.arrive(latency, token);
   listener_.on_released(token);
   if (latency == Duration::zero()) listener_.on_arrived(token);
 }

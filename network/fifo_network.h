@@ -75,9 +75,7 @@ class FifoNetwork final : public Network, private EventSink {
   Engine& engine_;
   const Fabric& fabric_;
   MessageListener& listener_;
-  ReleasedSink released_;
-  ArrivedSink arrived_;
-  ReleasedAndArrivedSink both_;
+  MessageEvents events_;
   PathTable paths_;
   std::vector<Queue> queues_;  // by LinkId
   std::vector<Message> messages_;

@@ -9,9 +9,7 @@ namespace orrery {
 FlowNetwork::FlowNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener, Resolve resolve)
     : engine_(engine),
       listener_(listener),
-      released_(listener),
-      arrived_(listener),
-      both_(listener),
+      events_(engine, listener),
       paths_(fabric),
       graph_(fabric),
       components_(engine, *this, graph_, resolve),
@@ -20,13 +18,13 @@ FlowNetwork::FlowNetwork(Engine& engine, const Fabric& fabric, MessageListener& 
 
 void FlowNetwork::start(PathId path, Bytes bytes, std::uint64_t token) {
   const Duration transfer = paths_.send(path, bytes);
-  if (transfer == Duration::zero()) return start_without_transfer(paths_[path].latency, token);
+  if (transfer == Duration::zero()) return events_.deliver(Duration::zero(), paths_[path].latency, token);
   started_.push_back({path, bytes, token, transfer, {}, {}});
 }
 
 void FlowNetwork::start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) {
   ORRERY_ASSERT(busiest >= Bytes(0));
-  if (shares.empty() || busiest == Bytes(0)) return start_without_transfer(latency, token);
+  if (shares.empty() || busiest == Bytes(0)) return events_.deliver(Duration::zero(), latency, token);
   const std::uint32_t flow = graph_.create(busiest, latency, token);
   for (const LinkShare& share : shares) graph_.cross(flow, share, busiest);
   started_groups_.push_back(flow);
@@ -108,16 +106,7 @@ void FlowNetwork::report_end(const Ended& message) {
   if (message.latency == Duration::zero())
     listener_.on_arrived(message.token);
   else
-    engine_.after(message.latency, arrived_, message.token);
-}
-
-void FlowNetwork::start_without_transfer(Duration latency, std::uint64_t token) {
-  if (latency == Duration::zero()) {
-    engine_.after(Duration::zero(), both_, token);
-  } else {
-    engine_.after(Duration::zero(), released_, token);
-    engine_.after(latency, arrived_, token);
-  }
+    events_.arrive(message.latency, message.token);
 }
 
 }  // namespace orrery

@@ -49,19 +49,16 @@ class FlowNetwork final : public Network, private EventSink {
     Duration latency;
   };
 
-  void on_event(std::uint64_t component) override;
+  void on_event(std::uint64_t payload) override;  // a component, or a flow of solos_
   std::uint32_t create(PathId path, Bytes bytes, std::uint64_t token);
   void join(std::uint32_t flow);
   void share_links(std::uint32_t flow);
   void remove(std::uint32_t flow);
   void report_end(const Ended& message);
-  void start_without_transfer(Duration latency, std::uint64_t token);
 
   Engine& engine_;
   MessageListener& listener_;
-  ReleasedSink released_;
-  ArrivedSink arrived_;
-  ReleasedAndArrivedSink both_;
+  MessageEvents events_;
   PathTable paths_;
   FlowGraph graph_;
   FlowComponents components_;

@@ -30,4 +30,29 @@ struct ReleasedAndArrivedSink final : EventSink {
   MessageListener& listener;
 };
 
+// The three, and the one rule by which messages end: without a latency both come in one event.
+class MessageEvents {
+ public:
+  MessageEvents(Engine& engine, MessageListener& listener)
+      : engine_(engine), released_(listener), arrived_(listener), both_(listener) {}
+
+  // Released `transfer` from now, arrived `latency` later.
+  void deliver(Duration transfer, Duration latency, std::uint64_t token) {
+    if (latency == Duration::zero()) {
+      engine_.after(transfer, both_, token);
+    } else {
+      engine_.after(transfer, released_, token);
+      arrive(saturating_add(transfer, latency), token);
+    }
+  }
+  // Arrived `delay` from now; the release is told, or foretold, by the caller.
+  void arrive(Duration delay, std::uint64_t token) { engine_.after(delay, arrived_, token); }
+
+ private:
+  Engine& engine_;
+  ReleasedSink released_;
+  ArrivedSink arrived_;
+  ReleasedAndArrivedSink both_;
+};
+
 }  // namespace orrery

@@ -19,7 +19,7 @@ class MessageListener {
  public:
   // The last byte has left: the sender's channel is free.
   virtual void on_released(std::uint64_t token) = 0;
-  // The last byte has arrived at the receiver. Never before on_released.
+  // The last byte has arrived at the receiver. Never before on_released, where that was not foretold.
   virtual void on_arrived(std::uint64_t token) = 0;
 
  protected:
