@@ -16,16 +16,6 @@ constexpr Routing kSpray{};
 constexpr Routing kDeterministic{RoutingKind::kDeterministic, 0};
 constexpr Routing kEcmp{RoutingKind::kEcmp, 0};
 
-std::vector<std::uint32_t> route(const Topology& topology, const TopologyParameters& p, std::uint32_t from,
-                                 std::uint32_t to) {
-  std::vector<LinkId> links;
-  RouteBuilder builder{0, links, {from, to}};
-  topology.shape->route(p, from, to, builder);
-  std::vector<std::uint32_t> local;
-  for (const LinkId link : links) local.push_back(index_of(link));
-  return local;
-}
-
 }  // namespace
 
 TEST_CASE("every topology under every routing: routes lead there, over no more links than under spray") {

@@ -90,4 +90,14 @@ std::vector<TopologyParameters> topology_examples(const Topology& topology, Band
   return examples;
 }
 
+std::vector<std::uint32_t> route(const Topology& topology, const TopologyParameters& p, std::uint32_t from,
+                                 std::uint32_t to) {
+  std::vector<LinkId> links;
+  RouteBuilder builder{1000, links, {from, to}};  // links of the instance count from 1000
+  topology.shape->route(p, from, to, builder);
+  std::vector<std::uint32_t> local;
+  for (const LinkId link : links) local.push_back(index_of(link) - 1000);
+  return local;
+}
+
 }  // namespace orrery

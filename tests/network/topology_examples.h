@@ -16,4 +16,8 @@ std::vector<TopologyParameters> topology_examples(const Topology& topology, Band
 TopologyParameters topology_example(const Topology& topology, const std::string& keys, std::uint32_t size,
                                     MemberKind members = MemberKind::kDevice);
 
+// The links of a route within an instance, in the order of travel.
+std::vector<std::uint32_t> route(const Topology& topology, const TopologyParameters& p, std::uint32_t from,
+                                 std::uint32_t to);
+
 }  // namespace orrery

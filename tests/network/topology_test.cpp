@@ -34,16 +34,6 @@ std::vector<std::uint32_t> hops_from(const Topology& topology, const TopologyPar
   return hops;
 }
 
-std::vector<std::uint32_t> route(const Topology& topology, const TopologyParameters& p, std::uint32_t from,
-                                 std::uint32_t to) {
-  std::vector<LinkId> links;
-  RouteBuilder builder{1000, links};  // links of the instance count from 1000
-  topology.shape->route(p, from, to, builder);
-  std::vector<std::uint32_t> local;
-  for (const LinkId link : links) local.push_back(index_of(link) - 1000);
-  return local;
-}
-
 const Topology& named(std::string_view name) {
   const Topology* topology = topology_named(name);
   REQUIRE(topology != nullptr);
