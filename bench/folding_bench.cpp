@@ -20,6 +20,7 @@ namespace {
 class Unobserved final : public SimulationObserver {
  public:
   void finished(const OperationRecord&) override {}
+  void split(RankId, RankId) override {}
 };
 
 Experiment machine(const std::string& text) {

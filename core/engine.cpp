@@ -49,6 +49,26 @@ bool Engine::cancel(EventHandle handle) {
   return true;
 }
 
+void Engine::split_pending() {
+  struct Part {
+    Time time;
+    std::uint32_t order;
+    EventSink* sink;
+    std::uint64_t payload;
+  };
+  std::vector<Part> added;
+  std::vector<std::uint64_t> parts;
+  for (const Key& key : heap_)
+    for (std::uint32_t slot = key.first; slot != kNone; slot = actions_[slot].next) {
+      const Action& action = actions_[slot];
+      if (action.sink == nullptr) continue;
+      parts.clear();
+      action.sink->add_parts(action.payload, parts);
+      for (const std::uint64_t payload : parts) added.push_back({key.time, key.order, action.sink, payload});
+    }
+  for (const Part& part : added) at(part.time, *part.sink, part.payload, part.order);
+}
+
 Time Engine::run(InstantObserver& observer) {
   for (drop_cancelled(); !heap_.empty(); drop_cancelled()) {
     now_ = heap_.front().time;

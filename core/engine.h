@@ -20,6 +20,8 @@ namespace orrery {
 class EventSink {
  public:
   virtual void on_event(std::uint64_t payload) = 0;
+  // What a pending event is for has come apart: with what payloads it is to come for the new parts as well.
+  virtual void add_parts(std::uint64_t /*payload*/, std::vector<std::uint64_t>& /*parts*/) {}
 
  protected:
   ~EventSink() = default;
@@ -56,6 +58,9 @@ class Engine {
   EventHandle after(Duration delay, EventSink& sink, std::uint64_t payload, std::uint32_t order = 0);
   // True if the event was still pending.
   bool cancel(EventHandle handle);
+
+  // Asks the sinks of all pending events for parts, and schedules these for the same times.
+  void split_pending();
 
   // Runs until nothing is pending. Returns the instant of the last delivery.
   Time run(InstantObserver& observer);

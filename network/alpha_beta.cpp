@@ -34,6 +34,14 @@ Duration AlphaBetaNetwork::count_private(PathId path, Bytes bytes, std::uint32_t
   return transfer;
 }
 
+void AlphaBetaNetwork::split(std::span<const LinkSplit> links) {
+  paths_.split(links);
+  for (const LinkSplit& split : links) {
+    if (!group_bytes_.empty()) group_bytes_[index_of(split.link)] = group_bytes_[index_of(split.parent)];
+    if (!activity_.empty()) activity_[index_of(split.link)] = activity_[index_of(split.parent)];
+  }
+}
+
 std::optional<Time> AlphaBetaNetwork::start_foretold(PathId path, Bytes bytes, std::uint64_t token) {
   const Duration latency = paths_[path].latency;
   if (latency == Duration::zero() || bytes == Bytes(0)) {  // the two may come in one instant, or at once

@@ -32,6 +32,7 @@ class AlphaBetaNetwork final : public Network {
   std::optional<Time> start_foretold(PathId path, Bytes bytes, std::uint64_t token) override;
   void start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) override;
   Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) override;
+  void split(std::span<const LinkSplit> links) override;
   void settle() override {}
   std::vector<LinkUsage> link_usage() const override;
 

@@ -32,6 +32,7 @@ void FlowComponents::adopt(std::uint32_t index, Time start) {
   for (const FlowCrossing& crossing : graph_.flow(index).crossings) graph_.link(crossing.link).seed_of = kNoIndex;
   solver_.solve_alone(index, start);
   add(component, index, finish(index));
+  touch(component);
 }
 
 void FlowComponents::collect_ended(std::uint32_t index, std::vector<std::uint32_t>& ended) {
@@ -55,6 +56,21 @@ void FlowComponents::remove(std::uint32_t index) {
   for (const FlowCrossing& crossing : flow.crossings)
     if (graph_.link(crossing.link).users.size() > 1) add_seed(flow.component, crossing.link);
   graph_.remove(index, engine_.now());
+}
+
+std::vector<std::uint32_t> FlowComponents::flows() const {
+  std::vector<std::uint32_t> flows;
+  for (const Component& component : components_)
+    flows.insert(flows.end(), component.flows.begin(), component.flows.end());
+  return flows;
+}
+
+void FlowComponents::clear() {
+  for (std::uint32_t index = 0; index < components_.size(); ++index) {
+    if (components_[index].flows.empty()) continue;
+    for (const std::uint32_t flow : components_[index].flows) graph_.remove(flow, engine_.now());
+    close(index);
+  }
 }
 
 void FlowComponents::settle() {

@@ -31,6 +31,10 @@ class FlowComponents {
   void collect_ended(std::uint32_t component, std::vector<std::uint32_t>& ended);
   // Takes an ended flow off its links.
   void remove(std::uint32_t flow);
+  // All flows.
+  std::vector<std::uint32_t> flows() const;
+  // Takes all flows off their links.
+  void clear();
   // Solves what changed and sets the events right.
   void settle();
 

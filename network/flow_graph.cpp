@@ -27,6 +27,10 @@ Time Flow::finish(std::int64_t rate) const {
 
 std::uint32_t FlowGraph::create(Bytes bytes, Duration latency, std::uint64_t token) {
   ORRERY_ASSERT(bytes > Bytes(0));
+  return create_part(Int128{bytes.count()} * kPicosecondsPerSecond, latency, token);
+}
+
+std::uint32_t FlowGraph::create_part(Int128 left, Duration latency, std::uint64_t token) {
   std::uint32_t index = static_cast<std::uint32_t>(flows_.size());
   if (free_.empty()) {
     ORRERY_ASSERT(index != kNoIndex);
@@ -39,7 +43,7 @@ std::uint32_t FlowGraph::create(Bytes bytes, Duration latency, std::uint64_t tok
   Flow& flow = flows_[index];
   flow.token = token;
   flow.latency = latency;
-  flow.left = Int128{bytes.count()} * kPicosecondsPerSecond;
+  flow.left = left;
   flow.bottleneck = kNoIndex;
   flow.component = kNoIndex;
   flow.crossings.clear();
@@ -53,13 +57,7 @@ void FlowGraph::cross(std::uint32_t index, const LinkShare& share, Bytes bytes) 
   const std::uint64_t weight = share.weight * share.copies;
   ORRERY_ASSERT(index_of(id) < index_of_link_.size() && weight > 0 && weight <= kMostWeight);
   Flow& flow = flows_[index];
-  std::uint32_t& known = index_of_link_[index_of(id)];
-  if (known == kNoIndex) {
-    known = static_cast<std::uint32_t>(links_.size());
-    FlowLink& added = links_.emplace_back();
-    added.bandwidth = fabric_.link(id).bandwidth;
-    added.id = id;
-  }
+  const std::uint32_t known = number_of(id);
   FlowLink& link = links_[known];
   link.bytes = saturating_add(link.bytes, load_of(share, bytes));
   if (link.mark == flow.mark) {
@@ -70,6 +68,27 @@ void FlowGraph::cross(std::uint32_t index, const LinkShare& share, Bytes bytes) 
   }
   link.mark = flow.mark;
   flow.crossings.push_back({known, 0, weight});
+}
+
+std::uint32_t FlowGraph::number_of(LinkId id) {
+  std::uint32_t& known = index_of_link_[index_of(id)];
+  if (known != kNoIndex) return known;
+  known = static_cast<std::uint32_t>(links_.size());
+  FlowLink& added = links_.emplace_back();
+  added.bandwidth = fabric_.link(id).bandwidth;
+  added.id = id;
+  return known;
+}
+
+void FlowGraph::split(std::span<const LinkSplit> links) {
+  for (const LinkSplit& split : links) {
+    const std::uint32_t parent = index_of_link_[index_of(split.parent)];
+    if (parent == kNoIndex) continue;
+    const std::uint32_t link = number_of(split.link);
+    ORRERY_ASSERT(links_[parent].users.empty() && links_[link].users.empty());
+    links_[link].bytes = links_[parent].bytes;
+    links_[link].busy = links_[parent].busy;
+  }
 }
 
 void FlowGraph::link_up(std::uint32_t index, Time now) {

@@ -86,9 +86,13 @@ class FlowGraph {
 
   // A flow whose busiest message has `bytes` > 0. It is on no link until it is linked up.
   std::uint32_t create(Bytes bytes, Duration latency, std::uint64_t token);
+  // One that has `left` to go (Flow::left) as of when it is linked up.
+  std::uint32_t create_part(Int128 left, Duration latency, std::uint64_t token);
   // Lets the flow created last cross a link; crossing it again adds the weights.
   void cross(std::uint32_t flow, const LinkShare& share, Bytes bytes);
   void link_up(std::uint32_t flow, Time now);
+  // Links without users that have carried what their parents have.
+  void split(std::span<const LinkSplit> links);
   // Off its links, for good.
   void remove(std::uint32_t flow, Time now);
 
@@ -116,6 +120,8 @@ class FlowGraph {
   std::vector<LinkUsage> usage(Time now) const;
 
  private:
+  std::uint32_t number_of(LinkId id);
+
   const Fabric& fabric_;
   std::vector<std::uint32_t> index_of_link_;  // by LinkId, into links_
   std::vector<FlowLink> links_;

@@ -25,9 +25,7 @@ void FlowNetwork::start(PathId path, Bytes bytes, std::uint64_t token) {
 void FlowNetwork::start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) {
   ORRERY_ASSERT(busiest >= Bytes(0));
   if (shares.empty() || busiest == Bytes(0)) return events_.deliver(Duration::zero(), latency, token);
-  const std::uint32_t flow = graph_.create(busiest, latency, token);
-  for (const LinkShare& share : shares) graph_.cross(flow, share, busiest);
-  started_groups_.push_back(flow);
+  started_groups_.push_back({{shares.begin(), shares.end()}, busiest, latency, token});
 }
 
 Duration FlowNetwork::count_private(PathId path, Bytes bytes, std::uint32_t messages) {
@@ -41,7 +39,11 @@ void FlowNetwork::settle() {
     if (resolve_ == Resolve::kEverything || !solos_.start(message))
       join(create(message.path, message.bytes, message.token));
   started_.clear();
-  for (const std::uint32_t flow : started_groups_) join(flow);
+  for (const StartedGroup& group : started_groups_) {
+    const std::uint32_t flow = graph_.create(group.busiest, group.latency, group.token);
+    for (const LinkShare& share : group.shares) graph_.cross(flow, share, group.busiest);
+    join(flow);
+  }
   started_groups_.clear();
   components_.settle();
 }
@@ -71,11 +73,67 @@ void FlowNetwork::on_event(std::uint64_t payload) {
 // Its bytes are counted with the path's.
 std::uint32_t FlowNetwork::create(PathId path, Bytes bytes, std::uint64_t token) {
   const std::uint32_t flow = graph_.create(bytes, paths_[path].latency, token);
+  cross(flow, path);
+  return flow;
+}
+
+void FlowNetwork::cross(std::uint32_t flow, PathId path) {
   const std::span<const LinkShare> shares = paths_.shares(path);
   for (const LinkShare& share : shares) graph_.cross(flow, share, Bytes(0));
   if (shares.empty())
     for (const LinkId link : paths_.links(path)) graph_.cross(flow, {link}, Bytes(0));
-  return flow;
+}
+
+// All leave their links, then their parts come to theirs: settle() gives them the rates that they had.
+void FlowNetwork::split(std::span<const LinkSplit> links) {
+  struct Moving {
+    Int128 left;
+    Duration latency;
+    std::uint64_t token;
+  };
+  std::vector<Moving> moving;
+  for (const std::uint32_t flow : components_.flows()) {
+    graph_.set_rate(flow, graph_.rate(flow), engine_.now());
+    moving.push_back({graph_.flow(flow).left, graph_.flow(flow).latency, graph_.flow(flow).token});
+    for (const FlowCrossing& crossing : graph_.flow(flow).crossings) solos_.unshare(graph_.link(crossing.link).id);
+  }
+  components_.clear();
+  const std::vector<SoloFlow> alone = solos_.evict_all();
+  paths_.split(links);
+  graph_.split(links);
+  solos_.split(links);
+  for (const SoloFlow& message : alone)
+    for (const MessagePart& part : listener_.parts_of(message.token)) {
+      const std::uint32_t flow = create(part.path, message.bytes, part.token);
+      share_links(flow);
+      components_.adopt(flow, message.start);
+    }
+  for (const Moving& message : moving)
+    for (const MessagePart& part : listener_.parts_of(message.token)) {
+      const std::uint32_t flow = graph_.create_part(message.left, message.latency, part.token);
+      if (part.shares.empty()) cross(flow, part.path);
+      for (const LinkShare& share : part.shares) graph_.cross(flow, share, Bytes(0));
+      share_links(flow);
+      components_.join(flow);
+    }
+  split_started();
+}
+
+// What was started in this instant is on no link yet.
+void FlowNetwork::split_started() {
+  std::vector<SoloFlow> started;
+  for (SoloFlow message : started_)
+    for (const MessagePart& part : listener_.parts_of(message.token)) {
+      message.path = part.path;
+      message.token = part.token;
+      started.push_back(message);
+    }
+  started_.swap(started);
+  std::vector<StartedGroup> groups;
+  for (const StartedGroup& group : started_groups_)
+    for (const MessagePart& part : listener_.parts_of(group.token))
+      groups.push_back({{part.shares.begin(), part.shares.end()}, group.busiest, group.latency, part.token});
+  started_groups_.swap(groups);
 }
 
 // Those who had its links to themselves join as well.

@@ -37,6 +37,7 @@ class FlowNetwork final : public Network, private EventSink {
   void start(PathId path, Bytes bytes, std::uint64_t token) override;
   void start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) override;
   Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) override;
+  void split(std::span<const LinkSplit> links) override;
   void settle() override;
   std::vector<LinkUsage> link_usage() const override;
 
@@ -44,6 +45,12 @@ class FlowNetwork final : public Network, private EventSink {
   // Payloads below are components.
   static constexpr std::uint64_t kSolo = std::uint64_t{1} << 32;
 
+  struct StartedGroup {
+    std::vector<LinkShare> shares;
+    Bytes busiest{0};
+    Duration latency{};
+    std::uint64_t token = 0;
+  };
   struct Ended {
     std::uint64_t token;
     Duration latency;
@@ -51,6 +58,8 @@ class FlowNetwork final : public Network, private EventSink {
 
   void on_event(std::uint64_t payload) override;  // a component, or a flow of solos_
   std::uint32_t create(PathId path, Bytes bytes, std::uint64_t token);
+  void cross(std::uint32_t flow, PathId path);
+  void split_started();
   void join(std::uint32_t flow);
   void share_links(std::uint32_t flow);
   void remove(std::uint32_t flow);
@@ -64,10 +73,10 @@ class FlowNetwork final : public Network, private EventSink {
   FlowComponents components_;
   SoloFlows solos_;
   Resolve resolve_;
-  std::vector<SoloFlow> started_;              // messages of this instant, on no link yet,
-  std::vector<std::uint32_t> started_groups_;  // and group flows
-  std::vector<std::uint32_t> ending_;          // scratch of on_event()
-  std::vector<Ended> ended_;                   // scratch of on_event()
+  std::vector<SoloFlow> started_;             // messages of this instant, on no link yet,
+  std::vector<StartedGroup> started_groups_;  // and groups
+  std::vector<std::uint32_t> ending_;         // scratch of on_event()
+  std::vector<Ended> ended_;                  // scratch of on_event()
 };
 
 }  // namespace orrery

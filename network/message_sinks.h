@@ -9,25 +9,33 @@
 
 namespace orrery {
 
-struct ReleasedSink final : EventSink {
-  explicit ReleasedSink(MessageListener& to) : listener(to) {}
+struct MessageSink : EventSink {
+  explicit MessageSink(MessageListener& to) : listener(to) {}
+  void add_parts(std::uint64_t token, std::vector<std::uint64_t>& parts) override {
+    for (const MessagePart& part : listener.parts_of(token).subspan(1)) parts.push_back(part.token);
+  }
+  MessageListener& listener;
+
+ protected:
+  ~MessageSink() = default;
+};
+
+struct ReleasedSink final : MessageSink {
+  using MessageSink::MessageSink;
   void on_event(std::uint64_t token) override { listener.on_released(token); }
-  MessageListener& listener;
 };
 
-struct ArrivedSink final : EventSink {
-  explicit ArrivedSink(MessageListener& to) : listener(to) {}
+struct ArrivedSink final : MessageSink {
+  using MessageSink::MessageSink;
   void on_event(std::uint64_t token) override { listener.on_arrived(token); }
-  MessageListener& listener;
 };
 
-struct ReleasedAndArrivedSink final : EventSink {
-  explicit ReleasedAndArrivedSink(MessageListener& to) : listener(to) {}
+struct ReleasedAndArrivedSink final : MessageSink {
+  using MessageSink::MessageSink;
   void on_event(std::uint64_t token) override {
     listener.on_released(token);
     listener.on_arrived(token);
   }
-  MessageListener& listener;
 };
 
 // The three, and the one rule by which messages end: without a latency both come in one event.

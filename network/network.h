@@ -14,6 +14,19 @@ namespace orrery {
 
 enum class PathId : std::uint32_t {};  // an interned pair of devices
 
+// A message that is one of the parts that another came apart into.
+struct MessagePart {
+  std::uint64_t token = 0;
+  PathId path{};
+  std::span<const LinkShare> shares;  // instead, of a group
+};
+
+// A link that acts for others, but was one of those that `parent` acted for until now.
+struct LinkSplit {
+  LinkId link{};
+  LinkId parent{};
+};
+
 // `token` is what the caller gave to Network::start.
 class MessageListener {
  public:
@@ -21,6 +34,9 @@ class MessageListener {
   virtual void on_released(std::uint64_t token) = 0;
   // The last byte has arrived at the receiver. Never before on_released, where that was not foretold.
   virtual void on_arrived(std::uint64_t token) = 0;
+  // What a message under way has come apart into, itself first. Asked during Network::split() and
+  // Engine::split_pending(), any number of times.
+  virtual std::span<const MessagePart> parts_of(std::uint64_t token);
 
  protected:
   ~MessageListener() = default;
@@ -67,6 +83,10 @@ class Network {
   // nothing else uses its links: they are in link_usage() as if they had been started. Returns the transfer time of
   // each.
   virtual Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) = 0;
+
+  // Classes of messages and links have come apart (MessageListener::parts_of), which so far did the same: each part goes
+  // on as the whole would have. Events of messages are Engine::split_pending()'s to split.
+  virtual void split(std::span<const LinkSplit> links);
 
   // No round is left in this instant: where models that share links solve.
   virtual void settle() = 0;

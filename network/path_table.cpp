@@ -64,6 +64,16 @@ void PathTable::add_sent(std::vector<LinkUsage>& usage) const {
       Bytes& sent = usage[index_of(share.link)].bytes;
       sent = saturating_add(sent, load_of(share, entries_[static_cast<std::size_t>(path)].traffic.sent));
     }
+  for (std::size_t link = 0; link < before_split_.size(); ++link)
+    usage[link].bytes = saturating_add(usage[link].bytes, before_split_[link]);
+}
+
+void PathTable::split(std::span<const LinkSplit> links) {
+  if (links.empty()) return;
+  std::vector<LinkUsage> usage(fabric_.link_count());
+  add_sent(usage);
+  before_split_.resize(fabric_.link_count());
+  for (const LinkSplit& split : links) before_split_[index_of(split.link)] = usage[index_of(split.parent)].bytes;
 }
 
 PathId PathTable::add_class(std::span<const LinkShare> shares, Duration latency) {

@@ -44,6 +44,8 @@ class PathTable {
 
   // Counts messages; returns how long the transfer of each takes if it shares nothing: nothing on an empty path.
   Duration send(PathId path, Bytes bytes, std::uint32_t messages = 1);
+  // What `parent` carried so far, `link` did as well.
+  void split(std::span<const LinkSplit> links);
   // Adds all that was sent to the links that it crossed.
   void add_sent(std::vector<LinkUsage>& usage) const;
 
@@ -79,6 +81,7 @@ class PathTable {
   std::vector<Slot> slots_;  // open addressing, a power of two
   std::vector<LinkId> stored_;
   std::map<PathId, std::vector<LinkShare>> shares_;  // of classes
+  std::vector<Bytes> before_split_;                  // by link; empty before the first
   std::vector<LinkId> route_;                        // scratch
 };
 

@@ -38,6 +38,13 @@ std::optional<SoloFlow> SoloFlows::evict(LinkId link) {
   return flow;
 }
 
+std::vector<SoloFlow> SoloFlows::evict_all() {
+  std::vector<SoloFlow> evicted;
+  for (std::uint32_t link = 0; link < lanes_.size(); ++link)
+    if (const auto flow = evict(LinkId(link))) evicted.push_back(*flow);
+  return evicted;
+}
+
 void SoloFlows::add_busy(std::vector<LinkUsage>& usage) const {
   for (std::size_t link = 0; link < lanes_.size(); ++link) {
     const Lane& lane = lanes_[link];

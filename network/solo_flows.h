@@ -38,6 +38,13 @@ class SoloFlows {
   // Takes the flow that has `link` to itself, if one does, off its links before its end.
   std::optional<SoloFlow> evict(LinkId link);
 
+  // Likewise all.
+  std::vector<SoloFlow> evict_all();
+  // Links were busy for as long as their parents so far. No flow is on either.
+  void split(std::span<const LinkSplit> links) {
+    for (const LinkSplit& split : links) lanes_[index_of(split.link)].busy = lanes_[index_of(split.parent)].busy;
+  }
+
   // Flows on a path were busy for so long in all, outside of this.
   void count(PathId path, Duration busy) {
     for (const LinkId link : paths_.links(path)) lanes_[index_of(link)].busy += busy;

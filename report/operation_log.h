@@ -1,7 +1,9 @@
-// Keeps every finished operation of every rank.
+// Keeps every finished operation of every rank. A rank that was simulated as part of another's class for a while shares
+// what was finished then.
 #pragma once
 
-#include <span>
+#include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "system/observer.h"
@@ -12,14 +14,40 @@ class OperationLog final : public SimulationObserver {
  public:
   explicit OperationLog(std::size_t ranks) : by_rank_(ranks) {}
 
-  void finished(const OperationRecord& operation) override { by_rank_[index_of(operation.rank)].push_back(operation); }
+  void finished(const OperationRecord& operation) override {
+    by_rank_[index_of(operation.rank)].own.push_back(operation);
+  }
+  void split(RankId rank, RankId parent) override {
+    by_rank_[index_of(rank)].parent = parent;
+    by_rank_[index_of(rank)].inherited = by_rank_[index_of(parent)].size();
+  }
 
   // In order of their end.
-  std::span<const OperationRecord> of(RankId rank) const { return by_rank_[index_of(rank)]; }
+  std::vector<OperationRecord> of(RankId rank) const {
+    std::vector<OperationRecord> operations;
+    copy(rank, by_rank_[index_of(rank)].size(), operations);
+    for (OperationRecord& operation : operations) operation.rank = rank;
+    return operations;
+  }
   std::size_t ranks() const { return by_rank_.size(); }
 
  private:
-  std::vector<std::vector<OperationRecord>> by_rank_;
+  struct Log {
+    std::optional<RankId> parent;
+    std::size_t inherited = 0;  // the first of the parent's
+    std::vector<OperationRecord> own;
+
+    std::size_t size() const { return inherited + own.size(); }
+  };
+
+  void copy(RankId rank, std::size_t count, std::vector<OperationRecord>& operations) const {
+    const Log& log = by_rank_[index_of(rank)];
+    if (log.parent) copy(*log.parent, std::min(count, log.inherited), operations);
+    const std::size_t own = count > log.inherited ? count - log.inherited : 0;
+    operations.insert(operations.end(), log.own.begin(), log.own.begin() + static_cast<std::ptrdiff_t>(own));
+  }
+
+  std::vector<Log> by_rank_;
 };
 
 }  // namespace orrery

@@ -18,6 +18,7 @@ namespace {
 class Unobserved final : public SimulationObserver {
  public:
   void finished(const OperationRecord&) override {}
+  void split(RankId, RankId) override {}
 };
 
 ConfigValue option_value(std::string_view option, std::string text) {

@@ -8,11 +8,6 @@
 #include "core/assert.h"
 
 namespace orrery {
-namespace {
-
-constexpr std::uint32_t kMostCalls = 1u << 30;  // under way at once; what is left of the payload of an event
-
-}  // namespace
 
 void CollectiveExecution::enter(CallKey key, std::uint32_t seat, const CallSetting& setting) {
   const CollectivePlan& plan = *setting.plan;
@@ -93,13 +88,7 @@ std::uint32_t CollectiveExecution::open(CallKey key, const CallSetting& setting)
   std::vector<std::uint32_t>& open = open_calls_[index_of(key.group)];
   for (const std::uint32_t slot : open)
     if (calls_[slot].key == key) return slot;
-  std::uint32_t slot = static_cast<std::uint32_t>(calls_.size());
-  if (free_calls_.empty()) {
-    calls_.emplace_back();
-  } else {
-    slot = free_calls_.back();
-    free_calls_.pop_back();
-  }
+  const std::uint32_t slot = take_call();
   open.push_back(slot);
   const CollectivePlan& plan = *setting.plan;
   const std::size_t seats = setting.home == nullptr ? plan.layout->size() : setting.home->member_of_seat.size();
@@ -112,6 +101,16 @@ std::uint32_t CollectiveExecution::open(CallKey key, const CallSetting& setting)
           std::vector<Seat>(seats),
           std::vector<PhaseState>(setting.fast_forward ? 0 : seats * plan.chunks * plan.phases.size())};
   for (Seat& seat : call.seats) seat.lineups.resize(plan.layout->sizes.size());
+  return slot;
+}
+
+std::uint32_t CollectiveExecution::take_call() {
+  if (free_calls_.empty()) {
+    calls_.emplace_back();
+    return static_cast<std::uint32_t>(calls_.size() - 1);
+  }
+  const std::uint32_t slot = free_calls_.back();
+  free_calls_.pop_back();
   return slot;
 }
 
@@ -216,8 +215,7 @@ void CollectiveExecution::finish_seat(std::uint32_t slot, std::uint32_t number) 
 
 void CollectiveExecution::tell_next_round(News news, std::uint32_t call, std::uint32_t seat) {
   ORRERY_ASSERT(call < kMostCalls);
-  engine_.after(Duration::zero(), *this,
-                std::uint64_t{static_cast<std::uint8_t>(news)} << 62 | std::uint64_t{call} << 32 | seat);
+  engine_.after(Duration::zero(), *this, payload_of(news, call, seat));
 }
 
 void CollectiveExecution::on_event(std::uint64_t payload) {
@@ -239,6 +237,7 @@ void CollectiveExecution::report_done(std::uint32_t slot, std::uint32_t seat) {
   const bool all_in = call.entered == call.seats.size();
   const Time since = call.seats[seat].entered;
   const CallKey key = call.key;
+  call.seats[seat].reported = true;
   const Time all_entered = all_in ? std::max(call.all_entered, since) : since;
   if (++call.done == call.seats.size()) {
     std::erase(open_calls_[index_of(key.group)], slot);

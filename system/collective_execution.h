@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
@@ -41,7 +42,7 @@ struct CallSetting {
   // If the job is folded: the members of the communicator that act, and the messages they exchange.
   const Home* home = nullptr;
   const PatternTables* tables = nullptr;
-  // A relay of one chunk on links of its own (PatternTables::is_private_relay), of which no other call of the
+  // A relay of one chunk on links of its own (PrivateRelays), of which no other call of the
   // communicator can be under way: what it takes follows from when its members enter.
   bool fast_forward = false;
 };
@@ -83,6 +84,11 @@ class CollectiveExecution final : private EventSink {
   void advance();
   // Messages that were sent, of all members.
   std::uint64_t messages() const { return messages_sent_; }
+  // Communicators have come apart, or are described anew.
+  void split(const ClassSplit& split, const std::function<CallSetting(CallKey)>& setting_of);
+  // What a message under way has come apart into by the latest split(), itself first; until end_split().
+  std::span<const MessagePart> parts_of(std::uint32_t message);
+  void end_split();
   // Which seats have entered a call that is under way; empty when none is.
   std::vector<bool> entered(CallKey call) const;
 
@@ -146,6 +152,7 @@ class CollectiveExecution final : private EventSink {
     Time entered;
     bool in = false;
     bool done = false;
+    bool reported = false;
     std::uint32_t chunks_done = 0;
     std::vector<Lineup> lineups;  // by dimension
   };
@@ -191,9 +198,15 @@ class CollectiveExecution final : private EventSink {
   // What is said of a call or member in the round after, and of a message when it is released as foretold.
   enum class News : std::uint8_t { kOpened, kAssembled, kSeatDone, kReleased };
   void tell_next_round(News news, std::uint32_t call, std::uint32_t seat = 0);
+  static constexpr std::uint32_t kMostCalls = 1u << 30;  // under way at once; what is left of the payload
+  static std::uint64_t payload_of(News news, std::uint32_t call, std::uint32_t number) {
+    return std::uint64_t{static_cast<std::uint8_t>(news)} << 62 | std::uint64_t{call} << 32 | number;
+  }
   void on_event(std::uint64_t payload) override;
+  void add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts) override;
 
   std::uint32_t open(CallKey key, const CallSetting& setting);
+  std::uint32_t take_call();
   void fast_forward(std::uint32_t call);
   void touch(std::uint32_t call, std::uint32_t state);
   void touch_lineup(std::uint32_t call, std::uint32_t seat, std::uint32_t dimension);
@@ -201,7 +214,6 @@ class CollectiveExecution final : private EventSink {
   bool start_sends(std::uint32_t call, std::uint32_t state);
   std::uint32_t start_program(const Call& call, std::uint32_t state);
   void work_out_next(const Call& call, std::uint32_t state, Running& running) const;
-  PathId class_path(const MessageClass& message);
   void find_folded_peer(const Call& call, std::uint32_t state, Running& running);
   void find_peer(const Call& call, std::uint32_t state, Running& running);
   void send(std::uint32_t call, std::uint32_t state, Running& running);
@@ -221,6 +233,24 @@ class CollectiveExecution final : private EventSink {
   Place place_of(const Call& call, std::uint32_t state) const;
   void finish_seat(std::uint32_t call, std::uint32_t seat);
   void report_done(std::uint32_t call, std::uint32_t seat);
+
+  // A call that was part of another, and of which seat there each seat was.
+  struct CallPart {
+    std::uint32_t call;
+    std::span<const std::uint32_t> parent_seat;
+  };
+  void split_call(std::uint32_t call, const std::vector<const ClassSplit::Home*>& parts,
+                  const std::function<CallSetting(CallKey)>& setting_of);
+  Call part_of(const Call& whole, CallKey key, const CallSetting& setting,
+               std::span<const std::uint32_t> parent_seat);
+  void part_program(const Call& whole, Call& part, std::uint32_t state, std::span<const std::uint32_t> parent_seat);
+  void count_gathered(Call& call);
+  void add_message_parts(std::uint32_t message, const Message& whole, std::uint32_t call, StateKey key,
+                         std::vector<MessagePart>& parts);
+  void add_line_part(std::uint32_t message, const Message& whole, std::uint32_t call, StateKey key,
+                     std::vector<MessagePart>& parts);
+  std::uint32_t put_part(std::uint32_t message, const Message& part, bool is_first);
+  MessagePart part_of_message(std::uint32_t message);
 
   StateKey key_of(const Call& call, std::uint32_t state) const;
   static std::uint32_t state_of(const Call& call, StateKey key);
@@ -242,8 +272,9 @@ class CollectiveExecution final : private EventSink {
   std::vector<Touched> new_lines_;  // whose first member has come
   // By communicator, plan, phase and the line's first member.
   std::map<std::tuple<GroupId, const CollectivePlan*, std::uint32_t, std::uint32_t>, LineClass> lines_;
-  std::unordered_map<const MessageClass*, PathId> class_paths_;
   std::uint64_t messages_sent_ = 0;
+  std::unordered_map<std::uint32_t, std::vector<CallPart>> call_parts_;  // since split()
+  std::unordered_map<std::uint32_t, std::vector<MessagePart>> parts_;    // of messages asked for so far
 };
 
 }  // namespace orrery

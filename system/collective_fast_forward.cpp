@@ -33,7 +33,7 @@ void CollectiveExecution::fast_forward(std::uint32_t slot) {
   std::vector<Duration> starts;
   for (std::uint32_t seat = 0; seat < call.seats.size(); ++seat) {
     const MessageClass& message = *call.setting.tables->message(0, seat, 0);
-    const Duration transfer = network_.count_private(class_path(message), bytes, steps);
+    const Duration transfer = network_.count_private(message.path, bytes, steps);
     hops.push_back({message.receiver, transfer, saturating_add(transfer, message.latency)});
     starts.push_back(call.seats[seat].entered.time_since_epoch());
     messages_sent_ += message.count * steps;
@@ -41,8 +41,7 @@ void CollectiveExecution::fast_forward(std::uint32_t slot) {
   std::vector<Duration> next(starts.size());
   for (std::uint32_t i = 0; i < steps; ++i) step(hops, starts, next);
   for (std::uint32_t seat = 0; seat < starts.size(); ++seat)
-    engine_.after(starts[seat] - engine_.now().time_since_epoch(), *this,
-                  std::uint64_t{static_cast<std::uint8_t>(News::kSeatDone)} << 62 | std::uint64_t{slot} << 32 | seat);
+    engine_.after(starts[seat] - engine_.now().time_since_epoch(), *this, payload_of(News::kSeatDone, slot, seat));
 }
 
 }  // namespace orrery

@@ -61,13 +61,7 @@ void CollectiveExecution::find_folded_peer(const Call& call, std::uint32_t state
   running.peer = {running.next.to, 0, {}, message};
   if (message == nullptr) return;
   running.peer.state = state_of(call, {message->receiver, key.chunk, key.phase});
-  running.peer.path = class_path(*message);
-}
-
-PathId CollectiveExecution::class_path(const MessageClass& message) {
-  const auto [path, is_new] = class_paths_.try_emplace(&message);
-  if (is_new) path->second = network_.class_path(message.shares, message.latency);
-  return path->second;
+  running.peer.path = message->path;
 }
 
 void CollectiveExecution::send(std::uint32_t slot, std::uint32_t state, Running& running) {
@@ -96,8 +90,7 @@ void CollectiveExecution::book_foretold(Running& running) const {
 
 void CollectiveExecution::await_foretold(Running& running) {
   if (running.foretold.send == kNone) return;
-  engine_.at(running.foretold.time, *this,
-             std::uint64_t{static_cast<std::uint8_t>(News::kReleased)} << 62 | running.foretold.message);
+  engine_.at(running.foretold.time, *this, payload_of(News::kReleased, 0, running.foretold.message));
   running.foretold.send = kNone;
 }
 

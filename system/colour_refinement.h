@@ -30,6 +30,10 @@ class ColourRefinement {
 
   void refine();
 
+  // Whether a class came to be, or lost members, since forget_changes().
+  bool has_changed(Colour colour) const { return classes_[colour].changed_in == epoch_; }
+  void forget_changes() { ++epoch_; }
+
   // As of the last refine(): classes are numbered in the order in which they came to be.
   Colour colour(Vertex vertex) const { return colours_[vertex]; }
   std::uint32_t class_size(Colour colour) const { return classes_[colour].size; }
@@ -59,7 +63,8 @@ class ColourRefinement {
   };
   struct Class {
     std::uint32_t size = 0;
-    Signature signature;  // of its members, as of the last round
+    std::uint32_t changed_in = 0;  // epoch
+    Signature signature;           // of its members, as of the last round
   };
   struct Move {
     Vertex vertex;
@@ -84,6 +89,7 @@ class ColourRefinement {
   std::vector<Vertex> dirty_;
   std::vector<Vertex> new_vertices_;
   std::vector<Move> moves_;
+  std::uint32_t epoch_ = 1;
 };
 
 }  // namespace orrery

@@ -5,6 +5,9 @@
 // In a home communicator the members that do the same share a seat, which one of them holds. A message class goes from
 // one seat to one other (or to itself), with some of the sender's sends and some of the receiver's receives: those that
 // its messages are at one sender and at one receiver.
+//
+// When more comes into use, classes may come apart. Whoever acts keeps acting, for those that are still like it; the
+// other parts get an agent, home or link of their own that begins with the state of the one they were part of.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +19,7 @@
 #include "core/ids.h"
 #include "core/units.h"
 #include "network/link_share.h"
+#include "network/network.h"
 #include "system/symmetry.h"
 
 namespace orrery {
@@ -29,7 +33,9 @@ struct MessageClass {
   bool is_relay = false;  // of every step: sends and slots are that of the step instead
   std::vector<LinkShare> shares;
   Duration latency{};
-  std::uint64_t count = 1;  // messages
+  PathId path{};
+  std::uint64_t count = 0;                        // messages; 0: not in use
+  Symmetry::Vertex one = Symmetry::kNotInUse;  // of them
 };
 
 // All lines of one class, at granularity `phase`.
@@ -37,6 +43,7 @@ struct LineClass {
   std::vector<std::uint32_t> seats;
   LineTraffic traffic;  // with copies
   std::uint64_t count = 1;
+  Symmetry::Vertex one = Symmetry::kNotInUse;  // of them
 };
 
 // A home communicator.
@@ -50,16 +57,12 @@ class PatternTables {
  public:
   // Send `send` of a seat in a phase; nullptr if an earlier send of the seat starts it too. At granularity `step`.
   const MessageClass* message(std::uint32_t phase, std::uint32_t seat, std::uint32_t send) const;
-  // One relay whose messages have all their links to themselves, whenever they are sent, but for other patterns of the
-  // home. At granularity `step`.
-  bool is_private_relay() const { return is_private_relay_; }
   // The line of a seat in a phase. At granularity `phase`.
   const LineClass& line(std::uint32_t phase, std::uint32_t seat) const { return lines_[line_of_seat_[phase][seat]]; }
 
  private:
   friend class Folding;
 
-  bool is_private_relay_ = false;
   std::vector<MessageClass> classes_;
   // By phase and seat: where the seat's sends are in classes_; a relay has one.
   std::vector<std::vector<std::vector<std::uint32_t>>> class_of_send_;
@@ -67,54 +70,99 @@ class PatternTables {
   std::vector<std::vector<std::uint32_t>> line_of_seat_;  // by phase and seat
 };
 
+// What came apart, and what else is described anew: messages under way of these homes and agents are to be looked up
+// again.
+struct ClassSplit {
+  struct Home {
+    GroupId home{};
+    GroupId parent{};                        // itself if it was home before
+    std::vector<std::uint32_t> parent_seat;  // by seat; those that were there before keep their number
+  };
+  using Sends = std::pair<std::uint32_t, std::uint32_t>;  // agent, and the first of the peer slots
+
+  std::map<std::uint32_t, std::vector<std::uint32_t>> parts_of_agent;  // the new ones, of those that have any
+  std::vector<LinkSplit> links;                                        // newly acting
+  std::vector<Home> homes;                                             // new, or with new tables
+  std::map<Sends, std::vector<std::uint32_t>> sends_before;            // the peer slots, where they are described anew
+  std::vector<std::vector<MessageClass>> tables_before;                // so that references to them stay valid
+
+  std::span<const std::uint32_t> parts_of(std::uint32_t agent) const;
+};
+
 class Folding {
  public:
-  // `symmetry` is refined, with everything in use. `job` outlives it; the others are needed only here.
+  // All outlive it. Ranks are folded by what is in use.
   Folding(const Job& job, const Fabric& fabric, std::span<const DeviceId> placement, CollectivePlans& plans,
-          const Symmetry& symmetry, Granularity granularity);
+          const Symmetry& symmetry, Granularity granularity, Network& network);
 
-  // Agents are the classes of ranks, in the order of their first ranks, which act.
+  // Takes over the refined symmetry.
+  ClassSplit update();
+
+  // Agents are the classes of ranks; the first rank of a class acts.
   std::uint32_t agent_count() const { return static_cast<std::uint32_t>(first_rank_.size()); }
   std::uint32_t agent_of(RankId rank) const { return agent_of_rank_[index_of(rank)]; }
   RankId first_rank(std::uint32_t agent) const { return first_rank_[agent]; }
-  std::uint32_t ranks_of(std::uint32_t agent) const { return ranks_of_agent_[agent]; }
 
   // The link that is simulated for `link`: itself if no message crosses it.
   LinkId acting(LinkId link) const { return acting_link_[index_of(link)]; }
   std::uint32_t link_class_count() const { return link_classes_; }
 
+  bool is_in_use(GroupId group) const { return symmetry_.is_in_use(group); }
   GroupId home_of(GroupId group) const { return home_of_[index_of(group)]; }
   const Home& home(GroupId home) const { return homes_[index_of(home)]; }
   // The seat of a rank in the home of its communicator.
   std::uint32_t seat_of(RankId rank, GroupId group) const { return seat_of_[agent_of(rank)][slot_of(rank, group)]; }
 
-  // The messages of a pattern (Symmetry::pattern_of) of a home; stays where it is.
-  const PatternTables& tables(GroupId home, std::uint32_t pattern) const { return patterns_.at({home, pattern}); }
-  // The sends of an acting rank to a peer. Those to all peers of its `sends` start with those to the first.
-  const MessageClass& sends(RankId acting, std::uint32_t peer_slot) const;
+  // The messages of a home's call; stays where it is.
+  const PatternTables& tables(GroupId home, std::uint32_t call) const {
+    return patterns_.at({home, symmetry_.patterns().of_call(home, call)});
+  }
+  bool is_private_relay(GroupId home, std::uint32_t call) const {
+    return symmetry_.is_private_relay(home, symmetry_.patterns().of_call(home, call));
+  }
+  // The sends of an acting rank to a peer; of count 0 if not in use. Those to all peers of its `sends` start with those
+  // to the first.
+  const MessageClass& sends(RankId acting, std::uint32_t peer_slot) const {
+    return transfers_[agent_of(acting)][peer_slot];
+  }
 
  private:
   std::uint32_t slot_of(RankId rank, GroupId group) const;
-  void fold_ranks(const Symmetry& symmetry);
-  void fold_links(const Fabric& fabric, const Symmetry& symmetry);
-  void fold_communicators(const Symmetry& symmetry);
-  void fold_messages(GroupId home, const Pattern& pattern, const Symmetry& symmetry, CollectivePlans& plans);
-  void fold_lines(GroupId home, const Pattern& pattern, const Symmetry& symmetry);
-  void fold_transfers(const Symmetry& symmetry, std::span<const DeviceId> placement);
-  void find_private_relays();
-  std::vector<LinkShare> folded(std::span<const LinkShare> shares, std::uint64_t count, const Symmetry& symmetry) const;
+  void fold_ranks(ClassSplit& split);
+  void fold_links(ClassSplit& split);
+  void fold_communicators(ClassSplit& split);
+  bool has_changed(GroupId home) const;
+  bool has_changed(const MessageClass& message) const;
+  bool has_changed(std::span<const LinkShare> shares) const;
+  std::vector<std::uint32_t> take_seats(GroupId group);
+  void fold_messages(GroupId home, std::uint32_t pattern);
+  void fold_lines(GroupId home, std::uint32_t pattern);
+  // The peer slots of a rank, by the class of what it sends to the peer or receives from it.
+  using SlotsByClass = std::map<Symmetry::Colour, std::vector<std::uint32_t>>;
+  void fold_transfers(ClassSplit& split);
+  SlotsByClass sends_by_class(RankId rank) const;
+  SlotsByClass receives_by_class(RankId rank) const;
+  MessageClass transfer(RankId from, const std::vector<std::uint32_t>& sends,
+                        std::map<RankId, SlotsByClass>& received) const;
+  void take_route(MessageClass& message, DeviceId from, DeviceId to) const;
+  std::vector<LinkShare> folded(std::span<const LinkShare> shares, std::uint64_t count) const;
 
   const Job& job_;
+  std::span<const DeviceId> placement_;
+  CollectivePlans& plans_;
+  const Symmetry& symmetry_;
+  Granularity granularity_;
+  Network& network_;
   std::vector<std::uint32_t> agent_of_rank_;
   std::vector<RankId> first_rank_;
-  std::vector<std::uint32_t> ranks_of_agent_;
   std::vector<LinkId> acting_link_;
+  std::vector<bool> link_in_use_;
   std::uint32_t link_classes_ = 0;
-  std::vector<GroupId> home_of_;
+  std::vector<GroupId> home_of_;  // kNoHome until in use
   std::vector<Home> homes_;                          // by communicator; without seats where it is no home
   std::vector<std::vector<std::uint32_t>> seat_of_;  // by agent and communicator slot
   std::map<std::pair<GroupId, std::uint32_t>, PatternTables> patterns_;
-  std::map<std::pair<RankId, std::uint32_t>, MessageClass> transfers_;
+  std::vector<std::vector<MessageClass>> transfers_;  // by agent and peer slot
 };
 
 // Without a folding every rank acts for itself.

@@ -17,4 +17,8 @@ Time MemoryPools::access(RankId rank, Bytes bytes, Time now) {
   return Time(saturating_add(free_at.time_since_epoch(), memory_.latency));
 }
 
+void MemoryPools::split(RankId rank, RankId parent) {
+  free_at_[pool_of_rank_[index_of(rank)]] = free_at_[pool_of_rank_[index_of(parent)]];
+}
+
 }  // namespace orrery

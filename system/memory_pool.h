@@ -27,6 +27,8 @@ class MemoryPools {
   // An access that `rank` asks for at `now`: when it ends. A pool is busy for bytes / bandwidth, not for the latency.
   // Accesses asked for at one instant are served in the order of these calls.
   Time access(RankId rank, Bytes bytes, Time now);
+  // The pool of `rank` is as busy as that of `parent`.
+  void split(RankId rank, RankId parent);
 
  private:
   RemoteMemory memory_;

@@ -19,6 +19,8 @@ class SimulationObserver {
  public:
   // In order of `end`; operations that end at one instant come in no particular order.
   virtual void finished(const OperationRecord& operation) = 0;
+  // All that `parent` was told to have finished so far, `rank` has as well; from here on it is told by itself.
+  virtual void split(RankId rank, RankId parent) = 0;
 
  protected:
   ~SimulationObserver() = default;

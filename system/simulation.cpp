@@ -40,8 +40,8 @@ Simulation::Simulation(const SimulationInput& input, const SimulationOptions& op
       observer_(observer),
       network_(make_network(engine_, *this)),
       plans_(input_.job, input_.matching, input_.fabric, input_.placement, options_.collectives) {
-  folding_text_ = reason_not_to_fold();
-  if (folding_text_.empty())
+  not_folded_ = reason_not_to_fold();
+  if (not_folded_.empty())
     fold();
   else
     refuse_too_many_messages();
@@ -76,7 +76,6 @@ void Simulation::prepare_agents() {
   settings_.resize(input_.job.communicators.size());
   touched_.resize(agents);
   totals_.rank_finish.resize(ranks);
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) totals_.acting.push_back(acting_rank(folding(), RankId(rank)));
 }
 
 SimulationTotals Simulation::run(const SimulationProgress& progress) {
@@ -86,6 +85,8 @@ SimulationTotals Simulation::run(const SimulationProgress& progress) {
   engine_.run(*this);
   if (!std::ranges::all_of(agents_, &RankExecution::finished)) throw StuckError(StuckReport(*this).text());
   report_progress(true);
+  for (std::uint32_t rank = 0; rank < totals_.rank_finish.size(); ++rank)
+    totals_.acting.push_back(acting_rank(folding(), RankId(rank)));
   for (std::size_t rank = 0; rank < totals_.rank_finish.size(); ++rank)
     totals_.rank_finish[rank] = totals_.rank_finish[index_of(totals_.acting[rank])];
   totals_.finish = *std::ranges::max_element(totals_.rank_finish);
@@ -113,6 +114,9 @@ void Simulation::decide() {
   for (const RankId rank : touched_ranks_) touched_[agent_of(folding(), rank)] = false;
   touched_ranks_.clear();
   collectives_->advance();  // those that entered
+  if (first_uses_.empty()) return;
+  bring_into_use();
+  collectives_->advance();
 }
 
 void Simulation::settle() { network_->settle(); }
@@ -129,6 +133,18 @@ void Simulation::on_arrived(std::uint64_t token) {
     transfers_->on_arrived(static_cast<std::uint32_t>(token));
   else
     collectives_->on_arrived(static_cast<std::uint32_t>(token));
+}
+
+std::span<const MessagePart> Simulation::parts_of(std::uint64_t token) {
+  if ((token & kTransferToken) != 0) return transfers_->parts_of(static_cast<std::uint32_t>(token), kTransferToken);
+  return collectives_->parts_of(static_cast<std::uint32_t>(token));
+}
+
+void Simulation::add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts) {
+  if (payload == kStart) return;
+  const RankId rank{static_cast<std::uint32_t>(payload >> 32)};
+  for (const std::uint32_t part : split_->parts_of(folding_->agent_of(rank)))
+    parts.push_back(pack(folding_->first_rank(part), NodeId(static_cast<std::uint32_t>(payload))));
 }
 
 void Simulation::on_call_opened(CallKey call) {
@@ -167,7 +183,13 @@ void Simulation::touch(RankId rank) {
 }
 
 void Simulation::issue(RankId rank) {
-  while (const std::optional<NodeId> node = agent(rank).take()) start(rank, *node);
+  while (const std::optional<NodeId> node = agent(rank).take()) start_or_defer(rank, *node);
+}
+
+// The first use of a communicator, or of a pair of ranks, may tell apart who was alike until now.
+void Simulation::start_or_defer(RankId rank, NodeId node) {
+  if (is_in_use(rank, node)) return start(rank, node);
+  first_uses_.push_back({rank, node});
 }
 
 void Simulation::start(RankId rank, NodeId node) {
@@ -228,8 +250,8 @@ const CallSetting& Simulation::setting_of(GroupId home, std::uint32_t call) {
   setting.devices = plans_.devices(home);
   if (!folding_) return setting;
   setting.home = &folding_->home(home);
-  setting.tables = &folding_->tables(home, symmetry_->pattern_of(home, call));
-  setting.fast_forward = may_fast_forward(home, setting);
+  setting.tables = &folding_->tables(home, call);
+  setting.fast_forward = may_fast_forward({home, call}, setting);
   return setting;
 }
 

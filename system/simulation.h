@@ -61,6 +61,13 @@ struct SimulationTotals {
   std::uint64_t messages = 0;
 };
 
+// How many classes of ranks there were from some instant on, and what was first used then that told more apart.
+struct FoldingStep {
+  Time time;
+  std::uint32_t rank_classes = 0;
+  std::string because;
+};
+
 // Nodes done so far, of how many. Called now and then.
 using SimulationProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
@@ -80,8 +87,10 @@ class Simulation final : private EventSink,
   SimulationTotals run(const SimulationProgress& progress = {});
 
   bool is_folded() const { return folding_.has_value(); }
-  // "16 classes of 1024 ranks: ...", or why the job was not folded.
-  const std::string& folding_text() const { return folding_text_; }
+  // "16 classes of 1024 ranks: ...", so far, or why the job was not folded.
+  std::string folding_text() const;
+  // Whenever classes came apart, in order.
+  std::span<const FoldingStep> folding_steps() const { return folding_steps_; }
   // By LinkId.
   std::vector<LinkUsage> link_usage() const;
 
@@ -93,6 +102,8 @@ class Simulation final : private EventSink,
   void settle() override;
   void on_released(std::uint64_t token) override;
   void on_arrived(std::uint64_t token) override;
+  std::span<const MessagePart> parts_of(std::uint64_t token) override;
+  void add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts) override;
   void on_call_opened(CallKey call) override;
   void on_call_assembled(CallKey call) override;
   void on_collective_done(CallKey call, std::uint32_t seat, Time all_entered) override;
@@ -100,7 +111,7 @@ class Simulation final : private EventSink,
 
   NodeId node_of(CallKey call, RankId rank) const;
   const CallSetting& setting_of(GroupId home, std::uint32_t call);
-  bool may_fast_forward(GroupId home, const CallSetting& setting) const;
+  bool may_fast_forward(CallKey call, const CallSetting& setting) const;
   std::uint32_t seats(GroupId home) const;
   RankId holder(GroupId home, std::uint32_t seat) const;
   bool has_entered(GroupId group, std::uint32_t call, RankId rank) const;
@@ -108,6 +119,11 @@ class Simulation final : private EventSink,
   double messages_to_compare();
   double messages_to_compare(const CollectivePlan& plan) const;
   void fold();
+  bool is_in_use(RankId rank, NodeId node) const;
+  void bring_into_use();
+  std::string first_use_text() const;
+  void split(const ClassSplit& split);
+  void split_agents(const ClassSplit& split);
   void refuse_too_many_messages();
   bool has_shared_memory() const;
   void prepare_agents();
@@ -116,6 +132,7 @@ class Simulation final : private EventSink,
   const Folding* folding() const { return folding_ ? &*folding_ : nullptr; }
   void touch(RankId rank);
   void issue(RankId rank);
+  void start_or_defer(RankId rank, NodeId node);
   void start(RankId rank, NodeId node);
   void start_for(RankId rank, NodeId node, Duration duration);
   void start_memory(RankId rank, NodeId node);
@@ -131,7 +148,14 @@ class Simulation final : private EventSink,
   CollectivePlans plans_;
   std::optional<Symmetry> symmetry_;
   std::optional<Folding> folding_;
-  std::string folding_text_;
+  std::string not_folded_;  // why
+  std::vector<FoldingStep> folding_steps_;
+  struct FirstUse {
+    RankId rank{};
+    NodeId node{};
+  };
+  std::vector<FirstUse> first_uses_;  // in this round, of communicators and pairs of ranks
+  const ClassSplit* split_ = nullptr;      // while events and messages are being split
   std::vector<std::vector<CallSetting>> settings_;    // by communicator, by call; without a plan until it is asked for
   std::vector<LaneTable> lanes_;                      // by graph
   std::vector<std::vector<bool>> in_sequence_;        // by graph, by communicator slot: calls_are_in_sequence()

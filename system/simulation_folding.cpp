@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -29,7 +30,7 @@ std::string Simulation::reason_not_to_fold() const {
 
 void Simulation::fold() {
   if (const double messages = messages_to_compare(); messages > kMostMessagesToCompare) {
-    folding_text_ = fmt::format("not folded: {:.3g} different messages are too many to compare", messages);
+    not_folded_ = fmt::format("not folded: {:.3g} different messages are too many to compare", messages);
     return refuse_too_many_messages();
   }
   // A shared pool serves its ranks one after the other, so that no two of them are alike.
@@ -37,14 +38,101 @@ void Simulation::fold() {
   if (has_shared_memory()) std::iota(own.begin(), own.end(), std::uint64_t{1});
   const Granularity granularity = options_.collectives.granularity;
   symmetry_.emplace(input_.job, input_.matching, input_.fabric, input_.placement, plans_, granularity, own);
-  symmetry_->use_everything();
-  symmetry_->refine();
-  folding_.emplace(input_.job, input_.fabric, input_.placement, plans_, *symmetry_, granularity);
+  folding_.emplace(input_.job, input_.fabric, input_.placement, plans_, *symmetry_, granularity, *network_);
+}
+
+std::string Simulation::folding_text() const {
+  if (!folding_) return not_folded_;
   const Symmetry::Stages& stages = symmetry_->stages();
-  folding_text_ = fmt::format(
+  return fmt::format(
       "{} classes of {} ranks: {} by what they run{}, {} more by whom they talk to, {} more by the links they use",
-      stages.links, input_.job.ranks.size(), stages.programs, has_shared_memory() ? " and the memory they share" : "",
-      stages.partners - stages.programs, stages.links - stages.partners);
+      folding_->agent_count(), input_.job.ranks.size(), stages.programs,
+      has_shared_memory() ? " and the memory they share" : "", stages.partners, stages.links);
+}
+
+bool Simulation::is_in_use(RankId rank, NodeId node) const {
+  if (!folding_) return true;
+  const ExecutionGraph& graph = input_.job.graph(rank);
+  switch (graph.kind(node)) {
+    case NodeKind::kCollective:
+      return folding_->is_in_use(input_.job.communicator(rank, node));
+    case NodeKind::kSend:
+      return folding_->sends(rank, graph.peer_slot(node)).count > 0;
+    default:
+      return true;
+  }
+}
+
+// Between two rounds, when all that were touched have decided.
+void Simulation::bring_into_use() {
+  std::set<std::pair<std::uint32_t, std::uint32_t>> communicators, sends;  // by agent and slot
+  for (const FirstUse& use : first_uses_) {
+    const ExecutionGraph& graph = input_.job.graph(use.rank);
+    if (graph.kind(use.node) == NodeKind::kSend)
+      sends.emplace(folding_->agent_of(use.rank), graph.peer_slot(use.node));
+    else
+      communicators.emplace(folding_->agent_of(use.rank), graph.communicator_slot(use.node));
+  }
+  for (std::uint32_t rank = 0; rank < input_.job.ranks.size(); ++rank) {
+    const std::uint32_t agent = folding_->agent_of(RankId(rank));
+    for (auto it = communicators.lower_bound({agent, 0}); it != communicators.end() && it->first == agent; ++it)
+      symmetry_->use_communicator(input_.job.ranks[rank].communicators[it->second]);
+    for (auto it = sends.lower_bound({agent, 0}); it != sends.end() && it->first == agent; ++it)
+      symmetry_->use_sends(RankId(rank), it->second);
+  }
+  symmetry_->refine();
+  const std::uint32_t agents = folding_->agent_count();
+  const ClassSplit parts = folding_->update();
+  split(parts);
+  if (folding_->agent_count() > agents)
+    folding_steps_.push_back({engine_.now(), folding_->agent_count(), first_use_text()});
+  for (const FirstUse& use : first_uses_) {
+    start(use.rank, use.node);
+    for (const std::uint32_t part : parts.parts_of(folding_->agent_of(use.rank)))
+      start(folding_->first_rank(part), use.node);
+  }
+  first_uses_.clear();
+}
+
+std::string Simulation::first_use_text() const {
+  const FirstUse& first = first_uses_.front();
+  const ExecutionGraph& graph = input_.job.graph(first.rank);
+  const std::string more = first_uses_.size() > 1 ? fmt::format(" and {} more", first_uses_.size() - 1) : "";
+  if (graph.kind(first.node) == NodeKind::kSend)
+    return fmt::format("sends of rank {} to rank {}{}", index_of(first.rank),
+                       index_of(input_.job.ranks[index_of(first.rank)].peers[graph.peer_slot(first.node)]), more);
+  return fmt::format("communicator '{}'{}",
+                     input_.job.communicators[index_of(input_.job.communicator(first.rank, first.node))].name, more);
+}
+
+void Simulation::split(const ClassSplit& split) {
+  if (split.parts_of_agent.empty() && split.links.empty() && split.homes.empty() && split.sends_before.empty()) return;
+  split_ = &split;
+  split_agents(split);
+  collectives_->split(split, [&](CallKey call) { return setting_of(call.group, call.index); });
+  transfers_->split(split);
+  network_->split(split.links);
+  engine_.split_pending();
+  collectives_->end_split();
+  transfers_->end_split();
+  split_ = nullptr;
+}
+
+void Simulation::split_agents(const ClassSplit& split) {
+  const std::uint32_t agents = folding_->agent_count();
+  std::vector<std::uint32_t> parent(agents);
+  for (const auto& [agent, parts] : split.parts_of_agent)
+    for (const std::uint32_t part : parts) parent[part] = agent;
+  touched_.resize(agents);
+  for (auto part = static_cast<std::uint32_t>(agents_.size()); part < agents; ++part) {
+    const RankId rank = folding_->first_rank(part), of = folding_->first_rank(parent[part]);
+    agents_.push_back(RankExecution(agents_[parent[part]]));
+    started_.push_back(std::vector<Time>(started_[parent[part]]));
+    nodes_total_ += agents_[part].graph().size() - agents_[part].done();
+    totals_.rank_finish[index_of(rank)] = totals_.rank_finish[index_of(of)];
+    memory_->split(rank, of);
+    observer_.split(rank, of);
+  }
 }
 
 // Of each kind of call of each communicator (Symmetry), and of communicators that are alike those of one, times them.
@@ -85,7 +173,7 @@ void Simulation::refuse_too_many_messages() {
   const double messages = messages_of(input_.job, input_.matching, plans_);
   if (messages <= kMostMessages) return;
   throw InputError(
-      {}, fmt::format("about {:.2g} messages are too many to simulate one by one ({})", messages, folding_text_),
+      {}, fmt::format("about {:.2g} messages are too many to simulate one by one ({})", messages, not_folded_),
       "take fewer ranks or chunks, or set network.granularity: phase");
 }
 
@@ -120,8 +208,9 @@ bool Simulation::has_entered(GroupId group, std::uint32_t call, RankId rank) con
   return seat < entered.size() && entered[seat];
 }
 
-bool Simulation::may_fast_forward(GroupId home, const CallSetting& setting) const {
-  if (!options_.fast_forward || !setting.tables->is_private_relay() || setting.plan->chunks > 1) return false;
+bool Simulation::may_fast_forward(CallKey call, const CallSetting& setting) const {
+  const GroupId home = call.group;
+  if (!options_.fast_forward || !folding_->is_private_relay(home, call.index) || setting.plan->chunks > 1) return false;
   if (setting.plan->phases.front().schedule.step(0, 0).bytes == Bytes(0)) return false;  // all in one instant
   for (std::uint32_t seat = 0; seat < seats(home); ++seat) {
     const RankId rank = holder(home, seat);

@@ -10,6 +10,14 @@ namespace orrery {
 
 class SlotSet {
  public:
+  SlotSet() = default;
+  SlotSet(SlotSet&&) = default;
+  SlotSet& operator=(SlotSet&&) = default;
+  SlotSet(const SlotSet& other)
+      : prefix_(other.prefix_),
+        early_(other.early_ == nullptr ? nullptr : std::make_unique<std::vector<std::uint64_t>>(*other.early_)) {}
+  SlotSet& operator=(const SlotSet& other) { return *this = SlotSet(other); }
+
   // How many from 0 on are all there.
   std::uint32_t prefix() const { return prefix_; }
 

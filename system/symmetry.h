@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -21,6 +20,8 @@
 #include "system/collective_plans.h"
 #include "system/colour_refinement.h"
 #include "system/line_traffic.h"
+#include "system/patterns.h"
+#include "system/private_relays.h"
 #include "system/program_kinds.h"
 #include "system/transfer_slots.h"
 #include "workload/job.h"
@@ -28,16 +29,9 @@
 
 namespace orrery {
 
-// What ties ranks together in the calls of a communicator that ask for the same kind of collective, of whatever size.
-struct Pattern {
-  const CollectivePlan* plan = nullptr;  // of one of the calls
-  std::uint64_t key = 0;                 // equal for equal patterns of other communicators
-  ColourRefinement::Vertex first_message = 0;
-};
-
 class Symmetry {
  public:
-  // `own` tells ranks apart from the start (their graphs do in any case). All outlive it.
+  // `own` tells ranks apart from the start (their graphs do in any case). All but `own` outlive it.
   Symmetry(const Job& job, const Matching& matching, const Fabric& fabric, std::span<const DeviceId> placement,
            CollectivePlans& plans, Granularity granularity, std::span<const std::uint64_t> own);
 
@@ -45,10 +39,10 @@ class Symmetry {
   void use_communicator(GroupId group);
   // Likewise all sends of a rank to one of its peers.
   void use_sends(RankId from, std::uint32_t peer_slot);
-  void use_everything();
   // The classes of all that is in use.
   void refine();
-  // How many classes of ranks there are by what they run; by whom they talk to as well; and by the links as well.
+  // How many classes of ranks there are by what they run, and how many more because of whom they talk to and because of
+  // the links that takes.
   struct Stages {
     std::uint32_t programs = 0;
     std::uint32_t partners = 0;
@@ -62,42 +56,32 @@ class Symmetry {
   Colour colour(RankId rank) const { return refinement_.colour(index_of(rank)); }
   Colour colour(GroupId group) const { return refinement_.colour(*communicators_[index_of(group)].vertex); }
   Colour colour_of(Vertex message) const { return refinement_.colour(message); }
-  static constexpr Vertex kNotInUse = UINT32_MAX;
+  // Nothing for a link that no message in use crosses.
+  std::optional<Colour> colour(LinkId link) const;
+  std::uint32_t class_count() const { return refinement_.class_count(); }
+  std::uint32_t class_size(Colour colour) const { return refinement_.class_size(colour); }
+  // Whether a class came to be or lost members in the last refine().
+  bool has_changed(Colour colour) const { return refinement_.has_changed(colour); }
+
   const TransferSlots& transfer_slots(RankId rank) const { return transfer_slots_[job_.ranks[index_of(rank)].graph]; }
-  // All sends of a rank to a peer.
+  // All sends of a rank to a peer, and where they meet receives from it.
   struct Sends {
     Vertex vertex = kNotInUse;
     std::uint32_t receive_slot = 0;  // of the receiver, which has the rank for a peer there
-    bool has_links = false;
   };
+  static constexpr Vertex kNotInUse = UINT32_MAX;
   const Sends& sends(RankId from, std::uint32_t peer_slot) const { return sends_[index_of(from)][peer_slot]; }
+  // The message, if in use, that a rank receives from a peer.
+  Vertex received(RankId to, std::uint32_t peer_slot) const { return received_[index_of(to)][peer_slot]; }
   bool is_in_use(GroupId group) const { return communicators_[index_of(group)].vertex.has_value(); }
-  // Nothing for a link that no message in use crosses.
-  std::optional<Colour> colour(LinkId link) const;
-  std::uint32_t class_size(Colour colour) const { return refinement_.class_size(colour); }
 
-  std::span<const Pattern> patterns(GroupId group) const { return communicators_[index_of(group)].patterns; }
-  // The pattern of a call, by its number among those.
-  std::uint32_t pattern_of(GroupId group, std::uint32_t call) const;
-
-  struct PatternMessage {
-    Vertex vertex = 0;
-    std::uint32_t phase = 0;
-    std::uint32_t from = 0;  // members
-    std::uint32_t to = 0;
-    std::uint32_t send = 0;  // of the sender's program; 0 in a relay, for all
-    std::uint32_t slot = 0;  // at the receiver; 0 in a relay
-    bool is_relay = false;
-  };
-  // All messages of a pattern, in a fixed order. For granularity `step`.
-  static void for_each_message(const Pattern& pattern, const std::function<void(const PatternMessage&)>& visit);
-  struct PatternLine {
-    Vertex vertex = 0;
-    std::uint32_t phase = 0;
-    std::span<const std::uint32_t> members;  // in the order of the line
-  };
-  // Likewise all lines, for granularity `phase`.
-  static void for_each_line(const Pattern& pattern, const std::function<void(const PatternLine&)>& visit);
+  const Patterns& patterns() const { return patterns_; }
+  // The first message or line of a pattern of a communicator in use; the others follow.
+  Vertex first_message(GroupId group, std::uint32_t pattern) const {
+    return communicators_[index_of(group)].first_message[pattern];
+  }
+  // Whether its messages have all their links to themselves but for other patterns of the communicator.
+  bool is_private_relay(GroupId group, std::uint32_t pattern) const { return private_relays_.contains(group, pattern); }
 
   // The links of a route, each once.
   std::vector<LinkShare> route_of(DeviceId from, DeviceId to) const;
@@ -107,22 +91,21 @@ class Symmetry {
  private:
   struct UsedCommunicator {
     std::optional<Vertex> vertex;
-    std::vector<Pattern> patterns;
-    std::map<std::uint64_t, std::uint32_t> pattern_by_key;
-    std::uint64_t calls_hash = 0;
-    bool has_links = false;  // its messages cross theirs
+    std::vector<Vertex> first_message;  // by pattern
+  };
+  struct NewSends {
+    RankId from{};
+    std::uint32_t peer_slot = 0;
   };
 
-  std::uint64_t pattern_key(GroupId group, std::uint32_t call) const;
-  void find_patterns(GroupId group, UsedCommunicator& communicator);
-  std::uint64_t calls_hash(GroupId group) const;
+  std::uint64_t own_colour(GroupId group) const;
   std::uint64_t program_hash(GroupId group, std::uint32_t member) const;
-  void add_messages(GroupId group, Pattern& pattern);
-  void add_lines(GroupId group, Pattern& pattern);
-  void cross_links_in_use();
-  void cross_links(GroupId group, const Pattern& pattern);
-  std::uint32_t rank_classes() const;
+  void add_messages(GroupId group, const Pattern& pattern);
+  void add_lines(GroupId group, const Pattern& pattern);
+  void cross_links_of_new();
+  void cross_links(GroupId group, std::uint32_t pattern);
   void cross_links(Vertex vertex, std::span<const LinkShare> shares);
+  std::uint32_t rank_classes() const;
   std::uint32_t slot_of(GroupId group, std::uint32_t member) const;
   RankId rank_of(GroupId group, std::uint32_t member) const;
   const std::vector<ProgramKinds>& kinds(const Schedule& schedule) const;
@@ -133,12 +116,17 @@ class Symmetry {
   std::span<const DeviceId> placement_;
   CollectivePlans& plans_;
   Granularity granularity_;
+  Patterns patterns_;
+  PrivateRelays private_relays_;
   ColourRefinement refinement_;
   Stages stages_;
   std::vector<std::optional<Vertex>> link_vertices_;
   std::vector<UsedCommunicator> communicators_;
-  std::vector<TransferSlots> transfer_slots_;                           // by graph
-  std::vector<std::vector<Sends>> sends_;                               // by rank, by peer slot
+  std::vector<TransferSlots> transfer_slots_;   // by graph
+  std::vector<std::vector<Sends>> sends_;       // by rank, by peer slot
+  std::vector<std::vector<Vertex>> received_;   // likewise
+  std::vector<GroupId> new_communicators_;      // since the last refine(),
+  std::vector<NewSends> new_sends_;             // and sends
   mutable std::map<const Schedule*, std::vector<ProgramKinds>> kinds_;  // by position
 };
 

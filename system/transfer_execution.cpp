@@ -62,13 +62,10 @@ std::vector<TransferEnd> TransferExecution::ends_of(RankId rank, NodeId send) co
   return ends;
 }
 
-PathId TransferExecution::path(RankId from, NodeId send) {
-  const std::uint32_t slot = job_.graph(from).peer_slot(send);
-  const RankId to = job_.ranks[index_of(from)].peers[slot];
-  if (folding_ == nullptr) return network_.path(placement_[index_of(from)], placement_[index_of(to)]);
-  const auto [path, is_new] = class_paths_.try_emplace({from, slot});
-  if (is_new) path->second = network_.class_path(message_class(from, send).shares, message_class(from, send).latency);
-  return path->second;
+PathId TransferExecution::path(RankId from, NodeId send) const {
+  if (folding_ != nullptr) return message_class(from, send).path;
+  const RankId to = job_.ranks[index_of(from)].peers[job_.graph(from).peer_slot(send)];
+  return network_.path(placement_[index_of(from)], placement_[index_of(to)]);
 }
 
 void TransferExecution::post_receive(RankId rank, NodeId node) {
@@ -110,6 +107,49 @@ TransferExecution::Inbox& TransferExecution::inbox(RankId rank, NodeId receive) 
 void TransferExecution::finish_receive(RankId rank, NodeId node) {
   const Inbox& box = inbox(rank, node);
   listener_.on_transfer_done(rank, node, std::max(box.started, box.posted));
+}
+
+void TransferExecution::split(const ClassSplit& split) {
+  split_ = &split;
+  inboxes_.resize(folding_->agent_count());
+  for (const auto& [agent, parts] : split.parts_of_agent)
+    for (const std::uint32_t part : parts) inboxes_[part] = inboxes_[agent];
+}
+
+std::span<const MessagePart> TransferExecution::parts_of(std::uint32_t id, std::uint64_t message_tag) {
+  const auto [known, is_new] = parts_.try_emplace(id);
+  std::vector<MessagePart>& parts = known->second;
+  if (!is_new) return parts;
+  const Message whole = messages_[id];
+  const ExecutionGraph& graph = job_.graph(whole.from);
+  const std::uint32_t agent = folding_->agent_of(whole.from);
+  parts.push_back({message_tag | id, path(whole.from, whole.send), {}});
+  const auto before = split_->sends_before.find({agent, graph.peer_slot(whole.send)});
+  if (before == split_->sends_before.end()) return parts;
+  const auto add_parts_of = [&](RankId from) {
+    const TransferSlots& slots = slots_[job_.ranks[index_of(from)].graph];
+    for (const std::uint32_t slot : before->second) {
+      const MessageClass& message = folding_->sends(from, slot);
+      if (message.sends.front() != slot) continue;
+      const NodeId send = slots.sends(slot)[slots.ordinal(graph, whole.send)];
+      if (from == whole.from && send == whole.send) continue;
+      parts.push_back({message_tag | messages_.put({from, send, whole.started}), message.path, {}});
+    }
+  };
+  add_parts_of(whole.from);
+  for (const std::uint32_t part : split_->parts_of(agent)) add_parts_of(folding_->first_rank(part));
+  return parts;
+}
+
+void TransferExecution::end_split() {
+  split_ = nullptr;
+  parts_.clear();
+}
+
+void TransferExecution::add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts) {
+  const RankId rank{static_cast<std::uint32_t>(payload >> 32)};
+  for (const std::uint32_t part : split_->parts_of(folding_->agent_of(rank)))
+    parts.push_back(std::uint64_t{index_of(folding_->first_rank(part))} << 32 | (payload & UINT32_MAX));
 }
 
 }  // namespace orrery

@@ -3,9 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <span>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 #include "core/engine.h"
@@ -41,6 +40,11 @@ class TransferExecution final : private EventSink {
   void on_arrived(std::uint32_t message);
 
   std::uint64_t messages() const { return sent_; }
+  // Agents have come apart, and what they send is described anew.
+  void split(const ClassSplit& split);
+  // What a message under way has come apart into by the latest split(), itself first; until end_split().
+  std::span<const MessagePart> parts_of(std::uint32_t message, std::uint64_t message_tag);
+  void end_split();
   // Whether the matching send of a receive has started.
   bool sender_started(RankId rank, NodeId receive) const;
 
@@ -59,10 +63,11 @@ class TransferExecution final : private EventSink {
   };
 
   void on_event(std::uint64_t payload) override;
+  void add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts) override;
   const MessageClass& message_class(RankId rank, NodeId send) const;
   std::vector<NodeId> sends_like(RankId rank, NodeId send) const;
   std::vector<TransferEnd> ends_of(RankId rank, NodeId send) const;
-  PathId path(RankId from, NodeId send);
+  PathId path(RankId from, NodeId send) const;
   Inbox& inbox(RankId rank, NodeId receive);
   void finish_receive(RankId rank, NodeId node);
 
@@ -73,11 +78,12 @@ class TransferExecution final : private EventSink {
   const Matching& matching_;
   std::span<const DeviceId> placement_;
   const Folding* folding_;
-  std::vector<TransferSlots> slots_;                                // by graph; only for a folding
-  std::vector<std::vector<Inbox>> inboxes_;                         // by agent, by transfer index
-  std::map<std::pair<RankId, std::uint32_t>, PathId> class_paths_;  // by acting rank and peer slot
+  std::vector<TransferSlots> slots_;         // by graph; only for a folding
+  std::vector<std::vector<Inbox>> inboxes_;  // by agent, by transfer index
   Slab<Message> messages_;
   std::uint64_t sent_ = 0;
+  const ClassSplit* split_ = nullptr;
+  std::unordered_map<std::uint32_t, std::vector<MessagePart>> parts_;  // asked for so far
 };
 
 }  // namespace orrery

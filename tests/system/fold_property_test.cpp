@@ -29,7 +29,7 @@ TEST_CASE("1,000 random experiments fold without a difference") {
     CollectivePlans plans(job, matching, experiment.fabric, placement, options.collectives);
     const std::vector<std::uint64_t> own(machine.ranks);
     Symmetry symmetry(job, matching, experiment.fabric, placement, plans, options.collectives.granularity, own);
-    symmetry.use_everything();
+    for (std::uint32_t group = 0; group < job.communicators.size(); ++group) symmetry.use_communicator(GroupId(group));
     symmetry.refine();
     CHECK(symmetry.is_equitable());
     const auto difference =

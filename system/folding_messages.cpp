@@ -1,0 +1,160 @@
+// What a folding's message classes and lines are made of.
+#include <algorithm>
+#include <limits>
+
+#include "core/assert.h"
+#include "system/folding.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::uint32_t kNone = UINT32_MAX;
+
+}  // namespace
+
+void Folding::fold_messages(GroupId group, std::uint32_t number) {
+  const Home& home = homes_[index_of(group)];
+  const Pattern& pattern = symmetry_.patterns().of(group)[number];
+  const Symmetry::Vertex first = symmetry_.first_message(group, number);
+  const auto seats = static_cast<std::uint32_t>(home.member_of_seat.size());
+  PatternTables& tables = patterns_[{group, number}];
+  tables.class_of_send_.assign(pattern.plan->phases.size(), std::vector<std::vector<std::uint32_t>>(seats));
+  // What of each class arrives at who holds a seat, and what leaves there.
+  std::map<std::pair<Symmetry::Colour, std::uint32_t>, std::vector<std::uint32_t>> slots;
+  std::map<std::pair<Symmetry::Colour, std::uint32_t>, std::uint32_t> class_at_seat;
+  const auto holds_seat = [&](std::uint32_t member) {
+    return home.member_of_seat[home.seat_of_member[member]] == member;
+  };
+  for_each_message(pattern, [&](const PatternMessage& message) {
+    if (holds_seat(message.to))
+      slots[{symmetry_.colour_of(first + message.number), home.seat_of_member[message.to]}].push_back(message.slot);
+  });
+  for_each_message(pattern, [&](const PatternMessage& message) {
+    if (!holds_seat(message.from)) return;
+    const Symmetry::Vertex one = first + message.number;
+    const Symmetry::Colour colour = symmetry_.colour_of(one);
+    const std::uint32_t seat = home.seat_of_member[message.from], to_seat = home.seat_of_member[message.to];
+    auto& classes = tables.class_of_send_[message.phase][seat];
+    const auto [known, is_first] =
+        class_at_seat.try_emplace({colour, seat}, static_cast<std::uint32_t>(tables.classes_.size()));
+    classes.push_back(is_first ? known->second : kNone);
+    if (!is_first) return tables.classes_[known->second].sends.push_back(message.send);
+    const DeviceId from = plans_.devices(group)[message.from], to = plans_.devices(group)[message.to];
+    MessageClass& added = tables.classes_.emplace_back();
+    added.sends = {message.send};
+    added.receiver = to_seat;
+    added.slots = slots.at({colour, to_seat});
+    added.is_relay = message.is_relay;
+    added.count = symmetry_.class_size(colour);
+    added.one = one;
+    take_route(added, from, to);
+  });
+}
+
+void Folding::fold_lines(GroupId group, std::uint32_t number) {
+  const Home& home = homes_[index_of(group)];
+  const Pattern& pattern = symmetry_.patterns().of(group)[number];
+  PatternTables& tables = patterns_[{group, number}];
+  tables.line_of_seat_.assign(pattern.plan->phases.size(),
+                              std::vector<std::uint32_t>(home.member_of_seat.size(), kNone));
+  std::map<Symmetry::Colour, std::uint32_t> lines;
+  for_each_line(pattern, [&](const PatternLine& line) {
+    const Symmetry::Vertex one = symmetry_.first_message(group, number) + line.number;
+    const Symmetry::Colour colour = symmetry_.colour_of(one);
+    const auto [known, is_first] = lines.try_emplace(colour, static_cast<std::uint32_t>(tables.lines_.size()));
+    if (!is_first) return;
+    LineClass& added = tables.lines_.emplace_back();
+    added.count = symmetry_.class_size(colour);
+    added.one = one;
+    added.traffic = symmetry_.traffic(group, pattern, line);
+    added.traffic.shares = folded(added.traffic.shares, added.count);
+    for (const std::uint32_t member : line.members) {
+      std::uint32_t& of_seat = tables.line_of_seat_[line.phase][home.seat_of_member[member]];
+      ORRERY_ASSERT(of_seat == kNone || of_seat == known->second);
+      if (of_seat == kNone) added.seats.push_back(home.seat_of_member[member]);
+      of_seat = known->second;
+    }
+  });
+}
+
+void Folding::fold_transfers(ClassSplit& split) {
+  std::map<RankId, SlotsByClass> received;
+  for (std::uint32_t agent = 0; agent < agent_count(); ++agent) {
+    const RankId rank = first_rank_[agent];
+    const bool is_changed = symmetry_.has_changed(symmetry_.colour(rank));
+    std::vector<MessageClass>& known = transfers_[agent];
+    SlotsByClass sends;
+    for (std::uint32_t slot = 0; slot < known.size(); ++slot) {
+      const Symmetry::Vertex vertex = symmetry_.sends(rank, slot).vertex;
+      if (vertex == Symmetry::kNotInUse) continue;
+      const bool is_new = known[slot].count == 0;
+      if (!is_new && !is_changed && !has_changed(known[slot])) continue;
+      if (!is_new && known[slot].sends.front() == slot) split.sends_before[{agent, slot}] = known[slot].sends;
+      if (sends.empty()) sends = sends_by_class(rank);
+      known[slot] = transfer(rank, sends.at(symmetry_.colour_of(vertex)), received);
+    }
+  }
+}
+
+Folding::SlotsByClass Folding::sends_by_class(RankId rank) const {
+  SlotsByClass slots;
+  for (std::uint32_t slot = 0; slot < job_.ranks[index_of(rank)].peers.size(); ++slot)
+    if (const auto vertex = symmetry_.sends(rank, slot).vertex; vertex != Symmetry::kNotInUse)
+      slots[symmetry_.colour_of(vertex)].push_back(slot);
+  return slots;
+}
+
+Folding::SlotsByClass Folding::receives_by_class(RankId rank) const {
+  SlotsByClass slots;
+  for (std::uint32_t slot = 0; slot < job_.ranks[index_of(rank)].peers.size(); ++slot)
+    if (const auto vertex = symmetry_.received(rank, slot); vertex != Symmetry::kNotInUse)
+      slots[symmetry_.colour_of(vertex)].push_back(slot);
+  return slots;
+}
+
+// `received` keeps what was looked up of receivers.
+MessageClass Folding::transfer(RankId from, const std::vector<std::uint32_t>& sends,
+                               std::map<RankId, SlotsByClass>& received) const {
+  const RankId to = job_.ranks[index_of(from)].peers[sends.front()];
+  const RankId receiver = first_rank_[agent_of(to)];
+  const auto [slots, is_new] = received.try_emplace(receiver);
+  if (is_new) slots->second = receives_by_class(receiver);
+  MessageClass message;
+  message.sends = sends;
+  message.one = symmetry_.sends(from, sends.front()).vertex;
+  message.receiver = agent_of(to);
+  message.slots = slots->second.at(symmetry_.colour_of(message.one));
+  message.count = symmetry_.class_size(symmetry_.colour_of(message.one));
+  take_route(message, placement_[index_of(from)], placement_[index_of(to)]);
+  return message;
+}
+
+// The route of one of the messages, for all of them.
+void Folding::take_route(MessageClass& message, DeviceId from, DeviceId to) const {
+  message.shares = folded(symmetry_.route_of(from, to), message.count);
+  message.latency = symmetry_.latency_of(from, to);
+  message.path = network_.class_path(message.shares, message.latency);
+}
+
+// `count` messages that each take `shares`, spread evenly over the links of every class that they cross.
+std::vector<LinkShare> Folding::folded(std::span<const LinkShare> shares, std::uint64_t count) const {
+  std::map<std::pair<LinkId, std::uint64_t>, std::uint64_t> crossed;  // by acting link and weight: links of one message
+  for (const LinkShare& share : shares) ++crossed[{acting(share.link), share.weight}];
+  std::vector<LinkShare> result;
+  for (const auto& [key, links] : crossed) {
+    const std::uint32_t in_class = symmetry_.class_size(*symmetry_.colour(key.first));
+    ORRERY_ASSERT(count * links % in_class == 0);
+    const std::uint64_t copies = count * links / in_class;
+    ORRERY_ASSERT(copies <= UINT32_MAX && copies <= std::numeric_limits<std::int64_t>::max() / key.second);
+    result.push_back({key.first, key.second, static_cast<std::uint32_t>(copies)});
+  }
+  return result;
+}
+
+const MessageClass* PatternTables::message(std::uint32_t phase, std::uint32_t seat, std::uint32_t send) const {
+  const std::vector<std::uint32_t>& classes = class_of_send_[phase][seat];
+  const std::uint32_t number = send < classes.size() ? classes[send] : classes.front();
+  return number == kNone ? nullptr : &classes_[number];
+}
+
+}  // namespace orrery

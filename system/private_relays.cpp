@@ -1,0 +1,82 @@
+#include "system/private_relays.h"
+
+#include <algorithm>
+
+namespace orrery {
+namespace {
+
+constexpr std::uint32_t kNobody = UINT32_MAX;
+constexpr std::uint32_t kShared = UINT32_MAX - 1;
+
+// Who uses each link: a communicator, if nobody else does.
+class LinkUsers {
+ public:
+  explicit LinkUsers(const Fabric& fabric) : fabric_(fabric), user_(fabric.link_count(), kNobody) {}
+
+  void use(DeviceId from, DeviceId to, std::uint32_t user) {
+    for (const LinkId link : route(from, to)) {
+      std::uint32_t& known = user_[index_of(link)];
+      known = known == kNobody || known == user ? user : kShared;
+    }
+  }
+  std::uint32_t user(LinkId link) const { return user_[index_of(link)]; }
+  const std::vector<LinkId>& route(DeviceId from, DeviceId to) {
+    fabric_.route(from, to, route_);
+    return route_;
+  }
+
+ private:
+  const Fabric& fabric_;
+  std::vector<std::uint32_t> user_;
+  std::vector<LinkId> route_;  // scratch
+};
+
+bool is_relay(const Pattern& pattern) {
+  return pattern.plan->phases.size() == 1 && pattern.plan->phases.front().schedule.is_relay();
+}
+
+bool is_private(const Pattern& pattern, GroupId group, std::span<const DeviceId> devices, LinkUsers& users) {
+  std::vector<LinkId> crossed;
+  bool all_cross = true;
+  for_each_message(pattern, [&](const PatternMessage& message) {
+    const std::vector<LinkId>& route = users.route(devices[message.from], devices[message.to]);
+    all_cross = all_cross && !route.empty();
+    crossed.insert(crossed.end(), route.begin(), route.end());
+  });
+  std::ranges::sort(crossed);
+  return all_cross && std::ranges::adjacent_find(crossed) == crossed.end() &&
+         std::ranges::all_of(crossed, [&](LinkId link) { return users.user(link) == index_of(group); });
+}
+
+}  // namespace
+
+PrivateRelays::PrivateRelays(const Job& job, const Fabric& fabric, std::span<const DeviceId> placement,
+                             const CollectivePlans& plans, const Patterns& patterns, Granularity granularity) {
+  const auto groups = static_cast<std::uint32_t>(job.communicators.size());
+  bool has_relays = false;
+  for (std::uint32_t group = 0; group < groups; ++group) {
+    private_.emplace_back(patterns.of(GroupId(group)).size());
+    has_relays = has_relays || std::ranges::any_of(patterns.of(GroupId(group)), is_relay);
+  }
+  if (granularity == Granularity::kPhase || !has_relays) return;
+  LinkUsers users(fabric);
+  for (std::uint32_t group = 0; group < groups; ++group)
+    for (const Pattern& pattern : patterns.of(GroupId(group))) {
+      const std::span<const DeviceId> devices = plans.devices(GroupId(group));
+      for_each_message(pattern, [&](const PatternMessage& message) {
+        users.use(devices[message.from], devices[message.to], group);
+      });
+    }
+  // A peer that only sends counts as one that is sent to as well: what is not found to be private is simulated in full.
+  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank)
+    for (const RankId peer : job.ranks[rank].peers)
+      users.use(placement[rank], placement[index_of(peer)], kShared);
+  for (std::uint32_t group = 0; group < groups; ++group)
+    for (std::uint32_t i = 0; i < private_[group].size(); ++i) {
+      const Pattern& pattern = patterns.of(GroupId(group))[i];
+      private_[group][i] =
+          is_relay(pattern) && is_private(pattern, GroupId(group), plans.devices(GroupId(group)), users);
+    }
+}
+
+}  // namespace orrery

@@ -1,0 +1,29 @@
+// Which rings have all their links to themselves, whenever their messages are sent: links that no other communicator
+// and no transfer ever crosses, each crossed by one message of the ring. Settled for the whole job, in use or not.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/ids.h"
+#include "network/fabric.h"
+#include "system/collective_plans.h"
+#include "system/patterns.h"
+#include "workload/job.h"
+
+namespace orrery {
+
+class PrivateRelays {
+ public:
+  // At granularity `phase` there are none. All are needed only here.
+  PrivateRelays(const Job& job, const Fabric& fabric, std::span<const DeviceId> placement, const CollectivePlans& plans,
+                const Patterns& patterns, Granularity granularity);
+
+  // A pattern of one relay in one phase, of a communicator.
+  bool contains(GroupId group, std::uint32_t pattern) const { return private_[index_of(group)][pattern]; }
+
+ private:
+  std::vector<std::vector<bool>> private_;  // by communicator, by pattern
+};
+
+}  // namespace orrery
