@@ -244,6 +244,7 @@ class CollectiveExecution final : private EventSink {
   Call part_of(const Call& whole, CallKey key, const CallSetting& setting,
                std::span<const std::uint32_t> parent_seat);
   void part_program(const Call& whole, Call& part, std::uint32_t state, std::span<const std::uint32_t> parent_seat);
+  void part_progress(const Call& whole, Call& part, std::span<const std::uint32_t> parent_seat);
   void count_gathered(Call& call);
   void add_message_parts(std::uint32_t message, const Message& whole, std::uint32_t call, StateKey key,
                          std::vector<MessagePart>& parts);

@@ -54,7 +54,10 @@ CollectiveExecution::Call CollectiveExecution::part_of(const Call& whole, CallKe
     part.states.insert(part.states.end(), states, states + per_seat);
   }
   for (std::uint32_t state = 0; state < part.states.size(); ++state) part_program(whole, part, state, parent_seat);
-  if (options_.granularity == Granularity::kPhase) count_gathered(part);
+  if (options_.granularity == Granularity::kPhase)
+    count_gathered(part);
+  else if (!part.states.empty())
+    part_progress(whole, part, parent_seat);
   return part;
 }
 
@@ -74,6 +77,35 @@ void CollectiveExecution::part_program(const Call& whole, Call& part, std::uint3
   running.on_line = line_position(part, key);
   running.next.to = kNone;
   running.peer = {};
+}
+
+// What of its program a seat has behind it. Members that are alike may number messages of one kind differently, which
+// start or are waited for together: so it is what the messages that these were part of say.
+void CollectiveExecution::part_progress(const Call& whole, Call& part, std::span<const std::uint32_t> parent_seat) {
+  const auto is_other = [&](std::uint32_t seat) { return !(part.key == whole.key) || parent_seat[seat] != seat; };
+  for (std::uint32_t state = 0; state < part.states.size(); ++state) {
+    const StateKey key = key_of(part, state);
+    if (!is_other(key.seat) || part.setting.plan->phases[key.phase].schedule.is_relay()) continue;
+    part.states[state].arrived = {};
+    if (part.states[state].running != kNone) running_[part.states[state].running].released = {};
+  }
+  for (std::uint32_t state = 0; state < part.states.size(); ++state) {
+    const StateKey key = key_of(part, state);
+    if (part.setting.plan->phases[key.phase].schedule.is_relay()) continue;
+    const PhaseState& parent = whole.states[state_of(whole, {parent_seat[key.seat], key.chunk, key.phase})];
+    for (const MessageClass* message : part.setting.tables->messages(key.phase, key.seat)) {
+      const MessageClass& before = *message->before;
+      if (is_other(key.seat) && parent.running != kNone && parent.status == Status::kActive &&
+          running_[parent.running].released.contains(before.sends.front()))
+        for (const std::uint32_t send : message->sends) running_[part.states[state].running].released.insert(send);
+      if (!is_other(message->receiver)) continue;
+      const PhaseState& there =
+          whole.states[state_of(whole, {parent_seat[message->receiver], key.chunk, key.phase})];
+      if (!there.arrived.contains(before.slots.front())) continue;
+      for (const std::uint32_t slot : message->slots)
+        part.states[state_of(part, {message->receiver, key.chunk, key.phase})].arrived.insert(slot);
+    }
+  }
 }
 
 // How many of each line have come.
@@ -110,11 +142,9 @@ void CollectiveExecution::add_message_parts(std::uint32_t id, const Message& who
                                             std::vector<MessagePart>& parts) {
   const Call& call = calls_[slot];
   const std::uint32_t state = state_of(call, key);
-  const std::vector<std::uint32_t> sends =
-      whole.folded->is_relay ? std::vector<std::uint32_t>{whole.index} : whole.folded->sends;
-  for (const std::uint32_t send : sends) {
-    const MessageClass* message = call.setting.tables->message(key.phase, key.seat, send);
-    if (message == nullptr) continue;  // a part before stands for it
+  for (const MessageClass* message : call.setting.tables->messages(key.phase, key.seat)) {
+    if (message->before != whole.folded) continue;
+    const std::uint32_t send = message->is_relay ? whole.index : message->sends.front();
     const Message part{slot, state, state_of(call, {message->receiver, key.chunk, key.phase}),
                        send, whole.slot, message};
     const std::uint32_t number = put_part(id, part, parts.empty());
@@ -128,8 +158,12 @@ void CollectiveExecution::add_message_parts(std::uint32_t id, const Message& who
 void CollectiveExecution::add_line_part(std::uint32_t id, const Message& whole, std::uint32_t slot, StateKey key,
                                         std::vector<MessagePart>& parts) {
   const Call& call = calls_[slot];
-  const auto shares = std::span<const LinkShare>(line_of(call, key).traffic->shares);
-  if (std::ranges::any_of(parts, [&](const MessagePart& part) { return part.shares.data() == shares.data(); })) return;
+  const LineTraffic* traffic = line_of(call, key).traffic;
+  const auto is_of_line = [&](const MessagePart& part) {
+    const Message& message = messages_[static_cast<std::uint32_t>(part.token)];
+    return message.call == slot && line_of(call, key_of(call, message.from_state)).traffic == traffic;
+  };
+  if (std::ranges::any_of(parts, is_of_line)) return;  // another seat of the line stands for it
   const Message part{slot, state_of(call, key), whole.to_state, kWholeLine, 0, nullptr};
   parts.push_back(part_of_message(put_part(id, part, parts.empty())));
 }

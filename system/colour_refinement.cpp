@@ -66,7 +66,7 @@ void ColourRefinement::place_new_vertices() {
   class_of_new_.clear();
   for (const Vertex vertex : new_vertices_) {
     const auto [place, is_first] = class_of_new_.try_emplace(own_[vertex], class_count());
-    if (is_first) classes_.push_back({0, epoch_, {}});
+    if (is_first) classes_.push_back({0, epoch_, epoch_, kNone, {}});
     ++classes_[place->second].size;
     colours_[vertex] = place->second;
     moves_.push_back({vertex, kNone});
@@ -129,7 +129,7 @@ void ColourRefinement::split(std::vector<Vertex>::iterator begin, std::vector<Ve
     const auto next = part_end(part);
     if (signatures_[*part] != keeps) {
       const Colour to = class_count();
-      classes_.push_back({0, epoch_, signatures_[*part]});
+      classes_.push_back({0, epoch_, epoch_, before(colour).value_or(kNone), signatures_[*part]});
       for (auto vertex = part; vertex != next; ++vertex) move(*vertex, to);
     }
     part = next;
@@ -142,6 +142,12 @@ void ColourRefinement::move(Vertex vertex, Colour to) {
   --classes_[colours_[vertex]].size;
   ++classes_[to].size;
   colours_[vertex] = to;
+}
+
+std::optional<ColourRefinement::Colour> ColourRefinement::before(Colour colour) const {
+  const Class& of = classes_[colour];
+  if (of.created_in != epoch_) return colour;
+  return of.part_of == kNone ? std::nullopt : std::optional(of.part_of);
 }
 
 bool ColourRefinement::is_equitable() const {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -32,6 +33,8 @@ class ColourRefinement {
 
   // Whether a class came to be, or lost members, since forget_changes().
   bool has_changed(Colour colour) const { return classes_[colour].changed_in == epoch_; }
+  // The class that it was part of then; nothing for a class of new vertices.
+  std::optional<Colour> before(Colour colour) const;
   void forget_changes() { ++epoch_; }
 
   // As of the last refine(): classes are numbered in the order in which they came to be.
@@ -64,6 +67,8 @@ class ColourRefinement {
   struct Class {
     std::uint32_t size = 0;
     std::uint32_t changed_in = 0;  // epoch
+    std::uint32_t created_in = 0;  // epoch, before which its members were part of:
+    Colour part_of = kNone;
     Signature signature;           // of its members, as of the last round
   };
   struct Move {

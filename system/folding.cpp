@@ -95,12 +95,7 @@ void Folding::fold_communicators(ClassSplit& split) {
   for (const auto& [home, parent] : homes) {
     if (home == parent && !has_changed(home)) continue;
     std::vector<std::uint32_t> parent_seat = take_seats(home);
-    for (std::uint32_t i = 0; i < symmetry_.patterns().of(home).size(); ++i) {
-      PatternTables& tables = patterns_[{home, i}];
-      split.tables_before.push_back(std::move(tables.classes_));
-      tables = {};
-      granularity_ == Granularity::kPhase ? fold_lines(home, i) : fold_messages(home, i);
-    }
+    for (std::uint32_t i = 0; i < symmetry_.patterns().of(home).size(); ++i) fold_pattern(home, parent, i, split);
     if (parent != kNoHome) split.homes.push_back({home, parent, std::move(parent_seat)});
   }
 }

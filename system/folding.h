@@ -35,7 +35,8 @@ struct MessageClass {
   Duration latency{};
   PathId path{};
   std::uint64_t count = 0;                        // messages; 0: not in use
-  Symmetry::Vertex one = Symmetry::kNotInUse;  // of them
+  Symmetry::Vertex one = Symmetry::kNotInUse;     // of them
+  const MessageClass* before = nullptr;           // of a collective, while a split goes on: what it was part of
 };
 
 // All lines of one class, at granularity `phase`.
@@ -59,6 +60,8 @@ class PatternTables {
   const MessageClass* message(std::uint32_t phase, std::uint32_t seat, std::uint32_t send) const;
   // The line of a seat in a phase. At granularity `phase`.
   const LineClass& line(std::uint32_t phase, std::uint32_t seat) const { return lines_[line_of_seat_[phase][seat]]; }
+  // What a seat starts in a phase.
+  std::vector<const MessageClass*> messages(std::uint32_t phase, std::uint32_t seat) const;
 
  private:
   friend class Folding;
@@ -84,7 +87,7 @@ struct ClassSplit {
   std::vector<LinkSplit> links;                                        // newly acting
   std::vector<Home> homes;                                             // new, or with new tables
   std::map<Sends, std::vector<std::uint32_t>> sends_before;            // the peer slots, where they are described anew
-  std::vector<std::vector<MessageClass>> tables_before;                // so that references to them stay valid
+  std::map<std::pair<GroupId, std::uint32_t>, std::vector<MessageClass>> tables_before;  // by home and pattern
 
   std::span<const std::uint32_t> parts_of(std::uint32_t agent) const;
 };
@@ -135,6 +138,7 @@ class Folding {
   bool has_changed(const MessageClass& message) const;
   bool has_changed(std::span<const LinkShare> shares) const;
   std::vector<std::uint32_t> take_seats(GroupId group);
+  void fold_pattern(GroupId home, GroupId parent, std::uint32_t pattern, ClassSplit& split);
   void fold_messages(GroupId home, std::uint32_t pattern);
   void fold_lines(GroupId home, std::uint32_t pattern);
   // The peer slots of a rank, by the class of what it sends to the peer or receives from it.

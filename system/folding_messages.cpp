@@ -12,6 +12,21 @@ constexpr std::uint32_t kNone = UINT32_MAX;
 
 }  // namespace
 
+void Folding::fold_pattern(GroupId home, GroupId parent, std::uint32_t number, ClassSplit& split) {
+  PatternTables& tables = patterns_[{home, number}];
+  if (home == parent) split.tables_before[{home, number}] = std::move(tables.classes_);
+  tables = {};
+  if (granularity_ == Granularity::kPhase) return fold_lines(home, number);
+  fold_messages(home, number);
+  const auto before = split.tables_before.find({parent, number});  // a home comes before what was part of it
+  if (before == split.tables_before.end()) return;
+  std::map<Symmetry::Colour, const MessageClass*> of_class;
+  for (const MessageClass& message : before->second)
+    of_class[*symmetry_.before(symmetry_.colour_of(message.one))] = &message;
+  for (MessageClass& message : tables.classes_)
+    message.before = of_class.at(*symmetry_.before(symmetry_.colour_of(message.one)));
+}
+
 void Folding::fold_messages(GroupId group, std::uint32_t number) {
   const Home& home = homes_[index_of(group)];
   const Pattern& pattern = symmetry_.patterns().of(group)[number];
@@ -149,6 +164,13 @@ std::vector<LinkShare> Folding::folded(std::span<const LinkShare> shares, std::u
     result.push_back({key.first, key.second, static_cast<std::uint32_t>(copies)});
   }
   return result;
+}
+
+std::vector<const MessageClass*> PatternTables::messages(std::uint32_t phase, std::uint32_t seat) const {
+  std::vector<const MessageClass*> messages;
+  for (const std::uint32_t number : class_of_send_[phase][seat])
+    if (number != kNone) messages.push_back(&classes_[number]);
+  return messages;
 }
 
 const MessageClass* PatternTables::message(std::uint32_t phase, std::uint32_t seat, std::uint32_t send) const {

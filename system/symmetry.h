@@ -62,6 +62,8 @@ class Symmetry {
   std::uint32_t class_size(Colour colour) const { return refinement_.class_size(colour); }
   // Whether a class came to be or lost members in the last refine().
   bool has_changed(Colour colour) const { return refinement_.has_changed(colour); }
+  // The class that it was part of before that; nothing if its members were not in use.
+  std::optional<Colour> before(Colour colour) const { return refinement_.before(colour); }
 
   const TransferSlots& transfer_slots(RankId rank) const { return transfer_slots_[job_.ranks[index_of(rank)].graph]; }
   // All sends of a rank to a peer, and where they meet receives from it.
