@@ -79,7 +79,7 @@ void measure_folding() {
     measure("hierarchical all-reduce, DGX A100", machine(fmt::format("cluster: dgx-a100\nnodes: {}\n", nodes)),
             collective_job(CollectiveKind::kAllReduce, Bytes(1 << 30), 8 * nodes));
   for (const std::uint32_t data : {1u, 8u, 32u, 128u}) measure_stages(data, std::nullopt);
-  for (const std::uint32_t data : {1u, 8u}) measure_stages(data, 3);
+  for (const std::uint32_t data : {8u, 32u, 128u}) measure_stages(data, 3);
 }
 
 }  // namespace orrery::bench
