@@ -8,17 +8,16 @@
 namespace orrery {
 
 RankExecution::RankExecution(const ExecutionGraph& graph, const LaneTable& lanes)
-    : graph_(&graph), lanes_(&lanes), waiting_for_(graph.size()), lane_states_(lanes.lanes().size()) {
-  for (std::uint32_t i = 0; i < graph.size(); ++i) waiting_for_[i] = graph.predecessor_count(NodeId(i));
+    : graph_(&graph), lanes_(&lanes), nodes_(graph.size()), lane_states_(lanes.lanes().size()) {
   for (std::uint32_t i = 0; i < graph.size(); ++i)
-    if (waiting_for_[i] == 0) make_ready(NodeId(i));
+    if (graph.predecessor_count(NodeId(i)) == 0) make_ready(NodeId(i));
 }
 
-std::optional<NodeId> RankExecution::take() {
+std::optional<NodeId> RankExecution::take(Time now) {
   while (!touched_.empty()) {
     const std::uint32_t lane = touched_.back();
     if (const auto node = take_from(lane)) {
-      waiting_for_[index_of(*node)] = kRunning;
+      nodes_.open(index_of(*node)) = {kRunning, now};
       ++lane_states_[lane].running;
       return node;
     }
@@ -28,34 +27,42 @@ std::optional<NodeId> RankExecution::take() {
   return std::nullopt;
 }
 
-void RankExecution::complete(NodeId node) {
-  ORRERY_ASSERT(waiting_for_[index_of(node)] == kRunning);
-  waiting_for_[index_of(node)] = kDone;
+Time RankExecution::complete(NodeId node) {
+  Node& completed = nodes_.open(index_of(node));
+  ORRERY_ASSERT(completed.predecessors_done == kRunning);
+  completed.predecessors_done = kDone;
+  const Time taken = completed.taken;
+  nodes_.finish(index_of(node));
   ++done_;
   const std::uint32_t lane = lanes_->lane_of(node);
   --lane_states_[lane].running;
   std::erase(lane_states_[lane].held, node);
   touch(lane);
   for (const NodeId successor : graph_->successors(node))
-    if (--waiting_for_[index_of(successor)] == 0) make_ready(successor);
+    if (++nodes_.open(index_of(successor)).predecessors_done == graph_->predecessor_count(successor))
+      make_ready(successor);
+  return taken;
 }
 
 void RankExecution::call(NodeId node) {
-  if (waiting_for_[index_of(node)] >= kRunning) return;
+  const State now = state(node);
+  if (now == State::kRunning || now == State::kDone) return;
   const std::uint32_t lane = lanes_->lane_of(node);
   lane_states_[lane].called.push_back(node);
   touch(lane);
 }
 
 void RankExecution::hold(NodeId node) {
-  if (waiting_for_[index_of(node)] == kRunning) lane_states_[lanes_->lane_of(node)].held.push_back(node);
+  if (state(node) == State::kRunning) lane_states_[lanes_->lane_of(node)].held.push_back(node);
 }
 
 RankExecution::State RankExecution::state(NodeId node) const {
-  const std::uint32_t waiting = waiting_for_[index_of(node)];
-  if (waiting == kDone) return State::kDone;
-  if (waiting == kRunning) return State::kRunning;
-  return waiting == 0 ? State::kReady : State::kBlocked;
+  if (nodes_.has_finished_page(index_of(node))) return State::kDone;
+  const Node* found = nodes_.find(index_of(node));
+  const std::uint32_t done = found == nullptr ? 0 : found->predecessors_done;
+  if (done == kDone) return State::kDone;
+  if (done == kRunning) return State::kRunning;
+  return done == graph_->predecessor_count(node) ? State::kReady : State::kBlocked;
 }
 
 void RankExecution::make_ready(NodeId node) {
@@ -80,7 +87,7 @@ std::optional<NodeId> RankExecution::take_from(std::uint32_t lane) {
   if (kind.exclusive && state.running > 0) return state.held.empty() ? take_called(state) : std::nullopt;
   if (kind.in_order) {
     const auto sequence = lanes_->sequence(lane);
-    if (state.cursor == sequence.size() || waiting_for_[index_of(sequence[state.cursor])] != 0) return std::nullopt;
+    if (state.cursor == sequence.size() || this->state(sequence[state.cursor]) != State::kReady) return std::nullopt;
     return sequence[state.cursor++];
   }
   if (state.ready.empty()) return std::nullopt;

@@ -1,5 +1,5 @@
-// How far one rank is in its graph: which nodes wait for others, which for their lane, which run. Knows nothing of
-// time.
+// How far one rank is in its graph: which nodes wait for others, which for their lane, which run. Decides nothing by
+// time; it only keeps when nodes were taken.
 //
 // Which calls of a communicator belong together is settled before (workload/matching.h); when a rank starts its part is
 // decided here. A communicator runs one call at a time. But while a call still waits for members, the rank must be able
@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "core/paged.h"
+#include "core/units.h"
 #include "system/lanes.h"
 #include "workload/execution_graph.h"
 
@@ -26,9 +28,10 @@ class RankExecution {
 
   // A node that can start now, which counts as running from here on; nothing when none can. Within a lane nodes come in
   // the lane's order; lanes do not compete.
-  std::optional<NodeId> take();
-  // `node` was running and is done: its lane is free, its successors have one thing less to wait for.
-  void complete(NodeId node);
+  std::optional<NodeId> take(Time now);
+  // `node` was running and is done: its lane is free, its successors have one thing less to wait for. Returns when it
+  // was taken.
+  Time complete(NodeId node);
 
   // A peer has entered the collective call `node`: it may run beside calls that still wait for members.
   void call(NodeId node);
@@ -39,6 +42,8 @@ class RankExecution {
   std::size_t done() const { return done_; }
   // For reports. kReady: nothing to wait for but the lane.
   State state(NodeId node) const;
+  // Of a running node: when it was taken.
+  Time taken(NodeId node) const { return nodes_.find(index_of(node))->taken; }
   const ExecutionGraph& graph() const { return *graph_; }
   const LaneTable& lanes() const { return *lanes_; }
 
@@ -52,6 +57,11 @@ class RankExecution {
     std::vector<NodeId> held;    // running calls whose members have all come
   };
 
+  struct Node {
+    std::uint32_t predecessors_done = 0;  // or kRunning, kDone
+    Time taken;
+  };
+
   void make_ready(NodeId node);
   void touch(std::uint32_t lane);
   std::optional<NodeId> take_from(std::uint32_t lane);
@@ -62,7 +72,7 @@ class RankExecution {
 
   const ExecutionGraph* graph_;
   const LaneTable* lanes_;
-  std::vector<std::uint32_t> waiting_for_;  // predecessors to go, or kRunning, kDone
+  Paged<Node> nodes_;
   std::vector<LaneState> lane_states_;
   std::vector<std::uint32_t> touched_;
   std::size_t done_ = 0;

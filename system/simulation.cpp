@@ -70,7 +70,6 @@ void Simulation::prepare_agents() {
     const std::uint32_t number = input_.job.ranks[index_of(first_rank(folding(), i))].graph;
     const ExecutionGraph& graph = input_.job.graphs[number];
     agents_.emplace_back(graph, lanes_[number]);
-    started_.emplace_back(graph.size());
     nodes_total_ += graph.size();
   }
   settings_.resize(input_.job.communicators.size());
@@ -103,7 +102,7 @@ void Simulation::on_event(std::uint64_t payload) {
   if (payload == kStart) return;
   const RankId rank{static_cast<std::uint32_t>(payload >> 32)};
   const NodeId node{static_cast<std::uint32_t>(payload)};
-  complete(rank, node, started_[agent_of(folding(), rank)][index_of(node)]);
+  complete(rank, node, agent(rank).taken(node));
 }
 
 void Simulation::decide() {
@@ -183,7 +182,7 @@ void Simulation::touch(RankId rank) {
 }
 
 void Simulation::issue(RankId rank) {
-  while (const std::optional<NodeId> node = agent(rank).take()) start_or_defer(rank, *node);
+  while (const std::optional<NodeId> node = agent(rank).take(engine_.now())) start_or_defer(rank, *node);
 }
 
 // The first use of a communicator, or of a pair of ranks, may tell apart who was alike until now.
@@ -193,7 +192,6 @@ void Simulation::start_or_defer(RankId rank, NodeId node) {
 }
 
 void Simulation::start(RankId rank, NodeId node) {
-  started_[agent_of(folding(), rank)][index_of(node)] = engine_.now();
   const std::uint32_t graph = input_.job.ranks[index_of(rank)].graph;
   switch (input_.job.graphs[graph].kind(node)) {
     case NodeKind::kFree:
@@ -242,11 +240,11 @@ void Simulation::enter_collective(RankId rank, NodeId node) {
 }
 
 const CallSetting& Simulation::setting_of(GroupId home, std::uint32_t call) {
-  std::vector<CallSetting>& settings = settings_[index_of(home)];
-  if (settings.empty()) settings.resize(input_.matching.calls[index_of(home)].size());
-  CallSetting& setting = settings[call];
-  if (setting.plan != nullptr) return setting;
-  setting.plan = &plans_.plan(home, call);
+  const CollectivePlan& plan = plans_.plan(home, call);
+  const auto [known, is_new] = settings_[index_of(home)].try_emplace(&plan);
+  CallSetting& setting = known->second;
+  if (!is_new) return setting;
+  setting.plan = &plan;
   setting.devices = plans_.devices(home);
   if (!folding_) return setting;
   setting.home = &folding_->home(home);
@@ -256,9 +254,8 @@ const CallSetting& Simulation::setting_of(GroupId home, std::uint32_t call) {
 }
 
 void Simulation::complete(RankId rank, NodeId node, Time moving) {
-  observer_.finished({rank, node, started_[agent_of(folding(), rank)][index_of(node)], moving, engine_.now()});
   RankExecution& execution = agent(rank);
-  execution.complete(node);
+  observer_.finished({rank, node, execution.complete(node), moving, engine_.now()});
   if (execution.finished()) totals_.rank_finish[index_of(rank)] = engine_.now();
   touch(rank);
   ++nodes_done_;

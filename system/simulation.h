@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -156,12 +157,11 @@ class Simulation final : private EventSink,
   };
   std::vector<FirstUse> first_uses_;  // in this round, of communicators and pairs of ranks
   const ClassSplit* split_ = nullptr;      // while events and messages are being split
-  std::vector<std::vector<CallSetting>> settings_;    // by communicator, by call; without a plan until it is asked for
+  std::vector<std::map<const CollectivePlan*, CallSetting>> settings_;  // by communicator; of the calls that were made
   std::vector<LaneTable> lanes_;                      // by graph
   std::vector<std::vector<bool>> in_sequence_;        // by graph, by communicator slot: calls_are_in_sequence()
   std::vector<std::vector<Duration>> compute_times_;  // by graph, by node
   std::vector<RankExecution> agents_;
-  std::vector<std::vector<Time>> started_;  // by agent, by node
   std::vector<bool> touched_;               // by agent
   std::vector<RankId> touched_ranks_;       // that act
   std::optional<CollectiveExecution> collectives_;

@@ -78,8 +78,7 @@ void TransferExecution::post_receive(RankId rank, NodeId node) {
 
 void TransferExecution::on_released(std::uint32_t id) {
   const Message& message = messages_[id];
-  for (const NodeId send : sends_like(message.from, message.send))
-    listener_.on_transfer_done(message.from, send, message.started);
+  for (const NodeId send : sends_like(message.from, message.send)) finish(message.from, send, message.started);
 }
 
 void TransferExecution::on_arrived(std::uint32_t id) {
@@ -93,25 +92,32 @@ void TransferExecution::on_arrived(std::uint32_t id) {
 }
 
 bool TransferExecution::sender_started(RankId rank, NodeId receive) const {
-  return inboxes_[agent_of(folding_, rank)][job_.graph(rank).transfer_index(receive)].has_started;
+  const Inbox* box = inboxes_[agent_of(folding_, rank)].find(job_.graph(rank).transfer_index(receive));
+  return box != nullptr && box->has_started;
 }
 
 void TransferExecution::on_event(std::uint64_t payload) {
   finish_receive(RankId(static_cast<std::uint32_t>(payload >> 32)), NodeId(static_cast<std::uint32_t>(payload)));
 }
 
-TransferExecution::Inbox& TransferExecution::inbox(RankId rank, NodeId receive) {
-  return inboxes_[agent_of(folding_, rank)][job_.graph(rank).transfer_index(receive)];
+TransferExecution::Inbox& TransferExecution::inbox(RankId rank, NodeId transfer) {
+  return inboxes_[agent_of(folding_, rank)].open(job_.graph(rank).transfer_index(transfer));
 }
 
 void TransferExecution::finish_receive(RankId rank, NodeId node) {
   const Inbox& box = inbox(rank, node);
-  listener_.on_transfer_done(rank, node, std::max(box.started, box.posted));
+  finish(rank, node, std::max(box.started, box.posted));
+}
+
+void TransferExecution::finish(RankId rank, NodeId transfer, Time moving) {
+  inbox(rank, transfer);  // of a send it was not needed until now
+  inboxes_[agent_of(folding_, rank)].finish(job_.graph(rank).transfer_index(transfer));
+  listener_.on_transfer_done(rank, transfer, moving);
 }
 
 void TransferExecution::split(const ClassSplit& split) {
   split_ = &split;
-  inboxes_.resize(folding_->agent_count());
+  inboxes_.resize(folding_->agent_count(), Paged<Inbox>(0));
   for (const auto& [agent, parts] : split.parts_of_agent)
     for (const std::uint32_t part : parts) inboxes_[part] = inboxes_[agent];
 }

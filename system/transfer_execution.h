@@ -9,6 +9,7 @@
 
 #include "core/engine.h"
 #include "core/ids.h"
+#include "core/paged.h"
 #include "core/slab.h"
 #include "network/network.h"
 #include "system/folding.h"
@@ -68,7 +69,8 @@ class TransferExecution final : private EventSink {
   std::vector<NodeId> sends_like(RankId rank, NodeId send) const;
   std::vector<TransferEnd> ends_of(RankId rank, NodeId send) const;
   PathId path(RankId from, NodeId send) const;
-  Inbox& inbox(RankId rank, NodeId receive);
+  Inbox& inbox(RankId rank, NodeId transfer);
+  void finish(RankId rank, NodeId transfer, Time moving);
   void finish_receive(RankId rank, NodeId node);
 
   Engine& engine_;
@@ -79,7 +81,7 @@ class TransferExecution final : private EventSink {
   std::span<const DeviceId> placement_;
   const Folding* folding_;
   std::vector<TransferSlots> slots_;         // by graph; only for a folding
-  std::vector<std::vector<Inbox>> inboxes_;  // by agent, by transfer index
+  std::vector<Paged<Inbox>> inboxes_;  // by agent, by transfer index; sends have one that stays empty
   Slab<Message> messages_;
   std::uint64_t sent_ = 0;
   const ClassSplit* split_ = nullptr;
