@@ -21,6 +21,7 @@ struct RunOptions {
   bool deterministic = false;
   bool no_fold = false;
   bool verify_fold = false;
+  bool no_fast_forward = false;
 };
 
 struct CompareOptions {

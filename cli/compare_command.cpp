@@ -27,7 +27,7 @@ Run run_named(const std::string& experiment, const CompareOptions& options, cons
   Progress progress;
   try {
     Run run = run_experiment(
-        experiment, options.settings, session.files,
+        {experiment, options.settings}, session.files,
         [&](std::string_view what, std::uint64_t done, std::uint64_t total) { progress.show(what, done, total); });
     progress.clear();
     return run;

@@ -31,7 +31,7 @@ bool verify_fold(const Run& folded, const RunOptions& options, const Session& se
   settings.emplace_back("fold=off");
   Progress progress;
   const Run unfolded = run_experiment(
-      options.experiment, settings, session.files,
+      {options.experiment, settings, false}, session.files,
       [&](std::string_view what, std::uint64_t done, std::uint64_t total) { progress.show(what, done, total); });
   progress.clear();
   const auto difference = first_difference({folded.log, folded.acting}, {unfolded.log, unfolded.acting});
@@ -51,7 +51,7 @@ void run(const RunOptions& options, Session& session) {
   std::vector<std::string> settings = options.settings;
   if (options.no_fold) settings.emplace_back("fold=off");
   const Run run = run_experiment(
-      options.experiment, settings, session.files,
+      {options.experiment, settings, !options.no_fast_forward}, session.files,
       [&](std::string_view what, std::uint64_t done, std::uint64_t total) { progress.show(what, done, total); });
   progress.clear();
   print_warnings(run.result.warnings);
@@ -91,6 +91,8 @@ void add_run_command(CLI::App& app, Session& session) {
       ->add_flag("--verify-fold", options.verify_fold,
                  "Simulate also with every rank by itself; exit 4 if any operation differs by a picosecond")
       ->excludes(no_fold);
+  command->add_flag("--no-fast-forward", options.no_fast_forward,
+                    "Simulate every message, also where its times follow from others; changes no result");
   command->callback([&session] { run(session.run, session); });
 }
 

@@ -1,5 +1,7 @@
 #include "network/fabric.h"
 
+#include <algorithm>
+
 #include "core/assert.h"
 
 namespace orrery {
@@ -8,6 +10,15 @@ Fabric::Fabric(FabricParts parts) : parts_(std::move(parts)) {
   std::uint64_t product = 1;
   for (const LogicalDimension& dimension : parts_.dimensions) product *= dimension.size;
   ORRERY_ASSERT(product == parts_.devices);
+}
+
+void Fabric::set_bandwidth(LinkId link, Bandwidth bandwidth) {
+  Link kind = this->link(link);
+  kind.bandwidth = bandwidth;
+  const auto known = std::ranges::find(parts_.link_kinds, kind);
+  const auto number = static_cast<std::uint32_t>(known - parts_.link_kinds.begin());
+  if (known == parts_.link_kinds.end()) parts_.link_kinds.push_back(kind);
+  parts_.kind_of_link[index_of(link)] = number;
 }
 
 LinkEnds Fabric::ends(LinkId link) const {

@@ -55,6 +55,8 @@ class Fabric {
   std::span<const Link> link_kinds() const { return parts_.link_kinds; }
   // Links of one kind are equal as Link.
   std::uint32_t kind_of(LinkId link) const { return parts_.kind_of_link[index_of(link)]; }
+  // Gives one link another bandwidth than its like have: a flaky cable, a throttled NIC.
+  void set_bandwidth(LinkId link, Bandwidth bandwidth);
   LinkEnds ends(LinkId link) const;
   // "node3.gpu0", "node3.nic1", "leaf2".
   std::string vertex_name(VertexId vertex) const;

@@ -57,6 +57,7 @@ Result make_result(const Job& job, const Fabric& fabric, const Simulation& simul
   result.link_classes = totals.link_classes;
   result.folded = simulation.is_folded();
   result.folding = simulation.folding_text();
+  result.splits.assign(simulation.folding_steps().begin(), simulation.folding_steps().end());
   result.events = totals.events;
   result.messages = totals.messages;
   return result;

@@ -66,6 +66,11 @@ Json to_json(const Result& result, bool deterministic) {
   simulation["model"] = result.network_model;
   simulation["folded"] = result.folded;
   simulation["folding"] = result.folding;
+  simulation["splits"] = Json::array();
+  for (const FoldingStep& split : result.splits)
+    simulation["splits"].push_back({{"time_ps", split.time.time_since_epoch().count()},
+                                    {"rank_classes", split.rank_classes},
+                                    {"first_used", split.first_used}});
   document["simulation"] = std::move(simulation);
   return document;
 }

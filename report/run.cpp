@@ -106,15 +106,15 @@ Run simulate_experiment(const Experiment& experiment, Diagnostics& diagnostics, 
 
 }  // namespace
 
-Run run_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
-                   const RunProgress& progress) {
+Run run_experiment(const RunRequest& request, const ConfigFiles& files, const RunProgress& progress) {
   const Clock::time_point started = Clock::now();
   Diagnostics diagnostics;
-  const Experiment experiment = load_experiment(file, settings, files, diagnostics);
+  Experiment experiment = load_experiment(request.file, request.settings, files, diagnostics);
+  experiment.simulation.fast_forward = request.fast_forward;
   try {
     return simulate_experiment(experiment, diagnostics, started, progress);
   } catch (const InputError& error) {
-    throw located(error, file);
+    throw located(error, request.file);
   }
 }
 

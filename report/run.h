@@ -24,9 +24,13 @@ struct Run {
 // What is being done, and how much of it is.
 using RunProgress = std::function<void(std::string_view what, std::uint64_t done, std::uint64_t total)>;
 
-// Loads `file` with `settings` (a.b=v) applied, simulates, and reports; warnings are in the result. Throws InputError
-// and StuckError.
-Run run_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
-                   const RunProgress& progress = {});
+struct RunRequest {
+  std::string file;
+  std::vector<std::string> settings;  // a.b=v, applied to the file
+  bool fast_forward = true;           // SimulationOptions
+};
+
+// Loads the experiment, simulates, and reports; warnings are in the result. Throws InputError and StuckError.
+Run run_experiment(const RunRequest& request, const ConfigFiles& files, const RunProgress& progress = {});
 
 }  // namespace orrery

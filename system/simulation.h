@@ -62,11 +62,11 @@ struct SimulationTotals {
   std::uint64_t messages = 0;
 };
 
-// How many classes of ranks there were from some instant on, and what was first used then that told more apart.
+// An instant at which classes of ranks came apart: how many there were from then on, and what was first used.
 struct FoldingStep {
   Time time;
   std::uint32_t rank_classes = 0;
-  std::string because;
+  std::string first_used;
 };
 
 // Nodes done so far, of how many. Called now and then.

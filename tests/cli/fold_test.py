@@ -22,7 +22,7 @@ def without_folding(document):
     document = {key: value for key, value in document.items() if key not in ABOUT_FOLDING}
     document["experiment"].pop("fold", None)
     document["simulation"] = {key: value for key, value in document["simulation"].items()
-                              if key not in ("events", "folded", "folding")}
+                              if key not in ("events", "folded", "folding", "splits")}
     return document
 
 

@@ -207,6 +207,12 @@ Experiment read_machine_text(const std::string& text) {
   return read_machine("machine.yaml", std::move(root), files, diagnostics);
 }
 
+void slow_a_link(Random& random, Fabric& fabric) {
+  if (below(random, 3) > 0) return;
+  const LinkId link{below(random, fabric.link_count())};
+  fabric.set_bandwidth(link, Bandwidth(fabric.link(link).bandwidth.count() / (2 + below(random, 3))));
+}
+
 Job random_job(Random& random, std::uint32_t ranks) {
   JobBuilder builder(ranks);
   Program program(random, builder, ranks);
