@@ -1,7 +1,5 @@
 #include "network/flow_network.h"
 
-#include <optional>
-
 #include "core/assert.h"
 
 namespace orrery {
@@ -13,13 +11,13 @@ FlowNetwork::FlowNetwork(Engine& engine, const Fabric& fabric, MessageListener& 
       paths_(fabric),
       graph_(fabric),
       components_(engine, *this, graph_, resolve),
-      solos_(engine, *this, kSolo, paths_, fabric.link_count()),
+      solos_(engine, *this, kSolo, events_, paths_, fabric.link_count()),
       resolve_(resolve) {}
 
-void FlowNetwork::start(PathId path, Bytes bytes, std::uint64_t token) {
+void FlowNetwork::start(PathId path, Bytes bytes, std::uint64_t token, bool may_foretell) {
   const Duration transfer = paths_.send(path, bytes);
   if (transfer == Duration::zero()) return events_.deliver(Duration::zero(), paths_[path].latency, token);
-  started_.push_back({path, bytes, token, transfer, {}, {}});
+  started_.push_back({path, bytes, token, transfer, may_foretell, {}, {}});
 }
 
 void FlowNetwork::start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) {
@@ -35,9 +33,11 @@ Duration FlowNetwork::count_private(PathId path, Bytes bytes, std::uint32_t mess
 }
 
 void FlowNetwork::settle() {
-  for (const SoloFlow& message : started_)
-    if (resolve_ == Resolve::kEverything || !solos_.start(message))
-      join(create(message.path, message.bytes, message.token));
+  for (const SoloFlow& message : started_) {
+    const auto start = resolve_ == Resolve::kEverything ? SoloFlows::Start::kRefused : solos_.start(message);
+    if (start == SoloFlows::Start::kRefused) join(create(message.path, message.bytes, message.token));
+    if (start == SoloFlows::Start::kForetold) listener_.on_foretold(message.token, engine_.now() + message.transfer);
+  }
   started_.clear();
   for (const StartedGroup& group : started_groups_) {
     const std::uint32_t flow = graph_.create(group.busiest, group.latency, group.token);
@@ -104,6 +104,7 @@ void FlowNetwork::split(std::span<const LinkSplit> links) {
   solos_.split(links);
   for (const SoloFlow& message : alone)
     for (const MessagePart& part : listener_.parts_of(message.token)) {
+      if (solos_.is_foretold(message)) listener_.on_delayed(part.token);
       const std::uint32_t flow = create(part.path, message.bytes, part.token);
       share_links(flow);
       components_.adopt(flow, message.start);
@@ -142,6 +143,7 @@ void FlowNetwork::join(std::uint32_t flow) {
     const LinkId link = graph_.link(graph_.flow(flow).crossings[i].link).id;
     const std::optional<SoloFlow> other = solos_.evict(link);
     if (!other) continue;
+    if (solos_.is_foretold(*other)) listener_.on_delayed(other->token);
     const std::uint32_t evicted = create(other->path, other->bytes, other->token);
     share_links(evicted);
     components_.adopt(evicted, other->start);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -34,7 +35,11 @@ class FlowNetwork final : public Network, private EventSink {
   PathId class_path(std::span<const LinkShare> shares, Duration latency) override {
     return paths_.add_class(shares, latency);
   }
-  void start(PathId path, Bytes bytes, std::uint64_t token) override;
+  void start(PathId path, Bytes bytes, std::uint64_t token) override { start(path, bytes, token, false); }
+  std::optional<Time> start_foretold(PathId path, Bytes bytes, std::uint64_t token) override {
+    start(path, bytes, token, true);
+    return std::nullopt;
+  }
   void start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) override;
   Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) override;
   void split(std::span<const LinkSplit> links) override;
@@ -56,6 +61,7 @@ class FlowNetwork final : public Network, private EventSink {
     Duration latency;
   };
 
+  void start(PathId path, Bytes bytes, std::uint64_t token, bool may_foretell);
   void on_event(std::uint64_t payload) override;  // a component, or a flow of solos_
   std::uint32_t create(PathId path, Bytes bytes, std::uint64_t token);
   void cross(std::uint32_t flow, PathId path);

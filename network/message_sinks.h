@@ -54,7 +54,7 @@ class MessageEvents {
     }
   }
   // Arrived `delay` from now; the release is told, or foretold, by the caller.
-  void arrive(Duration delay, std::uint64_t token) { engine_.after(delay, arrived_, token); }
+  EventHandle arrive(Duration delay, std::uint64_t token) { return engine_.after(delay, arrived_, token); }
 
  private:
   Engine& engine_;

@@ -4,7 +4,11 @@
 
 namespace orrery {
 
-// Only classes of messages come apart.
+// Only messages of some models are foretold, and only classes come apart.
+
+void MessageListener::on_foretold(std::uint64_t /*token*/, Time /*release*/) { ORRERY_ASSERT(false); }
+
+void MessageListener::on_delayed(std::uint64_t /*token*/) { ORRERY_ASSERT(false); }
 
 std::span<const MessagePart> MessageListener::parts_of(std::uint64_t /*token*/) { ORRERY_ASSERT(false); }
 

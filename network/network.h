@@ -34,6 +34,10 @@ class MessageListener {
   virtual void on_released(std::uint64_t token) = 0;
   // The last byte has arrived at the receiver. Never before on_released, where that was not foretold.
   virtual void on_arrived(std::uint64_t token) = 0;
+  // Of a message started with start_foretold(): told in settle(). on_released() will not be called, but for:
+  virtual void on_foretold(std::uint64_t token, Time release);
+  // What was foretold will not be, since the message shares its links now; on_released() will be called.
+  virtual void on_delayed(std::uint64_t token);
   // What a message under way has come apart into, itself first. Asked during Network::split() and
   // Engine::split_pending(), any number of times.
   virtual std::span<const MessagePart> parts_of(std::uint64_t token);
@@ -67,8 +71,8 @@ class Network {
   // the path's latency later; at the earliest in the next round of this instant. `bytes` >= 0.
   virtual void start(PathId path, Bytes bytes, std::uint64_t token) = 0;
 
-  // The same, but a release that is certain from the start and comes before the arrival may be foretold: its time,
-  // after now, is returned, and on_released() is not called. Saves an event where nobody waits for it.
+  // The same, but a release that comes before the arrival may be foretold, now or in settle(): its time, after now, is
+  // returned or told, and on_released() is not called. Saves an event where nobody waits for it.
   virtual std::optional<Time> start_foretold(PathId path, Bytes bytes, std::uint64_t token) {
     start(path, bytes, token);
     return std::nullopt;

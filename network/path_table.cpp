@@ -30,11 +30,11 @@ PathId PathTable::intern(DeviceId from, DeviceId to) {
   return PathId(slot.entry - 1);
 }
 
-std::span<const LinkId> PathTable::links(PathId path) {
+std::span<const LinkId> PathTable::links(PathId path, std::vector<LinkId>& scratch) const {
   const Entry& entry = entries_[static_cast<std::size_t>(path)];
   if (entry.hops != kLong) return std::span(stored_).subspan(entry.first, entry.hops);
-  fabric_.route(entry.path.from, entry.path.to, route_);
-  return route_;
+  fabric_.route(entry.path.from, entry.path.to, scratch);
+  return scratch;
 }
 
 Duration PathTable::send(PathId id, Bytes bytes, std::uint32_t messages) {

@@ -11,6 +11,7 @@
 #include "core/engine.h"
 #include "core/slab.h"
 #include "core/units.h"
+#include "network/message_sinks.h"
 #include "network/network.h"
 #include "network/path_table.h"
 
@@ -20,19 +21,26 @@ struct SoloFlow {
   PathId path{};
   Bytes bytes{0};
   std::uint64_t token = 0;
-  Duration transfer{};  // from PathTable::send()
+  Duration transfer{};        // from PathTable::send()
+  bool may_foretell = false;  // start_foretold()
   Time start;
-  EventHandle end;
+  EventHandle end;  // of the transfer; if it is foretold, the arrival
+
+  Time release() const { return start + transfer; }
 };
 
 class SoloFlows {
  public:
-  // Ends come to `sink`, with `tag` plus the flow's number as payload.
-  SoloFlows(Engine& engine, EventSink& sink, std::uint64_t tag, PathTable& paths, std::size_t links)
-      : engine_(engine), sink_(sink), tag_(tag), paths_(paths), lanes_(links) {}
+  // Ends come to `sink`, with `tag` plus the flow's number as payload; if they are foretold, only arrivals are told.
+  SoloFlows(Engine& engine, EventSink& sink, std::uint64_t tag, MessageEvents& events, PathTable& paths,
+            std::size_t links)
+      : engine_(engine), sink_(sink), tag_(tag), events_(events), paths_(paths), lanes_(links) {}
 
-  // Starts the flow if it is alone on its links. False, and nothing happens, if it is not, or crosses a link twice.
-  bool start(SoloFlow flow);
+  enum class Start : std::uint8_t { kRefused, kStarted, kForetold };
+  // Starts the flow if it is alone on its links; nothing happens if it is not, or crosses a link twice.
+  Start start(SoloFlow flow);
+  // Whether nothing but its arrival will be told of a flow that was started.
+  bool is_foretold(const SoloFlow& flow) const;
   // The flow ended now and is off its links.
   SoloFlow end(std::uint32_t flow);
   // Takes the flow that has `link` to itself, if one does, off its links before its end.
@@ -68,13 +76,16 @@ class SoloFlows {
 
   // Leaves the first `count` links of its path.
   void leave(const SoloFlow& flow, std::size_t count, Duration busy);
+  bool is_free(Lane& lane);
 
   Engine& engine_;
   EventSink& sink_;
   std::uint64_t tag_;
+  MessageEvents& events_;
   PathTable& paths_;
   std::vector<Lane> lanes_;  // by link
   Slab<SoloFlow> flows_;
+  std::vector<LinkId> starting_;  // scratch of start()
 };
 
 }  // namespace orrery

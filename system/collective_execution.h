@@ -80,6 +80,8 @@ class CollectiveExecution final : private EventSink {
 
   void on_released(std::uint32_t message);
   void on_arrived(std::uint32_t message);
+  void on_foretold(std::uint32_t message, Time release);
+  void on_delayed(std::uint32_t message);
   // Members that were touched decide; done members are reported. Call it in decide().
   void advance();
   // Messages that were sent, of all members.
@@ -173,6 +175,7 @@ class CollectiveExecution final : private EventSink {
     std::uint32_t index = 0;  // send of the sender's program; kWholeLine for all messages of the line
     std::uint32_t slot = 0;   // receive of the receiver's program
     const MessageClass* folded = nullptr;
+    EventHandle release;  // that was foretold and is waited for
   };
   // The seats of a line and what they send, at granularity `phase`.
   struct LineView {
@@ -219,6 +222,7 @@ class CollectiveExecution final : private EventSink {
   void send(std::uint32_t call, std::uint32_t state, Running& running);
   void book_foretold(Running& running) const;
   void await_foretold(Running& running);
+  bool waits_for_foretold(const PhaseState& phase, const Running& running) const;
   bool is_through(std::uint32_t call, std::uint32_t state);
   void join_line(std::uint32_t call, std::uint32_t state);
   void call_line(const Touched& first);

@@ -72,7 +72,7 @@ void CollectiveExecution::send(std::uint32_t slot, std::uint32_t state, Running&
   const bool is_known = is_folded ? peer.folded != nullptr && peer.folded->is_relay : peer.on_line == next.to;
   if (!is_known) find_peer(call, state, running);
   if (is_folded && peer.folded == nullptr) return;  // an earlier send stands for it
-  const std::uint32_t id = messages_.put({slot, state, peer.state, next.index, next.slot, peer.folded});
+  const std::uint32_t id = messages_.put({slot, state, peer.state, next.index, next.slot, peer.folded, {}});
   messages_sent_ += is_folded ? peer.folded->count : 1;
   if (is_folded && !peer.folded->is_relay) return network_.start(peer.path, next.bytes, id);
   const std::optional<Time> release = network_.start_foretold(peer.path, next.bytes, id);
@@ -90,8 +90,35 @@ void CollectiveExecution::book_foretold(Running& running) const {
 
 void CollectiveExecution::await_foretold(Running& running) {
   if (running.foretold.send == kNone) return;
-  engine_.at(running.foretold.time, *this, payload_of(News::kReleased, 0, running.foretold.message));
+  messages_[running.foretold.message].release =
+      engine_.at(running.foretold.time, *this, payload_of(News::kReleased, 0, running.foretold.message));
   running.foretold.send = kNone;
+}
+
+// The sender may have gone on in this instant, and wait for nothing else by now.
+void CollectiveExecution::on_foretold(std::uint32_t id, Time release) {
+  const Message& message = messages_[id];
+  const Call& call = calls_[message.call];
+  const PhaseState& phase = call.states[message.from_state];
+  Running& running = running_[phase.running];
+  await_foretold(running);
+  running.foretold = {message.index, id, release};
+  if (running.next.index < running.sends && running.next.to == kNone) work_out_next(call, message.from_state, running);
+  if (waits_for_foretold(phase, running)) await_foretold(running);
+}
+
+bool CollectiveExecution::waits_for_foretold(const PhaseState& phase, const Running& running) const {
+  if (running.next.index == running.sends) return phase.arrived.prefix() == running.receives;
+  return running.next.after_send == running.foretold.send &&
+         phase.arrived.covers(running.next.needs.begin, running.next.needs.end);
+}
+
+void CollectiveExecution::on_delayed(std::uint32_t id) {
+  Message& message = messages_[id];
+  Running& running = running_[calls_[message.call].states[message.from_state].running];
+  if (running.foretold.send == message.index) running.foretold.send = kNone;
+  engine_.cancel(message.release);
+  message.release = {};
 }
 
 }  // namespace orrery

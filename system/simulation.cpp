@@ -134,6 +134,13 @@ void Simulation::on_arrived(std::uint64_t token) {
     collectives_->on_arrived(static_cast<std::uint32_t>(token));
 }
 
+// Only collectives ask for it.
+void Simulation::on_foretold(std::uint64_t token, Time release) {
+  collectives_->on_foretold(static_cast<std::uint32_t>(token), release);
+}
+
+void Simulation::on_delayed(std::uint64_t token) { collectives_->on_delayed(static_cast<std::uint32_t>(token)); }
+
 std::span<const MessagePart> Simulation::parts_of(std::uint64_t token) {
   if ((token & kTransferToken) != 0) return transfers_->parts_of(static_cast<std::uint32_t>(token), kTransferToken);
   return collectives_->parts_of(static_cast<std::uint32_t>(token));

@@ -103,6 +103,8 @@ class Simulation final : private EventSink,
   void settle() override;
   void on_released(std::uint64_t token) override;
   void on_arrived(std::uint64_t token) override;
+  void on_foretold(std::uint64_t token, Time release) override;
+  void on_delayed(std::uint64_t token) override;
   std::span<const MessagePart> parts_of(std::uint64_t token) override;
   void add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts) override;
   void on_call_opened(CallKey call) override;

@@ -7,6 +7,7 @@
 
 #include "collectives/algorithms.h"
 #include "network/alpha_beta.h"
+#include "network/flow_network.h"
 #include "tests/system/small_jobs.h"
 
 using namespace orrery;
@@ -14,7 +15,8 @@ using namespace orrery::test;
 
 namespace {
 
-// The alpha-beta model, but every release is reported.
+// A model, but every release is reported.
+template <class Model>
 class Reporting final : public Network {
  public:
   Reporting(Engine& engine, const Fabric& fabric, MessageListener& listener) : network_(engine, fabric, listener) {}
@@ -33,7 +35,7 @@ class Reporting final : public Network {
   std::vector<LinkUsage> link_usage() const override { return network_.link_usage(); }
 
  private:
-  AlphaBetaNetwork network_;
+  Model network_;
 };
 
 // Everybody calls `kind` twice, after computing for some time of its own.
@@ -76,14 +78,16 @@ const std::vector<std::vector<DimensionSpec>> kFabrics = {
 
 }  // namespace
 
-TEST_CASE("whether releases are foretold or reported changes only the number of events") {
+TEMPLATE_TEST_CASE("whether releases are foretold or reported changes only the number of events", "", AlphaBetaNetwork,
+                   FlowNetwork) {
+  using Model = TestType;
   std::mt19937 random(5);
   std::uint64_t spared = 0;
   for (const std::string& algorithm : kAlgorithms) {
     for (const std::vector<DimensionSpec>& dimensions : kFabrics) {
       const Fabric fabric = compose(dimensions);
       const auto reporting = [&](Engine& engine, MessageListener& listener) {
-        return std::make_unique<Reporting>(engine, fabric, listener);
+        return std::make_unique<Reporting<Model>>(engine, fabric, listener);
       };
       for (const CollectiveKind kind : kAllCollectiveKinds) {
         if (!find_algorithm(algorithm)->supports(kind)) continue;
@@ -93,7 +97,9 @@ TEST_CASE("whether releases are foretold or reported changes only the number of 
         options.collectives.active_chunks = 2;
         const Job job = uneven_job(kind, fabric.device_count(), random);
         INFO(algorithm << ", " << name_of(kind) << ", " << fabric.device_count() << " devices");
-        const Outcome foretold = simulate(job, fabric, options);
+        const Outcome foretold = simulate(job, fabric, options, [&](Engine& engine, MessageListener& listener) {
+          return std::make_unique<Model>(engine, fabric, listener);
+        });
         const Outcome reported = simulate(job, fabric, options, reporting);
         check_same(foretold, reported);
         REQUIRE(foretold.totals.events <= reported.totals.events);
