@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/fold_check.h"
+#include "tests/system/folded.h"
 #include "tests/system/small_jobs.h"
 
 using namespace orrery;
@@ -15,26 +15,6 @@ namespace {
 
 constexpr Bandwidth kBandwidth{25'000'000'000};
 constexpr Duration kLatency{700'000};
-
-// How many classes of ranks the job folds to, once both runs agree.
-std::uint32_t fold(const Job& job, const Fabric& fabric, SimulationOptions options, NetworkModel model) {
-  options.fold = FoldMode::kOff;
-  const Outcome unfolded = simulate(job, fabric, options, model);
-  options.fold = FoldMode::kAuto;
-  const Outcome folded = simulate(job, fabric, options, model);
-  const auto difference = first_difference({folded.log, folded.totals.acting}, {unfolded.log, unfolded.totals.acting});
-  if (difference) FAIL(to_text(*difference, job));
-  CHECK(folded.totals.finish == unfolded.totals.finish);
-  CHECK(folded.totals.rank_finish == unfolded.totals.rank_finish);
-  CHECK(folded.totals.messages == unfolded.totals.messages);
-  CHECK(folded.usage.size() == unfolded.usage.size());
-  for (std::size_t link = 0; link < folded.usage.size(); ++link) {
-    INFO("link " << link);
-    CHECK(folded.usage[link].bytes == unfolded.usage[link].bytes);
-    CHECK(folded.usage[link].busy == unfolded.usage[link].busy);
-  }
-  return folded.totals.rank_classes;
-}
 
 Job everybody_calls(std::uint32_t ranks, CollectiveKind kind, Bytes bytes, Duration late_of_last = {}) {
   JobBuilder builder(ranks);
@@ -63,8 +43,8 @@ TEST_CASE("every collective, algorithm and topology folds without a difference")
               SimulationOptions options;
               options.collectives = always(algorithm.name);
               options.collectives.granularity = granularity;
-              fold(everybody_calls(ranks, kind, Bytes(100'003)), fabric, options, model);
-              fold(everybody_calls(ranks, kind, Bytes(100'003), Duration(3'000'000)), fabric, options, model);
+              fold_and_compare(everybody_calls(ranks, kind, Bytes(100'003)), fabric, options, model);
+              fold_and_compare(everybody_calls(ranks, kind, Bytes(100'003), Duration(3'000'000)), fabric, options, model);
             }
           }
 }
@@ -73,9 +53,9 @@ TEST_CASE("a ring folds to one class, with a straggler to none") {
   const Fabric fabric = one_dimension("ring", 12, kBandwidth, kLatency);
   SimulationOptions options;
   options.collectives = always("ring");
-  CHECK(fold(everybody_calls(12, kAllReduce, Bytes(1'000'000)), fabric, options, NetworkModel::kFlow) == 1);
-  CHECK(fold(everybody_calls(12, kAllReduce, Bytes(1'000'000), Duration(5'000'000)), fabric, options,
-             NetworkModel::kFlow) == 12);
+  CHECK(fold_and_compare(everybody_calls(12, kAllReduce, Bytes(1'000'000)), fabric, options, NetworkModel::kFlow).totals.rank_classes == 1);
+  CHECK(fold_and_compare(everybody_calls(12, kAllReduce, Bytes(1'000'000), Duration(5'000'000)), fabric, options,
+             NetworkModel::kFlow).totals.rank_classes == 12);
 }
 
 TEST_CASE("a root that sends to two leaves one after the other keeps them apart; at once, it folds them") {
@@ -86,12 +66,12 @@ TEST_CASE("a root that sends to two leaves one after the other keeps them apart;
     builder.send(0, 2, Bytes(1'000'000), at_once ? std::vector<NodeId>{} : std::vector<NodeId>{first});
     builder.receive(1, 0, Bytes(1'000'000));
     builder.receive(2, 0, Bytes(1'000'000));
-    CHECK(fold(builder.build(), fabric, {}, NetworkModel::kFlow) == (at_once ? 2 : 3));
+    CHECK(fold_and_compare(builder.build(), fabric, {}, NetworkModel::kFlow).totals.rank_classes == (at_once ? 2 : 3));
   }
   // As a collective: direct with a window of one sends to one after the other.
   SimulationOptions options;
   options.collectives = always("direct1");
-  CHECK(fold(everybody_calls(3, kBroadcast, Bytes(1'000'000)), fabric, options, NetworkModel::kFlow) == 3);
+  CHECK(fold_and_compare(everybody_calls(3, kBroadcast, Bytes(1'000'000)), fabric, options, NetworkModel::kFlow).totals.rank_classes == 3);
   options.collectives = always("direct");
-  CHECK(fold(everybody_calls(3, kBroadcast, Bytes(1'000'000)), fabric, options, NetworkModel::kFlow) == 2);
+  CHECK(fold_and_compare(everybody_calls(3, kBroadcast, Bytes(1'000'000)), fabric, options, NetworkModel::kFlow).totals.rank_classes == 2);
 }

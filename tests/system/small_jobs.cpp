@@ -112,7 +112,7 @@ Job JobBuilder::build() {
   return job;
 }
 
-const OperationRecord& Outcome::record(std::uint32_t rank, NodeId node) const {
+OperationRecord Outcome::record(std::uint32_t rank, NodeId node) const {
   const auto records = log.of(RankId(rank));
   const auto found = std::ranges::find(records, node, &OperationRecord::node);
   ORRERY_ASSERT(found != records.end());
@@ -134,10 +134,11 @@ Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& 
   std::vector<DeviceId> placement;
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) placement.push_back(DeviceId(rank));
   const Matching matching = match(job);
-  Outcome outcome{{}, OperationLog(job.ranks.size()), {}};
+  Outcome outcome{{}, OperationLog(job.ranks.size()), {}, {}};
   Simulation simulation({job, matching, fabric, device, placement}, options, network, outcome.log);
   outcome.totals = simulation.run();
   outcome.usage = simulation.link_usage();
+  outcome.steps.assign(simulation.folding_steps().begin(), simulation.folding_steps().end());
   return outcome;
 }
 

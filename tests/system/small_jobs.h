@@ -55,11 +55,12 @@ inline constexpr GroupId kWorld{0};
 struct Outcome {
   SimulationTotals totals;
   OperationLog log;
-  std::vector<LinkUsage> usage;  // by LinkId
+  std::vector<LinkUsage> usage;    // by LinkId
+  std::vector<FoldingStep> steps;  // Simulation::folding_steps()
 
   Time end(std::uint32_t rank, NodeId node) const { return record(rank, node).end; }
   Time start(std::uint32_t rank, NodeId node) const { return record(rank, node).start; }
-  const OperationRecord& record(std::uint32_t rank, NodeId node) const;
+  OperationRecord record(std::uint32_t rank, NodeId node) const;
 };
 
 // One simulation, rank i on device i. The device computes at 1 PFLOP/s and 1 TB/s.
