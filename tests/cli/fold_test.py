@@ -38,6 +38,10 @@ def check_experiment(program, checks, experiment, settings, folder):
                             *arguments(settings)], folder)
     checks.check(unfolded.code == 0, f"{name}: --no-fold", unfolded.stderr)
     checks.check(unfolded.stdout == folded.stdout, f"{name}: the same summary", unfolded.stdout + folded.stdout)
+    every_message = program.run(["run", experiment, "--no-fast-forward", "--json", "every.json", "--deterministic",
+                                 *arguments(settings)], folder)
+    checks.check(every_message.code == 0 and every_message.stdout == folded.stdout, f"{name}: --no-fast-forward",
+                 every_message.stderr)
     documents = [json.loads((Path(folder) / file).read_text()) for file in ("folded.json", "unfolded.json")]
     checks.check(without_folding(documents[0]) == without_folding(documents[1]), f"{name}: the same document")
     checks.check(documents[0]["rank_classes"] <= documents[0]["ranks"] == documents[1]["rank_classes"],
