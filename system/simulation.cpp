@@ -243,7 +243,7 @@ void Simulation::enter_collective(RankId rank, NodeId node) {
 
 const CallSetting& Simulation::setting_of(GroupId home, std::uint32_t call) {
   std::vector<CallSetting>& settings = settings_[index_of(home)];
-  if (settings.empty()) settings.resize(input_.matching.calls[index_of(home)].size());
+  if (settings.empty()) settings.resize(input_.matching.calls(home).size());
   CallSetting& setting = settings[call];
   if (setting.plan != nullptr) return setting;
   setting.plan = &plans_.plan(home, call);
