@@ -57,11 +57,11 @@ class Callers {
                                       const Positions& positions) const;
 
   const Job& job_;
-  std::vector<CallerKind> kinds_;               // 0: never calls; then those without roots, by graph and slot
-  std::vector<std::uint32_t> first_of_graph_;   // into kinds_
+  std::vector<CallerKind> kinds_;              // 0: never calls; then those without roots, by graph and slot
+  std::vector<std::uint32_t> first_of_graph_;  // into kinds_
   std::map<std::pair<std::uint32_t, std::vector<std::uint32_t>>, std::uint32_t> rooted_;  // by kind without, and roots
-  std::vector<std::size_t> first_of_group_{0};  // into bindings_, by GroupId
-  std::vector<Binding> bindings_;               // group after group, by rank
+  std::vector<std::size_t> first_of_group_{0};                                            // into bindings_, by GroupId
+  std::vector<Binding> bindings_;                                                         // group after group, by rank
 };
 
 }  // namespace orrery

@@ -35,8 +35,8 @@ struct CallList {
   std::uint64_t content_hash() const {
     ContentDigest digest;
     for (const CollectiveCall& call : calls) {
-      digest.add(hash_of({static_cast<std::uint64_t>(call.kind), static_cast<std::uint64_t>(call.bytes.count()),
-                          call.root}));
+      digest.add(
+          hash_of({static_cast<std::uint64_t>(call.kind), static_cast<std::uint64_t>(call.bytes.count()), call.root}));
       digest.add_column(call.bytes_of_member);
     }
     return digest.value();
@@ -79,8 +79,7 @@ class CallMatcher {
     for (const std::uint32_t kind : distinct_)
       if (k >= callers_[kind].calls.size()) return false;
     const CallRequest first = callers_[distinct_.front()].request(k);
-    return std::ranges::all_of(distinct_,
-                               [&](std::uint32_t kind) { return agree(first, callers_[kind].request(k)); });
+    return std::ranges::all_of(distinct_, [&](std::uint32_t kind) { return agree(first, callers_[kind].request(k)); });
   }
 
   CollectiveCall call(std::size_t k) const {

@@ -79,7 +79,8 @@ class TransferMatcher {
     result_.lists.resize(result_.lists.size() + side.slots.size());
     if (meeting.sends_agree) tie(side, side.sends, other.receives, meeting.first_list);
     if (meeting.receives_agree) tie(side, side.receives, other.sends, meeting.first_list);
-    for (std::size_t list = meeting.first_list; list < result_.lists.size(); ++list) result_.lists[list].shrink_to_fit();
+    for (std::size_t list = meeting.first_list; list < result_.lists.size(); ++list)
+      result_.lists[list].shrink_to_fit();
     return meeting;
   }
 
@@ -106,14 +107,12 @@ class TransferMatcher {
   const Job& job_;
   TransferSides sides_;
   EndLists result_;
-  std::unordered_map<std::uint64_t, Meeting> meetings_;        // by the sides here and there
-  std::vector<std::pair<RankId, RankId>> disagreeing_;  // sources and destinations
+  std::unordered_map<std::uint64_t, Meeting> meetings_;  // by the sides here and there
+  std::vector<std::pair<RankId, RankId>> disagreeing_;   // sources and destinations
 };
 
 }  // namespace
 
-EndLists match_transfers(const Job& job, DisagreementReport& report) {
-  return TransferMatcher(job).match(report);
-}
+EndLists match_transfers(const Job& job, DisagreementReport& report) { return TransferMatcher(job).match(report); }
 
 }  // namespace orrery

@@ -68,8 +68,8 @@ class TransferSides {
   TransferSide make_side(const Program& program, std::span<const std::uint32_t> slots) const;
 
   const Job& job_;
-  std::vector<SlotTransfers> transfers_;  // by graph
-  std::vector<Program> programs_;         // first those without tags, by graph
+  std::vector<SlotTransfers> transfers_;                          // by graph
+  std::vector<Program> programs_;                                 // first those without tags, by graph
   std::unordered_multimap<std::uint64_t, std::uint32_t> tagged_;  // programs by their digest
   std::vector<TransferSide> sides_;                               // 0: no traffic
   std::map<std::vector<std::uint32_t>, std::uint32_t> side_of_;   // by program and slots
