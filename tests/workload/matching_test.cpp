@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 
@@ -164,6 +165,17 @@ TEST_CASE("a transfer whose ends disagree about the size is a disagreement") {
   CHECK_THAT(
       JobFiles({{send(1, 1, 8), send(2, 1, 8)}, {receive(3, 0, 8), receive(4, 0, 9)}}).disagreement(),
       Contains("transfer 2 is sent with 8 bytes (node 2 \"send\") and received with 9 bytes (node 4 \"receive\")"));
+}
+
+TEST_CASE("transfers that do not match are reported once each, by source and destination") {
+  // Seen from rank 0 first: that rank 2 does not send.
+  const std::string report = JobFiles({{receive(1, 2, 8)}, {send(1, 2, 8)}, {receive(1, 1, 9)}}).disagreement();
+  const std::size_t first = report.find("from rank 1 to rank 2, tag 0: transfer 1 is sent with 8 bytes");
+  const std::size_t second = report.find("from rank 2 to rank 0, tag 0: 0 sends but 1 receive");
+  REQUIRE(first != std::string::npos);
+  REQUIRE(second != std::string::npos);
+  CHECK(first < second);
+  CHECK(std::ranges::count(report, '\n') == 2);
 }
 
 TEST_CASE("collectives and transfers that disagree are reported together") {
