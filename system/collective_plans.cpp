@@ -1,7 +1,5 @@
 #include "system/collective_plans.h"
 
-#include <algorithm>
-
 namespace orrery {
 
 CollectivePlans::CollectivePlans(const Job& job, const Matching& matching, const Fabric& fabric,
@@ -17,27 +15,13 @@ CollectivePlans::CollectivePlans(const Job& job, const Matching& matching, const
     for (const RankId rank : communicator.members) devices.push_back(placement[index_of(rank)]);
     layout_of_.push_back(&shared(lay_out(devices, sizes)));
   }
-  find_models(job);
+  find_models();
 }
 
-// What members with equal graphs call is the same but for roots and sizes of others, so only those are compared.
-void CollectivePlans::find_models(const Job& job) {
-  std::map<std::tuple<const CommunicatorLayout*, std::uint32_t, std::uint32_t>, std::vector<GroupId>> models;
-  for (std::uint32_t i = 0; i < job.communicators.size(); ++i) {
-    model_of_.push_back(GroupId(i));
-    const std::vector<RankId>& members = job.communicators[i].members;
-    if (members.empty()) continue;
-    const RankBinding& first = job.ranks[index_of(members.front())];
-    const auto slot =
-        static_cast<std::uint32_t>(std::ranges::find(first.communicators, GroupId(i)) - first.communicators.begin());
-    std::vector<GroupId>& alike = models[{layout_of_[i], first.graph, slot}];
-    const auto model = std::ranges::find_if(
-        alike, [&](GroupId group) { return matching_.calls[index_of(group)] == matching_.calls[i]; });
-    if (model == alike.end())
-      alike.push_back(GroupId(i));
-    else
-      model_of_.back() = *model;
-  }
+void CollectivePlans::find_models() {
+  std::map<std::pair<const CommunicatorLayout*, std::uint32_t>, GroupId> models;  // by layout and list of calls
+  for (std::uint32_t i = 0; i < layout_of_.size(); ++i)
+    model_of_.push_back(models.try_emplace({layout_of_[i], matching_.call_list(GroupId(i))}, GroupId(i)).first->second);
 }
 
 const CommunicatorLayout& CollectivePlans::shared(CommunicatorLayout layout) {
@@ -46,7 +30,7 @@ const CommunicatorLayout& CollectivePlans::shared(CommunicatorLayout layout) {
 }
 
 const CollectivePlan& CollectivePlans::plan(GroupId group, std::uint32_t index) {
-  const CollectiveCall& call = matching_.calls[index_of(group)][index];
+  const CollectiveCall& call = matching_.calls(group)[index];
   if (!call.bytes_of_member.empty()) return uneven_plan(group, index);
   const CommunicatorLayout& layout = *layout_of_[index_of(group)];
   const PlanKey key{&layout, call.kind, call.bytes, call.root};
@@ -59,7 +43,7 @@ const CollectivePlan& CollectivePlans::plan(GroupId group, std::uint32_t index) 
 const CollectivePlan& CollectivePlans::uneven_plan(GroupId group, std::uint32_t index) {
   const auto found = uneven_plans_.find({group, index});
   if (found != uneven_plans_.end()) return found->second;
-  const CollectiveCall& call = matching_.calls[index_of(group)][index];
+  const CollectiveCall& call = matching_.calls(group)[index];
   const CommunicatorLayout& own = *layout_of_[index_of(group)];
   const CommunicatorLayout& flat = own.sizes.size() > 1 ? shared(logical_ring(own.size())) : own;
   const PlanRequest request{call.kind, call.bytes, call.root, call.bytes_of_member};

@@ -36,7 +36,7 @@ class CollectivePlans {
   using LayoutKey = std::tuple<std::vector<std::uint32_t>, std::vector<std::uint32_t>, std::vector<std::uint32_t>>;
   using PlanKey = std::tuple<const CommunicatorLayout*, CollectiveKind, Bytes, std::uint32_t>;
 
-  void find_models(const Job& job);
+  void find_models();
   const CommunicatorLayout& shared(CommunicatorLayout layout);
   const CollectivePlan& uneven_plan(GroupId group, std::uint32_t call);
 

@@ -8,7 +8,7 @@ namespace orrery {
 
 Patterns::Patterns(const Matching& matching, CollectivePlans& plans, Granularity granularity)
     : matching_(matching), granularity_(granularity) {
-  for (std::uint32_t group = 0; group < matching.calls.size(); ++group) {
+  for (std::uint32_t group = 0; group < matching.communicators(); ++group) {
     const std::uint32_t model = index_of(plans.model_of(GroupId(group)));
     table_of_.push_back(model == group ? static_cast<std::uint32_t>(tables_.size()) : table_of_[model]);
     if (model == group) tables_.push_back(make_table(GroupId(group), plans));
@@ -17,7 +17,7 @@ Patterns::Patterns(const Matching& matching, CollectivePlans& plans, Granularity
 
 Patterns::Table Patterns::make_table(GroupId group, CollectivePlans& plans) const {
   Table table;
-  const std::vector<CollectiveCall>& calls = matching_.calls[index_of(group)];
+  const std::span<const CollectiveCall> calls = matching_.calls(group);
   for (std::uint32_t call = 0; call < calls.size(); ++call) {
     const std::uint64_t key = key_of(calls[call]);
     if (table.by_key.try_emplace(key, static_cast<std::uint32_t>(table.patterns.size())).second)
@@ -39,7 +39,7 @@ std::uint64_t Patterns::key_of(const CollectiveCall& call) const {
 }
 
 std::uint32_t Patterns::of_call(GroupId group, std::uint32_t call) const {
-  return tables_[table_of_[index_of(group)]].by_key.at(key_of(matching_.calls[index_of(group)][call]));
+  return tables_[table_of_[index_of(group)]].by_key.at(key_of(matching_.calls(group)[call]));
 }
 
 void for_each_message(const Pattern& pattern, const std::function<void(const PatternMessage&)>& visit) {

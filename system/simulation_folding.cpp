@@ -136,14 +136,14 @@ void Simulation::split_agents(const ClassSplit& split) {
 
 // Of each kind of call of each communicator (Symmetry), and of communicators that are alike those of one, times them.
 double Simulation::messages_to_compare() {
-  std::vector<double> of_group(input_.matching.calls.size());
+  std::vector<double> of_group(input_.matching.communicators());
   double messages = 0;
   for (std::uint32_t group = 0; group < of_group.size(); ++group) {
     const std::uint32_t model = index_of(plans_.model_of(GroupId(group)));
     if (model == group) {
       std::map<std::pair<CollectiveKind, std::uint32_t>, double> of_kind;  // and root
-      for (std::uint32_t call = 0; call < input_.matching.calls[group].size(); ++call) {
-        const CollectiveCall& asked = input_.matching.calls[group][call];
+      for (std::uint32_t call = 0; call < input_.matching.calls(GroupId(group)).size(); ++call) {
+        const CollectiveCall& asked = input_.matching.calls(GroupId(group))[call];
         const auto [known, is_new] = of_kind.try_emplace({asked.kind, asked.root});
         if (is_new) known->second = messages_to_compare(plans_.plan(GroupId(group), call));
       }

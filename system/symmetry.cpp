@@ -38,7 +38,7 @@ Symmetry::Symmetry(const Job& job, const Matching& matching, const Fabric& fabri
 
 void Symmetry::use_communicator(GroupId group) {
   UsedCommunicator& communicator = communicators_[index_of(group)];
-  if (communicator.vertex || matching_.calls[index_of(group)].empty()) return;
+  if (communicator.vertex || matching_.calls(group).empty()) return;
   communicator.vertex = refinement_.add_vertex(own_colour(group));
   new_communicators_.push_back(group);
   for (std::uint32_t member = 0; member < plans_.layout(group).size(); ++member)
@@ -130,7 +130,7 @@ void Symmetry::use_sends(RankId from, std::uint32_t peer_slot) {
   if (here.sends(peer_slot).empty()) return;
   // Which send meets which receive: with other tags, others would.
   const auto end_of = [&](NodeId send) {
-    return matching_.transfers[index_of(from)][job_.graph(from).transfer_index(send)].node;
+    return matching_.end(from, job_.graph(from).transfer_index(send)).node;
   };
   const std::uint32_t slot_there = job_.graph(to).peer_slot(end_of(here.sends(peer_slot).front()));
   std::uint64_t pairing = 0;

@@ -50,7 +50,7 @@ std::vector<NodeId> TransferExecution::sends_like(RankId rank, NodeId send) cons
 
 // The receives of whoever acts for the receiver.
 std::vector<TransferEnd> TransferExecution::ends_of(RankId rank, NodeId send) const {
-  const TransferEnd end = matching_.transfers[index_of(rank)][job_.graph(rank).transfer_index(send)];
+  const TransferEnd end = matching_.end(rank, job_.graph(rank).transfer_index(send));
   if (folding_ == nullptr) return {end};
   const MessageClass& message = message_class(rank, send);
   const RankId acting = folding_->first_rank(message.receiver);

@@ -1,211 +1,128 @@
 #include "workload/match_collectives.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
-#include <string>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
-#include <fmt/format.h>
-
-#include "core/error.h"
-#include "workload/rank_list.h"
+#include "core/hash.h"
+#include "workload/call_disagreement.h"
+#include "workload/callers.h"
+#include "workload/content_digest.h"
+#include "workload/content_pool.h"
 
 namespace orrery {
 namespace {
+
+using Kinds = std::vector<std::uint32_t>;  // of callers
+
+struct HashOfKinds {
+  std::size_t operator()(const Kinds& kinds) const {
+    ContentDigest digest;
+    digest.add_column(kinds);
+    return digest.value();
+  }
+};
+
+struct CallList {
+  std::vector<CollectiveCall> calls;
+
+  bool operator==(const CallList&) const = default;
+  std::uint64_t content_hash() const {
+    ContentDigest digest;
+    for (const CollectiveCall& call : calls) {
+      digest.add(
+          hash_of({static_cast<std::uint64_t>(call.kind), static_cast<std::uint64_t>(call.bytes.count()), call.root}));
+      digest.add_column(call.bytes_of_member);
+    }
+    return digest.value();
+  }
+};
+
+// What members of the same kinds come to, in whatever communicator.
+struct Agreement {
+  CallList list;
+  std::optional<std::size_t> disagreed;  // the first call about which they disagree
+};
 
 bool may_differ_in_bytes(CollectiveKind kind) {
   return kind == CollectiveKind::kAllToAll || kind == CollectiveKind::kGather || kind == CollectiveKind::kScatter;
 }
 
-// One member's calls on the communicator, in order. The slot is missing where it never calls.
-struct Caller {
-  RankId rank{};
-  std::optional<std::uint32_t> slot;
-};
+// The requests can be one operation.
+bool agree(const CallRequest& a, const CallRequest& b) {
+  return a.kind == b.kind && a.root == b.root && (a.bytes == b.bytes || may_differ_in_bytes(a.kind));
+}
 
-// What one member asks for in one call.
-struct Request {
-  CollectiveKind kind = CollectiveKind::kAllReduce;
-  Bytes bytes;
-  std::uint32_t root = 0;
-
-  auto operator<=>(const Request&) const = default;
-
-  // The members' requests can be one operation.
-  bool agrees_with(const Request& other) const {
-    return kind == other.kind && root == other.root && (bytes == other.bytes || may_differ_in_bytes(kind));
-  }
-};
-
-class CommunicatorMatcher {
+class CallMatcher {
  public:
-  CommunicatorMatcher(const Job& job, GroupId group, std::vector<Caller> callers)
-      : job_(job), group_(group), callers_(std::move(callers)) {}
+  CallMatcher(const Callers& callers, std::span<const std::uint32_t> kinds)
+      : callers_(callers), kinds_(kinds), distinct_(distinct_kinds(kinds)) {}
 
-  std::vector<CollectiveCall> calls(DisagreementReport& report) const {
-    std::vector<CollectiveCall> result;
-    const std::vector<std::size_t> different = first_of_each_program();
+  Agreement match() const {
+    Agreement agreement;
     std::size_t longest = 0;
-    for (const std::size_t i : different) longest = std::max(longest, calls_of(callers_[i]).size());
+    for (const std::uint32_t kind : distinct_) longest = std::max(longest, callers_[kind].calls.size());
     for (std::size_t k = 0; k < longest; ++k) {
-      if (!all_agree(different, k)) {
-        report.add(describe_disagreement(k));
-        return {};
-      }
-      result.push_back(call(different, k));
+      if (!all_agree(k)) return {{}, k};
+      agreement.list.calls.push_back(call(k));
     }
-    return result;
+    return agreement;
   }
 
  private:
-  std::span<const NodeId> calls_of(const Caller& caller) const {
-    if (!caller.slot) return {};
-    return job_.graph(caller.rank).calls(*caller.slot);
+  bool all_agree(std::size_t k) const {
+    for (const std::uint32_t kind : distinct_)
+      if (k >= callers_[kind].calls.size()) return false;
+    const CallRequest first = callers_[distinct_.front()].request(k);
+    return std::ranges::all_of(distinct_, [&](std::uint32_t kind) { return agree(first, callers_[kind].request(k)); });
   }
 
-  Request request(const Caller& caller, NodeId node) const {
-    const ExecutionGraph& graph = job_.graph(caller.rank);
-    return {graph.collective_kind(node), graph.bytes(node), job_.root(caller.rank, node)};
-  }
-
-  // Members that run the same graph, and see the communicator at the same slot, ask for the same.
-  std::vector<std::size_t> first_of_each_program() const {
-    std::vector<std::size_t> result;
-    std::map<std::pair<std::uint32_t, std::optional<std::uint32_t>>, std::size_t> seen;
-    for (std::size_t i = 0; i < callers_.size(); ++i) {
-      const RankBinding& binding = job_.ranks[index_of(callers_[i].rank)];
-      const bool has_roots = !binding.roots.empty();
-      if (has_roots || seen.try_emplace({binding.graph, callers_[i].slot}, i).second) result.push_back(i);
-    }
-    return result;
-  }
-
-  bool all_agree(const std::vector<std::size_t>& members, std::size_t k) const {
-    std::optional<Request> first;
-    for (const std::size_t i : members) {
-      const std::span<const NodeId> calls = calls_of(callers_[i]);
-      if (k >= calls.size()) return false;
-      const Request next = request(callers_[i], calls[k]);
-      if (first && !first->agrees_with(next)) return false;
-      if (!first) first = next;
-    }
-    return true;
-  }
-
-  CollectiveCall call(const std::vector<std::size_t>& different, std::size_t k) const {
-    const Request first = request(callers_[0], calls_of(callers_[0])[k]);
+  CollectiveCall call(std::size_t k) const {
+    const CallRequest first = callers_[distinct_.front()].request(k);
     CollectiveCall result{first.kind, first.bytes, first.root, {}};
-    for (const std::size_t i : different) {
-      const Bytes bytes = request(callers_[i], calls_of(callers_[i])[k]).bytes;
-      if (bytes == first.bytes) continue;
-      for (const Caller& caller : callers_) {
-        result.bytes_of_member.push_back(job_.graph(caller.rank).bytes(calls_of(caller)[k]));
-        result.bytes = std::max(result.bytes, result.bytes_of_member.back());
-      }
-      break;
+    const auto is_alike = [&](std::uint32_t kind) { return callers_[kind].request(k).bytes == first.bytes; };
+    if (std::ranges::all_of(distinct_, is_alike)) return result;
+    for (const std::uint32_t kind : kinds_) {
+      result.bytes_of_member.push_back(callers_[kind].request(k).bytes);
+      result.bytes = std::max(result.bytes, result.bytes_of_member.back());
     }
     return result;
   }
 
-  std::string describe(const Request& request) const {
-    std::string text = fmt::format("{} of {} bytes", name_of(request.kind), request.bytes.count());
-    const Communicator& group = job_.communicators[index_of(group_)];
-    if (request.root > 0) text += fmt::format(" from root rank {}", index_of(group.members[request.root]));
-    return text;
-  }
+  const Callers& callers_;
+  std::span<const std::uint32_t> kinds_;  // by member
+  Kinds distinct_;
+};
 
-  std::string describe_disagreement(std::size_t k) const {
-    // Who asks for what, and who does not come; by the lowest rank among them.
-    std::map<Request, std::vector<std::uint32_t>> asking;
-    std::map<std::size_t, std::vector<std::uint32_t>> absent;  // by how many calls they make
-    std::map<std::uint32_t, NodeId> node_of;
-    for (const Caller& caller : callers_) {
-      const std::span<const NodeId> calls = calls_of(caller);
-      if (k >= calls.size()) {
-        absent[calls.size()].push_back(index_of(caller.rank));
-      } else {
-        asking[request(caller, calls[k])].push_back(index_of(caller.rank));
-        node_of[index_of(caller.rank)] = calls[k];
-      }
-    }
-    std::map<std::uint32_t, std::string> lines;
-    for (auto& [request, ranks] : asking) {
-      std::ranges::sort(ranks);
-      const RankId first{ranks[0]};
-      lines[ranks[0]] = fmt::format("\n    {} with {}: {}{}", rank_list(ranks), describe(request),
-                                    job_.describe(first, node_of[ranks[0]]),
-                                    ranks.size() > 1 ? fmt::format(" (on rank {})", ranks[0]) : "");
-    }
-    for (auto& [count, ranks] : absent) {
-      std::ranges::sort(ranks);
-      lines[ranks[0]] =
-          fmt::format("\n    {} never: {} on this communicator", rank_list(ranks),
-                      count == 0 ? "no call" : fmt::format("only {} call{}", count, count == 1 ? "" : "s"));
-    }
-
-    std::string text = fmt::format("  communicator \"{}\" ({}), call {}; arriving are",
-                                   printable(job_.communicators[index_of(group_)].name, 40), members(), k + 1);
-    constexpr std::size_t kLinesShown = 6;
-    std::size_t shown = 0;
-    for (const auto& [rank, line] : lines) {
-      if (shown++ == kLinesShown) {
-        text += fmt::format("\n    ... and {} other groups of ranks", lines.size() - kLinesShown);
-        break;
-      }
-      text += line;
-    }
-    if (absent.empty() && only_order_differs())
-      text += "\n    all members make the same calls, but in different orders";
-    return text;
-  }
-
-  std::string members() const {
-    std::vector<std::uint32_t> ranks;
-    for (const Caller& caller : callers_) ranks.push_back(index_of(caller.rank));
-    std::ranges::sort(ranks);
-    return rank_list(ranks);
-  }
-
-  bool only_order_differs() const {
-    std::optional<std::vector<Request>> first;
-    for (const std::size_t i : first_of_each_program()) {
-      std::vector<Request> requests;
-      for (const NodeId node : calls_of(callers_[i])) requests.push_back(request(callers_[i], node));
-      std::ranges::sort(requests);
-      if (first && *first != requests) return false;
-      if (!first) first = std::move(requests);
-    }
-    return true;
-  }
-
-  const Job& job_;
-  GroupId group_;
-  std::vector<Caller> callers_;  // one for each member, in its order
+struct Matched {
+  std::uint32_t list = 0;
+  std::optional<std::size_t> disagreed;
 };
 
 }  // namespace
 
-std::vector<std::vector<CollectiveCall>> match_collectives(const Job& job, DisagreementReport& report) {
-  std::vector<std::map<RankId, std::uint32_t>> slots(job.communicators.size());
-  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
-    const std::vector<GroupId>& communicators = job.ranks[rank].communicators;
-    for (std::uint32_t slot = 0; slot < communicators.size(); ++slot)
-      slots[index_of(communicators[slot])][RankId(rank)] = slot;
-  }
-
-  std::vector<std::vector<CollectiveCall>> result(job.communicators.size());
-  for (std::uint32_t group = 0; group < slots.size(); ++group) {
-    if (slots[group].empty()) continue;
-    std::vector<Caller> callers;
-    for (const RankId rank : job.communicators[group].members) {
-      const auto slot = slots[group].find(rank);
-      callers.push_back({rank, slot == slots[group].end() ? std::nullopt : std::optional(slot->second)});
+CallLists match_collectives(const Job& job, DisagreementReport& report) {
+  Callers callers(job);
+  std::unordered_map<Kinds, Matched, HashOfKinds> by_kinds;
+  ContentPool<CallList> lists;
+  CallLists result;
+  for (std::uint32_t group = 0; group < job.communicators.size(); ++group) {
+    const auto [known, is_new] = by_kinds.try_emplace(callers.kinds_of(GroupId(group)));
+    Matched& matched = known->second;
+    if (is_new) {
+      Agreement agreement = CallMatcher(callers, known->first).match();
+      matched = {lists.intern(std::move(agreement.list)), agreement.disagreed};
     }
-    result[group] = CommunicatorMatcher(job, GroupId(group), std::move(callers)).calls(report);
+    if (matched.disagreed)
+      report.add(describe_disagreement(job, GroupId(group), callers, known->first, *matched.disagreed));
+    result.list_of.push_back(matched.list);
   }
+  for (CallList& list : lists.take()) result.lists.push_back(std::move(list.calls));
   return result;
 }
 

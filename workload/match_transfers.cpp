@@ -1,125 +1,118 @@
 #include "workload/match_transfers.h"
 
 #include <algorithm>
-#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
-#include <fmt/format.h>
+#include "workload/transfer_disagreement.h"
+#include "workload/transfer_sides.h"
 
 namespace orrery {
 namespace {
 
-// A send or receive, under what its other end must agree with.
-struct End {
-  RankId source{};
-  RankId destination{};
-  std::int64_t tag = 0;
-  bool is_receive = false;
-  std::uint32_t position = 0;  // in the canonical order of its rank
-  NodeId node{};
+using Places = std::vector<EndLists::Place>;
 
-  auto operator<=>(const End&) const = default;
-
-  RankId rank() const { return is_receive ? destination : source; }
-  bool same_channel(const End& other) const {
-    return source == other.source && destination == other.destination && tag == other.tag;
+Places places_of(const ExecutionGraph& graph) {
+  Places places;
+  std::vector<std::uint32_t> next(graph.peer_slots());
+  for (const NodeId node : graph.transfers()) {
+    const std::uint32_t slot = graph.peer_slot(node);
+    places.push_back({slot, next[slot]++});
   }
-};
-
-std::vector<End> collect(const Job& job) {
-  std::vector<End> ends;
-  for (std::uint32_t i = 0; i < job.ranks.size(); ++i) {
-    const RankId rank{i};
-    const ExecutionGraph& graph = job.graph(rank);
-    if (graph.transfers().empty()) continue;
-    std::uint32_t position = 0;
-    for (const NodeId node : graph.order()) {
-      ++position;
-      const NodeKind kind = graph.kind(node);
-      if (kind != NodeKind::kSend && kind != NodeKind::kReceive) continue;
-      const RankId peer = job.peer(rank, node);
-      const bool is_receive = kind == NodeKind::kReceive;
-      ends.push_back(
-          {is_receive ? peer : rank, is_receive ? rank : peer, job.tag(rank, node), is_receive, position, node});
-    }
-  }
-  std::ranges::sort(ends);
-  return ends;
+  return places;
 }
 
-// The sends and the receives of one (source, destination, tag), each in order.
-class Channel {
+// Ends are in order of (tag, position), so where as many have each tag, those that belong together meet.
+bool agree(std::span<const MessageEnd> sends, std::span<const MessageEnd> receives) {
+  return std::ranges::equal(sends, receives, [](const MessageEnd& send, const MessageEnd& receive) {
+    return send.tag == receive.tag && send.bytes == receive.bytes;
+  });
+}
+
+class TransferMatcher {
  public:
-  Channel(const Job& job, std::span<const End> ends) : job_(job) {
-    const auto first_receive = std::ranges::find(ends, true, &End::is_receive);
-    const std::size_t sends = static_cast<std::size_t>(first_receive - ends.begin());
-    sends_ = ends.first(sends);
-    receives_ = ends.subspan(sends);
+  explicit TransferMatcher(const Job& job) : job_(job), sides_(job) {
+    for (const ExecutionGraph& graph : job.graphs) result_.places.push_back(places_of(graph));
   }
 
-  void match(std::vector<std::vector<TransferEnd>>& transfers, DisagreementReport& report) const {
-    const std::size_t pairs = std::min(sends_.size(), receives_.size());
-    for (std::size_t k = 0; k < pairs; ++k) {
-      if (bytes(sends_[k]) != bytes(receives_[k])) return report.add(describe_sizes(k));
-      tie(sends_[k], receives_[k], transfers);
-      tie(receives_[k], sends_[k], transfers);
+  EndLists match(DisagreementReport& report) && {
+    for (std::uint32_t rank = 0; rank < job_.ranks.size(); ++rank) {
+      const RankBinding& binding = job_.ranks[rank];
+      result_.graph_of.push_back(binding.graph);
+      result_.first_slot.push_back(result_.slots.size());
+      result_.slots.resize(result_.slots.size() + job_.graphs[binding.graph].peer_slots());
+      for (const TransferSides::Peer& peer : sides_.peers(RankId(rank))) match_with(RankId(rank), peer);
     }
-    if (sends_.size() != receives_.size()) report.add(describe_unmatched(pairs));
+    describe_disagreements(report);
+    return std::move(result_);
   }
 
  private:
-  Bytes bytes(const End& end) const { return job_.graph(end.rank()).bytes(end.node); }
-  std::string describe(const End& end) const { return job_.describe(end.rank(), end.node); }
+  // Two sides of the traffic between two ranks, as the first of them sees it.
+  struct Meeting {
+    bool sends_agree = false;
+    bool receives_agree = false;
+    std::uint32_t first_list = 0;  // of the nodes there; one for each slot here
+  };
 
-  void tie(const End& end, const End& other, std::vector<std::vector<TransferEnd>>& transfers) const {
-    const std::uint32_t index = job_.graph(end.rank()).transfer_index(end.node);
-    transfers[index_of(end.rank())][index] = {other.rank(), other.node};
+  void match_with(RankId rank, const TransferSides::Peer& peer) {
+    const Meeting& meeting = meet(peer.side, sides_.side(peer.rank, rank));
+    if (!meeting.sends_agree) disagreeing_.emplace_back(rank, peer.rank);
+    if (!meeting.receives_agree) disagreeing_.emplace_back(peer.rank, rank);
+    std::uint32_t list = meeting.first_list;
+    for (const std::uint32_t slot : sides_[peer.side].slots)
+      result_.slots[result_.first_slot.back() + slot] = {peer.rank, list++};
   }
 
-  std::string heading() const {
-    const End& end = sends_.empty() ? receives_.front() : sends_.front();
-    return fmt::format("  from rank {} to rank {}, tag {}: ", index_of(end.source), index_of(end.destination), end.tag);
+  const Meeting& meet(std::uint32_t here, std::uint32_t there) {
+    const auto [known, is_new] = meetings_.try_emplace(std::uint64_t{here} << 32 | there);
+    Meeting& meeting = known->second;
+    if (!is_new) return meeting;
+    const TransferSide& side = sides_[here];
+    const TransferSide& other = sides_[there];
+    meeting = {agree(side.sends, other.receives), agree(other.sends, side.receives),
+               static_cast<std::uint32_t>(result_.lists.size())};
+    result_.lists.resize(result_.lists.size() + side.slots.size());
+    if (meeting.sends_agree) tie(side, side.sends, other.receives, meeting.first_list);
+    if (meeting.receives_agree) tie(side, side.receives, other.sends, meeting.first_list);
+    for (std::size_t list = meeting.first_list; list < result_.lists.size(); ++list)
+      result_.lists[list].shrink_to_fit();
+    return meeting;
   }
 
-  std::string describe_sizes(std::size_t k) const {
-    return heading() + fmt::format("transfer {} is sent with {} bytes ({}) and received with {} bytes ({})", k + 1,
-                                   bytes(sends_[k]).count(), describe(sends_[k]), bytes(receives_[k]).count(),
-                                   describe(receives_[k]));
+  void tie(const TransferSide& side, std::span<const MessageEnd> ends, std::span<const MessageEnd> others,
+           std::uint32_t first_list) {
+    const ExecutionGraph& graph = job_.graphs[side.graph];
+    for (std::size_t k = 0; k < ends.size(); ++k) {
+      const EndLists::Place place = result_.places[side.graph][graph.transfer_index(ends[k].node)];
+      const auto slot = std::ranges::lower_bound(side.slots, place.slot) - side.slots.begin();
+      std::vector<NodeId>& list = result_.lists[first_list + static_cast<std::uint32_t>(slot)];
+      if (list.size() <= place.ordinal) list.resize(place.ordinal + 1);
+      list[place.ordinal] = others[k].node;
+    }
   }
 
-  std::string describe_unmatched(std::size_t pairs) const {
-    const auto count = [](std::size_t n, std::string_view what) {
-      return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
-    };
-    const bool sends_left = sends_.size() > receives_.size();
-    const End& first = sends_left ? sends_[pairs] : receives_[pairs];
-    return heading() + fmt::format("{} but {}; the first without {} is {} on rank {}", count(sends_.size(), "send"),
-                                   count(receives_.size(), "receive"), sends_left ? "a receive" : "a send",
-                                   describe(first), index_of(first.rank()));
+  void describe_disagreements(DisagreementReport& report) {
+    std::ranges::sort(disagreeing_);
+    disagreeing_.erase(std::unique(disagreeing_.begin(), disagreeing_.end()), disagreeing_.end());
+    for (const auto& [source, destination] : disagreeing_)
+      report_disagreement(job_, source, sides_[sides_.side(source, destination)].sends, destination,
+                          sides_[sides_.side(destination, source)].receives, report);
   }
 
   const Job& job_;
-  std::span<const End> sends_;
-  std::span<const End> receives_;
+  TransferSides sides_;
+  EndLists result_;
+  std::unordered_map<std::uint64_t, Meeting> meetings_;  // by the sides here and there
+  std::vector<std::pair<RankId, RankId>> disagreeing_;   // sources and destinations
 };
 
 }  // namespace
 
-std::vector<std::vector<TransferEnd>> match_transfers(const Job& job, DisagreementReport& report) {
-  std::vector<std::vector<TransferEnd>> transfers;
-  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank)
-    transfers.emplace_back(job.graph(RankId(rank)).transfers().size());
-
-  const std::vector<End> ends = collect(job);
-  for (std::size_t begin = 0; begin < ends.size();) {
-    std::size_t end = begin + 1;
-    while (end < ends.size() && ends[end].same_channel(ends[begin])) ++end;
-    Channel(job, std::span(ends).subspan(begin, end - begin)).match(transfers, report);
-    begin = end;
-  }
-  return transfers;
-}
+EndLists match_transfers(const Job& job, DisagreementReport& report) { return TransferMatcher(job).match(report); }
 
 }  // namespace orrery

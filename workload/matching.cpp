@@ -1,5 +1,7 @@
 #include "workload/matching.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "core/error.h"
@@ -19,9 +21,10 @@ std::string DisagreementReport::text() const {
 
 Matching match(const Job& job) {
   DisagreementReport report;
-  Matching matching{match_collectives(job, report), match_transfers(job, report)};
+  CallLists calls = match_collectives(job, report);
+  EndLists ends = match_transfers(job, report);
   if (!report.empty()) throw StuckError(report.text());
-  return matching;
+  return {std::move(calls), std::move(ends)};
 }
 
 }  // namespace orrery

@@ -5,7 +5,10 @@
 // different speeds cannot pair the wrong calls, and a disagreement is found without simulating.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "core/collective_kind.h"
@@ -33,9 +36,56 @@ struct TransferEnd {
   bool operator==(const TransferEnd&) const = default;
 };
 
-struct Matching {
-  std::vector<std::vector<CollectiveCall>> calls;   // by GroupId, then by call index (ExecutionGraph::call_index)
-  std::vector<std::vector<TransferEnd>> transfers;  // by RankId, then by transfer index
+// Communicators that call the same share one list of calls.
+struct CallLists {
+  std::vector<std::vector<CollectiveCall>> lists;  // each content once; by call index (ExecutionGraph::call_index)
+  std::vector<std::uint32_t> list_of;              // by GroupId, into lists
+};
+
+// Where the transfers between two ranks meet those between two others of the same graphs, they share lists of nodes.
+struct EndLists {
+  // A transfer among those of its peer slot.
+  struct Place {
+    std::uint32_t slot = 0;
+    std::uint32_t ordinal = 0;
+  };
+  // Where the transfers of a peer slot end.
+  struct Slot {
+    RankId peer{};
+    std::uint32_t list = 0;
+  };
+
+  std::vector<std::vector<Place>> places;  // by graph, by transfer index
+  std::vector<std::uint32_t> graph_of;     // by RankId
+  std::vector<std::size_t> first_slot;     // by RankId, into slots
+  std::vector<Slot> slots;                 // rank after rank, by peer slot
+  std::vector<std::vector<NodeId>> lists;  // of the peer's nodes, by ordinal
+};
+
+// Takes memory for the distinct graphs and what they do together, and a few numbers for each rank, communicator and
+// peer; not for each node of each rank.
+class Matching {
+ public:
+  Matching(CallLists calls, EndLists ends) : calls_(std::move(calls)), ends_(std::move(ends)) {}
+
+  std::uint32_t communicators() const { return static_cast<std::uint32_t>(calls_.list_of.size()); }
+  // By call index (ExecutionGraph::call_index).
+  std::span<const CollectiveCall> calls(GroupId group) const { return calls_.lists[call_list(group)]; }
+  // Equal for two communicators exactly where their calls are equal; below call_lists().
+  std::uint32_t call_list(GroupId group) const { return calls_.list_of[index_of(group)]; }
+  std::uint32_t call_lists() const { return static_cast<std::uint32_t>(calls_.lists.size()); }
+
+  TransferEnd end(RankId rank, std::uint32_t transfer_index) const {
+    const EndLists::Place place = ends_.places[ends_.graph_of[index_of(rank)]][transfer_index];
+    const EndLists::Slot slot = ends_.slots[ends_.first_slot[index_of(rank)] + place.slot];
+    return {slot.peer, ends_.lists[slot.list][place.ordinal]};
+  }
+  // How many lists of nodes the ends of all ranks share.
+  std::uint32_t end_lists() const { return static_cast<std::uint32_t>(ends_.lists.size()); }
+
+ private:
+  CallLists calls_;
+  EndLists ends_;
 };
 
 // Throws StuckError, naming the ranks, nodes and operations, when members disagree or somebody is waited for in vain.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 
@@ -8,16 +9,27 @@ using namespace orrery;
 using namespace orrery::testing;
 using Catch::Matchers::Contains;
 
+namespace {
+
+// Of the rank's first `count` transfers.
+std::vector<TransferEnd> ends_of(const Matching& matching, std::uint32_t rank, std::uint32_t count) {
+  std::vector<TransferEnd> ends;
+  for (std::uint32_t i = 0; i < count; ++i) ends.push_back(matching.end(RankId{rank}, i));
+  return ends;
+}
+
+}  // namespace
+
 TEST_CASE("calls are matched by their order on the communicator, never by id") {
   // Rank 1 has other ids, and its node 5 comes before its node 3 because 3 waits for it.
   const Trace zero = {collective(1, 0, 64), collective(2, 2, 128).data({1})};
   const Trace one = {collective(5, 0, 64), collective(3, 2, 128).data({5})};
   const Matching matching = match(JobFiles({zero, one}).load());
-  REQUIRE(matching.calls[0].size() == 2);
-  CHECK(matching.calls[0][0].kind == CollectiveKind::kAllReduce);
-  CHECK(matching.calls[0][0].bytes == Bytes(64));
-  CHECK(matching.calls[0][1].kind == CollectiveKind::kAllGather);
-  CHECK(matching.calls[0][1].bytes_of_member.empty());
+  REQUIRE(matching.calls(GroupId{0}).size() == 2);
+  CHECK(matching.calls(GroupId{0})[0].kind == CollectiveKind::kAllReduce);
+  CHECK(matching.calls(GroupId{0})[0].bytes == Bytes(64));
+  CHECK(matching.calls(GroupId{0})[1].kind == CollectiveKind::kAllGather);
+  CHECK(matching.calls(GroupId{0})[1].bytes_of_member.empty());
 }
 
 TEST_CASE("file order does not matter, only dependencies and ids do") {
@@ -48,9 +60,9 @@ TEST_CASE("an all-to-all with different sizes keeps each member's, in the order 
     return Trace{collective(1, chakra::ALL_TO_ALL, bytes, "g"), collective(2, chakra::ALL_TO_ALL, 7, "g")};
   };
   const Matching matching = match(JobFiles({trace(10), trace(30), trace(20)}, R"({"g": [2, 0, 1]})").load());
-  CHECK(matching.calls[1][0].bytes_of_member == std::vector<Bytes>{Bytes(20), Bytes(10), Bytes(30)});
-  CHECK(matching.calls[1][0].bytes == Bytes(30));
-  CHECK(matching.calls[1][1].bytes_of_member.empty());
+  CHECK(matching.calls(GroupId{1})[0].bytes_of_member == std::vector<Bytes>{Bytes(20), Bytes(10), Bytes(30)});
+  CHECK(matching.calls(GroupId{1})[0].bytes == Bytes(30));
+  CHECK(matching.calls(GroupId{1})[1].bytes_of_member.empty());
 }
 
 TEST_CASE("members that disagree about the root are a disagreement") {
@@ -60,7 +72,7 @@ TEST_CASE("members that disagree about the root are a disagreement") {
   CHECK_THAT(JobFiles({trace(0), trace(1)}).disagreement(),
              Contains("rank 1 with broadcast of 8 bytes from root rank 1"));
   const Matching matching = match(JobFiles({trace(1), trace(1)}).load());
-  CHECK(matching.calls[0][0].root == 1);
+  CHECK(matching.calls(GroupId{0})[0].root == 1);
 }
 
 TEST_CASE("a member that never arrives is named, with how many calls it makes") {
@@ -127,16 +139,16 @@ TEST_CASE("several transfers with one source, destination and tag meet in order"
   const Trace one = {receive(9, 0, 10), receive(1, 0, 20).data({9}), receive(10, 0, 30)};
   const Matching matching = match(JobFiles({zero, one}).load());
   // NodeIds of rank 1 by id: 1 -> 0, 9 -> 1, 10 -> 2.
-  CHECK(matching.transfers[0] ==
+  CHECK(ends_of(matching, 0, 3) ==
         std::vector<TransferEnd>{{RankId{1}, NodeId{1}}, {RankId{1}, NodeId{0}}, {RankId{1}, NodeId{2}}});
-  CHECK(matching.transfers[1] ==
+  CHECK(ends_of(matching, 1, 3) ==
         std::vector<TransferEnd>{{RankId{0}, NodeId{1}}, {RankId{0}, NodeId{0}}, {RankId{0}, NodeId{2}}});
 }
 
 TEST_CASE("transfers of different tags do not meet") {
   const Matching matching =
       match(JobFiles({{send(1, 1, 8, 5), send(2, 1, 8, 6)}, {receive(1, 0, 8, 6), receive(2, 0, 8, 5)}}).load());
-  CHECK(matching.transfers[0] == std::vector<TransferEnd>{{RankId{1}, NodeId{1}}, {RankId{1}, NodeId{0}}});
+  CHECK(ends_of(matching, 0, 2) == std::vector<TransferEnd>{{RankId{1}, NodeId{1}}, {RankId{1}, NodeId{0}}});
 }
 
 TEST_CASE("a send without receive and a receive without send are counted and named") {
@@ -153,6 +165,17 @@ TEST_CASE("a transfer whose ends disagree about the size is a disagreement") {
   CHECK_THAT(
       JobFiles({{send(1, 1, 8), send(2, 1, 8)}, {receive(3, 0, 8), receive(4, 0, 9)}}).disagreement(),
       Contains("transfer 2 is sent with 8 bytes (node 2 \"send\") and received with 9 bytes (node 4 \"receive\")"));
+}
+
+TEST_CASE("transfers that do not match are reported once each, by source and destination") {
+  // Seen from rank 0 first: that rank 2 does not send.
+  const std::string report = JobFiles({{receive(1, 2, 8)}, {send(1, 2, 8)}, {receive(1, 1, 9)}}).disagreement();
+  const std::size_t first = report.find("from rank 1 to rank 2, tag 0: transfer 1 is sent with 8 bytes");
+  const std::size_t second = report.find("from rank 2 to rank 0, tag 0: 0 sends but 1 receive");
+  REQUIRE(first != std::string::npos);
+  REQUIRE(second != std::string::npos);
+  CHECK(first < second);
+  CHECK(std::ranges::count(report, '\n') == 2);
 }
 
 TEST_CASE("collectives and transfers that disagree are reported together") {

@@ -82,12 +82,11 @@ TEST_CASE("every third-party synthetic job loads, matches and is shared between 
     CHECK(static_cast<double>(bytes) / static_cast<double>(nodes) <= 100);
     const Matching matching = match(job);
     for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
-      const std::vector<TransferEnd>& ends = matching.transfers[rank];
       const std::span<const NodeId> transfers = job.graph(RankId{rank}).transfers();
-      for (std::size_t i = 0; i < ends.size(); ++i) {
+      for (std::uint32_t i = 0; i < transfers.size(); ++i) {
         // The other end's other end is this one.
-        const ExecutionGraph& other = job.graph(ends[i].rank);
-        CHECK(matching.transfers[index_of(ends[i].rank)][other.transfer_index(ends[i].node)] ==
+        const TransferEnd end = matching.end(RankId{rank}, i);
+        CHECK(matching.end(end.rank, job.graph(end.rank).transfer_index(end.node)) ==
               TransferEnd{RankId{rank}, transfers[i]});
       }
     }
@@ -116,8 +115,8 @@ TEST_CASE("a real DLRM step has cycles when ctrl and data are united and loads w
   const Job job = load_chakra_job({.prefix = prefix, .dependencies = Dependencies::kData}, diagnostics);
   CHECK(nodes_of_kind(job, RankId{0}, NodeKind::kCollective) == 8);  // 3 all-reduce, 5 all-to-all
   const Matching matching = match(job);
-  CHECK(matching.calls[0].size() == 8);
-  CHECK(matching.calls[0][4].bytes == Bytes(1576964));
+  CHECK(matching.calls(GroupId{0}).size() == 8);
+  CHECK(matching.calls(GroupId{0})[4].bytes == Bytes(1576964));
 }
 
 TEST_CASE("the worst graph known is refused with a readable cycle and loads with data alone") {
@@ -153,8 +152,8 @@ TEST_CASE("a real Megatron step loads with the CPU side of its collectives as ho
   CHECK_THAT(to_string(job.warnings.back()),
              Contains("CPU call that launches the kernel") && Contains("(1360 in all)") && Contains("[ranks 0-7]"));
   const Matching matching = match(job);
-  CHECK(matching.calls[0].size() == 84);
-  CHECK(matching.calls[0][0].bytes == Bytes(67108865));
+  CHECK(matching.calls(GroupId{0}).size() == 84);
+  CHECK(matching.calls(GroupId{0})[0].bytes == Bytes(67108865));
   CHECK_THAT(to_text(inspect(job, "megatron")), Contains("8 ranks: all_reduce 84 calls, 5.44 GB"));
 }
 
