@@ -129,6 +129,7 @@ void ColourRefinement::split(std::vector<Vertex>::iterator begin, std::vector<Ve
     const auto next = part_end(part);
     if (signatures_[*part] != keeps) {
       const Colour to = class_count();
+      if (classes_[colour].created_in != epoch_) split_in_ = epoch_;
       classes_.push_back({0, epoch_, epoch_, before(colour).value_or(kNone), signatures_[*part]});
       for (auto vertex = part; vertex != next; ++vertex) move(*vertex, to);
     }

@@ -35,6 +35,8 @@ class ColourRefinement {
   bool has_changed(Colour colour) const { return classes_[colour].changed_in == epoch_; }
   // The class that it was part of then; nothing for a class of new vertices.
   std::optional<Colour> before(Colour colour) const;
+  // Whether any class of before has come apart.
+  bool has_split() const { return split_in_ == epoch_; }
   void forget_changes() { ++epoch_; }
 
   // As of the last refine(): classes are numbered in the order in which they came to be.
@@ -95,6 +97,7 @@ class ColourRefinement {
   std::vector<Vertex> new_vertices_;
   std::vector<Move> moves_;
   std::uint32_t epoch_ = 1;
+  std::uint32_t split_in_ = 0;  // the last epoch in which a class of before came apart
 };
 
 }  // namespace orrery

@@ -1,6 +1,7 @@
 #include "system/folding.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace orrery {
 namespace {
@@ -43,6 +44,7 @@ ClassSplit Folding::update() {
 }
 
 void Folding::fold_ranks(ClassSplit& split) {
+  if (agent_count() > 0 && !symmetry_.has_split()) return;
   std::vector<std::uint32_t> agent_of_class(symmetry_.class_count(), kNone);
   for (std::uint32_t agent = 0; agent < agent_count(); ++agent)
     agent_of_class[symmetry_.colour(first_rank_[agent])] = agent;
@@ -62,21 +64,30 @@ void Folding::fold_ranks(ClassSplit& split) {
   }
 }
 
+// Where nothing came apart only new links have to be looked at.
 void Folding::fold_links(ClassSplit& split) {
-  constexpr LinkId kNoLink{kNone};
-  std::vector<LinkId> acting_of_class(symmetry_.class_count(), kNoLink);
+  if (!symmetry_.has_split()) {
+    std::vector<LinkId> links(symmetry_.new_links().begin(), symmetry_.new_links().end());
+    std::ranges::sort(links);
+    return fold_links(links, split);
+  }
+  std::vector<LinkId> links;
+  for (std::uint32_t i = 0; i < acting_link_.size(); ++i)
+    if (symmetry_.colour(LinkId(i))) links.push_back(LinkId(i));
   link_classes_ = 0;
-  for (std::uint32_t i = 0; i < acting_link_.size(); ++i) {
-    const auto colour = symmetry_.colour(LinkId(i));
-    if (!colour) continue;
-    LinkId& acting = acting_of_class[*colour];
-    if (acting == kNoLink) {
-      acting = LinkId(i);
-      ++link_classes_;
-      if (link_in_use_[i] && acting_link_[i] != acting) split.links.push_back({acting, acting_link_[i]});
-    }
-    acting_link_[i] = acting;
-    link_in_use_[i] = true;
+  fold_links(links, split);
+}
+
+// Whole classes of links in use.
+void Folding::fold_links(std::span<const LinkId> links, ClassSplit& split) {
+  std::unordered_map<Symmetry::Colour, LinkId> acting_of_class;
+  for (const LinkId link : links) {
+    const auto [acting, is_first] = acting_of_class.try_emplace(*symmetry_.colour(link), link);
+    LinkId& known = acting_link_[index_of(link)];
+    if (is_first) ++link_classes_;
+    if (is_first && link_in_use_[index_of(link)] && known != link) split.links.push_back({link, known});
+    known = acting->second;
+    link_in_use_[index_of(link)] = true;
   }
 }
 

@@ -133,6 +133,7 @@ class Folding {
   std::uint32_t slot_of(RankId rank, GroupId group) const;
   void fold_ranks(ClassSplit& split);
   void fold_links(ClassSplit& split);
+  void fold_links(std::span<const LinkId> links, ClassSplit& split);
   void fold_communicators(ClassSplit& split);
   bool has_changed(GroupId home) const;
   bool has_changed(const MessageClass& message) const;

@@ -122,8 +122,8 @@ Folding::SlotsByClass Folding::sends_by_class(RankId rank) const {
 Folding::SlotsByClass Folding::receives_by_class(RankId rank) const {
   SlotsByClass slots;
   for (std::uint32_t slot = 0; slot < job_.ranks[index_of(rank)].peers.size(); ++slot)
-    if (const auto vertex = symmetry_.received(rank, slot); vertex != Symmetry::kNotInUse)
-      slots[symmetry_.colour_of(vertex)].push_back(slot);
+    for (const Symmetry::Vertex message : symmetry_.received(rank, slot))
+      slots[symmetry_.colour_of(message)].push_back(slot);
   return slots;
 }
 

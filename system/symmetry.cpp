@@ -30,7 +30,7 @@ Symmetry::Symmetry(const Job& job, const Matching& matching, const Fabric& fabri
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
     refinement_.add_vertex(hash_of({kRank, job.ranks[rank].graph, own[rank]}));
     sends_.emplace_back(job.ranks[rank].peers.size());
-    received_.emplace_back(job.ranks[rank].peers.size(), kNotInUse);
+    received_.emplace_back(job.ranks[rank].peers.size());
   }
   refinement_.refine();
   stages_.programs = rank_classes();
@@ -128,23 +128,16 @@ void Symmetry::use_sends(RankId from, std::uint32_t peer_slot) {
   const RankId to = job_.ranks[index_of(from)].peers[peer_slot];
   const TransferSlots &here = transfer_slots(from), &there = transfer_slots(to);
   if (here.sends(peer_slot).empty()) return;
-  // Which send meets which receive: with other tags, others would.
-  const auto end_of = [&](NodeId send) {
-    return matching_.end(from, job_.graph(from).transfer_index(send)).node;
-  };
-  const std::uint32_t slot_there = job_.graph(to).peer_slot(end_of(here.sends(peer_slot).front()));
-  std::uint64_t pairing = 0;
-  for (const NodeId send : here.sends(peer_slot)) {
-    const NodeId receive = end_of(send);
-    pairing = hash_of({pairing, there.ordinal(job_.graph(to), receive)});
-    // To several slots of one rank: of these nobody else has the like.
-    if (job_.graph(to).peer_slot(receive) != slot_there) pairing = hash_of({pairing, index_of(from), index_of(to)});
-  }
+  const Pairing& pairing = this->pairing(from, peer_slot, to);
+  const std::uint32_t slot_there = pairing.receive_slot;
+  // To several slots of one rank: of these nobody else has the like.
+  const std::uint64_t own =
+      pairing.is_spread ? hash_of({pairing.hash, index_of(from), index_of(to)}) : pairing.hash;
   const DeviceId from_device = placement_[index_of(from)], to_device = placement_[index_of(to)];
   const Vertex vertex = refinement_.add_vertex(
-      hash_of({kPair, pairing, static_cast<std::uint64_t>(latency_of(from_device, to_device).count())}));
+      hash_of({kPair, own, static_cast<std::uint64_t>(latency_of(from_device, to_device).count())}));
   sends_[index_of(from)][peer_slot] = {vertex, slot_there};
-  received_[index_of(to)][slot_there] = vertex;
+  received_[index_of(to)][slot_there].push_back(vertex);
   new_sends_.push_back({from, peer_slot});
   // A message may be like another of the same rank; but ranks are alike only peer by peer, so that each operation of
   // one is the same operation of the other.
@@ -154,8 +147,27 @@ void Symmetry::use_sends(RankId from, std::uint32_t peer_slot) {
                        hash_of({kReceives, kPair, slot_there}));
 }
 
+// With other tags, others would meet.
+const Symmetry::Pairing& Symmetry::pairing(RankId from, std::uint32_t peer_slot, RankId to) {
+  const PairKey key = {job_.ranks[index_of(from)].graph, peer_slot, matching_.end_list(from, peer_slot),
+                       job_.ranks[index_of(to)].graph};
+  const auto [known, is_new] = pairings_.try_emplace(key);
+  Pairing& pairing = known->second;
+  if (!is_new) return pairing;
+  const ExecutionGraph &here = job_.graph(from), &there = job_.graph(to);
+  const std::span<const NodeId> sends = transfer_slots(from).sends(peer_slot);
+  const auto end_of = [&](NodeId send) { return matching_.end(from, here.transfer_index(send)).node; };
+  pairing.receive_slot = there.peer_slot(end_of(sends.front()));
+  for (const NodeId send : sends) {
+    pairing.hash = hash_of({pairing.hash, transfer_slots(to).ordinal(there, end_of(send))});
+    pairing.is_spread = pairing.is_spread || there.peer_slot(end_of(send)) != pairing.receive_slot;
+  }
+  return pairing;
+}
+
 void Symmetry::refine() {
   refinement_.forget_changes();
+  new_links_.clear();
   const std::uint32_t before = rank_classes();
   refinement_.refine();
   const std::uint32_t by_partners = rank_classes();
@@ -204,7 +216,10 @@ void Symmetry::cross_links(GroupId group, std::uint32_t number) {
 void Symmetry::cross_links(Vertex vertex, std::span<const LinkShare> shares) {
   for (const LinkShare& share : shares) {
     std::optional<Vertex>& link = link_vertices_[index_of(share.link)];
-    if (!link) link = refinement_.add_vertex(hash_of({kLink, fabric_.kind_of(share.link)}));
+    if (!link) {
+      link = refinement_.add_vertex(hash_of({kLink, fabric_.kind_of(share.link)}));
+      new_links_.push_back(share.link);
+    }
     refinement_.add_edge(vertex, *link, hash_of({kCrosses, share.weight}));
   }
 }

@@ -9,6 +9,7 @@
 // The partition is of the communicators and pairs of ranks in use; it gets finer when more come into use.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -60,7 +61,10 @@ class Symmetry {
   std::optional<Colour> colour(LinkId link) const;
   std::uint32_t class_count() const { return refinement_.class_count(); }
   std::uint32_t class_size(Colour colour) const { return refinement_.class_size(colour); }
-  // Whether a class came to be or lost members in the last refine().
+  // What the last refine() did: whether classes came apart, and to which links messages came for the first time.
+  bool has_split() const { return refinement_.has_split(); }
+  std::span<const LinkId> new_links() const { return new_links_; }
+  // Whether a class came to be or lost members.
   bool has_changed(Colour colour) const { return refinement_.has_changed(colour); }
   // The class that it was part of before that; nothing if its members were not in use.
   std::optional<Colour> before(Colour colour) const { return refinement_.before(colour); }
@@ -73,8 +77,10 @@ class Symmetry {
   };
   static constexpr Vertex kNotInUse = UINT32_MAX;
   const Sends& sends(RankId from, std::uint32_t peer_slot) const { return sends_[index_of(from)][peer_slot]; }
-  // The message, if in use, that a rank receives from a peer.
-  Vertex received(RankId to, std::uint32_t peer_slot) const { return received_[index_of(to)][peer_slot]; }
+  // The messages in use that a rank receives from a peer: one, unless the peer has several slots for it.
+  std::span<const Vertex> received(RankId to, std::uint32_t peer_slot) const {
+    return received_[index_of(to)][peer_slot];
+  }
   bool is_in_use(GroupId group) const { return communicators_[index_of(group)].vertex.has_value(); }
 
   const Patterns& patterns() const { return patterns_; }
@@ -100,7 +106,16 @@ class Symmetry {
     std::uint32_t peer_slot = 0;
   };
 
+  // Which sends meet which receives between two ranks, for all that have the same.
+  using PairKey = std::array<std::uint32_t, 4>;  // graph and slot here, end list, graph there
+  struct Pairing {
+    std::uint64_t hash = 0;
+    std::uint32_t receive_slot = 0;  // of the first
+    bool is_spread = false;          // over several slots
+  };
+
   std::uint64_t own_colour(GroupId group) const;
+  const Pairing& pairing(RankId from, std::uint32_t peer_slot, RankId to);
   std::uint64_t program_hash(GroupId group, std::uint32_t member) const;
   void add_messages(GroupId group, const Pattern& pattern);
   void add_lines(GroupId group, const Pattern& pattern);
@@ -126,9 +141,11 @@ class Symmetry {
   std::vector<UsedCommunicator> communicators_;
   std::vector<TransferSlots> transfer_slots_;   // by graph
   std::vector<std::vector<Sends>> sends_;       // by rank, by peer slot
-  std::vector<std::vector<Vertex>> received_;   // likewise
+  std::vector<std::vector<std::vector<Vertex>>> received_;  // likewise
+  std::map<PairKey, Pairing> pairings_;
   std::vector<GroupId> new_communicators_;      // since the last refine(),
   std::vector<NewSends> new_sends_;             // and sends
+  std::vector<LinkId> new_links_;               // in the last refine()
   mutable std::map<const Schedule*, std::vector<ProgramKinds>> kinds_;  // by position
 };
 

@@ -80,6 +80,10 @@ class Matching {
     const EndLists::Slot slot = ends_.slots[ends_.first_slot[index_of(rank)] + place.slot];
     return {slot.peer, ends_.lists[slot.list][place.ordinal]};
   }
+  // Equal for two slots of ranks of one graph where their transfers end in the same nodes.
+  std::uint32_t end_list(RankId rank, std::uint32_t peer_slot) const {
+    return ends_.slots[ends_.first_slot[index_of(rank)] + peer_slot].list;
+  }
   // How many lists of nodes the ends of all ranks share.
   std::uint32_t end_lists() const { return static_cast<std::uint32_t>(ends_.lists.size()); }
 
