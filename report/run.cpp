@@ -26,12 +26,14 @@ std::uint64_t peak_memory() {
 // Says so where MEM nodes have no remote memory to go to.
 void warn_of_memory_nodes(const Experiment& experiment, const Job& job, Diagnostics& diagnostics) {
   if (experiment.simulation.remote_memory) return;
-  std::size_t nodes = 0;
-  for (const RankBinding& rank : job.ranks)
-    for (std::uint32_t i = 0; i < job.graphs[rank.graph].size(); ++i) {
-      const NodeKind kind = job.graphs[rank.graph].kind(NodeId(i));
-      if (kind == NodeKind::kMemoryLoad || kind == NodeKind::kMemoryStore) ++nodes;
+  std::vector<std::size_t> of_graph(job.graphs.size());
+  for (std::size_t graph = 0; graph < job.graphs.size(); ++graph)
+    for (std::uint32_t i = 0; i < job.graphs[graph].size(); ++i) {
+      const NodeKind kind = job.graphs[graph].kind(NodeId(i));
+      if (kind == NodeKind::kMemoryLoad || kind == NodeKind::kMemoryStore) ++of_graph[graph];
     }
+  std::size_t nodes = 0;
+  for (const RankBinding& rank : job.ranks) nodes += of_graph[rank.graph];
   if (nodes > 0)
     diagnostics.warning({experiment.file},
                         fmt::format("{} MEM nodes take the bandwidth of the device's own memory", nodes),

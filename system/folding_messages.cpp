@@ -81,7 +81,7 @@ void Folding::fold_lines(GroupId group, std::uint32_t number) {
     LineClass& added = tables.lines_.emplace_back();
     added.count = symmetry_.class_size(colour);
     added.one = one;
-    added.traffic = symmetry_.traffic(group, pattern, line);
+    added.traffic = symmetry_.traffic(one);
     added.traffic.shares = folded(added.traffic.shares, added.count);
     for (const std::uint32_t member : line.members) {
       std::uint32_t& of_seat = tables.line_of_seat_[line.phase][home.seat_of_member[member]];

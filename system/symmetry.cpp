@@ -111,11 +111,14 @@ void Symmetry::add_messages(GroupId group, const Pattern& pattern) {
 void Symmetry::add_lines(GroupId group, const Pattern& pattern) {
   const Vertex first = refinement_.vertex_count();
   for_each_line(pattern, [&](const PatternLine& line) {
-    const LineTraffic traffic = this->traffic(group, pattern, line);
+    std::vector<DeviceId> devices;
+    for (const std::uint32_t member : line.members) devices.push_back(plans_.devices(group)[member]);
+    LineTraffic traffic = line_traffic(pattern.plan->phases[line.phase].schedule, devices, fabric_);
     const Vertex vertex = refinement_.add_vertex(
         hash_of({kLine, pattern.key, line.phase, static_cast<std::uint64_t>(traffic.busiest.count()),
                  static_cast<std::uint64_t>(traffic.latency.count())}));
     ORRERY_ASSERT(vertex == first + line.number);
+    line_traffic_.emplace(vertex, std::move(traffic));
   });
   for_each_line(pattern, [&](const PatternLine& line) {
     for (const std::uint32_t member : line.members)
@@ -206,7 +209,7 @@ void Symmetry::cross_links(GroupId group, std::uint32_t number) {
   const std::span<const DeviceId> devices = plans_.devices(group);
   if (granularity_ == Granularity::kPhase)
     return for_each_line(pattern, [&](const PatternLine& line) {
-      cross_links(first + line.number, traffic(group, pattern, line).shares);
+      cross_links(first + line.number, traffic(first + line.number).shares);
     });
   for_each_message(pattern, [&](const PatternMessage& message) {
     cross_links(first + message.number, route_of(devices[message.from], devices[message.to]));
@@ -250,12 +253,6 @@ Duration Symmetry::latency_of(DeviceId from, DeviceId to) const {
   Duration latency{};
   for (const LinkId link : route) latency = saturating_add(latency, fabric_.link(link).latency);
   return latency;
-}
-
-LineTraffic Symmetry::traffic(GroupId group, const Pattern& pattern, const PatternLine& line) const {
-  std::vector<DeviceId> devices;
-  for (const std::uint32_t member : line.members) devices.push_back(plans_.devices(group)[member]);
-  return line_traffic(pattern.plan->phases[line.phase].schedule, devices, fabric_);
 }
 
 RankId Symmetry::rank_of(GroupId group, std::uint32_t member) const {

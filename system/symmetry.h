@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "core/ids.h"
@@ -94,7 +95,7 @@ class Symmetry {
   // The links of a route, each once.
   std::vector<LinkShare> route_of(DeviceId from, DeviceId to) const;
   Duration latency_of(DeviceId from, DeviceId to) const;
-  LineTraffic traffic(GroupId group, const Pattern& pattern, const PatternLine& line) const;
+  const LineTraffic& traffic(Vertex line) const { return line_traffic_.at(line); }
 
  private:
   struct UsedCommunicator {
@@ -146,6 +147,7 @@ class Symmetry {
   std::vector<GroupId> new_communicators_;      // since the last refine(),
   std::vector<NewSends> new_sends_;             // and sends
   std::vector<LinkId> new_links_;               // in the last refine()
+  std::unordered_map<Vertex, LineTraffic> line_traffic_;
   mutable std::map<const Schedule*, std::vector<ProgramKinds>> kinds_;  // by position
 };
 
