@@ -46,28 +46,35 @@ ClassSplit Folding::update() {
 void Folding::fold_ranks(ClassSplit& split) {
   if (agent_count() > 0 && !symmetry_.has_split()) return;
   std::vector<std::uint32_t> agent_of_class(symmetry_.class_count(), kNone);
-  for (std::uint32_t agent = 0; agent < agent_count(); ++agent)
-    agent_of_class[symmetry_.colour(first_rank_[agent])] = agent;
+  for (std::uint32_t agent = 0; agent < agent_count(); ++agent) {
+    agent_of_class[symmetry_.colour(first_rank(agent))] = agent;
+    ranks_of_agent_[agent].clear();
+  }
   for (std::uint32_t i = 0; i < job_.ranks.size(); ++i) {
     std::uint32_t& agent = agent_of_class[symmetry_.colour(RankId(i))];
     if (agent == kNone) {
       agent = agent_count();
-      first_rank_.push_back(RankId(i));
-      const std::uint32_t parent = agent_of_rank_[i];
-      if (parent != kNone) split.parts_of_agent[parent].push_back(agent);
-      seat_of_.push_back(parent != kNone
-                             ? seat_of_[parent]
-                             : std::vector<std::uint32_t>(job_.ranks[i].communicators.size(), kNone));
-      transfers_.emplace_back(job_.ranks[i].peers.size());
+      add_agent(RankId(i), split);
     }
+    ranks_of_agent_[agent].push_back(RankId(i));
     agent_of_rank_[i] = agent;
   }
+}
+
+void Folding::add_agent(RankId first, ClassSplit& split) {
+  const std::uint32_t parent = agent_of_rank_[index_of(first)];
+  const RankBinding& binding = job_.ranks[index_of(first)];
+  if (parent != kNone) split.parts_of_agent[parent].push_back(agent_count());
+  seat_of_.push_back(parent != kNone ? seat_of_[parent]
+                                     : std::vector<std::uint32_t>(binding.communicators.size(), kNone));
+  transfers_.emplace_back(binding.peers.size());
+  ranks_of_agent_.emplace_back();
 }
 
 // Where nothing came apart only new links have to be looked at.
 void Folding::fold_links(ClassSplit& split) {
   if (!symmetry_.has_split()) {
-    std::vector<LinkId> links(symmetry_.new_links().begin(), symmetry_.new_links().end());
+    std::vector<LinkId> links(symmetry_.news().links.begin(), symmetry_.news().links.end());
     std::ranges::sort(links);
     return fold_links(links, split);
   }
@@ -92,16 +99,12 @@ void Folding::fold_links(std::span<const LinkId> links, ClassSplit& split) {
 }
 
 void Folding::fold_communicators(ClassSplit& split) {
-  std::vector<GroupId> home_of_class(symmetry_.class_count(), kNoHome);
+  std::unordered_map<Symmetry::Colour, GroupId> home_of_class;
   std::vector<std::pair<GroupId, GroupId>> homes;  // with whose part they were
-  for (std::uint32_t i = 0; i < homes_.size(); ++i) {
-    if (!symmetry_.is_in_use(GroupId(i))) continue;
-    GroupId& home = home_of_class[symmetry_.colour(GroupId(i))];
-    if (home == kNoHome) {
-      home = GroupId(i);
-      homes.emplace_back(home, home_of_[i]);
-    }
-    home_of_[i] = home;
+  for (const GroupId group : communicators_to_look_at()) {
+    const auto [home, is_first] = home_of_class.try_emplace(symmetry_.colour(group), group);
+    if (is_first) homes.emplace_back(group, home_of(group));
+    home_of_[index_of(group)] = home->second;
   }
   for (const auto& [home, parent] : homes) {
     if (home == parent && !has_changed(home)) continue;
@@ -109,6 +112,19 @@ void Folding::fold_communicators(ClassSplit& split) {
     for (std::uint32_t i = 0; i < symmetry_.patterns().of(home).size(); ++i) fold_pattern(home, parent, i, split);
     if (parent != kNoHome) split.homes.push_back({home, parent, std::move(parent_seat)});
   }
+}
+
+// Whole classes, ascending: where nothing came apart those in use stay as they are.
+std::vector<GroupId> Folding::communicators_to_look_at() const {
+  std::vector<GroupId> groups;
+  if (!symmetry_.has_split()) {
+    groups = symmetry_.news().communicators;
+    std::ranges::sort(groups);
+    return groups;
+  }
+  for (std::uint32_t i = 0; i < homes_.size(); ++i)
+    if (symmetry_.is_in_use(GroupId(i))) groups.push_back(GroupId(i));
+  return groups;
 }
 
 // Whether anything that a home's seats and tables were made from has.

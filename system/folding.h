@@ -102,9 +102,10 @@ class Folding {
   ClassSplit update();
 
   // Agents are the classes of ranks; the first rank of a class acts.
-  std::uint32_t agent_count() const { return static_cast<std::uint32_t>(first_rank_.size()); }
+  std::uint32_t agent_count() const { return static_cast<std::uint32_t>(ranks_of_agent_.size()); }
   std::uint32_t agent_of(RankId rank) const { return agent_of_rank_[index_of(rank)]; }
-  RankId first_rank(std::uint32_t agent) const { return first_rank_[agent]; }
+  RankId first_rank(std::uint32_t agent) const { return ranks_of_agent_[agent].front(); }
+  std::span<const RankId> ranks_of(std::uint32_t agent) const { return ranks_of_agent_[agent]; }  // ascending
 
   // The link that is simulated for `link`: itself if no message crosses it.
   LinkId acting(LinkId link) const { return acting_link_[index_of(link)]; }
@@ -134,7 +135,9 @@ class Folding {
   void fold_ranks(ClassSplit& split);
   void fold_links(ClassSplit& split);
   void fold_links(std::span<const LinkId> links, ClassSplit& split);
+  void add_agent(RankId first, ClassSplit& split);
   void fold_communicators(ClassSplit& split);
+  std::vector<GroupId> communicators_to_look_at() const;
   bool has_changed(GroupId home) const;
   bool has_changed(const MessageClass& message) const;
   bool has_changed(std::span<const LinkShare> shares) const;
@@ -144,9 +147,11 @@ class Folding {
   void fold_lines(GroupId home, std::uint32_t pattern);
   // The peer slots of a rank, by the class of what it sends to the peer or receives from it.
   using SlotsByClass = std::map<Symmetry::Colour, std::vector<std::uint32_t>>;
-  void fold_transfers(ClassSplit& split);
   SlotsByClass sends_by_class(RankId rank) const;
   SlotsByClass receives_by_class(RankId rank) const;
+  void fold_transfers(ClassSplit& split);
+  void fold_transfer(std::uint32_t agent, std::uint32_t slot, std::map<RankId, SlotsByClass>& received,
+                     ClassSplit& split);
   MessageClass transfer(RankId from, const std::vector<std::uint32_t>& sends,
                         std::map<RankId, SlotsByClass>& received) const;
   void take_route(MessageClass& message, DeviceId from, DeviceId to) const;
@@ -159,7 +164,7 @@ class Folding {
   Granularity granularity_;
   Network& network_;
   std::vector<std::uint32_t> agent_of_rank_;
-  std::vector<RankId> first_rank_;
+  std::vector<std::vector<RankId>> ranks_of_agent_;
   std::vector<LinkId> acting_link_;
   std::vector<bool> link_in_use_;
   std::uint32_t link_classes_ = 0;

@@ -94,21 +94,29 @@ void Folding::fold_lines(GroupId group, std::uint32_t number) {
 
 void Folding::fold_transfers(ClassSplit& split) {
   std::map<RankId, SlotsByClass> received;
+  if (!symmetry_.has_split()) {
+    for (const Symmetry::PeerSlot& used : symmetry_.news().sends)
+      if (first_rank(agent_of(used.rank)) == used.rank) fold_transfer(agent_of(used.rank), used.slot, received, split);
+    return;
+  }
   for (std::uint32_t agent = 0; agent < agent_count(); ++agent) {
-    const RankId rank = first_rank_[agent];
-    const bool is_changed = symmetry_.has_changed(symmetry_.colour(rank));
-    std::vector<MessageClass>& known = transfers_[agent];
-    SlotsByClass sends;
-    for (std::uint32_t slot = 0; slot < known.size(); ++slot) {
-      const Symmetry::Vertex vertex = symmetry_.sends(rank, slot).vertex;
-      if (vertex == Symmetry::kNotInUse) continue;
-      const bool is_new = known[slot].count == 0;
-      if (!is_new && !is_changed && !has_changed(known[slot])) continue;
-      if (!is_new && known[slot].sends.front() == slot) split.sends_before[{agent, slot}] = known[slot].sends;
-      if (sends.empty()) sends = sends_by_class(rank);
-      known[slot] = transfer(rank, sends.at(symmetry_.colour_of(vertex)), received);
+    const bool is_changed = symmetry_.has_changed(symmetry_.colour(first_rank(agent)));
+    for (std::uint32_t slot = 0; slot < transfers_[agent].size(); ++slot) {
+      if (symmetry_.sends(first_rank(agent), slot).vertex == Symmetry::kNotInUse) continue;
+      const MessageClass& known = transfers_[agent][slot];
+      if (is_changed || known.count == 0 || has_changed(known)) fold_transfer(agent, slot, received, split);
     }
   }
+}
+
+// `received` keeps what was looked up of receivers.
+void Folding::fold_transfer(std::uint32_t agent, std::uint32_t slot, std::map<RankId, SlotsByClass>& received,
+                            ClassSplit& split) {
+  MessageClass& message = transfers_[agent][slot];
+  if (message.count > 0 && message.sends.front() == slot) split.sends_before[{agent, slot}] = message.sends;
+  const RankId rank = first_rank(agent);
+  const SlotsByClass sends = sends_by_class(rank);
+  message = transfer(rank, sends.at(symmetry_.colour_of(symmetry_.sends(rank, slot).vertex)), received);
 }
 
 Folding::SlotsByClass Folding::sends_by_class(RankId rank) const {
@@ -127,11 +135,10 @@ Folding::SlotsByClass Folding::receives_by_class(RankId rank) const {
   return slots;
 }
 
-// `received` keeps what was looked up of receivers.
 MessageClass Folding::transfer(RankId from, const std::vector<std::uint32_t>& sends,
                                std::map<RankId, SlotsByClass>& received) const {
   const RankId to = job_.ranks[index_of(from)].peers[sends.front()];
-  const RankId receiver = first_rank_[agent_of(to)];
+  const RankId receiver = first_rank(agent_of(to));
   const auto [slots, is_new] = received.try_emplace(receiver);
   if (is_new) slots->second = receives_by_class(receiver);
   MessageClass message;

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -65,20 +64,13 @@ bool Simulation::is_in_use(RankId rank, NodeId node) const {
 
 // Between two rounds, when all that were touched have decided.
 void Simulation::bring_into_use() {
-  std::set<std::pair<std::uint32_t, std::uint32_t>> communicators, sends;  // by agent and slot
   for (const FirstUse& use : first_uses_) {
     const ExecutionGraph& graph = input_.job.graph(use.rank);
-    if (graph.kind(use.node) == NodeKind::kSend)
-      sends.emplace(folding_->agent_of(use.rank), graph.peer_slot(use.node));
-    else
-      communicators.emplace(folding_->agent_of(use.rank), graph.communicator_slot(use.node));
-  }
-  for (std::uint32_t rank = 0; rank < input_.job.ranks.size(); ++rank) {
-    const std::uint32_t agent = folding_->agent_of(RankId(rank));
-    for (auto it = communicators.lower_bound({agent, 0}); it != communicators.end() && it->first == agent; ++it)
-      symmetry_->use_communicator(input_.job.ranks[rank].communicators[it->second]);
-    for (auto it = sends.lower_bound({agent, 0}); it != sends.end() && it->first == agent; ++it)
-      symmetry_->use_sends(RankId(rank), it->second);
+    for (const RankId rank : folding_->ranks_of(folding_->agent_of(use.rank)))
+      if (graph.kind(use.node) == NodeKind::kSend)
+        symmetry_->use_sends(rank, graph.peer_slot(use.node));
+      else
+        symmetry_->use_communicator(input_.job.communicator(rank, use.node));
   }
   symmetry_->refine();
   const std::uint32_t agents = folding_->agent_count();

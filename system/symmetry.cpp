@@ -1,6 +1,7 @@
 #include "system/symmetry.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/assert.h"
 #include "core/hash.h"
@@ -40,7 +41,7 @@ void Symmetry::use_communicator(GroupId group) {
   UsedCommunicator& communicator = communicators_[index_of(group)];
   if (communicator.vertex || matching_.calls(group).empty()) return;
   communicator.vertex = refinement_.add_vertex(own_colour(group));
-  new_communicators_.push_back(group);
+  used_.communicators.push_back(group);
   for (std::uint32_t member = 0; member < plans_.layout(group).size(); ++member)
     refinement_.add_edge(*communicator.vertex, index_of(rank_of(group, member)),
                          hash_of({kMember, slot_of(group, member), program_hash(group, member)}));
@@ -141,7 +142,7 @@ void Symmetry::use_sends(RankId from, std::uint32_t peer_slot) {
       hash_of({kPair, own, static_cast<std::uint64_t>(latency_of(from_device, to_device).count())}));
   sends_[index_of(from)][peer_slot] = {vertex, slot_there};
   received_[index_of(to)][slot_there].push_back(vertex);
-  new_sends_.push_back({from, peer_slot});
+  used_.sends.push_back({from, peer_slot});
   // A message may be like another of the same rank; but ranks are alike only peer by peer, so that each operation of
   // one is the same operation of the other.
   refinement_.add_edge(vertex, index_of(from), hash_of({kSends, kPair, here.send_kind(peer_slot)}),
@@ -170,14 +171,12 @@ const Symmetry::Pairing& Symmetry::pairing(RankId from, std::uint32_t peer_slot,
 
 void Symmetry::refine() {
   refinement_.forget_changes();
-  new_links_.clear();
-  const std::uint32_t before = rank_classes();
+  news_ = std::exchange(used_, {});
   refinement_.refine();
-  const std::uint32_t by_partners = rank_classes();
-  cross_links_of_new();
+  if (has_split()) stages_.partners = rank_classes() - stages_.programs - stages_.links;
+  cross_links_of_news();
   refinement_.refine();
-  stages_.partners += by_partners - before;
-  stages_.links += rank_classes() - by_partners;
+  if (has_split()) stages_.links = rank_classes() - stages_.programs - stages_.partners;
 }
 
 std::uint32_t Symmetry::rank_classes() const {
@@ -191,16 +190,13 @@ std::uint32_t Symmetry::rank_classes() const {
   return classes;
 }
 
-void Symmetry::cross_links_of_new() {
-  for (const GroupId group : new_communicators_)
+void Symmetry::cross_links_of_news() {
+  for (const GroupId group : news_.communicators)
     for (std::uint32_t i = 0; i < patterns_.of(group).size(); ++i) cross_links(group, i);
-  new_communicators_.clear();
-  for (const NewSends& sends : new_sends_) {
-    const RankId to = job_.ranks[index_of(sends.from)].peers[sends.peer_slot];
-    cross_links(this->sends(sends.from, sends.peer_slot).vertex,
-                route_of(placement_[index_of(sends.from)], placement_[index_of(to)]));
+  for (const PeerSlot& used : news_.sends) {
+    const RankId to = job_.ranks[index_of(used.rank)].peers[used.slot];
+    cross_links(sends(used.rank, used.slot).vertex, route_of(placement_[index_of(used.rank)], placement_[index_of(to)]));
   }
-  new_sends_.clear();
 }
 
 void Symmetry::cross_links(GroupId group, std::uint32_t number) {
@@ -221,7 +217,7 @@ void Symmetry::cross_links(Vertex vertex, std::span<const LinkShare> shares) {
     std::optional<Vertex>& link = link_vertices_[index_of(share.link)];
     if (!link) {
       link = refinement_.add_vertex(hash_of({kLink, fabric_.kind_of(share.link)}));
-      new_links_.push_back(share.link);
+      news_.links.push_back(share.link);
     }
     refinement_.add_edge(vertex, *link, hash_of({kCrosses, share.weight}));
   }

@@ -62,9 +62,18 @@ class Symmetry {
   std::optional<Colour> colour(LinkId link) const;
   std::uint32_t class_count() const { return refinement_.class_count(); }
   std::uint32_t class_size(Colour colour) const { return refinement_.class_size(colour); }
-  // What the last refine() did: whether classes came apart, and to which links messages came for the first time.
+  // What the last refine() did: whether classes of before came apart, and what came into use with it.
   bool has_split() const { return refinement_.has_split(); }
-  std::span<const LinkId> new_links() const { return new_links_; }
+  struct PeerSlot {
+    RankId rank{};
+    std::uint32_t slot = 0;
+  };
+  struct News {
+    std::vector<GroupId> communicators;
+    std::vector<PeerSlot> sends;
+    std::vector<LinkId> links;
+  };
+  const News& news() const { return news_; }
   // Whether a class came to be or lost members.
   bool has_changed(Colour colour) const { return refinement_.has_changed(colour); }
   // The class that it was part of before that; nothing if its members were not in use.
@@ -102,11 +111,6 @@ class Symmetry {
     std::optional<Vertex> vertex;
     std::vector<Vertex> first_message;  // by pattern
   };
-  struct NewSends {
-    RankId from{};
-    std::uint32_t peer_slot = 0;
-  };
-
   // Which sends meet which receives between two ranks, for all that have the same.
   using PairKey = std::array<std::uint32_t, 4>;  // graph and slot here, end list, graph there
   struct Pairing {
@@ -120,7 +124,7 @@ class Symmetry {
   std::uint64_t program_hash(GroupId group, std::uint32_t member) const;
   void add_messages(GroupId group, const Pattern& pattern);
   void add_lines(GroupId group, const Pattern& pattern);
-  void cross_links_of_new();
+  void cross_links_of_news();
   void cross_links(GroupId group, std::uint32_t pattern);
   void cross_links(Vertex vertex, std::span<const LinkShare> shares);
   std::uint32_t rank_classes() const;
@@ -144,9 +148,8 @@ class Symmetry {
   std::vector<std::vector<Sends>> sends_;       // by rank, by peer slot
   std::vector<std::vector<std::vector<Vertex>>> received_;  // likewise
   std::map<PairKey, Pairing> pairings_;
-  std::vector<GroupId> new_communicators_;      // since the last refine(),
-  std::vector<NewSends> new_sends_;             // and sends
-  std::vector<LinkId> new_links_;               // in the last refine()
+  News used_;  // since the last refine()
+  News news_;
   std::unordered_map<Vertex, LineTraffic> line_traffic_;
   mutable std::map<const Schedule*, std::vector<ProgramKinds>> kinds_;  // by position
 };
