@@ -76,7 +76,7 @@ class Engine {
     std::uint32_t order;
     std::uint32_t first;
   };
-  struct Action {
+  struct alignas(32) Action {
     EventSink* sink = nullptr;  // null once it is cancelled: its slot is free when its time has come
     std::uint64_t payload = 0;
     std::uint64_t sequence = 0;  // 0 while the slot is free

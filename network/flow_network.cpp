@@ -17,7 +17,7 @@ FlowNetwork::FlowNetwork(Engine& engine, const Fabric& fabric, MessageListener& 
 void FlowNetwork::start(PathId path, Bytes bytes, std::uint64_t token, bool may_foretell) {
   const Duration transfer = paths_.send(path, bytes);
   if (transfer == Duration::zero()) return events_.deliver(Duration::zero(), paths_[path].latency, token);
-  started_.push_back({path, bytes, token, transfer, may_foretell, {}, {}});
+  started_.push_back({path, bytes, token, transfer, may_foretell, {}});
 }
 
 void FlowNetwork::start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) {
@@ -57,7 +57,7 @@ std::vector<LinkUsage> FlowNetwork::link_usage() const {
 
 void FlowNetwork::on_event(std::uint64_t payload) {
   if (payload >= kSolo) {
-    const SoloFlow message = solos_.end(static_cast<std::uint32_t>(payload));
+    const SoloFlow message = solos_.end(PathId(static_cast<std::uint32_t>(payload)));
     return report_end({message.token, paths_[message.path].latency});
   }
   ending_.clear();

@@ -4,27 +4,25 @@
 
 namespace orrery {
 
-SoloFlows::Start SoloFlows::start(SoloFlow flow) {
+SoloFlows::Start SoloFlows::start(const SoloFlow& flow) {
   if (!paths_.can_be_alone(flow.path)) return Start::kRefused;
-  flow.start = engine_.now();
-  const std::uint32_t number = flows_.put(flow);
-  std::size_t taken = 0;
-  for (const LinkId link : paths_.links(flow.path, starting_)) {
-    Lane& lane = lanes_[index_of(link)];
-    if (!is_free(lane)) {
-      leave(flow, taken, Duration::zero());
-      flows_.release(number);
-      return Start::kRefused;
-    }
-    lane.flow = number;
-    ++taken;
-  }
+  if (holders_.size() < paths_.size()) holders_.resize(paths_.size());
+  Holder& self = holder(flow.path);
+  book_end(self);
+  if (self.state == State::kTold || self.state == State::kForetold) return Start::kRefused;
+  if (self.state == State::kAway && !take_links(flow.path)) return Start::kRefused;
+  self.bytes = flow.bytes;
+  self.token = flow.token;
+  self.transfer = flow.transfer;
+  self.start = engine_.now();
+  self.may_foretell = flow.may_foretell;
   if (!is_foretold(flow)) {
-    flows_[number].end = engine_.after(flow.transfer, sink_, tag_ + number);
+    self.state = State::kTold;
+    self.end = engine_.after(flow.transfer, sink_, tag_ + static_cast<std::uint32_t>(flow.path));
     return Start::kStarted;
   }
-  const Duration arrival = saturating_add(flow.transfer, paths_[flow.path].latency);
-  flows_[number].end = events_.arrive(arrival, flow.token);
+  self.state = State::kForetold;
+  self.end = events_.arrive(saturating_add(flow.transfer, paths_[flow.path].latency), flow.token);
   return Start::kForetold;
 }
 
@@ -33,32 +31,19 @@ bool SoloFlows::is_foretold(const SoloFlow& flow) const {
   return flow.may_foretell && paths_[flow.path].latency > Duration::zero();
 }
 
-// Nobody was told when a foretold flow was through: it leaves its links when that is noticed.
-bool SoloFlows::is_free(Lane& lane) {
-  if (lane.sharing > 0) return false;
-  if (lane.flow == kNone) return true;
-  const SoloFlow flow = flows_[lane.flow];
-  if (!is_foretold(flow) || flow.release() > engine_.now()) return false;
-  flows_.release(lane.flow);
-  leave(flow, SIZE_MAX, flow.transfer);
-  return true;
-}
-
-SoloFlow SoloFlows::end(std::uint32_t number) {
-  const SoloFlow flow = flows_[number];
-  flows_.release(number);
-  leave(flow, SIZE_MAX, flow.transfer);
-  return flow;
+SoloFlow SoloFlows::end(PathId path) {
+  Holder& self = holder(path);
+  self.busy += self.transfer;
+  self.state = State::kIdle;
+  return flow_of(path);
 }
 
 std::optional<SoloFlow> SoloFlows::evict(LinkId link) {
-  const std::uint32_t number = lanes_[index_of(link)].flow;
-  if (number == kNone || is_free(lanes_[index_of(link)])) return std::nullopt;
-  const SoloFlow flow = flows_[number];
-  flows_.release(number);
-  engine_.cancel(flow.end);
-  leave(flow, SIZE_MAX, Duration::zero());
-  return flow;
+  const PathId path = lanes_[index_of(link)].holder;
+  if (path == kNobody || is_free(lanes_[index_of(link)])) return std::nullopt;
+  engine_.cancel(holder(path).end);
+  hand_over(path);
+  return flow_of(path);
 }
 
 std::vector<SoloFlow> SoloFlows::evict_all() {
@@ -72,17 +57,60 @@ void SoloFlows::add_busy(std::vector<LinkUsage>& usage) const {
   for (std::size_t link = 0; link < lanes_.size(); ++link) {
     const Lane& lane = lanes_[link];
     usage[link].busy += lane.busy;
-    if (lane.flow != kNone) usage[link].busy += std::min(engine_.now(), flows_[lane.flow].release()) - flows_[lane.flow].start;
+    if (lane.holder == kNobody) continue;
+    const Holder& by = holder(lane.holder);
+    usage[link].busy += by.busy;
+    if (by.state != State::kIdle) usage[link].busy += std::min(engine_.now(), by.release()) - by.start;
   }
 }
 
-void SoloFlows::leave(const SoloFlow& flow, std::size_t count, Duration busy) {
-  for (const LinkId link : paths_.links(flow.path)) {
-    if (count-- == 0) return;
-    Lane& lane = lanes_[index_of(link)];
-    lane.flow = kNone;
-    lane.busy += busy;
+SoloFlow SoloFlows::flow_of(PathId path) const {
+  const Holder& by = holder(path);
+  return {path, by.bytes, by.token, by.transfer, by.may_foretell, by.start};
+}
+
+// Nobody was told when a foretold flow was through: that is noticed here.
+void SoloFlows::book_end(Holder& by) const {
+  if (by.state != State::kForetold || by.release() > engine_.now()) return;
+  by.busy += by.transfer;
+  by.state = State::kIdle;
+}
+
+// All or none.
+bool SoloFlows::take_links(PathId path) {
+  const std::span<const LinkId> links = paths_.links(path, taking_);
+  for (std::size_t taken = 0; taken < links.size(); ++taken) {
+    Lane& lane = lanes_[index_of(links[taken])];
+    if (lane.holder != path && is_free(lane)) {
+      lane.holder = path;
+      continue;
+    }
+    for (const LinkId link : links.first(taken)) lanes_[index_of(link)].holder = kNobody;
+    return false;
   }
+  return true;
+}
+
+// A flow that is under way is gone.
+void SoloFlows::hand_over(PathId path) {
+  Holder& self = holder(path);
+  for (const LinkId link : paths_.links(path)) {
+    Lane& lane = lanes_[index_of(link)];
+    lane.holder = kNobody;
+    lane.busy += self.busy;
+  }
+  self.busy = Duration::zero();
+  self.state = State::kAway;
+}
+
+bool SoloFlows::is_free(Lane& lane) {
+  if (lane.sharing > 0) return false;
+  if (lane.holder == kNobody) return true;
+  Holder& by = holder(lane.holder);
+  book_end(by);
+  if (by.state != State::kIdle) return false;
+  hand_over(lane.holder);
+  return true;
 }
 
 }  // namespace orrery

@@ -1,6 +1,9 @@
 // Flows that have every link of their path to themselves, as most have on a well-used fabric: their rate is that of the
 // narrowest link, so they need neither solver nor components. When another flow comes to one of their links, they move
 // there.
+//
+// A path keeps its links when its flow has ended, until a flow on another path wants one of them: one message after the
+// other on a path, as in a ring, costs the same however many links that has.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +12,6 @@
 #include <vector>
 
 #include "core/engine.h"
-#include "core/slab.h"
 #include "core/units.h"
 #include "network/message_sinks.h"
 #include "network/network.h"
@@ -24,25 +26,22 @@ struct SoloFlow {
   Duration transfer{};        // from PathTable::send()
   bool may_foretell = false;  // start_foretold()
   Time start;
-  EventHandle end;  // of the transfer; if it is foretold, the arrival
-
-  Time release() const { return start + transfer; }
 };
 
 class SoloFlows {
  public:
-  // Ends come to `sink`, with `tag` plus the flow's number as payload; if they are foretold, only arrivals are told.
+  // Ends come to `sink`, with `tag` plus the flow's path as payload; if they are foretold, only arrivals are told.
   SoloFlows(Engine& engine, EventSink& sink, std::uint64_t tag, MessageEvents& events, PathTable& paths,
             std::size_t links)
       : engine_(engine), sink_(sink), tag_(tag), events_(events), paths_(paths), lanes_(links) {}
 
   enum class Start : std::uint8_t { kRefused, kStarted, kForetold };
   // Starts the flow if it is alone on its links; nothing happens if it is not, or crosses a link twice.
-  Start start(SoloFlow flow);
+  Start start(const SoloFlow& flow);
   // Whether nothing but its arrival will be told of a flow that was started.
   bool is_foretold(const SoloFlow& flow) const;
-  // The flow ended now and is off its links.
-  SoloFlow end(std::uint32_t flow);
+  // The flow on the path ended now.
+  SoloFlow end(PathId path);
   // Takes the flow that has `link` to itself, if one does, off its links before its end.
   std::optional<SoloFlow> evict(LinkId link);
 
@@ -66,16 +65,40 @@ class SoloFlows {
   void add_busy(std::vector<LinkUsage>& usage) const;
 
  private:
-  static constexpr std::uint32_t kNone = UINT32_MAX;
+  static constexpr PathId kNobody{UINT32_MAX};
 
   struct Lane {
-    Duration busy{};
-    std::uint32_t flow = kNone;
+    Duration busy{};          // without what its holder has not handed over yet
+    PathId holder = kNobody;  // the path that has the link to itself
     std::uint32_t sharing = 0;
   };
 
-  // Leaves the first `count` links of its path.
-  void leave(const SoloFlow& flow, std::size_t count, Duration busy);
+  enum class State : std::uint8_t {
+    kAway,     // holds no link
+    kIdle,     // its last flow has ended
+    kTold,     // it has a flow, whose end will be told
+    kForetold  // it has a flow, or had one that is over by now
+  };
+  // What a path does with its links; in one cache line.
+  struct alignas(64) Holder {
+    Bytes bytes{0};  // of the flow
+    std::uint64_t token = 0;
+    Duration transfer{};
+    Time start;
+    EventHandle end;  // of the transfer; if it is foretold, the arrival
+    Duration busy{};  // with flows that ended since it holds its links
+    bool may_foretell = false;
+    State state = State::kAway;
+
+    Time release() const { return start + transfer; }
+  };
+
+  Holder& holder(PathId path) { return holders_[static_cast<std::size_t>(path)]; }
+  const Holder& holder(PathId path) const { return holders_[static_cast<std::size_t>(path)]; }
+  SoloFlow flow_of(PathId path) const;
+  void book_end(Holder& holder) const;
+  bool take_links(PathId path);
+  void hand_over(PathId path);
   bool is_free(Lane& lane);
 
   Engine& engine_;
@@ -83,9 +106,9 @@ class SoloFlows {
   std::uint64_t tag_;
   MessageEvents& events_;
   PathTable& paths_;
-  std::vector<Lane> lanes_;  // by link
-  Slab<SoloFlow> flows_;
-  std::vector<LinkId> starting_;  // scratch of start()
+  std::vector<Lane> lanes_;      // by link
+  std::vector<Holder> holders_;  // by path
+  std::vector<LinkId> taking_;   // scratch of take_links()
 };
 
 }  // namespace orrery

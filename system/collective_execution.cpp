@@ -37,7 +37,7 @@ void CollectiveExecution::on_released(std::uint32_t id) {
   const Message& message = messages_[id];
   if (message.index == kWholeLine) return;
   SlotSet& released = running_[calls_[message.call].states[message.from_state].running].released;
-  if (message.folded == nullptr || message.folded->is_relay)
+  if (!message.is_class)
     released.insert(message.index);
   else
     for (const std::uint32_t send : message.folded->sends) released.insert(send);
@@ -49,7 +49,7 @@ void CollectiveExecution::on_arrived(std::uint32_t id) {
   messages_.release(id);
   if (message.index == kWholeLine) return on_line_arrived(message.call, message.from_state);
   SlotSet& arrived = calls_[message.call].states[message.to_state].arrived;
-  if (message.folded == nullptr || message.folded->is_relay)
+  if (!message.is_class)
     arrived.insert(message.slot);
   else
     for (const std::uint32_t slot : message.folded->slots) arrived.insert(slot);

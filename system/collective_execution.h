@@ -113,7 +113,10 @@ class CollectiveExecution final : private EventSink {
     std::uint32_t on_line = kNone;
     std::uint32_t state = 0;
     PathId path{};
-    const MessageClass* folded = nullptr;  // what the message stands for
+    // What the message stands for; and of that, so that it is at hand:
+    const MessageClass* folded = nullptr;
+    std::uint64_t count = 1;
+    bool is_relay = false;
   };
   // A release that the network foretold. Where something waits for nothing else, it is made an event.
   struct Foretold {
@@ -121,8 +124,8 @@ class CollectiveExecution final : private EventSink {
     std::uint32_t message = 0;
     Time time;
   };
-  // A member's program of a phase, while that is active.
-  struct Running {
+  // A member's program of a phase, while that is active. As there are many, each begins a cache line.
+  struct alignas(64) Running {
     SlotSet released;
     std::uint32_t sends = 0;
     std::uint32_t receives = 0;
@@ -168,12 +171,13 @@ class CollectiveExecution final : private EventSink {
     std::vector<PhaseState> states;  // [seat][chunk][phase]
   };
   static constexpr std::uint32_t kWholeLine = UINT32_MAX;
-  struct Message {
+  struct alignas(64) Message {
     std::uint32_t call = 0;
     std::uint32_t from_state = 0;
     std::uint32_t to_state = 0;
     std::uint32_t index = 0;  // send of the sender's program; kWholeLine for all messages of the line
     std::uint32_t slot = 0;   // receive of the receiver's program
+    bool is_class = false;    // the sends and slots of `folded` instead
     const MessageClass* folded = nullptr;
     EventHandle release;  // that was foretold and is waited for
   };

@@ -29,7 +29,7 @@ void CollectiveExecution::call_line(const Touched& first) {
 void CollectiveExecution::start_line(std::uint32_t slot, StateKey key) {
   const Call& call = calls_[slot];
   const LineView line = line_of(call, key);
-  const std::uint32_t id = messages_.put({slot, state_of(call, key), 0, kWholeLine, 0, nullptr, {}});
+  const std::uint32_t id = messages_.put({slot, state_of(call, key), 0, kWholeLine, 0, false, nullptr, {}});
   messages_sent_ += line.count;
   network_.start_group(line.traffic->shares, line.traffic->busiest, line.traffic->latency, id);
 }

@@ -52,16 +52,16 @@ void CollectiveExecution::find_peer(const Call& call, std::uint32_t state, Runni
   const std::uint32_t member =
       layout.member_at[layout.moved_to(position_of(call, key.seat), dimension, running.next.to)];
   running.peer = {running.next.to, state_of(call, {member, key.chunk, key.phase}),
-                  network_.path(call.setting.devices[key.seat], call.setting.devices[member]), nullptr};
+                  network_.path(call.setting.devices[key.seat], call.setting.devices[member]), nullptr, 1, false};
 }
 
 void CollectiveExecution::find_folded_peer(const Call& call, std::uint32_t state, Running& running) {
   const StateKey key = key_of(call, state);
   const MessageClass* message = call.setting.tables->message(key.phase, key.seat, running.next.index);
-  running.peer = {running.next.to, 0, {}, message};
+  running.peer = {};
   if (message == nullptr) return;
-  running.peer.state = state_of(call, {message->receiver, key.chunk, key.phase});
-  running.peer.path = message->path;
+  running.peer = {running.next.to, state_of(call, {message->receiver, key.chunk, key.phase}), message->path, message,
+                  message->count, message->is_relay};
 }
 
 void CollectiveExecution::send(std::uint32_t slot, std::uint32_t state, Running& running) {
@@ -69,12 +69,13 @@ void CollectiveExecution::send(std::uint32_t slot, std::uint32_t state, Running&
   Peer& peer = running.peer;
   const Call& call = calls_[slot];
   const bool is_folded = call.setting.tables != nullptr;
-  const bool is_known = is_folded ? peer.folded != nullptr && peer.folded->is_relay : peer.on_line == next.to;
+  const bool is_known = is_folded ? peer.is_relay : peer.on_line == next.to;
   if (!is_known) find_peer(call, state, running);
   if (is_folded && peer.folded == nullptr) return;  // an earlier send stands for it
-  const std::uint32_t id = messages_.put({slot, state, peer.state, next.index, next.slot, peer.folded, {}});
-  messages_sent_ += is_folded ? peer.folded->count : 1;
-  if (is_folded && !peer.folded->is_relay) return network_.start(peer.path, next.bytes, id);
+  const bool is_class = is_folded && !peer.is_relay;
+  const std::uint32_t id = messages_.put({slot, state, peer.state, next.index, next.slot, is_class, peer.folded, {}});
+  messages_sent_ += peer.count;
+  if (is_class) return network_.start(peer.path, next.bytes, id);
   const std::optional<Time> release = network_.start_foretold(peer.path, next.bytes, id);
   if (!release) return;
   await_foretold(running);

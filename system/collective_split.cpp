@@ -146,7 +146,7 @@ void CollectiveExecution::add_message_parts(std::uint32_t id, const Message& who
     if (message->before != whole.folded) continue;
     const std::uint32_t send = message->is_relay ? whole.index : message->sends.front();
     const Message part{slot, state, state_of(call, {message->receiver, key.chunk, key.phase}),
-                       send, whole.slot, message, {}};
+                       send, whole.slot, !message->is_relay, message, {}};
     const std::uint32_t number = put_part(id, part, parts.empty());
     parts.push_back(part_of_message(number));
     if (call.states[state].status != Status::kActive) continue;
@@ -164,7 +164,7 @@ void CollectiveExecution::add_line_part(std::uint32_t id, const Message& whole, 
     return message.call == slot && line_of(call, key_of(call, message.from_state)).traffic == traffic;
   };
   if (std::ranges::any_of(parts, is_of_line)) return;  // another seat of the line stands for it
-  const Message part{slot, state_of(call, key), whole.to_state, kWholeLine, 0, nullptr, {}};
+  const Message part{slot, state_of(call, key), whole.to_state, kWholeLine, 0, false, nullptr, {}};
   parts.push_back(part_of_message(put_part(id, part, parts.empty())));
 }
 
