@@ -63,8 +63,8 @@ bool Simulation::is_in_use(RankId rank, NodeId node) const {
   }
 }
 
-// Between two rounds, when all that were touched have decided.
-void Simulation::bring_into_use() {
+// Brings into use what all members of the classes are about to: how many communicators and pairs of ranks that are.
+std::uint32_t Simulation::use_all_like_first_uses() {
   std::set<std::pair<std::uint32_t, std::uint32_t>> communicators, sends;  // by agent and slot
   for (const FirstUse& use : first_uses_) {
     const ExecutionGraph& graph = input_.job.graph(use.rank);
@@ -73,19 +73,26 @@ void Simulation::bring_into_use() {
     else
       communicators.emplace(folding_->agent_of(use.rank), graph.communicator_slot(use.node));
   }
+  std::uint32_t used = 0;
   for (std::uint32_t rank = 0; rank < input_.job.ranks.size(); ++rank) {
     const std::uint32_t agent = folding_->agent_of(RankId(rank));
     for (auto it = communicators.lower_bound({agent, 0}); it != communicators.end() && it->first == agent; ++it)
-      symmetry_->use_communicator(input_.job.ranks[rank].communicators[it->second]);
+      if (symmetry_->use_communicator(input_.job.ranks[rank].communicators[it->second])) ++used;
     for (auto it = sends.lower_bound({agent, 0}); it != sends.end() && it->first == agent; ++it)
-      symmetry_->use_sends(RankId(rank), it->second);
+      if (symmetry_->use_sends(RankId(rank), it->second)) ++used;
   }
+  return used;
+}
+
+// Between two rounds, when all that were touched have decided.
+void Simulation::bring_into_use() {
+  const std::uint32_t used = use_all_like_first_uses();
   symmetry_->refine();
   const std::uint32_t agents = folding_->agent_count();
   const ClassSplit parts = folding_->update();
   split(parts);
   if (folding_->agent_count() > agents)
-    folding_steps_.push_back({engine_.now(), folding_->agent_count(), first_use_text()});
+    folding_steps_.push_back({engine_.now(), folding_->agent_count(), first_use_text(used)});
   for (const FirstUse& use : first_uses_) {
     start(use.rank, use.node);
     for (const std::uint32_t part : parts.parts_of(folding_->agent_of(use.rank)))
@@ -94,15 +101,16 @@ void Simulation::bring_into_use() {
   first_uses_.clear();
 }
 
-std::string Simulation::first_use_text() const {
+std::string Simulation::first_use_text(std::uint32_t used) const {
   const FirstUse& first = first_uses_.front();
   const ExecutionGraph& graph = input_.job.graph(first.rank);
-  const std::string more = first_uses_.size() > 1 ? fmt::format(" and {} more", first_uses_.size() - 1) : "";
+  const std::string more = used > 1 ? fmt::format(" and {} more", used - 1) : "";
   if (graph.kind(first.node) == NodeKind::kSend)
     return fmt::format("sends of rank {} to rank {}{}", index_of(first.rank),
                        index_of(input_.job.ranks[index_of(first.rank)].peers[graph.peer_slot(first.node)]), more);
-  return fmt::format("communicator '{}'{}",
-                     input_.job.communicators[index_of(input_.job.communicator(first.rank, first.node))].name, more);
+  const Communicator& communicator =
+      input_.job.communicators[index_of(input_.job.communicator(first.rank, first.node))];
+  return fmt::format("communicator '{}'{}", printable(communicator.name), more);
 }
 
 void Simulation::split(const ClassSplit& split) {
@@ -171,9 +179,9 @@ void Simulation::refuse_too_many_messages() {
   if (options_.collectives.granularity == Granularity::kPhase) return;
   const double messages = messages_of(input_.job, input_.matching, plans_);
   if (messages <= kMostMessages) return;
-  throw InputError(
-      {}, fmt::format("about {:.2g} messages are too many to simulate one by one ({})", messages, not_folded_),
-      "take fewer ranks or chunks, or set network.granularity: phase");
+  throw InputError({},
+                   fmt::format("about {:.2g} messages are too many to simulate one by one ({})", messages, not_folded_),
+                   "take fewer ranks or chunks, or set network.granularity: phase");
 }
 
 bool Simulation::has_shared_memory() const {
