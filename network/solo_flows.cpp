@@ -72,7 +72,8 @@ void SoloFlows::add_busy(std::vector<LinkUsage>& usage) const {
   for (std::size_t link = 0; link < lanes_.size(); ++link) {
     const Lane& lane = lanes_[link];
     usage[link].busy += lane.busy;
-    if (lane.flow != kNone) usage[link].busy += std::min(engine_.now(), flows_[lane.flow].release()) - flows_[lane.flow].start;
+    if (lane.flow != kNone)
+      usage[link].busy += std::min(engine_.now(), flows_[lane.flow].release()) - flows_[lane.flow].start;
   }
 }
 

@@ -99,8 +99,7 @@ void CollectiveExecution::part_progress(const Call& whole, Call& part, std::span
           running_[parent.running].released.contains(before.sends.front()))
         for (const std::uint32_t send : message->sends) running_[part.states[state].running].released.insert(send);
       if (!is_other(message->receiver)) continue;
-      const PhaseState& there =
-          whole.states[state_of(whole, {parent_seat[message->receiver], key.chunk, key.phase})];
+      const PhaseState& there = whole.states[state_of(whole, {parent_seat[message->receiver], key.chunk, key.phase})];
       if (!there.arrived.contains(before.slots.front())) continue;
       for (const std::uint32_t slot : message->slots)
         part.states[state_of(part, {message->receiver, key.chunk, key.phase})].arrived.insert(slot);
@@ -145,8 +144,8 @@ void CollectiveExecution::add_message_parts(std::uint32_t id, const Message& who
   for (const MessageClass* message : call.setting.tables->messages(key.phase, key.seat)) {
     if (message->before != whole.folded) continue;
     const std::uint32_t send = message->is_relay ? whole.index : message->sends.front();
-    const Message part{slot, state, state_of(call, {message->receiver, key.chunk, key.phase}),
-                       send, whole.slot, message, {}};
+    const Message part{slot,    state, state_of(call, {message->receiver, key.chunk, key.phase}), send, whole.slot,
+                       message, {}};
     const std::uint32_t number = put_part(id, part, parts.empty());
     parts.push_back(part_of_message(number));
     if (call.states[state].status != Status::kActive) continue;

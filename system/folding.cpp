@@ -55,9 +55,8 @@ void Folding::fold_ranks(ClassSplit& split) {
       first_rank_.push_back(RankId(i));
       const std::uint32_t parent = agent_of_rank_[i];
       if (parent != kNone) split.parts_of_agent[parent].push_back(agent);
-      seat_of_.push_back(parent != kNone
-                             ? seat_of_[parent]
-                             : std::vector<std::uint32_t>(job_.ranks[i].communicators.size(), kNone));
+      seat_of_.push_back(parent != kNone ? seat_of_[parent]
+                                         : std::vector<std::uint32_t>(job_.ranks[i].communicators.size(), kNone));
       transfers_.emplace_back(job_.ranks[i].peers.size());
     }
     agent_of_rank_[i] = agent;
@@ -154,8 +153,7 @@ std::vector<std::uint32_t> Folding::take_seats(GroupId group) {
   home.seat_of_member.clear();
   for (std::uint32_t member = 0; member < members.size(); ++member) {
     const auto next = static_cast<std::uint32_t>(home.member_of_seat.size());
-    const auto [seat, is_new] =
-        seats.try_emplace({agent_of(members[member]), slot_of(members[member], group)}, next);
+    const auto [seat, is_new] = seats.try_emplace({agent_of(members[member]), slot_of(members[member], group)}, next);
     if (is_new) {
       home.member_of_seat.push_back(member);
       parent_seat.push_back(seat_of(member));
