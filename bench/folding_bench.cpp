@@ -77,9 +77,9 @@ void report(const std::string& name, const Experiment& experiment, const Job& jo
 enum class Odd : std::uint8_t { kNobody, kRank, kNic };
 
 Experiment stage_machine(const StageJob& shape, Odd odd, bool fast_forward) {
-  Experiment experiment = machine(
-      fmt::format("cluster: dgx-a100\nnodes: {}\ncollectives: {{algorithms: {{all_reduce: [ring, ring]}}}}\n",
-                  (shape.tensor * shape.pipeline * shape.data + 7) / 8));
+  Experiment experiment =
+      machine(fmt::format("cluster: dgx-a100\nnodes: {}\ncollectives: {{algorithms: {{all_reduce: [ring, ring]}}}}\n",
+                          (shape.tensor * shape.pipeline * shape.data + 7) / 8));
   experiment.simulation.fast_forward = fast_forward;
   if (odd != Odd::kNic) return experiment;
   // The NIC that its first rank sends through.

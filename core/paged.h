@@ -19,9 +19,10 @@ class Paged {
 
   std::size_t size() const { return size_; }
 
-  // Nothing of the page of a finished item may be opened. An item that was never opened is T{}, before and after.
+  // No finished item may be opened. An item that was never opened is T{}.
   T& open(std::size_t index) {
     std::uint32_t& place = place_[index / kPage];
+    ORRERY_ASSERT(place != kFinished);
     if (place == kUntouched) place = take(index / kPage);
     return pages_[place].items[index % kPage];
   }
@@ -32,7 +33,7 @@ class Paged {
   }
   bool has_finished_page(std::size_t index) const { return place_[index / kPage] == kFinished; }
 
-  // Each item once, after it was opened. Its page goes when all of it are finished.
+  // Each item once, after it was opened. Its page goes when all that are on it are finished.
   void finish(std::size_t index) {
     std::uint32_t& place = place_[index / kPage];
     ORRERY_ASSERT(place < kFinished);

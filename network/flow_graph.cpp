@@ -115,7 +115,7 @@ void FlowGraph::remove(std::uint32_t index, Time now) {
     flows_[last.flow].crossings[last.crossing].place = crossing.place;
     link.users.pop_back();
     link.weight -= crossing.weight;
-    link.load -= Int128{rates_[index]} * static_cast<std::int64_t>(crossing.weight);
+    if (rates_[index] != kUnrated) link.load -= Int128{rates_[index]} * static_cast<std::int64_t>(crossing.weight);
     if (link.users.empty()) link.busy += now - link.since;
   }
   free_.push_back(index);

@@ -88,8 +88,8 @@ class Network {
   // each.
   virtual Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) = 0;
 
-  // Classes of messages and links have come apart (MessageListener::parts_of), which so far did the same: each part goes
-  // on as the whole would have. Events of messages are Engine::split_pending()'s to split.
+  // Classes of messages and links have come apart (MessageListener::parts_of), which so far did the same: each part
+  // goes on as the whole would have. Events of messages are Engine::split_pending()'s to split.
   virtual void split(std::span<const LinkSplit> links);
 
   // No round is left in this instant: where models that share links solve.

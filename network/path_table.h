@@ -33,8 +33,8 @@ class PathTable {
   std::size_t size() const { return entries_.size(); }
   const Path& operator[](PathId path) const { return entries_[static_cast<std::size_t>(path)].path; }
 
-  // The links of a path, valid until `scratch` changes. Short routes are stored; long ones (a ring may have thousands of
-  // hops) are computed again.
+  // The links of a path, valid until `scratch` changes. Short routes are stored; long ones (a ring may have thousands
+  // of hops) are computed again.
   std::span<const LinkId> links(PathId path, std::vector<LinkId>& scratch) const;
   // The same, valid until the next call.
   std::span<const LinkId> links(PathId path) { return links(path, route_); }

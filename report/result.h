@@ -44,7 +44,7 @@ struct Result {
   std::vector<LinkClassUse> links;
   std::uint32_t link_classes = 0;  // told apart in simulating
   bool folded = false;
-  std::string folding;  // how many classes and what told them apart, or why the job was not folded
+  std::string folding;              // how many classes and what told them apart, or why the job was not folded
   std::vector<FoldingStep> splits;  // when classes came apart
   std::uint64_t events = 0;
   std::uint64_t messages = 0;

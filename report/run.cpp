@@ -51,7 +51,8 @@ void warn_of_rings(const Experiment& experiment, const Job& job, const Matching&
       return !experiment.simulation.collectives.algorithms[static_cast<std::size_t>(call.kind)].empty();
     };
     const CommunicatorLayout& layout = plans.layout(GroupId(i));
-    if (layout.cuboid || layout.size() == 1 || !std::ranges::any_of(matching.calls(GroupId(i)), is_configured)) continue;
+    if (layout.cuboid || layout.size() == 1 || !std::ranges::any_of(matching.calls(GroupId(i)), is_configured))
+      continue;
     if (groups++ == 0) first = job.communicators[i].name;
   }
   if (groups > 0)

@@ -249,8 +249,7 @@ class CollectiveExecution final : private EventSink {
   };
   void split_call(std::uint32_t call, const std::vector<const ClassSplit::Home*>& parts,
                   const std::function<CallSetting(CallKey)>& setting_of);
-  Call part_of(const Call& whole, CallKey key, const CallSetting& setting,
-               std::span<const std::uint32_t> parent_seat);
+  Call part_of(const Call& whole, CallKey key, const CallSetting& setting, std::span<const std::uint32_t> parent_seat);
   void part_program(const Call& whole, Call& part, std::uint32_t state, std::span<const std::uint32_t> parent_seat);
   void part_progress(const Call& whole, Call& part, std::span<const std::uint32_t> parent_seat);
   void count_gathered(Call& call);

@@ -99,8 +99,7 @@ void CollectiveExecution::part_progress(const Call& whole, Call& part, std::span
           running_[parent.running].released.contains(before.sends.front()))
         for (const std::uint32_t send : message->sends) running_[part.states[state].running].released.insert(send);
       if (!is_other(message->receiver)) continue;
-      const PhaseState& there =
-          whole.states[state_of(whole, {parent_seat[message->receiver], key.chunk, key.phase})];
+      const PhaseState& there = whole.states[state_of(whole, {parent_seat[message->receiver], key.chunk, key.phase})];
       if (!there.arrived.contains(before.slots.front())) continue;
       for (const std::uint32_t slot : message->slots)
         part.states[state_of(part, {message->receiver, key.chunk, key.phase})].arrived.insert(slot);

@@ -71,7 +71,7 @@ class ColourRefinement {
     std::uint32_t changed_in = 0;  // epoch
     std::uint32_t created_in = 0;  // epoch, before which its members were part of:
     Colour part_of = kNone;
-    Signature signature;           // of its members, as of the last round
+    Signature signature;  // of its members, as of the last round
   };
   struct Move {
     Vertex vertex;

@@ -170,8 +170,7 @@ std::vector<std::uint32_t> Folding::take_seats(GroupId group) {
   home.seat_of_member.clear();
   for (std::uint32_t member = 0; member < members.size(); ++member) {
     const auto next = static_cast<std::uint32_t>(home.member_of_seat.size());
-    const auto [seat, is_new] =
-        seats.try_emplace({agent_of(members[member]), slot_of(members[member], group)}, next);
+    const auto [seat, is_new] = seats.try_emplace({agent_of(members[member]), slot_of(members[member], group)}, next);
     if (is_new) {
       home.member_of_seat.push_back(member);
       parent_seat.push_back(seat_of(member));

@@ -34,9 +34,9 @@ struct MessageClass {
   std::vector<LinkShare> shares;
   Duration latency{};
   PathId path{};
-  std::uint64_t count = 0;                        // messages; 0: not in use
-  Symmetry::Vertex one = Symmetry::kNotInUse;     // of them
-  const MessageClass* before = nullptr;           // of a collective, while a split goes on: what it was part of
+  std::uint64_t count = 0;                     // messages; 0: not in use
+  Symmetry::Vertex one = Symmetry::kNotInUse;  // of them
+  const MessageClass* before = nullptr;        // of a collective, while a split goes on: what it was part of
 };
 
 // All lines of one class, at granularity `phase`.
@@ -168,7 +168,7 @@ class Folding {
   std::vector<LinkId> acting_link_;
   std::vector<bool> link_in_use_;
   std::uint32_t link_classes_ = 0;
-  std::vector<GroupId> home_of_;  // kNoHome until in use
+  std::vector<GroupId> home_of_;                     // kNoHome until in use
   std::vector<Home> homes_;                          // by communicator; without seats where it is no home
   std::vector<std::vector<std::uint32_t>> seat_of_;  // by agent and communicator slot
   std::map<std::pair<GroupId, std::uint32_t>, PatternTables> patterns_;

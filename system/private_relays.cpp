@@ -69,8 +69,7 @@ PrivateRelays::PrivateRelays(const Job& job, const Fabric& fabric, std::span<con
     }
   // A peer that only sends counts as one that is sent to as well: what is not found to be private is simulated in full.
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank)
-    for (const RankId peer : job.ranks[rank].peers)
-      users.use(placement[rank], placement[index_of(peer)], kShared);
+    for (const RankId peer : job.ranks[rank].peers) users.use(placement[rank], placement[index_of(peer)], kShared);
   for (std::uint32_t group = 0; group < groups; ++group)
     for (std::uint32_t i = 0; i < private_[group].size(); ++i) {
       const Pattern& pattern = patterns.of(GroupId(group))[i];

@@ -1,7 +1,8 @@
 // One simulated run of a job on a fabric: ties ranks, collectives, transfers and the network to the engine.
 //
 // Each instant goes in rounds (core/engine.h): completions are booked as they are delivered; then members of
-// collectives decide, then ranks; what takes no time completes in the next round.
+// collectives decide, then ranks; what takes no time completes in the next round. If the job is folded, what is used
+// for the first time starts last, when the classes that it tells apart have come apart.
 #pragma once
 
 #include <cstdint>
@@ -62,7 +63,8 @@ struct SimulationTotals {
   std::uint64_t messages = 0;
 };
 
-// An instant at which classes of ranks came apart: how many there were from then on, and what was first used.
+// An instant at which classes of ranks came apart: how many there were from then on, and what was first used: one of
+// the communicators or pairs of ranks, and how many more.
 struct FoldingStep {
   Time time;
   std::uint32_t rank_classes = 0;
@@ -124,7 +126,8 @@ class Simulation final : private EventSink,
   void fold();
   bool is_in_use(RankId rank, NodeId node) const;
   void bring_into_use();
-  std::string first_use_text() const;
+  std::uint32_t use_all_like_first_uses();
+  std::string first_use_text(std::uint32_t used) const;
   void split(const ClassSplit& split);
   void split_agents(const ClassSplit& split);
   void refuse_too_many_messages();
@@ -157,15 +160,15 @@ class Simulation final : private EventSink,
     RankId rank{};
     NodeId node{};
   };
-  std::vector<FirstUse> first_uses_;  // in this round, of communicators and pairs of ranks
-  const ClassSplit* split_ = nullptr;      // while events and messages are being split
+  std::vector<FirstUse> first_uses_;   // in this round, of communicators and pairs of ranks
+  const ClassSplit* split_ = nullptr;  // while events and messages are being split
   std::vector<std::map<const CollectivePlan*, CallSetting>> settings_;  // by communicator; of the calls that were made
-  std::vector<LaneTable> lanes_;                      // by graph
+  std::vector<LaneTable> lanes_;                                        // by graph
   std::vector<std::vector<bool>> in_sequence_;        // by graph, by communicator slot: calls_are_in_sequence()
   std::vector<std::vector<Duration>> compute_times_;  // by graph, by node
   std::vector<RankExecution> agents_;
-  std::vector<bool> touched_;               // by agent
-  std::vector<RankId> touched_ranks_;       // that act
+  std::vector<bool> touched_;          // by agent
+  std::vector<RankId> touched_ranks_;  // that act
   std::optional<CollectiveExecution> collectives_;
   std::optional<TransferExecution> transfers_;
   std::optional<MemoryPools> memory_;

@@ -62,22 +62,30 @@ bool Simulation::is_in_use(RankId rank, NodeId node) const {
   }
 }
 
-// Between two rounds, when all that were touched have decided.
-void Simulation::bring_into_use() {
+// Brings into use what all members of the classes are about to: how many communicators and pairs of ranks that are.
+std::uint32_t Simulation::use_all_like_first_uses() {
+  std::uint32_t used = 0;
   for (const FirstUse& use : first_uses_) {
     const ExecutionGraph& graph = input_.job.graph(use.rank);
-    for (const RankId rank : folding_->ranks_of(folding_->agent_of(use.rank)))
-      if (graph.kind(use.node) == NodeKind::kSend)
-        symmetry_->use_sends(rank, graph.peer_slot(use.node));
-      else
-        symmetry_->use_communicator(input_.job.communicator(rank, use.node));
+    for (const RankId rank : folding_->ranks_of(folding_->agent_of(use.rank))) {
+      const bool is_new = graph.kind(use.node) == NodeKind::kSend
+                              ? symmetry_->use_sends(rank, graph.peer_slot(use.node))
+                              : symmetry_->use_communicator(input_.job.communicator(rank, use.node));
+      if (is_new) ++used;
+    }
   }
+  return used;
+}
+
+// Between two rounds, when all that were touched have decided.
+void Simulation::bring_into_use() {
+  const std::uint32_t used = use_all_like_first_uses();
   symmetry_->refine();
   const std::uint32_t agents = folding_->agent_count();
   const ClassSplit parts = folding_->update();
   split(parts);
   if (folding_->agent_count() > agents)
-    folding_steps_.push_back({engine_.now(), folding_->agent_count(), first_use_text()});
+    folding_steps_.push_back({engine_.now(), folding_->agent_count(), first_use_text(used)});
   for (const FirstUse& use : first_uses_) {
     start(use.rank, use.node);
     for (const std::uint32_t part : parts.parts_of(folding_->agent_of(use.rank)))
@@ -86,15 +94,16 @@ void Simulation::bring_into_use() {
   first_uses_.clear();
 }
 
-std::string Simulation::first_use_text() const {
+std::string Simulation::first_use_text(std::uint32_t used) const {
   const FirstUse& first = first_uses_.front();
   const ExecutionGraph& graph = input_.job.graph(first.rank);
-  const std::string more = first_uses_.size() > 1 ? fmt::format(" and {} more", first_uses_.size() - 1) : "";
+  const std::string more = used > 1 ? fmt::format(" and {} more", used - 1) : "";
   if (graph.kind(first.node) == NodeKind::kSend)
     return fmt::format("sends of rank {} to rank {}{}", index_of(first.rank),
                        index_of(input_.job.ranks[index_of(first.rank)].peers[graph.peer_slot(first.node)]), more);
-  return fmt::format("communicator '{}'{}",
-                     input_.job.communicators[index_of(input_.job.communicator(first.rank, first.node))].name, more);
+  const Communicator& communicator =
+      input_.job.communicators[index_of(input_.job.communicator(first.rank, first.node))];
+  return fmt::format("communicator '{}'{}", printable(communicator.name), more);
 }
 
 void Simulation::split(const ClassSplit& split) {
@@ -163,9 +172,9 @@ void Simulation::refuse_too_many_messages() {
   if (options_.collectives.granularity == Granularity::kPhase) return;
   const double messages = messages_of(input_.job, input_.matching, plans_);
   if (messages <= kMostMessages) return;
-  throw InputError(
-      {}, fmt::format("about {:.2g} messages are too many to simulate one by one ({})", messages, not_folded_),
-      "take fewer ranks or chunks, or set network.granularity: phase");
+  throw InputError({},
+                   fmt::format("about {:.2g} messages are too many to simulate one by one ({})", messages, not_folded_),
+                   "take fewer ranks or chunks, or set network.granularity: phase");
 }
 
 bool Simulation::has_shared_memory() const {

@@ -37,9 +37,9 @@ Symmetry::Symmetry(const Job& job, const Matching& matching, const Fabric& fabri
   stages_.programs = rank_classes();
 }
 
-void Symmetry::use_communicator(GroupId group) {
+bool Symmetry::use_communicator(GroupId group) {
   UsedCommunicator& communicator = communicators_[index_of(group)];
-  if (communicator.vertex || matching_.calls(group).empty()) return;
+  if (communicator.vertex || matching_.calls(group).empty()) return false;
   communicator.vertex = refinement_.add_vertex(own_colour(group));
   used_.communicators.push_back(group);
   for (std::uint32_t member = 0; member < plans_.layout(group).size(); ++member)
@@ -49,6 +49,7 @@ void Symmetry::use_communicator(GroupId group) {
     communicator.first_message.push_back(refinement_.vertex_count());
     granularity_ == Granularity::kPhase ? add_lines(group, pattern) : add_messages(group, pattern);
   }
+  return true;
 }
 
 std::uint64_t Symmetry::own_colour(GroupId group) const {
@@ -123,20 +124,20 @@ void Symmetry::add_lines(GroupId group, const Pattern& pattern) {
   });
   for_each_line(pattern, [&](const PatternLine& line) {
     for (const std::uint32_t member : line.members)
-      refinement_.add_edge(first + line.number, index_of(rank_of(group, member)), hash_of({kMember, slot_of(group, member)}));
+      refinement_.add_edge(first + line.number, index_of(rank_of(group, member)),
+                           hash_of({kMember, slot_of(group, member)}));
   });
 }
 
-void Symmetry::use_sends(RankId from, std::uint32_t peer_slot) {
-  if (sends_[index_of(from)][peer_slot].vertex != kNotInUse) return;
+bool Symmetry::use_sends(RankId from, std::uint32_t peer_slot) {
+  if (sends_[index_of(from)][peer_slot].vertex != kNotInUse) return false;
   const RankId to = job_.ranks[index_of(from)].peers[peer_slot];
   const TransferSlots &here = transfer_slots(from), &there = transfer_slots(to);
-  if (here.sends(peer_slot).empty()) return;
+  if (here.sends(peer_slot).empty()) return false;
   const Pairing& pairing = this->pairing(from, peer_slot, to);
   const std::uint32_t slot_there = pairing.receive_slot;
   // To several slots of one rank: of these nobody else has the like.
-  const std::uint64_t own =
-      pairing.is_spread ? hash_of({pairing.hash, index_of(from), index_of(to)}) : pairing.hash;
+  const std::uint64_t own = pairing.is_spread ? hash_of({pairing.hash, index_of(from), index_of(to)}) : pairing.hash;
   const DeviceId from_device = placement_[index_of(from)], to_device = placement_[index_of(to)];
   const Vertex vertex = refinement_.add_vertex(
       hash_of({kPair, own, static_cast<std::uint64_t>(latency_of(from_device, to_device).count())}));
@@ -149,6 +150,7 @@ void Symmetry::use_sends(RankId from, std::uint32_t peer_slot) {
                        hash_of({kSends, kPair, peer_slot}));
   refinement_.add_edge(vertex, index_of(to), hash_of({kReceives, kPair, there.receive_kind(slot_there)}),
                        hash_of({kReceives, kPair, slot_there}));
+  return true;
 }
 
 // With other tags, others would meet.

@@ -37,10 +37,10 @@ class Symmetry {
   Symmetry(const Job& job, const Matching& matching, const Fabric& fabric, std::span<const DeviceId> placement,
            CollectivePlans& plans, Granularity granularity, std::span<const std::uint64_t> own);
 
-  // Brings the calls of a communicator into use; does nothing if it has none or they are in use.
-  void use_communicator(GroupId group);
+  // Brings the calls of a communicator into use. False if it has none or they are in use already.
+  bool use_communicator(GroupId group);
   // Likewise all sends of a rank to one of its peers.
-  void use_sends(RankId from, std::uint32_t peer_slot);
+  bool use_sends(RankId from, std::uint32_t peer_slot);
   // The classes of all that is in use.
   void refine();
   // How many classes of ranks there are by what they run, and how many more because of whom they talk to and because of
@@ -144,8 +144,8 @@ class Symmetry {
   Stages stages_;
   std::vector<std::optional<Vertex>> link_vertices_;
   std::vector<UsedCommunicator> communicators_;
-  std::vector<TransferSlots> transfer_slots_;   // by graph
-  std::vector<std::vector<Sends>> sends_;       // by rank, by peer slot
+  std::vector<TransferSlots> transfer_slots_;               // by graph
+  std::vector<std::vector<Sends>> sends_;                   // by rank, by peer slot
   std::vector<std::vector<std::vector<Vertex>>> received_;  // likewise
   std::map<PairKey, Pairing> pairings_;
   News used_;  // since the last refine()

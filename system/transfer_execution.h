@@ -80,7 +80,7 @@ class TransferExecution final : private EventSink {
   const Matching& matching_;
   std::span<const DeviceId> placement_;
   const Folding* folding_;
-  std::vector<TransferSlots> slots_;         // by graph; only for a folding
+  std::vector<TransferSlots> slots_;   // by graph; only for a folding
   std::vector<Paged<Inbox>> inboxes_;  // by agent, by transfer index; sends have one that stays empty
   Slab<Message> messages_;
   std::uint64_t sent_ = 0;

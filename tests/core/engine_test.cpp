@@ -20,10 +20,14 @@ struct Recorder final : EventSink, InstantObserver {
   std::vector<char> calls;
   std::function<void()> on_decide = [] {};
   std::function<void()> on_settle = [] {};
+  std::uint64_t parts = 0;  // of payload p: p + 100, p + 200, ...
 
   void on_event(std::uint64_t payload) override {
     delivered.push_back(payload);
     calls.push_back('e');
+  }
+  void add_parts(std::uint64_t payload, std::vector<std::uint64_t>& added) override {
+    for (std::uint64_t part = 1; part <= parts; ++part) added.push_back(payload + 100 * part);
   }
   void decide() override {
     calls.push_back('d');
@@ -110,6 +114,26 @@ TEST_CASE("a cancelled event is not delivered, and its handle is harmless afterw
   CHECK_FALSE(engine.cancel(second));
   CHECK_FALSE(engine.cancel(EventHandle{}));
   CHECK(engine.pending() == 0);
+}
+
+TEST_CASE("when pending events come apart, each part comes at the time and in the order of the whole") {
+  Engine engine;
+  Recorder whole, apart;
+  apart.parts = 2;
+  engine.at(Time(Duration(10)), whole, 1);
+  engine.at(Time(Duration(20)), apart, 2, 5);
+  engine.at(Time(Duration(20)), apart, 3, 4);
+  engine.at(Time(Duration(30)), whole, 4);
+  engine.cancel(engine.at(Time(Duration(30)), apart, 5));
+  whole.on_decide = [&] {
+    if (engine.now() > Time(Duration(10)) || apart.parts == 0) return;
+    engine.after(Duration::zero(), apart, 6);  // of the next round, and so are its parts
+    engine.split_pending();
+    apart.parts = 0;
+  };
+  CHECK(engine.run(whole) == Time(Duration(30)));
+  CHECK(whole.delivered == std::vector<std::uint64_t>{1, 4});
+  CHECK(apart.delivered == std::vector<std::uint64_t>{6, 106, 206, 3, 103, 203, 2, 102, 202});
 }
 
 TEST_CASE("the end of simulated time is an error, not an overflow") {

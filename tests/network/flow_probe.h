@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -24,6 +26,8 @@ struct Probe final : MessageListener, InstantObserver, EventSink {
   std::vector<Notice> notices;
   std::vector<std::function<void()>> actions;
   std::function<void(std::uint64_t)> when_released = [](std::uint64_t) {};
+  std::function<void()> when_decided = [] {};
+  std::map<std::uint64_t, MessagePart> parts;  // by token: what it comes apart into, which is itself
 
   template <class... Options>
   explicit Probe(const std::vector<DimensionSpec>& dimensions, Options... options)
@@ -36,7 +40,8 @@ struct Probe final : MessageListener, InstantObserver, EventSink {
   }
   void on_arrived(std::uint64_t token) override { notices.emplace_back(now(), token, "arrived"); }
   void on_event(std::uint64_t action) override { actions[action](); }
-  void decide() override {}
+  void decide() override { when_decided(); }
+  std::span<const MessagePart> parts_of(std::uint64_t token) override { return {&parts.at(token), 1}; }
   void settle() override { network.settle(); }
   std::int64_t now() const { return engine.now().time_since_epoch().count(); }
 
@@ -45,7 +50,8 @@ struct Probe final : MessageListener, InstantObserver, EventSink {
     engine.at(Time(Duration(picoseconds)), *this, actions.size() - 1);
   }
   void send(std::uint32_t from, std::uint32_t to, std::int64_t bytes, std::uint64_t token) {
-    network.start(network.path(DeviceId(from), DeviceId(to)), Bytes(bytes), token);
+    parts[token] = {token, network.path(DeviceId(from), DeviceId(to)), {}};
+    network.start(parts[token].path, Bytes(bytes), token);
   }
   // What was reported, sorted, so that runs can be compared: the order within an instant carries no meaning.
   std::vector<Notice> run() {

@@ -64,24 +64,36 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
+template <class Model>
+Outcome outcome_of(Probe<Model>& probe) {
+  Outcome outcome{probe.run(), {}};
+  for (const LinkUsage& usage : probe.network.link_usage())
+    outcome.links.emplace_back(usage.bytes.count(), usage.busy.count());
+  return outcome;
+}
+
+template <class Model>
+void add_traffic(Probe<Model>& probe, const Traffic& traffic, const std::vector<std::size_t>& order) {
+  for (const std::size_t token : order) {
+    const Message& message = traffic.messages[token];
+    probe.at(message.start, [&probe, &message, token] {
+      if constexpr (std::is_same_v<Model, FlowNetwork>)
+        if (!message.shares.empty()) {
+          probe.parts[token] = {token, {}, message.shares};
+          return probe.network.start_group(message.shares, Bytes(message.bytes), Duration(5), token);
+        }
+      probe.send(message.from, message.to, message.bytes, token);
+    });
+  }
+}
+
 template <class Model, class... Options>
 Outcome simulate(const Traffic& traffic, const std::vector<std::size_t>& order,
                  const std::vector<std::int64_t>& settles, Options... options) {
   Probe<Model> probe(traffic.fabric, options...);
   for (const std::int64_t time : settles) probe.at(time, [] {});  // nothing happens, but the instant is settled
-  for (const std::size_t token : order) {
-    const Message& message = traffic.messages[token];
-    probe.at(message.start, [&probe, &message, token] {
-      if constexpr (std::is_same_v<Model, FlowNetwork>)
-        if (!message.shares.empty())
-          return probe.network.start_group(message.shares, Bytes(message.bytes), Duration(5), token);
-      probe.send(message.from, message.to, message.bytes, token);
-    });
-  }
-  Outcome outcome{probe.run(), {}};
-  for (const LinkUsage& usage : probe.network.link_usage())
-    outcome.links.emplace_back(usage.bytes.count(), usage.busy.count());
-  return outcome;
+  add_traffic(probe, traffic, order);
+  return outcome_of(probe);
 }
 
 std::vector<std::size_t> in_order(const Traffic& traffic) {
@@ -190,6 +202,23 @@ TEST_CASE("results depend neither on the order of messages nor on when and how m
       settles.push_back(static_cast<std::int64_t>((std::uint64_t{random()} << 32 | random()) % (end + 1)));
     for (const Notice& notice : expected.notices) settles.push_back(std::max(std::int64_t{0}, std::get<0>(notice) - 1));
     REQUIRE(simulate<FlowNetwork>(traffic, order, settles, Resolve::kEverything) == expected);
+  }
+}
+
+TEST_CASE("messages that come apart into themselves, now and then and several times in one instant, change nothing") {
+  std::mt19937 random(35);
+  for (int instance = 0; instance < 60; ++instance) {
+    const Traffic traffic = random_traffic(random, instance >= 50 ? 600 : 150, instance >= 50 ? 8 : 1);
+    const Outcome expected = simulate<FlowNetwork>(traffic, in_order(traffic), {});
+    INFO("instance " << instance);
+    for (const Resolve resolve : {Resolve::kReached, Resolve::kEverything}) {
+      Probe<FlowNetwork> probe(traffic.fabric, resolve);
+      probe.when_decided = [&] {
+        for (auto times = random() % 6; times > 3; --times) probe.network.split({});
+      };
+      add_traffic(probe, traffic, in_order(traffic));
+      REQUIRE(outcome_of(probe) == expected);
+    }
   }
 }
 

@@ -28,11 +28,12 @@ TEST_CASE("NVLink must be 1.75 times the bandwidth between servers not to be the
     for (const char* model : {"alpha-beta", "flow"}) {
       CAPTURE(gigabytes, model);
       const Bandwidth nvlink(gigabytes * 1'000'000'000);
-      const Result result = run_experiment({ORRERY_SOURCE_DIR "/configs/studies/tensor-beside-pipeline.yaml",
-                                           {fmt::format("cluster.dims.0.bandwidth={} GB/s", gigabytes),
-                                            fmt::format("network.model={}", model)}},
-                                           kFiles)
-                                .result;
+      const Result result =
+          run_experiment(
+              {ORRERY_SOURCE_DIR "/configs/studies/tensor-beside-pipeline.yaml",
+               {fmt::format("cluster.dims.0.bandwidth={} GB/s", gigabytes), fmt::format("network.model={}", model)}},
+              kFiles)
+              .result;
       const Duration inside = 14 * (eighth / nvlink);
       const Duration across = eighth / between;
       CHECK(result.finish == Time(std::max(inside, across)));

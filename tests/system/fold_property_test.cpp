@@ -52,8 +52,8 @@ TEST_CASE("500 random jobs with tags, roots and peers in several slots fold with
     INFO("trial " << trial);
     const Job job = testing::random_grid_job(random);
     const auto ranks = static_cast<std::uint32_t>(job.ranks.size());
-    const Fabric fabric = one_dimension(trial % 2 == 0 ? "switch" : "ring", ranks, Bandwidth(25'000'000'000),
-                                        Duration(700'000));
+    const Fabric fabric =
+        one_dimension(trial % 2 == 0 ? "switch" : "ring", ranks, Bandwidth(25'000'000'000), Duration(700'000));
     try {
       fold_and_compare(job, fabric, {}, trial % 3 == 0 ? NetworkModel::kAlphaBeta : NetworkModel::kFlow);
       ++folded;

@@ -44,7 +44,8 @@ TEST_CASE("every collective, algorithm and topology folds without a difference")
               options.collectives = always(algorithm.name);
               options.collectives.granularity = granularity;
               fold_and_compare(everybody_calls(ranks, kind, Bytes(100'003)), fabric, options, model);
-              fold_and_compare(everybody_calls(ranks, kind, Bytes(100'003), Duration(3'000'000)), fabric, options, model);
+              fold_and_compare(everybody_calls(ranks, kind, Bytes(100'003), Duration(3'000'000)), fabric, options,
+                               model);
             }
           }
 }
@@ -53,9 +54,11 @@ TEST_CASE("a ring folds to one class, with a straggler to none") {
   const Fabric fabric = one_dimension("ring", 12, kBandwidth, kLatency);
   SimulationOptions options;
   options.collectives = always("ring");
-  CHECK(fold_and_compare(everybody_calls(12, kAllReduce, Bytes(1'000'000)), fabric, options, NetworkModel::kFlow).totals.rank_classes == 1);
+  CHECK(fold_and_compare(everybody_calls(12, kAllReduce, Bytes(1'000'000)), fabric, options, NetworkModel::kFlow)
+            .totals.rank_classes == 1);
   CHECK(fold_and_compare(everybody_calls(12, kAllReduce, Bytes(1'000'000), Duration(5'000'000)), fabric, options,
-             NetworkModel::kFlow).totals.rank_classes == 12);
+                         NetworkModel::kFlow)
+            .totals.rank_classes == 12);
 }
 
 TEST_CASE("a root that sends to two leaves one after the other keeps them apart; at once, it folds them") {
@@ -71,7 +74,9 @@ TEST_CASE("a root that sends to two leaves one after the other keeps them apart;
   // As a collective: direct with a window of one sends to one after the other.
   SimulationOptions options;
   options.collectives = always("direct1");
-  CHECK(fold_and_compare(everybody_calls(3, kBroadcast, Bytes(1'000'000)), fabric, options, NetworkModel::kFlow).totals.rank_classes == 3);
+  CHECK(fold_and_compare(everybody_calls(3, kBroadcast, Bytes(1'000'000)), fabric, options, NetworkModel::kFlow)
+            .totals.rank_classes == 3);
   options.collectives = always("direct");
-  CHECK(fold_and_compare(everybody_calls(3, kBroadcast, Bytes(1'000'000)), fabric, options, NetworkModel::kFlow).totals.rank_classes == 2);
+  CHECK(fold_and_compare(everybody_calls(3, kBroadcast, Bytes(1'000'000)), fabric, options, NetworkModel::kFlow)
+            .totals.rank_classes == 2);
 }
