@@ -5,21 +5,25 @@
 namespace orrery {
 namespace {
 
-constexpr std::uint32_t kNobody = UINT32_MAX;
-constexpr std::uint32_t kShared = UINT32_MAX - 1;
+constexpr std::uint64_t kNobody = UINT64_MAX;
+constexpr std::uint64_t kShared = UINT64_MAX - 1;
 
-// Who uses each link: a communicator, if nobody else does.
+// A member that sends in the calls of a communicator. Its own calls follow one another; those of others may still be
+// under way when it goes on to the next.
+std::uint64_t sender(GroupId group, std::uint32_t member) { return std::uint64_t{index_of(group)} << 32 | member; }
+
+// Who uses each link: a sender, if nobody else does.
 class LinkUsers {
  public:
   explicit LinkUsers(const Fabric& fabric) : fabric_(fabric), user_(fabric.link_count(), kNobody) {}
 
-  void use(DeviceId from, DeviceId to, std::uint32_t user) {
+  void use(DeviceId from, DeviceId to, std::uint64_t user) {
     for (const LinkId link : route(from, to)) {
-      std::uint32_t& known = user_[index_of(link)];
+      std::uint64_t& known = user_[index_of(link)];
       known = known == kNobody || known == user ? user : kShared;
     }
   }
-  std::uint32_t user(LinkId link) const { return user_[index_of(link)]; }
+  std::uint64_t user(LinkId link) const { return user_[index_of(link)]; }
   const std::vector<LinkId>& route(DeviceId from, DeviceId to) {
     fabric_.route(from, to, route_);
     return route_;
@@ -27,7 +31,7 @@ class LinkUsers {
 
  private:
   const Fabric& fabric_;
-  std::vector<std::uint32_t> user_;
+  std::vector<std::uint64_t> user_;
   std::vector<LinkId> route_;  // scratch
 };
 
@@ -37,15 +41,15 @@ bool is_relay(const Pattern& pattern) {
 
 bool is_private(const Pattern& pattern, GroupId group, std::span<const DeviceId> devices, LinkUsers& users) {
   std::vector<LinkId> crossed;
-  bool all_cross = true;
+  bool is_alone = true;
   for_each_message(pattern, [&](const PatternMessage& message) {
     const std::vector<LinkId>& route = users.route(devices[message.from], devices[message.to]);
-    all_cross = all_cross && !route.empty();
+    const auto is_own = [&](LinkId link) { return users.user(link) == sender(group, message.from); };
+    is_alone = is_alone && !route.empty() && std::ranges::all_of(route, is_own);
     crossed.insert(crossed.end(), route.begin(), route.end());
   });
   std::ranges::sort(crossed);
-  return all_cross && std::ranges::adjacent_find(crossed) == crossed.end() &&
-         std::ranges::all_of(crossed, [&](LinkId link) { return users.user(link) == index_of(group); });
+  return is_alone && std::ranges::adjacent_find(crossed) == crossed.end();
 }
 
 }  // namespace
@@ -64,7 +68,7 @@ PrivateRelays::PrivateRelays(const Job& job, const Fabric& fabric, std::span<con
     for (const Pattern& pattern : patterns.of(GroupId(group))) {
       const std::span<const DeviceId> devices = plans.devices(GroupId(group));
       for_each_message(pattern, [&](const PatternMessage& message) {
-        users.use(devices[message.from], devices[message.to], group);
+        users.use(devices[message.from], devices[message.to], sender(GroupId(group), message.from));
       });
     }
   // A peer that only sends counts as one that is sent to as well: what is not found to be private is simulated in full.

@@ -1,5 +1,7 @@
 // Which rings have all their links to themselves, whenever their messages are sent: links that no other communicator
-// and no transfer ever crosses, each crossed by one message of the ring. Settled for the whole job, in use or not.
+// and no transfer ever crosses, each crossed by one message of the ring and, in other calls, by messages of the same
+// sender only. (Of two members that share a link, one may be in a call while the other is still in the one before.)
+// Settled for the whole job, in use or not.
 #pragma once
 
 #include <span>
