@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/system/folded.h"
+#include "tests/system/random_jobs.h"
 #include "tests/system/small_jobs.h"
 
 using namespace orrery;
@@ -79,4 +80,31 @@ TEST_CASE("a root that sends to two leaves one after the other keeps them apart;
   options.collectives = always("direct");
   CHECK(fold_and_compare(everybody_calls(3, kBroadcast, Bytes(1'000'000)), fabric, options, NetworkModel::kFlow)
             .totals.rank_classes == 2);
+}
+
+TEST_CASE("a ring does not have links to itself that another member uses in the call before or after") {
+  // Members leave a reduce at different times, so that one may be in the ring that follows while others still send
+  // over its links; the more so if one link, each in turn, is slow.
+  const Experiment even = read_machine_text(
+      "cluster: {device: a40, dims: [{topology: fat-tree, size: 8, bandwidth: 10 GB/s, latency: 1 us, leaf_ports: 4, "
+      "oversubscription: 2, trunk_latency: 300 ns}]}\n");
+  JobBuilder builder(8);
+  for (std::uint32_t rank = 0; rank < 8; ++rank) {
+    const NodeId first = builder.collective(rank, kReduce, Bytes(1), kWorld);
+    const NodeId second = builder.collective(rank, kReduceScatter, Bytes(100'003), kWorld, {first});
+    builder.collective(rank, kAllGather, Bytes(100'003), kWorld, {second});
+  }
+  const Job job = builder.build();
+  for (std::uint32_t link = 0; link < even.fabric.link_count(); ++link)
+    for (const std::int64_t factor : {2, 3, 4})
+      for (const bool has_rings : {false, true}) {
+        INFO("link " << link << " / " << factor << (has_rings ? ", rings" : ""));
+        Experiment experiment = even;
+        experiment.fabric.set_bandwidth(
+            LinkId(link), Bandwidth(experiment.fabric.link(LinkId(link)).bandwidth.count() / factor));
+        if (has_rings)
+          for (const CollectiveKind kind : {kReduceScatter, kAllGather})
+            experiment.simulation.collectives.algorithms[static_cast<std::size_t>(kind)] = {*find_algorithm("ring")};
+        fold_and_compare(job, experiment.fabric, experiment.simulation, network_of(experiment));
+      }
 }
