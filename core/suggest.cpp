@@ -34,7 +34,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::string nearest_name(std::string_view word, std::span<const std::string> candidates) {
   if (word.size() > kLongestWord) return {};
   std::string best;
-  std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
+  // Of a short word hardly anything would be left.
+  const std::size_t most = word.size() < 4 ? 1 : std::max<std::size_t>(2, word.size() / 3);
+  std::size_t best_distance = most + 1;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < best_distance && distance < candidate.size()) {

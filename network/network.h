@@ -32,7 +32,7 @@ class MessageListener {
  public:
   // The last byte has left: the sender's channel is free.
   virtual void on_released(std::uint64_t token) = 0;
-  // The last byte has arrived at the receiver. Never before on_released, where that was not foretold.
+  // The last byte has arrived at the receiver: after on_released, unless that was foretold.
   virtual void on_arrived(std::uint64_t token) = 0;
   // Of a message started with start_foretold(): told in settle(). on_released() will not be called, but for:
   virtual void on_foretold(std::uint64_t token, Time release);

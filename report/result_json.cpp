@@ -68,7 +68,7 @@ Json to_json(const Result& result, bool deterministic) {
   simulation["folding"] = result.folding;
   simulation["splits"] = Json::array();
   for (const FoldingStep& split : result.splits)
-    simulation["splits"].push_back({{"time_ps", split.time.time_since_epoch().count()},
+    simulation["splits"].push_back({{"time_s", seconds(split.time.time_since_epoch())},
                                     {"rank_classes", split.rank_classes},
                                     {"first_used", split.first_used}});
   document["simulation"] = std::move(simulation);

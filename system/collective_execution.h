@@ -11,6 +11,9 @@
 //
 // At granularity `phase` a member's part in a phase is to come to it: when the last of its line has, the line's
 // messages go as one, and the phase ends for all when that has arrived. The first to come calls the others.
+//
+// When the classes of a folded job come apart, between two rounds and with nothing left to decide, every part of a call
+// goes on from where the whole was (collective_split.cpp).
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@ namespace orrery {
 
 class PrivateRelays {
  public:
-  // At granularity `phase` there are none. All are needed only here.
+  // At granularity `phase` there are none. Keeps no reference to what it is made from.
   PrivateRelays(const Job& job, const Fabric& fabric, std::span<const DeviceId> placement, const CollectivePlans& plans,
                 const Patterns& patterns, Granularity granularity);
 

@@ -199,6 +199,7 @@ void Simulation::start_or_defer(RankId rank, NodeId node) {
 }
 
 void Simulation::start(RankId rank, NodeId node) {
+  last_step_ = engine_.now();
   const std::uint32_t graph = input_.job.ranks[index_of(rank)].graph;
   switch (input_.job.graphs[graph].kind(node)) {
     case NodeKind::kFree:
@@ -261,6 +262,7 @@ const CallSetting& Simulation::setting_of(GroupId home, std::uint32_t call) {
 }
 
 void Simulation::complete(RankId rank, NodeId node, Time moving) {
+  last_step_ = engine_.now();
   RankExecution& execution = agent(rank);
   observer_.finished({rank, node, execution.complete(node), moving, engine_.now()});
   if (execution.finished()) totals_.rank_finish[index_of(rank)] = engine_.now();

@@ -173,6 +173,7 @@ class Simulation final : private EventSink,
   std::optional<TransferExecution> transfers_;
   std::optional<MemoryPools> memory_;
   SimulationTotals totals_;
+  Time last_step_;  // when an operation last started or ended
   SimulationProgress progress_;
   std::uint64_t nodes_done_ = 0;
   std::uint64_t nodes_total_ = 0;

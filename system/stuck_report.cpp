@@ -133,7 +133,7 @@ std::string StuckReport::text() const {
   }
   std::string text =
       fmt::format("the job is stuck at {}: {} of {} ranks can never finish (ranks {})\n",
-                  rounded(simulation_.engine_.now().time_since_epoch()), unfinished.size(), ranks, list_of(unfinished));
+                  rounded(simulation_.last_step_.time_since_epoch()), unfinished.size(), ranks, list_of(unfinished));
   text += describe_calls(waits);
   std::size_t shown = 0;
   for (const RankId rank : unfinished)

@@ -13,6 +13,7 @@
 #include "core/slab.h"
 #include "network/network.h"
 #include "system/folding.h"
+#include "system/transfer_slots.h"
 #include "workload/job.h"
 #include "workload/matching.h"
 

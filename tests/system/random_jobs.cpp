@@ -118,7 +118,7 @@ class Program {
   void collective() {
     const std::vector<CollectiveKind> kinds(kAllCollectiveKinds.begin(), kAllCollectiveKinds.end());
     const CollectiveKind kind = one_of(random_, kinds);
-    const Bytes bytes(one_of<std::int64_t>(random_, {1, 999, 100'003, 4'000'000}));
+    const Bytes bytes(one_of<std::int64_t>(random_, {0, 1, 999, 100'003, 4'000'000}));
     const std::uint32_t where = below(random_, 3);
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
       const GroupId group = where == 0 ? kWorld : where == 1 ? groups_.row[rank] : groups_.column[rank];
@@ -222,8 +222,10 @@ Job random_job(Random& random, std::uint32_t ranks) {
   for (std::uint32_t i = 0; i < operations; ++i) {
     program.next();
     if (i == late_at || below(random, 4) == 0) {
-      program.compute(Duration(1 + below(random, 50'000'000)), i == late_at ? late_rank : UINT32_MAX,
-                      Duration(1 + below(random, 100'000'000)));
+      // Now and then so that much starts in one instant, or in several rounds of it.
+      program.compute(Duration(one_of<std::int64_t>(random, {1, 1'400'000, 1 + below(random, 50'000'000)})),
+                      i == late_at ? late_rank : UINT32_MAX,
+                      Duration(one_of<std::int64_t>(random, {700'000, 1 + below(random, 100'000'000)})));
       continue;
     }
     switch (below(random, 4)) {
