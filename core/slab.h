@@ -10,7 +10,8 @@ namespace orrery {
 template <class T>
 class Slab {
  public:
-  std::uint32_t put(T item) {
+  std::uint32_t put(const T& item) { return put(T(item)); }
+  std::uint32_t put(T&& item) {
     if (free_.empty()) {
       items_.push_back(std::move(item));
       return static_cast<std::uint32_t>(items_.size() - 1);
