@@ -19,8 +19,8 @@ constexpr std::array<std::string_view, 2> kTimed = {"calls", "kernels"};
 constexpr std::array<std::string_view, 4> kLaunches = {"mpi", "threads", "single-process", "torch"};
 constexpr std::array<std::string_view, 3> kColumns = {"in-place", "out-of-place", "median"};
 // As NCCL_ALGO and NCCL_PROTO spell them.
-constexpr std::array<std::string_view, 10> kForced = {"Ring",     "Tree", "CollNetDirect", "CollNetChain", "NVLS",
-                                                      "NVLSTree", "PAT",  "LL",            "LL128",        "Simple"};
+constexpr std::array<std::string_view, 10> kForced = {
+    "Ring", "Tree", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT", "LL", "LL128", "Simple"};
 
 std::vector<std::string> words_of(std::span<const std::string_view> names) { return {names.begin(), names.end()}; }
 
@@ -93,8 +93,8 @@ void read_timing(Section& section, ValidationTable& table) {
       "timed", words_of(kTimed), 0, "calls one behind the other, or kernels of a profile, which have no launch"));
   table.nccl = section.maybe<std::string>("nccl", "its version, if the source says it").value_or(std::string());
   read_launch(section, table);
-  table.column =
-      static_cast<ValidationColumn>(section.required_choice("column", words_of(kColumns), "which time of a row was taken"));
+  table.column = static_cast<ValidationColumn>(
+      section.required_choice("column", words_of(kColumns), "which time of a row was taken"));
   table.column_reason = read_words(section, "column_reason", "why this column");
   read_forced(section, table);
   const bool median = table.column == ValidationColumn::kMedian;
@@ -148,9 +148,9 @@ void read_rows(Section& section, ValidationTable& table) {
     const std::optional<ValidationRow> row = read_row(item, diagnostics);
     if (!row) continue;
     if (!table.rows.empty() && row->bytes <= table.rows.back().bytes)
-      diagnostics.error(
-          item.where, fmt::format("{} bytes after {}", row->bytes.count(), table.rows.back().bytes.count()),
-          "sizes ascend, and each stands once");
+      diagnostics.error(item.where,
+                        fmt::format("{} bytes after {}", row->bytes.count(), table.rows.back().bytes.count()),
+                        "sizes ascend, and each stands once");
     table.rows.push_back(*row);
   }
 }
