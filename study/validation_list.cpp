@@ -1,4 +1,4 @@
-// All validation tables together: reading the shipped ones, and the text of docs/validation.md about them.
+// Validation tables as files: reading one and all shipped ones, and the text of docs/validation.md about them.
 #include <algorithm>
 #include <array>
 
@@ -39,6 +39,22 @@ std::string line_of(const ValidationTable& table) {
 
 }  // namespace
 
+bool is_validation_table(const std::string& file) {
+  if (!file.ends_with(".yaml") && !file.ends_with(".yml") && !file.ends_with(".json")) return false;
+  Diagnostics ignored;
+  const ConfigValue root = load_config(file, {}, ignored);
+  return root.find("table") != nullptr && root.find("rows") != nullptr;
+}
+
+ValidationTable load_validation_table(const std::string& file, const std::vector<std::string>& settings,
+                                      const ConfigFiles& files, Diagnostics& diagnostics) {
+  const std::size_t errors = diagnostics.error_count();
+  ConfigValue root = load_config(file, {}, diagnostics);
+  for (const std::string& setting : settings) apply_setting(root, setting, files, diagnostics);
+  if (diagnostics.error_count() > errors) return {};
+  return read_validation_table(std::move(root), files, diagnostics);
+}
+
 void sort_validation_tables(std::vector<ValidationTable>& tables) {
   std::ranges::stable_sort(tables, {}, &ValidationTable::name);
   Diagnostics diagnostics;
@@ -53,12 +69,9 @@ void sort_validation_tables(std::vector<ValidationTable>& tables) {
 std::vector<ValidationTable> list_validation_tables(const ConfigFiles& files) {
   Diagnostics diagnostics;
   std::vector<ValidationTable> tables;
-  for (const std::string& name : files.names(kFolder)) {
-    const std::size_t errors = diagnostics.error_count();
-    ConfigValue root = load_config(files.shipped() / kFolder / (name + ".yaml"), {}, diagnostics);
-    if (diagnostics.error_count() == errors)
-      tables.push_back(read_validation_table(std::move(root), files, diagnostics));
-  }
+  for (const std::string& name : files.names(kFolder))
+    tables.push_back(
+        load_validation_table((files.shipped() / kFolder / (name + ".yaml")).string(), {}, files, diagnostics));
   diagnostics.throw_if_errors();
   sort_validation_tables(tables);
   return tables;

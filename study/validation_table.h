@@ -66,6 +66,14 @@ std::string_view name_of(ValidationColumn column);
 // the table is not to be used.
 ValidationTable read_validation_table(ConfigValue root, const ConfigFiles& files, Diagnostics& diagnostics);
 
+// Whether `file` is a table rather than another configuration or a trace: by its keys.
+bool is_validation_table(const std::string& file);
+
+// Reads a table of its own, with `settings` (a.b=v) applied; problems go to `diagnostics`, and the table is not to be
+// used after an error.
+ValidationTable load_validation_table(const std::string& file, const std::vector<std::string>& settings,
+                                      const ConfigFiles& files, Diagnostics& diagnostics);
+
 // InputError when two tables have one name; then sorts them by it.
 void sort_validation_tables(std::vector<ValidationTable>& tables);
 

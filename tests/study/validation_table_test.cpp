@@ -254,6 +254,22 @@ TEST_CASE("a wrong validation table is refused where it stands, with what to do"
   }
 }
 
+TEST_CASE("a validation table is told by its keys, and settings change it") {
+  const std::filesystem::path folder = std::filesystem::path(ORRERY_BINARY_DIR) / "validation_table_file";
+  std::filesystem::create_directories(folder);
+  const std::string file = (folder / "t.yaml").string();
+  std::ofstream(file) << kGood;
+  CHECK(is_validation_table(file));
+  CHECK_FALSE(is_validation_table((kSource / "configs" / "clusters" / "dgx-a100.yaml").string()));
+  CHECK_FALSE(is_validation_table((folder / "absent.yaml").string()));
+  CHECK_FALSE(is_validation_table((folder / "t.et").string()));
+  Diagnostics diagnostics;
+  CHECK(load_validation_table(file, {"gpus_per_node=4"}, kFiles, diagnostics).gpus_per_node == 4);
+  CHECK_FALSE(diagnostics.has_errors());
+  load_validation_table(file, {"cluster=none-such"}, kFiles, diagnostics);
+  CHECK(diagnostics.error_count() == 1);
+}
+
 TEST_CASE("two validation tables of one name are refused") {
   std::vector<ValidationTable> tables = {read(with("table: t", "table: b")).table, read(kGood).table,
                                          read(with("table: t", "table: a")).table};
