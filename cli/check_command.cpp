@@ -1,4 +1,5 @@
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -6,6 +7,7 @@
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "core/error.h"
+#include "study/validation_table.h"
 #include "system/config_check.h"
 #include "workload/lint.h"
 
@@ -25,12 +27,20 @@ Verdict check_trace(const std::string& file, const CheckOptions& options) {
   return verdict;
 }
 
+// Reads `file` as what it is, which comes back.
+std::string_view check_as_told(const std::string& file, const CheckOptions& options, const Session& session,
+                               Diagnostics& diagnostics) {
+  if (!is_validation_table(file)) return name_of(check_config(file, options.settings, session.files, diagnostics));
+  load_validation_table(file, options.settings, session.files, diagnostics);
+  return "validation table";
+}
+
 Verdict check_config_file(const std::string& file, const CheckOptions& options, const Session& session) {
   Verdict verdict;
   Diagnostics diagnostics;  // what is thrown has its errors, too
   try {
-    const ConfigKind kind = check_config(file, options.settings, session.files, diagnostics);
-    if (!diagnostics.has_errors()) verdict.text = fmt::format("{}: ok ({})\n", file, name_of(kind));
+    const std::string_view kind = check_as_told(file, options, session, diagnostics);
+    if (!diagnostics.has_errors()) verdict.text = fmt::format("{}: ok ({})\n", file, kind);
   } catch (const InputError& error) {
     verdict = {fmt::format("{}\n", error.what()), kBadInput};
   } catch (const StuckError& error) {
@@ -49,8 +59,8 @@ Verdict check_config_file(const std::string& file, const CheckOptions& options, 
 int check(const CheckOptions& options, const Session& session) {
   int exit_code = 0;
   for (const std::string& file : options.files) {
-    const Verdict verdict =
-        is_configuration(file) ? check_config_file(file, options, session) : check_trace(file, options);
+    const bool configured = is_configuration(file) || is_validation_table(file);
+    const Verdict verdict = configured ? check_config_file(file, options, session) : check_trace(file, options);
     write_text("-", verdict.text);
     if (exit_code == 0 || verdict.exit_code == kBadInput)
       exit_code = verdict.exit_code == 0 ? exit_code : verdict.exit_code;
@@ -63,7 +73,9 @@ int check(const CheckOptions& options, const Session& session) {
 void add_check_command(CLI::App& app, Session& session) {
   CheckOptions& options = session.check;
   CLI::App* command = app.add_subcommand("check", "Check configuration files and traces without running anything");
-  command->add_option("files", options.files, "Experiments, clusters, nodes, devices (.yaml, .yml) and traces")
+  command
+      ->add_option("files", options.files,
+                   "Experiments, clusters, nodes, devices, validation tables (.yaml, .yml) and traces")
       ->required();
   command->add_option("--set", options.settings, "Change a key of the configurations first (may be repeated)")
       ->expected(1)

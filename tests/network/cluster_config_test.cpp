@@ -37,7 +37,7 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 
 TEST_CASE("every shipped cluster loads, alone and with others, and talks between nodes") {
   const std::vector<std::string> names = kShipped.names("clusters");
-  REQUIRE(names.size() == 42);
+  REQUIRE(names.size() == 48);
   for (const std::string& name : names) {
     INFO(name);
     const Read one = read("cluster: " + name + "\n");

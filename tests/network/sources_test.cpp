@@ -183,8 +183,9 @@ std::string scalar_of(const ConfigValue& map, std::string_view key) {
 // What NCCL counts on of a link of this device's NVLink: topo.h, over the nominal 20, 25, 50 or 14.0625 GB/s.
 std::string nvlink_efficiency(const std::string& device) {
   const std::vector<std::pair<std::string, std::string>> shares = {
-      {"p100", "90 %"},   {"v100", "80 %"},   {"a100", "80 %"},   {"a800", "80 %"},   {"a40", "85.33 %"},
-      {"h100", "82.4 %"}, {"h800", "82.4 %"}, {"h200", "82.4 %"}, {"b200", "80.2 %"}, {"gb200", "80.2 %"}};
+      {"p100", "90 %"},    {"v100", "80 %"},   {"a100", "80 %"},   {"a800", "80 %"},
+      {"a40", "85.33 %"},  {"h100", "82.4 %"}, {"h800", "82.4 %"}, {"h200", "82.4 %"},
+      {"gh200", "82.4 %"}, {"b200", "80.2 %"}, {"gb200", "80.2 %"}};
   for (const auto& [start, share] : shares)
     if (device.starts_with(start + "-") || device == start) return share;
   return "unknown";
