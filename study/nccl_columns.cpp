@@ -10,16 +10,27 @@
 namespace orrery {
 namespace {
 
-// Names in headings are at least eight characters apart; fields end within this of them.
-constexpr std::size_t kNear = 5;
+// Fields stand to the right, under their names: all end with them, but for those of #wrong, which are up to two off.
+constexpr std::size_t kNear = 2;
 
 constexpr std::array<std::pair<std::string_view, NcclField>, 17> kNames = {{
-    {"size", NcclField::kSize},       {"count", NcclField::kCount},    {"type", NcclField::kType},
-    {"redop", NcclField::kReduction}, {"root", NcclField::kRoot},      {"time", NcclField::kTime},
-    {"cputime", NcclField::kTime},    {"algbw", NcclField::kAlgbw},    {"busbw", NcclField::kBusbw},
-    {"#wrong", NcclField::kWrong},    {"error", NcclField::kError},    {"#bitdiff", NcclField::kOther},
-    {"i_min", NcclField::kOther},     {"i_max", NcclField::kOther},    {"i_p99", NcclField::kOther},
-    {"i_cv%", NcclField::kOther},     {"wrong", NcclField::kWrong},
+    {"size", NcclField::kSize},
+    {"count", NcclField::kCount},
+    {"type", NcclField::kType},
+    {"redop", NcclField::kReduction},
+    {"root", NcclField::kRoot},
+    {"time", NcclField::kTime},
+    {"cputime", NcclField::kTime},
+    {"algbw", NcclField::kAlgbw},
+    {"busbw", NcclField::kBusbw},
+    {"#wrong", NcclField::kWrong},
+    {"error", NcclField::kError},
+    {"#bitdiff", NcclField::kOther},
+    {"i_min", NcclField::kOther},
+    {"i_max", NcclField::kOther},
+    {"i_p99", NcclField::kOther},
+    {"i_cv%", NcclField::kOther},
+    {"wrong", NcclField::kWrong},
 }};
 
 constexpr std::array<std::string_view, 6> kUnits = {"(B)", "(elements)", "(float)", "(us)", "(GB/s)", "(%)"};
@@ -70,23 +81,32 @@ std::string_view& place_of(NcclRowText& row, const NcclColumn& column, std::stri
   return nowhere;
 }
 
-// Words are where words belong, and there is a size, a time, and no bandwidth without one.
-bool plausible(const NcclRowText& row) {
+bool has_column(const NcclColumns& columns, NcclField field) {
+  return std::ranges::find(columns.columns, field, &NcclColumn::field) != columns.columns.end();
+}
+
+// Words are where words belong, and there is a size, a time, and no time without its bandwidths or the other way
+// around: what ends early was cut, also within its last number.
+bool plausible(const NcclColumns& columns, const NcclRowText& row) {
   if (row.bytes.empty() || is_word(row.bytes) || is_word(row.count) || is_word(row.root)) return false;
   if (!row.type.empty() && !is_word(row.type)) return false;
   if (!row.reduction.empty() && !is_word(row.reduction)) return false;
   const auto idle = [](const NcclRowText::Side& side) {
     return side.time.empty() && side.algbw.empty() && side.busbw.empty() && side.wrong.empty() && side.error.empty();
   };
-  const auto timed = [&idle](const NcclRowText::Side& side) { return !side.time.empty() || idle(side); };
-  return std::ranges::all_of(row.sides, timed) && !std::ranges::all_of(row.sides, idle);
+  const bool algbw = has_column(columns, NcclField::kAlgbw);
+  const bool busbw = has_column(columns, NcclField::kBusbw);
+  const auto complete = [&](const NcclRowText::Side& side) {
+    if (side.time.empty()) return idle(side);
+    return side.algbw.empty() != algbw && side.busbw.empty() != busbw;
+  };
+  return std::ranges::all_of(row.sides, complete) && !std::ranges::all_of(row.sides, idle);
 }
 
 NcclRowText in_order(const NcclColumns& columns, std::span<const Word> words) {
   NcclRowText row;
   std::string_view nowhere;
-  for (std::size_t i = 0; i < columns.columns.size(); ++i)
-    place_of(row, columns.columns[i], nowhere) = words[i].text;
+  for (std::size_t i = 0; i < columns.columns.size(); ++i) place_of(row, columns.columns[i], nowhere) = words[i].text;
   return row;
 }
 
@@ -96,7 +116,9 @@ std::optional<NcclRowText> by_place(const NcclColumns& columns, std::span<const 
   std::string_view nowhere;
   std::size_t next = 0;
   for (const Word& word : words) {
-    const auto distance = [&word](const NcclColumn& c) { return c.end > word.end ? c.end - word.end : word.end - c.end; };
+    const auto distance = [&word](const NcclColumn& c) {
+      return c.end > word.end ? c.end - word.end : word.end - c.end;
+    };
     const auto nearest = std::ranges::min_element(columns.columns, {}, distance);
     if (columns.tail && word.end > columns.columns.back().end + kNear) break;
     const auto at = static_cast<std::size_t>(nearest - columns.columns.begin());
@@ -111,7 +133,9 @@ std::optional<NcclRowText> by_place(const NcclColumns& columns, std::span<const 
 
 bool is_nccl_heading(std::span<const Word> words) {
   if (words.size() < 3 || words[0].text != "size") return false;
-  const auto has = [words](std::string_view name) { return std::ranges::find(words, name, &Word::text) != words.end(); };
+  const auto has = [words](std::string_view name) {
+    return std::ranges::find(words, name, &Word::text) != words.end();
+  };
   return (has("time") || has("cputime")) && (has("algbw") || has("busbw"));
 }
 
@@ -161,12 +185,18 @@ std::optional<NcclRowText> nccl_fields(const NcclColumns& columns, std::span<con
   const std::size_t expected = columns.columns.size();
   if (words.size() == expected || (columns.tail && words.size() > expected)) {
     const NcclRowText row = in_order(columns, words);
-    if (plausible(row)) return row;
+    if (plausible(columns, row)) return row;
   }
   if (words.size() >= expected && !columns.tail) return std::nullopt;
   const auto row = by_place(columns, words);
-  if (row && plausible(*row)) return row;
+  if (row && plausible(columns, *row)) return row;
   return std::nullopt;
+}
+
+bool ends_early(const NcclColumns& columns, std::span<const Word> words) {
+  if (columns.tail || words.size() < columns.columns.size()) return words.size() <= columns.columns.size();
+  const NcclColumn& last = columns.columns.back();
+  return last.field != NcclField::kWrong && words.back().end < last.end;
 }
 
 }  // namespace orrery

@@ -54,4 +54,7 @@ std::string wrong_unit(std::span<const Word> words);
 // Nothing where the words do not fill the columns, and their places do not tell which ones are blank.
 std::optional<NcclRowText> nccl_fields(const NcclColumns& columns, std::span<const Word> words);
 
+// Of a last line without a line end: it may be cut off, also within a number.
+bool ends_early(const NcclColumns& columns, std::span<const Word> words);
+
 }  // namespace orrery

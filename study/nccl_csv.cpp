@@ -123,8 +123,10 @@ std::vector<NcclTable> read_nccl_csv(std::string_view text, const std::string& n
     const Location where{name, line->number};
     if (cells.size() != places.size()) {
       const std::string found = fmt::format("{} cells; expected {}", cells.size(), places.size());
-      if (line->ended) diagnostics.error(where, found);
-      else diagnostics.warning(where, "the last row is cut off: " + found + "; left out");
+      if (line->ended)
+        diagnostics.error(where, found);
+      else
+        diagnostics.warning(where, "the last row is cut off: " + found + "; left out");
       continue;
     }
     NcclRowText row;

@@ -60,8 +60,8 @@ std::optional<std::vector<NcclTable>> read_collective_json(std::string_view text
   NcclTable table;
   if (const auto op = document.find("op"); op != document.end() && op->is_string())
     table.test = nccl_test_named(op->get_ref<const std::string&>());
-  if (const auto ranks = document.find("ranks"); ranks != document.end() && ranks->is_number_unsigned() &&
-                                                 ranks->get<std::uint64_t>() <= UINT32_MAX)
+  if (const auto ranks = document.find("ranks");
+      ranks != document.end() && ranks->is_number_unsigned() && ranks->get<std::uint64_t>() <= UINT32_MAX)
     table.ranks = ranks->get<std::uint32_t>();
   table.groups = table.ranks > 0 ? 1 : 0;
   const auto rows = document.find("rows");

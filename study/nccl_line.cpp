@@ -41,8 +41,10 @@ std::string plain(std::string_view raw) {
 bool is_time(std::string_view word) {
   std::size_t separators = 0;
   for (const char c : word) {
-    if (c == ':' || c == '-' || c == '/') ++separators;
-    else if (!digit(c) && std::string_view("TZ.,+").find(c) == std::string_view::npos) return false;
+    if (c == ':' || c == '-' || c == '/')
+      ++separators;
+    else if (!digit(c) && std::string_view("TZ.,+").find(c) == std::string_view::npos)
+      return false;
   }
   return separators >= 2 && word.size() >= 8 && digit(word[0]) && digit(word[1]);
 }

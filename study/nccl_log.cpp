@@ -84,10 +84,18 @@ std::vector<NcclTable> LogReader::read(std::string_view text) {
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }
   for (auto& [label, stream] : streams_) drop_begun(stream);
-  for (const NcclTable& table : tables_)
-    if (table.rows.empty())
-      diagnostics_.warning({name_, table.line}, "no rows under this heading", "did the benchmark fail?");
-  std::erase_if(tables_, [](const NcclTable& table) { return table.rows.empty(); });
+  const auto empty = [](const NcclTable& table) { return table.rows.empty(); };
+  const bool nothing = std::ranges::all_of(tables_, empty) && !diagnostics_.has_errors();
+  for (const NcclTable& table : tables_) {
+    if (!table.rows.empty()) continue;
+    const std::string message = "no rows under this heading";
+    const std::string hint = "did the benchmark fail?";
+    if (nothing)
+      diagnostics_.error({name_, table.line}, message, hint);
+    else
+      diagnostics_.warning({name_, table.line}, message, hint);
+  }
+  std::erase_if(tables_, empty);
   return std::move(tables_);
 }
 
@@ -107,8 +115,10 @@ void LogReader::read_line(std::string_view raw, bool cut_off) {
   if (begin_table(stream, words) || end_table(stream, words)) return;
   if (stream.table) read_row(stream, words, cut_off);
   NcclTable* const waiting = stream.table && tables_[*stream.table].rows.empty() ? &tables_[*stream.table] : nullptr;
-  if (!stream.run.read(line, words, number_)) note_program(words);
-  else if (waiting != nullptr) stream.run.tell_version(*waiting);
+  if (!stream.run.read(line, words, number_))
+    note_program(words);
+  else if (waiting != nullptr)
+    stream.run.tell_version(*waiting);
 }
 
 bool LogReader::begin_table(Stream& stream, std::span<const Word> words) {
@@ -146,7 +156,8 @@ bool LogReader::end_table(Stream& stream, std::span<const Word> words) {
   if (words[0].text == "Out" && words[1].text == "of" && words[2].text == "bounds") {
     drop_begun(stream);
     if (words.back().text == "FAILED")
-      diagnostics_.warning(here(), "the benchmark found wrong results", "what ran is not what should have been measured");
+      diagnostics_.warning(here(), "the benchmark found wrong results",
+                           "what ran is not what should have been measured");
     return true;
   }
   if (words[0].text == "Avg" && words[1].text == "bus" && words[2].text.starts_with("bandwidth")) {
@@ -173,8 +184,10 @@ void LogReader::read_row(Stream& stream, std::span<const Word> words, bool cut_o
   const bool counted = stream.columns.columns.size() > 1 && stream.columns.columns[1].field == NcclField::kCount;
   const bool second = words.size() < 2 || !counted || whole_number(words[1].text);
   if (!whole_number(words[0].text) || !(second || words.size() == stream.columns.columns.size())) return;
-  if (const auto text = nccl_fields(stream.columns, words)) return add_row(stream, *text, number_);
-  if (begin_row(stream, words)) return;
+  const bool early = cut_off && ends_early(stream.columns, words);
+  const auto text = early ? std::nullopt : nccl_fields(stream.columns, words);
+  if (text) return add_row(stream, *text, number_);
+  if (!early && begin_row(stream, words)) return;
   if (!cut_off && words.size() < 2) return;
   diagnostics_.warning(here(),
                        fmt::format("{}: {} fields; expected {}; left out",
@@ -245,8 +258,8 @@ std::vector<NcclTable> read_nccl_log(std::string_view text, const std::string& n
   }
   const std::size_t errors = diagnostics.error_count();
   if (auto tables = read_collective_json(text, name, diagnostics)) return std::move(*tables);
-  std::vector<NcclTable> tables = is_nccl_csv(text) ? read_nccl_csv(text, name, diagnostics)
-                                                    : LogReader(name, diagnostics).read(text);
+  std::vector<NcclTable> tables =
+      is_nccl_csv(text) ? read_nccl_csv(text, name, diagnostics) : LogReader(name, diagnostics).read(text);
   if (tables.empty() && diagnostics.error_count() == errors)
     diagnostics.error({name}, "no table of nccl-tests in it", std::string(kHint));
   return tables;

@@ -38,11 +38,11 @@ std::optional<CollectiveKind> collective_of(NcclTest test);
 struct NcclRow {
   // One way of running it. Nothing stands for what the log does not have: "N/A", blank, "nan", no such column.
   struct Side {
-    std::optional<Duration> time;       // positive
-    std::optional<double> algbw;        // as printed: in GB/s, 10^9 bytes per second
-    std::optional<double> busbw;        // likewise
+    std::optional<Duration> time;        // positive
+    std::optional<double> algbw;         // as printed: in GB/s, 10^9 bytes per second
+    std::optional<double> busbw;         // likewise
     std::optional<std::uint64_t> wrong;  // elements that were not as expected
-    std::optional<double> error;        // versions before `wrong`: the largest difference to what was expected
+    std::optional<double> error;         // versions before `wrong`: the largest difference to what was expected
   };
 
   int line = 0;  // 0: the file has no lines (JSON)
@@ -67,7 +67,7 @@ struct NcclTable {
   std::optional<std::uint32_t> devices_per_thread;
   std::optional<std::uint32_t> warmup_iterations;
   std::optional<std::uint32_t> iterations;
-  std::string nccl_version;  // "2.18.3+cuda12.2"
+  std::string nccl_version;             // "2.18.3+cuda12.2"
   std::optional<double> average_busbw;  // GB/s
   std::vector<NcclRow> rows;            // at least one
 };

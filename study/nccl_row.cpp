@@ -74,7 +74,8 @@ class RowReader {
     const bool negative = value < 0 && name != "root";
     if (code == std::errc{} && end == text.data() + text.size() && !negative) return value;
     const std::string_view expected = code == std::errc::result_out_of_range ? "is out of range" : "is no whole number";
-    error(fmt::format("{} '{}' {}", name, printable(text, 40), negative || text.starts_with('-') ? "is negative" : expected));
+    error(fmt::format("{} '{}' {}", name, printable(text, 40),
+                      negative || text.starts_with('-') ? "is negative" : expected));
     return std::nullopt;
   }
 
@@ -86,7 +87,7 @@ class RowReader {
     const std::string found = fmt::format("{} '{}'", name, printable(text, 40));
     if (code == std::errc::result_out_of_range) {
       error(found + " is out of range");
-    } else if (code != std::errc{} || end != text.data() + text.size()) {
+    } else if (code != std::errc{} || end != text.data() + text.size() || text.ends_with('.')) {
       error(found + " is no number");
     } else if (!std::isfinite(number.value)) {
       warning(found + " is not finite; left out");
@@ -179,11 +180,11 @@ class RowReader {
                                      : std::numeric_limits<double>::infinity();
     if (least <= found->value && found->value <= most) return;
     const bool bus = name == "busbw";
-    warning(fmt::format("{} {} is {} GB/s, but {} bytes in {} us {} {:.4g} GB/s", side, name, found->value,
-                        bytes.count(), time.value, bus ? fmt::format("on {} ranks make", context_.ranks) : "are",
-                        amount / time.value),
-            bus ? "is it a log of another program, or of another number of ranks?"
-                : "was the row changed? all_gather and reduce_scatter before mid 2020 leave a rank's own share out");
+    warning(
+        fmt::format("{} {} is {} GB/s, but {} bytes in {} us {} {:.4g} GB/s", side, name, found->value, bytes.count(),
+                    time.value, bus ? fmt::format("on {} ranks make", context_.ranks) : "are", amount / time.value),
+        bus ? "is it a log of another program, or of another number of ranks?"
+            : "was the row changed? all_gather and reduce_scatter before mid 2020 leave a rank's own share out");
   }
 
   const NcclRowContext& context_;

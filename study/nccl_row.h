@@ -35,7 +35,7 @@ struct NcclRowText {
 // What a row is checked against.
 struct NcclRowContext {
   std::optional<NcclTest> test;
-  std::uint32_t ranks = 0;    // of a group; 0: not known
+  std::uint32_t ranks = 0;     // of a group; 0: not known
   bool written_again = false;  // another program read the numbers and wrote them: 13989 became 13989.0
 };
 

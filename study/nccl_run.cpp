@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -12,6 +11,8 @@
 
 namespace orrery {
 namespace {
+
+constexpr std::uint64_t kMostRanks = 1 << 24;
 
 std::optional<std::uint32_t> number_of(std::string_view text) {
   std::uint32_t number = 0;
@@ -98,8 +99,10 @@ void NcclRun::read_options(std::span<const Word> words) {
   told_.devices_per_thread = number_behind(words, "nGpus");
   for (std::size_t i = 1; i + 1 < words.size(); ++i) {
     if (words[i].text != "iters:") continue;
-    if (words[i - 1].text == "warmup") told_.warmup_iterations = number_of(words[i + 1].text);
-    else if (words[i - 1].text != "agg") told_.iterations = number_of(words[i + 1].text);
+    if (words[i - 1].text == "warmup")
+      told_.warmup_iterations = number_of(words[i + 1].text);
+    else if (words[i - 1].text != "agg")
+      told_.iterations = number_of(words[i + 1].text);
   }
 }
 
@@ -129,32 +132,47 @@ void NcclRun::fill(NcclTable& table, const std::string& file, Diagnostics& diagn
   table = told_;
   table.line = line;
   if (ranks_.empty()) return;
-  table.ranks = ranks(file, diagnostics);
-  table.nodes = static_cast<std::uint32_t>(hosts_.size());
   table.groups = static_cast<std::uint32_t>(groups_.size());
+  table.ranks = ranks(file, diagnostics);
+  if (repeated_line_ == 0 && all_hosts_named()) table.nodes = static_cast<std::uint32_t>(hosts_.size());
 }
 
 void NcclRun::tell_version(NcclTable& table) {
   if (!told_.nccl_version.empty()) table.nccl_version = std::exchange(told_.nccl_version, {});
 }
 
-// The lines may not name all: each process prints at most 2 KiB of them.
+// No rank is missing up to the last one: what is cut off is the end of what each process printed, at most 2 KiB.
+bool NcclRun::all_hosts_named() const { return *ranks_.rbegin() < ranks_.size() || devices_per_process() > 1; }
+
+std::uint64_t NcclRun::devices_per_process() const {
+  return std::uint64_t{told_.threads_per_process.value_or(0)} * told_.devices_per_thread.value_or(0);
+}
+
 std::uint32_t NcclRun::ranks(const std::string& file, Diagnostics& diagnostics) const {
-  const auto named = static_cast<std::uint32_t>(ranks_.size());
+  const std::uint64_t named = ranks_.size();
+  const Location last{file, last_line_};
   if (repeated_line_ > 0) {
     diagnostics.warning({file, repeated_line_}, "a rank is named a second time: several runs are mixed in this output",
                         "nccl-tests built without MPI=1 runs once in every process, not once on all of them");
-    return named;
+    return static_cast<std::uint32_t>(named);
   }
-  const std::uint64_t each = std::uint64_t{told_.threads_per_process.value_or(0)} * told_.devices_per_thread.value_or(0);
-  if (each == 0 || each > std::numeric_limits<std::uint32_t>::max() / processes_.size()) return named;
-  const auto expected = static_cast<std::uint32_t>(each * processes_.size());
-  if (expected == named) return named;
-  diagnostics.warning({file, last_line_},
-                      fmt::format("{} ranks are named, but {} processes with {} devices each make {} ranks", named,
-                                  processes_.size(), each, expected),
-                      "are lines missing?");
-  return std::max(expected, named);
+  if (const std::uint64_t most = *ranks_.rbegin() + 1; most > kMostRanks) {
+    diagnostics.warning(last, fmt::format("rank {} is named; expected at most {} ranks", most - 1, kMostRanks));
+    return 0;
+  } else if (most > named) {
+    diagnostics.warning(last, fmt::format("{} ranks are named, the last is rank {}", named, most - 1),
+                        "are lines missing?");
+    return static_cast<std::uint32_t>(most);
+  }
+  const std::uint64_t each = devices_per_process();
+  if (each == 0 || each > kMostRanks / processes_.size()) return static_cast<std::uint32_t>(named);
+  const std::uint64_t expected = each * processes_.size();
+  if (expected != named)
+    diagnostics.warning(last,
+                        fmt::format("{} ranks are named, but {} processes with {} devices each make {}", named,
+                                    processes_.size(), each, expected),
+                        "are lines missing?");
+  return static_cast<std::uint32_t>(std::max(expected, named));
 }
 
 }  // namespace orrery

@@ -27,6 +27,8 @@ class NcclRun {
  private:
   void read_options(std::span<const Word> words);
   bool read_rank(const OutputLine& line, std::span<const Word> words, int number);
+  bool all_hosts_named() const;
+  std::uint64_t devices_per_process() const;
   std::uint32_t ranks(const std::string& file, Diagnostics& diagnostics) const;
 
   NcclTable told_;
