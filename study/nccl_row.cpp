@@ -10,6 +10,7 @@ namespace orrery {
 namespace {
 
 constexpr double kMicrosecond = 1e6;  // picoseconds
+constexpr std::string_view kWrongResult = "what ran is not what should have been measured";
 constexpr std::string_view kHint = "expected a row as nccl-tests prints it";
 
 // A number as printed: what was measured is at most `rounding` away.
@@ -114,16 +115,23 @@ class RowReader {
     return std::nullopt;
   }
 
+  // RCCL's asterisk, for errors above what it allows, is not part of the number.
+  std::optional<Printed> marked(const std::string& name, std::string_view text) {
+    if (!text.ends_with('*')) return number(name, text);
+    text.remove_suffix(1);
+    warning(fmt::format("{} '{}' is marked as too large", name, printable(text, 40)), std::string(kWrongResult));
+    return number(name, text);
+  }
+
   std::optional<std::uint64_t> wrong(std::string_view text, std::string_view side) {
-    const auto found = number(fmt::format("{} #wrong", side), text);
+    const auto found = marked(fmt::format("{} #wrong", side), text);
     if (!found) return std::nullopt;
     if (found->value != std::floor(found->value) || found->value >= 0x1p64) {
       error(fmt::format("{} #wrong '{}' is no count", side, printable(text, 40)));
       return std::nullopt;
     }
     if (found->value > 0)
-      warning(fmt::format("{} result has {} wrong elements", side, text),
-              "what ran is not what should have been measured");
+      warning(fmt::format("{} result has {} wrong elements", side, text), std::string(kWrongResult));
     return static_cast<std::uint64_t>(found->value);
   }
 
@@ -136,7 +144,7 @@ class RowReader {
     if (algbw) side.algbw = algbw->value;
     if (busbw) side.busbw = busbw->value;
     side.wrong = wrong(text.wrong, name);
-    if (const auto largest = number(fmt::format("{} error", name), text.error)) side.error = largest->value;
+    if (const auto largest = marked(fmt::format("{} error", name), text.error)) side.error = largest->value;
     if (!time) return side;
     check(name, "algbw", algbw, bytes, *time, algorithm_factor());
     check(name, "busbw", busbw, bytes, *time, bus_factor());

@@ -160,7 +160,7 @@ std::uint32_t NcclRun::ranks(const std::string& file, Diagnostics& diagnostics) 
     diagnostics.warning(last, fmt::format("rank {} is named; expected at most {} ranks", most - 1, kMostRanks));
     return 0;
   } else if (most > named) {
-    diagnostics.warning(last, fmt::format("{} ranks are named, the last is rank {}", named, most - 1),
+    diagnostics.warning(last, fmt::format("of the ranks from 0 to {}, {} are named", most - 1, named),
                         "are lines missing?");
     return static_cast<std::uint32_t>(most);
   }

@@ -337,6 +337,12 @@ TEST_CASE("wrong results are warnings that name the line") {
   CHECK(says(reading, "log:15: warning: the benchmark found wrong results"));
 }
 
+TEST_CASE("an error that RCCL marks with an asterisk is a warning") {
+  const Reading reading = read("size time algbw busbw error\n1024 10.00 0.10 0.10 3e-01*\n");
+  CHECK(says(reading, "log:2: warning: out-of-place error '3e-01' is marked as too large"));
+  CHECK(reading.tables.at(0).rows[0].out_of_place.error == 0.3);
+}
+
 TEST_CASE("bandwidths that do not follow from bytes and time are warnings that name the line") {
   const Reading algorithm = read(kRun + kSides + kHeading + replaced(kRow1, "20.97", "20.99"));
   CHECK(
@@ -444,7 +450,7 @@ TEST_CASE("ranks that the log names twice, or only in part, are warnings") {
 
   const std::string part =
       "#  Rank  3 Group  0 Pid    202 on     node-b device  1 [0000:43:00] Fast GPU 80GB\n" + kTable;
-  CHECK(says(read(part), "log:1: warning: 1 ranks are named, the last is rank 3"));
+  CHECK(says(read(part), "log:1: warning: of the ranks from 0 to 3, 1 are named"));
   CHECK(read(part).tables.at(0).ranks == 4);
   CHECK(read(part).tables.at(0).nodes == 0);
 
