@@ -144,6 +144,10 @@ bool LogReader::begin_table(Stream& stream, std::span<const Word> words) {
   if (!table.test && programs_.size() == 1) table.test = *programs_.begin();
   programs_.clear();
   stream.run = {};
+  table.cpu_times = std::ranges::find(words, std::string_view("cputime"), &Word::text) != words.end();
+  if (table.cpu_times)
+    diagnostics_.warning(here(), "the times are of the host: how long the calls took, not the operation",
+                         "run it without --report_cputime");
   stream.table = tables_.size();
   tables_.push_back(std::move(table));
   return true;

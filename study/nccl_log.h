@@ -68,13 +68,15 @@ struct NcclTable {
   std::optional<std::uint32_t> warmup_iterations;
   std::optional<std::uint32_t> iterations;
   std::string nccl_version;             // "2.18.3+cuda12.2"
+  bool cpu_times = false;               // "cputime": how long the calls took on the host, not the operation
   std::optional<double> average_busbw;  // GB/s
   std::vector<NcclRow> rows;            // at least one
 };
 
 // The tables in `text`, in their order. Errors: no table at all; values that are negative or out of range, in rows that
 // are left out. Warnings: rows that are not whole, that contradict themselves (algbw is not bytes / time within what
-// printing rounds away), that had wrong results; headings without rows. `name` is the file's in all of them.
+// printing rounds away), that had wrong results; headings without rows, or
+// with times of the host. `name` is the file's in all of them.
 std::vector<NcclTable> read_nccl_log(std::string_view text, const std::string& name, Diagnostics& diagnostics);
 
 }  // namespace orrery

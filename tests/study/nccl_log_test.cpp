@@ -343,6 +343,14 @@ TEST_CASE("an error that RCCL marks with an asterisk is a warning") {
   CHECK(reading.tables.at(0).rows[0].out_of_place.error == 0.3);
 }
 
+TEST_CASE("times of the host are a warning") {
+  const Reading reading = read(kRun + kSides + replaced(kHeading, "   time", "cputime") + kRow1);
+  CHECK(says(reading, "log:12: warning: the times are of the host"));
+  CHECK(reading.tables.at(0).cpu_times);
+  CHECK(reading.tables.at(0).rows[0].out_of_place.time == Duration(50us));
+  CHECK_FALSE(read(kLog).tables.at(0).cpu_times);
+}
+
 TEST_CASE("bandwidths that do not follow from bytes and time are warnings that name the line") {
   const Reading algorithm = read(kRun + kSides + kHeading + replaced(kRow1, "20.97", "20.99"));
   CHECK(
