@@ -63,6 +63,10 @@ struct CollectiveCommandOptions {
   std::string json;
 };
 
+struct ValidateOptions {
+  std::string json;
+};
+
 // What every command needs, and where the parser puts what it reads. Outlives the parser.
 struct Session {
   ConfigFiles files;
@@ -74,6 +78,7 @@ struct Session {
   WorkloadOptions workload{};
   ClusterOptions cluster{};
   CollectiveCommandOptions collective{};
+  ValidateOptions validate{};
 };
 
 void add_run_command(CLI::App& app, Session& session);
@@ -83,5 +88,6 @@ void add_list_command(CLI::App& app, Session& session);
 void add_workload_command(CLI::App& app, Session& session);
 void add_cluster_command(CLI::App& app, Session& session);
 void add_collective_command(CLI::App& app, Session& session);
+void add_validate_command(CLI::App& app, Session& session);
 
 }  // namespace orrery::cli

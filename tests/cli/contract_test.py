@@ -90,6 +90,23 @@ def check_document(checks, name, document):
                      f"{name}: no link carries more than its capacity", link)
 
 
+def check_validation(program, checks, folder):
+    outcome = program.run(["validate", "--json", "-"], folder)
+    checks.check(outcome.code == 0 and not outcome.stderr, "validate runs", outcome.stderr)
+    document = json.loads(outcome.stdout)
+    checks.check(document["schema"] == "orrery.validation/1", "validate names its schema", document["schema"])
+    errors = sorted(table["error"]["median"] for table in document["tables"])
+    middle = (errors[(len(errors) - 1) // 2] + errors[len(errors) // 2]) / 2
+    checks.check(abs(document["overall"]["error_of_medians"]["median"] - middle) < 1e-12,
+                 "validate: the median of the tables' medians", document["overall"])
+    for table in document["tables"]:
+        rows = sorted(abs(row["predicted_s"] / row["measured_s"] - 1) for row in table["rows"])
+        checks.check(abs(table["error"]["worst"] - rows[-1]) < 1e-9, f"validate: the worst error of {table['table']}")
+    text = program.run(["validate"], folder)
+    checks.check(all(table["table"] in text.stdout for table in document["tables"] + document["not_scored"]),
+                 "validate prints what its JSON has", text.stdout)
+
+
 def check_results(program, checks, folder):
     write_files(folder, SOUND)
     experiments = {"job.yaml": "job.yaml", "replay-a100.yaml": REPLAY,
@@ -252,7 +269,7 @@ def check_odd_but_sound(program, checks, folder):
 def main():
     program = Program(sys.argv[1])
     checks = Checks()
-    for part in (check_shipped_data, check_lists, check_results, check_collectives, check_resolved, check_output_trouble,
+    for part in (check_shipped_data, check_lists, check_results, check_validation, check_collectives, check_resolved, check_output_trouble,
                  check_warnings, check_odd_but_sound):
         with scratch_folder() as folder:
             part(program, checks, folder)

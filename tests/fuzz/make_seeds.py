@@ -190,9 +190,64 @@ def quantity_seeds():
         "0 B", "+3 h", "1e-24 s", "999999999999999999999999 EFLOP", "\u00b5s", ".5 min", "5. KiB", "1e+9 ps", "-1 s")]
 
 
+def nccl_table(rows, names="size count type redop root", wrong="#wrong", sides=2):
+    widths = {"size": 12, "count": 14, "type": 10, "redop": 8, "root": 8}
+    left = [(name, widths[name]) for name in names.split()]
+    side = [("time", 9), ("algbw", 8), ("busbw", 8), (wrong, 8)]
+    units = {"size": "(B)", "count": "(elements)", "time": "(us)", "algbw": "(GB/s)", "busbw": "(GB/s)"}
+    columns = left + side * sides
+    lines = ["#" + " " * 60 + "out-of-place" + (" " * 23 + "in-place" if sides == 2 else ""),
+             "#" + "".join(name.rjust(width) for name, width in columns)[1:],
+             "#" + "".join(units.get(name, "").rjust(width) for name, width in columns)[1:]]
+    lines += ["".join(field.rjust(width) for field, (_, width) in zip(row, columns)) for row in rows]
+    return lines
+
+
+def nccl_rows(sizes, names="size count type redop root", wrong="0", sides=2):
+    rows = []
+    for size in sizes:
+        left = {"size": str(size), "count": str(size // 4), "type": "float", "redop": "sum", "root": "-1"}
+        time = 20 + size / 1e5
+        side = ["%.2f" % time, "%.2f" % (size / time / 1e3), "%.2f" % (size / time / 1e3 * 1.75), wrong]
+        rows.append([left[name] for name in names.split()] + side * sides)
+    return rows
+
+
+def nccl_log_seeds():
+    sizes = [0, 8, 1024, 1 << 20, 1 << 26]
+    run = ["# nccl-tests version 2.17.6 nccl-headers=22807 nccl-library=22807", "# Collective test starting: all_reduce_perf",
+           "# nThread 1 nGpus 8 minBytes 0 maxBytes 67108864 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0",
+           "#", "# Using devices"]
+    run += ["#  Rank %2d Group  0 Pid   4711 on    node-a device %2d [0000:0%d:00] Some GPU 80GB" % (i, i, i) for i in range(8)]
+    end = ["# Out of bounds values : 0 OK", "# Avg bus bandwidth    : 61.25", "#", "# Collective test concluded: all_reduce_perf"]
+    new = run + ["NCCL version 2.28.7+cuda13.0"] + nccl_table(nccl_rows(sizes)) + end
+    old_names = "size count type redop"
+    old = nccl_table(nccl_rows(sizes, old_names, "1e-07"), old_names, "error") + end[:2]
+    one = nccl_table(nccl_rows(sizes, sides=1), sides=1) + end[:2]
+    blank = nccl_table([row[:3] + ["", ""] + row[5:9] + [""] * 4 for row in nccl_rows(sizes)])
+    odd = nccl_table([row[:5] + ["1.2e+06", "nan", "inf", "N/A"] + row[9:] for row in nccl_rows(sizes, wrong="3")])
+    mixed = [line for row in new for line in (row, "node-a:4711:4712 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P")]
+    split = nccl_table([])
+    for row in nccl_table(nccl_rows(sizes))[3:]:
+        split += [row[:52] + "node-a:4711:4712 [0] NCCL INFO threadThresholds 8/8/64", row[52:]]
+    simulated = ["all_reduce on dgx: 8 ranks (1 x 8 some-gpu), alpha-beta network", "",
+                 "  size (B)  count (float)  time (us)  algbw (GB/s)  busbw (GB/s)  algorithm         bound by",
+                 "   1048576         262144      10.32        101.61        177.81  halving-doubling  nvlink (59 %)"]
+    csv = ["size_bytes,oop_time_us,oop_algbw_GBps,oop_busbw_GBps,ip_time_us,ip_algbw_GBps,ip_busbw_GBps",
+           "1048576,45.1,23.25,43.59,,,", "1073741824,13989.0,76.756,134.32,13990.0,76.75,134.31"]
+    document = ['{"schema": "orrery.collective/1", "op": "all_reduce", "ranks": 8, "rows": [{"bytes": 1048576, "time_us": 10.3}]}']
+    texts = [new, old, one, blank, odd, new + new, mixed, split, simulated, csv, document,
+             [" 0: " + line for line in new], ["[1,0]<stdout>:" + line for line in new],
+             ["2024-05-01T12:00:00.5Z \x1b[32m" + line + "\x1b[0m\r" for line in new],
+             ["./build/all_reduce_perf -b 8 -e 64M"] + [line.replace("#", " ") for line in new],
+             [line.replace("    ", "\t") for line in new]]
+    return [("\n".join(lines) + "\n").encode() for lines in texts] + ["\n".join(new[:-6]).encode()[:-9]]
+
+
 def main():
     corpora = {"fuzz_chakra": binary_seeds(), "fuzz_chakra_json": json_seeds(), "fuzz_gzip": gzip_seeds(),
-               "fuzz_config": config_seeds(), "fuzz_quantity": quantity_seeds(), "fuzz_topo_matrix": topo_matrix_seeds()}
+               "fuzz_config": config_seeds(), "fuzz_quantity": quantity_seeds(), "fuzz_topo_matrix": topo_matrix_seeds(),
+               "fuzz_nccl_log": nccl_log_seeds()}
     for name, seeds in corpora.items():
         folder = os.path.join(sys.argv[1], name)
         os.makedirs(folder, exist_ok=True)

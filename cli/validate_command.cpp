@@ -1,0 +1,32 @@
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "study/validate.h"
+
+namespace orrery::cli {
+namespace {
+
+void validate(const ValidateOptions& options, const Session& session) {
+  check_writable(options.json);
+  const std::vector<ValidationTable> tables = list_validation_tables(session.files);
+  Progress progress;
+  const Validation validation = orrery::validate(
+      tables, session.files, [&](std::uint64_t done, std::uint64_t total) { progress.show("tables", done, total); });
+  progress.clear();
+  if (!options.json.empty()) write_text(options.json, to_json(validation).dump(2) + "\n");
+  if (options.json != "-") write_text("-", validation_text(validation));
+}
+
+}  // namespace
+
+void add_validate_command(CLI::App& app, Session& session) {
+  CLI::App* command = app.add_subcommand(
+      "validate", "Hold predicted times of collectives against published measurements: the error of each table");
+  command->add_option("--json", session.validate.json,
+                      "Write the errors and every row as JSON to this file; '-' prints it instead");
+  command->callback([&session] { validate(session.validate, session); });
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,82 @@
+// What nccl-tests measured: the tables in the logs of all_reduce_perf and its sisters, of any version, in between
+// whatever else a job printed. Reads also tables of those numbers as CSV ("size_bytes,oop_time_us,..."), and what
+// `orrery collective` prints for one cluster, as text and as JSON.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/collective_kind.h"
+#include "core/error.h"
+#include "core/units.h"
+
+namespace orrery {
+
+// The programs of nccl-tests: all_gather_perf, ...
+enum class NcclTest : std::uint8_t {
+  kAllGather,
+  kAllReduce,
+  kAllToAll,
+  kAllToAllV,
+  kBroadcast,
+  kGather,
+  kHypercube,
+  kReduce,
+  kReduceScatter,
+  kScatter,
+  kSendRecv,
+};
+
+// "all_gather", "sendrecv": as benchmark_operation_named() takes it, where it has the operation.
+std::string_view name_of(NcclTest test);
+// Nothing for sendrecv, hypercube and alltoallv.
+std::optional<CollectiveKind> collective_of(NcclTest test);
+
+struct NcclRow {
+  // One way of running it. Nothing stands for what the log does not have: "N/A", blank, "nan", no such column.
+  struct Side {
+    std::optional<Duration> time;        // positive
+    std::optional<double> algbw;         // as printed: in GB/s, 10^9 bytes per second
+    std::optional<double> busbw;         // likewise
+    std::optional<std::uint64_t> wrong;  // elements that were not as expected
+    std::optional<double> error;         // versions before `wrong`: the largest difference to what was expected
+  };
+
+  int line = 0;  // 0: the file has no lines (JSON)
+  Bytes bytes;   // as BenchmarkSize says
+  std::optional<std::uint64_t> count;
+  std::string type;       // "float"; may be empty
+  std::string reduction;  // "sum", "none"; may be empty
+  std::optional<int> root;
+  Side out_of_place;
+  Side in_place;
+};
+
+// One run. What the log does not tell is empty, or 0.
+struct NcclTable {
+  int line = 0;  // of the heading
+  std::optional<NcclTest> test;
+  std::uint32_t ranks = 0;
+  std::uint32_t nodes = 0;           // hosts
+  std::uint32_t groups = 0;          // of ranks that ran beside one another (NCCL_TESTS_SPLIT)
+  std::vector<std::string> devices;  // their names, each once
+  std::optional<std::uint32_t> threads_per_process;
+  std::optional<std::uint32_t> devices_per_thread;
+  std::optional<std::uint32_t> warmup_iterations;
+  std::optional<std::uint32_t> iterations;
+  std::string nccl_version;             // "2.18.3+cuda12.2"
+  bool cpu_times = false;               // "cputime": how long the calls took on the host, not the operation
+  std::optional<double> average_busbw;  // GB/s
+  std::vector<NcclRow> rows;            // at least one
+};
+
+// The tables in `text`, in their order. Errors: no table at all; values that are negative or out of range, in rows that
+// are left out. Warnings: rows that are not whole, that contradict themselves (algbw is not bytes / time within what
+// printing rounds away), that had wrong results; headings without rows, or
+// with times of the host. `name` is the file's in all of them.
+std::vector<NcclTable> read_nccl_log(std::string_view text, const std::string& name, Diagnostics& diagnostics);
+
+}  // namespace orrery

@@ -1,0 +1,109 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/quantity_text.h"
+#include "core/version.h"
+#include "report/table.h"
+#include "study/validate.h"
+
+namespace orrery {
+namespace {
+
+std::string percent(double share) { return fmt::format("{:.1f}", 100 * share); }
+
+std::string median_text(const std::optional<ErrorSummary>& summary) {
+  return summary ? percent(summary->median) : std::string("-");
+}
+
+nlohmann::ordered_json to_json(const std::optional<ErrorSummary>& summary) {
+  if (!summary) return nullptr;
+  return {{"rows", summary->rows}, {"median", summary->median}, {"p90", summary->ninetieth}, {"worst", summary->worst}};
+}
+
+nlohmann::ordered_json to_json(const ValidatedTable& validated) {
+  const ValidationTable& table = *validated.table;
+  nlohmann::ordered_json document = {{"table", table.name},
+                                     {"system", table.system},
+                                     {"source", table.source},
+                                     {"cluster", table.cluster},
+                                     {"nodes", table.nodes},
+                                     {"gpus_per_node", table.gpus_per_node},
+                                     {"op", std::string(table.operation.name)},
+                                     {"error", to_json(validated.summary())}};
+  for (const SizeBand band : kAllSizeBands)
+    document["error_by_size"][std::string(name_of(band))] = to_json(validated.summary(band));
+  for (const ValidatedRow& row : validated.rows)
+    document["rows"].push_back({{"bytes", row.measured.bytes.count()},
+                                {"measured_s", seconds(row.measured.time)},
+                                {"predicted_s", seconds(row.predicted)}});
+  return document;
+}
+
+// Tables with one reason on one line.
+std::string left_out_text(std::span<const ValidationTable* const> tables) {
+  std::vector<std::pair<std::string, std::string>> names_by_reason;  // in the order of the tables
+  for (const ValidationTable* table : tables) {
+    const auto same = std::ranges::find(names_by_reason, table->why_not, &std::pair<std::string, std::string>::first);
+    if (same == names_by_reason.end())
+      names_by_reason.emplace_back(table->why_not, table->name);
+    else
+      same->second += ", " + table->name;
+  }
+  std::string text = tables.empty() ? "" : "\nnot scored:\n";
+  for (const auto& [reason, names] : names_by_reason) text += fmt::format("  {}: {}\n", names, reason);
+  return text;
+}
+
+}  // namespace
+
+std::string validation_text(const Validation& validation) {
+  Table text;
+  text.column("table", Table::Align::kLeft);
+  for (const char* heading : {"rows", "median", "p90", "worst"}) text.column(heading);
+  text.column("at");
+  for (const SizeBand band : kAllSizeBands) text.column(std::string(name_of(band)));
+  for (const ValidatedTable& table : validation.scored) {
+    const auto summary = table.summary();
+    const ValidatedRow& worst = table.worst();
+    std::vector<std::string> cells = {table.table->name,           fmt::format("{}", summary->rows),
+                                      percent(summary->median),    percent(summary->ninetieth),
+                                      fmt::format("{:+.1f}", 100 * worst.error()), rounded(worst.measured.bytes)};
+    for (const SizeBand band : kAllSizeBands) cells.push_back(median_text(table.summary(band)));
+    text.row(std::move(cells));
+  }
+  const OverallError overall = overall_error(validation.scored);
+  std::string result = "Error of predicted times against measured ones, in %: |predicted / measured - 1|\n\n" + text.text();
+  if (overall.all) {
+    result += fmt::format("\nmedian of the {} tables' medians: {} %, of their 90 % best: {} % at most, worst table: {} %\n",
+                          overall.all->rows, percent(overall.all->median), percent(overall.all->ninetieth),
+                          percent(overall.all->worst));
+    result += "by size:";
+    for (const SizeBand band : kAllSizeBands)
+      result += fmt::format("{} {}: {}", band == kAllSizeBands.front() ? "" : ",", name_of(band),
+                            median_text(overall.bands[static_cast<std::size_t>(band)]));
+    result += "\nlibrary: fixed; fitted constants: 0 (bandwidths, latencies and efficiencies are those of the clusters' files)\n";
+  }
+  return result + left_out_text(validation.left_out);
+}
+
+nlohmann::ordered_json to_json(const Validation& validation) {
+  nlohmann::ordered_json document = {{"schema", "orrery.validation/1"}, {"version", kVersion}, {"library", "fixed"}};
+  document["tables"] = nlohmann::ordered_json::array();
+  for (const ValidatedTable& table : validation.scored) document["tables"].push_back(to_json(table));
+  const OverallError overall = overall_error(validation.scored);
+  document["overall"]["error_of_medians"] = to_json(overall.all);
+  for (const SizeBand band : kAllSizeBands)
+    document["overall"]["error_of_medians_by_size"][std::string(name_of(band))] =
+        to_json(overall.bands[static_cast<std::size_t>(band)]);
+  document["fitted_constants"] = 0;
+  document["not_scored"] = nlohmann::ordered_json::array();
+  for (const ValidationTable* table : validation.left_out)
+    document["not_scored"].push_back({{"table", table->name}, {"why", table->why_not}});
+  return document;
+}
+
+}  // namespace orrery
