@@ -44,6 +44,13 @@ bool verify_fold(const Run& folded, const RunOptions& options, const Session& se
   return true;
 }
 
+// With `fold: off` there would be nothing to verify.
+void refuse_contradiction(const Run& run, const RunOptions& options) {
+  if (options.verify_fold && run.result.experiment.value("fold", "auto") == "off")
+    throw InputError({options.experiment}, "'fold: off' and --verify-fold contradict each other",
+                     "leave one of them out, or add --set fold=auto");
+}
+
 void run(const RunOptions& options, Session& session) {
   check_writable(options.json);
   if (!options.out.empty()) make_folder(options.out);
@@ -54,6 +61,7 @@ void run(const RunOptions& options, Session& session) {
       {options.experiment, settings, !options.no_fast_forward}, session.files,
       [&](std::string_view what, std::uint64_t done, std::uint64_t total) { progress.show(what, done, total); });
   progress.clear();
+  refuse_contradiction(run, options);
   print_warnings(run.result.warnings);
   spdlog::info("{} ranks with {} distinct graphs, {} messages, {} events, {:.3f} s", run.job.ranks.size(),
                run.job.graphs.size(), run.result.messages, run.result.events, run.result.wall_seconds);

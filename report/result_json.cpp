@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "core/version.h"
+#include "report/rank_ranges.h"
 #include "report/result.h"
 
 namespace orrery {
@@ -8,12 +9,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json breakdown_json(const Breakdown& b, std::size_t number, std::size_t ranks, std::size_t first_rank) {
+Json breakdown_json(const Breakdown& b, std::size_t number, const std::vector<std::size_t>& ranks) {
   Json exposed = Json::object();
   for (const auto& [name, time] : b.exposed) exposed[printable(name, SIZE_MAX)] = seconds(time);
   return {{"class", number},
-          {"ranks", ranks},
-          {"first_rank", first_rank},
+          {"ranks", ranks.size()},
+          {"first_rank", ranks.front()},
+          {"members", rank_ranges(ranks)},
           {"compute_s", seconds(b.compute)},
           {"host_s", seconds(b.host)},
           {"memory_s", seconds(b.memory)},
@@ -22,6 +24,17 @@ Json breakdown_json(const Breakdown& b, std::size_t number, std::size_t ranks, s
           {"wait_s", seconds(b.wait)},
           {"idle_s", seconds(b.idle)},
           {"finish_s", seconds(b.finish)}};
+}
+
+Json split_json(const FoldingStep& split) {
+  Json apart = Json::array();
+  for (const FoldingStep::Apart& part : split.came_apart)
+    apart.push_back({{"rank", index_of(part.rank)}, {"from", index_of(part.from)}});
+  return {{"time_s", seconds(split.time.time_since_epoch())},
+          {"rank_classes_before", split.rank_classes_before},
+          {"rank_classes", split.rank_classes},
+          {"first_used", split.first_used},
+          {"came_apart", std::move(apart)}};
 }
 
 Json links_json(const std::vector<LinkClassUse>& links) {
@@ -45,13 +58,11 @@ Json to_json(const Result& result, bool deterministic) {
                    {"ranks", result.class_of_rank.size()}, {"rank_classes", result.classes.size()},
                    {"link_classes", result.link_classes}};
   Json breakdown = Json::array();
-  std::vector<std::size_t> ranks(result.classes.size()), first(result.classes.size());
-  for (std::size_t rank = result.class_of_rank.size(); rank-- > 0;) {
-    ++ranks[result.class_of_rank[rank]];
-    first[result.class_of_rank[rank]] = rank;
-  }
+  std::vector<std::vector<std::size_t>> ranks(result.classes.size());
+  for (std::size_t rank = 0; rank < result.class_of_rank.size(); ++rank)
+    ranks[result.class_of_rank[rank]].push_back(rank);
   for (std::size_t i = 0; i < result.classes.size(); ++i)
-    breakdown.push_back(breakdown_json(result.classes[i], i, ranks[i], first[i]));
+    breakdown.push_back(breakdown_json(result.classes[i], i, ranks[i]));
   document["breakdown"] = std::move(breakdown);
   document["links"] = links_json(result.links);
   Json warnings = Json::array();
@@ -67,10 +78,7 @@ Json to_json(const Result& result, bool deterministic) {
   simulation["folded"] = result.folded;
   simulation["folding"] = result.folding;
   simulation["splits"] = Json::array();
-  for (const FoldingStep& split : result.splits)
-    simulation["splits"].push_back({{"time_s", seconds(split.time.time_since_epoch())},
-                                    {"rank_classes", split.rank_classes},
-                                    {"first_used", split.first_used}});
+  for (const FoldingStep& split : result.splits) simulation["splits"].push_back(split_json(split));
   document["simulation"] = std::move(simulation);
   return document;
 }

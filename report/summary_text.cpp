@@ -7,6 +7,7 @@
 
 #include "core/quantity_text.h"
 #include "report/parts.h"
+#include "report/rank_ranges.h"
 #include "report/result.h"
 #include "report/table.h"
 
@@ -16,19 +17,6 @@ namespace {
 constexpr std::size_t kRowsShown = 24;
 
 std::string share(double part, double whole) { return fmt::format("{:.1f} %", whole > 0 ? 100 * part / whole : 0.0); }
-
-std::string rank_list(const std::vector<std::size_t>& ranks) {
-  std::string text;
-  for (std::size_t i = 0; i < ranks.size();) {
-    std::size_t last = i;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    if (!text.empty()) text += ",";
-    if (text.size() > 24) return text + "...";
-    text += last == i ? fmt::format("{}", ranks[i]) : fmt::format("{}-{}", ranks[i], ranks[last]);
-    i = last + 1;
-  }
-  return text;
-}
 
 std::string parts_text(const std::vector<Part>& parts, double iteration) {
   Table table;
@@ -67,7 +55,7 @@ std::string ranks_text(const Result& result) {
   for (const char* heading : {"wait", "bubble", "idle", "finish"}) table.column(heading);
   for (std::size_t i = 0; i < std::min(groups.size(), kRowsShown); ++i) {
     const auto& [row, ranks] = groups[i];
-    std::vector<std::string> cells = {rank_list(ranks), rounded(row.compute), rounded(row.host)};
+    std::vector<std::string> cells = {rank_ranges(ranks, 24), rounded(row.compute), rounded(row.host)};
     if (memory) cells.push_back(rounded(row.memory));
     for (const auto& [family, time] : families) {
       const auto found = row.exposed.find(family);

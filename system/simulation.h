@@ -66,9 +66,16 @@ struct SimulationTotals {
 // An instant at which classes of ranks came apart: how many there were from then on, and what was first used: one of
 // the communicators or pairs of ranks, and how many more.
 struct FoldingStep {
+  // The first rank of a class that is new, and the first of the class that it was part of.
+  struct Apart {
+    RankId rank{};
+    RankId from{};
+  };
   Time time;
+  std::uint32_t rank_classes_before = 0;
   std::uint32_t rank_classes = 0;
   std::string first_used;
+  std::vector<Apart> came_apart;  // the first 16
 };
 
 // Nodes done so far, of how many. Called now and then.
@@ -127,6 +134,7 @@ class Simulation final : private EventSink,
   bool is_in_use(RankId rank, NodeId node) const;
   void bring_into_use();
   std::uint32_t use_all_like_first_uses();
+  void note_split(const ClassSplit& split, std::uint32_t classes_before, std::uint32_t used);
   std::string first_use_text(std::uint32_t used) const;
   void split(const ClassSplit& split);
   void split_agents(const ClassSplit& split);

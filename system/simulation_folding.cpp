@@ -44,8 +44,9 @@ std::string Simulation::folding_text() const {
   if (!folding_) return not_folded_;
   const Symmetry::Stages& stages = symmetry_->stages();
   return fmt::format(
-      "{} classes of {} ranks: {} by what they run{}, {} more by whom they talk to, {} more by the links they use",
-      folding_->agent_count(), input_.job.ranks.size(), stages.programs,
+      "{} class{} of {} ranks: {} by what they run{}, {} more by whom they talk to and how far that is, {} more by what "
+      "else uses the links",
+      folding_->agent_count(), folding_->agent_count() == 1 ? "" : "es", input_.job.ranks.size(), stages.programs,
       has_shared_memory() ? " and the memory they share" : "", stages.partners, stages.links);
 }
 

@@ -29,14 +29,23 @@ void Simulation::bring_into_use() {
   const std::uint32_t agents = folding_->agent_count();
   const ClassSplit parts = folding_->update();
   split(parts);
-  if (folding_->agent_count() > agents)
-    folding_steps_.push_back({engine_.now(), folding_->agent_count(), first_use_text(used)});
+  if (folding_->agent_count() > agents) note_split(parts, agents, used);
   for (const FirstUse& use : first_uses_) {
     start(use.rank, use.node);
     for (const std::uint32_t part : parts.parts_of(folding_->agent_of(use.rank)))
       start(folding_->first_rank(part), use.node);
   }
   first_uses_.clear();
+}
+
+void Simulation::note_split(const ClassSplit& split, std::uint32_t classes_before, std::uint32_t used) {
+  constexpr std::size_t kMostNoted = 16;
+  FoldingStep step{engine_.now(), classes_before, folding_->agent_count(), first_use_text(used), {}};
+  for (const auto& [agent, parts] : split.parts_of_agent)
+    for (const std::uint32_t part : parts)
+      if (step.came_apart.size() < kMostNoted)
+        step.came_apart.push_back({folding_->first_rank(part), folding_->first_rank(agent)});
+  folding_steps_.push_back(std::move(step));
 }
 
 std::string Simulation::first_use_text(std::uint32_t used) const {

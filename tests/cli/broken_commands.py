@@ -36,6 +36,8 @@ ROWS = [
     Row("No command", 2, ["A subcommand is required", "--help"], []),
     Row("An unknown command", 2, ["unknown command or option 'fly'", "--help"], ["fly"]),
     Row("An unknown option", 2, ["--fly", "--help"], ["run", "job.yaml", "--fly"]),
+    Row("A check of what is switched off", 2, ["'fold: off' and --verify-fold contradict each other"],
+        ["run", "job.yaml", "--verify-fold", "--set", "fold=off"]),
     Row("No experiment", 2, ["experiment is required"], ["run"]),
     Row("An option without its value", 2, ["--json"], ["run", "job.yaml", "--json"]),
     Row("A list of what there is not", 2, ["planets", "algorithms", "devices"], ["list", "planets"]),

@@ -14,7 +14,7 @@ from orrery_program import SOURCE, Checks, Program, scratch_folder, write_files
 REPLAY = str(SOURCE / "configs" / "studies" / "replay-a100.yaml")
 RESULT = ["schema", "version", "experiment", "iteration_time_s", "ranks", "rank_classes", "link_classes", "breakdown",
           "links", "simulation"]
-BREAKDOWN = ["class", "ranks", "first_rank", "compute_s", "exposed_comm_s", "bubble_s", "wait_s", "idle_s", "finish_s"]
+BREAKDOWN = ["class", "ranks", "first_rank", "members", "compute_s", "exposed_comm_s", "bubble_s", "wait_s", "idle_s", "finish_s"]
 LINKS = ["class", "count", "bytes", "busy", "mean_utilisation"]
 SIMULATION = ["events", "messages", "wall_s", "peak_rss_bytes", "granularity", "model", "folded"]
 COLLECTIVE_ROW = ["bytes", "time_us", "algbw_GBps", "busbw_GBps", "algorithm", "protocol", "bound"]

@@ -49,6 +49,7 @@ TEST_CASE("only a near name is suggested") {
   CHECK(nearest_name("rign", names) == "ring");
   CHECK(nearest_name("HALVING-DOUBLIN", names) == "halving-doubling");
   CHECK(nearest_name("tree", names) == "");
+  CHECK(nearest_name("on", std::vector<std::string>{"auto", "off"}) == "");
   CHECK(suggestion("tree", names) == "known: ring, direct, halving-doubling");
   CHECK(suggestion("x", {}) == "");
 }
