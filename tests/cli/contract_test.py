@@ -269,8 +269,8 @@ def check_odd_but_sound(program, checks, folder):
 def main():
     program = Program(sys.argv[1])
     checks = Checks()
-    for part in (check_shipped_data, check_lists, check_results, check_validation, check_collectives, check_resolved, check_output_trouble,
-                 check_warnings, check_odd_but_sound):
+    for part in (check_shipped_data, check_lists, check_results, check_validation, check_collectives, check_resolved,
+                 check_output_trouble, check_warnings, check_odd_but_sound):
         with scratch_folder() as folder:
             part(program, checks, folder)
     return checks.exit_code()
