@@ -1,0 +1,33 @@
+// A collective that runs as one pipelined whole (rotated rings, double binary trees, reduction inside a switch): what
+// it puts on the network all in all, which is known, rather than message by message, which is not.
+//
+// The ranks of a group lie on nodes. Traffic within the nodes is even: each rank sends the same to its neighbours, over
+// all links that it has to them, since rings are rotated until every link is used. Traffic between nodes goes between
+// ranks of the same place in their nodes, so that every NIC carries its part.
+#pragma once
+
+#include <cstdint>
+
+#include "core/units.h"
+
+namespace orrery {
+
+// Which nodes talk to which.
+enum class NodePattern : std::uint8_t {
+  kRing,        // each to the next
+  kDoubleTree,  // two binary trees, each for half of the data: an inner node of one is a leaf of the other
+  kAllPairs,    // each rank to each rank of other nodes; within a node, to each rank of it
+};
+
+struct GroupTransfer {
+  NodePattern pattern = NodePattern::kRing;
+  Bytes within{0};     // that each rank sends to the ranks of its node in all
+  // That each rank sends to other nodes in all; of kDoubleTree: the half that goes up or down one edge of both trees
+  // together, per rank of the node (so a node with a parent and two children in a tree sends three halves of it).
+  Bytes between{0};
+  Duration latency{};  // from the entry of the last rank to the end, less the time that the bytes take
+
+  bool operator==(const GroupTransfer&) const = default;
+};
+
+}  // namespace orrery
