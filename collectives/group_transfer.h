@@ -22,8 +22,8 @@ enum class NodePattern : std::uint8_t {
 struct GroupTransfer {
   NodePattern pattern = NodePattern::kRing;
   Bytes within{0};     // that each rank sends to the ranks of its node in all
-  // That each rank sends to other nodes in all; of kDoubleTree: the half that goes up or down one edge of both trees
-  // together, per rank of the node (so a node with a parent and two children in a tree sends three halves of it).
+  // That each rank sends to other nodes in all (kRing, kAllPairs); of kDoubleTree: that each edge of each tree carries in
+  // each direction, for each rank of a node.
   Bytes between{0};
   Duration latency{};  // from the entry of the last rank to the end, less the time that the bytes take
 
