@@ -35,6 +35,16 @@ ClusterLayout lay_out_nodes(const ClusterSpec& cluster, FabricParts& parts) {
   return layout;
 }
 
+InterconnectKind interconnect_of(const ClusterSpec& cluster) {
+  InterconnectKind kind;
+  kind.within = cluster.node.interconnect;
+  kind.multicast = cluster.node.multicast;
+  if (!cluster.scale_out) return kind;
+  kind.network = cluster.scale_out->network;
+  kind.in_network_reduction = cluster.scale_out->in_network_reduction;
+  return kind;
+}
+
 }  // namespace
 
 std::uint32_t nic_trunks(const NodeSpec& node) {
@@ -90,6 +100,7 @@ Fabric build_cluster(const ClusterSpec& cluster) {
     parts.dimensions.push_back({"nodes", std::string(scale_out.name), cluster.nodes});
   }
   parts.layout = std::move(layout);
+  parts.interconnect = interconnect_of(cluster);
   return Fabric(std::move(parts));
 }
 

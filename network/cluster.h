@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/machine_kind.h"
 #include "network/fabric.h"
 #include "network/topology.h"
 
@@ -36,12 +37,16 @@ struct NodeSpec {
   std::uint32_t devices = 1;
   NodeFabricSpec fabric;
   std::optional<NicSpec> nics;
+  NodeLinkKind interconnect = NodeLinkKind::kOther;
+  bool multicast = false;  // of its NVLink switches
 };
 
 struct ScaleOutSpec {
   const Topology* topology = topology_named("switch");  // a switched one; its bandwidth is that of the NICs
   Duration latency{};                                   // from NIC to NIC
   TopologyOwn own{};                                    // as the topology's reader left it
+  NetworkKind network = NetworkKind::kOther;
+  bool in_network_reduction = false;
 };
 
 // Whether the NICs are vertices of the node's graph, in place of host links.

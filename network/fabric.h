@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "core/machine_kind.h"
 #include "core/units.h"
 #include "network/fabric_layout.h"
 
@@ -40,6 +41,7 @@ struct FabricParts {
   std::vector<Link> link_kinds;             // distinct links
   std::vector<std::uint32_t> kind_of_link;  // by LinkId
   FabricLayout layout;
+  InterconnectKind interconnect{};
 };
 
 class Fabric {
@@ -65,6 +67,9 @@ class Fabric {
 
   // The first varies fastest; the product of the sizes is device_count().
   std::span<const LogicalDimension> dimensions() const { return parts_.dimensions; }
+
+  // What the configuration says of a real cluster; nothing is known of dimensions.
+  const InterconnectKind& interconnect() const { return parts_.interconnect; }
 
   // Replaces `out` by the links from one device to another, in the order of travel; none if they are the same.
   void route(DeviceId from, DeviceId to, std::vector<LinkId>& out) const;

@@ -144,6 +144,24 @@ bool is_written_out(Section& section) {
   return first != kWays.end() - 1;
 }
 
+// The facts about the node that communication libraries decide by.
+void read_interconnect(Section& section, NodeSpec& node) {
+  node.interconnect = static_cast<NodeLinkKind>(section.optional_choice(
+      "interconnect", node_link_names(), 0,
+      "how most devices of the node reach one another; pcie: peer to peer, host: by copies through the host's memory"));
+  node.multicast = section.optional<bool>(
+      "multicast", false, "whether its NVLink switches copy messages and add them up on the way (NVSwitch 3 on: NVLS)");
+  if (!node.multicast) return;
+  if (node.interconnect != NodeLinkKind::kNvlink)
+    section.error("multicast",
+                  fmt::format("'multicast' is of NVLink switches, but 'interconnect' is {}", name_of(node.interconnect)),
+                  "write 'interconnect: nvlink', or leave 'multicast' out");
+  else if (section.has("fabric") && !node.fabric.topology->switched)
+    section.error("multicast",
+                  fmt::format("'multicast' is of NVLink switches, but the fabric is a {}", node.fabric.topology->name),
+                  "leave it out");
+}
+
 }  // namespace
 
 NodeSpec read_node(Section& section, const ReadDevice& read_device) {
@@ -158,6 +176,7 @@ NodeSpec read_node(Section& section, const ReadDevice& read_device) {
     read_with_graph(section, node);
   else
     read_with_fabric(section, node);
+  read_interconnect(section, node);
   section.note("source", "where the figures come from");
   section.note("assumed", "figures that were not read in a source");
   return node;

@@ -16,7 +16,6 @@ constexpr std::int64_t kMostNodes = 1 << 16;
 constexpr std::int64_t kMostDevices = 1 << 12;  // of a node
 
 constexpr std::array<std::string_view, 2> kTimed = {"calls", "kernels"};
-constexpr std::array<std::string_view, 4> kLaunches = {"mpi", "threads", "single-process", "torch"};
 constexpr std::array<std::string_view, 3> kColumns = {"in-place", "out-of-place", "median"};
 // As NCCL_ALGO and NCCL_PROTO spell them.
 constexpr std::array<std::string_view, 10> kForced = {
@@ -64,9 +63,9 @@ std::optional<LaunchMode> read_launch_mode(Section& section) {
   section.know("launch");
   if (section.describes())
     section.context().describe(
-        {"launch", fmt::format("{}", fmt::join(kLaunches, " | ")), "optional", std::string(kMeaning)});
+        {"launch", fmt::format("{}", fmt::join(launch_mode_names(), " | ")), "optional", std::string(kMeaning)});
   if (section.describes() || !section.has("launch")) return std::nullopt;
-  return static_cast<LaunchMode>(section.required_choice("launch", words_of(kLaunches), kMeaning));
+  return static_cast<LaunchMode>(section.required_choice("launch", launch_mode_names(), kMeaning));
 }
 
 void read_launch(Section& section, ValidationTable& table) {
@@ -193,7 +192,6 @@ void read_table(Section& section, ValidationTable& table) {
 }  // namespace
 
 std::string_view name_of(TimedPart part) { return kTimed[static_cast<std::size_t>(part)]; }
-std::string_view name_of(LaunchMode mode) { return kLaunches[static_cast<std::size_t>(mode)]; }
 std::string_view name_of(ValidationColumn column) { return kColumns[static_cast<std::size_t>(column)]; }
 
 ValidationTable read_validation_table(ConfigValue root, const ConfigFiles& files, Diagnostics& diagnostics) {

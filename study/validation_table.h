@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "collectives/nccl_options.h"
 #include "core/config.h"
 #include "core/units.h"
 #include "study/benchmark_operation.h"
@@ -18,14 +19,6 @@ namespace orrery {
 enum class TimedPart : std::uint8_t {
   kCalls,    // calls one behind the other, with what their launch costs
   kKernels,  // kernels of a profile, without their launch
-};
-
-// Who starts the kernels of a call: how small messages fare depends on it.
-enum class LaunchMode : std::uint8_t {
-  kMpi,            // a process for each GPU
-  kThreads,        // a thread for each GPU
-  kSingleProcess,  // one thread for all GPUs of a node
-  kTorch,          // a process for each GPU, through PyTorch
 };
 
 // Which time of a row was taken.
@@ -59,7 +52,6 @@ struct ValidationTable {
 };
 
 std::string_view name_of(TimedPart part);
-std::string_view name_of(LaunchMode mode);
 std::string_view name_of(ValidationColumn column);
 
 // Reads one table, whose `root` comes from load_config or parse_config. Problems go to `diagnostics`; after an error

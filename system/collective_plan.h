@@ -3,11 +3,13 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "collectives/algorithms.h"
+#include "collectives/nccl_options.h"
 #include "collectives/phase_plan.h"
 #include "collectives/schedule.h"
 #include "core/collective_kind.h"
@@ -26,7 +28,8 @@ enum class Granularity : std::uint8_t { kStep, kPhase };
 // "step", "phase", in the order of the enumeration.
 std::vector<std::string> granularity_names();
 
-// The `fixed` library: what the configuration says about collectives.
+// What the configuration says about collectives. `algorithms`, `chunks`, `queue` and `active_chunks` are of the `fixed`
+// library.
 struct CollectiveOptions {
   std::array<std::vector<Algorithm>, kAllCollectiveKinds.size()>
       algorithms;  // by kind, per fabric dimension; empty: default
@@ -34,6 +37,7 @@ struct CollectiveOptions {
   QueuePolicy queue = QueuePolicy::kFifo;
   Granularity granularity = Granularity::kStep;
   std::uint32_t active_chunks = 1;  // chunks of one collective that a rank has in flight on one dimension
+  std::optional<NcclOptions> nccl{};  // with `library: nccl`, whose granularity is kPhase
 };
 
 struct PlannedPhase {

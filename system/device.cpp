@@ -46,6 +46,8 @@ DeviceSpec read_device(Section& section) {
   });
   device.streaming_multiprocessors = static_cast<std::uint32_t>(
       section.optional_integer("streaming_multiprocessors", 0, {0, 4096}, "number of multiprocessors; 0 if not known"));
+  device.architecture = static_cast<Architecture>(
+      section.optional_choice("architecture", architecture_names(), 0, "generation of an NVIDIA or AMD GPU"));
   section.note("vendor", "for people");
   section.note("source", "where the figures come from");
   section.note("assumed", "figures that were not read in a source");

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/config.h"
+#include "core/machine_kind.h"
 #include "core/units.h"
 
 namespace orrery {
@@ -26,6 +27,7 @@ struct DeviceSpec {
   Bytes memory_capacity{0};
   Bandwidth memory_bandwidth{1};
   std::uint32_t streaming_multiprocessors = 0;  // 0: not known
+  Architecture architecture = Architecture::kOther;
 
   // The peak for `precision`; bf16 falls back to fp16 and the other way (V100 has no bf16, at the same rate where both
   // exist). Nothing if the device has neither.

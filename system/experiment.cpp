@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 
 #include <fmt/format.h>
 
 #include "core/quantity_text.h"
-#include "core/suggest.h"
+#include "system/collectives_config.h"
 
 namespace orrery {
 namespace {
@@ -20,6 +21,7 @@ struct ExperimentKeys {
   NetworkModel network = kDefaultNetworkModel;
   Routing routing;
   SimulationOptions simulation;
+  std::vector<NamedAlgorithms> algorithms;
 };
 
 const std::vector<std::string> kDependencyNames = {"both", "data", "ctrl"};
@@ -28,10 +30,6 @@ std::vector<std::string> precision_names() {
   std::vector<std::string> names;
   for (const Precision precision : kAllPrecisions) names.emplace_back(name_of(precision));
   return names;
-}
-
-std::string counted(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 // Paths in a file are relative to it, those given by --set to the working directory.
@@ -66,70 +64,11 @@ void read_workload(Section& section, ExperimentKeys& experiment) {
       "precision", names, bf16, "which peak of the device FLOPs are timed with")];
 }
 
-// An all-reduce over several dimensions runs as reduce-scatter and all-gather.
-bool supports_all_phases(const Algorithm& algorithm, CollectiveKind kind) {
-  if (!algorithm.supports(kind)) return false;
-  return kind != CollectiveKind::kAllReduce ||
-         (algorithm.supports(CollectiveKind::kReduceScatter) && algorithm.supports(CollectiveKind::kAllGather));
-}
-
-// `cluster` has been read: its dimensions say how many names each list needs.
-void read_algorithms(Section& section, const std::vector<std::string>& dimensions, CollectiveOptions& options) {
-  for (const CollectiveKind kind : kAllCollectiveKinds) {
-    std::vector<Algorithm>& algorithms = options.algorithms[static_cast<std::size_t>(kind)];
-    const std::size_t errors = section.context().diagnostics().error_count();
-    const std::vector<std::string> names =
-        section.words(name_of(kind), "an algorithm per dimension of the cluster, see `orrery list algorithms`");
-    if (!section.has(name_of(kind)) || section.context().diagnostics().error_count() > errors) continue;
-    for (const std::string& name : names) {
-      const auto algorithm = find_algorithm(name);
-      if (!algorithm)
-        section.error(name_of(kind), fmt::format("unknown algorithm '{}'", printable(name, 40)),
-                      suggestion(name, algorithm_names()));
-      else if (!supports_all_phases(*algorithm, kind))
-        section.error(name_of(kind), fmt::format("'{}' cannot do {}", name, name_of(kind)));
-      else
-        algorithms.push_back(*algorithm);
-    }
-    if (!dimensions.empty() && names.size() != dimensions.size())
-      section.error(name_of(kind),
-                    fmt::format("{} for a cluster of {} ({})", counted(names.size(), "algorithm"),
-                                counted(dimensions.size(), "dimension"), fmt::join(dimensions, ", ")),
-                    "name one per dimension, the innermost first");
-  }
-}
-
-void read_collectives(Section& section, const std::vector<std::string>& dimensions, CollectiveOptions& options) {
-  const std::vector<std::string> libraries = {"fixed"};
-  section.optional_choice("library", libraries, 0, "who chooses algorithms; fixed: one per dimension and collective");
-  section.section(
-      "algorithms",
-      "algorithms by collective, per dimension; without it direct for all_to_all and where fully connected, "
-      "halving-doubling for 2^k ranks on a switch, a fat-tree or rails, ring elsewhere (ring, mesh, torus, "
-      "dragonfly, edge list, groups that are no dimension)",
-      [&](Section& s) { read_algorithms(s, dimensions, options); });
-  options.chunks = static_cast<std::uint32_t>(section.optional_integer(
-      "chunks", 1, {1, 65536}, "parts of a collective that go through the dimensions one behind the other"));
-  const std::vector<std::string> queues = {"fifo", "lifo", "priority"};
-  options.queue = static_cast<QueuePolicy>(
-      section.optional_choice("queue", queues, 0,
-                              "which of the chunks of a collective that wait for a dimension goes first; priority: its "
-                              "comm_priority, then fifo "
-                              "(calls of a communicator run one at a time, so their chunks have one priority)"));
-  options.active_chunks = static_cast<std::uint32_t>(section.optional_integer(
-      "active_chunks", 1, {1, 65536},
-      "chunks of one collective that a rank takes up at a time on one dimension; one more if a peer is ahead with it"));
-}
-
 void read_network(Section& section, ExperimentKeys& experiment) {
   experiment.network = static_cast<NetworkModel>(section.optional_choice(
       "model", network_model_names(), static_cast<std::size_t>(kDefaultNetworkModel),
       "how messages share links; alpha-beta: not at all, flow: max-min fair, fifo: one at a time, store and forward"));
-  experiment.simulation.collectives.granularity = static_cast<Granularity>(section.optional_choice(
-      "granularity", granularity_names(), 0,
-      "step: every message of every collective; phase: all messages of a collective's phase as one, which starts when "
-      "all "
-      "its ranks have come and takes the latencies of the longest chain and the time of its busiest link"));
+  read_granularity(section, experiment.simulation.collectives);
   experiment.routing = read_routing(section);
 }
 
@@ -189,25 +128,29 @@ void read_placement(Section& section, Placement& placement) {
                   "write packed, strided, random(7) or a list of device numbers, one per rank");
 }
 
-void read_network_section(Section& section, ExperimentKeys& experiment) {
+void read_communication(Section& section, ExperimentKeys& experiment) {
+  section.section("collectives", "how collectives are run", [&](Section& s) {
+    experiment.algorithms = read_collectives(s, experiment.simulation.collectives);
+  });
   section.section("network", "how messages are timed", [&](Section& s) { read_network(s, experiment); });
 }
 
-void read_fabric(Section& section, ExperimentKeys& experiment) {
-  if (!section.describes()) read_network_section(section, experiment);  // its routing shapes the fabric
-  experiment.fabric = read_cluster(
-      section, [&](Section& device) { experiment.device = read_device(device); }, experiment.routing);
+void check_dimensions(Section& section, const ExperimentKeys& experiment) {
+  if (!experiment.fabric) return;
+  std::vector<std::string> dimensions;
+  for (const LogicalDimension& d : experiment.fabric->dimensions())
+    dimensions.push_back(fmt::format("{} {}", d.size, d.topology));
+  check_algorithms(experiment.algorithms, dimensions, section.context().diagnostics());
 }
 
-// The cluster has been read.
-void read_communication(Section& section, ExperimentKeys& experiment) {
-  std::vector<std::string> dimensions;
-  if (experiment.fabric)
-    for (const LogicalDimension& d : experiment.fabric->dimensions())
-      dimensions.push_back(fmt::format("{} {}", d.size, d.topology));
-  section.section("collectives", "how collectives are run",
-                  [&](Section& s) { read_collectives(s, dimensions, experiment.simulation.collectives); });
-  if (section.describes()) read_network_section(section, experiment);
+// The network's routing shapes the fabric, so it is read first. `workload` stands between them in the documents.
+void read_system(Section& section, ExperimentKeys& experiment, const std::function<void()>& read_workload) {
+  if (!section.describes()) read_communication(section, experiment);
+  experiment.fabric = read_cluster(
+      section, [&](Section& device) { experiment.device = read_device(device); }, experiment.routing);
+  read_workload();
+  if (section.describes()) read_communication(section, experiment);
+  check_dimensions(section, experiment);
 }
 
 void read_fold(Section& section, ExperimentKeys& experiment) {
@@ -224,9 +167,9 @@ void read_notes(Section& section) {
 }
 
 void read_experiment(Section& section, ExperimentKeys& experiment) {
-  read_fabric(section, experiment);
-  section.required_section("workload", "what the ranks do", [&](Section& s) { read_workload(s, experiment); });
-  read_communication(section, experiment);
+  read_system(section, experiment, [&] {
+    section.required_section("workload", "what the ranks do", [&](Section& s) { read_workload(s, experiment); });
+  });
   section.section("memory", "remote memory", [&](Section& s) { read_memory(s, experiment); });
   read_placement(section, experiment.placement);
   read_fold(section, experiment);
@@ -234,8 +177,7 @@ void read_experiment(Section& section, ExperimentKeys& experiment) {
 }
 
 void read_machine(Section& section, ExperimentKeys& experiment) {
-  read_fabric(section, experiment);
-  read_communication(section, experiment);
+  read_system(section, experiment, [] {});
   read_fold(section, experiment);
   read_notes(section);
 }
@@ -246,6 +188,7 @@ Experiment read_keys(const std::string& file, ConfigValue root, const ConfigFile
   ExperimentKeys keys;
   read_config(root, context, [&](Section& section) { read(section, keys); });
   diagnostics.throw_if_errors();
+  const MachineKind machine{keys.fabric->interconnect(), keys.device.architecture};
   return {file,
           std::move(root),
           std::move(keys.device),
@@ -253,7 +196,8 @@ Experiment read_keys(const std::string& file, ConfigValue root, const ConfigFile
           std::move(keys.trace),
           std::move(keys.placement),
           keys.network,
-          std::move(keys.simulation)};
+          std::move(keys.simulation),
+          machine};
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "core/config.h"
 #include "core/ids.h"
+#include "core/machine_kind.h"
 #include "network/cluster_config.h"
 #include "network/fabric.h"
 #include "system/device.h"
@@ -36,6 +37,7 @@ struct Experiment {
   Placement placement;
   NetworkModel network = kDefaultNetworkModel;
   SimulationOptions simulation;
+  MachineKind machine_kind;
 };
 
 // Reads `file`, applies the `settings` (a.b=v), and checks everything. Throws InputError with all problems; warnings go

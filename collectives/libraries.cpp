@@ -1,0 +1,23 @@
+#include "collectives/libraries.h"
+
+#include <array>
+
+namespace orrery {
+namespace {
+
+constexpr std::array<Library, 2> kLibraries = {{
+    {LibraryKind::kFixed, "fixed", "one algorithm for each collective and dimension, named or by the topology"},
+    {LibraryKind::kNccl, "nccl", "as NCCL does: of its algorithms and protocols the fastest by its own cost model"},
+}};
+
+}  // namespace
+
+std::span<const Library> libraries() { return kLibraries; }
+
+std::vector<std::string> library_names() {
+  std::vector<std::string> names;
+  for (const Library& library : kLibraries) names.emplace_back(library.name);
+  return names;
+}
+
+}  // namespace orrery
