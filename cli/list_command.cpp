@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "collectives/algorithms.h"
+#include "collectives/libraries.h"
 #include "network/topology.h"
 #include "report/table.h"
 #include "system/config_docs.h"
@@ -35,6 +36,12 @@ Json algorithm_list() {
   return list;
 }
 
+Json library_list() {
+  Json list = Json::array();
+  for (const Library& library : libraries()) list.push_back({{"name", library.name}, {"about", library.description}});
+  return list;
+}
+
 Json topology_list() {
   Json list = Json::array();
   for (const Topology& topology : topologies()) list.push_back({{"name", topology.name}, {"about", topology.summary}});
@@ -58,6 +65,7 @@ void list(const ListOptions& options, Session& session) {
   check_writable(options.json);
   if (options.what == "keys") return write_text("-", configuration_docs(session.files));
   const Json items = options.what == "algorithms"   ? algorithm_list()
+                     : options.what == "libraries"  ? library_list()
                      : options.what == "topologies" ? topology_list()
                                                     : shipped(session.files, options.what);
   if (options.json.empty()) return write_text("-", text_of(items));
@@ -67,11 +75,13 @@ void list(const ListOptions& options, Session& session) {
 }  // namespace
 
 void add_list_command(CLI::App& app, Session& session) {
-  const std::array<std::string, 6> kinds = {"algorithms", "clusters", "devices", "keys", "nodes", "topologies"};
-  CLI::App* command = app.add_subcommand(
-      "list",
-      "List what is there by name: devices, nodes, clusters, algorithms, topologies; or all configuration keys");
-  command->add_option("what", session.list.what, "algorithms | clusters | devices | keys | nodes | topologies")
+  const std::array<std::string, 7> kinds = {"algorithms", "clusters", "devices",   "keys",
+                                            "libraries",  "nodes",    "topologies"};
+  CLI::App* command = app.add_subcommand("list",
+                                         "List what is there by name: devices, nodes, clusters, algorithms, libraries, "
+                                         "topologies; or all configuration keys");
+  command
+      ->add_option("what", session.list.what, "algorithms | clusters | devices | keys | libraries | nodes | topologies")
       ->required()
       ->check(CLI::IsMember(std::vector<std::string>(kinds.begin(), kinds.end())));
   command->add_option("--json", session.list.json, "Write the list as JSON to this file, '-' for standard output");

@@ -16,8 +16,9 @@ namespace orrery {
 enum class NcclAlgorithm : std::uint8_t { kTree, kRing, kCollNetDirect, kCollNetChain, kNvls, kNvlsTree, kPat };
 
 inline constexpr std::array<NcclAlgorithm, 7> kAllNcclAlgorithms = {
-    NcclAlgorithm::kTree, NcclAlgorithm::kRing,     NcclAlgorithm::kCollNetDirect, NcclAlgorithm::kCollNetChain,
-    NcclAlgorithm::kNvls, NcclAlgorithm::kNvlsTree, NcclAlgorithm::kPat};
+    NcclAlgorithm::kTree,         NcclAlgorithm::kRing, NcclAlgorithm::kCollNetDirect,
+    NcclAlgorithm::kCollNetChain, NcclAlgorithm::kNvls, NcclAlgorithm::kNvlsTree,
+    NcclAlgorithm::kPat};
 
 enum class NcclProtocol : std::uint8_t { kLl, kLl128, kSimple };
 

@@ -103,8 +103,8 @@ ScaleOutSpec read_scale_out(Section& section, std::uint32_t nics) {
   spec.network = static_cast<NetworkKind>(
       section.optional_choice("network", network_kind_names(), 0,
                               "what the NICs speak; efa-v2: the second generation on, ethernet: without RDMA"));
-  spec.in_network_reduction = section.optional<bool>("in_network_reduction", false,
-                                                     "whether the switches add messages up on the way (SHARP)");
+  spec.in_network_reduction =
+      section.optional<bool>("in_network_reduction", false, "whether the switches add messages up on the way (SHARP)");
   section.note("source", "where the figures come from");
   return spec;
 }

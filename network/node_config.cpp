@@ -153,9 +153,10 @@ void read_interconnect(Section& section, NodeSpec& node) {
       "multicast", false, "whether its NVLink switches copy messages and add them up on the way (NVSwitch 3 on: NVLS)");
   if (!node.multicast) return;
   if (node.interconnect != NodeLinkKind::kNvlink)
-    section.error("multicast",
-                  fmt::format("'multicast' is of NVLink switches, but 'interconnect' is {}", name_of(node.interconnect)),
-                  "write 'interconnect: nvlink', or leave 'multicast' out");
+    section.error(
+        "multicast",
+        fmt::format("'multicast' is of NVLink switches, but 'interconnect' is {}", name_of(node.interconnect)),
+        "write 'interconnect: nvlink', or leave 'multicast' out");
   else if (section.has("fabric") && !node.fabric.topology->switched)
     section.error("multicast",
                   fmt::format("'multicast' is of NVLink switches, but the fabric is a {}", node.fabric.topology->name),

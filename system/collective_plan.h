@@ -36,7 +36,7 @@ struct CollectiveOptions {
   std::uint32_t chunks = 1;
   QueuePolicy queue = QueuePolicy::kFifo;
   Granularity granularity = Granularity::kStep;
-  std::uint32_t active_chunks = 1;  // chunks of one collective that a rank has in flight on one dimension
+  std::uint32_t active_chunks = 1;    // chunks of one collective that a rank has in flight on one dimension
   std::optional<NcclOptions> nccl{};  // with `library: nccl`, whose granularity is kPhase
 };
 

@@ -70,8 +70,9 @@ std::vector<NamedAlgorithms> read_fixed(Section& section, CollectiveOptions& opt
 }
 
 NcclVersion read_version(Section& section) {
-  const std::string text = section.optional<std::string>(
-      "version", to_text(kNewestNccl), "with `library: nccl`: its release, as 2.18.5 or 2.27; newer ones choose better");
+  const std::string text =
+      section.optional<std::string>("version", to_text(kNewestNccl),
+                                    "with `library: nccl`: its release, as 2.18.5 or 2.27; newer ones choose better");
   const auto version = parse_nccl_version(text);
   if (!version) {
     section.error("version", fmt::format("'{}' is no version of NCCL", printable(text, 40)), "write 2.18.5 or 2.27");
@@ -81,9 +82,8 @@ NcclVersion read_version(Section& section) {
     section.error("version", fmt::format("NCCL {} is none of the releases 2.x", to_text(*version)),
                   fmt::format("write 2.18.5 or 2.27; {} is the newest that is known", to_text(kNewestNccl)));
   else if (version->minor > kNewestNccl.minor)
-    section.warning("version",
-                    fmt::format("NCCL {} is newer than {}, the newest that is known; it is timed as that",
-                                to_text(*version), to_text(kNewestNccl)));
+    section.warning("version", fmt::format("NCCL {} is newer than {}, the newest that is known; it is timed as that",
+                                           to_text(*version), to_text(kNewestNccl)));
   return *version;
 }
 
@@ -93,8 +93,8 @@ std::bitset<kCount> read_held(Section& section, std::string_view key, std::strin
                               std::span<const std::string> known, Named named) {
   std::bitset<kCount> held;
   const std::size_t errors = section.context().diagnostics().error_count();
-  const std::vector<std::string> words =
-      section.words(key, fmt::format("with `library: nccl`: {}: {}; without it, all", meaning, fmt::join(known, " | ")));
+  const std::vector<std::string> words = section.words(
+      key, fmt::format("with `library: nccl`: {}: {}; without it, all", meaning, fmt::join(known, " | ")));
   if (!section.has(key) || section.context().diagnostics().error_count() > errors) return held;
   if (words.empty()) section.error(key, fmt::format("'{}' is an empty list", key), "leave it out for all");
   for (const std::string& word : words) {

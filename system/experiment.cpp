@@ -129,9 +129,8 @@ void read_placement(Section& section, Placement& placement) {
 }
 
 void read_communication(Section& section, ExperimentKeys& experiment) {
-  section.section("collectives", "how collectives are run", [&](Section& s) {
-    experiment.algorithms = read_collectives(s, experiment.simulation.collectives);
-  });
+  section.section("collectives", "how collectives are run",
+                  [&](Section& s) { experiment.algorithms = read_collectives(s, experiment.simulation.collectives); });
   section.section("network", "how messages are timed", [&](Section& s) { read_network(s, experiment); });
 }
 

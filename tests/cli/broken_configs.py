@@ -355,7 +355,47 @@ ALGORITHMS = [
     more("collectives: {chunks: 0}",
          "job.yaml:7:23: error: collectives.chunks: 0 is out of range; expected 1 to 65536"),
     more("collectives: {queue: random}", "collectives.queue: unknown value 'random'"),
-    more("collectives: {library: nckl}", "collectives.library: unknown value 'nckl'"),
+    more("collectives: {library: nckl}", "collectives.library: unknown value 'nckl'", "did you mean 'nccl'?"),
+]
+
+NCCL = [
+    *[more(f"collectives: {{{key}: {value}}}", f"job.yaml:7:{17 + len(key)}: error: '{key}' means nothing with "
+           "'library: fixed'", "write 'library: nccl', or leave it out")
+      for key, value in (("version", "2.18.5"), ("launch", "mpi"), ("algo", "ring"), ("proto", "ll"))],
+    *[more(f"collectives: {{library: nccl, {key}: {value}}}", f"job.yaml:7:{32 + len(key)}: error: '{key}' means "
+           "nothing with 'library: nccl'", "leave it out, or write 'library: fixed'")
+      for key, value in (("algorithms", "{all_reduce: ring}"), ("chunks", "2"), ("queue", "lifo"),
+                         ("active_chunks", "2"))],
+    more("collectives: {library: nccl, version: newest}", "job.yaml:7:39: error: 'newest' is no version of NCCL",
+         "write 2.18.5 or 2.27"),
+    more("collectives: {library: nccl, version: 21805}", "'21805' is no version of NCCL"),
+    more("collectives: {library: nccl, version: 1.3.4}", "NCCL 1.3.4 is none of the releases 2.x"),
+    more("collectives: {library: nccl, launch: slurm}", "collectives.launch: unknown value 'slurm'"),
+    more("collectives: {library: nccl, algo: rign}", "job.yaml:7:36: error: NCCL has no 'rign'",
+         "did you mean 'ring'?"),
+    more("collectives: {library: nccl, algo: []}", "job.yaml:7:36: error: 'algo' is an empty list"),
+    more("collectives: {library: nccl, proto: [ll, 128]}", "job.yaml:7:37: error: NCCL has no '128'"),
+    more("collectives: {library: nccl, algo: [NVLS, PAT], proto: LL}",
+         "NCCL has none of the algorithms of 'algo' in a protocol of 'proto'", "ring and tree run in all"),
+    more("collectives: {library: nccl}\nnetwork: {granularity: step}",
+         "job.yaml:8:24: error: 'step' has no meaning with 'library: nccl'", "no small set of messages"),
+]
+
+MACHINES = [
+    Row(f"`--set cluster.{setting}`", 2, [*message],
+        ["run", "dgx.yaml", "--set", "cluster." + setting], {"dgx.yaml": DGX})
+    for setting, *message in (
+        ("node.interconnect=nvlnk", "cluster.node.interconnect: unknown value 'nvlnk'", "did you mean 'nvlink'?"),
+        ("node.multicast=maybe", "'maybe' is neither true nor false"),
+        ("node={device: a40, devices: 2, interconnect: pcie, multicast: true, "
+         "fabric: {topology: switch, bandwidth: 1 GB/s, latency: 1 us}}",
+         "'multicast' is of NVLink switches, but 'interconnect' is pcie", "write 'interconnect: nvlink'"),
+        ("node={device: a40, devices: 2, interconnect: nvlink, multicast: true, "
+         "fabric: {topology: ring, bandwidth: 1 GB/s, latency: 1 us}}",
+         "'multicast' is of NVLink switches, but the fabric is a ring", "leave it out"),
+        ("node.device.architecture=amper", "unknown value 'amper'", "did you mean 'ampere'?"),
+        ("scale_out.network=infinband", "unknown value 'infinband'", "did you mean 'infiniband'?"),
+        ("scale_out.in_network_reduction=1", "'1' is neither true nor false"))
 ]
 
 PLACEMENTS = [
@@ -370,4 +410,4 @@ PLACEMENTS = [
     more("placement: [1, [0]]", "job.yaml:7:12: error: not a placement"),
 ]
 
-ROWS = FILES + KEYS + VALUES + CLUSTERS + FABRICS + EFFICIENCIES + ALGORITHMS + PLACEMENTS
+ROWS = FILES + KEYS + VALUES + CLUSTERS + MACHINES + FABRICS + EFFICIENCIES + ALGORITHMS + NCCL + PLACEMENTS

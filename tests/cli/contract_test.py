@@ -54,7 +54,7 @@ def check_shipped_data(program, checks, folder):
 
 
 def check_lists(program, checks, folder):
-    for what in ("algorithms", "clusters", "devices", "nodes", "topologies"):
+    for what in ("algorithms", "clusters", "devices", "libraries", "nodes", "topologies"):
         text = program.run(["list", what], folder)
         listed = json.loads(program.run(["list", what, "--json", "-"], folder).stdout)
         names = [item["name"] for item in listed["items"]]
@@ -162,16 +162,35 @@ def check_collectives(program, checks, folder):
                      f"{operation}: --json FILE writes the same beside the printed table")
 
 
+def check_library_options(program, checks, folder):
+    """--library, --algo, --proto and --launch are keys of `collectives`, wherever that is written."""
+    line = ["collective", "--cluster", "dgx-h100", "--op", "all_reduce", "-b", "1M", "--json", "-"]
+    write_files(folder, {"options.yaml": "library: nccl\nversion: 2.18.5\n"})
+    held = ["--algo", "NVLS,Ring", "--proto", "Simple", "--launch", "threads"]
+    for library in (["--library", "nccl"], ["--set", "collectives.library=nccl"], ["--set", "collectives=options.yaml"]):
+        outcome = program.run([*line, *library, *held], folder)
+        checks.check(outcome.code == 0 and not outcome.stderr, f"collective with {' '.join(library)} runs",
+                     outcome.stderr)
+        outcome = program.run([*line, *library, *held, "--proto", "LL128"], folder)
+        checks.check(outcome.code == 2, "an option stands once", outcome.stderr)
+        outcome = program.run([*line, *library, "--algo", "NVLS", "--proto", "LL128"], folder)
+        checks.check("--proto: error: NCCL has none" in outcome.stderr, "NVLS has no LL128", outcome.stderr)
+    outcome = program.run([*line, "--algo", "ring", "--library", "fixed"], folder)
+    row = json.loads(outcome.stdout)["rows"][0]
+    checks.check((row["algorithm"], row["protocol"]) == ("ring", None), "the fixed library has no protocol", row)
+
+
 def check_resolved(program, checks, folder):
     """The experiment in a result, run again as a file, gives the same result."""
     write_files(folder, SOUND)
-    first = json.loads(program.run(["run", "job.yaml", "--set", "cluster.device.memory.bandwidth=1 TB/s", "--json", "-",
-                                    "--deterministic"], folder).stdout)
-    write_files(folder, {"resolved.yaml": json.dumps(first["experiment"])})
-    second = program.run(["run", "resolved.yaml", "--json", "-", "--deterministic"], folder)
-    checks.check(second.code == 0 and json.loads(second.stdout) == first,
-                 "the resolved experiment is an experiment, and the same",
-                 second.stderr or second.stdout)
+    for setting in ("cluster.device.memory.bandwidth=1 TB/s", "collectives={library: nccl, version: 2.20}"):
+        first = json.loads(program.run(["run", "job.yaml", "--set", setting, "--set", "network.model=flow", "--json", "-",
+                                        "--deterministic"], folder).stdout)
+        write_files(folder, {"resolved.yaml": json.dumps(first["experiment"])})
+        second = program.run(["run", "resolved.yaml", "--json", "-", "--deterministic"], folder)
+        checks.check(second.code == 0 and json.loads(second.stdout) == first,
+                     f"the resolved experiment is an experiment, and the same ({setting})",
+                     second.stderr or second.stdout)
 
 
 def check_output_trouble(program, checks, folder):
@@ -269,7 +288,8 @@ def check_odd_but_sound(program, checks, folder):
 def main():
     program = Program(sys.argv[1])
     checks = Checks()
-    for part in (check_shipped_data, check_lists, check_results, check_validation, check_collectives, check_resolved,
+    for part in (check_shipped_data, check_lists, check_results, check_validation, check_collectives,
+                 check_library_options, check_resolved,
                  check_output_trouble, check_warnings, check_odd_but_sound):
         with scratch_folder() as folder:
             part(program, checks, folder)

@@ -122,6 +122,34 @@ TEST_CASE("the algorithm is chosen for all dimensions or for each, in any case")
   CHECK(row_of(settings, "all_reduce", kGiB).algorithm == "ring");
 }
 
+TEST_CASE("the library is an option or a setting, and tells what --algo, --proto and --launch mean") {
+  CHECK(error_of({.cluster = "dgx-a100",
+                  .algorithm = "Tree,CollNetDirect",
+                  .protocol = "LL,Simple",
+                  .launch = "single-process",
+                  .library = "nccl"})
+            .empty());
+  // NVLS runs in Simple only, so each of the two says that the other has been heard.
+  constexpr const char* kNone = "NCCL has none of the algorithms of 'algo' in a protocol of 'proto'";
+  CHECK(has(error_of({.cluster = "dgx-a100", .algorithm = "NVLS", .protocol = "LL128", .library = "nccl"}), kNone));
+  CHECK(has(error_of({.cluster = "dgx-a100",
+                      .algorithm = "nvls",
+                      .settings = {"collectives.library=nccl", "collectives.proto=ll"}}),
+            kNone));
+  CHECK(has(
+      error_of(
+          {.cluster = "dgx-a100", .protocol = "ll", .settings = {"collectives.library=nccl", "collectives.algo=nvls"}}),
+      kNone));
+  CHECK(has(error_of({.cluster = "dgx-a100", .launch = "threads"}), "--launch: error: 'launch' means nothing"));
+  CHECK(has(error_of({.cluster = "dgx-a100", .launch = "none", .library = "nccl"}), "--launch: error"));
+  CHECK(has(error_of({.cluster = "dgx-a100", .protocol = "ll", .library = "nccl"}, "sendrecv"), "--proto: error"));
+  const CollectiveQuestion fixed{
+      .cluster = "dgx-a100", .algorithm = "ring", .library = "fixed", .settings = {"collectives.library=nccl"}};
+  CHECK(row_of(fixed, "all_reduce", kGiB).algorithm == "ring");
+  CHECK(has(error_of({.cluster = "dgx-a100", .algorithm = "ring", .settings = {"collectives=7"}}),
+            "'collectives' is a plain value"));
+}
+
 TEST_CASE("ranks take the first devices of every node") {
   const CollectiveTable table =
       table_of({.cluster = "dgx-a100", .nodes = "2", .devices_per_node = "4"}, "all_reduce", {kGiB});

@@ -1,0 +1,138 @@
+// The `collectives` of an experiment: what each library is told, and what it refuses.
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "system/experiment.h"
+
+using namespace orrery;
+
+namespace {
+
+const ConfigFiles kFiles(ORRERY_SOURCE_DIR "/configs");
+
+struct Read {
+  std::optional<Experiment> experiment;
+  std::string problems;  // errors and warnings, as they are printed
+};
+
+// A DGX A100 with these further lines, as x.yaml.
+Read read_lines(const std::string& lines) {
+  Read result;
+  Diagnostics diagnostics;
+  try {
+    ConfigValue root = parse_config("cluster: dgx-a100\n" + lines, "x.yaml", diagnostics);
+    result.experiment = read_machine("x.yaml", std::move(root), kFiles, diagnostics);
+    for (const Problem& problem : diagnostics.problems()) result.problems += to_string(problem) + "\n";
+  } catch (const InputError& error) {
+    result.problems = error.what();
+  }
+  return result;
+}
+
+CollectiveOptions options_of(const std::string& lines) {
+  const Read result = read_lines(lines);
+  INFO(result.problems);
+  REQUIRE(result.experiment.has_value());
+  return result.experiment->simulation.collectives;
+}
+
+NcclOptions nccl_of(const std::string& keys) {
+  const CollectiveOptions options = options_of("collectives: {library: nccl" + keys + "}\n");
+  REQUIRE(options.nccl.has_value());
+  return *options.nccl;
+}
+
+std::string problems_of(const std::string& keys) { return read_lines("collectives: {" + keys + "}\n").problems; }
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+template <class Enumerator>
+std::size_t number_of(Enumerator enumerator) {
+  return static_cast<std::size_t>(enumerator);
+}
+
+}  // namespace
+
+TEST_CASE("the fixed library is the default and leaves NCCL out") {
+  CHECK_FALSE(options_of("").nccl.has_value());
+  CHECK_FALSE(options_of("collectives: {chunks: 4}\n").nccl.has_value());
+  CHECK(options_of("collectives: {library: fixed}\n").granularity == Granularity::kStep);
+}
+
+TEST_CASE("NCCL is the newest, launched by MPI and held to nothing unless the experiment says otherwise") {
+  CHECK(nccl_of("") == NcclOptions{});
+  CHECK(nccl_of(", version: 2.18.5").version == NcclVersion{2, 18, 5});
+  CHECK(nccl_of(", version: 2.27").version == NcclVersion{2, 27, 0});
+  CHECK(nccl_of(", version: 2.20").version == NcclVersion{2, 20, 0});  // no number: 2.2 is another
+  CHECK(nccl_of(", launch: single-process").launch == LaunchMode::kSingleProcess);
+  const NcclOptions held = nccl_of(", algo: [NVLSTree, Ring], proto: LL128");
+  CHECK(held.algorithms.count() == 2);
+  CHECK(held.algorithms[number_of(NcclAlgorithm::kNvlsTree)]);
+  CHECK(held.algorithms[number_of(NcclAlgorithm::kRing)]);
+  CHECK(held.protocols.count() == 1);
+  CHECK(held.protocols[number_of(NcclProtocol::kLl128)]);
+}
+
+TEST_CASE("what NCCL cannot be told is an error with a hint") {
+  CHECK(has(problems_of("library: nccl, version: newest"),
+            "x.yaml:2:39: error: 'newest' is no version of NCCL\n  hint: write 2.18.5 or 2.27"));
+  CHECK(has(problems_of("library: nccl, version: 1.3.4"), "NCCL 1.3.4 is none of the releases 2.x"));
+  CHECK(has(problems_of("library: nccl, version: 2.31.1"),
+            "warning: NCCL 2.31.1 is newer than 2.30.0, the newest that is known"));
+  CHECK(problems_of("library: nccl, version: 2.30.4").empty());
+  CHECK(has(problems_of("library: nccl, launch: slurm"), "collectives.launch: unknown value 'slurm'"));
+  CHECK(has(problems_of("library: nccl, algo: rign"), "NCCL has no 'rign'\n  hint: did you mean 'ring'?"));
+  CHECK(has(problems_of("library: nccl, proto: [ll, 128]"), "x.yaml:2:37: error: NCCL has no '128'"));
+  CHECK(has(problems_of("library: nccl, algo: []"), "'algo' is an empty list"));
+  CHECK(has(problems_of("library: nccl, algo: {ring: 1}"), "'collectives.algo' is a map; a list of words"));
+  CHECK(has(problems_of("library: nccl, algo: [nvls, pat], proto: [ll, ll128]"),
+            "NCCL has none of the algorithms of 'algo' in a protocol of 'proto'"));
+  CHECK(problems_of("library: nccl, algo: [nvls, tree], proto: [ll, ll128]").empty());
+  CHECK(has(problems_of("library: ncll"), "did you mean 'nccl'?"));
+}
+
+TEST_CASE("each library refuses the keys of the other") {
+  for (const std::string key : {"version: 2.18.5", "launch: mpi", "algo: ring", "proto: ll"})
+    for (const std::string library : {"", "library: fixed, "}) {
+      CAPTURE(key, library);
+      const std::string name = key.substr(0, key.find(':'));
+      CHECK(has(problems_of(library + key), "error: '" + name +
+                                                "' means nothing with 'library: fixed'\n  hint: write "
+                                                "'library: nccl'"));
+    }
+  for (const std::string key : {"algorithms: {all_reduce: ring}", "chunks: 2", "queue: lifo", "active_chunks: 2"}) {
+    CAPTURE(key);
+    const std::string name = key.substr(0, key.find(':'));
+    CHECK(has(problems_of("library: nccl, " + key), "error: '" + name + "' means nothing with 'library: nccl'"));
+  }
+}
+
+TEST_CASE("NCCL is simulated phase by phase, wherever in the file that stands") {
+  const std::string nccl = "collectives: {library: nccl}\n";
+  CHECK(options_of(nccl).granularity == Granularity::kPhase);
+  CHECK(options_of(nccl + "network: {model: flow}\n").granularity == Granularity::kPhase);
+  CHECK(options_of("network: {granularity: phase}\n" + nccl).granularity == Granularity::kPhase);
+  CHECK(options_of("network: {model: flow}\n").granularity == Granularity::kStep);
+  CHECK(has(read_lines("network: {granularity: step}\n" + nccl).problems,
+            "x.yaml:2:24: error: 'step' has no meaning with 'library: nccl'\n  hint: each channel of NCCL sends in an "
+            "order of its own"));
+}
+
+TEST_CASE("an experiment as it was resolved is read as the same one") {
+  for (const char* lines : {"collectives: {library: nccl}\nnetwork: {model: flow}\n",
+                            "collectives: {library: nccl, algo: Tree, version: 2.18}\n",
+                            "collectives: {chunks: 3}\nnetwork: {granularity: phase}\n"}) {
+    CAPTURE(lines);
+    const Read first = read_lines(lines);
+    REQUIRE(first.experiment.has_value());
+    Diagnostics diagnostics;
+    const Experiment again = read_machine("x.yaml", first.experiment->resolved, kFiles, diagnostics);
+    const CollectiveOptions& a = first.experiment->simulation.collectives;
+    const CollectiveOptions& b = again.simulation.collectives;
+    CHECK(a.nccl == b.nccl);
+    CHECK(a.granularity == b.granularity);
+    CHECK(a.chunks == b.chunks);
+    CHECK(again.machine_kind == first.experiment->machine_kind);
+  }
+}
