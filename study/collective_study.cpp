@@ -1,7 +1,6 @@
 #include "study/collective_study.h"
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <functional>
 #include <utility>
@@ -9,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity_text.h"
+#include "study/collective_question.h"
 #include "system/experiment.h"
 #include "workload/matching.h"
 
@@ -20,111 +20,6 @@ class Unobserved final : public SimulationObserver {
   void finished(const OperationRecord&) override {}
   void split(RankId, RankId) override {}
 };
-
-ConfigValue option_value(std::string_view option, std::string text) {
-  return {ConfigValue::Kind::kScalar, {std::string(option)}, std::move(text), {}, {}};
-}
-
-ConfigValue map_of(std::string_view option) { return {ConfigValue::Kind::kMap, {std::string(option)}, {}, {}, {}}; }
-
-ConfigValue& entry(ConfigValue& map, std::string_view key, ConfigValue value) {
-  if (ConfigEntry* found = map.find(key)) return found->value;
-  const Location where = value.where;
-  return map.entries.emplace_back(ConfigEntry{std::string(key), where, std::move(value)}).value;
-}
-
-// --cluster names the cluster, in the answer, too; parts of it may be set.
-void refuse_other_cluster(const std::string& setting) {
-  const std::string_view key = std::string_view(setting).substr(0, setting.find('='));
-  if (key == "cluster" && key.size() < setting.size())
-    throw InputError({"--set " + printable(setting)}, "the cluster is the one that --cluster names",
-                     fmt::format("write --cluster {}", printable(setting.substr(key.size() + 1))));
-}
-
-// The map at `key`, made if it is not there; an option changes what is in it.
-ConfigValue& map_at(ConfigValue& map, std::string_view key, std::string_view option, const ConfigFiles& files,
-                    Diagnostics& diagnostics) {
-  ConfigValue& value = entry(map, key, map_of(option));
-  if (value.kind == ConfigValue::Kind::kScalar && looks_like_path(value.scalar)) files.expand(value, "", diagnostics);
-  return value;
-}
-
-void set(ConfigValue& map, std::string_view key, const ConfigValue& value) { entry(map, key, value) = value; }
-
-// "LL,Simple" as the configuration has it: a list of words in lower case.
-ConfigValue list_of(std::string_view option, const std::string& text) {
-  ConfigValue list{ConfigValue::Kind::kList, {std::string(option)}, {}, {}, {}};
-  std::string name;
-  for (const char c : text + ",") {
-    if (c != ',') {
-      name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-      continue;
-    }
-    list.items.push_back(option_value(option, std::exchange(name, {})));
-  }
-  return list;
-}
-
-// What the options other than --algo say of `collectives`.
-void set_library(ConfigValue& root, const CollectiveQuestion& question, const ConfigFiles& files,
-                 Diagnostics& diagnostics) {
-  const auto collectives = [&](std::string_view option) -> ConfigValue& {
-    return map_at(root, "collectives", option, files, diagnostics);
-  };
-  if (!question.library.empty()) set(collectives("--library"), "library", option_value("--library", question.library));
-  if (!question.launch.empty()) set(collectives("--launch"), "launch", option_value("--launch", question.launch));
-  if (!question.protocol.empty()) set(collectives("--proto"), "proto", list_of("--proto", question.protocol));
-}
-
-// The configuration that the question comes to, but for --algo.
-ConfigValue machine_of(const CollectiveQuestion& question, const ConfigFiles& files, Diagnostics& diagnostics) {
-  ConfigValue root = map_of("--cluster");
-  entry(root, "cluster", option_value("--cluster", question.cluster));
-  if (!question.nodes.empty()) entry(root, "nodes", option_value("--nodes", question.nodes));
-  for (const std::string& setting : question.settings) {
-    refuse_other_cluster(setting);
-    apply_setting(root, setting, files, diagnostics);
-  }
-  set_library(root, question, files, diagnostics);
-  diagnostics.throw_if_errors();
-  return root;
-}
-
-// A choice that there is none of where ranks send single messages.
-void refuse_choice(std::string_view option, std::string_view what, const std::string& text,
-                   const BenchmarkOperation& operation) {
-  if (!text.empty() && !operation.kind)
-    throw InputError({std::string(option)},
-                     fmt::format("{} has no {}: each rank sends one message", operation.name, what),
-                     fmt::format("leave {} out", option));
-}
-
-// The fixed library takes an algorithm for each dimension, a lone one for all.
-void set_algorithm(ConfigValue& collectives, const std::string& text, CollectiveKind kind, std::size_t dimensions,
-                   const ConfigFiles& files, Diagnostics& diagnostics) {
-  ConfigValue list = list_of("--algo", text);
-  if (list.items.size() == 1) list.items.resize(dimensions, list.items.front());
-  set(map_at(collectives, "algorithms", "--algo", files, diagnostics), name_of(kind), list);
-}
-
-Experiment read_question(const CollectiveQuestion& question, const BenchmarkOperation& operation,
-                         const ConfigFiles& files, Diagnostics& diagnostics) {
-  refuse_choice("--algo", "algorithm", question.algorithm, operation);
-  refuse_choice("--proto", "protocol", question.protocol, operation);
-  ConfigValue root = machine_of(question, files, diagnostics);
-  if (question.algorithm.empty()) return read_machine(question.cluster, std::move(root), files, diagnostics);
-  // Which library there is and how many dimensions are known when all has been read; warnings come with the second
-  // reading.
-  Diagnostics first_reading;
-  const Experiment first = read_machine(question.cluster, root, files, first_reading);
-  ConfigValue& collectives = map_at(root, "collectives", "--algo", files, diagnostics);
-  if (first.simulation.collectives.nccl)
-    set(collectives, "algo", list_of("--algo", question.algorithm));
-  else
-    set_algorithm(collectives, question.algorithm, *operation.kind, first.fabric.dimensions().size(), files,
-                  diagnostics);
-  return read_machine(question.cluster, std::move(root), files, diagnostics);
-}
 
 std::uint32_t devices_per_node(const CollectiveQuestion& question, std::uint32_t most) {
   if (question.devices_per_node.empty()) return most;

@@ -14,20 +14,9 @@
 #include "report/run.h"
 #include "study/benchmark_operation.h"
 #include "study/collective_bound.h"
+#include "study/collective_question.h"
 
 namespace orrery {
-
-// As written on the command line; an empty text was not given.
-struct CollectiveQuestion {
-  std::string cluster;             // a name or a file
-  std::string nodes{};             // the cluster's own number
-  std::string devices_per_node{};  // all; else the first so many of each. Of `dims`, the first dimension is a node.
-  std::string algorithm{};  // for all dimensions, or "a,b": one per dimension, case ignored; of nccl: any of them
-  std::string protocol{};   // of nccl: any of "a,b", case ignored
-  std::string launch{};     // of nccl
-  std::string library{};    // the configuration's own
-  std::vector<std::string> settings{};
-};
 
 struct CollectiveRow {
   Bytes bytes;  // as BenchmarkSize says

@@ -98,6 +98,14 @@ network: {{model: alpha-beta, granularity: step}}
 memory: {{remote: {{bandwidth: 10 GB/s, latency: 1 us, shared: node}}}}
 placement: strided
 """
+NCCL = f"""cluster:
+  node: {{device: {DEVICE}, devices: 4, interconnect: nvlink, multicast: true,
+         fabric: {{topology: switch, bandwidth: 300 GB/s, latency: 700 ns}}}}
+  scale_out: {{topology: switch, latency: 1 us, network: infiniband, in_network_reduction: true}}
+workload: {{chakra: {{prefix: rank}}}}
+collectives: {{library: nccl, version: 2.18.3+cuda12.2, launch: torch, algo: [NVLSTree, ring], proto: [LL128, simple]}}
+network: {{granularity: phase}}
+"""
 NODES = f"""cluster:
   node: {{device: {DEVICE}, devices: 4, fabric: {{topology: switch, bandwidth: 300 GB/s, latency: 700 ns}},
          nics: {{count: 2, bandwidth: 25 GB/s, host_bandwidth: 24 GB/s, host_latency: 500 ns}}}}
@@ -139,7 +147,7 @@ network: {{routing: deterministic}}
 def config_seeds():
     """A setting on the first line, then an experiment."""
     settings = ["", "nodes=2", "cluster.dims.1.size=8", "network.model=alpha-beta", "placement=[1, 0]", "collectives: x", "cluster=dgx-a100", "network.routing=ecmp"]
-    return [f"{setting}\n{text}".encode() for setting in settings for text in (DIMENSIONS, NODES, TREE, GRAPH)] + [b"\n{}", b"a=b\n---\na: 'b\n"]
+    return [f"{setting}\n{text}".encode() for setting in settings for text in (DIMENSIONS, NODES, NCCL, TREE, GRAPH)] + [b"\n{}", b"a=b\n---\na: 'b\n"]
 
 
 def matrix(names, entries, affinity=None, extra=""):

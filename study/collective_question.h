@@ -1,0 +1,31 @@
+// What `orrery collective` is asked about a machine, and the experiment that this comes to.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/config_tree.h"
+#include "core/error.h"
+#include "study/benchmark_operation.h"
+#include "system/experiment.h"
+
+namespace orrery {
+
+// As written on the command line; an empty text was not given.
+struct CollectiveQuestion {
+  std::string cluster;             // a name or a file
+  std::string nodes{};             // the cluster's own number
+  std::string devices_per_node{};  // all; else the first so many of each. Of `dims`, the first dimension is a node.
+  std::string algorithm{};  // for all dimensions, or "a,b": one per dimension, case ignored; of nccl: any of them
+  std::string protocol{};   // of nccl: any of "a,b", case ignored
+  std::string launch{};     // of nccl
+  std::string library{};    // the configuration's own
+  std::vector<std::string> settings{};
+};
+
+// The experiment, without a workload. Throws InputError, which names the option that is wrong; warnings go to
+// `diagnostics`.
+Experiment read_question(const CollectiveQuestion& question, const BenchmarkOperation& operation,
+                         const ConfigFiles& files, Diagnostics& diagnostics);
+
+}  // namespace orrery
