@@ -72,7 +72,7 @@ std::vector<NamedAlgorithms> read_fixed(Section& section, CollectiveOptions& opt
 NcclVersion read_version(Section& section) {
   const std::string text =
       section.optional<std::string>("version", to_text(kNewestNccl),
-                                    "with `library: nccl`: its release, as 2.18.5 or 2.27; its costs and choices differ");
+                                    "with `library: nccl`: its release, as 2.18.5 or 2.27; costs and choices depend on it");
   const auto version = parse_nccl_version(text);
   if (!version) {
     section.error("version", fmt::format("'{}' is no version of NCCL", printable(text, 40)), "write 2.18.5 or 2.27");
