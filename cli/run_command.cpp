@@ -14,8 +14,6 @@
 namespace orrery::cli {
 namespace {
 
-const std::array<std::string, 3> kResultFiles = {"result.json", "summary.txt", "operations.csv"};
-
 // Runs it again with every rank by itself. False, with the first difference on stderr, if the two are not the same.
 bool verify_fold(const Run& folded, const RunOptions& options, const Session& session) {
   if (!folded.result.folded) {
@@ -48,7 +46,8 @@ void refuse_contradiction(const Run& run, const RunOptions& options) {
 
 void run(const RunOptions& options, Session& session) {
   check_writable(options.json);
-  if (!options.out.empty()) make_folder(options.out, kResultFiles);
+  const std::array<std::string, 3> files = {"result.json", "summary.txt", "operations.csv"};
+  if (!options.out.empty()) make_folder(options.out, files);
   Progress progress;
   std::vector<std::string> settings = options.settings;
   if (options.no_fold) settings.emplace_back("fold=off");

@@ -66,7 +66,7 @@ Axis Axis::sizes(Bytes least, Bytes most) {
 Axis Axis::logarithmic(double least, double most) {
   ORRERY_ASSERT(0 < least && least <= most && std::isfinite(most));
   int first = round_number_below(least), last = round_number_above(most);
-  if (first == last) --first, ++last;
+  if (last - first < 2) --first, ++last;
   int step = 1;
   if (last - first > 3 * kDecades) {
     step = 3;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/assert.h"
+#include "core/quantity_text.h"
 #include "study/plot_axis.h"
 #include "study/svg.h"
 
@@ -25,12 +26,13 @@ constexpr std::string_view kStyles =
     "  .zero { stroke: #666 }\n"
     "  .predicted { fill: none; stroke: #3a86d8; stroke-width: 2.5; stroke-linejoin: round }\n"
     "  .predicted-spot { fill: #3a86d8 }\n"
-    "  .measured { fill: #111; stroke: #fff; stroke-width: 0.8 }\n";
+    "  .measured { fill: none; stroke: #111; stroke-width: 1.8 }\n";
 
 constexpr double kWidth = 800, kMargin = 20, kLabels = 64, kLine = 17;
 constexpr double kLeft = kMargin + kLabels, kRight = kWidth - kMargin;
 constexpr double kRateHeight = 300, kErrorHeight = 150;
-constexpr double kDot = 4, kSmallDot = 2.6;
+constexpr double kRing = 4.2, kDot = 4, kSmallDot = 2.6;
+constexpr double kHeadingGap = 12;
 constexpr std::size_t kColumns = 115;  // of a line of text
 
 // At spaces where there are any.
@@ -55,8 +57,9 @@ std::vector<std::string> captions(const ValidatedTable& validated) {
                                  table.cluster);
   for (const std::string& word : table.forced) what += fmt::format(", {}", word);
   const auto error = validated.summary();
-  const std::string how = fmt::format("|error|: median {:.1f} %, 90 % of the rows at most {:.1f} %, worst {:.1f} %",
-                                      100 * error->median, 100 * error->ninetieth, 100 * error->worst);
+  const std::string how = fmt::format("Error: median {:.1f} %, 90 % of the rows at most {:.1f} %, worst {:+.1f} % at {}",
+                                      100 * error->median, 100 * error->ninetieth, 100 * validated.worst().error(),
+                                      rounded(validated.worst().measured.bytes));
   std::vector<std::string> lines;
   for (const std::string& text : {what, how, "Measured: " + table.measured, "Source: " + table.source})
     for (std::string& line : wrapped(text)) lines.push_back(std::move(line));
@@ -98,9 +101,9 @@ void draw_legend(Svg& svg, double y) {
   const double predicted = kRight - 190, measured = kRight - 80;
   svg.line({predicted, y - 4}, {predicted + 24, y - 4}, "predicted");
   svg.dot({predicted + 12, y - 4}, kSmallDot, "predicted-spot");
-  svg.text({predicted + 30, y}, "predicted", "label");
-  svg.dot({measured + 10, y - 4}, kDot, "measured");
-  svg.text({measured + 20, y}, "measured", "label");
+  svg.text({predicted + 30, y}, "predicted", "legend");
+  svg.dot({measured + 10, y - 4}, kRing, "measured");
+  svg.text({measured + 20, y}, "measured", "legend");
 }
 
 void draw_rates(Svg& svg, const ValidatedTable& validated, const Axis& across, double top) {
@@ -112,8 +115,8 @@ void draw_rates(Svg& svg, const ValidatedTable& validated, const Axis& across, d
   const Axis up = Axis::logarithmic(std::min(std::ranges::min(predicted), std::ranges::min(measured)),
                                     std::max(std::ranges::max(predicted), std::ranges::max(measured)));
   const Panel panel{top, kRateHeight, across, up};
-  svg.text({kMargin, top - 8}, "Bus bandwidth (GB/s)", "heading");
-  draw_legend(svg, top - 8);
+  svg.text({kMargin, top - kHeadingGap}, "Bus bandwidth (GB/s)", "heading");
+  draw_legend(svg, top - kHeadingGap);
   panel.draw(svg);
   std::vector<Spot> line;
   for (std::size_t i = 0; i < predicted.size(); ++i)
@@ -121,7 +124,7 @@ void draw_rates(Svg& svg, const ValidatedTable& validated, const Axis& across, d
   svg.line(line, "predicted");
   for (const Spot& spot : line) svg.dot(spot, kSmallDot, "predicted-spot");
   for (std::size_t i = 0; i < measured.size(); ++i)
-    svg.dot(panel.spot(static_cast<double>(validated.rows[i].measured.bytes.count()), measured[i]), kDot, "measured");
+    svg.dot(panel.spot(static_cast<double>(validated.rows[i].measured.bytes.count()), measured[i]), kRing, "measured");
 }
 
 void draw_errors(Svg& svg, const ValidatedTable& validated, const Axis& across, double top) {
@@ -129,7 +132,7 @@ void draw_errors(Svg& svg, const ValidatedTable& validated, const Axis& across, 
   for (const ValidatedRow& row : validated.rows) errors.push_back(100 * row.error());
   const Axis up = Axis::signed_percent(std::ranges::min(errors), std::ranges::max(errors));
   const Panel panel{top, kErrorHeight, across, up};
-  svg.text({kMargin, top - 8}, "Error of the predicted time (%): above 0 it is too slow, below 0 too fast", "heading");
+  svg.text({kMargin, top - kHeadingGap}, "Error of the predicted time (%): above 0 it is too slow, below 0 too fast", "heading");
   panel.draw(svg);
   for (std::size_t i = 0; i < errors.size(); ++i) {
     const double bytes = static_cast<double>(validated.rows[i].measured.bytes.count());

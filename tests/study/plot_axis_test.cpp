@@ -47,7 +47,7 @@ TEST_CASE("every size is within its axis") {
 }
 
 TEST_CASE("a logarithmic axis runs between round numbers around its values") {
-  CHECK(labels(Axis::logarithmic(330, 360)) == Labels{"200", "500"});
+  CHECK(labels(Axis::logarithmic(330, 360)) == Labels{"100", "200", "500", "1000"});
   CHECK(labels(Axis::logarithmic(2, 50)) == Labels{"2", "5", "10", "20", "50"});
   CHECK(labels(Axis::logarithmic(10, 10)) == Labels{"5", "10", "20"});
   CHECK(labels(Axis::logarithmic(0.03, 0.3)) == Labels{"0.02", "0.05", "0.1", "0.2", "0.5"});
@@ -65,7 +65,7 @@ TEST_CASE("every value is within its logarithmic axis") {
       const Axis axis = Axis::logarithmic(least, most);
       INFO(least << " to " << most);
       CHECK((axis.share(least) >= 0 && axis.share(most) <= 1 + 1e-12));  // an end may be a label
-      CHECK(axis.ticks().size() >= 2);
+      CHECK((axis.ticks().size() >= 3 && axis.ticks().size() <= 20));
     }
 }
 
