@@ -162,7 +162,7 @@ std::string plot_file_name(const ValidationTable& table) {
 std::string validation_plot(const ValidatedTable& validated) {
   ORRERY_ASSERT(!validated.rows.empty());
   const std::vector<std::string> lines = captions(validated);
-  const double rates = kMargin + 16 + kLine * (static_cast<double>(lines.size()) + 2.2);
+  const double rates = kMargin + 16 + kLine * (static_cast<double>(lines.size()) + 2.6);
   const double errors = rates + kRateHeight + 2.4 * kLine;
   const Spot size{kWidth, errors + kErrorHeight + 2.3 * kLine + kMargin};
   Svg svg(size, validated.table->name, kStyles);
