@@ -1,6 +1,7 @@
 #include "study/least_squares.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
@@ -32,6 +33,9 @@ constexpr double kLargestMove = 2;
 constexpr double kLeastDamping = 1e-12, kFirstDamping = 1e-3, kMostDamping = 1e10;
 // Below these an iteration is the last one: far below any error of a measurement.
 constexpr double kSmallMove = 1e-9, kSmallGain = 1e-12;
+// Where else a constant without effect may have one: times and over 2, 4 and 8 (or as many scales as their logarithms).
+constexpr std::array<double, 6> kFarSteps = {-0.7, 0.7, -1.4, 1.4, -2.1, 2.1};
+constexpr double kFarGain = 1e-6;
 constexpr int kMostIterations = 200;
 
 Index index(std::size_t i) { return static_cast<Index>(i); }
@@ -220,6 +224,37 @@ std::optional<Point> improve(const Landscape& landscape, const Point& here, doub
   return std::nullopt;
 }
 
+// Goes downhill until there is no better point near by.
+void descend(const Landscape& landscape, Point& here, int& iterations) {
+  double damping = kFirstDamping;
+  while (iterations < kMostIterations) {
+    ++iterations;
+    std::optional<Point> better = improve(landscape, here, damping);
+    if (!better) return;
+    const bool last = (better->at - here.at).cwiseAbs().maxCoeff() < kSmallMove ||
+                      here.cost - better->cost <= kSmallGain * here.cost;
+    here = std::move(*better);
+    if (last) return;
+  }
+}
+
+// A constant without effect may belong to an algorithm that is never the fastest because this constant is wrong: tries
+// other values of it, farther and farther away. True at the first point that is better.
+bool uncover(const Landscape& landscape, const Slopes& slopes, Point& here) {
+  for (Index j = 0; j < landscape.size(); ++j) {
+    if (slopes.lengths(j) > 0) continue;
+    for (const double step : kFarSteps) {
+      VectorXd at = here.at;
+      at(j) = std::clamp(at(j) + step, landscape.least()(j), landscape.most()(j));
+      std::optional<Point> there = at == here.at ? std::nullopt : landscape.point(std::move(at));
+      if (!there || there->cost >= (1 - kFarGain) * here.cost) continue;
+      here = std::move(*there);
+      return true;
+    }
+  }
+  return false;
+}
+
 // What has lost its effect on the way goes back to its start, unless that were worse. The slopes where that ends.
 Slopes put_back(const Landscape& landscape, Point& here) {
   Slopes slopes = slopes_at(landscape, here);
@@ -234,6 +269,17 @@ Slopes put_back(const Landscape& landscape, Point& here) {
     moved = true;
   }
   return moved ? slopes_at(landscape, here) : slopes;
+}
+
+// Goes downhill as long as it gets better; the slopes there.
+Slopes settle(const Landscape& landscape, Point& here, int& iterations) {
+  for (;;) {
+    descend(landscape, here, iterations);
+    const double cost = here.cost;
+    Slopes slopes = put_back(landscape, here);
+    if (iterations >= kMostIterations) return slopes;
+    if (here.cost >= cost && !uncover(landscape, slopes, here)) return slopes;
+  }
 }
 
 // Inverts the normal equations of the data: which constants they determine, how well, and which only together.
@@ -292,19 +338,8 @@ FitResult fit_constants(const FitProblem& problem) {
   const std::size_t size = problem.constants.size();
   FitResult result{std::vector<double>(size), std::vector<double>(size, std::numeric_limits<double>::infinity()),
                    std::vector<bool>(size),   std::vector<bool>(size), {}, rms(here), rms(here), 0};
-  double damping = kFirstDamping;
-  bool done = size == 0;
-  while (!done && result.iterations < kMostIterations) {
-    ++result.iterations;
-    std::optional<Point> better = improve(landscape, here, damping);
-    if (!better) break;
-    done = (better->at - here.at).cwiseAbs().maxCoeff() < kSmallMove ||
-           here.cost - better->cost <= kSmallGain * here.cost;
-    here = std::move(*better);
-  }
   if (size == 0) return result;
-  const Slopes slopes = put_back(landscape, here);
-  judge(landscape, here, slopes, result);
+  judge(landscape, here, settle(landscape, here, result.iterations), result);
   for (Index j = 0; j < landscape.size(); ++j) {
     result.values[place(j)] = landscape.value(j, here.at(j));
     result.at_bound[place(j)] = here.at(j) <= landscape.least()(j) || here.at(j) >= landscape.most()(j);

@@ -231,6 +231,22 @@ TEST_CASE("a constant that loses its effect goes back to its start unless that i
   CHECK_FALSE(stays.determined[0]);
 }
 
+TEST_CASE("an algorithm that starts too slow to be the fastest anywhere is found") {
+  // The faster of 1 + bytes and 10 + bytes / 10, over 1 to 64 bytes. From 70 on the second is never the faster one: 76.4
+  // against 65 at 64 bytes.
+  const FitResult result =
+      fit({{"first", 1.2}, {"second", 70}}, 64, [](std::span<const double> values, std::span<double> out) {
+        for (std::size_t i = 0; i < out.size(); ++i) {
+          const auto bytes = static_cast<double>(i + 1);
+          const double measured = std::min(1 + bytes, 10 + bytes / 10);
+          out[i] = std::log(std::min(values[0] + bytes, values[1] + bytes / 10) / measured);
+        }
+      });
+  CHECK(result.values[0] == Approx(1).epsilon(1e-6));
+  CHECK(result.values[1] == Approx(10).epsilon(1e-6));
+  CHECK(result.determined == std::vector<bool>{true, true});
+}
+
 TEST_CASE("values without an answer are gone around") {
   const Residuals residuals = [](std::span<const double> values, std::span<double> out) {
     out[0] = values[0] > 2 ? kNaN : values[0] - 3;
