@@ -5,8 +5,8 @@
 #include <cmath>
 #include <optional>
 
-#include <Eigen/SVD>
 #include <fmt/format.h>
+#include <Eigen/SVD>
 
 #include "core/assert.h"
 #include "core/error.h"
@@ -90,8 +90,8 @@ class Landscape {
       const Point& first = below ? *below : here;
       const Point& second = above ? *above : here;
       if (first.at(j) == second.at(j))
-        throw InputError({}, fmt::format("the model has no answer with '{}' beside {:g}", constant(j).name,
-                                         value(j, here.at(j))));
+        throw InputError(
+            {}, fmt::format("the model has no answer with '{}' beside {:g}", constant(j).name, value(j, here.at(j))));
       result.col(j) = (second.residuals - first.residuals) / (second.at(j) - first.at(j));
     }
     return result;
@@ -155,7 +155,7 @@ struct Slopes {
   VectorXd lengths;
 };
 
-// Columns of one length need no pivots, and this one compiles in half the time.
+// Columns of one length need no pivots.
 using Decomposition = Eigen::JacobiSVD<MatrixXd, Eigen::HouseholderQRPreconditioner>;
 
 Decomposition decompose(const MatrixXd& matrix) {
@@ -179,8 +179,8 @@ class LinearProblem {
     }
     const VectorXd uphill = matrix.transpose() * residuals;
     for (Index j = 0; j < size; ++j) {
-      const bool outward = (here.at(j) <= landscape.least()(j) && uphill(j) > 0) ||
-                           (here.at(j) >= landscape.most()(j) && uphill(j) < 0);
+      const bool outward =
+          (here.at(j) <= landscape.least()(j) && uphill(j) > 0) || (here.at(j) >= landscape.most()(j) && uphill(j) < 0);
       if (outward) matrix.col(j).setZero();
     }
     const Slopes scaled(std::move(matrix));
@@ -231,8 +231,8 @@ void descend(const Landscape& landscape, Point& here, int& iterations) {
     ++iterations;
     std::optional<Point> better = improve(landscape, here, damping);
     if (!better) return;
-    const bool last = (better->at - here.at).cwiseAbs().maxCoeff() < kSmallMove ||
-                      here.cost - better->cost <= kSmallGain * here.cost;
+    const bool last =
+        (better->at - here.at).cwiseAbs().maxCoeff() < kSmallMove || here.cost - better->cost <= kSmallGain * here.cost;
     here = std::move(*better);
     if (last) return;
   }
@@ -336,8 +336,12 @@ FitResult fit_constants(const FitProblem& problem) {
   const Landscape landscape(problem);
   Point here = start_of(landscape);
   const std::size_t size = problem.constants.size();
-  FitResult result{std::vector<double>(size), std::vector<double>(size, std::numeric_limits<double>::infinity()),
-                   std::vector<bool>(size),   std::vector<bool>(size), {}, rms(here), rms(here), 0};
+  FitResult result;
+  result.values.resize(size);
+  result.spread.assign(size, std::numeric_limits<double>::infinity());
+  result.determined.resize(size);
+  result.at_bound.resize(size);
+  result.rms_before = result.rms_after = rms(here);
   if (size == 0) return result;
   judge(landscape, here, settle(landscape, here, result.iterations), result);
   for (Index j = 0; j < landscape.size(); ++j) {

@@ -56,10 +56,11 @@ std::string xml_text(std::string_view text) {
 }
 
 Svg::Svg(Spot size, std::string_view title, std::string_view styles)
-    : text_(fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n"
-                        "<title>{2}</title>\n<style>\n{3}</style>\n",
-                        pixels(size.x), pixels(size.y), xml_text(title), styles)) {}
+    : text_(fmt::format(
+          "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+          "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n"
+          "<title>{2}</title>\n<style>\n{3}</style>\n",
+          pixels(size.x), pixels(size.y), xml_text(title), styles)) {}
 
 void Svg::rectangle(Spot from, Spot to, std::string_view style) {
   text_ += fmt::format("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", style, pixels(from.x),

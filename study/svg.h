@@ -8,7 +8,8 @@
 
 namespace orrery {
 
-// For the inside of an element or of a quoted attribute: markup is escaped, and what XML has no place for is written out.
+// For the inside of an element or of a quoted attribute: markup is escaped, and what XML has no place for is written
+// out.
 std::string xml_text(std::string_view text);
 
 // In pixels, from the upper left corner.

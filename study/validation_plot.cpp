@@ -53,13 +53,13 @@ std::vector<std::string> wrapped(std::string_view text) {
 
 std::vector<std::string> captions(const ValidatedTable& validated) {
   const ValidationTable& table = *validated.table;
-  std::string what = fmt::format("{} on {} x {} GPUs of {}", table.operation.name, table.nodes, table.gpus_per_node,
-                                 table.cluster);
+  std::string what =
+      fmt::format("{} on {} x {} GPUs of {}", table.operation.name, table.nodes, table.gpus_per_node, table.cluster);
   for (const std::string& word : table.forced) what += fmt::format(", {}", word);
   const auto error = validated.summary();
-  const std::string how = fmt::format("Error: median {:.1f} %, 90 % of the rows at most {:.1f} %, worst {:+.1f} % at {}",
-                                      100 * error->median, 100 * error->ninetieth, 100 * validated.worst().error(),
-                                      rounded(validated.worst().measured.bytes));
+  const std::string how = fmt::format(
+      "Error: median {:.1f} %, 90 % of the rows at most {:.1f} %, worst {:+.1f} % at {}", 100 * error->median,
+      100 * error->ninetieth, 100 * validated.worst().error(), rounded(validated.worst().measured.bytes));
   std::vector<std::string> lines;
   for (const std::string& text : {what, how, "Measured: " + table.measured, "Source: " + table.source})
     for (std::string& line : wrapped(text)) lines.push_back(std::move(line));
@@ -132,7 +132,8 @@ void draw_errors(Svg& svg, const ValidatedTable& validated, const Axis& across, 
   for (const ValidatedRow& row : validated.rows) errors.push_back(100 * row.error());
   const Axis up = Axis::signed_percent(std::ranges::min(errors), std::ranges::max(errors));
   const Panel panel{top, kErrorHeight, across, up};
-  svg.text({kMargin, top - kHeadingGap}, "Error of the predicted time (%): above 0 it is too slow, below 0 too fast", "heading");
+  svg.text({kMargin, top - kHeadingGap}, "Error of the predicted time (%): above 0 it is too slow, below 0 too fast",
+           "heading");
   panel.draw(svg);
   for (std::size_t i = 0; i < errors.size(); ++i) {
     const double bytes = static_cast<double>(validated.rows[i].measured.bytes.count());
@@ -170,9 +171,8 @@ std::string validation_plot(const ValidatedTable& validated) {
   svg.text({kMargin, kMargin + 14}, validated.table->name, "title");
   for (std::size_t i = 0; i < lines.size(); ++i)
     svg.text({kMargin, kMargin + 16 + kLine * static_cast<double>(i + 1)}, lines[i], "caption");
-  const auto [least, most] = std::ranges::minmax_element(validated.rows, {}, [](const ValidatedRow& row) {
-    return row.measured.bytes;
-  });
+  const auto [least, most] =
+      std::ranges::minmax_element(validated.rows, {}, [](const ValidatedRow& row) { return row.measured.bytes; });
   const Axis across = Axis::sizes(least->measured.bytes, most->measured.bytes);
   draw_rates(svg, validated, across, rates);
   draw_errors(svg, validated, across, errors);

@@ -124,8 +124,10 @@ def check_plots(program, checks, folder, tables, printed):
         root = ElementTree.fromstring(files[name])  # raises unless it is XML
         elements = [element.get("class") for element in root.iter("{http://www.w3.org/2000/svg}circle")]
         texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
-        checks.check(elements.count("measured") == len(table["rows"]) + 1, f"{name}: a mark for every row, and the legend")
-        checks.check(table["table"] in texts and "Source:" in " ".join(texts), f"{name}: its title and its source", texts)
+        checks.check(elements.count("measured") == len(table["rows"]) + 1,
+                     f"{name}: a mark for every row, and the legend")
+        checks.check(table["table"] in texts and "Source:" in " ".join(texts),
+                     f"{name}: its title and its source", texts)
         checks.check("http" not in files[name].decode().replace("http://www.w3.org/2000/svg", "")
                      .replace(xml_escape(table["source"]), ""), f"{name}: it needs no other file")
     first = sorted(files)[0]

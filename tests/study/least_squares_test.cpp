@@ -177,7 +177,8 @@ TEST_CASE("a constant stops at its bound, and the others fit what it leaves") {
 }
 
 TEST_CASE("a prior weighs as much as a measurement") {
-  // One measurement of 4 and a prior of 1, both 10 % wide: halfway in logarithms. Twice as wide a prior: 4/5 of the way.
+  // One measurement of 4 and a prior of 1, both 10 % wide: halfway in logarithms. Twice as wide a prior: 4/5 of the
+  // way.
   const Residuals residuals = [](std::span<const double> values, std::span<double> out) {
     out[0] = std::log(values[0] / 4) / 0.1;
   };
@@ -232,8 +233,8 @@ TEST_CASE("a constant that loses its effect goes back to its start unless that i
 }
 
 TEST_CASE("an algorithm that starts too slow to be the fastest anywhere is found") {
-  // The faster of 1 + bytes and 10 + bytes / 10, over 1 to 64 bytes. From 70 on the second is never the faster one: 76.4
-  // against 65 at 64 bytes.
+  // The faster of 1 + bytes and 10 + bytes / 10, over 1 to 64 bytes. From 70 on the second is never the faster
+  // one: 76.4 against 65 at 64 bytes.
   const FitResult result =
       fit({{"first", 1.2}, {"second", 70}}, 64, [](std::span<const double> values, std::span<double> out) {
         for (std::size_t i = 0; i < out.size(); ++i) {

@@ -23,8 +23,7 @@ using Labels = std::vector<std::string>;
 TEST_CASE("sizes are labelled by powers of two, at most ten of them") {
   CHECK(labels(Axis::sizes(Bytes(1 << 29), Bytes(std::int64_t{1} << 33))) == Labels{"512M", "1G", "2G", "4G", "8G"});
   CHECK(labels(Axis::sizes(Bytes(1 << 20), Bytes(1 << 30))) == Labels{"1M", "4M", "16M", "64M", "256M", "1G"});
-  CHECK(labels(Axis::sizes(Bytes(8), Bytes(std::int64_t{1} << 34))) ==
-        Labels{"32", "1K", "32K", "1M", "32M", "1G"});
+  CHECK(labels(Axis::sizes(Bytes(8), Bytes(std::int64_t{1} << 34))) == Labels{"32", "1K", "32K", "1M", "32M", "1G"});
   CHECK(labels(Axis::sizes(Bytes(1), Bytes::max())) == Labels{"1", "1K", "1M", "1G", "1T", "1P", "1E"});
   // Sizes between powers are within the next ones.
   CHECK(labels(Axis::sizes(Bytes(3000), Bytes(5000))) == Labels{"2K", "4K", "8K"});
@@ -51,8 +50,7 @@ TEST_CASE("a logarithmic axis runs between round numbers around its values") {
   CHECK(labels(Axis::logarithmic(2, 50)) == Labels{"2", "5", "10", "20", "50"});
   CHECK(labels(Axis::logarithmic(10, 10)) == Labels{"5", "10", "20"});
   CHECK(labels(Axis::logarithmic(0.03, 0.3)) == Labels{"0.02", "0.05", "0.1", "0.2", "0.5"});
-  CHECK(labels(Axis::logarithmic(0.00012, 480)) ==
-        Labels{"0.0001", "0.001", "0.01", "0.1", "1", "10", "100", "1000"});
+  CHECK(labels(Axis::logarithmic(0.00012, 480)) == Labels{"0.0001", "0.001", "0.01", "0.1", "1", "10", "100", "1000"});
   const Axis axis = Axis::logarithmic(1, 100);
   CHECK(axis.share(1) == Approx(0).margin(1e-12));
   CHECK(axis.share(10) == Approx(0.5));

@@ -15,10 +15,12 @@ TEST_CASE("text in XML is escaped") {
 }
 
 TEST_CASE("what XML has no place for is written out") {
-  CHECK(xml_text("a\x01" "b\nc") == "a\\x01b\\x0Ac");
+  CHECK(xml_text("a\x01"
+                 "b\nc") == "a\\x01b\\x0Ac");
   CHECK(xml_text("\xFF") == "\\xFF");
   CHECK(xml_text("\xED\xA0\x80").find('\xED') == std::string::npos);  // half of a surrogate pair
-  CHECK(xml_text("a\xEF\xBF\xBE" "b\xEF\xBF\xBF") == "aU+FFFEbU+FFFF");
+  CHECK(xml_text("a\xEF\xBF\xBE"
+                 "b\xEF\xBF\xBF") == "aU+FFFEbU+FFFF");
   CHECK(xml_text(std::string(5000, 'x')).size() == 5000);
 }
 

@@ -53,8 +53,8 @@ double height(const std::string& picture, const std::string& element) {
 TEST_CASE("a picture has a mark for every row, its captions and its labels") {
   const ValidationTable measured = table({row(1 << 10, 10), row(1 << 20, 30), row(1 << 30, 9000)});
   const std::string picture = plot(measured, 80);
-  CHECK(count(picture, "class=\"measured\"") == 3 + 1);             // and the legend's
-  CHECK(count(picture, "class=\"predicted-spot\"") == 3 + 1 + 3);   // and those of the errors
+  CHECK(count(picture, "class=\"measured\"") == 3 + 1);            // and the legend's
+  CHECK(count(picture, "class=\"predicted-spot\"") == 3 + 1 + 3);  // and those of the errors
   CHECK(count(picture, "<polyline") == 1);
   CHECK(picture.find(">two_nodes</text>") != std::string::npos);
   CHECK(picture.find(">broadcast on 2 x 8 GPUs of dgx-a100</text>") != std::string::npos);
