@@ -65,6 +65,7 @@ struct CollectiveCommandOptions {
 
 struct ValidateOptions {
   std::string json;
+  std::string plot;
 };
 
 // What every command needs, and where the parser puts what it reads. Outlives the parser.

@@ -41,6 +41,13 @@ void check_writable(const std::string& path) {
   if (access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0) refuse(path, errno);
 }
 
+void make_folder(const std::string& folder, std::span<const std::string> files) {
+  std::error_code code;
+  std::filesystem::create_directories(folder, code);
+  if (code) throw InputError({folder}, fmt::format("the folder cannot be made: {}", code.message()));
+  for (const std::string& file : files) check_writable(folder + "/" + file);
+}
+
 void write_text(const std::string& path, const std::string& text) {
   errno = 0;
   std::FILE* stream = path == "-" ? stdout : std::fopen(path.c_str(), "wb");

@@ -1,4 +1,4 @@
-#include <filesystem>
+#include <array>
 #include <string>
 
 #include <fmt/format.h>
@@ -13,13 +13,6 @@
 
 namespace orrery::cli {
 namespace {
-
-void make_folder(const std::string& out) {
-  std::error_code code;
-  std::filesystem::create_directories(out, code);
-  if (code) throw InputError({out}, fmt::format("the folder cannot be made: {}", code.message()));
-  for (const char* file : {"/result.json", "/summary.txt", "/operations.csv"}) check_writable(out + file);
-}
 
 // Runs it again with every rank by itself. False, with the first difference on stderr, if the two are not the same.
 bool verify_fold(const Run& folded, const RunOptions& options, const Session& session) {
@@ -53,7 +46,8 @@ void refuse_contradiction(const Run& run, const RunOptions& options) {
 
 void run(const RunOptions& options, Session& session) {
   check_writable(options.json);
-  if (!options.out.empty()) make_folder(options.out);
+  const std::array<std::string, 3> files = {"result.json", "summary.txt", "operations.csv"};
+  if (!options.out.empty()) make_folder(options.out, files);
   Progress progress;
   std::vector<std::string> settings = options.settings;
   if (options.no_fold) settings.emplace_back("fold=off");

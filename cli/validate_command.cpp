@@ -1,21 +1,34 @@
+#include <string>
 #include <vector>
 
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "study/validate.h"
+#include "study/validation_plot.h"
 
 namespace orrery::cli {
 namespace {
 
+std::vector<std::string> plot_files(const std::vector<ValidationTable>& tables) {
+  std::vector<std::string> files;
+  for (const ValidationTable& table : tables)
+    if (table.scored) files.push_back(plot_file_name(table));
+  return files;
+}
+
 void validate(const ValidateOptions& options, const Session& session) {
   check_writable(options.json);
   const std::vector<ValidationTable> tables = list_validation_tables(session.files);
+  if (!options.plot.empty()) make_folder(options.plot, plot_files(tables));
   Progress progress;
   const Validation validation = orrery::validate(
       tables, session.files, [&](std::uint64_t done, std::uint64_t total) { progress.show("tables", done, total); });
   progress.clear();
   if (!options.json.empty()) write_text(options.json, to_json(validation).dump(2) + "\n");
+  if (!options.plot.empty())
+    for (const ValidatedTable& table : validation.scored)
+      write_text(options.plot + "/" + plot_file_name(*table.table), validation_plot(table));
   if (options.json != "-") write_text("-", validation_text(validation));
 }
 
@@ -26,6 +39,8 @@ void add_validate_command(CLI::App& app, Session& session) {
       "validate", "Hold predicted times of collectives against published measurements: the error of each table");
   command->add_option("--json", session.validate.json,
                       "Write the errors and every row as JSON to this file; '-' prints it instead");
+  command->add_option("--plot", session.validate.plot,
+                      "Draw every scored table, predicted against measured, as TABLE.svg in this folder");
   command->callback([&session] { validate(session.validate, session); });
 }
 

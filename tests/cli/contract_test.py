@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
+from xml.sax.saxutils import escape as xml_escape
 
 from error_row import JOB, make_traces, small_trace
 from orrery_program import SOURCE, Checks, Program, scratch_folder, write_files
@@ -105,6 +107,39 @@ def check_validation(program, checks, folder):
     text = program.run(["validate"], folder)
     checks.check(all(table["table"] in text.stdout for table in document["tables"] + document["not_scored"]),
                  "validate prints what its JSON has", text.stdout)
+    check_plots(program, checks, folder, document["tables"], text.stdout)
+
+
+def check_plots(program, checks, folder, tables, printed):
+    """One picture for every scored table, which any reader of XML can read and has a mark for every row."""
+    made = Path(folder) / "made" / "plots"
+    outcome = program.run(["validate", "--plot", str(made)], folder)
+    checks.check(outcome.code == 0 and not outcome.stderr and outcome.stdout == printed,
+                 "validate --plot prints what it prints otherwise", outcome.stderr)
+    files = {path.name: path.read_bytes() for path in made.iterdir()}
+    checks.check(sorted(files) == sorted(f"{table['table']}.svg" for table in tables),
+                 "validate --plot draws every scored table and nothing else", sorted(files))
+    for table in tables:
+        name = f"{table['table']}.svg"
+        root = ElementTree.fromstring(files[name])  # raises unless it is XML
+        elements = [element.get("class") for element in root.iter("{http://www.w3.org/2000/svg}circle")]
+        texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+        checks.check(elements.count("measured") == len(table["rows"]) + 1,
+                     f"{name}: a mark for every row, and the legend")
+        checks.check(table["table"] in texts and "Source:" in " ".join(texts),
+                     f"{name}: its title and its source", texts)
+        checks.check("http" not in files[name].decode().replace("http://www.w3.org/2000/svg", "")
+                     .replace(xml_escape(table["source"]), ""), f"{name}: it needs no other file")
+    first = sorted(files)[0]
+    (made / first).write_text("old")
+    again = program.run(["validate", "--plot", str(made)], folder)
+    checks.check(again.code == 0 and {path.name: path.read_bytes() for path in made.iterdir()} == files,
+                 "validate --plot writes over what is there, with the same bytes", again.stderr)
+    (made / first).unlink()
+    (made / first).mkdir()
+    outcome = program.run(["validate", "--plot", str(made)], folder)
+    checks.check(outcome.code == 2 and f"{first}: error: cannot be written: Is a directory" in outcome.stderr
+                 and not outcome.stdout, "a picture that cannot be written is an error before the work", outcome.stderr)
 
 
 def check_results(program, checks, folder):
