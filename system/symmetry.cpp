@@ -5,6 +5,7 @@
 
 #include "core/assert.h"
 #include "core/hash.h"
+#include "system/routes.h"
 
 namespace orrery {
 namespace {
@@ -72,7 +73,7 @@ std::uint64_t Symmetry::program_hash(GroupId group, std::uint32_t member) const 
       const bool takes_part = pattern.plan->participates(phase, position);
       hash = hash_of({hash, pattern.key, takes_part});
       if (takes_part && granularity_ == Granularity::kStep)
-        hash = hash_of({hash, kinds(planned.schedule)[layout.coordinate(position, planned.phase.dimension)].hash});
+        hash = hash_of({hash, kinds(planned.schedule())[layout.coordinate(position, planned.phase.dimension)].hash});
     }
   }
   return hash;
@@ -94,9 +95,9 @@ void Symmetry::add_messages(GroupId group, const Pattern& pattern) {
     const PlannedPhase& planned = pattern.plan->phases[message.phase];
     const std::uint32_t from = layout.coordinate(layout.position_of[message.from], planned.phase.dimension);
     const std::uint32_t to = layout.coordinate(layout.position_of[message.to], planned.phase.dimension);
-    const std::vector<ProgramKinds>& kinds = this->kinds(planned.schedule);
+    const std::vector<ProgramKinds>& kinds = this->kinds(planned.schedule());
     const auto latency = static_cast<std::uint64_t>(latency_of(devices[message.from], devices[message.to]).count());
-    const auto bytes = static_cast<std::uint64_t>(planned.schedule.step(from, message.send).bytes.count());
+    const auto bytes = static_cast<std::uint64_t>(planned.schedule().step(from, message.send).bytes.count());
     const Vertex vertex =
         refinement_.add_vertex(hash_of({kMessage, pattern.key, message.phase, kinds[from].sends[message.send],
                                         kinds[to].receives[message.slot], latency, bytes}));
@@ -115,7 +116,7 @@ void Symmetry::add_lines(GroupId group, const Pattern& pattern) {
   for_each_line(pattern, [&](const PatternLine& line) {
     std::vector<DeviceId> devices;
     for (const std::uint32_t member : line.members) devices.push_back(plans_.devices(group)[member]);
-    LineTraffic traffic = line_traffic(pattern.plan->phases[line.phase].schedule, devices, fabric_);
+    LineTraffic traffic = traffic_of(*pattern.plan, line.phase, devices, fabric_);
     const Vertex vertex = refinement_.add_vertex(
         hash_of({kLine, pattern.key, line.phase, static_cast<std::uint64_t>(traffic.busiest.count()),
                  static_cast<std::uint64_t>(traffic.latency.count())}));
@@ -246,11 +247,7 @@ std::vector<LinkShare> Symmetry::route_of(DeviceId from, DeviceId to) const {
 }
 
 Duration Symmetry::latency_of(DeviceId from, DeviceId to) const {
-  std::vector<LinkId> route;
-  fabric_.route(from, to, route);
-  Duration latency{};
-  for (const LinkId link : route) latency = saturating_add(latency, fabric_.link(link).latency);
-  return latency;
+  return route_latency(fabric_, from, to);
 }
 
 RankId Symmetry::rank_of(GroupId group, std::uint32_t member) const {
