@@ -32,6 +32,7 @@ class CollectivePlans {
   const CommunicatorLayout& layout(GroupId group) const { return *layout_of_[index_of(group)]; }
   // The first communicator that lies as this one does and makes the same calls: it has the same plans.
   GroupId model_of(GroupId group) const { return model_of_[index_of(group)]; }
+  const GroupLibrary* library() const { return options_.library; }
   // The same object for calls that are planned alike; stays where it is.
   const CollectivePlan& plan(GroupId group, std::uint32_t call);
 

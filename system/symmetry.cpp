@@ -140,8 +140,10 @@ bool Symmetry::use_sends(RankId from, std::uint32_t peer_slot) {
   // To several slots of one rank: of these nobody else has the like.
   const std::uint64_t own = pairing.is_spread ? hash_of({pairing.hash, index_of(from), index_of(to)}) : pairing.hash;
   const DeviceId from_device = placement_[index_of(from)], to_device = placement_[index_of(to)];
+  const bool is_same_node = node_of(fabric_, from_device) == node_of(fabric_, to_device);
   const Vertex vertex = refinement_.add_vertex(
-      hash_of({kPair, own, static_cast<std::uint64_t>(latency_of(from_device, to_device).count())}));
+      hash_of({kPair, own, static_cast<std::uint64_t>(latency_of(from_device, to_device).count()),
+               plans_.library() != nullptr && is_same_node}));  // only a library makes a difference there
   sends_[index_of(from)][peer_slot] = {vertex, slot_there};
   received_[index_of(to)][slot_there].push_back(vertex);
   used_.sends.push_back({from, peer_slot});
