@@ -154,11 +154,11 @@ void send_to_some_of_other_nodes(const NodeMembers& nodes, Bytes bytes, std::uin
   for (std::size_t a = 0; a < nodes.size(); ++a) {
     Int128 members = 0;
     for (const std::uint32_t step : steps) members += static_cast<Int128>(nodes[(a + step) % nodes.size()].size());
-    for (const std::uint32_t step : steps) {
-      const std::vector<std::uint32_t>& there = nodes[(a + step) % nodes.size()];
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const std::vector<std::uint32_t>& there = nodes[(a + steps[i]) % nodes.size()];
       const Bytes part = portion(bytes, static_cast<Int128>(there.size()), members);
       for (std::size_t place = 0; place < nodes[a].size(); ++place)
-        visit({nodes[a][place], there[(place + step) % there.size()], part, false});
+        visit({nodes[a][place], there[(place + i) % there.size()], part, false});
     }
   }
 }

@@ -96,6 +96,7 @@ TEST_CASE("500 random experiments by a library fold without a difference") {
 
 TEST_CASE("500 random jobs with tags, roots and peers in several slots fold without a difference") {
   std::mt19937_64 random(11);
+  const FakeLibrary library;
   int folded = 0;
   for (int trial = 0; trial < 500; ++trial) {
     INFO("trial " << trial);
@@ -103,8 +104,13 @@ TEST_CASE("500 random jobs with tags, roots and peers in several slots fold with
     const auto ranks = static_cast<std::uint32_t>(job.ranks.size());
     const Fabric fabric =
         one_dimension(trial % 2 == 0 ? "switch" : "ring", ranks, Bandwidth(25'000'000'000), Duration(700'000));
+    SimulationOptions options;
+    if (trial % 4 == 3) {
+      options.collectives.library = &library;
+      options.collectives.granularity = Granularity::kPhase;
+    }
     try {
-      fold_and_compare(job, fabric, {}, trial % 3 == 0 ? NetworkModel::kAlphaBeta : NetworkModel::kFlow);
+      fold_and_compare(job, fabric, options, trial % 3 == 0 ? NetworkModel::kAlphaBeta : NetworkModel::kFlow);
       ++folded;
     } catch (const StuckError&) {  // one of them does something else; matching says so, folded or not
     }
