@@ -169,3 +169,19 @@ TEST_CASE("a library is refused at granularity step") {
   for (std::uint32_t rank = 0; rank < 8; ++rank) builder.collective(rank, kAllReduce, Bytes(8), kWorld);
   CHECK_THROWS_AS(simulate(builder.build(), two_nodes(), options), InputError);
 }
+
+TEST_CASE("a library tells sends within a node from those between nodes") {
+  // Nodes of 2 devices, joined by links of the same speed as inside. Within a node the fake library makes a small send
+  // twice as large and delays it by 300 ns; between nodes a sixteenth larger, and by 1 us more than the route takes.
+  const Fabric fabric = compose(std::vector{dimension("ring", 2, Bandwidth(10'000'000'000), Duration(1'000'000)),
+                                            dimension("ring", 4, Bandwidth(10'000'000'000), Duration(1'000'000))});
+  const FakeLibrary library;
+  JobBuilder builder(8);
+  const NodeId inside = builder.send(0, 1, Bytes(100'000));
+  builder.receive(1, 0, Bytes(100'000));
+  const NodeId outside = builder.send(2, 4, Bytes(100'000));
+  builder.receive(4, 2, Bytes(100'000));
+  const Outcome outcome = fold_and_compare(builder.build(), fabric, by(library), NetworkModel::kFlow);
+  CHECK(outcome.end(0, inside) == at(Duration(300'000) + Bytes(200'000) / Bandwidth(10'000'000'000)));
+  CHECK(outcome.end(2, outside) == at(Duration(2'000'000) + Bytes(106'250) / Bandwidth(10'000'000'000)));
+}
