@@ -56,7 +56,7 @@ struct CollectivePlan {
   const CommunicatorLayout* layout = nullptr;  // outlives the plan
   std::vector<PlannedPhase> phases;            // of one chunk
   std::uint32_t chunks = 1;
-  std::vector<std::uint32_t> root;  // coordinates of the root
+  std::vector<std::uint32_t> root;     // coordinates of the root
   const GroupLayout* group = nullptr;  // by a library: how the communicator lies; outlives the plan
 
   bool participates(std::size_t phase, std::uint32_t position) const;

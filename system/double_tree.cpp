@@ -19,8 +19,7 @@ std::vector<TreeEdge> double_tree(std::uint32_t nodes) {
   for (std::uint32_t child = 1; child < nodes; ++child) edges.push_back({parent_of(child, nodes), child});
   // The second is the first mirrored, or moved by one where mirroring would leave the middle node where it is.
   const auto moved = [nodes](std::uint32_t node) { return nodes % 2 == 0 ? nodes - 1 - node : (node + 1) % nodes; };
-  for (std::uint32_t child = 1; child < nodes; ++child)
-    edges.push_back({moved(parent_of(child, nodes)), moved(child)});
+  for (std::uint32_t child = 1; child < nodes; ++child) edges.push_back({moved(parent_of(child, nodes)), moved(child)});
   return edges;
 }
 

@@ -1,5 +1,5 @@
-// NCCL's double binary tree (ncclGetDtree): two trees over the same nodes, in which an inner node of one is a leaf of the
-// other. Each carries half of the data.
+// NCCL's double binary tree (ncclGetDtree): two trees over the same nodes, in which an inner node of one is a leaf of
+// the other. Each carries half of the data.
 #pragma once
 
 #include <cstdint>

@@ -23,8 +23,8 @@ std::vector<LinkPace> paces(NodePattern pattern, const NodeMembers& nodes, std::
                             const Fabric& fabric) {
   std::vector<LinkPace> all;
   for (const LinkLoad& load : link_loads({pattern, kMany, kMany, {}}, nodes, devices, fabric)) {
-    const double byte = 1.0 / static_cast<double>(kMany.count()) /
-                        static_cast<double>(fabric.link(load.link).bandwidth.count());
+    const double byte =
+        1.0 / static_cast<double>(kMany.count()) / static_cast<double>(fabric.link(load.link).bandwidth.count());
     all.push_back({static_cast<double>(load.within.count()) * byte, static_cast<double>(load.between.count()) * byte});
   }
   std::ranges::sort(all, [](const LinkPace& a, const LinkPace& b) { return a > b; });

@@ -1,5 +1,5 @@
-// How the members of a communicator lie on nodes and how fast traffic goes among them: all that a library of collectives
-// may know of a group, so that groups of equal layout are planned alike.
+// How the members of a communicator lie on nodes and how fast traffic goes among them: all that a library of
+// collectives may know of a group, so that groups of equal layout are planned alike.
 #pragma once
 
 #include <array>

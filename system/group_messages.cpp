@@ -118,16 +118,14 @@ void send_around(std::span<const std::uint32_t> members, Bytes bytes, std::span<
 
 void send_to_node(std::span<const std::uint32_t> from, std::span<const std::uint32_t> to, Bytes bytes,
                   const Visit& visit) {
-  for (std::size_t place = 0; place < from.size(); ++place)
-    visit({from[place], to[place % to.size()], bytes, false});
+  for (std::size_t place = 0; place < from.size(); ++place) visit({from[place], to[place % to.size()], bytes, false});
 }
 
 // At most `most` of 1 .. count - 1, evenly spread; at least one.
 std::vector<std::uint32_t> offsets(std::uint64_t count, std::uint64_t most) {
   std::vector<std::uint32_t> result;
   const std::uint64_t chosen = std::min(count - 1, std::max<std::uint64_t>(most, 1));
-  for (std::uint64_t i = 0; i < chosen; ++i)
-    result.push_back(static_cast<std::uint32_t>(1 + i * (count - 1) / chosen));
+  for (std::uint64_t i = 0; i < chosen; ++i) result.push_back(static_cast<std::uint32_t>(1 + i * (count - 1) / chosen));
   return result;
 }
 
@@ -136,7 +134,8 @@ void send_to_all_of_node(std::span<const std::uint32_t> members, Bytes bytes, st
   const std::vector<std::uint32_t> steps = offsets(members.size(), most);
   const Bytes part = ceil_div(bytes, static_cast<std::int64_t>(steps.size()));
   for (std::size_t place = 0; place < members.size(); ++place)
-    for (const std::uint32_t step : steps) visit({members[place], members[(place + step) % members.size()], part, true});
+    for (const std::uint32_t step : steps)
+      visit({members[place], members[(place + step) % members.size()], part, true});
 }
 
 void send_to_all_other_nodes(const NodeMembers& nodes, std::size_t members, Bytes bytes, const Visit& visit) {

@@ -22,7 +22,7 @@ NodeMembers members_of_nodes(std::span<const DeviceId> devices, const Fabric& fa
 struct GroupMessage {
   std::uint32_t from = 0;  // members
   std::uint32_t to = 0;
-  Bytes bytes{0};  // in all, > 0
+  Bytes bytes{0};          // in all, > 0
   bool is_within = false;  // a node
 };
 
@@ -34,8 +34,8 @@ struct GroupMessage {
 // each to both; else all goes to the one after.
 //
 // Between nodes a member sends to the member of its place, modulo the number of members there. kAllPairs: to everybody.
-// Beyond 2^18 messages, which is some 500 ranks, it sends to one member of each other node instead, of which places come
-// in turn, and beyond that to some of the nodes, evenly spread: every NIC carries the same as by all pairs.
+// Beyond 2^18 messages, which is some 500 ranks, it sends to one member of each other node instead, of which places
+// come in turn, and beyond that to some of the nodes, evenly spread: every NIC carries the same as by all pairs.
 void for_each_message(const GroupTransfer& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
                       const Fabric& fabric, const std::function<void(const GroupMessage&)>& visit);
 

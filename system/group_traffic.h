@@ -23,8 +23,8 @@ struct LinkLoad {
 std::vector<LinkLoad> link_loads(const GroupTransfer& transfer, const NodeMembers& nodes,
                                  std::span<const DeviceId> devices, const Fabric& fabric);
 
-// `devices` by member. What the slowest link carries sets the pace: there the group has the share of one message. Throws
-// InputError when a link would carry 2^62 bytes or more.
+// `devices` by member. What the slowest link carries sets the pace: there the group has the share of one message.
+// Throws InputError when a link would carry 2^62 bytes or more.
 LineTraffic group_traffic(const GroupTransfer& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
                           const Fabric& fabric);
 

@@ -200,7 +200,8 @@ void Symmetry::cross_links_of_news() {
     for (std::uint32_t i = 0; i < patterns_.of(group).size(); ++i) cross_links(group, i);
   for (const PeerSlot& used : news_.sends) {
     const RankId to = job_.ranks[index_of(used.rank)].peers[used.slot];
-    cross_links(sends(used.rank, used.slot).vertex, route_of(placement_[index_of(used.rank)], placement_[index_of(to)]));
+    cross_links(sends(used.rank, used.slot).vertex,
+                route_of(placement_[index_of(used.rank)], placement_[index_of(to)]));
   }
 }
 
@@ -248,9 +249,7 @@ std::vector<LinkShare> Symmetry::route_of(DeviceId from, DeviceId to) const {
   return shares;
 }
 
-Duration Symmetry::latency_of(DeviceId from, DeviceId to) const {
-  return route_latency(fabric_, from, to);
-}
+Duration Symmetry::latency_of(DeviceId from, DeviceId to) const { return route_latency(fabric_, from, to); }
 
 RankId Symmetry::rank_of(GroupId group, std::uint32_t member) const {
   return job_.communicators[index_of(group)].members[member];

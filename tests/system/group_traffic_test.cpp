@@ -53,8 +53,7 @@ std::map<std::string, std::int64_t> loads(const GroupTransfer& transfer, std::sp
   std::map<std::string, std::int64_t> result;
   for (const LinkLoad& load : link_loads(transfer, members_of_nodes(devices, fabric), devices, fabric)) {
     const LinkEnds ends = fabric.ends(load.link);
-    result[fabric.vertex_name(ends.from) + ">" + fabric.vertex_name(ends.to)] =
-        (load.within + load.between).count();
+    result[fabric.vertex_name(ends.from) + ">" + fabric.vertex_name(ends.to)] = (load.within + load.between).count();
   }
   return result;
 }
@@ -160,8 +159,8 @@ TEST_CASE("all pairs send as much as they are told to, however many there are") 
 }
 
 TEST_CASE("what all pairs of many ranks send over a spine is close to what all pairs do") {
-  // 128 nodes, of which 32 share a leaf switch on each of 8 rails: a message stays below the spine if it goes to the same
-  // rail (one of 8) of one of 31 of the 127 other nodes. One member of each other node stands for its 8; that they
+  // 128 nodes, of which 32 share a leaf switch on each of 8 rails: a message stays below the spine if it goes to the
+  // same rail (one of 8) of one of 31 of the 127 other nodes. One member of each other node stands for its 8; that they
   // come in turn over 127 nodes, no multiple of 8, makes the difference.
   const Fabric fabric = read_machine_text("cluster: dgx-superpod\nnodes: 128\n").fabric;
   const GroupTransfer transfer{kAllPairs, Bytes(0), Bytes(127'000'000), {}};
