@@ -43,6 +43,7 @@ void warn_of_memory_nodes(const Experiment& experiment, const Job& job, Diagnost
 // Says so where the algorithms of the configuration do not apply: in groups that are no whole part of the cluster.
 void warn_of_rings(const Experiment& experiment, const Job& job, const Matching& matching,
                    std::span<const DeviceId> placement, Diagnostics& diagnostics) {
+  if (experiment.simulation.collectives.library != nullptr) return;
   CollectivePlans plans(job, matching, experiment.fabric, placement, experiment.simulation.collectives);
   std::size_t groups = 0;
   std::string first;

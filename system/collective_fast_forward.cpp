@@ -26,7 +26,7 @@ void step(const std::vector<Hop>& hops, std::vector<Duration>& starts, std::vect
 
 void CollectiveExecution::fast_forward(std::uint32_t slot) {
   const Call& call = calls_[slot];
-  const Schedule& schedule = call.setting.plan->phases.front().schedule;
+  const Schedule& schedule = call.setting.plan->phases.front().schedule();
   const std::uint32_t steps = schedule.sends(0);
   const Bytes bytes = schedule.step(0, 0).bytes;
   std::vector<Hop> hops;

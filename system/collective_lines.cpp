@@ -43,16 +43,16 @@ CollectiveExecution::LineView CollectiveExecution::line_of(const Call& call, Sta
 // Of a job that is not folded.
 const LineClass& CollectiveExecution::own_line(const Call& call, StateKey key) {
   const CommunicatorLayout& layout = *call.setting.plan->layout;
-  const PlannedPhase& phase = call.setting.plan->phases[key.phase];
-  const std::uint32_t first = layout.moved_to(position_of(call, key.seat), phase.phase.dimension, 0);
+  const std::uint32_t dimension = call.setting.plan->phases[key.phase].phase.dimension;
+  const std::uint32_t first = layout.moved_to(position_of(call, key.seat), dimension, 0);
   const auto [known, is_new] = lines_.try_emplace({call.key.group, call.setting.plan, key.phase, first});
   if (!is_new) return known->second;
   std::vector<DeviceId> devices;
-  for (std::uint32_t coordinate = 0; coordinate < phase.schedule.ranks(); ++coordinate) {
-    known->second.seats.push_back(layout.member_at[layout.moved_to(first, phase.phase.dimension, coordinate)]);
+  for (std::uint32_t coordinate = 0; coordinate < layout.sizes[dimension]; ++coordinate) {
+    known->second.seats.push_back(layout.member_at[layout.moved_to(first, dimension, coordinate)]);
     devices.push_back(call.setting.devices[known->second.seats.back()]);
   }
-  known->second.traffic = line_traffic(phase.schedule, devices, fabric_);
+  known->second.traffic = traffic_of(*call.setting.plan, key.phase, devices, fabric_);
   return known->second;
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/assert.h"
 #include "core/error.h"
+#include "system/group_traffic.h"
 
 namespace orrery {
 namespace {
@@ -81,6 +82,26 @@ CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLay
                                           by_position(request.bytes_of_member, layout), std::nullopt})});
   }
   return plan;
+}
+
+CollectivePlan plan_transfer(const PlanRequest& request, const CommunicatorLayout& layout, const GroupLayout& group,
+                             const GroupLibrary& library) {
+  ORRERY_ASSERT(layout.sizes.size() == 1 && layout.size() == group.members);
+  CollectivePlan plan;
+  plan.layout = &layout;
+  plan.root = layout.coordinates(layout.position_of[request.root]);
+  plan.group = &group;
+  if (layout.size() == 1) return plan;
+  const Phase phase{0, request.kind, request.bytes, Participants::kEveryone, request.root};
+  plan.phases.push_back({phase, library.transfer(request.kind, request.bytes, request.root, group)});
+  return plan;
+}
+
+LineTraffic traffic_of(const CollectivePlan& plan, std::size_t phase, std::span<const DeviceId> devices,
+                       const Fabric& fabric) {
+  const PlannedPhase& planned = plan.phases[phase];
+  if (planned.is_whole()) return group_traffic(planned.transfer(), plan.group->nodes, devices, fabric);
+  return line_traffic(planned.schedule(), devices, fabric);
 }
 
 }  // namespace orrery

@@ -6,15 +6,19 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "collectives/algorithms.h"
+#include "collectives/group_transfer.h"
 #include "collectives/nccl_options.h"
 #include "collectives/phase_plan.h"
 #include "collectives/schedule.h"
 #include "core/collective_kind.h"
 #include "core/units.h"
 #include "system/communicator_layout.h"
+#include "system/group_library.h"
+#include "system/line_traffic.h"
 
 namespace orrery {
 
@@ -29,7 +33,7 @@ enum class Granularity : std::uint8_t { kStep, kPhase };
 std::vector<std::string> granularity_names();
 
 // What the configuration says about collectives. `algorithms`, `chunks`, `queue` and `active_chunks` are of the `fixed`
-// library.
+// library. With another, which outlives the options, every call runs as one whole, and `granularity` has to be kPhase.
 struct CollectiveOptions {
   std::array<std::vector<Algorithm>, kAllCollectiveKinds.size()>
       algorithms;  // by kind, per fabric dimension; empty: default
@@ -38,18 +42,25 @@ struct CollectiveOptions {
   Granularity granularity = Granularity::kStep;
   std::uint32_t active_chunks = 1;    // chunks of one collective that a rank has in flight on one dimension
   std::optional<NcclOptions> nccl{};  // with `library: nccl`, whose granularity is kPhase
+  const GroupLibrary* library = nullptr;
 };
 
 struct PlannedPhase {
   Phase phase;
-  Schedule schedule;  // of every line along the phase's dimension
+  // Of every line along the phase's dimension; or of the whole communicator, by a library.
+  std::variant<Schedule, GroupTransfer> work;
+
+  bool is_whole() const { return std::holds_alternative<GroupTransfer>(work); }
+  const Schedule& schedule() const { return std::get<Schedule>(work); }
+  const GroupTransfer& transfer() const { return std::get<GroupTransfer>(work); }
 };
 
 struct CollectivePlan {
   const CommunicatorLayout* layout = nullptr;  // outlives the plan
   std::vector<PlannedPhase> phases;            // of one chunk
   std::uint32_t chunks = 1;
-  std::vector<std::uint32_t> root;  // coordinates of the root
+  std::vector<std::uint32_t> root;     // coordinates of the root
+  const GroupLayout* group = nullptr;  // by a library: how the communicator lies; outlives the plan
 
   bool participates(std::size_t phase, std::uint32_t position) const;
 };
@@ -71,5 +82,13 @@ Algorithm choose_algorithm(CollectiveKind kind, const CollectiveOptions& options
 // `topologies` are those of the fabric's dimensions. `layout` must be of one dimension where sizes differ.
 CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLayout& layout,
                                const CollectiveOptions& options, std::span<const std::string> topologies);
+
+// By the library: one phase of one chunk. `layout` is the logical ring of the members of `group`.
+CollectivePlan plan_transfer(const PlanRequest& request, const CommunicatorLayout& layout, const GroupLayout& group,
+                             const GroupLibrary& library);
+
+// What the line through the members at `devices` puts on the network in a phase of the plan.
+LineTraffic traffic_of(const CollectivePlan& plan, std::size_t phase, std::span<const DeviceId> devices,
+                       const Fabric& fabric);
 
 }  // namespace orrery

@@ -1,27 +1,45 @@
 #include "system/collective_plans.h"
 
+#include "core/error.h"
+
 namespace orrery {
 
 CollectivePlans::CollectivePlans(const Job& job, const Matching& matching, const Fabric& fabric,
                                  std::span<const DeviceId> placement, const CollectiveOptions& options)
     : matching_(matching), options_(options) {
-  std::vector<std::uint32_t> sizes;
-  for (const LogicalDimension& dimension : fabric.dimensions()) {
-    sizes.push_back(dimension.size);
-    topologies_.push_back(dimension.topology);
-  }
+  if (options.library != nullptr && options.granularity == Granularity::kStep)
+    throw InputError({}, "a library of collectives runs each call as one whole, not message by message",
+                     "set network.granularity: phase");
+  for (const LogicalDimension& dimension : fabric.dimensions()) topologies_.push_back(dimension.topology);
   for (const Communicator& communicator : job.communicators) {
     std::vector<DeviceId>& devices = devices_.emplace_back();
     for (const RankId rank : communicator.members) devices.push_back(placement[index_of(rank)]);
-    layout_of_.push_back(&shared(lay_out(devices, sizes)));
   }
+  lay_out_all(fabric);
   find_models();
 }
 
+void CollectivePlans::lay_out_all(const Fabric& fabric) {
+  std::vector<std::uint32_t> sizes;
+  for (const LogicalDimension& dimension : fabric.dimensions()) sizes.push_back(dimension.size);
+  group_layout_of_.resize(devices_.size());
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    if (options_.library == nullptr) {
+      layout_of_.push_back(&shared(lay_out(devices_[i], sizes)));
+      continue;
+    }
+    layout_of_.push_back(&shared(logical_ring(static_cast<std::uint32_t>(devices_[i].size()))));
+    group_layout_of_[i] = &*group_layouts_.insert(lay_out_group(devices_[i], fabric)).first;
+  }
+}
+
 void CollectivePlans::find_models() {
-  std::map<std::pair<const CommunicatorLayout*, std::uint32_t>, GroupId> models;  // by layout and list of calls
-  for (std::uint32_t i = 0; i < layout_of_.size(); ++i)
-    model_of_.push_back(models.try_emplace({layout_of_[i], matching_.call_list(GroupId(i))}, GroupId(i)).first->second);
+  using Model = std::tuple<const CommunicatorLayout*, const GroupLayout*, std::uint32_t>;  // and list of calls
+  std::map<Model, GroupId> models;
+  for (std::uint32_t i = 0; i < layout_of_.size(); ++i) {
+    const Model model{layout_of_[i], group_layout_of_[i], matching_.call_list(GroupId(i))};
+    model_of_.push_back(models.try_emplace(model, GroupId(i)).first->second);
+  }
 }
 
 const CommunicatorLayout& CollectivePlans::shared(CommunicatorLayout layout) {
@@ -32,23 +50,26 @@ const CommunicatorLayout& CollectivePlans::shared(CommunicatorLayout layout) {
 const CollectivePlan& CollectivePlans::plan(GroupId group, std::uint32_t index) {
   const CollectiveCall& call = matching_.calls(group)[index];
   if (!call.bytes_of_member.empty()) return uneven_plan(group, index);
-  const CommunicatorLayout& layout = *layout_of_[index_of(group)];
-  const PlanKey key{&layout, call.kind, call.bytes, call.root};
+  const PlanKey key{layout_of_[index_of(group)], group_layout_of_[index_of(group)], call.kind, call.bytes, call.root};
   const auto found = plans_.find(key);
   if (found != plans_.end()) return found->second;
-  const PlanRequest request{call.kind, call.bytes, call.root, {}};
-  return plans_.emplace(key, plan_collective(request, layout, options_, topologies_)).first->second;
+  return plans_.emplace(key, make_plan(group, call)).first->second;
 }
 
 const CollectivePlan& CollectivePlans::uneven_plan(GroupId group, std::uint32_t index) {
   const auto found = uneven_plans_.find({group, index});
   if (found != uneven_plans_.end()) return found->second;
-  const CollectiveCall& call = matching_.calls(group)[index];
+  return uneven_plans_.emplace(std::pair(group, index), make_plan(group, matching_.calls(group)[index])).first->second;
+}
+
+// Of a call whose sizes differ, CollectiveCall::bytes is the largest; a library plans it as if all were of that size.
+CollectivePlan CollectivePlans::make_plan(GroupId group, const CollectiveCall& call) {
   const CommunicatorLayout& own = *layout_of_[index_of(group)];
-  const CommunicatorLayout& flat = own.sizes.size() > 1 ? shared(logical_ring(own.size())) : own;
   const PlanRequest request{call.kind, call.bytes, call.root, call.bytes_of_member};
-  return uneven_plans_.emplace(std::pair(group, index), plan_collective(request, flat, options_, topologies_))
-      .first->second;
+  if (options_.library != nullptr)
+    return plan_transfer(request, own, *group_layout_of_[index_of(group)], *options_.library);
+  const bool must_be_flat = !call.bytes_of_member.empty() && own.sizes.size() > 1;
+  return plan_collective(request, must_be_flat ? shared(logical_ring(own.size())) : own, options_, topologies_);
 }
 
 }  // namespace orrery

@@ -1,9 +1,11 @@
 // How every communicator of a job lies on the fabric, and the plans of its calls. Communicators that lie alike (up to
-// where they are) share their layout, and calls that ask for the same share their plan.
+// where they are) share their layout, and calls that ask for the same share their plan. With a library they are logical
+// rings that lie alike if their GroupLayouts are equal.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <tuple>
@@ -14,6 +16,7 @@
 #include "network/fabric.h"
 #include "system/collective_plan.h"
 #include "system/communicator_layout.h"
+#include "system/group_layout.h"
 #include "workload/job.h"
 #include "workload/matching.h"
 
@@ -21,7 +24,7 @@ namespace orrery {
 
 class CollectivePlans {
  public:
-  // All outlive it. `placement`: the device of each rank.
+  // All outlive it. `placement`: the device of each rank. Throws InputError for a library at granularity `step`.
   CollectivePlans(const Job& job, const Matching& matching, const Fabric& fabric, std::span<const DeviceId> placement,
                   const CollectiveOptions& options);
 
@@ -29,15 +32,18 @@ class CollectivePlans {
   const CommunicatorLayout& layout(GroupId group) const { return *layout_of_[index_of(group)]; }
   // The first communicator that lies as this one does and makes the same calls: it has the same plans.
   GroupId model_of(GroupId group) const { return model_of_[index_of(group)]; }
+  const GroupLibrary* library() const { return options_.library; }
   // The same object for calls that are planned alike; stays where it is.
   const CollectivePlan& plan(GroupId group, std::uint32_t call);
 
  private:
   using LayoutKey = std::tuple<std::vector<std::uint32_t>, std::vector<std::uint32_t>, std::vector<std::uint32_t>>;
-  using PlanKey = std::tuple<const CommunicatorLayout*, CollectiveKind, Bytes, std::uint32_t>;
+  using PlanKey = std::tuple<const CommunicatorLayout*, const GroupLayout*, CollectiveKind, Bytes, std::uint32_t>;
 
+  void lay_out_all(const Fabric& fabric);
   void find_models();
   const CommunicatorLayout& shared(CommunicatorLayout layout);
+  CollectivePlan make_plan(GroupId group, const CollectiveCall& call);
   const CollectivePlan& uneven_plan(GroupId group, std::uint32_t call);
 
   const Matching& matching_;
@@ -46,7 +52,9 @@ class CollectivePlans {
   std::vector<std::vector<DeviceId>> devices_;
   std::map<LayoutKey, CommunicatorLayout> layouts_;   // by sizes, dimensions and positions of the members
   std::vector<const CommunicatorLayout*> layout_of_;  // by communicator
-  std::vector<GroupId> model_of_;                     // by communicator
+  std::set<GroupLayout> group_layouts_;
+  std::vector<const GroupLayout*> group_layout_of_;  // by communicator; null without a library
+  std::vector<GroupId> model_of_;                    // by communicator
   std::map<PlanKey, CollectivePlan> plans_;
   std::map<std::pair<GroupId, std::uint32_t>, CollectivePlan> uneven_plans_;  // calls whose sizes differ by member
 };

@@ -30,7 +30,7 @@ bool CollectiveExecution::start_sends(std::uint32_t slot, std::uint32_t state) {
 
 std::uint32_t CollectiveExecution::start_program(const Call& call, std::uint32_t state) {
   const StateKey key = key_of(call, state);
-  const Schedule& schedule = call.setting.plan->phases[key.phase].schedule;
+  const Schedule& schedule = call.setting.plan->phases[key.phase].schedule();
   Running running;
   running.on_line = line_position(call, key);
   running.sends = schedule.sends(running.on_line);
@@ -40,7 +40,7 @@ std::uint32_t CollectiveExecution::start_program(const Call& call, std::uint32_t
 
 void CollectiveExecution::work_out_next(const Call& call, std::uint32_t state, Running& running) const {
   const std::size_t number = call.setting.plan->phases.size() == 1 ? 0 : state % call.setting.plan->phases.size();
-  const Step step = call.setting.plan->phases[number].schedule.step(running.on_line, running.next.index);
+  const Step step = call.setting.plan->phases[number].schedule().step(running.on_line, running.next.index);
   running.next = {running.next.index, step.to, step.slot, step.after_send.value_or(kNone), step.needs, step.bytes};
 }
 

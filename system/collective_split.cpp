@@ -85,13 +85,13 @@ void CollectiveExecution::part_progress(const Call& whole, Call& part, std::span
   const auto is_other = [&](std::uint32_t seat) { return !(part.key == whole.key) || parent_seat[seat] != seat; };
   for (std::uint32_t state = 0; state < part.states.size(); ++state) {
     const StateKey key = key_of(part, state);
-    if (!is_other(key.seat) || part.setting.plan->phases[key.phase].schedule.is_relay()) continue;
+    if (!is_other(key.seat) || part.setting.plan->phases[key.phase].schedule().is_relay()) continue;
     part.states[state].arrived = {};
     if (part.states[state].running != kNone) running_[part.states[state].running].released = {};
   }
   for (std::uint32_t state = 0; state < part.states.size(); ++state) {
     const StateKey key = key_of(part, state);
-    if (part.setting.plan->phases[key.phase].schedule.is_relay()) continue;
+    if (part.setting.plan->phases[key.phase].schedule().is_relay()) continue;
     const PhaseState& parent = whole.states[state_of(whole, {parent_seat[key.seat], key.chunk, key.phase})];
     for (const MessageClass* message : part.setting.tables->messages(key.phase, key.seat)) {
       const MessageClass& before = *message->before;

@@ -5,6 +5,7 @@
 
 #include "collectives/longest_chain.h"
 #include "core/error.h"
+#include "system/routes.h"
 
 namespace orrery {
 namespace {
@@ -46,12 +47,13 @@ class SentBy {
   std::vector<std::uint32_t> receivers_;
 };
 
-[[noreturn]] void too_many_bytes() {
-  throw InputError({}, "a collective would send 2^62 bytes or more over one link",
-                   "look for a size that is off by orders of magnitude");
-}
-
 }  // namespace
+
+void require_countable_load(Bytes load) {
+  if (load >= kTooMany)
+    throw InputError({}, "a collective would send 2^62 bytes or more over one link",
+                     "look for a size that is off by orders of magnitude");
+}
 
 LineTraffic line_traffic(const Schedule& schedule, std::span<const DeviceId> devices, const Fabric& fabric) {
   LineTraffic traffic;
@@ -67,14 +69,11 @@ LineTraffic line_traffic(const Schedule& schedule, std::span<const DeviceId> dev
     }
   }
   for (const auto& [link, load] : loads) {
-    if (load >= kTooMany) too_many_bytes();
+    require_countable_load(load);
     traffic.shares.push_back({link, weight_of(load, traffic.busiest)});
   }
   traffic.latency = longest_chain(schedule, [&](std::uint32_t from, std::uint32_t to) {
-    fabric.route(devices[from], devices[to], route);
-    Duration sum{};
-    for (const LinkId link : route) sum = saturating_add(sum, fabric.link(link).latency);
-    return sum;
+    return route_latency(fabric, devices[from], devices[to]);
   });
   return traffic;
 }

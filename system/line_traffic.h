@@ -21,6 +21,9 @@ struct LineTraffic {
   Duration latency{};  // of the schedule's longest chain
 };
 
+// Throws InputError when the load of a link is 2^62 bytes or more.
+void require_countable_load(Bytes load);
+
 // `devices` are those of the schedule's ranks. Throws InputError when a link would carry 2^62 bytes or more.
 LineTraffic line_traffic(const Schedule& schedule, std::span<const DeviceId> devices, const Fabric& fabric);
 

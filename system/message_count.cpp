@@ -3,9 +3,10 @@
 namespace orrery {
 
 double messages_of(const PlannedPhase& phase, const CommunicatorLayout& layout) {
-  const std::uint32_t ranks = phase.schedule.ranks();
+  if (phase.is_whole()) return 1;
+  const std::uint32_t ranks = phase.schedule().ranks();
   double in_line = 0;
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) in_line += phase.schedule.sends(rank);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) in_line += phase.schedule().sends(rank);
   return in_line * layout.size() / ranks;
 }
 

@@ -9,7 +9,7 @@
 
 namespace orrery {
 
-// In one phase of one chunk, in one chunk of one call.
+// In one phase of one chunk, in one chunk of one call. What a library runs as one whole is one message.
 double messages_of(const PlannedPhase& phase, const CommunicatorLayout& layout);
 double messages_of(const CollectivePlan& plan);
 // Of all ranks, collectives and transfers, each step of each chunk.

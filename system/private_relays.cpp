@@ -36,7 +36,8 @@ class LinkUsers {
 };
 
 bool is_relay(const Pattern& pattern) {
-  return pattern.plan->phases.size() == 1 && pattern.plan->phases.front().schedule.is_relay();
+  if (pattern.plan->phases.size() != 1 || pattern.plan->phases.front().is_whole()) return false;
+  return pattern.plan->phases.front().schedule().is_relay();
 }
 
 bool is_private(const Pattern& pattern, GroupId group, std::span<const DeviceId> devices, LinkUsers& users) {

@@ -48,8 +48,8 @@ Simulation::Simulation(const SimulationInput& input, const SimulationOptions& op
   prepare_agents();
   collectives_.emplace(engine_, input_.fabric, *network_, static_cast<CollectiveListener&>(*this),
                        options_.collectives);
-  transfers_.emplace(engine_, *network_, static_cast<TransferListener&>(*this), input_.job, input_.matching,
-                     input_.placement, folding());
+  transfers_.emplace(engine_, input_.fabric, *network_, static_cast<TransferListener&>(*this), input_.job,
+                     input_.matching, input_.placement, folding(), options_.collectives.library);
   const RemoteMemory memory = options_.remote_memory.value_or(
       RemoteMemory{input_.device.memory_bandwidth, Duration::zero(), MemorySharing::kRank});
   memory_.emplace(memory, pools(memory.shared, input_.placement, input_.fabric.dimensions().front().size));

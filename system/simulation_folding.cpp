@@ -87,11 +87,10 @@ double Simulation::messages_to_compare() {
 double Simulation::messages_to_compare(const CollectivePlan& plan) const {
   double messages = 0;
   for (const PlannedPhase& phase : plan.phases) {
-    const std::uint32_t ranks = phase.schedule.ranks();
     if (options_.collectives.granularity == Granularity::kPhase)
-      messages += static_cast<double>(plan.layout->size()) / ranks;
+      messages += static_cast<double>(plan.layout->size()) / plan.layout->sizes[phase.phase.dimension];
     else
-      messages += phase.schedule.is_relay() ? plan.layout->size() : messages_of(phase, *plan.layout);
+      messages += phase.schedule().is_relay() ? plan.layout->size() : messages_of(phase, *plan.layout);
   }
   return messages;
 }
@@ -139,7 +138,7 @@ bool Simulation::has_entered(GroupId group, std::uint32_t call, RankId rank) con
 bool Simulation::may_fast_forward(CallKey call, const CallSetting& setting) const {
   const GroupId home = call.group;
   if (!options_.fast_forward || !folding_->is_private_relay(home, call.index) || setting.plan->chunks > 1) return false;
-  if (setting.plan->phases.front().schedule.step(0, 0).bytes == Bytes(0)) return false;  // all in one instant
+  if (setting.plan->phases.front().schedule().step(0, 0).bytes == Bytes(0)) return false;  // all in one instant
   for (std::uint32_t seat = 0; seat < seats(home); ++seat) {
     const RankId rank = holder(home, seat);
     const std::vector<GroupId>& groups = input_.job.ranks[index_of(rank)].communicators;

@@ -5,6 +5,7 @@
 
 #include "core/assert.h"
 #include "core/hash.h"
+#include "system/routes.h"
 
 namespace orrery {
 namespace {
@@ -72,7 +73,7 @@ std::uint64_t Symmetry::program_hash(GroupId group, std::uint32_t member) const 
       const bool takes_part = pattern.plan->participates(phase, position);
       hash = hash_of({hash, pattern.key, takes_part});
       if (takes_part && granularity_ == Granularity::kStep)
-        hash = hash_of({hash, kinds(planned.schedule)[layout.coordinate(position, planned.phase.dimension)].hash});
+        hash = hash_of({hash, kinds(planned.schedule())[layout.coordinate(position, planned.phase.dimension)].hash});
     }
   }
   return hash;
@@ -94,9 +95,9 @@ void Symmetry::add_messages(GroupId group, const Pattern& pattern) {
     const PlannedPhase& planned = pattern.plan->phases[message.phase];
     const std::uint32_t from = layout.coordinate(layout.position_of[message.from], planned.phase.dimension);
     const std::uint32_t to = layout.coordinate(layout.position_of[message.to], planned.phase.dimension);
-    const std::vector<ProgramKinds>& kinds = this->kinds(planned.schedule);
+    const std::vector<ProgramKinds>& kinds = this->kinds(planned.schedule());
     const auto latency = static_cast<std::uint64_t>(latency_of(devices[message.from], devices[message.to]).count());
-    const auto bytes = static_cast<std::uint64_t>(planned.schedule.step(from, message.send).bytes.count());
+    const auto bytes = static_cast<std::uint64_t>(planned.schedule().step(from, message.send).bytes.count());
     const Vertex vertex =
         refinement_.add_vertex(hash_of({kMessage, pattern.key, message.phase, kinds[from].sends[message.send],
                                         kinds[to].receives[message.slot], latency, bytes}));
@@ -115,7 +116,7 @@ void Symmetry::add_lines(GroupId group, const Pattern& pattern) {
   for_each_line(pattern, [&](const PatternLine& line) {
     std::vector<DeviceId> devices;
     for (const std::uint32_t member : line.members) devices.push_back(plans_.devices(group)[member]);
-    LineTraffic traffic = line_traffic(pattern.plan->phases[line.phase].schedule, devices, fabric_);
+    LineTraffic traffic = traffic_of(*pattern.plan, line.phase, devices, fabric_);
     const Vertex vertex = refinement_.add_vertex(
         hash_of({kLine, pattern.key, line.phase, static_cast<std::uint64_t>(traffic.busiest.count()),
                  static_cast<std::uint64_t>(traffic.latency.count())}));
@@ -139,8 +140,10 @@ bool Symmetry::use_sends(RankId from, std::uint32_t peer_slot) {
   // To several slots of one rank: of these nobody else has the like.
   const std::uint64_t own = pairing.is_spread ? hash_of({pairing.hash, index_of(from), index_of(to)}) : pairing.hash;
   const DeviceId from_device = placement_[index_of(from)], to_device = placement_[index_of(to)];
+  const bool is_same_node = node_of(fabric_, from_device) == node_of(fabric_, to_device);
   const Vertex vertex = refinement_.add_vertex(
-      hash_of({kPair, own, static_cast<std::uint64_t>(latency_of(from_device, to_device).count())}));
+      hash_of({kPair, own, static_cast<std::uint64_t>(latency_of(from_device, to_device).count()),
+               plans_.library() != nullptr && is_same_node}));  // only a library makes a difference there
   sends_[index_of(from)][peer_slot] = {vertex, slot_there};
   received_[index_of(to)][slot_there].push_back(vertex);
   used_.sends.push_back({from, peer_slot});
@@ -197,7 +200,8 @@ void Symmetry::cross_links_of_news() {
     for (std::uint32_t i = 0; i < patterns_.of(group).size(); ++i) cross_links(group, i);
   for (const PeerSlot& used : news_.sends) {
     const RankId to = job_.ranks[index_of(used.rank)].peers[used.slot];
-    cross_links(sends(used.rank, used.slot).vertex, route_of(placement_[index_of(used.rank)], placement_[index_of(to)]));
+    cross_links(sends(used.rank, used.slot).vertex,
+                route_of(placement_[index_of(used.rank)], placement_[index_of(to)]));
   }
 }
 
@@ -245,13 +249,7 @@ std::vector<LinkShare> Symmetry::route_of(DeviceId from, DeviceId to) const {
   return shares;
 }
 
-Duration Symmetry::latency_of(DeviceId from, DeviceId to) const {
-  std::vector<LinkId> route;
-  fabric_.route(from, to, route);
-  Duration latency{};
-  for (const LinkId link : route) latency = saturating_add(latency, fabric_.link(link).latency);
-  return latency;
-}
+Duration Symmetry::latency_of(DeviceId from, DeviceId to) const { return route_latency(fabric_, from, to); }
 
 RankId Symmetry::rank_of(GroupId group, std::uint32_t member) const {
   return job_.communicators[index_of(group)].members[member];

@@ -2,18 +2,28 @@
 
 #include <algorithm>
 
-namespace orrery {
+#include "system/routes.h"
 
-TransferExecution::TransferExecution(Engine& engine, Network& network, TransferListener& listener, const Job& job,
-                                     const Matching& matching, std::span<const DeviceId> placement,
-                                     const Folding* folding)
+namespace orrery {
+namespace {
+
+// An event that begins a message; the others are rank and node of a receive.
+constexpr std::uint64_t kBegins = std::uint64_t{1} << 63;
+
+}  // namespace
+
+TransferExecution::TransferExecution(Engine& engine, const Fabric& fabric, Network& network, TransferListener& listener,
+                                     const Job& job, const Matching& matching, std::span<const DeviceId> placement,
+                                     const Folding* folding, const GroupLibrary* library)
     : engine_(engine),
+      fabric_(fabric),
       network_(network),
       listener_(listener),
       job_(job),
       matching_(matching),
       placement_(placement),
-      folding_(folding) {
+      folding_(folding),
+      library_(library) {
   if (folding != nullptr)
     for (const ExecutionGraph& graph : job.graphs) slots_.emplace_back(graph);
   const auto agents = folding == nullptr ? static_cast<std::uint32_t>(job.ranks.size()) : folding->agent_count();
@@ -29,9 +39,27 @@ void TransferExecution::start_send(RankId rank, NodeId node, std::uint64_t messa
     box.started = engine_.now();
     box.has_started = true;
   }
-  const std::uint32_t id = messages_.put({rank, node, engine_.now()});
+  const std::uint32_t id = messages_.put({rank, node, engine_.now(), message_tag});
   sent_ += folding_ == nullptr ? 1 : message_class(rank, node).count;
-  network_.start(path(rank, node), graph.bytes(node), message_tag | id);
+  const Duration latency = point_to_point(rank, node).latency;
+  if (latency == Duration::zero()) return begin(id);
+  engine_.after(latency, *this, kBegins | id);
+}
+
+void TransferExecution::begin(std::uint32_t id) {
+  const Message& message = messages_[id];
+  const Bytes bytes = point_to_point(message.from, message.send).bytes;
+  network_.start(path(message.from, message.send), bytes, message.tag | id);
+}
+
+// Of whom the message stands for they are alike in size, in route latency and in whether it stays in a node (Symmetry).
+PointToPoint TransferExecution::point_to_point(RankId from, NodeId send) const {
+  const Bytes bytes = job_.graph(from).bytes(send);
+  if (library_ == nullptr) return {Duration::zero(), bytes};
+  const RankId to = job_.ranks[index_of(from)].peers[job_.graph(from).peer_slot(send)];
+  const DeviceId here = placement_[index_of(from)], there = placement_[index_of(to)];
+  const bool is_same_node = node_of(fabric_, here) == node_of(fabric_, there);
+  return library_->point_to_point(bytes, is_same_node, route_latency(fabric_, here, there));
 }
 
 const MessageClass& TransferExecution::message_class(RankId rank, NodeId send) const {
@@ -97,6 +125,7 @@ bool TransferExecution::sender_started(RankId rank, NodeId receive) const {
 }
 
 void TransferExecution::on_event(std::uint64_t payload) {
+  if ((payload & kBegins) != 0) return begin(static_cast<std::uint32_t>(payload));
   finish_receive(RankId(static_cast<std::uint32_t>(payload >> 32)), NodeId(static_cast<std::uint32_t>(payload)));
 }
 
@@ -139,7 +168,7 @@ std::span<const MessagePart> TransferExecution::parts_of(std::uint32_t id, std::
       if (message.sends.front() != slot) continue;
       const NodeId send = slots.sends(slot)[slots.ordinal(graph, whole.send)];
       if (from == whole.from && send == whole.send) continue;
-      parts.push_back({message_tag | messages_.put({from, send, whole.started}), message.path, {}});
+      parts.push_back({message_tag | messages_.put({from, send, whole.started, message_tag}), message.path, {}});
     }
   };
   add_parts_of(whole.from);
@@ -153,6 +182,12 @@ void TransferExecution::end_split() {
 }
 
 void TransferExecution::add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts) {
+  if ((payload & kBegins) != 0) {
+    const auto id = static_cast<std::uint32_t>(payload);
+    for (const MessagePart& part : parts_of(id, messages_[id].tag).subspan(1))
+      parts.push_back(kBegins | static_cast<std::uint32_t>(part.token));
+    return;
+  }
   const RankId rank{static_cast<std::uint32_t>(payload >> 32)};
   for (const std::uint32_t part : split_->parts_of(folding_->agent_of(rank)))
     parts.push_back(std::uint64_t{index_of(folding_->first_rank(part))} << 32 | (payload & UINT32_MAX));

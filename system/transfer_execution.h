@@ -1,5 +1,6 @@
 // Sends and receives between two ranks. A send is done when its last byte has left, a receive when it is posted and its
-// message has arrived; a message does not wait for its receive to be posted.
+// message has arrived; a message does not wait for its receive to be posted. A library of collectives may add to what a
+// send takes.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include "core/slab.h"
 #include "network/network.h"
 #include "system/folding.h"
+#include "system/group_library.h"
 #include "system/transfer_slots.h"
 #include "workload/job.h"
 #include "workload/matching.h"
@@ -30,10 +32,11 @@ class TransferListener {
 
 class TransferExecution final : private EventSink {
  public:
-  // All outlive it. `placement`: the device of each rank; `folding`: who acts for whom, or null. Ranks given and told
-  // are those that act.
-  TransferExecution(Engine& engine, Network& network, TransferListener& listener, const Job& job,
-                    const Matching& matching, std::span<const DeviceId> placement, const Folding* folding);
+  // All outlive it. `placement`: the device of each rank; `folding`: who acts for whom, or null; `library` may be null.
+  // Ranks given and told are those that act.
+  TransferExecution(Engine& engine, const Fabric& fabric, Network& network, TransferListener& listener, const Job& job,
+                    const Matching& matching, std::span<const DeviceId> placement, const Folding* folding,
+                    const GroupLibrary* library);
 
   // `message_tag` is OR-ed into the token of every message, so that the owner can tell whose it is.
   void start_send(RankId rank, NodeId node, std::uint64_t message_tag);
@@ -62,8 +65,11 @@ class TransferExecution final : private EventSink {
     RankId from{};
     NodeId send{};
     Time started;
+    std::uint64_t tag = 0;
   };
 
+  void begin(std::uint32_t message);
+  PointToPoint point_to_point(RankId from, NodeId send) const;
   void on_event(std::uint64_t payload) override;
   void add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts) override;
   const MessageClass& message_class(RankId rank, NodeId send) const;
@@ -75,12 +81,14 @@ class TransferExecution final : private EventSink {
   void finish_receive(RankId rank, NodeId node);
 
   Engine& engine_;
+  const Fabric& fabric_;
   Network& network_;
   TransferListener& listener_;
   const Job& job_;
   const Matching& matching_;
   std::span<const DeviceId> placement_;
   const Folding* folding_;
+  const GroupLibrary* library_;
   std::vector<TransferSlots> slots_;   // by graph; only for a folding
   std::vector<Paged<Inbox>> inboxes_;  // by agent, by transfer index; sends have one that stays empty
   Slab<Message> messages_;
