@@ -86,7 +86,7 @@ CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLay
 
 CollectivePlan plan_transfer(const PlanRequest& request, const CommunicatorLayout& layout, const GroupLayout& group,
                              const GroupLibrary& library) {
-  ORRERY_ASSERT(layout.sizes.size() == 1 && layout.size() == group.members);
+  ORRERY_ASSERT(layout.sizes.size() == 1 && layout.size() == group.shape.ranks);
   CollectivePlan plan;
   plan.layout = &layout;
   plan.root = layout.coordinates(layout.position_of[request.root]);

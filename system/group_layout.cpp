@@ -13,7 +13,7 @@ constexpr Bytes kMany{std::int64_t{1} << 32};
 
 void note_latencies(GroupLayout& layout, NodePattern pattern, std::span<const DeviceId> devices, const Fabric& fabric) {
   for_each_message({pattern, Bytes(1), Bytes(1), {}}, layout.nodes, devices, fabric, [&](const GroupMessage& message) {
-    Duration& longest = message.is_within ? layout.within_latency : layout.between_latency;
+    Duration& longest = message.is_within ? layout.shape.within_latency : layout.shape.between_latency;
     longest = std::max(longest, route_latency(fabric, devices[message.from], devices[message.to]));
   });
 }
@@ -39,27 +39,15 @@ std::vector<LinkPace> paces(NodePattern pattern, const NodeMembers& nodes, std::
 GroupLayout lay_out_group(std::span<const DeviceId> devices, const Fabric& fabric) {
   GroupLayout layout;
   layout.nodes = members_of_nodes(devices, fabric);
-  layout.members = static_cast<std::uint32_t>(devices.size());
+  layout.shape.ranks = static_cast<std::uint32_t>(devices.size());
   for (const std::vector<std::uint32_t>& node : layout.nodes)
-    layout.fullest = std::max(layout.fullest, static_cast<std::uint32_t>(node.size()));
-  layout.is_even = std::size_t{layout.fullest} * layout.nodes.size() == devices.size();
+    layout.shape.fullest = std::max(layout.shape.fullest, static_cast<std::uint32_t>(node.size()));
+  layout.shape.nodes = static_cast<std::uint32_t>(layout.nodes.size());
   for (const NodePattern pattern : {NodePattern::kRing, NodePattern::kDoubleTree, NodePattern::kAllPairs}) {
-    layout.paces[static_cast<std::size_t>(pattern)] = paces(pattern, layout.nodes, devices, fabric);
+    layout.shape.paces[static_cast<std::size_t>(pattern)] = paces(pattern, layout.nodes, devices, fabric);
     if (pattern != NodePattern::kAllPairs) note_latencies(layout, pattern, devices, fabric);
   }
   return layout;
-}
-
-TransferSeconds lone_seconds(const GroupTransfer& transfer, const GroupLayout& layout) {
-  TransferSeconds seconds;
-  const auto within = static_cast<double>(transfer.within.count());
-  const auto between = static_cast<double>(transfer.between.count());
-  for (const LinkPace& pace : layout.paces[static_cast<std::size_t>(transfer.pattern)]) {
-    seconds.within = std::max(seconds.within, within * pace.within);
-    seconds.between = std::max(seconds.between, between * pace.between);
-    seconds.together = std::max(seconds.together, within * pace.within + between * pace.between);
-  }
-  return seconds;
 }
 
 }  // namespace orrery

@@ -206,8 +206,7 @@ TEST_CASE("on nodes of unequal parts of a group places wrap around") {
   const std::vector<DeviceId> devices = some_devices({0, 4, 1, 2, 5, 3});
   const GroupLayout layout = lay_out_group(devices, fabric);
   CHECK(layout.nodes == NodeMembers{{0, 2, 3, 5}, {1, 4}});
-  CHECK(layout.fullest == 4);
-  CHECK_FALSE(layout.is_even);
+  CHECK(layout.shape.fullest == 4);
   const auto between = loads({kRing, Bytes(0), Bytes(kBetween), {}}, devices, fabric);
   const auto carried = [&](const std::string& device, const std::string& nic, bool up) {
     const auto found = between.find(up ? device + ">" + nic : nic + ">" + device);
@@ -226,22 +225,21 @@ TEST_CASE("a layout knows how long the links take, within nodes, between them, a
   // 100 GB/s of NVLink; 10 GB/s of a NIC, which two of the four devices share.
   const Fabric fabric = switched_nodes(3, 4, 2);
   const GroupLayout layout = lay_out_group(all_devices(fabric), fabric);
-  CHECK(layout.members == 12);
+  CHECK(layout.shape.ranks == 12);
   CHECK(layout.nodes.size() == 3);
-  CHECK(layout.is_even);
-  CHECK(layout.within_latency == Duration(1'000'000));
-  CHECK(layout.between_latency == Duration(1'600'000));  // host, scale-out, host
-  const TransferSeconds ring = lone_seconds({kRing, Bytes(1'000'000), Bytes(1'000'000), {}}, layout);
+  CHECK(layout.shape.within_latency == Duration(1'000'000));
+  CHECK(layout.shape.between_latency == Duration(1'600'000));  // host, scale-out, host
+  const TransferSeconds ring = lone_seconds({kRing, Bytes(1'000'000), Bytes(1'000'000), {}}, layout.shape);
   CHECK(ring.within == Approx(1e6 / 100e9));
   CHECK(ring.between == Approx(2 * 1e6 / 10e9));
   CHECK(ring.together == Approx(2 * 1e6 / 10e9));  // on different links
-  const TransferSeconds tree = lone_seconds({kDoubleTree, Bytes(0), Bytes(1'000'000), {}}, layout);
+  const TransferSeconds tree = lone_seconds({kDoubleTree, Bytes(0), Bytes(1'000'000), {}}, layout.shape);
   CHECK(tree.within == 0);
   CHECK(tree.between == Approx(3 * 2 * 1e6 / 10e9));  // three edges
   // On PCIe both cross the link of the device: to the next device and to the next node.
   const Fabric pcie = read_machine_text("cluster: a40-pcie\nnodes: 2\n").fabric;
   const TransferSeconds shared =
-      lone_seconds({kRing, Bytes(1'000'000), Bytes(1'000'000), {}}, lay_out_group(all_devices(pcie), pcie));
+      lone_seconds({kRing, Bytes(1'000'000), Bytes(1'000'000), {}}, lay_out_group(all_devices(pcie), pcie).shape);
   CHECK(shared.together > shared.within);
 }
 

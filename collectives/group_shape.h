@@ -1,0 +1,44 @@
+// How a group lies on nodes and how fast traffic goes among its ranks: what a library of collectives chooses by. system
+// derives it from the fabric.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "collectives/group_transfer.h"
+#include "core/units.h"
+
+namespace orrery {
+
+// What a byte of GroupTransfer::within and one of `between` cost on a link, in seconds.
+struct LinkPace {
+  double within = 0;
+  double between = 0;
+
+  auto operator<=>(const LinkPace&) const = default;
+};
+
+struct GroupShape {
+  std::uint32_t ranks = 0;
+  std::uint32_t nodes = 0;
+  std::uint32_t fullest = 0;  // ranks of the fullest node
+  // The longest route of a ring or a double tree within a node and between two; zero where there is none.
+  Duration within_latency{};
+  Duration between_latency{};
+  // By NodePattern: the links that may be the slowest, for some ratio of within to between.
+  std::array<std::vector<LinkPace>, 3> paces;
+
+  auto operator<=>(const GroupShape&) const = default;
+};
+
+// How long the bytes of a transfer take on the links when nothing else uses them, without its latency: those within the
+// nodes alone, those between them alone, and both at once.
+struct TransferSeconds {
+  double within = 0;
+  double between = 0;
+  double together = 0;
+};
+TransferSeconds lone_seconds(const GroupTransfer& transfer, const GroupShape& shape);
+
+}  // namespace orrery
