@@ -26,6 +26,12 @@ bool Section::section(std::string_view key, std::string_view meaning, const std:
   return open(key, "optional", meaning, read, folder);
 }
 
+void Section::section_or(std::string_view key, std::string_view fallback, std::string_view meaning,
+                         const std::function<void(Section&)>& read, std::string_view folder) {
+  set_default(key, std::string(fallback));
+  open(key, fallback, meaning, read, folder);
+}
+
 bool Section::required_section(std::string_view key, std::string_view meaning,
                                const std::function<void(Section&)>& read, std::string_view folder) {
   if (open(key, "required", meaning, read, folder)) return true;

@@ -94,6 +94,9 @@ class Section {
   // of the map is replaced by that file's contents. Returns whether the key is there.
   bool section(std::string_view key, std::string_view meaning, const std::function<void(Section&)>& read,
                std::string_view folder = {});
+  // With the file `fallback` of `folder` if the key is absent.
+  void section_or(std::string_view key, std::string_view fallback, std::string_view meaning,
+                  const std::function<void(Section&)>& read, std::string_view folder);
   bool required_section(std::string_view key, std::string_view meaning, const std::function<void(Section&)>& read,
                         std::string_view folder = {});
   // A list of maps, in order; `read` is called once in description mode.

@@ -19,6 +19,7 @@
 #include "system/communicator_layout.h"
 #include "system/group_library.h"
 #include "system/line_traffic.h"
+#include "system/nccl_constants_config.h"
 
 namespace orrery {
 
@@ -42,6 +43,7 @@ struct CollectiveOptions {
   Granularity granularity = Granularity::kStep;
   std::uint32_t active_chunks = 1;    // chunks of one collective that a rank has in flight on one dimension
   std::optional<NcclOptions> nccl{};  // with `library: nccl`, whose granularity is kPhase
+  std::optional<NcclConstantsFile> nccl_constants{};  // likewise
   const GroupLibrary* library = nullptr;
 };
 

@@ -12,7 +12,7 @@ namespace orrery {
 namespace {
 
 constexpr std::array<std::string_view, 4> kFixedKeys = {"algorithms", "chunks", "queue", "active_chunks"};
-constexpr std::array<std::string_view, 4> kNcclKeys = {"version", "launch", "algo", "proto"};
+constexpr std::array<std::string_view, 5> kNcclKeys = {"version", "launch", "algo", "proto", "constants"};
 
 std::string counted(std::size_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
@@ -130,6 +130,13 @@ NcclOptions read_nccl(Section& section) {
   return options;
 }
 
+NcclConstantsFile read_constants(Section& section) {
+  NcclConstantsFile file;
+  section.section_or("constants", "nccl", "with `library: nccl`: its latencies, caps and efficiencies",
+                     [&](Section& s) { file = read_nccl_constants(s); }, "libraries");
+  return file;
+}
+
 // Keys that mean nothing to the library in use.
 void refuse(Section& section, std::span<const std::string_view> keys, const Library& library, std::string_view hint) {
   for (const std::string_view key : keys) {
@@ -148,6 +155,7 @@ std::vector<NamedAlgorithms> read_collectives(Section& section, CollectiveOption
   if (section.describes()) {
     read_fixed(section, options);
     read_nccl(section);
+    read_constants(section);
     return {};
   }
   if (library.kind == LibraryKind::kFixed) {
@@ -157,6 +165,7 @@ std::vector<NamedAlgorithms> read_collectives(Section& section, CollectiveOption
   refuse(section, kFixedKeys, library, "NCCL cuts and orders messages itself: leave it out, or write 'library: fixed'");
   options.granularity = Granularity::kPhase;
   options.nccl = read_nccl(section);
+  options.nccl_constants = read_constants(section);
   return {};
 }
 

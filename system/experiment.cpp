@@ -188,6 +188,12 @@ Experiment read_keys(const std::string& file, ConfigValue root, const ConfigFile
   read_config(root, context, [&](Section& section) { read(section, keys); });
   diagnostics.throw_if_errors();
   const MachineKind machine{keys.fabric->interconnect(), keys.device.architecture};
+  std::unique_ptr<const NcclLibrary> nccl;
+  CollectiveOptions& collectives = keys.simulation.collectives;
+  if (collectives.nccl) {
+    nccl = std::make_unique<const NcclLibrary>(*collectives.nccl, collectives.nccl_constants->constants, machine);
+    collectives.library = nccl.get();
+  }
   return {file,
           std::move(root),
           std::move(keys.device),
@@ -196,7 +202,8 @@ Experiment read_keys(const std::string& file, ConfigValue root, const ConfigFile
           std::move(keys.placement),
           keys.network,
           std::move(keys.simulation),
-          machine};
+          machine,
+          std::move(nccl)};
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "network/cluster_config.h"
 #include "network/fabric.h"
 #include "system/device.h"
+#include "system/nccl_library.h"
 #include "system/network_model.h"
 #include "system/simulation.h"
 #include "workload/load_job.h"
@@ -38,6 +40,7 @@ struct Experiment {
   NetworkModel network = kDefaultNetworkModel;
   SimulationOptions simulation;
   MachineKind machine_kind;
+  std::unique_ptr<const NcclLibrary> nccl;  // what the options of the simulation refer to; null with another library
 };
 
 // Reads `file`, applies the `settings` (a.b=v), and checks everything. Throws InputError with all problems; warnings go

@@ -1,0 +1,36 @@
+// NCCL as a library of collectives: what collectives/nccl_model.h says of its ways, on one machine.
+#pragma once
+
+#include <memory>
+
+#include "collectives/nccl_constants.h"
+#include "collectives/nccl_model.h"
+#include "collectives/nccl_options.h"
+#include "core/machine_kind.h"
+#include "system/group_library.h"
+
+namespace orrery {
+
+class NcclLibrary final : public GroupLibrary {
+ public:
+  NcclLibrary(NcclOptions options, const NcclConstants& constants, const MachineKind& machine)
+      : options_(options), constants_(constants), machine_(machine) {}
+
+  GroupTransfer transfer(CollectiveKind kind, Bytes bytes, std::uint32_t root, const GroupLayout& layout) const override;
+  PointToPoint point_to_point(Bytes bytes, bool is_same_node, Duration route_latency) const override;
+
+  // How it runs a collective: the fastest way. `shape` of the group, `bytes` as Request::bytes.
+  NcclWay way(CollectiveKind kind, Bytes bytes, const GroupShape& shape) const;
+  NcclSend send(Bytes bytes, bool is_same_node) const;
+
+  const NcclOptions& options() const { return options_; }
+  const NcclConstants& constants() const { return constants_; }
+  const MachineKind& machine() const { return machine_; }
+
+ private:
+  NcclOptions options_;
+  NcclConstants constants_;
+  MachineKind machine_;
+};
+
+}  // namespace orrery
