@@ -85,7 +85,7 @@ TEST_CASE("a root that sends to two leaves one after the other keeps them apart;
 TEST_CASE("a ring does not have links to itself that another member uses in the call before or after") {
   // Members leave a reduce at different times, so that one may be in the ring that follows while others still send
   // over its links; the more so if one link, each in turn, is slow.
-  const Experiment even = read_machine_text(
+  Experiment even = read_machine_text(
       "cluster: {device: a40, dims: [{topology: fat-tree, size: 8, bandwidth: 10 GB/s, latency: 1 us, leaf_ports: 4, "
       "oversubscription: 2, trunk_latency: 300 ns}]}\n");
   JobBuilder builder(8);
@@ -99,12 +99,14 @@ TEST_CASE("a ring does not have links to itself that another member uses in the 
     for (const std::int64_t factor : {2, 3, 4})
       for (const bool has_rings : {false, true}) {
         INFO("link " << link << " / " << factor << (has_rings ? ", rings" : ""));
-        Experiment experiment = even;
-        experiment.fabric.set_bandwidth(
-            LinkId(link), Bandwidth(experiment.fabric.link(LinkId(link)).bandwidth.count() / factor));
-        if (has_rings)
-          for (const CollectiveKind kind : {kReduceScatter, kAllGather})
-            experiment.simulation.collectives.algorithms[static_cast<std::size_t>(kind)] = {*find_algorithm("ring")};
-        fold_and_compare(job, experiment.fabric, experiment.simulation, network_of(experiment));
+        const Bandwidth nominal = even.fabric.link(LinkId(link)).bandwidth;
+        even.fabric.set_bandwidth(LinkId(link), Bandwidth(nominal.count() / factor));
+        for (const CollectiveKind kind : {kReduceScatter, kAllGather}) {
+          std::vector<Algorithm>& algorithms = even.simulation.collectives.algorithms[static_cast<std::size_t>(kind)];
+          algorithms.clear();
+          if (has_rings) algorithms = {*find_algorithm("ring")};
+        }
+        fold_and_compare(job, even.fabric, even.simulation, network_of(even));
+        even.fabric.set_bandwidth(LinkId(link), nominal);
       }
 }
