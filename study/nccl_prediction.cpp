@@ -1,0 +1,56 @@
+#include "study/nccl_prediction.h"
+
+#include <algorithm>
+#include <map>
+
+#include "collectives/nccl_model.h"
+#include "system/group_layout.h"
+
+namespace orrery {
+namespace {
+
+// Every rank sends to the next at once, so a link has as many messages as cross it.
+void note_sends(NcclBenchmark& benchmark, const Fabric& fabric, std::span<const DeviceId> devices) {
+  std::map<LinkId, std::int64_t> messages;
+  std::vector<LinkId> route;
+  for (std::size_t rank = 0; rank < devices.size(); ++rank) {
+    fabric.route(devices[rank], devices[(rank + 1) % devices.size()], route);
+    Duration latency{};
+    for (const LinkId link : route) {
+      latency += fabric.link(link).latency;
+      ++messages[link];
+    }
+    benchmark.send_latency = std::max(benchmark.send_latency, latency);
+  }
+  benchmark.send_rate = Bandwidth::max();
+  for (const auto& [link, count] : messages)
+    benchmark.send_rate = std::min(benchmark.send_rate, Bandwidth(fabric.link(link).bandwidth.count() / count));
+  benchmark.sends_between_nodes = benchmark.shape.nodes > 1;
+}
+
+// As benchmark_job() has it.
+Bytes bytes_of_rank(const BenchmarkOperation& operation, Bytes size, std::uint32_t ranks) {
+  return operation.kind == CollectiveKind::kAllGather ? ceil_div(size, ranks) : size;
+}
+
+}  // namespace
+
+NcclBenchmark nccl_benchmark(const Experiment& experiment, const BenchmarkOperation& operation,
+                             std::span<const DeviceId> devices) {
+  NcclBenchmark benchmark{operation, lay_out_group(devices, experiment.fabric).shape, experiment.machine_kind,
+                          *experiment.simulation.collectives.nccl};
+  if (!operation.kind) note_sends(benchmark, experiment.fabric, devices);
+  return benchmark;
+}
+
+double predicted_seconds(const NcclBenchmark& benchmark, Bytes size, const NcclConstants& constants) {
+  const NcclBenchmark& b = benchmark;
+  if (b.operation.kind) {
+    const Bytes bytes = bytes_of_rank(b.operation, size, b.shape.ranks);
+    return fastest_nccl_way({*b.operation.kind, bytes, &b.shape, b.machine}, b.options, constants).seconds;
+  }
+  const NcclSend send = nccl_send(size, !b.sends_between_nodes, b.machine, b.options, constants);
+  return seconds(send.latency + b.send_latency) + seconds(send.bytes / b.send_rate);
+}
+
+}  // namespace orrery

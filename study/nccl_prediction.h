@@ -1,0 +1,37 @@
+// What NCCL is predicted to take for one collective by itself, in closed form: what a simulation of it comes to, worked
+// out fast enough to fit constants to measurements.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "collectives/group_shape.h"
+#include "collectives/nccl_constants.h"
+#include "collectives/nccl_options.h"
+#include "core/ids.h"
+#include "core/machine_kind.h"
+#include "core/units.h"
+#include "study/benchmark_operation.h"
+#include "system/experiment.h"
+
+namespace orrery {
+
+// All about a benchmark that does not depend on the constants of the library.
+struct NcclBenchmark {
+  BenchmarkOperation operation;
+  GroupShape shape;
+  MachineKind machine;
+  NcclOptions options;
+  Duration send_latency{};  // of the longest route of sendrecv
+  Bandwidth send_rate{1};   // of its slowest link
+  bool sends_between_nodes = false;
+};
+
+// Of the operation on `devices`, by rank, of an experiment with library `nccl`.
+NcclBenchmark nccl_benchmark(const Experiment& experiment, const BenchmarkOperation& operation,
+                             std::span<const DeviceId> devices);
+
+// `size` as BenchmarkSize says. InputError if NCCL is held to ways that it has not got.
+double predicted_seconds(const NcclBenchmark& benchmark, Bytes size, const NcclConstants& constants);
+
+}  // namespace orrery
