@@ -64,6 +64,7 @@ struct CollectiveCommandOptions {
 };
 
 struct ValidateOptions {
+  bool cross = false;
   std::string json;
   std::string plot;
 };

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "core/quantity_text.h"
+
 namespace orrery {
 namespace {
 
@@ -93,6 +95,15 @@ void set_algorithm(ConfigValue& collectives, const std::string& text, Collective
   set(map_at(collectives, "algorithms", "--algo", files, diagnostics), name_of(kind), list);
 }
 
+std::uint32_t devices_per_node(const CollectiveQuestion& question, std::uint32_t most) {
+  if (question.devices_per_node.empty()) return most;
+  const auto number = parse_whole_number(question.devices_per_node);
+  if (number && *number >= 1 && *number <= most) return static_cast<std::uint32_t>(*number);
+  throw InputError({"--gpus-per-node"},
+                   fmt::format("'{}' of the {} devices of a node", printable(question.devices_per_node, 40), most),
+                   fmt::format("write a number from 1 to {}", most));
+}
+
 }  // namespace
 
 Experiment read_question(const CollectiveQuestion& question, const BenchmarkOperation& operation,
@@ -112,6 +123,15 @@ Experiment read_question(const CollectiveQuestion& question, const BenchmarkOper
     set_algorithm(collectives, question.algorithm, *operation.kind, first.fabric.dimensions().size(), files,
                   diagnostics);
   return read_machine(question.cluster, std::move(root), files, diagnostics);
+}
+
+std::vector<DeviceId> benchmark_devices(const CollectiveQuestion& question, const Experiment& experiment) {
+  const std::uint32_t per_node = experiment.fabric.dimensions().front().size;
+  const std::uint32_t used = devices_per_node(question, per_node);
+  std::vector<DeviceId> devices;
+  for (std::uint32_t first = 0; first < experiment.fabric.device_count(); first += per_node)
+    for (std::uint32_t i = 0; i < used; ++i) devices.push_back(DeviceId(first + i));
+  return devices;
 }
 
 }  // namespace orrery

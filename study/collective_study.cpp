@@ -21,23 +21,6 @@ class Unobserved final : public SimulationObserver {
   void split(RankId, RankId) override {}
 };
 
-std::uint32_t devices_per_node(const CollectiveQuestion& question, std::uint32_t most) {
-  if (question.devices_per_node.empty()) return most;
-  const auto number = parse_whole_number(question.devices_per_node);
-  if (number && *number >= 1 && *number <= most) return static_cast<std::uint32_t>(*number);
-  throw InputError({"--gpus-per-node"},
-                   fmt::format("'{}' of the {} devices of a node", printable(question.devices_per_node, 40), most),
-                   fmt::format("write a number from 1 to {}", most));
-}
-
-// The first `used` devices of each node, node by node.
-std::vector<DeviceId> place(std::uint32_t nodes, std::uint32_t per_node, std::uint32_t used) {
-  std::vector<DeviceId> devices;
-  for (std::uint32_t node = 0; node < nodes; ++node)
-    for (std::uint32_t i = 0; i < used; ++i) devices.push_back(DeviceId(node * per_node + i));
-  return devices;
-}
-
 std::string name_with_window(const Algorithm& algorithm) {
   return fmt::format("{}{}", algorithm.name, algorithm.window ? fmt::format("{}", *algorithm.window) : "");
 }
@@ -151,7 +134,7 @@ CollectiveTable study(const CollectiveQuestion& question, const BenchmarkOperati
   const Experiment experiment = read_question(question, operation, files, diagnostics);
   const std::uint32_t per_node = experiment.fabric.dimensions().front().size;
   const std::uint32_t nodes = experiment.fabric.device_count() / per_node;
-  const std::vector<DeviceId> devices = place(nodes, per_node, devices_per_node(question, per_node));
+  const std::vector<DeviceId> devices = benchmark_devices(question, experiment);
   if (devices.size() < 2)
     throw InputError({"--cluster"}, fmt::format("{} has only one rank here", operation.name),
                      "more nodes (--nodes 2) or more devices of each (--gpus-per-node 2)");

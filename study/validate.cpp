@@ -7,6 +7,7 @@
 
 #include "core/assert.h"
 #include "study/collective_study.h"
+#include "system/nccl_constants_config.h"
 
 namespace orrery {
 namespace {
@@ -15,17 +16,22 @@ constexpr Bytes kMiddleFrom{1 << 20};
 constexpr Bytes kLargeFrom{256 << 20};
 
 ValidatedTable validate(const ValidationTable& table, const ConfigFiles& files) {
-  CollectiveQuestion question;
-  question.cluster = table.cluster;
-  question.nodes = fmt::format("{}", table.nodes);
-  question.devices_per_node = fmt::format("{}", table.gpus_per_node);
   std::vector<Bytes> sizes;
   for (const ValidationRow& row : table.rows) sizes.push_back(row.bytes);
-  const CollectiveTable predicted = study_collective(question, table.operation, sizes, files);
+  const CollectiveTable predicted = study_collective(question_of(table), table.operation, sizes, files);
   ORRERY_ASSERT(predicted.rows.size() == table.rows.size());
   ValidatedTable validated{&table, {}};
   for (std::size_t i = 0; i < sizes.size(); ++i) validated.rows.push_back({table.rows[i], predicted.rows[i].time});
   return validated;
+}
+
+std::vector<FittedConstantText> fitted_constants(const ConfigFiles& files) {
+  const NcclConstantsFile library = shipped_nccl_constants(files);
+  std::vector<FittedConstantText> texts;
+  for (const auto& [number, nominal] : library.nominal)
+    texts.push_back({std::string(nccl_constant_entries()[number].path),
+                     nccl_constant_text(number, library.constants.value(number)), nccl_constant_text(number, nominal)});
+  return texts;
 }
 
 }  // namespace
@@ -80,6 +86,28 @@ OverallError overall_error(std::span<const ValidatedTable> tables) {
   return overall;
 }
 
+OverallError overall_error_of_labelled(std::span<const ValidatedTable> tables) {
+  std::vector<ValidatedTable> labelled;
+  std::ranges::copy_if(tables, std::back_inserter(labelled),
+                       [](const ValidatedTable& table) { return table.table->launch.has_value(); });
+  return overall_error(labelled);
+}
+
+CollectiveQuestion question_of(const ValidationTable& table) {
+  CollectiveQuestion question;
+  question.cluster = table.cluster;
+  question.nodes = fmt::format("{}", table.nodes);
+  question.devices_per_node = fmt::format("{}", table.gpus_per_node);
+  question.library = "nccl";
+  if (table.launch) question.launch = name_of(*table.launch);
+  for (const std::string& word : table.forced) {
+    std::string& option = nccl_algorithm_named(word) ? question.algorithm : question.protocol;
+    option += (option.empty() ? "" : ",") + word;
+  }
+  if (!table.nccl.empty()) question.settings.push_back("collectives.version=" + table.nccl);
+  return question;
+}
+
 Validation validate(std::span<const ValidationTable> tables, const ConfigFiles& files,
                     const ValidationProgress& progress) {
   Validation validation;
@@ -88,9 +116,12 @@ Validation validate(std::span<const ValidationTable> tables, const ConfigFiles& 
     if (progress) progress(done++, tables.size());
     if (table.scored)
       validation.scored.push_back(validate(table, files));
+    else if (table.timed == TimedPart::kKernels && !table.cluster.empty())
+      validation.kernels.push_back(validate(table, files));
     else
       validation.left_out.push_back(&table);
   }
+  validation.constants = fitted_constants(files);
   return validation;
 }
 

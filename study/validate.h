@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/config_tree.h"
+#include "study/collective_question.h"
 #include "study/validation_table.h"
 
 namespace orrery {
@@ -52,9 +53,18 @@ struct ValidatedTable {
   const ValidatedRow& worst() const;
 };
 
+// A fitted constant of the library: what ships and what it would be without measurements, as texts with units.
+struct FittedConstantText {
+  std::string name;
+  std::string shipped;
+  std::string nominal;
+};
+
 struct Validation {
   std::vector<ValidatedTable> scored;
-  std::vector<const ValidationTable*> left_out;  // not scored
+  std::vector<ValidatedTable> kernels;            // kernels of profiles on known clusters; not in the overall error
+  std::vector<const ValidationTable*> left_out;   // neither
+  std::vector<FittedConstantText> constants;
 };
 
 // The medians of the tables: each counts the same, however many rows it has.
@@ -63,10 +73,15 @@ struct OverallError {
   std::array<std::optional<ErrorSummary>, kAllSizeBands.size()> bands;
 };
 OverallError overall_error(std::span<const ValidatedTable> tables);
+// Of the tables whose source says who launched the kernels.
+OverallError overall_error_of_labelled(std::span<const ValidatedTable> tables);
 
 using ValidationProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
-// Simulates every row of every scored table on its cluster. `tables` outlive the result.
+// What a table asks: its cluster, and of NCCL the version, the launch and what it was held to.
+CollectiveQuestion question_of(const ValidationTable& table);
+
+// Simulates every row of every scored table, and of kernels of profiles, on its cluster. `tables` outlive the result.
 Validation validate(std::span<const ValidationTable> tables, const ConfigFiles& files,
                     const ValidationProgress& progress = {});
 

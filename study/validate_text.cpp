@@ -58,15 +58,13 @@ std::string left_out_text(std::span<const ValidationTable* const> tables) {
   return text;
 }
 
-}  // namespace
-
-std::string validation_text(const Validation& validation) {
+std::string errors_text(std::span<const ValidatedTable> tables) {
   Table text;
   text.column("table", Table::Align::kLeft);
   for (const char* heading : {"rows", "median", "p90", "worst"}) text.column(heading);
   text.column("at");
   for (const SizeBand band : kAllSizeBands) text.column(std::string(name_of(band)));
-  for (const ValidatedTable& table : validation.scored) {
+  for (const ValidatedTable& table : tables) {
     const auto summary = table.summary();
     const ValidatedRow& worst = table.worst();
     std::vector<std::string> cells = {table.table->name,           fmt::format("{}", summary->rows),
@@ -75,31 +73,59 @@ std::string validation_text(const Validation& validation) {
     for (const SizeBand band : kAllSizeBands) cells.push_back(median_text(table.summary(band)));
     text.row(std::move(cells));
   }
-  const OverallError overall = overall_error(validation.scored);
-  std::string result = "Error of predicted times against measured ones, in %: |predicted / measured - 1|\n\n" + text.text();
-  if (overall.all) {
-    result += fmt::format("\nmedian of the {} tables' medians: {} %, of their 90 % best: {} % at most, worst table: {} %\n",
-                          overall.all->rows, percent(overall.all->median), percent(overall.all->ninetieth),
-                          percent(overall.all->worst));
-    result += "by size:";
-    for (const SizeBand band : kAllSizeBands)
-      result += fmt::format("{} {}: {}", band == kAllSizeBands.front() ? "" : ",", name_of(band),
-                            median_text(overall.bands[static_cast<std::size_t>(band)]));
-    result += "\nlibrary: fixed; fitted constants: 0 (bandwidths, latencies and efficiencies are those of the clusters' files)\n";
-  }
+  return text.text();
+}
+
+std::string overall_text(std::string_view what, const OverallError& overall) {
+  if (!overall.all) return {};
+  std::string text = fmt::format("{} ({}): median of their medians {} %, 90 % of them at most {} %, worst {} %; by size:",
+                                 what, overall.all->rows, percent(overall.all->median),
+                                 percent(overall.all->ninetieth), percent(overall.all->worst));
+  for (const SizeBand band : kAllSizeBands)
+    text += fmt::format("{} {}: {}", band == kAllSizeBands.front() ? "" : ",", name_of(band),
+                        median_text(overall.bands[static_cast<std::size_t>(band)]));
+  return text + "\n";
+}
+
+nlohmann::ordered_json to_json(const OverallError& overall) {
+  nlohmann::ordered_json document = {{"error_of_medians", to_json(overall.all)}};
+  for (const SizeBand band : kAllSizeBands)
+    document["error_of_medians_by_size"][std::string(name_of(band))] =
+        to_json(overall.bands[static_cast<std::size_t>(band)]);
+  return document;
+}
+
+}  // namespace
+
+std::string validation_text(const Validation& validation) {
+  std::string result = "Error of predicted times against measured ones, in %: |predicted / measured - 1|\n\n" +
+                       errors_text(validation.scored) + "\n" +
+                       overall_text("all tables", overall_error(validation.scored)) +
+                       overall_text("whose source says who launched the kernels",
+                                    overall_error_of_labelled(validation.scored));
+  if (!validation.kernels.empty())
+    result += "\nKernels of profiles, without their launch (small ones wait for the last rank; not counted above):\n\n" +
+              errors_text(validation.kernels) + "\n" + overall_text("kernels", overall_error(validation.kernels));
+  result += fmt::format("\nlibrary: nccl; fitted constants: {} (configs/libraries/nccl.yaml; nominal value in brackets)\n",
+                        validation.constants.size());
+  for (const FittedConstantText& constant : validation.constants)
+    result += fmt::format("  {}: {} ({})\n", constant.name, constant.shipped, constant.nominal);
   return result + left_out_text(validation.left_out);
 }
 
 nlohmann::ordered_json to_json(const Validation& validation) {
-  nlohmann::ordered_json document = {{"schema", "orrery.validation/1"}, {"version", kVersion}, {"library", "fixed"}};
+  nlohmann::ordered_json document = {{"schema", "orrery.validation/1"}, {"version", kVersion}, {"library", "nccl"}};
   document["tables"] = nlohmann::ordered_json::array();
   for (const ValidatedTable& table : validation.scored) document["tables"].push_back(to_json(table));
-  const OverallError overall = overall_error(validation.scored);
-  document["overall"]["error_of_medians"] = to_json(overall.all);
-  for (const SizeBand band : kAllSizeBands)
-    document["overall"]["error_of_medians_by_size"][std::string(name_of(band))] =
-        to_json(overall.bands[static_cast<std::size_t>(band)]);
-  document["fitted_constants"] = 0;
+  document["overall"] = to_json(overall_error(validation.scored));
+  document["overall_with_launch"] = to_json(overall_error_of_labelled(validation.scored));
+  document["kernels"] = nlohmann::ordered_json::array();
+  for (const ValidatedTable& table : validation.kernels) document["kernels"].push_back(to_json(table));
+  document["overall_of_kernels"] = to_json(overall_error(validation.kernels));
+  document["fitted_constants"] = validation.constants.size();
+  for (const FittedConstantText& constant : validation.constants)
+    document["constants"].push_back(
+        {{"name", constant.name}, {"shipped", constant.shipped}, {"nominal", constant.nominal}});
   document["not_scored"] = nlohmann::ordered_json::array();
   for (const ValidationTable* table : validation.left_out)
     document["not_scored"].push_back({{"table", table->name}, {"why", table->why_not}});

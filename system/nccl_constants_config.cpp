@@ -78,6 +78,17 @@ NcclConstantsFile read_nccl_constants(Section& section) {
   return file;
 }
 
+NcclConstantsFile shipped_nccl_constants(const ConfigFiles& files) {
+  Diagnostics diagnostics;
+  ConfigValue root = load_config(files.shipped() / "libraries" / "nccl.yaml", {}, diagnostics);
+  diagnostics.throw_if_errors();
+  ConfigContext context(files, diagnostics);
+  NcclConstantsFile file;
+  read_config(root, context, [&](Section& section) { file = read_nccl_constants(section); });
+  diagnostics.throw_if_errors();
+  return file;
+}
+
 NcclConstantList read_some_nccl_constants(Section& section) {
   NcclConstantList constants;
   read_nested(section, "", 0, false, [&](std::size_t i, double value) { constants.emplace_back(i, value); });

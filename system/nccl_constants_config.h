@@ -22,6 +22,9 @@ struct NcclConstantsFile {
 // All constants, and those under `nominal`.
 NcclConstantsFile read_nccl_constants(Section& section);
 
+// The shipped file. InputError with all of its problems.
+NcclConstantsFile shipped_nccl_constants(const ConfigFiles& files);
+
 // Those that are there.
 NcclConstantList read_some_nccl_constants(Section& section);
 

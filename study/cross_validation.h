@@ -1,0 +1,40 @@
+// How well the model does on a system that it has not seen: the fitted constants of the library are fitted again to the
+// tables of all systems but one, whose tables are then predicted; each system in turn.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "core/config_tree.h"
+#include "study/validate.h"
+#include "study/validation_table.h"
+
+namespace orrery {
+
+struct FittedConstantFit {
+  FittedConstantText shipped;
+  std::string fitted;            // to the tables of all systems
+  std::optional<double> spread;  // relative standard error; nothing if the tables do not determine it
+};
+
+struct CrossValidation {
+  std::vector<FittedConstantFit> constants;
+  std::vector<ValidatedTable> fitted;    // all tables, by the constants that fit them all
+  std::vector<ValidatedTable> left_out;  // each by the constants that the other systems' tables give
+  std::size_t systems = 0;
+};
+
+// Of the scored tables, which outlive the result. From the nominal constants, whatever ships.
+CrossValidation cross_validate(std::span<const ValidationTable> tables, const ConfigFiles& files,
+                               const ValidationProgress& progress = {});
+
+std::string cross_validation_text(const CrossValidation& cross);
+
+// "cross" of the JSON document "orrery.validation/1".
+nlohmann::ordered_json to_json(const CrossValidation& cross);
+
+}  // namespace orrery
