@@ -24,7 +24,6 @@ constexpr std::array<NcclConstantEntry, kNcclConstants> kEntries = {{
     {"base.collnet_direct", kLatency, ""},
     {"base.collnet_chain", kLatency, ""},
     {"base.nvls", kLatency, "with the steps within the node"},
-    {"base.nvls_tree", kLatency, "likewise"},
     {"base.pat", kLatency, ""},
     {"hop.nvlink.tree.ll", kLatency, "one step over NVLink (or xGMI)"},
     {"hop.nvlink.tree.ll128", kLatency, ""},
@@ -121,8 +120,8 @@ double NcclConstants::base(NcclAlgorithm algorithm, NcclProtocol protocol) const
     case NcclAlgorithm::kRing: return values_[number_of("base.ring.ll") + index(protocol)];
     case NcclAlgorithm::kCollNetDirect: return values_[number_of("base.collnet_direct")];
     case NcclAlgorithm::kCollNetChain: return values_[number_of("base.collnet_chain")];
-    case NcclAlgorithm::kNvls: return values_[number_of("base.nvls")];
-    case NcclAlgorithm::kNvlsTree: return values_[number_of("base.nvls_tree")];
+    case NcclAlgorithm::kNvls:
+    case NcclAlgorithm::kNvlsTree: return values_[number_of("base.nvls")];
     case NcclAlgorithm::kPat: return values_[number_of("base.pat")];
   }
   no_such_combination();

@@ -35,7 +35,7 @@ std::span<const NcclConstantEntry> nccl_constant_entries();
 // The number of the one at `path`.
 std::optional<std::size_t> nccl_constant_named(std::string_view path);
 
-inline constexpr std::size_t kNcclConstants = 71;
+inline constexpr std::size_t kNcclConstants = 70;
 
 // Each in the unit of its kind.
 class NcclConstants {

@@ -181,7 +181,10 @@ class Ways {
     const double share = (ranks() - 1) / ranks();
     const double rounds = is_all_reduce() ? 2 : 1;
     const double sent = amount() * (is_all_reduce() || is_exchange() ? rounds * share : 1);
-    const double steps = rounds * (ranks() - 1);
+    // On one node all channels of a broadcast or reduce are alike, and small parts follow one another closely: NCCL
+    // counts one step.
+    const bool is_chain = !is_all_reduce() && !is_exchange() && !spans_nodes();
+    const double steps = is_chain ? 1 : rounds * (ranks() - 1);
     const double network_steps = rounds * (nodes() - 1);
     Outline way{kRing, protocol, {NodePattern::kRing, sent, 0, sent}};
     if (spans_nodes()) {
@@ -193,7 +196,7 @@ class Ways {
     way.within_efficiency = way.between_efficiency = protocol_efficiency(protocol);
     if (protocol == kLl) way.cap = ll_cap();
     // A step of a ring moves one part in n of a chunk.
-    if (protocol == kSimple) way.stages = kStagesOfHop * steps / ranks();
+    if (protocol == kSimple && !is_chain) way.stages = kStagesOfHop * steps / ranks();
     return way;
   }
 

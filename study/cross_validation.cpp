@@ -13,15 +13,15 @@ namespace orrery {
 namespace {
 
 std::vector<RefitTable> refit_tables(std::span<const ValidationTable> tables, const ConfigFiles& files) {
-  std::vector<RefitTable> scored;
+  std::vector<RefitTable> measured;
   for (const ValidationTable& table : tables) {
-    if (!table.scored) continue;
+    if (!table.scored && (table.timed != TimedPart::kKernels || table.cluster.empty())) continue;
     const CollectiveQuestion question = question_of(table);
     Diagnostics diagnostics;
     const Experiment experiment = read_question(question, table.operation, files, diagnostics);
-    scored.push_back({&table, nccl_benchmark(experiment, table.operation, benchmark_devices(question, experiment))});
+    measured.push_back({&table, nccl_benchmark(experiment, table.operation, benchmark_devices(question, experiment))});
   }
-  return scored;
+  return measured;
 }
 
 ValidatedTable predict(const RefitTable& table, const NcclConstants& constants) {
@@ -32,11 +32,18 @@ ValidatedTable predict(const RefitTable& table, const NcclConstants& constants) 
   return validated;
 }
 
+// To three digits, which is more than the tables determine.
+double rounded_to_digits(double value) {
+  if (value == 0) return 0;
+  const double unit = std::pow(10, std::floor(std::log10(value)) - 2);
+  return std::round(value / unit) * unit;
+}
+
 std::vector<FittedConstantFit> fitted_constants(const Refit& all, const NcclConstantsFile& library) {
   std::vector<FittedConstantFit> fits;
   for (std::size_t i = 0; i < library.nominal.size(); ++i) {
     const auto& [number, nominal] = library.nominal[i];
-    const auto text = [&, n = number](double value) { return nccl_constant_text(n, value); };
+    const auto text = [&, n = number](double value) { return nccl_constant_text(n, rounded_to_digits(value)); };
     fits.push_back({{std::string(nccl_constant_entries()[number].path), text(library.constants.value(number)),
                      text(nominal)},
                     text(all.constants.value(number)),
@@ -50,24 +57,26 @@ std::vector<FittedConstantFit> fitted_constants(const Refit& all, const NcclCons
 CrossValidation cross_validate(std::span<const ValidationTable> tables, const ConfigFiles& files,
                                const ValidationProgress& progress) {
   const NcclConstantsFile library = shipped_nccl_constants(files);
-  const std::vector<RefitTable> scored = refit_tables(tables, files);
+  const std::vector<RefitTable> measured = refit_tables(tables, files);
   std::set<std::string> systems;
-  for (const RefitTable& table : scored) systems.insert(table.table->system);
+  for (const RefitTable& table : measured) systems.insert(table.table->system);
   CrossValidation cross;
   cross.systems = systems.size();
   std::uint64_t done = 0;
   if (progress) progress(done++, systems.size() + 1);
-  const Refit all = refit(scored, library);
+  const Refit all = refit(measured, library);
   cross.constants = fitted_constants(all, library);
-  for (const RefitTable& table : scored) cross.fitted.push_back(predict(table, all.constants));
+  for (const RefitTable& table : measured)
+    if (table.table->scored) cross.fitted.push_back(predict(table, all.constants));
   for (const std::string& system : systems) {
     if (progress) progress(done++, systems.size() + 1);
     std::vector<RefitTable> others;
-    for (const RefitTable& table : scored)
+    for (const RefitTable& table : measured)
       if (table.table->system != system) others.push_back(table);
     const Refit without = refit(others, library);
-    for (const RefitTable& table : scored)
-      if (table.table->system == system) cross.left_out.push_back(predict(table, without.constants));
+    for (const RefitTable& table : measured)
+      if (table.table->system == system)
+        (table.table->scored ? cross.left_out : cross.kernels).push_back(predict(table, without.constants));
   }
   return cross;
 }
@@ -89,13 +98,13 @@ std::string overall_text(std::string_view what, const OverallError& overall) {
   return text + "\n";
 }
 
-std::string tables_text(const CrossValidation& cross) {
+std::string tables_text(std::span<const ValidatedTable> tables) {
   Table text;
   text.column("system", Table::Align::kLeft);
   text.column("table", Table::Align::kLeft);
   for (const char* heading : {"median", "p90", "worst"}) text.column(heading);
   for (const SizeBand band : kAllSizeBands) text.column(std::string(name_of(band)));
-  for (const ValidatedTable& table : cross.left_out) {
+  for (const ValidatedTable& table : tables) {
     const auto summary = table.summary();
     std::vector<std::string> cells = {table.table->system, table.table->name};
     for (double ErrorSummary::*which : {&ErrorSummary::median, &ErrorSummary::ninetieth, &ErrorSummary::worst})
@@ -132,9 +141,10 @@ std::string cross_validation_text(const CrossValidation& cross) {
                      cross.systems) +
          constants.text() + "\n" + overall_text("fitted to all", overall_error(cross.fitted)) +
          overall_text("of these, where the launch is stated", overall_error_of_labelled(cross.fitted)) +
-         "\nEach system by constants fitted to the others, from nominal ones:\n\n" + tables_text(cross) + "\n" +
+         "\nEach system by constants fitted to the others, from nominal ones:\n\n" + tables_text(cross.left_out) + "\n" +
          overall_text("one system left out", overall_error(cross.left_out)) +
-         overall_text("of these, where the launch is stated", overall_error_of_labelled(cross.left_out));
+         overall_text("of these, where the launch is stated", overall_error_of_labelled(cross.left_out)) +
+         "\nKernels of profiles, likewise:\n\n" + tables_text(cross.kernels);
 }
 
 nlohmann::ordered_json to_json(const CrossValidation& cross) {

@@ -23,12 +23,14 @@ struct FittedConstantFit {
 
 struct CrossValidation {
   std::vector<FittedConstantFit> constants;
-  std::vector<ValidatedTable> fitted;    // all tables, by the constants that fit them all
-  std::vector<ValidatedTable> left_out;  // each by the constants that the other systems' tables give
+  std::vector<ValidatedTable> fitted;    // the scored tables, by the constants that fit all
+  std::vector<ValidatedTable> left_out;  // each scored one by the constants that the other systems' tables give
+  std::vector<ValidatedTable> kernels;   // likewise, of the kernels of profiles
   std::size_t systems = 0;
 };
 
-// Of the scored tables, which outlive the result. From the nominal constants, whatever ships.
+// Of the scored tables and the kernels of profiles, which outlive the result. From the nominal constants, whatever
+// ships.
 CrossValidation cross_validate(std::span<const ValidationTable> tables, const ConfigFiles& files,
                                const ValidationProgress& progress = {});
 

@@ -11,9 +11,9 @@ namespace {
 
 // Two tables of like systems differ by so much (medians of 5 to 28 %): the error to expect of a measurement.
 constexpr double kExpectedError = 0.05;
-// Before any data, a constant is known to a factor of about e; one that is nominally nothing, to some microseconds.
+// Before any data, a constant is known to a factor of about e; one that is nominally nothing, to tens of microseconds.
 constexpr double kPrior = 1;
-constexpr double kScaleOfNothing = 10e-6;
+constexpr double kScaleOfNothing = 30e-6;
 // Beyond as many expected errors a row counts by its size, not its square.
 constexpr double kLossScale = 0.6;
 

@@ -24,7 +24,8 @@ struct Refit {
 };
 
 // Each table counts the same in each band of sizes that it has, however many rows that is. Rows below 1 MiB of tables
-// that do not say who launched the kernels do not count: launch decides these, and it is never fitted.
+// that do not say who launched the kernels do not count: launch decides these, and it is never fitted; nor do those of
+// kernels of profiles, which wait for the last rank.
 Refit refit(std::span<const RefitTable> tables, const NcclConstantsFile& library);
 
 }  // namespace orrery

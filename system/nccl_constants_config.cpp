@@ -102,7 +102,7 @@ std::string nccl_constant_text(std::size_t number, double value) {
     case ConstantKind::kSize: return to_text(Bytes(std::llround(value)));
     case ConstantKind::kShare:
       return to_text(Efficiency(std::llround(value * static_cast<double>(kFullEfficiency.count()))));
-    case ConstantKind::kFactor: return fmt::format("{}", value);
+    case ConstantKind::kFactor: return fmt::format("{:.6g}", value);
   }
   ORRERY_ASSERT(false);
   return {};
