@@ -105,7 +105,7 @@ def check_validation(program, checks, folder):
         rows = sorted(abs(row["predicted_s"] / row["measured_s"] - 1) for row in table["rows"])
         checks.check(abs(table["error"]["worst"] - rows[-1]) < 1e-9, f"validate: the worst error of {table['table']}")
     text = program.run(["validate"], folder)
-    checks.check(all(table["table"] in text.stdout for table in document["tables"] + document["not_scored"]),
+    checks.check(all(table["table"] in text.stdout for table in document["tables"] + document["kernels"] + document["not_scored"]),
                  "validate prints what its JSON has", text.stdout)
     check_plots(program, checks, folder, document["tables"], text.stdout)
 

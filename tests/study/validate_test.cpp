@@ -73,6 +73,7 @@ TEST_CASE("a scored table is predicted as `orrery collective` would; others are 
   CollectiveQuestion question;
   question.cluster = "dgx-a100";
   question.nodes = "1";
+  question.library = "nccl";
   const std::vector<Bytes> sizes = {Bytes(1 << 20), Bytes(1 << 28)};
   const ValidationTable scored = table("scored", {row(1 << 20, 100), row(1 << 28, 3000)});
   const CollectiveTable expected = study_collective(question, scored.operation, sizes, kFiles);
