@@ -32,11 +32,13 @@ constexpr NcclVersion kFirstWithHopperCaps{2, 19, 0};
 constexpr std::array<double, 23> kTreeLlCorrections = {1,  1,  1,  1,  .9, .8, .7, .7, .7, .7, .6, .5,
                                                        .4, .4, .5, .6, .7, .8, .9, 1,  1,  1,  1};
 
+// Between two of them in proportion to the logarithm, so that more bytes do not take less time.
 double tree_ll_correction(double bytes) {
-  const auto units = static_cast<std::uint64_t>(bytes / 64);
-  if (units == 0) return kTreeLlCorrections.front();
-  const auto step = static_cast<std::size_t>(std::bit_width(units) - 1);
-  return kTreeLlCorrections[std::min(step, kTreeLlCorrections.size() - 1)];
+  const double last = static_cast<double>(kTreeLlCorrections.size() - 1);
+  const double position = std::clamp(std::log2(std::max(bytes, 64.0) / 64), 0.0, last);
+  const auto step = static_cast<std::size_t>(position);
+  if (step + 1 == kTreeLlCorrections.size()) return kTreeLlCorrections.back();
+  return std::lerp(kTreeLlCorrections[step], kTreeLlCorrections[step + 1], position - std::floor(position));
 }
 
 double floor_log2(std::uint32_t nodes) { return std::bit_width(nodes) - 1; }
