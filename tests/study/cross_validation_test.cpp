@@ -1,0 +1,90 @@
+// Predictions of NCCL in closed form, the fit of the library's constants to tables, and one system left out at a time.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "study/cross_validation.h"
+#include "study/nccl_refit.h"
+
+using namespace orrery;
+
+namespace {
+
+const ConfigFiles kFiles(ORRERY_SOURCE_DIR "/configs");
+
+std::vector<RefitTable> refit_tables(std::span<const ValidationTable> tables) {
+  std::vector<RefitTable> found;
+  for (const ValidationTable& table : tables) {
+    if (!table.scored) continue;
+    const CollectiveQuestion question = question_of(table);
+    Diagnostics diagnostics;
+    const Experiment experiment = read_question(question, table.operation, kFiles, diagnostics);
+    found.push_back({&table, nccl_benchmark(experiment, table.operation, benchmark_devices(question, experiment))});
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("the closed form is what a simulation of a collective by itself comes to") {
+  const std::vector<ValidationTable> tables = list_validation_tables(kFiles);
+  const NcclConstants constants = shipped_nccl_constants(kFiles).constants;
+  const Validation simulated = validate(tables, kFiles);
+  const std::vector<RefitTable> closed = refit_tables(tables);
+  REQUIRE(simulated.scored.size() == closed.size());
+  for (std::size_t i = 0; i < closed.size(); ++i)
+    for (const ValidatedRow& row : simulated.scored[i].rows) {
+      INFO(closed[i].table->name << ", " << row.measured.bytes.count() << " bytes");
+      // Bytes on the wire are whole, and a link's share of them is rounded to 2^-32.
+      CHECK(seconds(row.predicted) ==
+            Approx(predicted_seconds(closed[i].benchmark, row.measured.bytes, constants)).epsilon(1e-6).margin(1e-9));
+    }
+}
+
+TEST_CASE("constants that made the tables are found again from nominal ones") {
+  NcclConstantsFile library = shipped_nccl_constants(kFiles);
+  // As measured by a world in which all that is fitted is 10 to 20 % more or less than what ships.
+  NcclConstants world = library.constants;
+  for (std::size_t i = 0; i < library.nominal.size(); ++i) {
+    const std::size_t number = library.nominal[i].first;
+    const double factor = i % 2 == 0 ? 1.1 : 0.85;
+    world.set(number, library.constants.value(number) * factor);
+  }
+  std::vector<ValidationTable> tables = list_validation_tables(kFiles);
+  for (const RefitTable& table : refit_tables(tables)) {
+    ValidationTable& made = tables[static_cast<std::size_t>(table.table - tables.data())];
+    for (ValidationRow& row : made.rows)
+      row.time = Duration(std::llround(1e12 * predicted_seconds(table.benchmark, row.bytes, world)));
+  }
+  const Refit fit = refit(refit_tables(tables), library);
+  for (std::size_t i = 0; i < library.nominal.size(); ++i) {
+    const std::size_t number = library.nominal[i].first;
+    INFO(nccl_constant_entries()[number].path);
+    CHECK(fit.determined[i]);
+    // The prior holds on to nominal values where few tables tell otherwise: as far as the standard error admits.
+    CHECK(std::abs(std::log(fit.constants.value(number) / world.value(number))) < std::max(0.05, 3 * fit.spread[i]));
+  }
+}
+
+TEST_CASE("what the tables of a system say does not enter its own prediction") {
+  std::vector<ValidationTable> tables;
+  for (const ValidationTable& table : list_validation_tables(kFiles))
+    if (table.scored && (table.cluster == "dgx-h200" || table.cluster == "aws-p5" || table.cluster == "dgx-b200"))
+      tables.push_back(table);
+  const CrossValidation cross = cross_validate(tables, kFiles);
+  CHECK(cross.left_out.size() == tables.size());
+  CHECK(cross.systems == 4);  // two of the clusters stand for one system each, dgx-h200 for two
+  // Tables of one system ten times as slow: predicted as before, and the others are not.
+  for (ValidationTable& table : tables)
+    if (table.system == "aws-p5")
+      for (ValidationRow& row : table.rows) row.time *= 10;
+  const CrossValidation slow = cross_validate(tables, kFiles);
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    const bool same = slow.left_out[i].rows.front().predicted == cross.left_out[i].rows.front().predicted &&
+                      slow.left_out[i].rows.back().predicted == cross.left_out[i].rows.back().predicted;
+    INFO(slow.left_out[i].table->name);
+    CHECK(same == (slow.left_out[i].table->system == "aws-p5"));
+  }
+}
