@@ -7,6 +7,7 @@
 #include "core/config.h"
 #include "network/cluster_config.h"
 #include "system/experiment.h"
+#include "system/nccl_constants_config.h"
 #include "workload/matching.h"
 
 namespace orrery {
@@ -17,11 +18,12 @@ struct TellingKeys {
   ConfigKind kind;
   std::array<std::string_view, 3> keys;
 };
-constexpr std::array<TellingKeys, 4> kTellingKeys = {{
+constexpr std::array<TellingKeys, 5> kTellingKeys = {{
     {ConfigKind::kExperiment, {"workload", "cluster", "collectives"}},
     {ConfigKind::kCluster, {"dims", "node", "scale_out"}},
     {ConfigKind::kNode, {"devices", "nics", "fabric"}},
     {ConfigKind::kDevice, {"peak", "memory", "streaming_multiprocessors"}},
+    {ConfigKind::kLibrary, {"base", "hop", "ll_cap"}},
 }};
 
 std::optional<ConfigKind> kind_of(const ConfigValue& root) {
@@ -58,6 +60,8 @@ std::string_view name_of(ConfigKind kind) {
       return "node";
     case ConfigKind::kDevice:
       return "device";
+    case ConfigKind::kLibrary:
+      return "library";
   }
   ORRERY_ASSERT(false);
 }
@@ -82,6 +86,10 @@ ConfigKind check_config(const std::string& file, const std::vector<std::string>&
   ConfigContext context(files, diagnostics);
   if (kind == ConfigKind::kDevice) {
     read_config(root, context, [](Section& section) { read_device(section); });
+    return kind;
+  }
+  if (kind == ConfigKind::kLibrary) {
+    read_config(root, context, [](Section& section) { read_nccl_constants(section); });
     return kind;
   }
   // Read as the part of an experiment that it is.
