@@ -129,8 +129,7 @@ CollectiveTable heading_of(const CollectiveQuestion& question, const Benchmark& 
   table.nodes = nodes;
   table.device = benchmark.experiment.device.name;
   table.network_model = network_model_names()[static_cast<std::size_t>(benchmark.experiment.network)];
-  if (benchmark.experiment.nccl)
-    table.library = fmt::format("nccl {}", to_text(benchmark.experiment.nccl->options().version));
+  if (benchmark.experiment.nccl) table.library = benchmark.experiment.nccl->name();
   return table;
 }
 
