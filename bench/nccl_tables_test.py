@@ -24,7 +24,7 @@ def main():
         return 1
     if "--update" in sys.argv[2:]:
         for name, table in tables.items():
-            text = block_of(name).sub(lambda _, table=table: table, text)
+            text = block_of(name).sub(lambda _, table=table: table, text, count=1)
         DOCUMENT.write_text(text)
         return 0
     wrong = [name for name, table in tables.items() if [table] != block_of(name).findall(text)]
