@@ -109,6 +109,11 @@ constexpr std::size_t index(Enum e) {
 
 std::span<const NcclConstantEntry> nccl_constant_entries() { return kEntries; }
 
+std::string_view meaning_of(std::size_t number) {
+  while (kEntries[number].meaning.empty()) --number;
+  return kEntries[number].meaning;
+}
+
 std::optional<std::size_t> nccl_constant_named(std::string_view path) {
   const auto found = std::ranges::find(kEntries, path, &NcclConstantEntry::path);
   if (found == kEntries.end()) return std::nullopt;

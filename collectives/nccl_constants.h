@@ -27,11 +27,13 @@ enum class ConstantKind : std::uint8_t {
 struct NcclConstantEntry {
   std::string_view path;  // in the file: "hop.nvlink.ring.ll128"
   ConstantKind kind;
-  std::string_view meaning;  // empty: as of the one before
+  std::string_view meaning;  // empty: as of the entry before
 };
 
 // All of them, in the order of the file.
 std::span<const NcclConstantEntry> nccl_constant_entries();
+// What the constant means, and its neighbours of the same meaning.
+std::string_view meaning_of(std::size_t number);
 // The number of the one at `path`.
 std::optional<std::size_t> nccl_constant_named(std::string_view path);
 

@@ -121,8 +121,7 @@ Experiment read_question(const CollectiveQuestion& question, const BenchmarkOper
   if (first.simulation.collectives.nccl && !means_fixed(collectives, names))
     set(collectives, "algo", names);
   else
-    set_algorithm(collectives, names, *operation.kind, first.fabric.dimensions().size(), files,
-                  diagnostics);
+    set_algorithm(collectives, names, *operation.kind, first.fabric.dimensions().size(), files, diagnostics);
   return read_machine(question.cluster, std::move(root), files, diagnostics);
 }
 

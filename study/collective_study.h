@@ -53,8 +53,8 @@ CollectiveTable study_collective(const CollectiveQuestion& question, const Bench
 // nccl-tests' columns, the algorithm (of nccl, the protocol), and what bounds it.
 std::string collective_text(const CollectiveTable& table);
 
-// At least two tables of the same sizes: time and bus bandwidth of each, of nccl what it takes, and from the second on the ratio of its bus
-// bandwidth to the first one's.
+// At least two tables of the same sizes: time and bus bandwidth of each, of nccl what it takes, and from the second on
+// the ratio of its bus bandwidth to the first one's.
 std::string side_by_side_text(std::span<const CollectiveTable> tables);
 
 // The JSON document "orrery.collective/1". With the fixed library, which has none, `protocol` is null.

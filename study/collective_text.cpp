@@ -38,9 +38,9 @@ std::string collective_text(const CollectiveTable& table) {
   if (has_protocol) text.column("protocol", Table::Align::kLeft);
   text.column("bound by", Table::Align::kLeft);
   for (const CollectiveRow& row : table.rows) {
-    std::vector<std::string> cells = {fmt::format("{}", row.bytes.count()), fmt::format("{}", row.count),
-                                      time_text(row), rate_text(row.algorithm_bandwidth),
-                                      rate_text(row.bus_bandwidth), row.algorithm};
+    std::vector<std::string> cells = {
+        fmt::format("{}", row.bytes.count()), fmt::format("{}", row.count), time_text(row),
+        rate_text(row.algorithm_bandwidth),   rate_text(row.bus_bandwidth), row.algorithm};
     if (has_protocol) cells.push_back(row.protocol.value_or(""));
     cells.push_back(bound_text(row.bound));
     text.row(std::move(cells));

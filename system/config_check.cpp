@@ -23,7 +23,7 @@ constexpr std::array<TellingKeys, 5> kTellingKeys = {{
     {ConfigKind::kCluster, {"dims", "node", "scale_out"}},
     {ConfigKind::kNode, {"devices", "nics", "fabric"}},
     {ConfigKind::kDevice, {"peak", "memory", "streaming_multiprocessors"}},
-    {ConfigKind::kLibrary, {"base", "hop", "ll_cap"}},
+    {ConfigKind::kLibrary, {"ll_cap", "hop", "chunk"}},
 }};
 
 std::optional<ConfigKind> kind_of(const ConfigValue& root) {

@@ -23,18 +23,14 @@ std::optional<double> number(std::optional<T> value, double unit) {
   return static_cast<double>(value->count()) / unit;
 }
 
-std::string_view meaning_of(std::size_t number) {
-  while (nccl_constant_entries()[number].meaning.empty()) --number;
-  return nccl_constant_entries()[number].meaning;
-}
-
 // One constant; nothing if it is not there, which is an error if it has to be.
-std::optional<double> read(Section& section, std::string_view key, std::size_t entry, bool is_required) {
+std::optional<double> read(Section& section, std::string_view key, std::size_t constant, bool is_required) {
+  const std::string_view meaning = meaning_of(constant);
   const auto ask = [&]<class T>(T) -> std::optional<T> {
-    if (is_required) return section.required<T>(key, meaning_of(entry));
-    return section.maybe<T>(key, meaning_of(entry));
+    if (is_required) return section.required<T>(key, meaning);
+    return section.maybe<T>(key, meaning);
   };
-  switch (nccl_constant_entries()[entry].kind) {
+  switch (nccl_constant_entries()[constant].kind) {
     case ConstantKind::kLatency: return number(ask(Duration{}), kPicoseconds);
     case ConstantKind::kRate: return number(ask(Bandwidth(1)), 1);
     case ConstantKind::kSize: return number(ask(Bytes(0)), 1);
@@ -80,7 +76,7 @@ NcclConstantsFile read_nccl_constants(Section& section) {
   read_nested(section, "", 0, true, [&](std::size_t i, double value) { file.constants.set(i, value); });
   section.section("nominal", "by constant: what those that were fitted are by NCCL's own figures, or nominally",
                   [&](Section& s) {
-                    if (!s.describes()) file.nominal = read_some_nccl_constants(s);  // the keys are those above
+                    if (!s.describes()) file.nominal = read_some_nccl_constants(s);  // the same keys again
                   });
   return file;
 }

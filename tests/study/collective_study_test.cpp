@@ -72,8 +72,7 @@ TEST_CASE("over nodes, NVLink and NICs take turns, and the slower one bounds") {
   const CollectiveRow four = row_of({.cluster = "dgx-a100", .nodes = "4", .library = "fixed"}, "all_reduce", kGiB);
   CHECK(four.time == expected(4));
   CHECK(four.bound.name == "host");
-  const CollectiveQuestion one_each{
-      .cluster = "dgx-a100", .nodes = "2", .devices_per_node = "1", .library = "fixed"};
+  const CollectiveQuestion one_each{.cluster = "dgx-a100", .nodes = "2", .devices_per_node = "1", .library = "fixed"};
   CHECK(row_of(one_each, "all_reduce", kGiB).bound.name == "host");
 }
 
@@ -106,7 +105,8 @@ TEST_CASE("every rank sends to the next, and the messages between nodes are last
   CHECK(across.algorithm == "point-to-point");
   CHECK(across.bound.name == "host");
   // Two ranks send to each other at once.
-  const CollectiveRow pair = row_of({.cluster = "dgx-a100", .devices_per_node = "2", .library = "fixed"}, "sendrecv", kGiB);
+  const CollectiveRow pair =
+      row_of({.cluster = "dgx-a100", .devices_per_node = "2", .library = "fixed"}, "sendrecv", kGiB);
   CHECK(pair.time == kNvlinkLatency + kGiB / kNvlink);
 }
 
@@ -156,8 +156,8 @@ TEST_CASE("the library is an option or a setting, and tells what --algo, --proto
 }
 
 TEST_CASE("ranks take the first devices of every node") {
-  const CollectiveTable table =
-      table_of({.cluster = "dgx-a100", .nodes = "2", .devices_per_node = "4", .library = "fixed"}, "all_reduce", {kGiB});
+  const CollectiveTable table = table_of(
+      {.cluster = "dgx-a100", .nodes = "2", .devices_per_node = "4", .library = "fixed"}, "all_reduce", {kGiB});
   CHECK(table.ranks == 8);
   CHECK(table.nodes == 2);
   CHECK(table.rows[0].algorithm == "ring");
@@ -185,7 +185,8 @@ TEST_CASE("a question that cannot be answered names its option") {
   CHECK(has(error_of({.cluster = "dgx-a100", .devices_per_node = "1"}), "only one rank"));
   CHECK(has(error_of({.cluster = "dgx-a100", .algorithm = "rng"}), "did you mean 'ring'?"));
   CHECK(has(error_of({.cluster = "dgx-a100", .algorithm = "ring,"}), "--algo: error"));
-  CHECK(has(error_of({.cluster = "dgx-a100", .algorithm = "ring,direct"}), "2 algorithms for a cluster of 1 dimension"));
+  CHECK(
+      has(error_of({.cluster = "dgx-a100", .algorithm = "ring,direct"}), "2 algorithms for a cluster of 1 dimension"));
   CHECK(has(error_of({.cluster = "dgx-a100", .algorithm = "ring"}, "sendrecv"), "--algo: error: sendrecv has no"));
   CHECK(has(error_of({.cluster = "dgx-a100", .nodes = "2", .devices_per_node = "4", .algorithm = "direct"}),
             "direct cannot be chosen"));
@@ -197,10 +198,7 @@ TEST_CASE("a network that does not share its links warns of times that are too g
   // All-to-all in a node: every GPU sends to the 7 others at once.
   const auto warnings = [](const char* model, const char* operation, const char* nodes) {
     const CollectiveQuestion question{
-        .cluster = "dgx-a100",
-        .nodes = nodes,
-        .library = "fixed",
-        .settings = {std::string("network.model=") + model}};
+        .cluster = "dgx-a100", .nodes = nodes, .library = "fixed", .settings = {std::string("network.model=") + model}};
     return table_of(question, operation, {Bytes(8), kGiB}).warnings;
   };
   for (const char* nodes : {"1", "2"}) {

@@ -41,6 +41,7 @@ TEST_CASE("GPUs of a cluster of nodes run NCCL unless a key says otherwise") {
         CollectiveQuestion{.cluster = "gaudi2-8"},  // not NVIDIA's, not AMD's
         CollectiveQuestion{.cluster = "dgx-a100", .settings = {"collectives.chunks=2"}},
         CollectiveQuestion{.cluster = "dgx-a100", .settings = {"network.granularity=step"}},
+        CollectiveQuestion{.cluster = "dgx-a100", .algorithm = "ring", .settings = {"collectives.chunks=2"}},
         CollectiveQuestion{.cluster = "dgx-a100", .algorithm = "halving-doubling"}}) {
     CAPTURE(fixed.cluster, fixed.algorithm);
     const CollectiveTable table = table_of(fixed, "all_reduce", {kGiB});

@@ -84,8 +84,8 @@ TEST_CASE("NCCL is the default for GPUs in a cluster of nodes") {
 
 TEST_CASE("a key that only the fixed library has means that library") {
   for (const char* lines :
-       {"collectives: {algorithms: {all_reduce: ring}}\n", "collectives: {chunks: 4}\n",
-        "collectives: {queue: lifo}\n", "collectives: {active_chunks: 2}\n", "network: {granularity: step}\n"}) {
+       {"collectives: {algorithms: {all_reduce: ring}}\n", "collectives: {chunks: 4}\n", "collectives: {queue: lifo}\n",
+        "collectives: {active_chunks: 2}\n", "network: {granularity: step}\n"}) {
     CAPTURE(lines);
     const CollectiveOptions options = options_of(lines);
     CHECK_FALSE(options.nccl.has_value());
@@ -102,8 +102,7 @@ TEST_CASE("the keys of NCCL are no further error where the cluster is wrong") {
 }
 
 TEST_CASE("all sections are checked where one of them is a file that is not there") {
-  const std::string problems =
-      read_lines("network: nowhere.yaml\ncollectives: {library: ncll}\n", "dgx-a10").problems;
+  const std::string problems = read_lines("network: nowhere.yaml\ncollectives: {library: ncll}\n", "dgx-a10").problems;
   CHECK(has(problems, "nowhere.yaml"));
   CHECK(has(problems, "no 'dgx-a10'"));
   CHECK(has(problems, "did you mean 'nccl'?"));
@@ -149,8 +148,8 @@ TEST_CASE("each library refuses the keys of the other") {
       const Read result = is_named ? read_lines("collectives: {library: fixed, " + key + "}\n")
                                    : read_lines("collectives: {" + key + "}\n", kDims);
       CHECK(has(result.problems, "error: '" + name +
-                                                "' means nothing with 'library: fixed'\n  hint: write "
-                                                "'library: nccl'"));
+                                     "' means nothing with 'library: fixed'\n  hint: write "
+                                     "'library: nccl'"));
     }
   for (const std::string key : {"algorithms: {all_reduce: ring}", "chunks: 2", "queue: lifo", "active_chunks: 2"}) {
     CAPTURE(key);
