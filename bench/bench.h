@@ -35,6 +35,9 @@ void measure_folding();
 // Two tables of what `network.granularity: phase` differs by from `step`.
 void print_granularity();
 
+// Three tables of what NCCL takes and how fast it is.
+void print_nccl();
+
 // One line: messages per second in both models, and as parts of the heap's rate.
 void print_rates(std::string_view what, double alpha_beta, double flow, double heap_rate);
 

@@ -2,6 +2,7 @@
 // networks; prints rates.
 // orrery_bench folding: folded jobs of growing size, in place of all that.
 // orrery_bench granularity: what `phase` differs by from `step`, in place of all that.
+// orrery_bench nccl: which algorithm and protocol NCCL takes, in place of all that.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,10 @@ int main(int argc, char** argv) {
   std::vector<std::string> files(argv + 1, argv + argc);
   if (files == std::vector<std::string>{"granularity"}) {
     orrery::bench::print_granularity();
+    return 0;
+  }
+  if (files == std::vector<std::string>{"nccl"}) {
+    orrery::bench::print_nccl();
     return 0;
   }
   if (files == std::vector<std::string>{"folding"}) {

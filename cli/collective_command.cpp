@@ -58,15 +58,17 @@ void add_collective_command(CLI::App& app, Session& session) {
       ->excludes(factor);
   command->add_option(
       "--algo", options.question.algorithm,
-      "Algorithm for all dimensions of the cluster, or one for each: ring,direct; with library nccl, those "
-      "that NCCL is held to: Tree,Ring");
+      "Those that NCCL is held to: Tree,Ring; with library fixed, one for all dimensions of the cluster or one for "
+      "each: ring,direct");
   command->add_option(
       "--proto", options.question.protocol,
       "With library nccl: the protocols that NCCL is held to, LL | LL128 | Simple, or several: LL,Simple");
   command->add_option("--launch", options.question.launch,
                       "With library nccl: who starts its kernels, mpi | threads | single-process | torch");
-  command->add_option("--library", options.question.library,
-                      "Who chooses algorithms, see `orrery list libraries`; without it, as the configuration says");
+  command->add_option(
+      "--library", options.question.library,
+      "Who chooses algorithms, see `orrery list libraries`; without it nccl for GPUs in a cluster of nodes, "
+      "fixed for all else and with what only fixed has");
   command->add_option("--json", options.json, "Write the table as JSON to this file; '-' prints it instead");
   command
       ->add_option("--set", options.question.settings,

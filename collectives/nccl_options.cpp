@@ -9,8 +9,8 @@
 namespace orrery {
 namespace {
 
-constexpr std::array<std::string_view, 7> kAlgorithms = {"tree",     "ring", "collnet-direct", "collnet-chain", "nvls",
-                                                         "nvlstree", "pat"};
+constexpr std::array<std::string_view, 7> kAlgorithms = {"tree",      "ring", "collnet-direct", "collnet-chain", "nvls",
+                                                         "nvls-tree", "pat"};
 constexpr std::array<std::string_view, 3> kProtocols = {"ll", "ll128", "simple"};
 constexpr std::array<std::string_view, 4> kLaunches = {"mpi", "threads", "single-process", "torch"};
 

@@ -32,6 +32,21 @@ void Section::section_or(std::string_view key, std::string_view fallback, std::s
   open(key, fallback, meaning, read, folder);
 }
 
+void Section::defaulted_section(std::string_view key, std::string_view meaning,
+                                const std::function<void(Section&)>& read) {
+  const ConfigValue empty{ConfigValue::Kind::kMap, value_->where, {}, {}, {}};
+  if (!describes() && !has(key)) value_->entries.push_back({std::string(key), value_->where, empty});
+  bool is_read = false;
+  const auto note = [&](Section& section) {
+    is_read = true;
+    read(section);
+  };
+  open(key, "optional", meaning, note, {});
+  if (is_read) return;
+  value_->find(key)->value = empty;
+  open(key, "optional", meaning, read, {});
+}
+
 bool Section::required_section(std::string_view key, std::string_view meaning,
                                const std::function<void(Section&)>& read, std::string_view folder) {
   if (open(key, "required", meaning, read, folder)) return true;
@@ -123,6 +138,11 @@ const ConfigValue* Section::raw(std::string_view key, std::string_view type, std
 }
 
 void Section::note(std::string_view key, std::string_view meaning) { take(key, "any", "optional", meaning, false); }
+
+const ConfigValue* Section::value(std::string_view key) const {
+  const ConfigEntry* entry = value_->find(key);
+  return entry == nullptr ? nullptr : &entry->value;
+}
 
 Location Section::where(std::string_view key) const {
   const ConfigEntry* entry = value_->find(key);

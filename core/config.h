@@ -88,7 +88,7 @@ class Section {
   // One of `names`; returns its index. Hyphen and underscore are the same.
   std::size_t required_choice(std::string_view key, std::span<const std::string> names, std::string_view meaning);
   std::size_t optional_choice(std::string_view key, std::span<const std::string> names, std::size_t fallback,
-                              std::string_view meaning);
+                              std::string_view meaning, std::string_view documented = {});
 
   // A nested map. `read` is called if the key is there, and in description mode. With `folder`, a name or path in place
   // of the map is replaced by that file's contents. Returns whether the key is there.
@@ -97,6 +97,8 @@ class Section {
   // With the file `fallback` of `folder` if the key is absent.
   void section_or(std::string_view key, std::string_view fallback, std::string_view meaning,
                   const std::function<void(Section&)>& read, std::string_view folder);
+  // An empty one if the key is absent or its file cannot be read, so that its defaults are filled in.
+  void defaulted_section(std::string_view key, std::string_view meaning, const std::function<void(Section&)>& read);
   bool required_section(std::string_view key, std::string_view meaning, const std::function<void(Section&)>& read,
                         std::string_view folder = {});
   // A list of maps, in order; `read` is called once in description mode.
@@ -116,6 +118,8 @@ class Section {
   void know(std::string_view key) { known_.emplace_back(key); }
 
   bool has(std::string_view key) const { return value_->find(key) != nullptr; }
+  // What stands there; of a section that has been read, with its files and defaults filled in. Null if absent.
+  const ConfigValue* value(std::string_view key) const;
   // Where `key` stands, or where the section starts if it is absent.
   Location where(std::string_view key) const;
   Location where() const { return value_->where; }

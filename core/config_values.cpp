@@ -124,8 +124,9 @@ std::size_t Section::required_choice(std::string_view key, std::span<const std::
 }
 
 std::size_t Section::optional_choice(std::string_view key, std::span<const std::string> names, std::size_t fallback,
-                                     std::string_view meaning) {
-  ConfigValue* value = take(key, fmt::format("{}", fmt::join(names, " | ")), names[fallback], meaning, false);
+                                     std::string_view meaning, std::string_view documented) {
+  ConfigValue* value = take(key, fmt::format("{}", fmt::join(names, " | ")),
+                            documented.empty() ? names[fallback] : documented, meaning, false);
   if (value != nullptr) return convert_choice(key, *value, names, fallback);
   set_default(key, names[fallback]);
   return fallback;

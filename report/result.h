@@ -37,6 +37,7 @@ struct Result {
   std::uint32_t devices = 0;          // of the cluster, used or not
   std::string network_model;
   std::string granularity;
+  std::string library;  // of collectives: "nccl 2.30.0"; empty: the fixed one
   Time finish;
   std::vector<Breakdown> classes;                   // of ranks that behave alike, in the order of their first ranks
   std::vector<std::uint32_t> class_of_rank;         // by rank

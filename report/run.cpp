@@ -102,6 +102,7 @@ Run simulate_experiment(const Experiment& experiment, Diagnostics& diagnostics, 
   result.devices = experiment.fabric.device_count();
   result.network_model = network_model_names()[static_cast<std::size_t>(experiment.network)];
   result.granularity = granularity_names()[static_cast<std::size_t>(experiment.simulation.collectives.granularity)];
+  if (experiment.nccl) result.library = experiment.nccl->name();
   result.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());
   result.wall_seconds = std::chrono::duration<double>(Clock::now() - started).count();
   result.peak_rss_bytes = peak_memory();

@@ -90,10 +90,10 @@ std::string summary_text(const Result& result) {
   const std::size_t ranks = result.class_of_rank.size();
   const double iteration = seconds(result.finish);
   const std::vector<Part> parts = mean_parts(result);
-  std::string text =
-      fmt::format("iteration time {}   ({} rank{} on {} device{} {}, {} network, granularity {})\n",
-                  rounded(result.finish.time_since_epoch()), ranks, ranks == 1 ? "" : "s", result.devices,
-                  result.devices == 1 ? "" : "s", result.device, result.network_model, result.granularity);
+  std::string text = fmt::format("iteration time {}   ({} rank{} on {} device{} {}, {} network, granularity {}{})\n",
+                                 rounded(result.finish.time_since_epoch()), ranks, ranks == 1 ? "" : "s",
+                                 result.devices, result.devices == 1 ? "" : "s", result.device, result.network_model,
+                                 result.granularity, result.library.empty() ? "" : ", " + result.library);
   if (!parts.empty())
     text +=
         fmt::format("bound by {}: {} of the iteration\n", parts.front().name, share(parts.front().seconds, iteration));

@@ -1,10 +1,13 @@
 #include "study/collective_question.h"
 
+#include <algorithm>
 #include <cctype>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "collectives/algorithms.h"
+#include "collectives/nccl_options.h"
 #include "core/quantity_text.h"
 
 namespace orrery {
@@ -88,9 +91,8 @@ void refuse_choice(std::string_view option, std::string_view what, const std::st
 }
 
 // The fixed library takes an algorithm for each dimension, a lone one for all.
-void set_algorithm(ConfigValue& collectives, const std::string& text, CollectiveKind kind, std::size_t dimensions,
+void set_algorithm(ConfigValue& collectives, ConfigValue list, CollectiveKind kind, std::size_t dimensions,
                    const ConfigFiles& files, Diagnostics& diagnostics) {
-  ConfigValue list = list_of("--algo", text);
   if (list.items.size() == 1) list.items.resize(dimensions, list.items.front());
   set(map_at(collectives, "algorithms", "--algo", files, diagnostics), name_of(kind), list);
 }
@@ -102,6 +104,14 @@ std::uint32_t devices_per_node(const CollectiveQuestion& question, std::uint32_t
   throw InputError({"--gpus-per-node"},
                    fmt::format("'{}' of the {} devices of a node", printable(question.devices_per_node, 40), most),
                    fmt::format("write a number from 1 to {}", most));
+}
+
+// Of a cluster whose default is NCCL: names that NCCL has not got, but the fixed library has, mean that one.
+bool means_fixed(const ConfigValue& collectives, const ConfigValue& names) {
+  const auto is_nccl = [](const ConfigValue& name) { return nccl_algorithm_named(name.scalar).has_value(); };
+  const auto is_fixed = [](const ConfigValue& name) { return find_algorithm(name.scalar).has_value(); };
+  return collectives.find("library") == nullptr && !std::ranges::all_of(names.items, is_nccl) &&
+         std::ranges::all_of(names.items, is_fixed);
 }
 
 }  // namespace
@@ -117,11 +127,11 @@ Experiment read_question(const CollectiveQuestion& question, const BenchmarkOper
   Diagnostics first_reading;
   const Experiment first = read_machine(question.cluster, root, files, first_reading);
   ConfigValue& collectives = map_at(root, "collectives", "--algo", files, diagnostics);
-  if (first.simulation.collectives.nccl)
-    set(collectives, "algo", list_of("--algo", question.algorithm));
+  const ConfigValue names = list_of("--algo", question.algorithm);
+  if (first.simulation.collectives.nccl && !means_fixed(collectives, names))
+    set(collectives, "algo", names);
   else
-    set_algorithm(collectives, question.algorithm, *operation.kind, first.fabric.dimensions().size(), files,
-                  diagnostics);
+    set_algorithm(collectives, names, *operation.kind, first.fabric.dimensions().size(), files, diagnostics);
   return read_machine(question.cluster, std::move(root), files, diagnostics);
 }
 

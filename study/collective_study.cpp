@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/quantity_text.h"
+#include "study/collective_choice.h"
 #include "study/collective_question.h"
 #include "system/experiment.h"
 #include "workload/matching.h"
@@ -21,39 +23,6 @@ class Unobserved final : public SimulationObserver {
   void split(RankId, RankId) override {}
 };
 
-std::string name_with_window(const Algorithm& algorithm) {
-  return fmt::format("{}{}", algorithm.name, algorithm.window ? fmt::format("{}", *algorithm.window) : "");
-}
-
-// What the ranks run on each dimension that they extend over. InputError where the configuration names another
-// algorithm for ranks that are no whole part of the cluster: those form one logical ring, which has its own.
-std::string algorithms_in_use(CollectiveKind kind, const Experiment& experiment, std::span<const DeviceId> devices) {
-  const auto dimensions = experiment.fabric.dimensions();
-  std::vector<std::uint32_t> sizes;
-  for (const LogicalDimension& dimension : dimensions) sizes.push_back(dimension.size);
-  const CommunicatorLayout layout = lay_out(devices, sizes);
-  const CollectiveOptions& options = experiment.simulation.collectives;
-  if (!layout.cuboid) {
-    const std::string used = name_with_window(choose_algorithm(kind, options, {}, 0, layout.size()));
-    for (const Algorithm& named : options.algorithms[static_cast<std::size_t>(kind)])
-      if (name_with_window(named) != used)
-        throw InputError({"--gpus-per-node"},
-                         fmt::format("some devices of each of several nodes run {} as one logical group, with {}; {} "
-                                     "cannot be chosen",
-                                     name_of(kind), used, name_with_window(named)),
-                         "take all devices of a node or one, or leave the algorithm out");
-    return used;
-  }
-  std::string text;
-  for (std::size_t i = 0; i < layout.sizes.size(); ++i) {
-    const std::uint32_t dimension = layout.dimensions[i];
-    const Algorithm algorithm =
-        choose_algorithm(kind, options, dimensions[dimension].topology, dimension, layout.sizes[i]);
-    text += (text.empty() ? "" : "+") + name_with_window(algorithm);
-  }
-  return text;
-}
-
 // What is the same for all sizes.
 struct Benchmark {
   const Experiment& experiment;
@@ -63,9 +32,10 @@ struct Benchmark {
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(devices.size()); }
 };
 
+using Look = std::function<void(const Matching&, Time finish, std::span<const LinkUsage>)>;
+
 // Runs the operation once and shows the end to `look`.
-void simulate(const Benchmark& benchmark, Bytes size, const SimulationProgress& progress,
-              const std::function<void(Time, std::span<const LinkUsage>)>& look) {
+void simulate(const Benchmark& benchmark, Bytes size, const SimulationProgress& progress, const Look& look) {
   const Experiment& experiment = benchmark.experiment;
   const Job job = benchmark_job(benchmark.operation, size, benchmark.ranks());
   const Matching matching = match(job);
@@ -73,7 +43,7 @@ void simulate(const Benchmark& benchmark, Bytes size, const SimulationProgress& 
   Simulation simulation({job, matching, experiment.fabric, experiment.device, benchmark.devices}, experiment.simulation,
                         network_of(experiment), nobody);
   const Time finish = simulation.run(progress).finish;
-  look(finish, simulation.link_usage());
+  look(matching, finish, simulation.link_usage());
 }
 
 // The time of the same messages with about a byte in each.
@@ -81,20 +51,54 @@ Duration latency_of(const Benchmark& benchmark, const SimulationProgress& progre
   const Bytes size = Bytes(benchmark.experiment.simulation.collectives.chunks) * benchmark.ranks();
   Duration latency{};
   simulate(benchmark, benchmark.operation.kind ? size : Bytes(1), progress,
-           [&](Time finish, std::span<const LinkUsage>) { latency = finish.time_since_epoch(); });
+           [&](const Matching&, Time finish, std::span<const LinkUsage>) { latency = finish.time_since_epoch(); });
   return latency;
 }
 
-CollectiveRow measure(const Benchmark& benchmark, Bytes size, Duration latency, const SimulationProgress& progress) {
+// What runs, and how long without its bytes, by size.
+class Choices {
+ public:
+  Choices(const Benchmark& benchmark, const SimulationProgress& progress) : operation_(benchmark.operation) {
+    if (benchmark.experiment.nccl) {
+      nccl_.emplace(benchmark.experiment, benchmark.devices);
+      return;
+    }
+    algorithm_ = operation_.kind ? fixed_algorithms(*operation_.kind, benchmark.experiment, benchmark.devices)
+                                 : std::string("point-to-point");
+    latency_ = latency_of(benchmark, progress);
+  }
+
+  // Fills in the names; returns the latency.
+  Duration choose(const Matching& matching, CollectiveRow& row) const {
+    if (!nccl_) {
+      row.algorithm = algorithm_;
+      return latency_;
+    }
+    const NcclChoice choice =
+        operation_.kind ? nccl_->of_collective(matching.calls(GroupId(0))[0]) : nccl_->of_sends(row.bytes);
+    row.algorithm = choice.algorithm;
+    row.protocol = choice.protocol;
+    return choice.latency;
+  }
+
+ private:
+  BenchmarkOperation operation_;
+  std::optional<NcclChoices> nccl_;
+  std::string algorithm_;
+  Duration latency_{};
+};
+
+CollectiveRow measure(const Benchmark& benchmark, Bytes size, const Choices& choices,
+                      const SimulationProgress& progress) {
   CollectiveRow row;
   row.bytes = size;
   row.count = float_count(benchmark.operation, size, benchmark.ranks());
-  simulate(benchmark, size, progress, [&](Time finish, std::span<const LinkUsage> usage) {
+  simulate(benchmark, size, progress, [&](const Matching& matching, Time finish, std::span<const LinkUsage> usage) {
     row.time = finish.time_since_epoch();
     row.algorithm_bandwidth = static_cast<double>(size.count()) / seconds(finish);
     row.bus_bandwidth = row.algorithm_bandwidth * bus_factor(benchmark.operation, benchmark.ranks());
     row.overload = worst_overload(benchmark.experiment.fabric, usage);
-    row.bound = collective_bound(benchmark.experiment.fabric, usage, finish, latency);
+    row.bound = collective_bound(benchmark.experiment.fabric, usage, finish, choices.choose(matching, row));
   });
   return row;
 }
@@ -108,6 +112,7 @@ CollectiveTable heading_of(const CollectiveQuestion& question, const Benchmark& 
   table.nodes = nodes;
   table.device = benchmark.experiment.device.name;
   table.network_model = network_model_names()[static_cast<std::size_t>(benchmark.experiment.network)];
+  if (benchmark.experiment.nccl) table.library = benchmark.experiment.nccl->name();
   return table;
 }
 
@@ -138,8 +143,6 @@ CollectiveTable study(const CollectiveQuestion& question, const BenchmarkOperati
   if (devices.size() < 2)
     throw InputError({"--cluster"}, fmt::format("{} has only one rank here", operation.name),
                      "more nodes (--nodes 2) or more devices of each (--gpus-per-node 2)");
-  const std::string algorithm =
-      operation.kind ? algorithms_in_use(*operation.kind, experiment, devices) : std::string("point-to-point");
   // 2. A simulation for each size.
   const Benchmark benchmark{experiment, operation, devices};
   CollectiveTable table = heading_of(question, benchmark, nodes);
@@ -148,12 +151,10 @@ CollectiveTable study(const CollectiveQuestion& question, const BenchmarkOperati
       if (progress) progress(what, done, total);
     };
   };
-  const Duration latency = latency_of(benchmark, show("latency"));
-  for (const Bytes size : sizes) {
+  const Choices choices(benchmark, show("latency"));
+  for (const Bytes size : sizes)
     table.rows.push_back(
-        measure(benchmark, size, latency, show(fmt::format("{} of {}", operation.name, rounded(size)))));
-    table.rows.back().algorithm = algorithm;
-  }
+        measure(benchmark, size, choices, show(fmt::format("{} of {}", operation.name, rounded(size)))));
   warn_of_overload(table, diagnostics);
   table.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());
   return table;

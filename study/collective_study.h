@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,7 +25,10 @@ struct CollectiveRow {
   Duration time{};
   double algorithm_bandwidth = 0;  // bytes / time, in bytes per second
   double bus_bandwidth = 0;        // times bus_factor()
-  std::string algorithm;           // "ring", "halving-doubling+ring": one per dimension in use
+  // "ring"; of the fixed library one per dimension in use, "halving-doubling+ring"; "point-to-point". Of nccl "nvls",
+  // and "send/recv" of what it makes of those.
+  std::string algorithm;
+  std::optional<std::string> protocol{};  // of nccl: "ll128"
   CollectiveBound bound;
   LinkLoad overload;
 };
@@ -36,6 +40,7 @@ struct CollectiveTable {
   std::uint32_t nodes = 0;
   std::string device;
   std::string network_model;
+  std::string library{};  // "nccl 2.30.0"; empty: the fixed one
   std::vector<CollectiveRow> rows;
   std::vector<Problem> warnings;
 };
@@ -45,14 +50,14 @@ CollectiveTable study_collective(const CollectiveQuestion& question, const Bench
                                  std::span<const Bytes> sizes, const ConfigFiles& files,
                                  const RunProgress& progress = {});
 
-// nccl-tests' columns, the algorithm, and what bounds it.
+// nccl-tests' columns, the algorithm (of nccl, the protocol), and what bounds it.
 std::string collective_text(const CollectiveTable& table);
 
-// At least two tables of the same sizes: time and bus bandwidth of each, and from the second on the ratio of its bus
-// bandwidth to the first one's.
+// At least two tables of the same sizes: time and bus bandwidth of each, of nccl what it takes, and from the second on
+// the ratio of its bus bandwidth to the first one's.
 std::string side_by_side_text(std::span<const CollectiveTable> tables);
 
-// The JSON document "orrery.collective/1". `protocol` is null: the fixed library has none.
+// The JSON document "orrery.collective/1". With the fixed library, which has none, `protocol` is null.
 nlohmann::ordered_json to_json(const CollectiveTable& table);
 
 }  // namespace orrery

@@ -17,6 +17,12 @@ std::string ranks_text(const CollectiveTable& table) {
   return fmt::format("{} ranks ({} x {} {})", table.ranks, table.nodes, table.ranks / table.nodes, table.device);
 }
 
+// "16 ranks (2 x 8 a100-sxm-80gb), flow network, nccl 2.30.0".
+std::string machine_text(const CollectiveTable& table) {
+  return fmt::format("{}, {} network{}", ranks_text(table), table.network_model,
+                     table.library.empty() ? "" : ", " + table.library);
+}
+
 std::string bound_text(const CollectiveBound& bound) {
   return fmt::format("{} ({:.0f} %)", bound.name, 100 * bound.share);
 }
@@ -24,16 +30,22 @@ std::string bound_text(const CollectiveBound& bound) {
 }  // namespace
 
 std::string collective_text(const CollectiveTable& table) {
+  const bool has_protocol = !table.library.empty();
   Table text;
   for (const char* heading : {"size (B)", "count (float)", "time (us)", "algbw (GB/s)", "busbw (GB/s)"})
     text.column(heading);
-  for (const char* heading : {"algorithm", "bound by"}) text.column(heading, Table::Align::kLeft);
-  for (const CollectiveRow& row : table.rows)
-    text.row({fmt::format("{}", row.bytes.count()), fmt::format("{}", row.count), time_text(row),
-              rate_text(row.algorithm_bandwidth), rate_text(row.bus_bandwidth), row.algorithm, bound_text(row.bound)});
-  return fmt::format("{} on {}: {}, {} network\n\n", table.operation, table.cluster, ranks_text(table),
-                     table.network_model) +
-         text.text();
+  text.column("algorithm", Table::Align::kLeft);
+  if (has_protocol) text.column("protocol", Table::Align::kLeft);
+  text.column("bound by", Table::Align::kLeft);
+  for (const CollectiveRow& row : table.rows) {
+    std::vector<std::string> cells = {
+        fmt::format("{}", row.bytes.count()), fmt::format("{}", row.count), time_text(row),
+        rate_text(row.algorithm_bandwidth),   rate_text(row.bus_bandwidth), row.algorithm};
+    if (has_protocol) cells.push_back(row.protocol.value_or(""));
+    cells.push_back(bound_text(row.bound));
+    text.row(std::move(cells));
+  }
+  return fmt::format("{} on {}: {}\n\n", table.operation, table.cluster, machine_text(table)) + text.text();
 }
 
 std::string side_by_side_text(std::span<const CollectiveTable> tables) {
@@ -44,10 +56,11 @@ std::string side_by_side_text(std::span<const CollectiveTable> tables) {
   for (std::size_t i = 0; i < tables.size(); ++i) {
     const CollectiveTable& table = tables[i];
     ORRERY_ASSERT(table.rows.size() == tables.front().rows.size());
-    heading += fmt::format("  {}: {}, {} network, {}\n", table.cluster, ranks_text(table), table.network_model,
-                           table.rows.front().algorithm);
+    const std::string algorithm = table.library.empty() ? ", " + table.rows.front().algorithm : "";
+    heading += fmt::format("  {}: {}{}\n", table.cluster, machine_text(table), algorithm);
     text.column(fmt::format("{}: time (us)", table.cluster));
     text.column("busbw (GB/s)");
+    if (!table.library.empty()) text.column("takes", Table::Align::kLeft);
     text.column("bound by", Table::Align::kLeft);
     if (i > 0) text.column("busbw ratio");
   }
@@ -55,7 +68,9 @@ std::string side_by_side_text(std::span<const CollectiveTable> tables) {
     std::vector<std::string> cells = {fmt::format("{}", tables.front().rows[r].bytes.count())};
     for (std::size_t i = 0; i < tables.size(); ++i) {
       const CollectiveRow& row = tables[i].rows[r];
-      cells.insert(cells.end(), {time_text(row), rate_text(row.bus_bandwidth), bound_text(row.bound)});
+      cells.insert(cells.end(), {time_text(row), rate_text(row.bus_bandwidth)});
+      if (!tables[i].library.empty()) cells.push_back(fmt::format("{} {}", row.algorithm, row.protocol.value_or("")));
+      cells.push_back(bound_text(row.bound));
       if (i > 0) cells.push_back(fmt::format("{:.3f}", row.bus_bandwidth / tables.front().rows[r].bus_bandwidth));
     }
     text.row(std::move(cells));
@@ -71,7 +86,7 @@ nlohmann::ordered_json to_json(const CollectiveTable& table) {
                     {"algbw_GBps", row.algorithm_bandwidth * 1e-9},
                     {"busbw_GBps", row.bus_bandwidth * 1e-9},
                     {"algorithm", row.algorithm},
-                    {"protocol", nullptr},
+                    {"protocol", row.protocol ? nlohmann::ordered_json(*row.protocol) : nlohmann::ordered_json()},
                     {"bound", row.bound.name}});
   return {{"schema", "orrery.collective/1"}, {"op", table.operation}, {"ranks", table.ranks}, {"rows", rows}};
 }

@@ -1,10 +1,10 @@
 #include "system/collectives_config.h"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
 
-#include "collectives/libraries.h"
 #include "core/quantity_text.h"
 #include "core/suggest.h"
 
@@ -146,12 +146,32 @@ void refuse(Section& section, std::span<const std::string_view> keys, const Libr
   }
 }
 
+bool has_any(const Section& section, std::span<const std::string_view> keys) {
+  return std::ranges::any_of(keys, [&](std::string_view key) { return section.has(key); });
+}
+
+// Keys that only the fixed library has say that it is meant.
+LibraryKind default_library(const Section& section, const LibraryHints& hints) {
+  if (has_any(section, kFixedKeys) || hints.asks_for_steps) return LibraryKind::kFixed;
+  if (hints.machine) return *hints.machine;
+  return has_any(section, kNcclKeys) ? LibraryKind::kNccl : LibraryKind::kFixed;
+}
+
 }  // namespace
 
-std::vector<NamedAlgorithms> read_collectives(Section& section, CollectiveOptions& options) {
+LibraryKind library_of(const MachineKind& machine, bool is_real_cluster) {
+  const bool has_nccl = is_real_cluster && machine.architecture != Architecture::kOther;
+  return has_nccl ? LibraryKind::kNccl : LibraryKind::kFixed;
+}
+
+std::vector<NamedAlgorithms> read_collectives(Section& section, const LibraryHints& hints, CollectiveOptions& options) {
   const Library& library = libraries()[section.optional_choice(
-      "library", library_names(), static_cast<std::size_t>(LibraryKind::kFixed),
-      "who chooses algorithms; fixed: one per dimension and collective, nccl: as NCCL does")];
+      "library", library_names(), static_cast<std::size_t>(default_library(section, hints)),
+      "who chooses algorithms; fixed: one per dimension and collective, nccl: as NCCL does. Without it, nccl for GPUs "
+      "of "
+      "NVIDIA and AMD in a cluster of nodes; but fixed for other devices, for `dims`, and beside a key that only fixed "
+      "has: algorithms, chunks, queue, active_chunks, or `network.granularity: step`",
+      "by the cluster")];
   if (section.describes()) {
     read_fixed(section, options);
     read_nccl(section);
@@ -180,11 +200,13 @@ void check_algorithms(std::span<const NamedAlgorithms> named, std::span<const st
 }
 
 void read_granularity(Section& network, CollectiveOptions& options) {
+  constexpr std::string_view kDefault = "phase with nccl, else step";
   options.granularity = static_cast<Granularity>(network.optional_choice(
       "granularity", granularity_names(), static_cast<std::size_t>(options.granularity),
       "step: every message of every collective; phase: all messages of a collective's phase as one, which starts when "
       "all its ranks have come and takes the latencies of the longest chain and the time of its busiest link "
-      "(always so with `library: nccl`)"));
+      "(always so with `library: nccl`)",
+      kDefault));
   if (options.nccl && options.granularity == Granularity::kStep)
     network.error("granularity", "'step' has no meaning with 'library: nccl'",
                   "each channel of NCCL sends in an order of its own, so that there is no small set of messages to "

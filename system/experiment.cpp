@@ -26,6 +26,8 @@ struct ExperimentKeys {
 
 const std::vector<std::string> kDependencyNames = {"both", "data", "ctrl"};
 
+constexpr std::string_view kNetworkMeaning = "how messages are timed";
+
 std::vector<std::string> precision_names() {
   std::vector<std::string> names;
   for (const Precision precision : kAllPrecisions) names.emplace_back(name_of(precision));
@@ -64,12 +66,10 @@ void read_workload(Section& section, ExperimentKeys& experiment) {
       "precision", names, bf16, "which peak of the device FLOPs are timed with")];
 }
 
-void read_network(Section& section, ExperimentKeys& experiment) {
+void read_network_model(Section& section, ExperimentKeys& experiment) {
   experiment.network = static_cast<NetworkModel>(section.optional_choice(
       "model", network_model_names(), static_cast<std::size_t>(kDefaultNetworkModel),
       "how messages share links; alpha-beta: not at all, flow: max-min fair, fifo: one at a time, store and forward"));
-  read_granularity(section, experiment.simulation.collectives);
-  experiment.routing = read_routing(section);
 }
 
 void read_memory(Section& section, ExperimentKeys& experiment) {
@@ -128,10 +128,25 @@ void read_placement(Section& section, Placement& placement) {
                   "write packed, strided, random(7) or a list of device numbers, one per rank");
 }
 
-void read_communication(Section& section, ExperimentKeys& experiment) {
-  section.section("collectives", "how collectives are run",
-                  [&](Section& s) { experiment.algorithms = read_collectives(s, experiment.simulation.collectives); });
-  section.section("network", "how messages are timed", [&](Section& s) { read_network(s, experiment); });
+void read_machine_of(Section& section, ExperimentKeys& experiment) {
+  experiment.fabric = read_cluster(
+      section, [&](Section& device) { experiment.device = read_device(device); }, experiment.routing);
+}
+
+MachineKind machine_of(const ExperimentKeys& experiment) {
+  return {experiment.fabric->interconnect(), experiment.device.architecture};
+}
+
+// `network` is that of `section`; the cluster has been read.
+void read_collectives_of(Section& section, const Section& network, ExperimentKeys& experiment) {
+  LibraryHints hints;
+  const ConfigValue* cluster = section.value("cluster");
+  if (experiment.fabric) hints.machine = library_of(machine_of(experiment), cluster->find("node") != nullptr);
+  const ConfigValue* granularity = network.value("granularity");
+  hints.asks_for_steps = granularity != nullptr && granularity->scalar == "step";
+  section.defaulted_section("collectives", "how collectives are run", [&](Section& s) {
+    experiment.algorithms = read_collectives(s, hints, experiment.simulation.collectives);
+  });
 }
 
 void check_dimensions(Section& section, const ExperimentKeys& experiment) {
@@ -142,13 +157,29 @@ void check_dimensions(Section& section, const ExperimentKeys& experiment) {
   check_algorithms(experiment.algorithms, dimensions, section.context().diagnostics());
 }
 
-// The network's routing shapes the fabric, so it is read first. `workload` stands between them in the documents.
-void read_system(Section& section, ExperimentKeys& experiment, const std::function<void()>& read_workload) {
-  if (!section.describes()) read_communication(section, experiment);
-  experiment.fabric = read_cluster(
-      section, [&](Section& device) { experiment.device = read_device(device); }, experiment.routing);
+// In the order of the documents.
+void describe_system(Section& section, ExperimentKeys& experiment, const std::function<void()>& read_workload) {
+  read_machine_of(section, experiment);
   read_workload();
-  if (section.describes()) read_communication(section, experiment);
+  read_collectives_of(section, section, experiment);
+  section.defaulted_section("network", kNetworkMeaning, [&](Section& network) {
+    read_network_model(network, experiment);
+    read_granularity(network, experiment.simulation.collectives);
+    experiment.routing = read_routing(network);
+  });
+}
+
+// The network's routing shapes the fabric, which decides on the library of collectives, which on the granularity.
+void read_system(Section& section, ExperimentKeys& experiment, const std::function<void()>& read_workload) {
+  if (section.describes()) return describe_system(section, experiment, read_workload);
+  section.defaulted_section("network", kNetworkMeaning, [&](Section& network) {
+    read_network_model(network, experiment);
+    experiment.routing = read_routing(network);
+    read_machine_of(section, experiment);
+    read_workload();
+    read_collectives_of(section, network, experiment);
+    read_granularity(network, experiment.simulation.collectives);
+  });
   check_dimensions(section, experiment);
 }
 
@@ -187,7 +218,7 @@ Experiment read_keys(const std::string& file, ConfigValue root, const ConfigFile
   ExperimentKeys keys;
   read_config(root, context, [&](Section& section) { read(section, keys); });
   diagnostics.throw_if_errors();
-  const MachineKind machine{keys.fabric->interconnect(), keys.device.architecture};
+  const MachineKind machine = machine_of(keys);
   std::unique_ptr<const NcclLibrary> nccl;
   CollectiveOptions& collectives = keys.simulation.collectives;
   if (collectives.nccl) {

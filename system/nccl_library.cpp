@@ -15,6 +15,8 @@ NcclWay NcclLibrary::way(CollectiveKind kind, Bytes bytes, const GroupShape& sha
   return fastest_nccl_way({kind, bytes, &shape, machine_}, options_, constants_);
 }
 
+std::string NcclLibrary::name() const { return "nccl " + to_text(options_.version); }
+
 NcclSend NcclLibrary::send(Bytes bytes, bool is_same_node) const {
   return nccl_send(bytes, is_same_node, machine_, options_, constants_);
 }

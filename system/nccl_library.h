@@ -1,7 +1,7 @@
 // NCCL as a library of collectives: what collectives/nccl_model.h says of its ways, on one machine.
 #pragma once
 
-#include <memory>
+#include <string>
 
 #include "collectives/nccl_constants.h"
 #include "collectives/nccl_model.h"
@@ -23,6 +23,7 @@ class NcclLibrary final : public GroupLibrary {
   NcclWay way(CollectiveKind kind, Bytes bytes, const GroupShape& shape) const;
   NcclSend send(Bytes bytes, bool is_same_node) const;
 
+  std::string name() const;  // "nccl 2.30.0"
   const NcclOptions& options() const { return options_; }
   const NcclConstants& constants() const { return constants_; }
   const MachineKind& machine() const { return machine_; }

@@ -23,6 +23,9 @@ COLLECTIVE_ROW = ["bytes", "time_us", "algbw_GBps", "busbw_GBps", "algorithm", "
 # Bus over algorithm bandwidth among 16 ranks.
 OPERATIONS = {"all_gather": 15 / 16, "all_reduce": 30 / 16, "all_to_all": 15 / 16, "broadcast": 1, "reduce": 1,
               "reduce_scatter": 15 / 16, "sendrecv": 1}
+# What NCCL takes between two nodes of A100, and in what; "ring" for other operations.
+ALGORITHMS = {"all_reduce": {"ring", "tree"}, "all_to_all": {"send/recv"}, "sendrecv": {"send/recv"}}
+PROTOCOLS = {"ll", "ll128", "simple"}
 SOUND = {"job.yaml": JOB, "rank.0.et": small_trace(), "rank.1.et": small_trace()}
 # 5 us of computing; then each half of the all-reduce of 1 MiB goes to the other rank and back, one after the other:
 # 2 * (700 ns + ceil(524288 B / 300 GB/s)) = 2 * (700000 + 1747627) ps.
@@ -186,8 +189,9 @@ def check_collectives(program, checks, folder):
         checks.check([row["bytes"] for row in document["rows"]] == [1 << k for k in range(3, 31)],
                      f"{operation}: a row for every size")
         for row in document["rows"]:
-            checks.check(list(row) == COLLECTIVE_ROW and row["protocol"] is None and row["algorithm"] and row["bound"],
+            checks.check(list(row) == COLLECTIVE_ROW and row["protocol"] in PROTOCOLS and row["bound"],
                          f"{operation}: the fields of a row", row)
+            checks.check(row["algorithm"] in ALGORITHMS.get(operation, {"ring"}), f"{operation}: the algorithm", row)
             rate = row["bytes"] / row["time_us"] * 1e-3
             checks.check(abs(row["algbw_GBps"] - rate) <= 1e-9 * rate, f"{operation}: bandwidth is size over time", row)
             factor = OPERATIONS[operation]
@@ -209,9 +213,14 @@ def check_library_options(program, checks, folder):
                      outcome.stderr)
         outcome = program.run([*line, *library, "--algo", "NVLS", "--proto", "LL128"], folder)
         checks.check("--proto: error: NCCL has none" in outcome.stderr, "NVLS has no LL128", outcome.stderr)
-    outcome = program.run([*line, "--algo", "ring", "--library", "fixed"], folder)
-    row = json.loads(outcome.stdout)["rows"][0]
-    checks.check((row["algorithm"], row["protocol"]) == ("ring", None), "the fixed library has no protocol", row)
+    named, by_default = (program.run([*line, *library, "--algo", "ring"], folder).stdout
+                         for library in (["--library", "nccl"], []))
+    checks.check(named and named == by_default, "a cluster of GPUs runs NCCL by default", by_default)
+    for fixed in (["--algo", "ring", "--library", "fixed"], ["--algo", "direct"],
+                  ["--algo", "ring", "--set", "network.granularity=step"]):
+        outcome = program.run([*line, *fixed], folder)
+        row = json.loads(outcome.stdout)["rows"][0]
+        checks.check((row["algorithm"], row["protocol"]) == (fixed[1], None), "the fixed library has no protocol", row)
 
 
 def check_resolved(program, checks, folder):

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""documented_commands_test.py PROGRAM: every command of README.md and docs/*.md runs and ends as written.
+"""documented_commands_test.py PROGRAM [--update]: every command of README.md and docs/*.md runs and ends as written.
 
 Commands are the lines of fenced `sh` blocks that call `orrery` or `build/release/orrery`; others (scripts/..., git, cd)
 are skipped. They run in a copy of the source tree's data, one after the other per file, so that a command may use what an
 earlier one wrote. A line ends with exit code 0, or as a comment at its end says: `# exit 3`. If the block is followed by a
 `text` block, that is what the block's commands print, standard output and then standard error, exactly.
+--update writes what they print now.
 """
 import re
 import shlex
@@ -31,16 +32,18 @@ def commands_of(block):
 
 
 def blocks_of(text):
-    """(commands, text they print or None) of every sh block."""
+    """(commands, the text block of what they print or None) of every sh block."""
     fences = list(FENCE.finditer(text))
     for i, fence in enumerate(fences):
         if fence.group(2) not in ("sh", "bash", "console"):
             continue
         follows = fences[i + 1] if i + 1 < len(fences) else None
         adjacent = follows and follows.group(2) == "text" and not text[fence.end():follows.start()].strip()
-        indent = fence.group(1)
-        shown = re.sub(f"^{indent}", "", follows.group(3), flags=re.M) if adjacent else None
-        yield commands_of(fence.group(3)), shown
+        yield commands_of(fence.group(3)), follows if adjacent else None
+
+
+def text_of(fence):
+    return re.sub(f"^{fence.group(1)}", "", fence.group(3), flags=re.M)
 
 
 def run_line(program, line, folder):
@@ -53,12 +56,22 @@ def run_line(program, line, folder):
     return program.run(words[1:], folder)
 
 
-def check_document(program, path, checks):
+def put(text, printed):
+    """The document with what is printed, by text block."""
+    for fence, said in reversed(printed):
+        said = re.sub(r"^(?=.)", fence.group(1), said.rstrip() + "\n", flags=re.M)
+        text = text[:fence.start(3)] + said + text[fence.end(3):]
+    return text
+
+
+def check_document(program, path, checks, is_update):
     with scratch_folder() as folder:
         for name in ("configs", "traces", "docs"):
             shutil.copytree(SOURCE / name, Path(folder) / name)  # not a link: a command may write there
         commands = 0
-        for lines, shown in blocks_of(path.read_text()):
+        changed = []
+        text = path.read_text()
+        for lines, shown in blocks_of(text):
             printed = ""
             for line, code in lines:
                 commands += 1
@@ -69,9 +82,12 @@ def check_document(program, path, checks):
                 for broken in outcome.broken:
                     checks.check(False, f"{where}: {broken}", said)
                 checks.check(outcome.code == code, f"{where}: exit code {code} is written, {outcome.code} came", said)
-            if lines and shown is not None:
-                checks.check(printed.rstrip() == shown.rstrip(),
-                             f"{path.relative_to(SOURCE)}: {lines[0][0]} prints something else", printed)
+            if not lines or shown is None or printed.rstrip() == text_of(shown).rstrip():
+                continue
+            changed.append((shown, printed))
+            checks.check(is_update, f"{path.relative_to(SOURCE)}: {lines[0][0]} prints something else", printed)
+        if is_update and changed:
+            path.write_text(put(text, changed))
         return commands
 
 
@@ -79,11 +95,13 @@ def main():
     program = Program(sys.argv[1])
     checks = Checks()
     sample = "```sh\nscripts/build\norrery fly  # exit 2\norrery list \\\n  keys\n```\n\n```text\nx\n```\n"
-    checks.check(list(blocks_of(sample)) == [([("orrery fly", 2), ("orrery list    keys", 0)], "x\n")],
-                 "blocks are read as the convention says",
-                 list(blocks_of(sample)))
+    (lines, shown), = blocks_of(sample)
+    checks.check(lines == [("orrery fly", 2), ("orrery list    keys", 0)] and text_of(shown) == "x\n",
+                 "blocks are read as the convention says", lines)
+    checks.check(put(sample, [(shown, "y\n")]) == sample.replace("x\n", "y\n"), "what is printed is put in its block")
     documents = [path for path in (SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md"))) if path.exists()]
-    commands = sum(check_document(program, path, checks) for path in documents)
+    is_update = "--update" in sys.argv[2:]
+    commands = sum(check_document(program, path, checks, is_update) for path in documents)
     print(f"{commands} commands in {len(documents)} documents")
     return checks.exit_code()
 

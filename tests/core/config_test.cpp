@@ -49,6 +49,31 @@ Read read_text(std::string_view text, std::vector<std::string> settings = {}) {
 
 }  // namespace
 
+TEST_CASE("a section with defaults is read whether or not it is there") {
+  const auto read = [](std::string_view text) {
+    Diagnostics diagnostics;
+    const ConfigFiles files("no-such-folder");
+    ConfigContext context(files, diagnostics);
+    ConfigValue root = parse_config(text, "x.yaml", diagnostics);
+    int times = 0;
+    read_config(root, context, [&](Section& section) {
+      section.defaulted_section("inner", "what is in it", [&](Section& inner) {
+        ++times;
+        inner.optional_integer("size", 3, {1, 9}, "how many");
+      });
+    });
+    CHECK(times == 1);
+    CHECK(diagnostics.error_count() <= 1);
+    return to_json(root).dump() + (diagnostics.has_errors() ? " " + diagnostics.problems()[0].message : "");
+  };
+  CHECK(read("{}") == R"({"inner":{"size":3}})");
+  CHECK(read("inner: {}") == R"({"inner":{"size":3}})");
+  CHECK(read("inner: {size: 5}") == R"({"inner":{"size":5}})");
+  CHECK(read("inner: 7").starts_with(R"({"inner":{"size":3}} 'inner' is a plain value)"));
+  CHECK(read("inner: ").starts_with(R"({"inner":{"size":3}} 'inner' has no value)"));
+  CHECK(read("inner: nowhere.yaml").starts_with(R"({"inner":{"size":3}} cannot read)"));
+}
+
 TEST_CASE("a right file is read, and defaults become part of the resolved configuration") {
   const Read read = read_text("size: 8\nbandwidth: 300 GB/s\nshape: fully_connected\n");
   CHECK(read.errors == "");

@@ -72,6 +72,9 @@ TEST_CASE("the parts of the iteration sum to it, mean over ranks, largest first"
 TEST_CASE("the summary says what bounds the run and shows unequal ranks apart") {
   const std::string text = summary_text(result_of(milliseconds(40), milliseconds(20)));
   CHECK(text.find("iteration time 100.0 ms   (2 ranks on 2 devices d, alpha-beta network, granularity step)") == 0);
+  Result with_nccl = result_of(milliseconds(40), milliseconds(20));
+  with_nccl.library = "nccl 2.30.0";
+  CHECK(summary_text(with_nccl).find("alpha-beta network, granularity step, nccl 2.30.0)\n") != std::string::npos);
   CHECK(text.find("bound by device compute: 60.0 % of the iteration") != std::string::npos);
   CHECK(text.find("  0      60.00 ms        0 ps  40.00 ms") != std::string::npos);
   CHECK(text.find("  1      60.00 ms        0 ps  20.00 ms") != std::string::npos);

@@ -41,7 +41,7 @@ CollectiveTable simulated() {
   table.nodes = 2;
   table.device = "some-gpu";
   table.network_model = "alpha-beta";
-  CollectiveRow row{Bytes(1048576), 262144, Duration(50us), 20.97152e9, 36.70016e9, "ring", {}, {}};
+  CollectiveRow row{Bytes(1048576), 262144, Duration(50us), 20.97152e9, 36.70016e9, "ring", {}, {}, {}};
   row.bound.name = "latency";
   row.bound.share = 0.5;
   table.rows = {row};

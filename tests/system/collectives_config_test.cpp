@@ -16,12 +16,15 @@ struct Read {
   std::string problems;  // errors and warnings, as they are printed
 };
 
-// A DGX A100 with these further lines, as x.yaml.
-Read read_lines(const std::string& lines) {
+constexpr const char* kDims =
+    "{device: a100-sxm-80gb, dims: [{topology: switch, size: 8, bandwidth: 1 GB/s, latency: 1 us}]}";
+
+// A cluster, unless another a DGX A100, with these further lines, as x.yaml.
+Read read_lines(const std::string& lines, const std::string& cluster = "dgx-a100") {
   Read result;
   Diagnostics diagnostics;
   try {
-    ConfigValue root = parse_config("cluster: dgx-a100\n" + lines, "x.yaml", diagnostics);
+    ConfigValue root = parse_config("cluster: " + cluster + "\n" + lines, "x.yaml", diagnostics);
     result.experiment = read_machine("x.yaml", std::move(root), kFiles, diagnostics);
     for (const Problem& problem : diagnostics.problems()) result.problems += to_string(problem) + "\n";
   } catch (const InputError& error) {
@@ -54,10 +57,55 @@ std::size_t number_of(Enumerator enumerator) {
 
 }  // namespace
 
-TEST_CASE("the fixed library is the default and leaves NCCL out") {
-  CHECK_FALSE(options_of("").nccl.has_value());
-  CHECK_FALSE(options_of("collectives: {chunks: 4}\n").nccl.has_value());
-  CHECK(options_of("collectives: {library: fixed}\n").granularity == Granularity::kStep);
+TEST_CASE("NCCL is the default for GPUs in a cluster of nodes") {
+  const auto runs_nccl = [](const char* cluster, const char* lines = "") {
+    const Read result = read_lines(lines, cluster);
+    INFO(result.problems);
+    REQUIRE(result.experiment.has_value());
+    const Experiment& experiment = *result.experiment;
+    // The resolved configuration says which it is.
+    const ConfigValue& library = experiment.resolved.find("collectives")->value.find("library")->value;
+    CHECK(library.scalar == (experiment.nccl ? "nccl" : "fixed"));
+    CHECK((experiment.simulation.collectives.granularity == Granularity::kPhase) == (experiment.nccl != nullptr));
+    return experiment.nccl != nullptr;
+  };
+  for (const char* gpus : {"dgx-a100", "dgx-1p", "rtx4090-pcie", "gb200-nvl72", "mi300x-8", "mi250x-4"}) {
+    CAPTURE(gpus);
+    CHECK(runs_nccl(gpus));
+    CHECK(runs_nccl(gpus, "nodes: 2\nnetwork: {routing: deterministic, model: fifo}\ncollectives: {launch: torch}\n"));
+    CHECK_FALSE(runs_nccl(gpus, "collectives: {library: fixed}\n"));
+  }
+  for (const char* others : {"gaudi2-8", "dojo-tile", "tenstorrent-galaxy", "cerebras-swarmx", kDims}) {
+    CAPTURE(others);
+    CHECK_FALSE(runs_nccl(others));
+  }
+  CHECK(runs_nccl(kDims, "collectives: {library: nccl}\n"));
+}
+
+TEST_CASE("a key that only the fixed library has means that library") {
+  for (const char* lines :
+       {"collectives: {algorithms: {all_reduce: ring}}\n", "collectives: {chunks: 4}\n", "collectives: {queue: lifo}\n",
+        "collectives: {active_chunks: 2}\n", "network: {granularity: step}\n"}) {
+    CAPTURE(lines);
+    const CollectiveOptions options = options_of(lines);
+    CHECK_FALSE(options.nccl.has_value());
+    CHECK(options.granularity == Granularity::kStep);
+  }
+  CHECK(options_of("network: {granularity: phase}\n").nccl.has_value());
+  CHECK(has(problems_of("chunks: 2, launch: torch"), "'launch' means nothing with 'library: fixed'"));
+}
+
+TEST_CASE("the keys of NCCL are no further error where the cluster is wrong") {
+  const std::string problems = read_lines("collectives: {launch: torch}\n", "dgx-a10").problems;
+  CHECK(has(problems, "no 'dgx-a10'"));
+  CHECK_FALSE(has(problems, "launch"));
+}
+
+TEST_CASE("all sections are checked where one of them is a file that is not there") {
+  const std::string problems = read_lines("network: nowhere.yaml\ncollectives: {library: ncll}\n", "dgx-a10").problems;
+  CHECK(has(problems, "nowhere.yaml"));
+  CHECK(has(problems, "no 'dgx-a10'"));
+  CHECK(has(problems, "did you mean 'nccl'?"));
 }
 
 TEST_CASE("NCCL is the newest, launched by MPI and held to nothing unless the experiment says otherwise") {
@@ -94,12 +142,14 @@ TEST_CASE("what NCCL cannot be told is an error with a hint") {
 
 TEST_CASE("each library refuses the keys of the other") {
   for (const std::string key : {"version: 2.18.5", "launch: mpi", "algo: ring", "proto: ll"})
-    for (const std::string library : {"", "library: fixed, "}) {
-      CAPTURE(key, library);
+    for (const bool is_named : {false, true}) {
+      CAPTURE(key, is_named);
       const std::string name = key.substr(0, key.find(':'));
-      CHECK(has(problems_of(library + key), "error: '" + name +
-                                                "' means nothing with 'library: fixed'\n  hint: write "
-                                                "'library: nccl'"));
+      const Read result = is_named ? read_lines("collectives: {library: fixed, " + key + "}\n")
+                                   : read_lines("collectives: {" + key + "}\n", kDims);
+      CHECK(has(result.problems, "error: '" + name +
+                                     "' means nothing with 'library: fixed'\n  hint: write "
+                                     "'library: nccl'"));
     }
   for (const std::string key : {"algorithms: {all_reduce: ring}", "chunks: 2", "queue: lifo", "active_chunks: 2"}) {
     CAPTURE(key);
@@ -113,7 +163,6 @@ TEST_CASE("NCCL is simulated phase by phase, wherever in the file that stands") 
   CHECK(options_of(nccl).granularity == Granularity::kPhase);
   CHECK(options_of(nccl + "network: {model: flow}\n").granularity == Granularity::kPhase);
   CHECK(options_of("network: {granularity: phase}\n" + nccl).granularity == Granularity::kPhase);
-  CHECK(options_of("network: {model: flow}\n").granularity == Granularity::kStep);
   CHECK(has(read_lines("network: {granularity: step}\n" + nccl).problems,
             "x.yaml:2:24: error: 'step' has no meaning with 'library: nccl'\n  hint: each channel of NCCL sends in an "
             "order of its own"));
@@ -122,7 +171,8 @@ TEST_CASE("NCCL is simulated phase by phase, wherever in the file that stands") 
 TEST_CASE("an experiment as it was resolved is read as the same one") {
   for (const char* lines : {"collectives: {library: nccl}\nnetwork: {model: flow}\n",
                             "collectives: {library: nccl, algo: Tree, version: 2.18}\n",
-                            "collectives: {chunks: 3}\nnetwork: {granularity: phase}\n"}) {
+                            "collectives: {chunks: 3}\nnetwork: {granularity: phase}\n", "network: {model: fifo}\n",
+                            "network: {granularity: step}\n", ""}) {
     CAPTURE(lines);
     const Read first = read_lines(lines);
     REQUIRE(first.experiment.has_value());
