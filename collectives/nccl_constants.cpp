@@ -73,6 +73,7 @@ constexpr std::array<NcclConstantEntry, kNcclConstants> kEntries = {{
     {"ll_cap.blackwell.more_nodes", kRate, ""},
     {"efficiency.ll", kShare, "of a link's rate: data in what LL sends"},
     {"efficiency.ll128", kShare, ""},
+    {"efficiency.ring", kShare, "within a node"},
     {"efficiency.tree", kShare, "within a node"},
     {"efficiency.pat", kShare, ""},
     {"efficiency.network", kShare, "between nodes"},
@@ -189,6 +190,7 @@ double NcclConstants::launch(LaunchMode mode, std::uint32_t per_node) const {
 
 double NcclConstants::ll_efficiency() const { return values_[number_of("efficiency.ll")]; }
 double NcclConstants::ll128_efficiency() const { return values_[number_of("efficiency.ll128")]; }
+double NcclConstants::ring_efficiency() const { return values_[number_of("efficiency.ring")]; }
 double NcclConstants::tree_efficiency() const { return values_[number_of("efficiency.tree")]; }
 double NcclConstants::pat_efficiency() const { return values_[number_of("efficiency.pat")]; }
 double NcclConstants::network_efficiency() const { return values_[number_of("efficiency.network")]; }

@@ -35,7 +35,7 @@ std::span<const NcclConstantEntry> nccl_constant_entries();
 // The number of the one at `path`.
 std::optional<std::size_t> nccl_constant_named(std::string_view path);
 
-inline constexpr std::size_t kNcclConstants = 71;
+inline constexpr std::size_t kNcclConstants = 72;
 
 // Each in the unit of its kind.
 class NcclConstants {
@@ -57,6 +57,7 @@ class NcclConstants {
 
   double ll_efficiency() const;
   double ll128_efficiency() const;
+  double ring_efficiency() const;
   double tree_efficiency() const;
   double pat_efficiency() const;
   double network_efficiency() const;

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "core/quantity_text.h"
+
 namespace orrery {
 namespace {
 
@@ -93,7 +95,25 @@ void set_algorithm(ConfigValue& collectives, const std::string& text, Collective
   set(map_at(collectives, "algorithms", "--algo", files, diagnostics), name_of(kind), list);
 }
 
+std::uint32_t devices_per_node(const CollectiveQuestion& question, std::uint32_t most) {
+  if (question.devices_per_node.empty()) return most;
+  const auto number = parse_whole_number(question.devices_per_node);
+  if (number && *number >= 1 && *number <= most) return static_cast<std::uint32_t>(*number);
+  throw InputError({"--gpus-per-node"},
+                   fmt::format("'{}' of the {} devices of a node", printable(question.devices_per_node, 40), most),
+                   fmt::format("write a number from 1 to {}", most));
+}
+
 }  // namespace
+
+std::vector<DeviceId> devices_in(const CollectiveQuestion& question, const Fabric& fabric) {
+  const std::uint32_t per_node = fabric.dimensions().front().size;
+  const std::uint32_t used = devices_per_node(question, per_node);
+  std::vector<DeviceId> devices;
+  for (std::uint32_t first = 0; first < fabric.device_count(); first += per_node)
+    for (std::uint32_t i = 0; i < used; ++i) devices.push_back(DeviceId(first + i));
+  return devices;
+}
 
 Experiment read_question(const CollectiveQuestion& question, const BenchmarkOperation& operation,
                          const ConfigFiles& files, Diagnostics& diagnostics) {

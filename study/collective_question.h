@@ -28,4 +28,8 @@ struct CollectiveQuestion {
 Experiment read_question(const CollectiveQuestion& question, const BenchmarkOperation& operation,
                          const ConfigFiles& files, Diagnostics& diagnostics);
 
+// The ranks that the question asks about, by the fabric of its experiment: the first so many devices of each node, node by
+// node. InputError where a node has fewer.
+std::vector<DeviceId> devices_in(const CollectiveQuestion& question, const Fabric& fabric);
+
 }  // namespace orrery

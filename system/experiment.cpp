@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity_text.h"
+#include "system/cluster_parts.h"
 #include "system/collectives_config.h"
 
 namespace orrery {
@@ -22,6 +23,7 @@ struct ExperimentKeys {
   Routing routing;
   SimulationOptions simulation;
   std::vector<NamedAlgorithms> algorithms;
+  NcclConstantList measured;  // on the cluster
 };
 
 const std::vector<std::string> kDependencyNames = {"both", "data", "ctrl"};
@@ -145,8 +147,8 @@ void check_dimensions(Section& section, const ExperimentKeys& experiment) {
 // The network's routing shapes the fabric, so it is read first. `workload` stands between them in the documents.
 void read_system(Section& section, ExperimentKeys& experiment, const std::function<void()>& read_workload) {
   if (!section.describes()) read_communication(section, experiment);
-  experiment.fabric = read_cluster(
-      section, [&](Section& device) { experiment.device = read_device(device); }, experiment.routing);
+  experiment.fabric =
+      read_cluster(section, cluster_parts(experiment.device, experiment.measured), experiment.routing);
   read_workload();
   if (section.describes()) read_communication(section, experiment);
   check_dimensions(section, experiment);
@@ -191,6 +193,7 @@ Experiment read_keys(const std::string& file, ConfigValue root, const ConfigFile
   std::unique_ptr<const NcclLibrary> nccl;
   CollectiveOptions& collectives = keys.simulation.collectives;
   if (collectives.nccl) {
+    for (const auto& [number, value] : keys.measured) collectives.nccl_constants->constants.set(number, value);
     nccl = std::make_unique<const NcclLibrary>(*collectives.nccl, collectives.nccl_constants->constants, machine);
     collectives.library = nccl.get();
   }

@@ -1,0 +1,325 @@
+#include "study/nccl_fit.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "core/assert.h"
+#include "core/units.h"
+#include "study/independent_columns.h"
+#include "study/least_squares.h"
+
+namespace orrery {
+namespace {
+
+// The relative error to be expected of a measurement: at first, and where the fit has shown what it is.
+constexpr double kFirstError = 0.05;
+constexpr double kLeastError = 5e-4;
+// Measurements farther off than so many times the expected error are taken for outliers.
+constexpr double kOutlier = 2;
+// A factor of e in a constant weighs as much as the expected error in one measurement.
+constexpr double kPrior = 1;
+// Of a latency that is 0: what may matter.
+constexpr double kLatencyScale = 1e-6;
+constexpr double kMostLatency = 1e-2;
+constexpr double kFarthest = 1000;  // times a constant, or this part of it
+constexpr double kLeastShare = 0.01;
+// Changes of a constant that show whether an algorithm depends on it.
+constexpr std::array<double, 2> kProbes = {-0.5, 1};
+// Of a derivative: whole bytes on the wire must not show.
+constexpr double kStep = 0.01;
+constexpr double kSameAlgorithms = 1e-4;  // how much of its effect a constant must have for itself to be offered
+constexpr double kSameRows = 1e-2;        // and to be fitted
+constexpr double kUncertain = 0.5;
+constexpr int kDigits = 5;
+// A sigma is so many median absolute deviations.
+constexpr double kDeviations = 1.4826;
+
+using Numbers = std::vector<std::size_t>;
+using Column = std::vector<double>;
+
+double rounded_to_digits(double value) {
+  if (value == 0) return 0;
+  const double unit = std::pow(10, kDigits - 1 - static_cast<int>(std::floor(std::log10(std::abs(value)))));
+  return std::round(value * unit) / unit;
+}
+
+class NcclFitter {
+ public:
+  NcclFitter(const CalibrationData& data, std::span<const CalibrationRow> rows)
+      : data_(data), rows_(rows), start_(data.constants), now_(data.constants) {}
+
+  NcclFit fit() {
+    offer();
+    // 1. From several places, since the fastest of several algorithms has many minima.
+    approach();
+    // 2. With the errors that the measurements have shown.
+    for (int round = 0; round < 2; ++round) {
+      error_ = std::clamp(typical_error(), kLeastError, error_);
+      solve(values_of(offered_, now_));
+    }
+    // 3. Only what they determine.
+    while (leave_out_dependent() || leave_out_uncertain()) solve(values_of(offered_, now_));
+    return report();
+  }
+
+ private:
+  // A change of a constant by `step`, in parts of it.
+  NcclConstants moved(NcclConstants constants, std::size_t number, double step) const {
+    const double value = constants.value(number);
+    constants.set(number, value + step * (value == 0 ? kLatencyScale : value));
+    return constants;
+  }
+
+  static Column values_of(const Numbers& numbers, const NcclConstants& constants) {
+    Column values;
+    for (const std::size_t number : numbers) values.push_back(constants.value(number));
+    return values;
+  }
+
+  NcclConstants with(const Numbers& numbers, std::span<const double> values) const {
+    NcclConstants constants = start_;
+    for (std::size_t i = 0; i < numbers.size(); ++i) constants.set(numbers[i], values[i]);
+    return constants;
+  }
+
+  // All constants, those first that nothing is known about here: a file lists a base before the hops that it can stand
+  // for.
+  Numbers preferred() const {
+    Numbers numbers(kNcclConstants);
+    std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+    std::ranges::stable_partition(numbers, [&](std::size_t number) {
+      return std::ranges::none_of(data_.measured, [&](const auto& known) { return known.first == number; });
+    });
+    return numbers;
+  }
+
+  // How the time of every algorithm for every row changes with a constant, relative to it.
+  Column effect_on_algorithms(std::size_t number) const {
+    Column column;
+    for (const CalibrationRow& row : rows_) {
+      const NcclBenchmark& benchmark = data_.benchmarks[row.table];
+      const std::vector<double> times = possible_seconds(benchmark, row.bytes, start_);
+      for (const double probe : kProbes) {
+        const std::vector<double> there = possible_seconds(benchmark, row.bytes, moved(start_, number, probe));
+        ORRERY_ASSERT(there.size() == times.size());
+        for (std::size_t i = 0; i < times.size(); ++i) column.push_back((there[i] - times[i]) / times[i]);
+      }
+    }
+    return column;
+  }
+
+  // Offers the constants that the algorithms tell apart, whichever of them is the fastest.
+  void offer() {
+    const Numbers all = preferred();
+    std::vector<Column> columns;
+    for (const std::size_t number : all) columns.push_back(effect_on_algorithms(number));
+    const ColumnChoice choice = independent_columns(columns, kSameAlgorithms);
+    for (const std::size_t column : choice.kept) offered_.push_back(all[column]);
+    for (const DependentColumn& left : choice.left)
+      if (!left.on.empty()) leave_out(all, left);
+  }
+
+  void leave_out(const Numbers& numbers, const DependentColumn& left) {
+    UnfittedNcclConstant unfitted{numbers[left.column], UnfittedReason::kTogether, {}};
+    for (const std::size_t column : left.on) unfitted.with.push_back(numbers[column]);
+    unfitted_.push_back(std::move(unfitted));
+  }
+
+  FittedConstant constant(std::size_t number) const {
+    const NcclConstantEntry& entry = nccl_constant_entries()[number];
+    FittedConstant c;
+    c.name = entry.path;
+    c.start = start_.value(number);
+    c.prior = kPrior;
+    c.most = c.start * kFarthest;
+    c.least = c.start / kFarthest;
+    if (entry.kind == ConstantKind::kShare) {
+      c.most = 1;
+      c.least = std::min(kLeastShare, c.start);
+    } else if (c.start == 0) {
+      c.scale = kLatencyScale;
+      c.most = kMostLatency;
+    }
+    return c;
+  }
+
+  void write_residuals(std::span<const double> values, std::span<double> residuals) const {
+    const NcclConstants constants = with(offered_, values);
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      residuals[i] = std::log(predicted_seconds(data_, rows_[i], constants) / rows_[i].seconds) / error_;
+  }
+
+  // Fits the offered constants, beginning with `from`.
+  void solve(Column from) {
+    FitProblem problem;
+    for (const std::size_t number : offered_) problem.constants.push_back(constant(number));
+    problem.residuals = [this](std::span<const double> values, std::span<double> r) { write_residuals(values, r); };
+    problem.residual_count = rows_.size();
+    problem.loss_scale = kOutlier;
+    problem.from = std::move(from);
+    result_ = fit_constants(problem);
+    now_ = with(offered_, result_.values);
+  }
+
+  // What a fit makes small.
+  double cost() const {
+    double sum = 0;
+    for (const CalibrationRow& row : rows_) {
+      const double r = std::log(predicted_seconds(data_, row, now_) / row.seconds) / error_ / kOutlier;
+      sum += 2 * kOutlier * kOutlier * (std::sqrt(1 + r * r) - 1);
+    }
+    for (const std::size_t number : offered_) {
+      const double before = start_.value(number), after = now_.value(number);
+      const double moved = before == 0 ? after / kLatencyScale : std::log(after / before);
+      sum += moved * moved / (kPrior * kPrior);
+    }
+    return sum;
+  }
+
+  // Latencies times `latency`, and all rates times `rate`.
+  Column scaled_start(double latency, double rate) const {
+    Column values;
+    for (const std::size_t number : offered_) {
+      const ConstantKind kind = nccl_constant_entries()[number].kind;
+      double factor = 1;
+      if (kind == ConstantKind::kLatency) factor = latency;
+      if (kind == ConstantKind::kRate || kind == ConstantKind::kShare) factor = rate;
+      values.push_back(start_.value(number) * factor);
+    }
+    return values;
+  }
+
+  // Measured over predicted, of the smallest or the largest message.
+  double first_error(bool smallest) const {
+    const auto less = [](const CalibrationRow& a, const CalibrationRow& b) { return a.bytes < b.bytes; };
+    const auto row = smallest ? std::ranges::min_element(rows_, less) : std::ranges::max_element(rows_, less);
+    return std::clamp(row->seconds / predicted_seconds(data_, *row, start_), 0.1, 10.0);
+  }
+
+  void approach() {
+    const double latency = first_error(true), rate = 1 / first_error(false);
+    NcclConstants best = start_;
+    double least = std::numeric_limits<double>::infinity();
+    for (const auto& [l, r] : {std::pair{1.0, 1.0}, {latency, 1.0}, {1.0, rate}, {latency, rate}}) {
+      solve(scaled_start(l, r));
+      const double now = cost();
+      if (now >= least) continue;
+      least = now;
+      best = now_;
+    }
+    now_ = best;
+  }
+
+  double typical_error() const {
+    std::vector<double> errors;
+    for (const CalibrationRow& row : rows_)
+      errors.push_back(std::abs(std::log(predicted_seconds(data_, row, now_) / row.seconds)));
+    const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
+    std::ranges::nth_element(errors, middle);
+    return *middle * kDeviations;
+  }
+
+  // How the predictions change with a constant.
+  Column effect_on_rows(std::size_t number) const {
+    Column column;
+    for (const CalibrationRow& row : rows_)
+      column.push_back(std::log(predicted_seconds(data_, row, moved(now_, number, kStep)) /
+                                predicted_seconds(data_, row, moved(now_, number, -kStep))));
+    return column;
+  }
+
+  bool has_moved(std::size_t number) const {
+    const double before = start_.value(number);
+    return std::abs(now_.value(number) - before) > 1e-6 * (before == 0 ? kLatencyScale : before);
+  }
+
+  // Constants that no row depends on, or that act as others do where the fit has come to. True if any was left out.
+  bool leave_out_dependent() {
+    const Numbers before = std::exchange(offered_, {});
+    gives_way_.clear();
+    std::vector<Column> columns;
+    for (const std::size_t number : before) columns.push_back(effect_on_rows(number));
+    const ColumnChoice choice = independent_columns(columns, kSameRows);
+    for (const std::size_t column : choice.kept) offered_.push_back(before[column]);
+    bool any = false;
+    for (const DependentColumn& left : choice.left) {
+      const std::size_t number = before[left.column];
+      if (left.on.empty() && has_moved(number)) {
+        // Back at its start it would be seen, against the measurements.
+        gives_way_.push_back(number);
+        offered_.push_back(number);
+        continue;
+      }
+      any = true;
+      if (left.on.empty())
+        unfitted_.push_back({number, UnfittedReason::kNotShown, {}});
+      else
+        leave_out(before, left);
+    }
+    const auto place = [&](std::size_t number) { return std::ranges::find(before, number) - before.begin(); };
+    std::ranges::sort(offered_, {}, place);
+    if (any) now_ = with(offered_, values_of(offered_, now_));
+    return any;
+  }
+
+  bool leave_out_uncertain() {
+    std::size_t worst = offered_.size();
+    double most = kUncertain;
+    for (std::size_t i = 0; i < offered_.size(); ++i) {
+      if (std::ranges::count(gives_way_, offered_[i]) > 0 || spread_of(i) <= most) continue;
+      most = spread_of(i);
+      worst = i;
+    }
+    if (worst == offered_.size()) return false;
+    unfitted_.push_back({offered_[worst], UnfittedReason::kUncertain, {}});
+    offered_.erase(offered_.begin() + static_cast<std::ptrdiff_t>(worst));
+    return true;
+  }
+
+  // Relative to the value, also of a constant that was 0.
+  double spread_of(std::size_t i) const {
+    const double value = now_.value(offered_[i]);
+    if (start_.value(offered_[i]) != 0) return result_.spread[i];
+    return value == 0 ? std::numeric_limits<double>::infinity() : result_.spread[i] * kLatencyScale / value;
+  }
+
+  NcclFit report() {
+    NcclFit fit;
+    fit.constants = start_;
+    for (std::size_t i = 0; i < offered_.size(); ++i) {
+      const std::size_t number = offered_[i];
+      FittedNcclConstant fitted{number, start_.value(number), rounded_to_digits(now_.value(number)), spread_of(i),
+                                result_.at_bound[i], std::ranges::count(gives_way_, number) > 0};
+      fit.constants.set(number, fitted.after);
+      fit.fitted.push_back(fitted);
+    }
+    for (const auto& [a, b] : result_.correlated) fit.correlated.emplace_back(offered_[a], offered_[b]);
+    fit.unfitted = std::move(unfitted_);
+    std::ranges::sort(fit.fitted, {}, &FittedNcclConstant::number);
+    std::ranges::sort(fit.unfitted, {}, &UnfittedNcclConstant::number);
+    return fit;
+  }
+
+  const CalibrationData& data_;
+  std::span<const CalibrationRow> rows_;
+  const NcclConstants start_;
+  NcclConstants now_;
+  double error_ = kFirstError;
+  Numbers offered_;    // by preference
+  Numbers gives_way_;  // of the offered ones
+  std::vector<UnfittedNcclConstant> unfitted_;
+  FitResult result_;  // of the offered ones
+};
+
+}  // namespace
+
+NcclFit fit_nccl_constants(const CalibrationData& data, std::span<const CalibrationRow> rows) {
+  ORRERY_ASSERT(!rows.empty());
+  return NcclFitter(data, rows).fit();
+}
+
+}  // namespace orrery
