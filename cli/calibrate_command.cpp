@@ -57,8 +57,7 @@ void calibrate(const CalibrateOptions& options, const Session& session) {
   write_text(out, calibrated_cluster(calibration, command_line(question)));
   if (out == "-") return;
   write_text("-", calibration_text(question, calibration) +
-                      fmt::format("\nwritten to {}: --cluster {} --library nccl uses it\n", printable(out),
-                                  looks_like_path(out) ? printable(out) : "./" + printable(out)));
+                      fmt::format("\nwritten to {0}: --cluster {0} --library nccl uses it\n", printable(out)));
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,19 +13,22 @@
 namespace orrery {
 namespace {
 
-constexpr std::uintmax_t kLargestLog = 256u << 20;
+constexpr std::size_t kLargestLog = 64u << 20;
 
 std::string log_text(const std::string& path) {
   std::error_code code;
   if (std::filesystem::is_directory(path, code)) throw InputError({path}, "is a folder; expected a log of nccl-tests");
   std::ifstream stream(path, std::ios::binary);
   if (!stream) throw InputError({path}, "cannot be read", "name the file with what nccl-tests printed");
-  const std::uintmax_t size = std::filesystem::file_size(path, code);
-  if (!code && size > kLargestLog) throw InputError({path}, "is larger than 256 MiB");
-  std::ostringstream text;
-  text << stream.rdbuf();
+  std::string text;
+  std::vector<char> part(1 << 16);
+  do {
+    stream.read(part.data(), static_cast<std::streamsize>(part.size()));
+    text.append(part.data(), static_cast<std::size_t>(stream.gcount()));
+    if (text.size() > kLargestLog) throw InputError({path}, "is larger than 64 MiB; expected a log of nccl-tests");
+  } while (stream);
   if (stream.bad()) throw InputError({path}, "cannot be read");
-  return text.str();
+  return text;
 }
 
 bool sets(const CollectiveQuestion& question, std::string_view key) {

@@ -33,7 +33,7 @@ std::string heading(const CalibrationQuestion& question, const Calibration& cali
 }
 
 std::string remark(const FittedNcclConstant& fitted) {
-  if (fitted.gives_way) return "gives way: no row shows what it belongs to";
+  if (fitted.gives_way) return fitted.after > fitted.before ? "or more: no row shows it" : "or less: no row shows it";
   return fitted.at_bound ? "at its bound" : "";
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 // The relative error to be expected of a measurement: at first, and where the fit has shown what it is.
 constexpr double kFirstError = 0.05;
-constexpr double kLeastError = 5e-4;
+constexpr double kLeastError = 1e-5;
 // Measurements farther off than so many times the expected error are taken for outliers.
 constexpr double kOutlier = 2;
 // A factor of e in a constant weighs as much as the expected error in one measurement.
@@ -34,7 +34,7 @@ constexpr double kStep = 0.01;
 constexpr double kSameAlgorithms = 1e-4;  // how much of its effect a constant must have for itself to be offered
 constexpr double kSameRows = 1e-2;        // and to be fitted
 constexpr double kUncertain = 0.5;
-constexpr int kDigits = 5;
+constexpr int kDigits = 4;
 // A sigma is so many median absolute deviations.
 constexpr double kDeviations = 1.4826;
 
@@ -223,12 +223,13 @@ class NcclFitter {
     return *middle * kDeviations;
   }
 
-  // How the predictions change with a constant.
+  // How the predictions change with a constant; nothing takes less than no time.
   Column effect_on_rows(std::size_t number) const {
+    const NcclConstants less = moved(now_, number, now_.value(number) == 0 ? 0 : -kStep);
+    const NcclConstants more = moved(now_, number, kStep);
     Column column;
     for (const CalibrationRow& row : rows_)
-      column.push_back(std::log(predicted_seconds(data_, row, moved(now_, number, kStep)) /
-                                predicted_seconds(data_, row, moved(now_, number, -kStep))));
+      column.push_back(std::log(predicted_seconds(data_, row, more) / predicted_seconds(data_, row, less)));
     return column;
   }
 
@@ -287,7 +288,24 @@ class NcclFitter {
     return value == 0 ? std::numeric_limits<double>::infinity() : result_.spread[i] * kLatencyScale / value;
   }
 
+  // Which reasons hold where the fit has come to: what acted as others may belong to an algorithm that no row shows.
+  void explain_unfitted() {
+    Numbers numbers = offered_;
+    for (const UnfittedNcclConstant& unfitted : unfitted_) numbers.push_back(unfitted.number);
+    std::vector<Column> columns;
+    for (const std::size_t number : numbers) columns.push_back(effect_on_rows(number));
+    for (const DependentColumn& left : independent_columns(columns, kSameRows).left) {
+      if (left.column < offered_.size()) continue;
+      UnfittedNcclConstant& unfitted = unfitted_[left.column - offered_.size()];
+      if (unfitted.reason == UnfittedReason::kUncertain) continue;
+      unfitted.reason = left.on.empty() ? UnfittedReason::kNotShown : UnfittedReason::kTogether;
+      unfitted.with.clear();
+      for (const std::size_t column : left.on) unfitted.with.push_back(numbers[column]);
+    }
+  }
+
   NcclFit report() {
+    explain_unfitted();
     NcclFit fit;
     fit.constants = start_;
     for (std::size_t i = 0; i < offered_.size(); ++i) {

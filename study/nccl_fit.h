@@ -20,7 +20,8 @@ struct FittedNcclConstant {
   double after = 0;
   double spread = 0;      // standard error relative to `after`; not known of one that only gives way
   bool at_bound = false;
-  bool gives_way = false;  // moved until no row shows its algorithm, which the measurements exclude
+  // Moved until no row depends on it: the measurements say that it is not less (or not more), and nothing else.
+  bool gives_way = false;
 };
 
 enum class UnfittedReason : std::uint8_t {
