@@ -4,16 +4,54 @@
 
 #include <fmt/format.h>
 
+#include "core/quantity_text.h"
+
 namespace orrery {
 namespace {
 
 // Halves with fewer rows say little about the other half.
 constexpr std::size_t kLeastHeldOut = 4;
+// A measurement may be off by so much before its link is called too slow.
+constexpr double kTooSlow = 1.05;
+constexpr double kNoCap = 1e15;
 
 std::array<std::vector<CalibrationRow>, 2> every_other(const CalibrationData& data) {
   std::array<std::vector<CalibrationRow>, 2> halves;
   for (std::size_t i = 0; i < data.rows.size(); ++i) halves[i % 2].push_back(data.rows[i]);
   return halves;
+}
+
+// The least that the library could take: no latencies but those of the links, no caps, nothing lost.
+NcclConstants limits_of(NcclConstants constants) {
+  for (std::size_t i = 0; i < kNcclConstants; ++i) switch (nccl_constant_entries()[i].kind) {
+      case ConstantKind::kLatency: constants.set(i, 0); break;
+      case ConstantKind::kRate: constants.set(i, kNoCap); break;
+      case ConstantKind::kShare: constants.set(i, 1); break;
+      case ConstantKind::kSize:
+      case ConstantKind::kFactor: break;
+    }
+  return constants;
+}
+
+// What the cluster says of its links may leave too little for any library.
+void warn_of_links(const std::string& log, const CalibrationData& data, Diagnostics& diagnostics) {
+  const NcclConstants limits = limits_of(data.constants);
+  const CalibrationRow* worst = nullptr;
+  double most = kTooSlow;
+  std::size_t count = 0;
+  for (const CalibrationRow& row : data.rows) {
+    const double ratio = predicted_seconds(data, row, limits) / row.seconds;
+    if (ratio > kTooSlow) ++count;
+    if (ratio <= most) continue;
+    most = ratio;
+    worst = &row;
+  }
+  if (worst == nullptr) return;
+  diagnostics.warning(
+      {log},
+      fmt::format("{} of {} rows are faster than the links of the cluster are: {} take {:.1f} times as long as measured",
+                  count, data.rows.size(), rounded(worst->bytes), most),
+      "their latencies, bandwidths and efficiencies are the cluster's own, which this does not fit: `orrery cluster show`");
 }
 
 }  // namespace
@@ -23,6 +61,7 @@ Calibration calibrate(const CalibrationQuestion& question, const ConfigFiles& fi
   Calibration calibration;
   calibration.data = read_calibration(question, files, diagnostics);
   const CalibrationData& data = calibration.data;
+  warn_of_links(question.log, data, diagnostics);
   calibration.fit = fit_nccl_constants(data, data.rows);
   if (calibration.fit.fitted.empty())
     throw InputError({question.log}, fmt::format("its {} rows determine no constant", data.rows.size()),

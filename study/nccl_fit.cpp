@@ -34,6 +34,7 @@ constexpr double kStep = 0.01;
 constexpr double kSameAlgorithms = 1e-4;  // how much of its effect a constant must have for itself to be offered
 constexpr double kSameRows = 1e-2;        // and to be fitted
 constexpr double kUncertain = 0.5;
+constexpr double kExhausted = 0.2;  // what is left of a constant
 constexpr int kDigits = 4;
 // A sigma is so many median absolute deviations.
 constexpr double kDeviations = 1.4826;
@@ -53,9 +54,11 @@ class NcclFitter {
       : data_(data), rows_(rows), start_(data.constants), now_(data.constants) {}
 
   NcclFit fit() {
-    offer();
     // 1. From several places, since the fastest of several algorithms has many minima.
-    approach();
+    do {
+      offer();
+      approach();
+    } while (give_up_exhausted());
     // 2. With the errors that the measurements have shown.
     for (int round = 0; round < 2; ++round) {
       error_ = std::clamp(typical_error(), kLeastError, error_);
@@ -86,15 +89,33 @@ class NcclFitter {
     return constants;
   }
 
-  // All constants, those first that nothing is known about here: a file lists a base before the hops that it can stand
-  // for.
+  // All constants, those first that nothing is known about here, those last that can stand for no more: a file lists a
+  // base before the hops that it can stand for.
   Numbers preferred() const {
     Numbers numbers(kNcclConstants);
     std::iota(numbers.begin(), numbers.end(), std::size_t{0});
     std::ranges::stable_partition(numbers, [&](std::size_t number) {
       return std::ranges::none_of(data_.measured, [&](const auto& known) { return known.first == number; });
     });
+    std::ranges::stable_partition(
+        numbers, [&](std::size_t number) { return std::ranges::count(exhausted_, number) == 0; });
     return numbers;
+  }
+
+  // A base that has shrunk to next to nothing for the hops that it stands for stands for them badly: these go first
+  // then. True if there is a new one.
+  bool give_up_exhausted() {
+    const std::size_t before = exhausted_.size();
+    for (const std::size_t number : offered_) {
+      const bool stands_for_others = std::ranges::any_of(unfitted_, [&](const UnfittedNcclConstant& unfitted) {
+        return std::ranges::count(unfitted.with, number) > 0;
+      });
+      const bool is_latency = nccl_constant_entries()[number].kind == ConstantKind::kLatency;
+      const bool is_new = std::ranges::count(exhausted_, number) == 0;
+      if (stands_for_others && is_latency && is_new && now_.value(number) < kExhausted * start_.value(number))
+        exhausted_.push_back(number);
+    }
+    return exhausted_.size() > before;
   }
 
   // How the time of every algorithm for every row changes with a constant, relative to it.
@@ -114,6 +135,8 @@ class NcclFitter {
 
   // Offers the constants that the algorithms tell apart, whichever of them is the fastest.
   void offer() {
+    offered_.clear();
+    unfitted_.clear();
     const Numbers all = preferred();
     std::vector<Column> columns;
     for (const std::size_t number : all) columns.push_back(effect_on_algorithms(number));
@@ -281,26 +304,28 @@ class NcclFitter {
     return true;
   }
 
-  // Relative to the value, also of a constant that was 0.
+  // Relative to the larger of what it was and what it is: how far it came from there is known as well as that.
   double spread_of(std::size_t i) const {
-    const double value = now_.value(offered_[i]);
-    if (start_.value(offered_[i]) != 0) return result_.spread[i];
-    return value == 0 ? std::numeric_limits<double>::infinity() : result_.spread[i] * kLatencyScale / value;
+    const double before = start_.value(offered_[i]), after = now_.value(offered_[i]);
+    const double spread = result_.spread[i] * (before == 0 ? kLatencyScale : after);
+    const double larger = std::max(before, after);
+    return larger == 0 ? std::numeric_limits<double>::infinity() : spread / larger;
   }
 
   // Which reasons hold where the fit has come to: what acted as others may belong to an algorithm that no row shows.
   void explain_unfitted() {
-    Numbers numbers = offered_;
-    for (const UnfittedNcclConstant& unfitted : unfitted_) numbers.push_back(unfitted.number);
     std::vector<Column> columns;
-    for (const std::size_t number : numbers) columns.push_back(effect_on_rows(number));
-    for (const DependentColumn& left : independent_columns(columns, kSameRows).left) {
-      if (left.column < offered_.size()) continue;
-      UnfittedNcclConstant& unfitted = unfitted_[left.column - offered_.size()];
-      if (unfitted.reason == UnfittedReason::kUncertain) continue;
-      unfitted.reason = left.on.empty() ? UnfittedReason::kNotShown : UnfittedReason::kTogether;
+    for (const std::size_t number : offered_) columns.push_back(effect_on_rows(number));
+    for (UnfittedNcclConstant& unfitted : unfitted_) {
+      columns.push_back(effect_on_rows(unfitted.number));
+      const ColumnChoice choice = independent_columns(columns, kSameRows);
+      columns.pop_back();
+      unfitted.reason = UnfittedReason::kUncertain;
       unfitted.with.clear();
-      for (const std::size_t column : left.on) unfitted.with.push_back(numbers[column]);
+      if (choice.left.empty() || choice.left.back().column < offered_.size()) continue;
+      const DependentColumn& left = choice.left.back();
+      unfitted.reason = left.on.empty() ? UnfittedReason::kNotShown : UnfittedReason::kTogether;
+      for (const std::size_t column : left.on) unfitted.with.push_back(offered_[column]);
     }
   }
 
@@ -329,6 +354,7 @@ class NcclFitter {
   double error_ = kFirstError;
   Numbers offered_;    // by preference
   Numbers gives_way_;  // of the offered ones
+  Numbers exhausted_;
   std::vector<UnfittedNcclConstant> unfitted_;
   FitResult result_;  // of the offered ones
 };

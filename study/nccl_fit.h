@@ -18,7 +18,7 @@ struct FittedNcclConstant {
   std::size_t number = 0;  // of nccl_constant_entries()
   double before = 0;
   double after = 0;
-  double spread = 0;      // standard error relative to `after`; not known of one that only gives way
+  double spread = 0;  // standard error relative to the larger of both; not known of one that only gives way
   bool at_bound = false;
   // Moved until no row depends on it: the measurements say that it is not less (or not more), and nothing else.
   bool gives_way = false;
