@@ -27,7 +27,7 @@ enum class ConstantKind : std::uint8_t {
 struct NcclConstantEntry {
   std::string_view path;  // in the file: "hop.nvlink.ring.ll128"
   ConstantKind kind;
-  std::string_view meaning;
+  std::string_view meaning;  // empty: as the one before
 };
 
 // All of them, in the order of the file.

@@ -30,7 +30,7 @@ constexpr double kLeastShare = 0.01;
 // Changes of a constant that show whether an algorithm depends on it.
 constexpr std::array<double, 2> kProbes = {-0.5, 1};
 // Of a derivative: whole bytes on the wire must not show.
-constexpr double kStep = 0.01;
+constexpr double kStep = 1e-3;
 constexpr double kSameAlgorithms = 1e-4;  // how much of its effect a constant must have for itself to be offered
 constexpr double kSameRows = 1e-2;        // and to be fitted
 constexpr double kUncertain = 0.5;
@@ -89,16 +89,19 @@ class NcclFitter {
     return constants;
   }
 
-  // All constants, those first that nothing is known about here, those last that can stand for no more: a file lists a
-  // base before the hops that it can stand for.
+  // All constants. The file lists a base before the hops that it can stand for; on a cluster that was measured before,
+  // what several nodes add is the network's. What is known already goes behind, and last what can stand for no more.
   Numbers preferred() const {
     Numbers numbers(kNcclConstants);
     std::iota(numbers.begin(), numbers.end(), std::size_t{0});
-    std::ranges::stable_partition(numbers, [&](std::size_t number) {
-      return std::ranges::none_of(data_.measured, [&](const auto& known) { return known.first == number; });
+    std::ranges::stable_sort(numbers, {}, [&](std::size_t number) {
+      const bool is_known =
+          std::ranges::any_of(data_.measured, [&](const auto& known) { return known.first == number; });
+      const bool is_network = nccl_constant_entries()[number].path.starts_with("hop.network.");
+      if (std::ranges::count(exhausted_, number) > 0) return 3;
+      if (is_known) return 2;
+      return is_network && data_.nodes > 1 && !data_.measured.empty() ? 0 : 1;
     });
-    std::ranges::stable_partition(
-        numbers, [&](std::size_t number) { return std::ranges::count(exhausted_, number) == 0; });
     return numbers;
   }
 

@@ -23,13 +23,19 @@ std::optional<double> number(std::optional<T> value, double unit) {
   return static_cast<double>(value->count()) / unit;
 }
 
+std::string_view meaning_of(std::size_t number) {
+  const std::span<const NcclConstantEntry> entries = nccl_constant_entries();
+  while (entries[number].meaning.empty()) --number;
+  return entries[number].meaning;
+}
+
 // One constant; nothing if it is not there, which is an error if it has to be.
-std::optional<double> read(Section& section, std::string_view key, const NcclConstantEntry& entry, bool is_required) {
+std::optional<double> read(Section& section, std::string_view key, std::size_t constant, bool is_required) {
   const auto ask = [&]<class T>(T) -> std::optional<T> {
-    if (is_required) return section.required<T>(key, entry.meaning);
-    return section.maybe<T>(key, entry.meaning);
+    if (is_required) return section.required<T>(key, meaning_of(constant));
+    return section.maybe<T>(key, meaning_of(constant));
   };
-  switch (entry.kind) {
+  switch (nccl_constant_entries()[constant].kind) {
     case ConstantKind::kLatency: return number(ask(Duration{}), kPicoseconds);
     case ConstantKind::kRate: return number(ask(Bandwidth(1)), 1);
     case ConstantKind::kSize: return number(ask(Bytes(0)), 1);
@@ -51,16 +57,16 @@ std::size_t read_nested(Section& section, std::string_view prefix, std::size_t f
     const std::string_view rest = entries[i].path.substr(prefix.size());
     const std::size_t dot = rest.find('.');
     if (dot == std::string_view::npos) {
-      if (const auto value = read(section, rest, entries[i], is_required)) visit(i, *value);
+      if (const auto value = read(section, rest, i, is_required)) visit(i, *value);
       ++i;
       continue;
     }
     const std::string_view inner = entries[i].path.substr(0, prefix.size() + dot + 1);
     const auto read_inner = [&](Section& s) { read_nested(s, inner, i, is_required, visit); };
     if (is_required)
-      section.required_section(rest.substr(0, dot), entries[i].meaning, read_inner);
+      section.required_section(rest.substr(0, dot), meaning_of(i), read_inner);
     else
-      section.section(rest.substr(0, dot), entries[i].meaning, read_inner);
+      section.section(rest.substr(0, dot), meaning_of(i), read_inner);
     while (i < entries.size() && entries[i].path.starts_with(inner)) ++i;
   }
   return i;
