@@ -23,13 +23,12 @@ std::array<std::vector<CalibrationRow>, 2> every_other(const CalibrationData& da
 
 // The least that the library could take: no latencies but those of the links, no caps, nothing lost.
 NcclConstants limits_of(NcclConstants constants) {
-  for (std::size_t i = 0; i < kNcclConstants; ++i) switch (nccl_constant_entries()[i].kind) {
-      case ConstantKind::kLatency: constants.set(i, 0); break;
-      case ConstantKind::kRate: constants.set(i, kNoCap); break;
-      case ConstantKind::kShare: constants.set(i, 1); break;
-      case ConstantKind::kSize:
-      case ConstantKind::kFactor: break;
-    }
+  for (std::size_t i = 0; i < kNcclConstants; ++i) {
+    const ConstantKind kind = nccl_constant_entries()[i].kind;
+    if (kind == ConstantKind::kLatency) constants.set(i, 0);
+    if (kind == ConstantKind::kRate) constants.set(i, kNoCap);
+    if (kind == ConstantKind::kShare) constants.set(i, 1);
+  }
   return constants;
 }
 

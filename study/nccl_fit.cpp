@@ -1,7 +1,6 @@
 #include "study/nccl_fit.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -11,6 +10,7 @@
 #include "core/units.h"
 #include "study/independent_columns.h"
 #include "study/least_squares.h"
+#include "study/nccl_effects.h"
 
 namespace orrery {
 namespace {
@@ -22,15 +22,9 @@ constexpr double kLeastError = 1e-5;
 constexpr double kOutlier = 2;
 // A factor of e in a constant weighs as much as the expected error in one measurement.
 constexpr double kPrior = 1;
-// Of a latency that is 0: what may matter.
-constexpr double kLatencyScale = 1e-6;
 constexpr double kMostLatency = 1e-2;
 constexpr double kFarthest = 1000;  // times a constant, or this part of it
 constexpr double kLeastShare = 0.01;
-// Changes of a constant that show whether an algorithm depends on it.
-constexpr std::array<double, 2> kProbes = {-0.5, 1};
-// Of a derivative: whole bytes on the wire must not show.
-constexpr double kStep = 1e-3;
 constexpr double kSameAlgorithms = 1e-4;  // how much of its effect a constant must have for itself to be offered
 constexpr double kSameRows = 1e-2;        // and to be fitted
 constexpr double kUncertain = 0.5;
@@ -70,13 +64,6 @@ class NcclFitter {
   }
 
  private:
-  // A change of a constant by `step`, in parts of it.
-  NcclConstants moved(NcclConstants constants, std::size_t number, double step) const {
-    const double value = constants.value(number);
-    constants.set(number, value + step * (value == 0 ? kLatencyScale : value));
-    return constants;
-  }
-
   static Column values_of(const Numbers& numbers, const NcclConstants& constants) {
     Column values;
     for (const std::size_t number : numbers) values.push_back(constants.value(number));
@@ -105,35 +92,24 @@ class NcclFitter {
     return numbers;
   }
 
-  // A base that has shrunk to next to nothing for the hops that it stands for stands for them badly: these go first
-  // then. True if there is a new one.
+  // A base that has shrunk to next to nothing, and a share that has come to all: it can do no more.
+  bool is_exhausted(std::size_t number) const {
+    const ConstantKind kind = nccl_constant_entries()[number].kind;
+    if (kind == ConstantKind::kShare) return now_.value(number) >= 1;
+    return kind == ConstantKind::kLatency && now_.value(number) < kExhausted * start_.value(number);
+  }
+
+  // What a constant that is exhausted stands for goes before it then. True if there is a new one.
   bool give_up_exhausted() {
     const std::size_t before = exhausted_.size();
     for (const std::size_t number : offered_) {
       const bool stands_for_others = std::ranges::any_of(unfitted_, [&](const UnfittedNcclConstant& unfitted) {
         return std::ranges::count(unfitted.with, number) > 0;
       });
-      const bool is_latency = nccl_constant_entries()[number].kind == ConstantKind::kLatency;
       const bool is_new = std::ranges::count(exhausted_, number) == 0;
-      if (stands_for_others && is_latency && is_new && now_.value(number) < kExhausted * start_.value(number))
-        exhausted_.push_back(number);
+      if (stands_for_others && is_new && is_exhausted(number)) exhausted_.push_back(number);
     }
     return exhausted_.size() > before;
-  }
-
-  // How the time of every algorithm for every row changes with a constant, relative to it.
-  Column effect_on_algorithms(std::size_t number) const {
-    Column column;
-    for (const CalibrationRow& row : rows_) {
-      const NcclBenchmark& benchmark = data_.benchmarks[row.table];
-      const std::vector<double> times = possible_seconds(benchmark, row.bytes, start_);
-      for (const double probe : kProbes) {
-        const std::vector<double> there = possible_seconds(benchmark, row.bytes, moved(start_, number, probe));
-        ORRERY_ASSERT(there.size() == times.size());
-        for (std::size_t i = 0; i < times.size(); ++i) column.push_back((there[i] - times[i]) / times[i]);
-      }
-    }
-    return column;
   }
 
   // Offers the constants that the algorithms tell apart, whichever of them is the fastest.
@@ -142,7 +118,7 @@ class NcclFitter {
     unfitted_.clear();
     const Numbers all = preferred();
     std::vector<Column> columns;
-    for (const std::size_t number : all) columns.push_back(effect_on_algorithms(number));
+    for (const std::size_t number : all) columns.push_back(effect_on_algorithms(data_, rows_, start_, number));
     const ColumnChoice choice = independent_columns(columns, kSameAlgorithms);
     for (const std::size_t column : choice.kept) offered_.push_back(all[column]);
     for (const DependentColumn& left : choice.left)
@@ -249,16 +225,6 @@ class NcclFitter {
     return *middle * kDeviations;
   }
 
-  // How the predictions change with a constant; nothing takes less than no time.
-  Column effect_on_rows(std::size_t number) const {
-    const NcclConstants less = moved(now_, number, now_.value(number) == 0 ? 0 : -kStep);
-    const NcclConstants more = moved(now_, number, kStep);
-    Column column;
-    for (const CalibrationRow& row : rows_)
-      column.push_back(std::log(predicted_seconds(data_, row, more) / predicted_seconds(data_, row, less)));
-    return column;
-  }
-
   bool has_moved(std::size_t number) const {
     const double before = start_.value(number);
     return std::abs(now_.value(number) - before) > 1e-6 * (before == 0 ? kLatencyScale : before);
@@ -269,7 +235,7 @@ class NcclFitter {
     const Numbers before = std::exchange(offered_, {});
     gives_way_.clear();
     std::vector<Column> columns;
-    for (const std::size_t number : before) columns.push_back(effect_on_rows(number));
+    for (const std::size_t number : before) columns.push_back(effect_on_rows(data_, rows_, now_, number));
     const ColumnChoice choice = independent_columns(columns, kSameRows);
     for (const std::size_t column : choice.kept) offered_.push_back(before[column]);
     bool any = false;
@@ -318,9 +284,9 @@ class NcclFitter {
   // Which reasons hold where the fit has come to: what acted as others may belong to an algorithm that no row shows.
   void explain_unfitted() {
     std::vector<Column> columns;
-    for (const std::size_t number : offered_) columns.push_back(effect_on_rows(number));
+    for (const std::size_t number : offered_) columns.push_back(effect_on_rows(data_, rows_, now_, number));
     for (UnfittedNcclConstant& unfitted : unfitted_) {
-      columns.push_back(effect_on_rows(unfitted.number));
+      columns.push_back(effect_on_rows(data_, rows_, now_, unfitted.number));
       const ColumnChoice choice = independent_columns(columns, kSameRows);
       columns.pop_back();
       unfitted.reason = UnfittedReason::kUncertain;
