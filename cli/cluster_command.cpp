@@ -9,7 +9,7 @@
 #include "network/cluster_config.h"
 #include "network/fabric_summary.h"
 #include "report/table.h"
-#include "system/device.h"
+#include "system/cluster_parts.h"
 
 namespace orrery::cli {
 namespace {
@@ -75,8 +75,7 @@ void show(const ClusterOptions& options, const Session& session) {
   read_config(root, context, [&](Section& section) {
     Routing routing;
     section.section("network", "of an experiment", [&](Section& network) { routing = read_routing(network); });
-    fabric = read_cluster(
-        section, [](Section& device) { read_device(device); }, routing);
+    fabric = read_cluster(section, unused_cluster_parts(), routing);
   });
   diagnostics.throw_if_errors();
   print_warnings(diagnostics.problems());

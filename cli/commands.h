@@ -9,6 +9,7 @@
 
 #include "core/config_tree.h"
 #include "study/benchmark_sizes.h"
+#include "study/calibration_data.h"
 #include "study/collective_study.h"
 
 namespace orrery::cli {
@@ -63,6 +64,11 @@ struct CollectiveCommandOptions {
   std::string json;
 };
 
+struct CalibrateOptions {
+  CalibrationQuestion question;
+  std::string out;
+};
+
 struct ValidateOptions {
   bool cross = false;
   std::string json;
@@ -80,6 +86,7 @@ struct Session {
   WorkloadOptions workload{};
   ClusterOptions cluster{};
   CollectiveCommandOptions collective{};
+  CalibrateOptions calibrate{};
   ValidateOptions validate{};
 };
 
@@ -90,6 +97,7 @@ void add_list_command(CLI::App& app, Session& session);
 void add_workload_command(CLI::App& app, Session& session);
 void add_cluster_command(CLI::App& app, Session& session);
 void add_collective_command(CLI::App& app, Session& session);
+void add_calibrate_command(CLI::App& app, Session& session);
 void add_validate_command(CLI::App& app, Session& session);
 
 }  // namespace orrery::cli

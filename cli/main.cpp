@@ -81,6 +81,7 @@ int run(int argc, char** argv) {
   orrery::cli::add_workload_command(app, session);
   orrery::cli::add_cluster_command(app, session);
   orrery::cli::add_collective_command(app, session);
+  orrery::cli::add_calibrate_command(app, session);
   orrery::cli::add_validate_command(app, session);
   refuse_empty_values(app);
   app.failure_message([](const CLI::App*, const CLI::Error& error) {

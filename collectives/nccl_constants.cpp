@@ -72,6 +72,7 @@ constexpr std::array<NcclConstantEntry, kNcclConstants> kEntries = {{
     {"ll_cap.blackwell.more_nodes", kRate, ""},
     {"efficiency.ll", kShare, "of a link's rate: data in what LL sends"},
     {"efficiency.ll128", kShare, "data in what LL128 sends"},
+    {"efficiency.ring", kShare, "of the links of a node, by rings"},
     {"efficiency.tree", kShare, "of the links of a node, by trees"},
     {"efficiency.pat", kShare, "of the links between nodes, by PAT"},
     {"efficiency.network", kShare, "of the links between nodes, by everything"},
@@ -193,6 +194,7 @@ double NcclConstants::launch(LaunchMode mode, std::uint32_t per_node) const {
 
 double NcclConstants::ll_efficiency() const { return values_[number_of("efficiency.ll")]; }
 double NcclConstants::ll128_efficiency() const { return values_[number_of("efficiency.ll128")]; }
+double NcclConstants::ring_efficiency() const { return values_[number_of("efficiency.ring")]; }
 double NcclConstants::tree_efficiency() const { return values_[number_of("efficiency.tree")]; }
 double NcclConstants::pat_efficiency() const { return values_[number_of("efficiency.pat")]; }
 double NcclConstants::network_efficiency() const { return values_[number_of("efficiency.network")]; }

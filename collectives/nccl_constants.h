@@ -37,7 +37,7 @@ std::string_view meaning_of(std::size_t number);
 // The number of the one at `path`.
 std::optional<std::size_t> nccl_constant_named(std::string_view path);
 
-inline constexpr std::size_t kNcclConstants = 70;
+inline constexpr std::size_t kNcclConstants = 71;
 
 // Each in the unit of its kind.
 class NcclConstants {
@@ -59,6 +59,7 @@ class NcclConstants {
 
   double ll_efficiency() const;
   double ll128_efficiency() const;
+  double ring_efficiency() const;
   double tree_efficiency() const;
   double pat_efficiency() const;
   double network_efficiency() const;

@@ -195,7 +195,8 @@ class Ways {
     }
     way.latency = base(kRing, protocol) + (steps - network_steps) * hop(kRing, protocol) +
                   network_steps * network_hop(kRing, protocol);
-    way.within_efficiency = way.between_efficiency = protocol_efficiency(protocol);
+    way.between_efficiency = protocol_efficiency(protocol);
+    way.within_efficiency = c_.ring_efficiency() * way.between_efficiency;
     if (protocol == kLl) way.cap = ll_cap();
     // A step of a ring moves one part in n of a chunk.
     if (protocol == kSimple && !is_chain) way.stages = kStagesOfHop * steps / ranks();

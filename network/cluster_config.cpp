@@ -174,11 +174,16 @@ std::vector<DimensionSpec> read_dimensions(Section& section, const std::optional
   return dimensions;
 }
 
-FabricSpec read_fabric(Section& cluster, const std::optional<NodeCount>& nodes, const ReadDevice& read_device,
+FabricSpec read_fabric(Section& cluster, const std::optional<NodeCount>& nodes, const ClusterReaders& readers,
                        const Routing& routing) {
   cluster.note("name", "for people");
   cluster.note("source", "where the figures come from");
   cluster.note("assumed", "figures that were not read in a source");
+  cluster.section("nccl",
+                  "constants of the `nccl` library as measured on this cluster (`orrery calibrate`); they win over "
+                  "`collectives.constants`",
+                  readers.nccl);
+  const ReadDevice& read_device = readers.device;
   if (cluster.describes()) read_dimensions(cluster, nodes, read_device, routing);
   if (!cluster.has("dims")) {
     cluster.know("dims");
@@ -210,7 +215,7 @@ std::string left_problem(const Fabric& fabric) {
 
 }  // namespace
 
-std::optional<Fabric> read_cluster(Section& experiment, const ReadDevice& read_device, const Routing& routing) {
+std::optional<Fabric> read_cluster(Section& experiment, const ClusterReaders& readers, const Routing& routing) {
   const std::size_t errors = experiment.context().diagnostics().error_count();
   std::optional<NodeCount> nodes;
   if (const auto count = experiment.maybe_integer("nodes", {1, kMostDevices},
@@ -219,7 +224,7 @@ std::optional<Fabric> read_cluster(Section& experiment, const ReadDevice& read_d
   std::optional<FabricSpec> spec;
   experiment.required_section(
       "cluster", "the machine: a name, a path or a map",
-      [&](Section& cluster) { spec = read_fabric(cluster, nodes, read_device, routing); }, "clusters");
+      [&](Section& cluster) { spec = read_fabric(cluster, nodes, readers, routing); }, "clusters");
   const bool sound = spec && !experiment.describes() && experiment.context().diagnostics().error_count() == errors;
   if (!sound) return std::nullopt;
   Fabric fabric = build(*spec, routing);

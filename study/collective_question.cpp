@@ -135,11 +135,11 @@ Experiment read_question(const CollectiveQuestion& question, const BenchmarkOper
   return read_machine(question.cluster, std::move(root), files, diagnostics);
 }
 
-std::vector<DeviceId> benchmark_devices(const CollectiveQuestion& question, const Experiment& experiment) {
-  const std::uint32_t per_node = experiment.fabric.dimensions().front().size;
+std::vector<DeviceId> benchmark_devices(const CollectiveQuestion& question, const Fabric& fabric) {
+  const std::uint32_t per_node = fabric.dimensions().front().size;
   const std::uint32_t used = devices_per_node(question, per_node);
   std::vector<DeviceId> devices;
-  for (std::uint32_t first = 0; first < experiment.fabric.device_count(); first += per_node)
+  for (std::uint32_t first = 0; first < fabric.device_count(); first += per_node)
     for (std::uint32_t i = 0; i < used; ++i) devices.push_back(DeviceId(first + i));
   return devices;
 }

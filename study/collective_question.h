@@ -28,7 +28,8 @@ struct CollectiveQuestion {
 Experiment read_question(const CollectiveQuestion& question, const BenchmarkOperation& operation,
                          const ConfigFiles& files, Diagnostics& diagnostics);
 
-// The device of each rank: the first so many of each node, node by node. InputError, which names --gpus-per-node.
-std::vector<DeviceId> benchmark_devices(const CollectiveQuestion& question, const Experiment& experiment);
+// The device of each rank: the first so many of each node, node by node, by the fabric of its experiment. InputError,
+// which names --gpus-per-node, where a node has fewer.
+std::vector<DeviceId> benchmark_devices(const CollectiveQuestion& question, const Fabric& fabric);
 
 }  // namespace orrery

@@ -139,7 +139,7 @@ CollectiveTable study(const CollectiveQuestion& question, const BenchmarkOperati
   const Experiment experiment = read_question(question, operation, files, diagnostics);
   const std::uint32_t per_node = experiment.fabric.dimensions().front().size;
   const std::uint32_t nodes = experiment.fabric.device_count() / per_node;
-  const std::vector<DeviceId> devices = benchmark_devices(question, experiment);
+  const std::vector<DeviceId> devices = benchmark_devices(question, experiment.fabric);
   if (devices.size() < 2)
     throw InputError({"--cluster"}, fmt::format("{} has only one rank here", operation.name),
                      "more nodes (--nodes 2) or more devices of each (--gpus-per-node 2)");

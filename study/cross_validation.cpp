@@ -19,7 +19,7 @@ std::vector<RefitTable> refit_tables(std::span<const ValidationTable> tables, co
     const CollectiveQuestion question = question_of(table);
     Diagnostics diagnostics;
     const Experiment experiment = read_question(question, table.operation, files, diagnostics);
-    measured.push_back({&table, nccl_benchmark(experiment, table.operation, benchmark_devices(question, experiment))});
+    measured.push_back({&table, nccl_benchmark(experiment, table.operation, benchmark_devices(question, experiment.fabric))});
   }
   return measured;
 }

@@ -68,6 +68,13 @@ class Landscape {
     return std::clamp(c.start == 0 ? at * c.scale : c.start * std::exp(at), c.least, c.most);
   }
 
+  VectorXd coordinates(std::span<const double> values) const {
+    VectorXd at(size());
+    for (Index j = 0; j < size(); ++j)
+      at(j) = std::clamp(coordinate(j, values[place(j)]), least_(j), most_(j));
+    return at;
+  }
+
   // Nothing if the model has no answer there.
   std::optional<Point> point(VectorXd at) const {
     std::vector<double> values(problem_.constants.size());
@@ -317,6 +324,7 @@ double rms(const Point& point) {
 
 void check(const FitProblem& problem) {
   ORRERY_ASSERT(problem.residuals && problem.loss_scale >= 0);
+  ORRERY_ASSERT(problem.from.empty() || problem.from.size() == problem.constants.size());
   for (const FittedConstant& c : problem.constants) {
     ORRERY_ASSERT(std::isfinite(c.start) && c.start >= 0 && c.least <= c.start && c.start <= c.most);
     ORRERY_ASSERT(c.prior >= 0 && (c.start > 0 ? c.scale == 0 && c.least >= 0 : c.scale > 0));
@@ -324,8 +332,8 @@ void check(const FitProblem& problem) {
   if (problem.residual_count == 0) throw InputError({}, "there are no measurements to fit constants to");
 }
 
-Point start_of(const Landscape& landscape) {
-  if (std::optional<Point> start = landscape.point(VectorXd::Zero(landscape.size()))) return std::move(*start);
+Point point_at(const Landscape& landscape, VectorXd at) {
+  if (std::optional<Point> point = landscape.point(std::move(at))) return std::move(*point);
   throw InputError({}, "the model has no answer with the constants that a fit starts from");
 }
 
@@ -334,14 +342,15 @@ Point start_of(const Landscape& landscape) {
 FitResult fit_constants(const FitProblem& problem) {
   check(problem);
   const Landscape landscape(problem);
-  Point here = start_of(landscape);
+  const Point start = point_at(landscape, VectorXd::Zero(landscape.size()));
+  Point here = problem.from.empty() ? start : point_at(landscape, landscape.coordinates(problem.from));
   const std::size_t size = problem.constants.size();
   FitResult result;
   result.values.resize(size);
   result.spread.assign(size, std::numeric_limits<double>::infinity());
   result.determined.resize(size);
   result.at_bound.resize(size);
-  result.rms_before = result.rms_after = rms(here);
+  result.rms_before = result.rms_after = rms(start);
   if (size == 0) return result;
   judge(landscape, here, settle(landscape, here, result.iterations), result);
   for (Index j = 0; j < landscape.size(); ++j) {

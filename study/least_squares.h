@@ -32,6 +32,8 @@ struct FitProblem {
   std::size_t residual_count = 0;
   // Residuals much smaller count by their squares, much larger ones by their size (soft-L1); 0: all by their squares.
   double loss_scale = 0;
+  // Where to begin, by constant, within the bounds: the minimum near by is found. Empty: at the starts.
+  std::vector<double> from{};
 };
 
 struct FitResult {
@@ -50,7 +52,7 @@ struct FitResult {
   int iterations = 0;
 };
 
-// Never worse than the start. Finds a local minimum; a constant that changes nothing there (of an algorithm that is
+// Never worse than where it begins. Finds a local minimum; a constant that changes nothing there (of an algorithm that is
 // never the fastest) is also tried at 1/8 to 8 times its value, by itself.
 // Calls the residuals twice per constant and iteration, and once or more per step. InputError without residuals, when
 // the starting values have no answer, or when values beside an accepted one have none.

@@ -33,6 +33,15 @@ Bytes bytes_of_rank(const BenchmarkOperation& operation, Bytes size, std::uint32
   return operation.kind == CollectiveKind::kAllGather ? ceil_div(size, ranks) : size;
 }
 
+NcclCall call_of(const NcclBenchmark& b, Bytes size) {
+  return {*b.operation.kind, bytes_of_rank(b.operation, size, b.shape.ranks), &b.shape, b.machine};
+}
+
+double send_seconds(const NcclBenchmark& b, Bytes size, const NcclConstants& constants) {
+  const NcclSend send = nccl_send(size, !b.sends_between_nodes, b.machine, b.options, constants);
+  return seconds(send.latency + b.send_latency) + seconds(send.bytes / b.send_rate);
+}
+
 }  // namespace
 
 NcclBenchmark nccl_benchmark(const Experiment& experiment, const BenchmarkOperation& operation,
@@ -44,13 +53,16 @@ NcclBenchmark nccl_benchmark(const Experiment& experiment, const BenchmarkOperat
 }
 
 double predicted_seconds(const NcclBenchmark& benchmark, Bytes size, const NcclConstants& constants) {
-  const NcclBenchmark& b = benchmark;
-  if (b.operation.kind) {
-    const Bytes bytes = bytes_of_rank(b.operation, size, b.shape.ranks);
-    return fastest_nccl_way({*b.operation.kind, bytes, &b.shape, b.machine}, b.options, constants).seconds;
-  }
-  const NcclSend send = nccl_send(size, !b.sends_between_nodes, b.machine, b.options, constants);
-  return seconds(send.latency + b.send_latency) + seconds(send.bytes / b.send_rate);
+  if (!benchmark.operation.kind) return send_seconds(benchmark, size, constants);
+  return fastest_nccl_way(call_of(benchmark, size), benchmark.options, constants).seconds;
+}
+
+std::vector<double> possible_seconds(const NcclBenchmark& benchmark, Bytes size, const NcclConstants& constants) {
+  if (!benchmark.operation.kind) return {send_seconds(benchmark, size, constants)};
+  std::vector<double> times;
+  for (const NcclWay& way : nccl_ways(call_of(benchmark, size), benchmark.options, constants))
+    times.push_back(way.seconds);
+  return times;
 }
 
 }  // namespace orrery

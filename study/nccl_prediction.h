@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "collectives/group_shape.h"
 #include "collectives/nccl_constants.h"
@@ -33,5 +34,8 @@ NcclBenchmark nccl_benchmark(const Experiment& experiment, const BenchmarkOperat
 
 // `size` as BenchmarkSize says. InputError if NCCL is held to ways that it has not got.
 double predicted_seconds(const NcclBenchmark& benchmark, Bytes size, const NcclConstants& constants);
+
+// The same by each way that NCCL has, in their order; the fastest of them is the prediction.
+std::vector<double> possible_seconds(const NcclBenchmark& benchmark, Bytes size, const NcclConstants& constants);
 
 }  // namespace orrery

@@ -6,6 +6,7 @@
 #include "core/assert.h"
 #include "core/config.h"
 #include "network/cluster_config.h"
+#include "system/cluster_parts.h"
 #include "system/experiment.h"
 #include "system/nccl_constants_config.h"
 #include "workload/matching.h"
@@ -95,8 +96,7 @@ ConfigKind check_config(const std::string& file, const std::vector<std::string>&
   // Read as the part of an experiment that it is.
   if (kind == ConfigKind::kNode) root = in_map("node", std::move(root));
   root = in_map("cluster", std::move(root));
-  read_config(root, context,
-              [](Section& section) { read_cluster(section, [](Section& device) { read_device(device); }); });
+  read_config(root, context, [](Section& section) { read_cluster(section, unused_cluster_parts()); });
   return kind;
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity_text.h"
+#include "system/cluster_parts.h"
 #include "system/collectives_config.h"
 
 namespace orrery {
@@ -22,6 +23,7 @@ struct ExperimentKeys {
   Routing routing;
   SimulationOptions simulation;
   std::vector<NamedAlgorithms> algorithms;
+  NcclConstantList measured;  // on the cluster
 };
 
 const std::vector<std::string> kDependencyNames = {"both", "data", "ctrl"};
@@ -129,8 +131,8 @@ void read_placement(Section& section, Placement& placement) {
 }
 
 void read_machine_of(Section& section, ExperimentKeys& experiment) {
-  experiment.fabric = read_cluster(
-      section, [&](Section& device) { experiment.device = read_device(device); }, experiment.routing);
+  experiment.fabric =
+      read_cluster(section, cluster_parts(experiment.device, experiment.measured), experiment.routing);
 }
 
 MachineKind machine_of(const ExperimentKeys& experiment) {
@@ -222,6 +224,7 @@ Experiment read_keys(const std::string& file, ConfigValue root, const ConfigFile
   std::unique_ptr<const NcclLibrary> nccl;
   CollectiveOptions& collectives = keys.simulation.collectives;
   if (collectives.nccl) {
+    for (const auto& [number, value] : keys.measured) collectives.nccl_constants->constants.set(number, value);
     nccl = std::make_unique<const NcclLibrary>(*collectives.nccl, collectives.nccl_constants->constants, machine);
     collectives.library = nccl.get();
   }

@@ -32,7 +32,64 @@ def collective(what, *message, options=()):
     return Row(what, 2, list(message), ["collective", "--cluster", "dgx-a100", "--op", "all_reduce", *options])
 
 
+HEADING = "size_bytes,oop_time_us,ip_time_us\n"
+LOG = HEADING + "".join(f"{1 << k},{20 + (1 << k) / 2e5:.2f},N/A\n" for k in range(3, 30))
+
+
+def calibrate(what, *message, options=(), log=LOG, cluster="dgx-a100"):
+    return Row(what, 2, list(message), ["calibrate", "log.csv", "--cluster", cluster, *options], {"log.csv": log})
+
+
+ALL_REDUCE = ["--op", "all_reduce", "--launch", "mpi", "--version", "2.30"]
+RANKS = """\
+#  Rank  0 Group  0 Pid   1000 on node0 device  0 [0x07] NVIDIA A100
+#  Rank  1 Group  0 Pid   1001 on node0 device  1 [0x0f] NVIDIA A100
+#
+#                                                              out-of-place                       in-place
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+           8             2     float     sum      -1    10.00    0.00    0.00      0    10.00    0.00    0.00      0
+# Out of bounds values : 0 OK
+# Avg bus bandwidth    : 0
+#
+# Collective test concluded: PROGRAM
+"""
 ROWS = [
+    Row("A calibration to nothing", 2, ["log is required"], ["calibrate", "--cluster", "dgx-a100"]),
+    Row("A calibration of no cluster", 2, ["--cluster is required"], ["calibrate", "log.csv"]),
+    Row("A log that is not there", 2, ["nowhere.log: error: cannot be read"],
+        ["calibrate", "nowhere.log", "--cluster", "dgx-a100"]),
+    calibrate("An empty log", "log.csv: error: no table of nccl-tests in it", log=""),
+    calibrate("A log without rows", "log.csv: error: no table of nccl-tests in it", log=HEADING),
+    calibrate("A log that does not say its operation", "log.csv:1: error: the log does not say which operation this is",
+              "--op all_reduce"),
+    calibrate("A calibration to an unknown operation", "--op: error: unknown operation 'allreduce'",
+              "did you mean 'all_reduce'?", options=["--op", "allreduce"]),
+    calibrate("A log of a program that cannot be predicted", "a table of hypercube, which cannot be predicted",
+              log=RANKS.replace("PROGRAM", "hypercube_perf"), options=["--gpus-per-node", "2"]),
+    calibrate("A log of another operation", "a table of all_gather, not of all_reduce", "leave --op out",
+              log=RANKS.replace("PROGRAM", "all_gather_perf"), options=["--op", "all_reduce"]),
+    calibrate("A log of another number of ranks", "the log is of 2 ranks, but dgx-a100 has 8 here (1 x 8)",
+              "--nodes and --gpus-per-node", log=RANKS.replace("PROGRAM", "all_reduce_perf")),
+    calibrate("A log without a time", "none of its 27 rows has an in-place time", "leave --in-place out",
+              options=[*ALL_REDUCE, "--in-place"]),
+    calibrate("A log too short to tell anything", "log.csv: error: its 1 rows determine no constant", "-b 8 -e 8G -f 2",
+              log=HEADING + "8,10,10\n", options=ALL_REDUCE),
+    calibrate("A calibration of an unknown cluster", "no 'dgx-a10' among the shipped clusters", cluster="dgx-a10",
+              options=ALL_REDUCE),
+    calibrate("A calibration to no version", "--version: error: 'new' is no version of NCCL", "write 2.18.5",
+              options=["--op", "all_reduce", "--version", "new"]),
+    calibrate("A calibration for an unknown launch", "--launch: error", "unknown value 'srun'",
+              options=["--op", "all_reduce", "--launch", "srun"]),
+    calibrate("A calibration of more GPUs than a node has", "--gpus-per-node: error: '9' of the 8 devices of a node",
+              options=[*ALL_REDUCE, "--gpus-per-node", "9"]),
+    calibrate("A calibrated cluster that cannot be written",
+              "nowhere/x.yaml: error: cannot be written: No such file or directory",
+              options=[*ALL_REDUCE, "--out", "nowhere/x.yaml"]),
+    calibrate("A calibrated cluster in place of its log", "--out: error: log.csv is the log itself",
+              options=[*ALL_REDUCE, "--out", "log.csv"]),
+    *[calibrate(f"An empty value of {name} of `calibrate`", f"error: {name} needs a value", options=[name, ""])
+      for name in ("--nodes", "--gpus-per-node", "--op", "--launch", "--version", "--out", "--set")],
     Row("No command", 2, ["A subcommand is required", "--help"], []),
     Row("An unknown command", 2, ["unknown command or option 'fly'", "--help"], ["fly"]),
     Row("An unknown option", 2, ["--fly", "--help"], ["run", "job.yaml", "--fly"]),

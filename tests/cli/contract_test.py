@@ -201,6 +201,37 @@ def check_collectives(program, checks, folder):
                      f"{operation}: --json FILE writes the same beside the printed table")
 
 
+def check_calibration(program, checks, folder):
+    """A log that a perturbed machine made gives its constants back, in a file that every command takes."""
+    line = ["--op", "all_reduce", "-b", "8", "-e", "8G", "--library", "nccl"]
+    program.run(["collective", "--cluster", "dgx-a100", *line, "--set", "cluster.nccl.base.ring.ll=9 us", "--json",
+                 "log.json"], folder)
+    said = ["--launch", "mpi", "--version", "2.30"]
+    outcome = program.run(["calibrate", "log.json", "--cluster", "dgx-a100", *said], folder)
+    checks.check(outcome.code == 0 and not outcome.stderr, "calibrate runs", outcome.stderr)
+    row = [line.split() for line in outcome.stdout.splitlines() if "base.ring.ll " in line]
+    checks.check(row and row[0][:5] == ["base.ring.ll", "6.6", "us", "9", "us"], "calibrate finds the constant",
+                 outcome.stdout)
+    written = (Path(folder) / "dgx-a100-calibrated.yaml").read_text()
+    printed = program.run(["calibrate", "log.json", "--cluster", "dgx-a100", *said, "--out", "-"], folder)
+    checks.check(printed.stdout == written, "--out - prints the file and nothing else", printed.stdout)
+    for command in (["check", "dgx-a100-calibrated.yaml"], ["cluster", "show", "dgx-a100-calibrated.yaml"]):
+        outcome = program.run(command, folder)
+        checks.check(outcome.code == 0 and not outcome.stderr, f"{' '.join(command)} takes it", outcome.stderr)
+    again = program.run(["collective", "--cluster", "dgx-a100-calibrated.yaml", *line, "--json", "-"], folder)
+    times = [[row["time_us"] for row in json.loads(text)["rows"]]
+             for text in (again.stdout, (Path(folder) / "log.json").read_text())]
+    checks.check(all(abs(a - b) <= 1e-3 * b for a, b in zip(*times, strict=True)),
+                 "the calibrated cluster predicts the log", times)
+    silent = program.run(["calibrate", "log.json", "--cluster", "dgx-a100"], folder)
+    checks.check("who launches the kernels" in silent.stderr and "version of NCCL" in silent.stderr,
+                 "what the log does not say is assumed aloud", silent.stderr)
+    # The file is a cluster, and may be calibrated itself.
+    outcome = program.run(["calibrate", "log.json", "--cluster", "dgx-a100-calibrated.yaml", *said], folder)
+    checks.check(outcome.code == 0 and (Path(folder) / "dgx-a100-calibrated-calibrated.yaml").exists(),
+                 "a calibrated cluster may be calibrated", outcome.stderr)
+
+
 def check_library_options(program, checks, folder):
     """--library, --algo, --proto and --launch are keys of `collectives`, wherever that is written."""
     line = ["collective", "--cluster", "dgx-h100", "--op", "all_reduce", "-b", "1M", "--json", "-"]
@@ -331,7 +362,7 @@ def check_odd_but_sound(program, checks, folder):
 def main():
     program = Program(sys.argv[1])
     checks = Checks()
-    for part in (check_shipped_data, check_lists, check_results, check_validation, check_collectives,
+    for part in (check_shipped_data, check_lists, check_results, check_validation, check_collectives, check_calibration,
                  check_library_options, check_resolved,
                  check_output_trouble, check_warnings, check_odd_but_sound):
         with scratch_folder() as folder:

@@ -228,7 +228,9 @@ TEST_CASE("description mode names every key of both kinds of cluster") {
   std::vector<KeyDescription> keys;
   ConfigContext context(kShipped, diagnostics, keys);
   ConfigValue root{ConfigValue::Kind::kMap, {}, {}, {}, {}};
-  read_config(root, context, [](Section& section) { CHECK_FALSE(read_cluster(section, [](Section&) {}).has_value()); });
+  read_config(root, context, [](Section& section) {
+    CHECK_FALSE(read_cluster(section, {[](Section&) {}, [](Section&) {}}).has_value());
+  });
   std::set<std::string> paths;
   for (const KeyDescription& key : keys) paths.insert(key.path);
   for (const char* path :

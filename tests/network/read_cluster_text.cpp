@@ -25,8 +25,8 @@ ReadCluster read_cluster_text(const std::string& text, const std::vector<std::st
   for (const std::string& setting : settings) apply_setting(root, setting, shipped, diagnostics);
   ReadCluster result;
   read_config(root, context, [&](Section& section) {
-    result.fabric = read_cluster(
-        section, [&](Section& device) { read_device(device, result); }, routing);
+    const ClusterReaders readers{[&](Section& device) { read_device(device, result); }, [](Section&) {}};
+    result.fabric = read_cluster(section, readers, routing);
   });
   for (const Problem& problem : diagnostics.problems()) result.errors += to_string(problem) + "\n";
   return result;

@@ -21,7 +21,7 @@ std::vector<RefitTable> refit_tables(std::span<const ValidationTable> tables) {
     const CollectiveQuestion question = question_of(table);
     Diagnostics diagnostics;
     const Experiment experiment = read_question(question, table.operation, kFiles, diagnostics);
-    found.push_back({&table, nccl_benchmark(experiment, table.operation, benchmark_devices(question, experiment))});
+    found.push_back({&table, nccl_benchmark(experiment, table.operation, benchmark_devices(question, experiment.fabric))});
   }
   return found;
 }

@@ -278,6 +278,21 @@ TEST_CASE("without constants, or with nothing to gain, a fit is its start") {
   CHECK(best.values == kProtocols);
 }
 
+TEST_CASE("where a fit begins decides which of several minima it finds, and not what it is compared with") {
+  // |log(v)| = log 4: minima at 1/4 and at 4, alike but for the side.
+  FitProblem problem;
+  problem.constants = {{"v", 2}};
+  problem.residual_count = 1;
+  problem.residuals = [](std::span<const double> values, std::span<double> out) {
+    out[0] = std::abs(std::log(values[0])) - std::log(4.0);
+  };
+  CHECK(fit_constants(problem).values[0] == Approx(4));
+  problem.from = {0.5};
+  const FitResult other = fit_constants(problem);
+  CHECK(other.values[0] == Approx(0.25));
+  CHECK(other.rms_before == Approx(std::log(2.0)));  // at the start, 2
+}
+
 TEST_CASE("the same fit twice gives the same bits") {
   std::vector<double> measured = exact_times();
   for (std::size_t i = 0; i < measured.size(); ++i) measured[i] *= 1 + 0.05 * std::sin(static_cast<double>(i * i));

@@ -108,6 +108,40 @@ TEST_CASE("all sections are checked where one of them is a file that is not ther
   CHECK(has(problems, "did you mean 'nccl'?"));
 }
 
+TEST_CASE("constants of the cluster win over those of the library") {
+  const auto constant = [](const std::string& lines, const char* path) {
+    return options_of(lines).nccl_constants->constants.value(*nccl_constant_named(path));
+  };
+  const std::string nccl = "collectives: {library: nccl}\n";
+  const std::string cluster = "cluster: {node: dgx-a100, nccl: {base: {ring: {ll: 9 us}}, efficiency: {ring: 88 %}}}\n";
+  const auto of_cluster = [&](const char* path) {
+    Diagnostics diagnostics;
+    ConfigValue root = parse_config(cluster + nccl, "x.yaml", diagnostics);
+    const Experiment experiment = read_machine("x.yaml", std::move(root), kFiles, diagnostics);
+    return experiment.simulation.collectives.nccl_constants->constants.value(*nccl_constant_named(path));
+  };
+  CHECK(of_cluster("base.ring.ll") == 9e-6);
+  CHECK(of_cluster("efficiency.ring") == 0.88);
+  for (const char* path : {"base.ring.ll128", "base.tree.ll", "efficiency.tree"})
+    CHECK(of_cluster(path) == constant(nccl, path));
+}
+
+TEST_CASE("constants of the cluster mean nothing to the fixed library, and are checked all the same") {
+  const auto problems = [](const std::string& cluster) {
+    Diagnostics diagnostics;
+    ConfigValue root = parse_config("cluster: {node: dgx-a100, nccl: " + cluster + "}\n", "x.yaml", diagnostics);
+    try {
+      read_machine("x.yaml", std::move(root), kFiles, diagnostics);
+      return std::string();
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+  };
+  CHECK(problems("{base: {ring: {ll: 9 us}}}") == "");
+  CHECK(has(problems("{base: {ring: {l1: 9 us}}}"), "unknown key 'l1' in 'cluster.nccl.base.ring'"));
+  CHECK(has(problems("{efficiency: {ring: 120 %}}"), "120 %"));
+}
+
 TEST_CASE("NCCL is the newest, launched by MPI and held to nothing unless the experiment says otherwise") {
   CHECK(nccl_of("") == NcclOptions{});
   CHECK(nccl_of(", version: 2.18.5").version == NcclVersion{2, 18, 5});
