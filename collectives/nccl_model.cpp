@@ -210,7 +210,7 @@ class Ways {
                   network_steps * network_hop(kTree, protocol);
     way.between_efficiency = protocol_efficiency(protocol);
     if (protocol == kLl) {
-      way.cap = ll_cap();
+      way.cap = ll_cap() / 2;
       way.between_efficiency *= tree_ll_correction(amount());
       way.cap *= tree_ll_correction(amount());
     }
