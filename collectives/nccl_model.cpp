@@ -15,8 +15,8 @@ Bytes whole(double bytes) { return Bytes(std::llround(std::min(bytes, 4e18))); }
 Duration duration(double seconds) { return Duration(std::llround(std::min(seconds, 9e6) * 1e12)); }
 
 // How long the pipe takes to fill and to drain, and the kernel for its chunks, when the bytes take `moving` seconds:
-// with k chunks stages * moving / k + k * cost, least where both are equal. Where that asks for larger chunks than there
-// are, the kernel is done with a chunk before the next one has moved, and only the stages count.
+// with k chunks stages * moving / k + k * cost, least where both are equal. Where that asks for larger chunks than
+// there are, the kernel is done with a chunk before the next one has moved, and only the stages count.
 double fill(const NcclOutline& way, double moving, const NcclCall& call, const NcclConstants& constants) {
   if (way.stages == 0 || way.volume.amount <= 0) return 0;
   const double best = 2 * std::sqrt(moving * constants.chunk_cost() * way.stages);
@@ -38,8 +38,8 @@ NcclWay timed(const NcclOutline& way, const NcclCall& call, const NcclOptions& o
     moving *= slower;
   }
   NcclWay done{way.algorithm, way.protocol, transfer(), 0};
-  const double latency = constants.launch(options.launch, call.shape->fullest) + way.latency +
-                         fill(way, moving, call, constants);
+  const double latency =
+      constants.launch(options.launch, call.shape->fullest) + way.latency + fill(way, moving, call, constants);
   done.transfer.latency = duration(latency);
   done.seconds = latency + moving;
   return done;
@@ -57,10 +57,12 @@ std::vector<NcclWay> nccl_ways(const NcclCall& call, const NcclOptions& options,
 NcclWay fastest_nccl_way(const NcclCall& call, const NcclOptions& options, const NcclConstants& constants) {
   const std::vector<NcclWay> ways = nccl_ways(call, options, constants);
   if (ways.empty())
-    throw InputError({}, fmt::format("NCCL {} cannot run {} over {} ranks on {} nodes with the algorithms and protocols "
-                                     "that it is held to",
-                                     to_text(options.version), name_of(call.kind), call.shape->ranks, call.shape->nodes),
-                     "drop collectives.algo or collectives.proto, or name others: ring runs everywhere in ll and simple");
+    throw InputError(
+        {},
+        fmt::format("NCCL {} cannot run {} over {} ranks on {} nodes with the algorithms and protocols "
+                    "that it is held to",
+                    to_text(options.version), name_of(call.kind), call.shape->ranks, call.shape->nodes),
+        "drop collectives.algo or collectives.proto, or name others: ring runs everywhere in ll and simple");
   return *std::ranges::min_element(ways, {}, &NcclWay::seconds);
 }
 

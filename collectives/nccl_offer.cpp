@@ -57,15 +57,20 @@ bool has_collnet(const NcclCall& call, NcclVersion version) {
 bool is_there(const NcclCall& call, const NcclOptions& options, NcclAlgorithm algorithm) {
   const NcclVersion version = options.version;
   switch (algorithm) {
-    case kRing: return true;
+    case kRing:
+      return true;
     case kTree:
       // On one node it is a chain, which NCCL takes only when it is held to it.
       return version >= kFirstWithTree && (call.spans_nodes() || options.algorithms.any());
     case kCollNetDirect:
-    case kCollNetChain: return has_collnet(call, version);
-    case kNvls: return has_nvls(call, version) && (!call.spans_nodes() || has_collnet(call, version));
-    case kNvlsTree: return has_nvls(call, version) && call.spans_nodes() && version >= kFirstWithNvlsTree;
-    case kPat: return call.shape->fullest == 1 && call.spans_nodes() && version >= kFirstWithPat;
+    case kCollNetChain:
+      return has_collnet(call, version);
+    case kNvls:
+      return has_nvls(call, version) && (!call.spans_nodes() || has_collnet(call, version));
+    case kNvlsTree:
+      return has_nvls(call, version) && call.spans_nodes() && version >= kFirstWithNvlsTree;
+    case kPat:
+      return call.shape->fullest == 1 && call.spans_nodes() && version >= kFirstWithPat;
   }
   return false;
 }

@@ -21,9 +21,7 @@ struct NcclCall {
   // A barrier is an all-reduce of one number.
   bool is_all_reduce() const { return kind == CollectiveKind::kAllReduce || kind == CollectiveKind::kBarrier; }
   // Every rank has a part of the data before it or after it.
-  bool is_exchange() const {
-    return kind == CollectiveKind::kAllGather || kind == CollectiveKind::kReduceScatter;
-  }
+  bool is_exchange() const { return kind == CollectiveKind::kAllGather || kind == CollectiveKind::kReduceScatter; }
   // By sends and receives, and no algorithm.
   bool is_made_of_sends() const {
     return kind == CollectiveKind::kAllToAll || kind == CollectiveKind::kGather || kind == CollectiveKind::kScatter;
@@ -32,7 +30,7 @@ struct NcclCall {
 
 bool nccl_offers(const NcclCall& call, const NcclOptions& options, NcclAlgorithm algorithm, NcclProtocol protocol);
 
-// Of a send of so many bytes: LL up to 16 KiB, then Simple; there is no LL128, so that one who is held to it has Simple.
+// Of a send of so many bytes: LL up to 16 KiB, then Simple. There is no LL128: who is held to it has Simple.
 NcclProtocol nccl_protocol_of_send(Bytes bytes, const NcclOptions& options);
 
 // Whether the caps of LL on Hopper are its own, rather than those of Ampere.

@@ -40,13 +40,20 @@ class Outlines {
 
   NcclOutline outline(NcclAlgorithm algorithm, NcclProtocol protocol) const {
     switch (algorithm) {
-      case kTree: return tree(protocol);
-      case kRing: return ring(protocol);
-      case kCollNetDirect: return collnet_direct();
-      case kCollNetChain: return collnet_chain();
-      case kNvls: return nvls();
-      case kNvlsTree: return nvls_tree();
-      case kPat: return pat();
+      case kTree:
+        return tree(protocol);
+      case kRing:
+        return ring(protocol);
+      case kCollNetDirect:
+        return collnet_direct();
+      case kCollNetChain:
+        return collnet_chain();
+      case kNvls:
+        return nvls();
+      case kNvlsTree:
+        return nvls_tree();
+      case kPat:
+        return pat();
     }
     ORRERY_ASSERT(false && "NCCL has no such algorithm");
     __builtin_unreachable();
@@ -58,11 +65,12 @@ class Outlines {
     const bool is_all_to_all = call_.kind == CollectiveKind::kAllToAll;
     const bool is_gather = call_.kind == CollectiveKind::kGather;
     const double part = static_cast<double>(call_.bytes.count()) / (is_gather ? 1 : ranks());
-    NcclOutline way{std::nullopt, nccl_protocol_of_send(Bytes(std::llround(part)), options_),
-                {is_all_to_all ? NodePattern::kAllPairs : NodePattern::kRing, part * (per_node() - 1),
-                 part * (ranks() - per_node()), part}};
-    way.latency = base(kRing, way.protocol) +
-                  (call_.spans_nodes() ? network_hop(kRing, way.protocol) : hop(kRing, way.protocol));
+    NcclOutline way{std::nullopt,
+                    nccl_protocol_of_send(Bytes(std::llround(part)), options_),
+                    {is_all_to_all ? NodePattern::kAllPairs : NodePattern::kRing, part * (per_node() - 1),
+                     part * (ranks() - per_node()), part}};
+    way.latency =
+        base(kRing, way.protocol) + (call_.spans_nodes() ? network_hop(kRing, way.protocol) : hop(kRing, way.protocol));
     way.within_efficiency = way.between_efficiency = c_.protocol_efficiency(way.protocol);
     return way;
   }
@@ -84,9 +92,7 @@ class Outlines {
   double network_hop(NcclAlgorithm algorithm, NcclProtocol protocol) const {
     return c_.network_hop(algorithm, protocol, call_.machine.network) + seconds(shape_.between_latency);
   }
-  double base(NcclAlgorithm algorithm, NcclProtocol protocol) const {
-    return factor() * c_.base(algorithm, protocol);
-  }
+  double base(NcclAlgorithm algorithm, NcclProtocol protocol) const { return factor() * c_.base(algorithm, protocol); }
   double factor() const { return c_.latency_factor(call_.machine.architecture); }
   // Bus bandwidth.
   double ll_cap() const {
@@ -192,8 +198,7 @@ class Outlines {
   NcclOutline pat() const {
     const double sent = amount() * (ranks() - 1) / ranks();
     NcclOutline way{kPat, kSimple, {NodePattern::kRing, 0, sent, sent}};
-    way.latency = base(kPat, kSimple) + floor_log2(shape_.nodes) * network_hop(kPat, kSimple) +
-                  c_.pat_rank() * ranks();
+    way.latency = base(kPat, kSimple) + floor_log2(shape_.nodes) * network_hop(kPat, kSimple) + c_.pat_rank() * ranks();
     way.between_efficiency = c_.pat_efficiency();
     way.stages = kStagesOfHop;
     return way;
