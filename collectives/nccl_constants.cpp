@@ -192,8 +192,15 @@ double NcclConstants::launch(LaunchMode mode, std::uint32_t per_node) const {
   no_such_combination();
 }
 
-double NcclConstants::ll_efficiency() const { return values_[number_of("efficiency.ll")]; }
-double NcclConstants::ll128_efficiency() const { return values_[number_of("efficiency.ll128")]; }
+double NcclConstants::protocol_efficiency(NcclProtocol protocol) const {
+  switch (protocol) {
+    case NcclProtocol::kLl: return values_[number_of("efficiency.ll")];
+    case NcclProtocol::kLl128: return values_[number_of("efficiency.ll128")];
+    case NcclProtocol::kSimple: return 1;
+  }
+  no_such_combination();
+}
+
 double NcclConstants::ring_efficiency() const { return values_[number_of("efficiency.ring")]; }
 double NcclConstants::tree_efficiency() const { return values_[number_of("efficiency.tree")]; }
 double NcclConstants::pat_efficiency() const { return values_[number_of("efficiency.pat")]; }

@@ -57,8 +57,7 @@ class NcclConstants {
   // What the harness adds to each call, for `per_node` GPUs of a node.
   double launch(LaunchMode mode, std::uint32_t per_node) const;
 
-  double ll_efficiency() const;
-  double ll128_efficiency() const;
+  double protocol_efficiency(NcclProtocol protocol) const;  // data in what is sent
   double ring_efficiency() const;
   double tree_efficiency() const;
   double pat_efficiency() const;

@@ -6,29 +6,20 @@
 // from the algorithm and the fabric. LL sends a flag beside every word (2 bytes on the wire per byte) and is capped;
 // LL128 a flag in 128 bytes; Simple nothing. A kernel that works in chunks starts slowly: of chunks of size c, as many
 // as there are stages fill the pipe before the last byte may leave, and every chunk costs the kernel some time, so with
-// the best c the fill grows with the square root of the size, until the largest chunk is reached.
+// the best c the fill grows with the square root of the size, until the largest chunk is reached, and then no more.
 #pragma once
 
 #include <optional>
 #include <vector>
 
-#include "collectives/group_shape.h"
 #include "collectives/group_transfer.h"
 #include "collectives/nccl_constants.h"
+#include "collectives/nccl_offer.h"
 #include "collectives/nccl_options.h"
-#include "core/collective_kind.h"
 #include "core/machine_kind.h"
 #include "core/units.h"
 
 namespace orrery {
-
-// What NCCL is asked, and of whom.
-struct NcclCall {
-  CollectiveKind kind = CollectiveKind::kAllReduce;
-  Bytes bytes{0};  // as Request::bytes
-  const GroupShape* shape = nullptr;
-  MachineKind machine;
-};
 
 // A collective that NCCL makes of sends and receives (all_to_all, gather, scatter) has no algorithm.
 struct NcclWay {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "report/table.h"
+#include "study/error_text.h"
 #include "study/nccl_refit.h"
 #include "system/nccl_constants_config.h"
 
@@ -44,10 +45,10 @@ std::vector<FittedConstantFit> fitted_constants(const Refit& all, const NcclCons
   for (std::size_t i = 0; i < library.nominal.size(); ++i) {
     const auto& [number, nominal] = library.nominal[i];
     const auto text = [&, n = number](double value) { return nccl_constant_text(n, rounded_to_digits(value)); };
-    fits.push_back({{std::string(nccl_constant_entries()[number].path), text(library.constants.value(number)),
-                     text(nominal)},
-                    text(all.constants.value(number)),
-                    all.determined[i] ? std::optional(all.spread[i]) : std::nullopt});
+    fits.push_back(
+        {{std::string(nccl_constant_entries()[number].path), text(library.constants.value(number)), text(nominal)},
+         text(all.constants.value(number)),
+         all.determined[i] ? std::optional(all.spread[i]) : std::nullopt});
   }
   return fits;
 }
@@ -83,21 +84,6 @@ CrossValidation cross_validate(std::span<const ValidationTable> tables, const Co
 
 namespace {
 
-std::string percent(const std::optional<ErrorSummary>& summary, double ErrorSummary::*which) {
-  return summary ? fmt::format("{:.1f}", 100 * (*summary).*which) : std::string("-");
-}
-
-std::string overall_text(std::string_view what, const OverallError& overall) {
-  std::string text = fmt::format("{}: {} tables, median {} %, 90 % of them at most {} %, worst {} %; by size:", what,
-                                 overall.all ? overall.all->rows : 0, percent(overall.all, &ErrorSummary::median),
-                                 percent(overall.all, &ErrorSummary::ninetieth),
-                                 percent(overall.all, &ErrorSummary::worst));
-  for (const SizeBand band : kAllSizeBands)
-    text += fmt::format("{} {}: {}", band == kAllSizeBands.front() ? "" : ",", name_of(band),
-                        percent(overall.bands[static_cast<std::size_t>(band)], &ErrorSummary::median));
-  return text + "\n";
-}
-
 std::string tables_text(std::span<const ValidatedTable> tables) {
   Table text;
   text.column("system", Table::Align::kLeft);
@@ -108,24 +94,11 @@ std::string tables_text(std::span<const ValidatedTable> tables) {
     const auto summary = table.summary();
     std::vector<std::string> cells = {table.table->system, table.table->name};
     for (double ErrorSummary::*which : {&ErrorSummary::median, &ErrorSummary::ninetieth, &ErrorSummary::worst})
-      cells.push_back(percent(summary, which));
-    for (const SizeBand band : kAllSizeBands) cells.push_back(percent(table.summary(band), &ErrorSummary::median));
+      cells.push_back(percent_text(summary, which));
+    for (const SizeBand band : kAllSizeBands) cells.push_back(percent_text(table.summary(band), &ErrorSummary::median));
     text.row(std::move(cells));
   }
   return text.text();
-}
-
-nlohmann::ordered_json to_json(const std::optional<ErrorSummary>& summary) {
-  if (!summary) return nullptr;
-  return {{"rows", summary->rows}, {"median", summary->median}, {"p90", summary->ninetieth}, {"worst", summary->worst}};
-}
-
-nlohmann::ordered_json to_json(const OverallError& overall) {
-  nlohmann::ordered_json document = {{"error_of_medians", to_json(overall.all)}};
-  for (const SizeBand band : kAllSizeBands)
-    document["error_of_medians_by_size"][std::string(name_of(band))] =
-        to_json(overall.bands[static_cast<std::size_t>(band)]);
-  return document;
 }
 
 }  // namespace
@@ -141,8 +114,8 @@ std::string cross_validation_text(const CrossValidation& cross) {
                      cross.systems) +
          constants.text() + "\n" + overall_text("fitted to all", overall_error(cross.fitted)) +
          overall_text("of these, where the launch is stated", overall_error_of_labelled(cross.fitted)) +
-         "\nEach system by constants fitted to the others, from nominal ones:\n\n" + tables_text(cross.left_out) + "\n" +
-         overall_text("one system left out", overall_error(cross.left_out)) +
+         "\nEach system by constants fitted to the others, from nominal ones:\n\n" + tables_text(cross.left_out) +
+         "\n" + overall_text("one system left out", overall_error(cross.left_out)) +
          overall_text("of these, where the launch is stated", overall_error_of_labelled(cross.left_out)) +
          "\nKernels of profiles, likewise:\n\n" + tables_text(cross.kernels);
 }

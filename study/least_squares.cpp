@@ -5,11 +5,11 @@
 #include <cmath>
 #include <optional>
 
-#include <fmt/format.h>
 #include <Eigen/SVD>
 
 #include "core/assert.h"
 #include "core/error.h"
+#include "study/fit_landscape.h"
 
 namespace orrery {
 namespace {
@@ -18,8 +18,6 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// Of a derivative, in logarithms or scales: wide enough for a model that counts whole picoseconds.
-constexpr double kDerivativeStep = 1e-3;
 // A constant has no effect if its derivatives are smaller than this share of the largest: derivatives are not better.
 constexpr double kNoEffect = 1e-6;
 // A combination of constants is not determined if its effect is this share of theirs one by one: the error of
@@ -37,106 +35,6 @@ constexpr double kSmallMove = 1e-9, kSmallGain = 1e-12;
 constexpr std::array<double, 6> kFarSteps = {-0.7, 0.7, -1.4, 1.4, -2.1, 2.1};
 constexpr double kFarGain = 1e-6;
 constexpr int kMostIterations = 200;
-
-Index index(std::size_t i) { return static_cast<Index>(i); }
-std::size_t place(Index i) { return static_cast<std::size_t>(i); }
-
-// A vector of coordinates (logarithms or multiples of scales), what the model answers, and how bad that is.
-struct Point {
-  VectorXd at;
-  VectorXd residuals;
-  double cost = 0;
-};
-
-// The problem in coordinates that are 0 at the start.
-class Landscape {
- public:
-  explicit Landscape(const FitProblem& problem) : problem_(problem), least_(size()), most_(size()) {
-    for (Index j = 0; j < size(); ++j) {
-      least_(j) = coordinate(j, constant(j).least);
-      most_(j) = coordinate(j, constant(j).most);
-    }
-  }
-
-  Index size() const { return index(problem_.constants.size()); }
-  const FittedConstant& constant(Index j) const { return problem_.constants[place(j)]; }
-  const VectorXd& least() const { return least_; }
-  const VectorXd& most() const { return most_; }
-
-  double value(Index j, double at) const {
-    const FittedConstant& c = constant(j);
-    return std::clamp(c.start == 0 ? at * c.scale : c.start * std::exp(at), c.least, c.most);
-  }
-
-  VectorXd coordinates(std::span<const double> values) const {
-    VectorXd at(size());
-    for (Index j = 0; j < size(); ++j)
-      at(j) = std::clamp(coordinate(j, values[place(j)]), least_(j), most_(j));
-    return at;
-  }
-
-  // Nothing if the model has no answer there.
-  std::optional<Point> point(VectorXd at) const {
-    std::vector<double> values(problem_.constants.size());
-    for (Index j = 0; j < size(); ++j) values[place(j)] = value(j, at(j));
-    Point point{std::move(at), VectorXd::Zero(index(problem_.residual_count)), 0};
-    problem_.residuals(values, {point.residuals.data(), problem_.residual_count});
-    if (!point.residuals.allFinite()) return std::nullopt;
-    point.cost = cost(point);
-    if (!std::isfinite(point.cost)) return std::nullopt;
-    return point;
-  }
-
-  // d residual / d coordinate; one-sided where a bound is near or one side has no answer.
-  MatrixXd derivatives(const Point& here) const {
-    MatrixXd result = MatrixXd::Zero(here.residuals.size(), size());
-    for (Index j = 0; j < size(); ++j) {
-      if (least_(j) == most_(j)) continue;
-      const std::optional<Point> below = beside(here, j, -kDerivativeStep);
-      const std::optional<Point> above = beside(here, j, kDerivativeStep);
-      const Point& first = below ? *below : here;
-      const Point& second = above ? *above : here;
-      if (first.at(j) == second.at(j))
-        throw InputError(
-            {}, fmt::format("the model has no answer with '{}' beside {:g}", constant(j).name, value(j, here.at(j))));
-      result.col(j) = (second.residuals - first.residuals) / (second.at(j) - first.at(j));
-    }
-    return result;
-  }
-
-  // Square roots of the weights that make a sum of squares change as the loss does (iterative reweighting).
-  VectorXd weights(const Point& here) const {
-    if (problem_.loss_scale == 0) return VectorXd::Ones(here.residuals.size());
-    return (1 + (here.residuals.array() / problem_.loss_scale).square()).pow(-0.25).matrix();
-  }
-
- private:
-  double coordinate(Index j, double value) const {
-    const FittedConstant& c = constant(j);
-    return c.start == 0 ? value / c.scale : std::log(value / c.start);
-  }
-
-  std::optional<Point> beside(const Point& here, Index j, double step) const {
-    VectorXd at = here.at;
-    at(j) = std::clamp(at(j) + step, least_(j), most_(j));
-    return point(std::move(at));
-  }
-
-  // Twice the loss: soft-L1 is 2 s^2 (sqrt(1 + (r / s)^2) - 1), written so that small r lose no digits.
-  double cost(const Point& point) const {
-    double sum = 0;
-    for (const double r : point.residuals) {
-      const double ratio = problem_.loss_scale == 0 ? 0 : r / problem_.loss_scale;
-      sum += 2 * r * r / (std::sqrt(1 + ratio * ratio) + 1);
-    }
-    for (Index j = 0; j < size(); ++j)
-      if (const double prior = constant(j).prior; prior > 0) sum += point.at(j) * point.at(j) / (prior * prior);
-    return sum;
-  }
-
-  const FitProblem& problem_;
-  VectorXd least_, most_;
-};
 
 // The weighted derivatives of the residuals: as they are, each column divided by its length, and that length; a column
 // without effect is 0.
@@ -172,7 +70,7 @@ Decomposition decompose(const MatrixXd& matrix) {
 // The linear problem at a point, decomposed: steps for any damping.
 class LinearProblem {
  public:
-  LinearProblem(const Landscape& landscape, const Point& here, const Slopes& slopes, const VectorXd& weights) {
+  LinearProblem(const FitLandscape& landscape, const FitPoint& here, const Slopes& slopes, const VectorXd& weights) {
     const Index rows = here.residuals.size(), size = landscape.size();
     MatrixXd matrix = MatrixXd::Zero(rows + size, size);
     VectorXd residuals = VectorXd::Zero(rows + size);
@@ -213,17 +111,17 @@ class LinearProblem {
   MatrixXd vectors_;
 };
 
-Slopes slopes_at(const Landscape& landscape, const Point& here) {
+Slopes slopes_at(const FitLandscape& landscape, const FitPoint& here) {
   return Slopes(landscape.weights(here).asDiagonal() * landscape.derivatives(here));
 }
 
 // A better point, with more and more damping until there is one.
-std::optional<Point> improve(const Landscape& landscape, const Point& here, double& damping) {
+std::optional<FitPoint> improve(const FitLandscape& landscape, const FitPoint& here, double& damping) {
   const LinearProblem problem(landscape, here, slopes_at(landscape, here), landscape.weights(here));
   for (; damping <= kMostDamping; damping *= 10) {
     VectorXd at = (here.at + problem.step(damping)).cwiseMax(landscape.least()).cwiseMin(landscape.most());
     if (at == here.at) return std::nullopt;
-    std::optional<Point> there = landscape.point(std::move(at));
+    std::optional<FitPoint> there = landscape.point(std::move(at));
     if (!there || there->cost >= here.cost) continue;
     damping = std::max(damping / 10, kLeastDamping);
     return there;
@@ -232,11 +130,11 @@ std::optional<Point> improve(const Landscape& landscape, const Point& here, doub
 }
 
 // Goes downhill until there is no better point near by.
-void descend(const Landscape& landscape, Point& here, int& iterations) {
+void descend(const FitLandscape& landscape, FitPoint& here, int& iterations) {
   double damping = kFirstDamping;
   while (iterations < kMostIterations) {
     ++iterations;
-    std::optional<Point> better = improve(landscape, here, damping);
+    std::optional<FitPoint> better = improve(landscape, here, damping);
     if (!better) return;
     const bool last =
         (better->at - here.at).cwiseAbs().maxCoeff() < kSmallMove || here.cost - better->cost <= kSmallGain * here.cost;
@@ -247,13 +145,13 @@ void descend(const Landscape& landscape, Point& here, int& iterations) {
 
 // A constant without effect may belong to an algorithm that is never the fastest because this constant is wrong: tries
 // other values of it, farther and farther away. True at the first point that is better.
-bool uncover(const Landscape& landscape, const Slopes& slopes, Point& here) {
+bool uncover(const FitLandscape& landscape, const Slopes& slopes, FitPoint& here) {
   for (Index j = 0; j < landscape.size(); ++j) {
     if (slopes.lengths(j) > 0) continue;
     for (const double step : kFarSteps) {
       VectorXd at = here.at;
       at(j) = std::clamp(at(j) + step, landscape.least()(j), landscape.most()(j));
-      std::optional<Point> there = at == here.at ? std::nullopt : landscape.point(std::move(at));
+      std::optional<FitPoint> there = at == here.at ? std::nullopt : landscape.point(std::move(at));
       if (!there || there->cost >= (1 - kFarGain) * here.cost) continue;
       here = std::move(*there);
       return true;
@@ -263,14 +161,14 @@ bool uncover(const Landscape& landscape, const Slopes& slopes, Point& here) {
 }
 
 // What has lost its effect on the way goes back to its start, unless that were worse. The slopes where that ends.
-Slopes put_back(const Landscape& landscape, Point& here) {
+Slopes put_back(const FitLandscape& landscape, FitPoint& here) {
   Slopes slopes = slopes_at(landscape, here);
   bool moved = false;
   for (Index j = 0; j < landscape.size(); ++j) {
     if (slopes.lengths(j) > 0 || here.at(j) == 0) continue;
     VectorXd at = here.at;
     at(j) = 0;
-    std::optional<Point> there = landscape.point(std::move(at));
+    std::optional<FitPoint> there = landscape.point(std::move(at));
     if (!there || there->cost > here.cost) continue;
     here = std::move(*there);
     moved = true;
@@ -279,7 +177,7 @@ Slopes put_back(const Landscape& landscape, Point& here) {
 }
 
 // Goes downhill as long as it gets better; the slopes there.
-Slopes settle(const Landscape& landscape, Point& here, int& iterations) {
+Slopes settle(const FitLandscape& landscape, FitPoint& here, int& iterations) {
   for (;;) {
     descend(landscape, here, iterations);
     const double cost = here.cost;
@@ -290,7 +188,7 @@ Slopes settle(const Landscape& landscape, Point& here, int& iterations) {
 }
 
 // Inverts the normal equations of the data: which constants they determine, how well, and which only together.
-void judge(const Landscape& landscape, const Point& here, const Slopes& slopes, FitResult& result) {
+void judge(const FitLandscape& landscape, const FitPoint& here, const Slopes& slopes, FitResult& result) {
   const Decomposition decomposition = decompose(slopes.normalised());
   const VectorXd& values = decomposition.singularValues();
   const MatrixXd& vectors = decomposition.matrixV();
@@ -318,7 +216,7 @@ void judge(const Landscape& landscape, const Point& here, const Slopes& slopes, 
   }
 }
 
-double rms(const Point& point) {
+double rms(const FitPoint& point) {
   return std::sqrt(point.residuals.squaredNorm() / static_cast<double>(point.residuals.size()));
 }
 
@@ -332,8 +230,8 @@ void check(const FitProblem& problem) {
   if (problem.residual_count == 0) throw InputError({}, "there are no measurements to fit constants to");
 }
 
-Point point_at(const Landscape& landscape, VectorXd at) {
-  if (std::optional<Point> point = landscape.point(std::move(at))) return std::move(*point);
+FitPoint point_at(const FitLandscape& landscape, VectorXd at) {
+  if (std::optional<FitPoint> point = landscape.point(std::move(at))) return std::move(*point);
   throw InputError({}, "the model has no answer with the constants that a fit starts from");
 }
 
@@ -341,9 +239,9 @@ Point point_at(const Landscape& landscape, VectorXd at) {
 
 FitResult fit_constants(const FitProblem& problem) {
   check(problem);
-  const Landscape landscape(problem);
-  const Point start = point_at(landscape, VectorXd::Zero(landscape.size()));
-  Point here = problem.from.empty() ? start : point_at(landscape, landscape.coordinates(problem.from));
+  const FitLandscape landscape(problem);
+  const FitPoint start = point_at(landscape, VectorXd::Zero(landscape.size()));
+  FitPoint here = problem.from.empty() ? start : point_at(landscape, landscape.coordinates(problem.from));
   const std::size_t size = problem.constants.size();
   FitResult result;
   result.values.resize(size);

@@ -5,6 +5,7 @@
 
 #include "collectives/nccl_model.h"
 #include "system/group_layout.h"
+#include "system/routes.h"
 
 namespace orrery {
 namespace {
@@ -14,13 +15,10 @@ void note_sends(NcclBenchmark& benchmark, const Fabric& fabric, std::span<const 
   std::map<LinkId, std::int64_t> messages;
   std::vector<LinkId> route;
   for (std::size_t rank = 0; rank < devices.size(); ++rank) {
-    fabric.route(devices[rank], devices[(rank + 1) % devices.size()], route);
-    Duration latency{};
-    for (const LinkId link : route) {
-      latency += fabric.link(link).latency;
-      ++messages[link];
-    }
-    benchmark.send_latency = std::max(benchmark.send_latency, latency);
+    const DeviceId here = devices[rank], there = devices[(rank + 1) % devices.size()];
+    fabric.route(here, there, route);
+    for (const LinkId link : route) ++messages[link];
+    benchmark.send_latency = std::max(benchmark.send_latency, route_latency(fabric, here, there));
   }
   benchmark.send_rate = Bandwidth::max();
   for (const auto& [link, count] : messages)

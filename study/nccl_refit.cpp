@@ -2,6 +2,9 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
 
 #include "study/least_squares.h"
 #include "study/validate.h"

@@ -8,21 +8,11 @@
 #include "core/quantity_text.h"
 #include "core/version.h"
 #include "report/table.h"
+#include "study/error_text.h"
 #include "study/validate.h"
 
 namespace orrery {
 namespace {
-
-std::string percent(double share) { return fmt::format("{:.1f}", 100 * share); }
-
-std::string median_text(const std::optional<ErrorSummary>& summary) {
-  return summary ? percent(summary->median) : std::string("-");
-}
-
-nlohmann::ordered_json to_json(const std::optional<ErrorSummary>& summary) {
-  if (!summary) return nullptr;
-  return {{"rows", summary->rows}, {"median", summary->median}, {"p90", summary->ninetieth}, {"worst", summary->worst}};
-}
 
 nlohmann::ordered_json to_json(const ValidatedTable& validated) {
   const ValidationTable& table = *validated.table;
@@ -67,47 +57,31 @@ std::string errors_text(std::span<const ValidatedTable> tables) {
   for (const ValidatedTable& table : tables) {
     const auto summary = table.summary();
     const ValidatedRow& worst = table.worst();
-    std::vector<std::string> cells = {table.table->name,           fmt::format("{}", summary->rows),
-                                      percent(summary->median),    percent(summary->ninetieth),
-                                      fmt::format("{:+.1f}", 100 * worst.error()), rounded(worst.measured.bytes)};
-    for (const SizeBand band : kAllSizeBands) cells.push_back(median_text(table.summary(band)));
+    std::vector<std::string> cells = {table.table->name,
+                                      fmt::format("{}", summary->rows),
+                                      percent_text(summary, &ErrorSummary::median),
+                                      percent_text(summary, &ErrorSummary::ninetieth),
+                                      fmt::format("{:+.1f}", 100 * worst.error()),
+                                      rounded(worst.measured.bytes)};
+    for (const SizeBand band : kAllSizeBands) cells.push_back(percent_text(table.summary(band), &ErrorSummary::median));
     text.row(std::move(cells));
   }
   return text.text();
 }
-
-std::string overall_text(std::string_view what, const OverallError& overall) {
-  if (!overall.all) return {};
-  std::string text = fmt::format("{} ({}): median of their medians {} %, 90 % of them at most {} %, worst {} %; by size:",
-                                 what, overall.all->rows, percent(overall.all->median),
-                                 percent(overall.all->ninetieth), percent(overall.all->worst));
-  for (const SizeBand band : kAllSizeBands)
-    text += fmt::format("{} {}: {}", band == kAllSizeBands.front() ? "" : ",", name_of(band),
-                        median_text(overall.bands[static_cast<std::size_t>(band)]));
-  return text + "\n";
-}
-
-nlohmann::ordered_json to_json(const OverallError& overall) {
-  nlohmann::ordered_json document = {{"error_of_medians", to_json(overall.all)}};
-  for (const SizeBand band : kAllSizeBands)
-    document["error_of_medians_by_size"][std::string(name_of(band))] =
-        to_json(overall.bands[static_cast<std::size_t>(band)]);
-  return document;
-}
-
 }  // namespace
 
 std::string validation_text(const Validation& validation) {
-  std::string result = "Error of predicted times against measured ones, in %: |predicted / measured - 1|\n\n" +
-                       errors_text(validation.scored) + "\n" +
-                       overall_text("all tables", overall_error(validation.scored)) +
-                       overall_text("whose source says who launched the kernels",
-                                    overall_error_of_labelled(validation.scored));
+  std::string result =
+      "Error of predicted times against measured ones, in %: |predicted / measured - 1|\n\n" +
+      errors_text(validation.scored) + "\n" + overall_text("all tables", overall_error(validation.scored)) +
+      overall_text("whose source says who launched the kernels", overall_error_of_labelled(validation.scored));
   if (!validation.kernels.empty())
-    result += "\nKernels of profiles, without their launch (small ones wait for the last rank; not counted above):\n\n" +
-              errors_text(validation.kernels) + "\n" + overall_text("kernels", overall_error(validation.kernels));
-  result += fmt::format("\nlibrary: nccl; fitted constants: {} (configs/libraries/nccl.yaml; nominal value in brackets)\n",
-                        validation.constants.size());
+    result +=
+        "\nKernels of profiles, without their launch (small ones wait for the last rank; not counted above):\n\n" +
+        errors_text(validation.kernels) + "\n" + overall_text("kernels", overall_error(validation.kernels));
+  result +=
+      fmt::format("\nlibrary: nccl; fitted constants: {} (configs/libraries/nccl.yaml; nominal value in brackets)\n",
+                  validation.constants.size());
   for (const FittedConstantText& constant : validation.constants)
     result += fmt::format("  {}: {} ({})\n", constant.name, constant.shipped, constant.nominal);
   return result + left_out_text(validation.left_out);

@@ -168,8 +168,7 @@ std::vector<NamedAlgorithms> read_collectives(Section& section, const LibraryHin
   const Library& library = libraries()[section.optional_choice(
       "library", library_names(), static_cast<std::size_t>(default_library(section, hints)),
       "who chooses algorithms; fixed: one per dimension and collective, nccl: as NCCL does. Without it, nccl for GPUs "
-      "of "
-      "NVIDIA and AMD in a cluster of nodes; but fixed for other devices, for `dims`, and beside a key that only fixed "
+      "of NVIDIA and AMD in a cluster of nodes; but fixed for other devices, for `dims`, and beside a key that only fixed "
       "has: algorithms, chunks, queue, active_chunks, or `network.granularity: step`",
       "by the cluster")];
   if (section.describes()) {

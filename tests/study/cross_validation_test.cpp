@@ -43,6 +43,10 @@ TEST_CASE("the closed form is what a simulation of a collective by itself comes 
     }
 }
 
+TEST_CASE("at most 15 constants are fitted") {
+  CHECK(shipped_nccl_constants(kFiles).nominal.size() <= 15);
+}
+
 TEST_CASE("constants that made the tables are found again from nominal ones") {
   NcclConstantsFile library = shipped_nccl_constants(kFiles);
   // As measured by a world in which all that is fitted is 10 to 20 % more or less than what ships.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "collectives/nccl_model.h"
@@ -27,8 +28,8 @@ class Gpus {
  public:
   Gpus(const std::string& cluster, std::uint32_t nodes, std::uint32_t per_node) {
     Diagnostics diagnostics;
-    ConfigValue root = parse_config("cluster: " + cluster + "\nnodes: " + std::to_string(nodes) + "\n", "test.yaml",
-                                    diagnostics);
+    ConfigValue root =
+        parse_config("cluster: " + cluster + "\nnodes: " + std::to_string(nodes) + "\n", "test.yaml", diagnostics);
     const Experiment experiment = read_machine("test.yaml", std::move(root), kFiles, diagnostics);
     const std::uint32_t all = experiment.fabric.dimensions().front().size;
     std::vector<DeviceId> devices;
@@ -47,10 +48,10 @@ class Gpus {
       found.insert(way.algorithm.value());
     return found;
   }
-  std::set<NcclProtocol> ring_protocols() const {
+  std::set<NcclProtocol> ring_protocols(const NcclOptions& options = {}) const {
     std::set<NcclProtocol> found;
-    for (const NcclWay& way : nccl_ways({kAllReduce, Bytes(1 << 20), &shape_, machine_}, held({kRing}), kConstants))
-      found.insert(way.protocol);
+    for (const NcclWay& way : nccl_ways({kAllReduce, Bytes(1 << 20), &shape_, machine_}, options, kConstants))
+      if (way.algorithm == kRing) found.insert(way.protocol);
     return found;
   }
   static NcclOptions held(std::set<NcclAlgorithm> algorithms, std::set<NcclProtocol> protocols = {}) {
@@ -93,8 +94,8 @@ TEST_CASE("a ring of 8 on one node: base, 14 steps, and what a protocol puts on 
   for (const NcclProtocol protocol : kAllNcclProtocols) {
     const NcclWay way = gpus.way(kAllReduce, Bytes(8), Gpus::held({kRing}, {protocol}));
     // 700 ns for the links of a step.
-    const double latency = kConstants.base(kRing, protocol) +
-                           14 * (kConstants.hop(kRing, protocol, NodeLinkKind::kNvlink) + 0.7e-6);
+    const double latency =
+        kConstants.base(kRing, protocol) + 14 * (kConstants.hop(kRing, protocol, NodeLinkKind::kNvlink) + 0.7e-6);
     CHECK(way.seconds == Approx(latency).epsilon(0.02));  // 8 bytes, and of Simple a chunk
   }
   // 2 * 7/8 of 64 MiB, with a flag for every word, or for 120 of 128 bytes.
@@ -137,15 +138,22 @@ TEST_CASE("what a machine and a release have") {
   CHECK(Gpus("dgx-h100", 1, 4).algorithms(kAllReduce) == ring);
   CHECK(Gpus("dgx-h100", 2, 8).algorithms(kAllReduce) == std::set{kRing, kTree, kNvlsTree});
   CHECK(Gpus("dgx-h100", 2, 8).algorithms(kAllReduce, of_version(17)) == std::set{kRing, kTree});
+  CHECK(Gpus("dgx-a100", 2, 8).algorithms(kAllReduce, of_version(4)) == std::set{kRing, kTree});
+  CHECK(Gpus("dgx-a100", 2, 8).algorithms(kAllReduce, of_version(3)) == ring);
   Gpus sharp("dgx-h100", 2, 8);
   sharp.reduce_in_network();
+  CHECK(sharp.algorithms(kAllReduce, of_version(5)) == std::set{kRing, kTree});
+  CHECK(sharp.algorithms(kAllReduce, of_version(6)) == std::set{kRing, kTree, kCollNetDirect, kCollNetChain});
   CHECK(sharp.algorithms(kAllReduce) == std::set{kRing, kTree, kCollNetDirect, kCollNetChain, kNvls, kNvlsTree});
   CHECK(Gpus("dgx-h100", 4, 1).algorithms(CollectiveKind::kAllGather) == std::set{kRing, kPat});
   CHECK(Gpus("dgx-h100", 4, 1).algorithms(CollectiveKind::kAllGather, of_version(22)) == ring);
   CHECK(Gpus("dgx-h100", 4, 8).algorithms(CollectiveKind::kAllGather) == ring);
   CHECK(Gpus("dgx-h100", 4, 8).algorithms(CollectiveKind::kBroadcast) == ring);
   CHECK(Gpus("dgx-a100", 1, 8).ring_protocols() == std::set{kLl, kLl128, kSimple});
+  CHECK(Gpus("dgx-a100", 1, 8).ring_protocols(of_version(5)) == std::set{kLl, kLl128, kSimple});
+  CHECK(Gpus("dgx-a100", 1, 8).ring_protocols(of_version(4)) == std::set{kLl, kSimple});
   CHECK(Gpus("rtx4090-pcie", 1, 4).ring_protocols() == std::set{kLl, kSimple});
+  CHECK(Gpus("l40s-pcie", 2, 1).ring_protocols() == std::set{kLl, kLl128, kSimple});  // no link of a node in it
 }
 
 TEST_CASE("what NCCL is held to counts for collectives that have it, and has to be there") {
@@ -155,6 +163,29 @@ TEST_CASE("what NCCL is held to counts for collectives that have it, and has to 
   CHECK_THROWS_AS(gpus.way(kAllReduce, Bytes(1 << 30), Gpus::held({kNvls})), InputError);
   // On one node a tree is a chain: taken only if NCCL is held to it.
   CHECK(Gpus("dgx-a100", 1, 8).way(kAllReduce, Bytes(1 << 30), Gpus::held({kTree})).algorithm == kTree);
+}
+
+TEST_CASE("LL moves no more than its cap as bus bandwidth, which is a ring's volume and twice a tree's buffer") {
+  const Gpus gpus("dgx-h100", 2, 8);
+  const double bytes = 1 << 30, cap = kConstants.ll_cap(Architecture::kHopper, 2);
+  const auto seconds_of_bytes = [&](NcclAlgorithm algorithm, double factor) {
+    const auto seconds = [&](double size) {
+      return gpus.way(kAllReduce, Bytes(std::llround(size)), Gpus::held({algorithm}, {kLl})).seconds;
+    };
+    CHECK(seconds(2 * bytes) - seconds(bytes) == Approx(factor * bytes / cap));  // latencies cancel
+  };
+  seconds_of_bytes(kRing, 2 * 15.0 / 16);
+  seconds_of_bytes(kTree, 2);
+}
+
+TEST_CASE("a send held to a protocol that sends have not got is Simple") {
+  const Gpus gpus("dgx-a100", 1, 8);
+  for (const auto& [held, bytes, taken] : {std::tuple{kLl, 16384, kLl}, std::tuple{kLl, 16385, kSimple},
+                                           std::tuple{kLl128, 8, kSimple}, std::tuple{kSimple, 8, kSimple}}) {
+    const NcclOptions options = Gpus::held({}, {held});
+    CHECK(nccl_send(Bytes(bytes), true, gpus.machine(), options, kConstants).protocol == taken);
+    CHECK(gpus.way(CollectiveKind::kAllToAll, Bytes(8 * bytes), options).protocol == taken);
+  }
 }
 
 TEST_CASE("one thread for all GPUs of a node costs each call 2 us for each") {
