@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -63,8 +64,18 @@ struct Outline {
   double cap = 0;     // most bytes of the amount per second; 0: none
 };
 
-Bytes whole(double bytes) { return Bytes(std::llround(std::min(bytes, 4e18))); }
-Duration duration(double seconds) { return Duration(std::llround(std::min(seconds, 9e6) * 1e12)); }
+// What Bytes and Duration hold, with room to add. More is cut off here and refused by whoever takes such a way.
+constexpr double kMostBytes = 4e18;
+constexpr double kMostSeconds = 9e6;
+
+Bytes whole(double bytes) { return Bytes(std::llround(std::min(bytes, kMostBytes))); }
+Duration duration(double seconds) { return Duration(std::llround(std::min(seconds, kMostSeconds) * 1e12)); }
+
+void require_countable(double seconds) {
+  if (!(seconds < kMostSeconds))
+    throw InputError({}, "NCCL would take longer than 104 days, more than its times can hold",
+                     "look for a size, bandwidth or constant that is off by orders of magnitude");
+}
 
 // What all ways of one call are made of.
 class Ways {
@@ -316,7 +327,7 @@ class Ways {
     NcclWay done{way.algorithm, way.protocol, transfer(), 0};
     const double latency = launch() + way.latency + fill(way, moving);
     done.transfer.latency = duration(latency);
-    done.seconds = latency + moving;
+    done.seconds = std::max(within, between) < kMostBytes ? latency + moving : std::numeric_limits<double>::infinity();
     ways_.push_back(done);
   }
 
@@ -350,7 +361,9 @@ NcclWay fastest_nccl_way(const NcclCall& call, const NcclOptions& options, const
                                      "that it is held to",
                                      to_text(options.version), name_of(call.kind), call.shape->ranks, call.shape->nodes),
                      "drop collectives.algo or collectives.proto, or name others: ring runs everywhere in ll and simple");
-  return *std::ranges::min_element(ways, {}, &NcclWay::seconds);
+  const NcclWay& fastest = *std::ranges::min_element(ways, {}, &NcclWay::seconds);
+  require_countable(fastest.seconds);
+  return fastest;
 }
 
 NcclSend nccl_send(Bytes bytes, bool is_same_node, const MachineKind& machine, const NcclOptions& options,
@@ -360,7 +373,9 @@ NcclSend nccl_send(Bytes bytes, bool is_same_node, const MachineKind& machine, c
   const double factor = constants.latency_factor(machine.architecture);
   const double hop = is_same_node ? factor * constants.hop(kRing, send.protocol, machine.within)
                                   : constants.network_hop(kRing, send.protocol, machine.network);
-  send.latency = duration(constants.launch(options.launch, 1) + factor * constants.base(kRing, send.protocol) + hop);
+  const double latency = constants.launch(options.launch, 1) + factor * constants.base(kRing, send.protocol) + hop;
+  require_countable(latency);
+  send.latency = duration(latency);
   double efficiency = send.protocol == kLl ? constants.ll_efficiency() : 1;
   if (!is_same_node) efficiency *= constants.network_efficiency();
   if (is_same_node && machine.within == NodeLinkKind::kHost) efficiency *= constants.host_efficiency();
