@@ -374,12 +374,13 @@ NcclSend nccl_send(Bytes bytes, bool is_same_node, const MachineKind& machine, c
   const double hop = is_same_node ? factor * constants.hop(kRing, send.protocol, machine.within)
                                   : constants.network_hop(kRing, send.protocol, machine.network);
   const double latency = constants.launch(options.launch, 1) + factor * constants.base(kRing, send.protocol) + hop;
-  require_countable(latency);
   send.latency = duration(latency);
   double efficiency = send.protocol == kLl ? constants.ll_efficiency() : 1;
   if (!is_same_node) efficiency *= constants.network_efficiency();
   if (is_same_node && machine.within == NodeLinkKind::kHost) efficiency *= constants.host_efficiency();
-  send.bytes = whole(static_cast<double>(bytes.count()) / efficiency);
+  const double sent = static_cast<double>(bytes.count()) / efficiency;
+  require_countable(sent < kMostBytes ? latency : std::numeric_limits<double>::infinity());
+  send.bytes = whole(sent);
   return send;
 }
 
