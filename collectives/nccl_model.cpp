@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -11,8 +12,18 @@
 namespace orrery {
 namespace {
 
-Bytes whole(double bytes) { return Bytes(std::llround(std::min(bytes, 4e18))); }
-Duration duration(double seconds) { return Duration(std::llround(std::min(seconds, 9e6) * 1e12)); }
+// What Bytes and Duration hold, with room to add. More is cut off here and refused by whoever takes such a way.
+constexpr double kMostBytes = 4e18;
+constexpr double kMostSeconds = 9e6;
+
+Bytes whole(double bytes) { return Bytes(std::llround(std::min(bytes, kMostBytes))); }
+Duration duration(double seconds) { return Duration(std::llround(std::min(seconds, kMostSeconds) * 1e12)); }
+
+void require_countable(double seconds) {
+  if (!(seconds < kMostSeconds))
+    throw InputError({}, "NCCL would take longer than 104 days, more than its times can hold",
+                     "look for a size, bandwidth or constant that is off by orders of magnitude");
+}
 
 // How long the pipe takes to fill and to drain, and the kernel for its chunks, when the bytes take `moving` seconds:
 // with k chunks stages * moving / k + k * cost, least where both are equal. Where that asks for larger chunks than
@@ -41,7 +52,7 @@ NcclWay timed(const NcclOutline& way, const NcclCall& call, const NcclOptions& o
   const double latency =
       constants.launch(options.launch, call.shape->fullest) + way.latency + fill(way, moving, call, constants);
   done.transfer.latency = duration(latency);
-  done.seconds = latency + moving;
+  done.seconds = std::max(within, between) < kMostBytes ? latency + moving : std::numeric_limits<double>::infinity();
   return done;
 }
 
@@ -63,7 +74,9 @@ NcclWay fastest_nccl_way(const NcclCall& call, const NcclOptions& options, const
                     "that it is held to",
                     to_text(options.version), name_of(call.kind), call.shape->ranks, call.shape->nodes),
         "drop collectives.algo or collectives.proto, or name others: ring runs everywhere in ll and simple");
-  return *std::ranges::min_element(ways, {}, &NcclWay::seconds);
+  const NcclWay& fastest = *std::ranges::min_element(ways, {}, &NcclWay::seconds);
+  require_countable(fastest.seconds);
+  return fastest;
 }
 
 NcclSend nccl_send(Bytes bytes, bool is_same_node, const MachineKind& machine, const NcclOptions& options,
@@ -74,11 +87,14 @@ NcclSend nccl_send(Bytes bytes, bool is_same_node, const MachineKind& machine, c
   const double factor = constants.latency_factor(machine.architecture);
   const double hop = is_same_node ? factor * constants.hop(kRing, send.protocol, machine.within)
                                   : constants.network_hop(kRing, send.protocol, machine.network);
-  send.latency = duration(constants.launch(options.launch, 1) + factor * constants.base(kRing, send.protocol) + hop);
+  const double latency = constants.launch(options.launch, 1) + factor * constants.base(kRing, send.protocol) + hop;
+  send.latency = duration(latency);
   double efficiency = constants.protocol_efficiency(send.protocol);
   if (!is_same_node) efficiency *= constants.network_efficiency();
   if (is_same_node && machine.within == NodeLinkKind::kHost) efficiency *= constants.host_efficiency();
-  send.bytes = whole(static_cast<double>(bytes.count()) / efficiency);
+  const double sent = static_cast<double>(bytes.count()) / efficiency;
+  require_countable(sent < kMostBytes ? latency : std::numeric_limits<double>::infinity());
+  send.bytes = whole(sent);
   return send;
 }
 

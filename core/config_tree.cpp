@@ -70,6 +70,9 @@ ConfigValue* step_into(ConfigValue& value, const std::string& part, const Locati
   return &value.entries.back().value;
 }
 
+// What is in a folder of shipped files and stands for a key that is not there: an edit below the key edits that.
+std::string_view default_file(std::string_view folder) { return folder == "libraries" ? "nccl" : std::string_view{}; }
+
 }  // namespace
 
 bool looks_like_path(std::string_view name) {
@@ -158,8 +161,9 @@ std::vector<std::string> ConfigFiles::names(std::string_view folder) const {
 }
 
 std::string_view folder_of_key(std::string_view key) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kFolders = {{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kFolders = {{
       {"cluster", "clusters"},
+      {"constants", "libraries"},
       {"device", "devices"},
       {"model", "models"},
       {"node", "nodes"},
@@ -183,7 +187,10 @@ void apply_setting(ConfigValue& root, const std::string& setting, const ConfigFi
       diagnostics.error(where, "an empty key: two dots in a row, or one at the start or the end");
       return;
     }
-    const bool named_file = value->kind == ConfigValue::Kind::kScalar && !folder.empty();
+    if (value->kind == ConfigValue::Kind::kNull && !default_file(folder).empty())
+      *value = {ConfigValue::Kind::kScalar, where, std::string(default_file(folder)), {}, {}};
+    const bool named_file =
+        value->kind == ConfigValue::Kind::kScalar && (!folder.empty() || looks_like_path(value->scalar));
     if (named_file && !files.expand(*value, folder, diagnostics)) return;
     value = step_into(*value, part, where, diagnostics);
     if (value == nullptr) return;

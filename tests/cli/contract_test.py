@@ -254,6 +254,24 @@ def check_library_options(program, checks, folder):
         checks.check((row["algorithm"], row["protocol"]) == (fixed[1], None), "the fixed library has no protocol", row)
 
 
+def check_settings_in_files(program, checks, folder):
+    """--set changes one value of a file that is named, by name, by path or by default, and leaves the rest."""
+    line = ["collective", "--cluster", "dgx-h100", "--op", "all_reduce", "-b", "8", "--json", "-"]
+    write_files(folder, {"options.yaml": "library: nccl\nversion: 2.18.5\n"})
+
+    def micros(*settings):
+        outcome = program.run([*line, *(word for setting in settings for word in ("--set", setting))], folder)
+        checks.check(outcome.code == 0 and not outcome.stderr, f"collective with {settings} runs", outcome.stderr)
+        return json.loads(outcome.stdout)["rows"][0]["time_us"] if outcome.code == 0 else 0
+
+    # Who starts kernels through PyTorch waits as long as the constant says, and nothing else changes.
+    for start in ([], ["collectives.constants=nccl"], ["collectives=options.yaml"]):
+        added = [micros(*start, "collectives.launch=torch", f"collectives.constants.launch.torch={wait} us")
+                 for wait in (0, 40)]
+        checks.check(abs(added[1] - added[0] - 40) < 1e-6, f"one constant is changed ({start})", added)
+        checks.check(added[0] == micros(*start), f"the other constants stay ({start})", added)
+
+
 def check_resolved(program, checks, folder):
     """The experiment in a result, run again as a file, gives the same result."""
     write_files(folder, SOUND)
@@ -363,7 +381,7 @@ def main():
     program = Program(sys.argv[1])
     checks = Checks()
     for part in (check_shipped_data, check_lists, check_results, check_validation, check_collectives, check_calibration,
-                 check_library_options, check_resolved,
+                 check_library_options, check_settings_in_files, check_resolved,
                  check_output_trouble, check_warnings, check_odd_but_sound):
         with scratch_folder() as folder:
             part(program, checks, folder)

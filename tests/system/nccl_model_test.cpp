@@ -225,3 +225,12 @@ TEST_CASE("more bytes never take less time") {
       }
     }
 }
+
+TEST_CASE("bytes that no number holds are refused, not cut off") {
+  // 10^-6 of a network: 10^12 bytes take the time of 10^18, which Bytes holds, and 10^13 that of 10^19, which it does not.
+  NcclConstants constants = kConstants;
+  constants.set(*nccl_constant_named("efficiency.network"), 1e-6);
+  const auto send = [&](Bytes bytes) { return nccl_send(bytes, false, MachineKind{}, NcclOptions{}, constants); };
+  CHECK(static_cast<double>(send(Bytes(1'000'000'000'000)).bytes.count()) == Approx(1e18));
+  CHECK_THROWS_AS(send(Bytes(10'000'000'000'000)), InputError);
+}
