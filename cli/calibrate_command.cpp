@@ -46,6 +46,13 @@ std::string command_line(const CalibrationQuestion& question) {
   return text + (question.in_place ? " --in-place" : "");
 }
 
+// The options of `orrery collective` that stand for the measured run: its launch and release are not the cluster's.
+std::string use_of(const Calibration& calibration, const std::string& file) {
+  const NcclOptions& options = calibration.data.benchmarks.front().options;
+  return fmt::format("--cluster {} --launch {} --set collectives.version={}", printable(file), name_of(options.launch),
+                     to_text(options.version));
+}
+
 void calibrate(const CalibrateOptions& options, const Session& session) {
   const CalibrationQuestion& question = options.question;
   const std::string out = options.out.empty() ? default_file(question.machine.cluster) : options.out;
@@ -57,7 +64,8 @@ void calibrate(const CalibrateOptions& options, const Session& session) {
   write_text(out, calibrated_cluster(calibration, command_line(question)));
   if (out == "-") return;
   write_text("-", calibration_text(question, calibration) +
-                      fmt::format("\nwritten to {0}: --cluster {0} --library nccl uses it\n", printable(out)));
+                      fmt::format("\nwritten to {}: {} uses it as it was measured\n", printable(out),
+                                  use_of(calibration, out)));
 }
 
 }  // namespace

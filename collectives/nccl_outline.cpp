@@ -120,7 +120,7 @@ class Outlines {
     way.within_efficiency = c_.ring_efficiency() * way.between_efficiency;
     if (protocol == kLl) way.cap = ll_cap();
     // A step of a ring moves one part in n of a chunk.
-    if (protocol == kSimple && !is_chain) way.stages = kStagesOfHop * steps / ranks();
+    if (protocol != kLl && !is_chain) way.stages = kStagesOfHop * steps / ranks();
     return way;
   }
 

@@ -189,7 +189,7 @@ class RowReader {
     if (least <= found->value && found->value <= most) return;
     const bool bus = name == "busbw";
     warning(
-        fmt::format("{} {} is {} GB/s, but {} bytes in {} us {} {:.4g} GB/s", side, name, found->value, bytes.count(),
+        fmt::format("{} {} is {} GB/s, but {} bytes in {} us {} {:.6g} GB/s", side, name, found->value, bytes.count(),
                     time.value, bus ? fmt::format("on {} ranks make", context_.ranks) : "are", amount / time.value),
         bus ? "is it a log of another program, or of another number of ranks?"
             : "was the row changed? all_gather and reduce_scatter before mid 2020 leave a rank's own share out");
