@@ -102,7 +102,9 @@ std::bitset<kCount> read_held(Section& section, std::string_view key, std::strin
     if (found)
       held.set(static_cast<std::size_t>(*found));
     else
-      section.error(key, fmt::format("NCCL has no '{}'", printable(word, 40)), suggestion(word, known));
+      section.error(key, fmt::format("NCCL has no '{}'", printable(word, 40)),
+                    word.find(',') == std::string::npos ? suggestion(word, known)
+                                                        : fmt::format("write several as a list: [{}]", printable(word, 80)));
   }
   return held;
 }
