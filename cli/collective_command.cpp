@@ -1,6 +1,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/progress.h"

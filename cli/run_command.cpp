@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <nlohmann/json.hpp>
+
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
@@ -39,7 +41,8 @@ bool verify_fold(const Run& folded, const RunOptions& options, const Session& se
 
 // With `fold: off` there would be nothing to verify.
 void refuse_contradiction(const Run& run, const RunOptions& options) {
-  if (options.verify_fold && run.result.experiment.value("fold", "auto") == "off")
+  const ConfigEntry* fold = run.result.experiment.find("fold");
+  if (options.verify_fold && fold != nullptr && fold->value.scalar == "off")
     throw InputError({options.experiment}, "'fold: off' and --verify-fold contradict each other",
                      "leave one of them out, or add --set fold=auto");
 }

@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
+#include "core/config_tree.h"
 #include "core/error.h"
 #include "core/units.h"
 #include "network/fabric.h"
@@ -32,7 +33,7 @@ struct LinkClassUse {
 };
 
 struct Result {
-  nlohmann::ordered_json experiment;  // resolved
+  ConfigValue experiment;             // resolved
   std::string device;                 // name
   std::uint32_t devices = 0;          // of the cluster, used or not
   std::string network_model;

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "core/version.h"
+#include "core/config.h"
 #include "report/rank_ranges.h"
 #include "report/result.h"
 
@@ -54,7 +56,7 @@ Json links_json(const std::vector<LinkClassUse>& links) {
 
 Json to_json(const Result& result, bool deterministic) {
   Json document = {{"schema", "orrery.result/1"},          {"version", kVersion},
-                   {"experiment", result.experiment},      {"iteration_time_s", seconds(result.finish)},
+                   {"experiment", to_json(result.experiment)},      {"iteration_time_s", seconds(result.finish)},
                    {"ranks", result.class_of_rank.size()}, {"rank_classes", result.classes.size()},
                    {"link_classes", result.link_classes}};
   Json breakdown = Json::array();

@@ -97,7 +97,7 @@ Run simulate_experiment(const Experiment& experiment, Diagnostics& diagnostics, 
   const SimulationTotals totals = simulation.run(show("simulating"));
   // 3. Report.
   Result result = make_result(job, experiment.fabric, simulation, totals, log);
-  result.experiment = to_json(experiment.resolved);
+  result.experiment = experiment.resolved;
   result.device = experiment.device.name;
   result.devices = experiment.fabric.device_count();
   result.network_model = network_model_names()[static_cast<std::size_t>(experiment.network)];

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "core/assert.h"
 #include "core/quantity_text.h"

@@ -1,6 +1,7 @@
 #include "study/error_text.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace orrery {
 

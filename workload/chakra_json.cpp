@@ -1,6 +1,7 @@
 #include "workload/chakra_json.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "workload/chakra_json_message.h"

@@ -2,7 +2,7 @@
 // where costs and communication are keys of the node itself.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "workload/chakra.pb.h"
 #include "workload/chakra_json_scanner.h"

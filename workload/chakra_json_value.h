@@ -5,7 +5,7 @@
 #include <string>
 
 #include <google/protobuf/message.h>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "workload/chakra_json_scanner.h"
 

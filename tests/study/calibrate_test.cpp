@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "study/benchmark_sizes.h"
 #include "study/collective_study.h"

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
+#include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "study/collective_study.h"

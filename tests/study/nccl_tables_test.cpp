@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "study/collective_study.h"
 #include "study/nccl_log.h"

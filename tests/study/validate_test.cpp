@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
+#include <nlohmann/json.hpp>
 
 #include "study/collective_study.h"
 #include "study/validate.h"

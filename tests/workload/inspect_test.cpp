@@ -1,6 +1,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 #include "core/error.h"
 #include "trace_builder.h"
 #include "workload/inspect.h"
