@@ -2,25 +2,7 @@
 
 #include <algorithm>
 
-#include "core/assert.h"
-
 namespace orrery {
-
-std::string_view name_of(Precision precision) {
-  switch (precision) {
-    case Precision::kFp32:
-      return "fp32";
-    case Precision::kTf32:
-      return "tf32";
-    case Precision::kFp16:
-      return "fp16";
-    case Precision::kBf16:
-      return "bf16";
-    case Precision::kFp8:
-      return "fp8";
-  }
-  ORRERY_ASSERT(false);
-}
 
 std::optional<FlopRate> DeviceSpec::peak(Precision precision) const {
   const auto of = [&](Precision p) { return peaks[static_cast<std::size_t>(p)]; };

@@ -6,20 +6,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "core/config.h"
 #include "core/machine_kind.h"
+#include "core/precision.h"
 #include "core/units.h"
 
 namespace orrery {
-
-enum class Precision : std::uint8_t { kFp32, kTf32, kFp16, kBf16, kFp8 };
-
-inline constexpr std::array<Precision, 5> kAllPrecisions = {Precision::kFp32, Precision::kTf32, Precision::kFp16,
-                                                            Precision::kBf16, Precision::kFp8};
-
-std::string_view name_of(Precision precision);  // "fp32", "tf32", ...
 
 struct DeviceSpec {
   std::string name;

@@ -30,12 +30,6 @@ const std::vector<std::string> kDependencyNames = {"both", "data", "ctrl"};
 
 constexpr std::string_view kNetworkMeaning = "how messages are timed";
 
-std::vector<std::string> precision_names() {
-  std::vector<std::string> names;
-  for (const Precision precision : kAllPrecisions) names.emplace_back(name_of(precision));
-  return names;
-}
-
 // Paths in a file are relative to it, those given by --set to the working directory.
 std::string path_from(const Location& where, const std::string& path) {
   if (where.file.starts_with("--set ")) return path;

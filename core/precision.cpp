@@ -1,0 +1,43 @@
+#include "core/precision.h"
+
+#include "core/assert.h"
+
+namespace orrery {
+
+std::string_view name_of(Precision precision) {
+  switch (precision) {
+    case Precision::kFp32:
+      return "fp32";
+    case Precision::kTf32:
+      return "tf32";
+    case Precision::kFp16:
+      return "fp16";
+    case Precision::kBf16:
+      return "bf16";
+    case Precision::kFp8:
+      return "fp8";
+  }
+  ORRERY_ASSERT(false);
+}
+
+std::vector<std::string> precision_names() {
+  std::vector<std::string> names;
+  for (const Precision precision : kAllPrecisions) names.emplace_back(name_of(precision));
+  return names;
+}
+
+Bytes size_of(Precision precision) {
+  switch (precision) {
+    case Precision::kFp32:
+    case Precision::kTf32:
+      return Bytes(4);
+    case Precision::kFp16:
+    case Precision::kBf16:
+      return Bytes(2);
+    case Precision::kFp8:
+      return Bytes(1);
+  }
+  ORRERY_ASSERT(false);
+}
+
+}  // namespace orrery

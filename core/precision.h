@@ -1,0 +1,24 @@
+// Number formats that devices compute in.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/units.h"
+
+namespace orrery {
+
+enum class Precision : std::uint8_t { kFp32, kTf32, kFp16, kBf16, kFp8 };
+
+inline constexpr std::array<Precision, 5> kAllPrecisions = {Precision::kFp32, Precision::kTf32, Precision::kFp16,
+                                                            Precision::kBf16, Precision::kFp8};
+
+std::string_view name_of(Precision precision);  // "fp32", "tf32", ...
+std::vector<std::string> precision_names();     // in the order of kAllPrecisions
+// What one number occupies in memory; tf32 is stored as fp32.
+Bytes size_of(Precision precision);
+
+}  // namespace orrery

@@ -1,0 +1,84 @@
+// What a layer computes, operator by operator: shapes, FLOPs and bytes. How long an operator takes is the device's
+// business (OperatorTimes).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/precision.h"
+#include "core/units.h"
+
+namespace orrery {
+
+// `batch` products C[m][n] = A[m][k] * B[k][n]. Operands and result are of `precision`, but those of fp8 products are
+// two bytes wide where they meet the rest of the model: the result.
+struct Gemm {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  std::int64_t batch = 1;
+  Precision precision = Precision::kBf16;
+
+  auto operator<=>(const Gemm&) const = default;
+};
+
+// Scaled dot-product attention in one kernel that keeps the scores on the chip. `batch` counts sequences times heads.
+struct FlashAttention {
+  std::int64_t batch = 0;
+  std::int64_t queries = 0;  // per sequence
+  std::int64_t keys = 0;
+  std::int64_t head_size = 0;
+  bool causal = true;     // half the scores are not computed
+  bool backward = false;  // 2.5 times the work: scores again, and four products
+  Precision precision = Precision::kBf16;
+
+  auto operator<=>(const FlashAttention&) const = default;
+};
+
+// What is bound by memory bandwidth: kinds differ in how often software reads and writes what it need read and write
+// only once.
+enum class ElementWiseKind : std::uint8_t {
+  kNorm,        // layer norm, RMS norm
+  kRotary,      // rotary position embedding
+  kActivation,  // GeLU, SwiGLU
+  kAdd,         // bias, dropout and residual
+  kEmbedding,   // gather of rows, and its gradient
+  kSoftmax,     // over attention scores kept in memory, with mask and dropout
+  kLoss,        // cross entropy
+  kOptimizer,
+  kAccumulate,  // of gradients, where no GEMM does it
+  kCopy,        // layouts, casts, routing of tokens
+};
+
+inline constexpr std::size_t kElementWiseKindCount = 10;
+
+std::string_view name_of(ElementWiseKind kind);  // "norm", "rotary", ...
+std::vector<std::string> element_wise_names();   // in the order of the enumeration
+
+struct ElementWise {
+  ElementWiseKind kind = ElementWiseKind::kCopy;
+  Bytes bytes;  // every operand read once, every result written once
+
+  auto operator<=>(const ElementWise&) const = default;
+};
+
+using Operator = std::variant<Gemm, FlashAttention, ElementWise>;
+
+// Multiplications and additions counted apart; of element-wise operators zero: they are bound by bytes.
+Flops flops_of(const Operator& op);
+// Every operand read once, every result written once.
+Bytes bytes_of(const Operator& op);
+
+// How long operators take on some device with some software.
+class OperatorTimes {
+ public:
+  virtual ~OperatorTimes() = default;
+  // Never negative; zero only for an operator without work.
+  virtual Duration time(const Operator& op) const = 0;
+};
+
+}  // namespace orrery

@@ -1,0 +1,111 @@
+#include "workload/training/software.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace orrery {
+namespace {
+
+// A factor that makes sense: far from overflow, never zero.
+double factor(Section& section, std::string_view key, double fallback, std::string_view meaning) {
+  const double value = section.optional<double>(key, fallback, meaning);
+  if (std::isfinite(value) && value >= 0.01 && value <= 100) return value;
+  section.error(key, fmt::format("{} is no factor", value), "between 0.01 and 100; a share is written 0.9 or 90 %");
+  return fallback;
+}
+
+void read_rates(Section& section, SoftwareRates& rates) {
+  rates.gemm = factor(section, "gemm", rates.gemm,
+                      "share of the device's GEMM rate that lasts in training: clock under load, copies of layouts");
+  rates.flash_forward = factor(section, "flash_forward", rates.flash_forward,
+                               "rate of flash attention as a share of the dense peak, forward");
+  rates.flash_backward = factor(section, "flash_backward", rates.flash_backward, "the same, backward");
+  section.defaulted_section(
+      "traffic", "memory traffic of element-wise kernels, over reading every operand and writing every result once",
+      [&](Section& s) {
+        for (std::size_t kind = 0; kind < kElementWiseKindCount; ++kind)
+          rates.traffic[kind] =
+              factor(s, name_of(static_cast<ElementWiseKind>(kind)), rates.traffic[kind], "factor for this kind");
+      });
+}
+
+void read_rates_of(Section& section, SoftwareSpec& software) {
+  section.map("rates_of", "ARCHITECTURE", "rates on devices of an architecture that differs: ampere, hopper, ...",
+              [&](const ConfigEntry& entry, Section& s) {
+                SoftwareRates rates = software.rates;
+                read_rates(s, rates);
+                const std::vector<std::string> names = architecture_names();
+                for (std::size_t i = 0; i < names.size(); ++i)
+                  if (names[i] == entry.key) software.rates_of[static_cast<Architecture>(i)] = rates;
+                if (!s.describes() &&
+                    std::ranges::find(names, entry.key) == names.end())
+                  s.error("", fmt::format("no architecture is called '{}'", entry.key),
+                          fmt::format("one of {}", fmt::join(names, ", ")));
+              });
+}
+
+void read_overlap(Section& section, SoftwareSpec& software) {
+  section.defaulted_section("overlap", "communication beside computation", [&](Section& s) {
+    software.overlap_gradients =
+        s.optional<bool>("gradients", software.overlap_gradients,
+                         "gradients are exchanged while the last micro-batch still goes backward");
+    software.bucket = s.optional<Bytes>("bucket", software.bucket, "gradients exchanged together");
+    const std::vector<std::string> kinds = {"none", "weight-gradient"};
+    software.overlap_tensor = static_cast<TensorOverlap>(
+        s.optional_choice("tensor", kinds, static_cast<std::size_t>(software.overlap_tensor),
+                          "what tensor parallelism hides; weight-gradient: the collectives of input gradients run "
+                          "beside the weight gradients of their layer"));
+    software.overlap_pipeline = s.optional<bool>("pipeline", software.overlap_pipeline,
+                                                 "a stage goes on computing while it sends to the next");
+  });
+}
+
+}  // namespace
+
+const SoftwareRates& SoftwareSpec::rates_on(Architecture architecture) const {
+  const auto found = rates_of.find(architecture);
+  return found == rates_of.end() ? rates : found->second;
+}
+
+SoftwareSpec read_software(Section& section) {
+  SoftwareSpec software;
+  software.name = section.required<std::string>("name", "name of the software and its year, as results print it");
+  const std::vector<std::string> attentions = {"flash", "plain"};
+  software.attention = static_cast<AttentionKind>(
+      section.optional_choice("attention", attentions, 0, "kernel of attention; plain keeps the scores in memory"));
+  software.dropout = section.optional<bool>("dropout", software.dropout, "dropout in training");
+  const std::vector<std::string> names = precision_names();
+  software.gradients = kAllPrecisions[section.optional_choice(
+      "gradients", names, static_cast<std::size_t>(software.gradients), "precision of gradients as exchanged")];
+  software.accumulation = section.optional<Bytes>("accumulation", software.accumulation,
+                                                  "memory traffic per parameter and micro-batch of adding up gradients");
+  software.optimizer =
+      section.optional<Bytes>("optimizer", software.optimizer, "memory traffic per parameter of an optimizer step");
+  read_overlap(section, software);
+  software.scatter_gather =
+      section.optional<bool>("scatter_gather", software.scatter_gather,
+                             "tensor-parallel ranks send a share each of what goes to the next stage, and gather there");
+  section.defaulted_section("rates", "how fast kernels run", [&](Section& s) { read_rates(s, software.rates); });
+  read_rates_of(section, software);
+  section.note("source", "where the figures come from");
+  section.note("assumed", "figures that were not read in a source");
+  return software;
+}
+
+std::string_view default_software(Architecture architecture) {
+  switch (architecture) {
+    case Architecture::kPascal:
+    case Architecture::kVolta:
+    case Architecture::kTuring:
+      return "megatron-2021";
+    case Architecture::kAmpere:
+      return "megatron-2022";
+    default:
+      return "megatron-2024";
+  }
+}
+
+}  // namespace orrery

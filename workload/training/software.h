@@ -1,0 +1,59 @@
+// A generation of training software: which kernels it runs, what it overlaps, and how far it stays behind what the
+// device can do. The same job differs by a fifth with it. Read from configs/software.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "core/config.h"
+#include "core/machine_kind.h"
+#include "core/precision.h"
+#include "core/units.h"
+#include "workload/training/operators.h"
+
+namespace orrery {
+
+// kPlain: products and softmax over scores kept in memory.
+enum class AttentionKind : std::uint8_t { kFlash, kPlain };
+
+// Which of its own communication tensor parallelism hides. kWeightGradient: the collective of an input gradient runs
+// beside the weight gradient of the same layer.
+enum class TensorOverlap : std::uint8_t { kNone, kWeightGradient };
+
+// How fast kernels run with a software on one architecture of devices, against what OperatorTimes knows of the device.
+struct SoftwareRates {
+  double gemm = 1;             // share of the device's GEMM rate that lasts in training (clock under load, layouts)
+  double flash_forward = 0.5;  // share of the dense peak
+  double flash_backward = 0.42;
+  std::array<double, kElementWiseKindCount> traffic{1, 1, 1, 1, 1, 1, 1, 1, 1, 1};  // over reading and writing once
+
+  bool operator==(const SoftwareRates&) const = default;
+};
+
+struct SoftwareSpec {
+  std::string name;
+  AttentionKind attention = AttentionKind::kFlash;
+  bool dropout = false;
+  Precision gradients = Precision::kFp32;  // that are accumulated and exchanged
+  Bytes accumulation{0};                   // memory traffic per parameter and micro-batch, where no GEMM accumulates
+  Bytes optimizer{60};                     // memory traffic of a step per parameter
+  bool overlap_gradients = true;           // with the backward pass of the last micro-batch
+  Bytes bucket{25'000'000};                // of gradients exchanged together
+  TensorOverlap overlap_tensor = TensorOverlap::kNone;
+  bool overlap_pipeline = false;  // sends beside computation
+  bool scatter_gather = true;     // tensor-parallel ranks send a share each of what goes to the next stage
+  SoftwareRates rates;
+  std::map<Architecture, SoftwareRates> rates_of;  // of architectures that differ
+
+  const SoftwareRates& rates_on(Architecture architecture) const;
+};
+
+// Reads a file of configs/software, or the same inline.
+SoftwareSpec read_software(Section& section);
+
+// The software of a device's generation, where an experiment names none: a file of configs/software.
+std::string_view default_software(Architecture architecture);
+
+}  // namespace orrery
