@@ -1,0 +1,93 @@
+// What is trained: the sizes of a model, as configs/models has them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/config.h"
+#include "core/units.h"
+#include "workload/training/software.h"
+
+namespace orrery {
+
+// kLearned: a table with a row for each position; kAlibi: a bias on the scores; kNone: no parameters.
+enum class PositionKind : std::uint8_t { kLearned, kRotary, kAlibi, kNone };
+
+// Attention over low-rank keys and values (DeepSeek-V2): queries are hidden -> query_rank -> heads, keys and values
+// hidden -> key_value_rank -> heads, and rotary_head values of each key are shared by all heads.
+struct LatentAttention {
+  std::int64_t query_rank = 0;  // 0: queries are not compressed
+  std::int64_t key_value_rank = 0;
+  std::int64_t head = 0;         // values of a query and key head without the rotary ones
+  std::int64_t rotary_head = 0;  // with a rotary position
+  std::int64_t value_head = 0;
+};
+
+struct TransformerSpec {
+  std::int64_t hidden = 0;
+  std::int64_t layers = 0;
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;   // fewer than heads: grouped queries
+  std::int64_t head_size = 0;  // hidden / heads by default
+  std::int64_t ffn_hidden = 0;
+  std::int64_t vocab = 0;     // 0: neither an embedding nor a head
+  std::int64_t sequence = 0;  // tokens
+  bool gated_mlp = false;     // three products instead of two
+  bool tied_embeddings = true;
+  bool biases = true;  // of linear layers and norms
+  bool causal = true;
+  PositionKind position = PositionKind::kLearned;
+  std::int64_t experts = 0;            // of a mixture-of-experts layer; 0: all layers are dense
+  std::int64_t experts_per_token = 0;  // routed
+  std::int64_t expert_hidden = 0;      // ffn_hidden of one expert
+  std::int64_t shared_experts = 0;     // that every token passes
+  std::int64_t dense_layers = 0;       // the first ones, which have no experts
+  std::optional<LatentAttention> latent;
+  std::optional<AttentionKind> attention;  // of the software if not given
+
+  bool has_experts(std::int64_t layer) const { return experts > 0 && layer >= dense_layers; }
+};
+
+// A recommendation model: embedding tables spread over the ranks, multi-layer perceptrons on all of them.
+struct DlrmSpec {
+  std::int64_t tables = 0;
+  std::int64_t rows = 0;       // of a table
+  std::int64_t dimension = 0;  // of a row
+  std::int64_t lookups = 1;    // rows summed up per table and sample
+  std::int64_t dense_features = 0;
+  std::vector<std::int64_t> bottom;  // widths of its layers; the last is `dimension`
+  std::vector<std::int64_t> top;
+};
+
+struct Convolution {
+  std::string name;
+  std::int64_t inputs = 0;   // channels
+  std::int64_t outputs = 0;  // channels
+  std::int64_t kernel = 1;   // its side
+  std::int64_t size = 0;     // side of the output
+  std::int64_t repeat = 1;   // one behind the other
+};
+
+// Convolutions with batch norm and ReLU, and a linear classifier.
+struct ConvolutionalSpec {
+  std::vector<Convolution> convolutions;
+  std::int64_t features = 0;  // that the classifier takes
+  std::int64_t classes = 0;
+};
+
+struct ModelSpec {
+  std::string name;  // as results print it; empty: inline
+  std::variant<TransformerSpec, DlrmSpec, ConvolutionalSpec> sizes;
+};
+
+// Reads a file of configs/models, or the same inline: `kind` says which of the three.
+ModelSpec read_model(Section& section);
+
+// Weights and biases of the whole model; tied embeddings once.
+std::int64_t parameter_count(const ModelSpec& model);
+std::int64_t parameter_count(const TransformerSpec& model);
+
+}  // namespace orrery
