@@ -90,8 +90,9 @@ class Sweep {
     const bool moving = first.operation->moving < now_;
     const bool collective = graph_.kind(first.operation->node) == NodeKind::kCollective;
     if (moving) {
-      result_.exposed[collective ? job_.communicators[index_of(job_.communicator(rank_, first.operation->node))].name
-                                 : "p2p"] += span;
+      const NodeId node = first.operation->node;
+      result_.exposed[collective ? job_.communicators[index_of(job_.communicator(rank_, node))].name
+                                 : std::string(job_.peer_family(rank_, node))] += span;
     } else {
       (collective ? result_.wait : result_.bubble) += span;
     }

@@ -19,7 +19,7 @@ struct Breakdown {
   Duration compute{};
   Duration host{};                          // of `compute`: the host ran and no device or memory node did
   Duration memory{};                        // of `compute`: remote memory, and no device node did
-  std::map<std::string, Duration> exposed;  // by communicator name; "p2p" for sends and receives
+  std::map<std::string, Duration> exposed;  // by communicator name; sends and receives by Job::peer_family
   Duration bubble{};
   Duration wait{};
   Duration idle{};

@@ -22,6 +22,11 @@ std::int64_t Job::tag(RankId rank, NodeId transfer) const {
   return ranks[index_of(rank)].tag(graph(rank).transfer_index(transfer));
 }
 
+std::string_view Job::peer_family(RankId rank, NodeId transfer) const {
+  if (peer_families.empty()) return "p2p";
+  return peer_families[ranks[index_of(rank)].graph][graph(rank).peer_slot(transfer)];
+}
+
 std::uint32_t Job::root(RankId rank, NodeId collective) const {
   const RankBinding& binding = ranks[index_of(rank)];
   if (binding.roots.empty()) return 0;

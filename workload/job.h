@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/error.h"
@@ -42,6 +43,8 @@ struct Job {
   std::vector<NodeLabels> labels;
   std::vector<RankBinding> ranks;           // by RankId; their number is the world size
   std::vector<Communicator> communicators;  // by GroupId; 0 is the world
+  // By graph, by peer slot: what reports call that communication. Empty: "p2p" throughout.
+  std::vector<std::vector<std::string>> peer_families;
   std::vector<Problem> warnings;
 
   const ExecutionGraph& graph(RankId rank) const { return graphs[ranks[index_of(rank)].graph]; }
@@ -49,6 +52,8 @@ struct Job {
   GroupId communicator(RankId rank, NodeId collective) const;
   RankId peer(RankId rank, NodeId transfer) const;
   std::int64_t tag(RankId rank, NodeId transfer) const;
+  // What reports call a send or receive: "pipeline", "p2p".
+  std::string_view peer_family(RankId rank, NodeId transfer) const;
   // The root of a broadcast, reduce, gather or scatter, as a position among the communicator's members; 0 for the other
   // kinds and where the trace does not say.
   std::uint32_t root(RankId rank, NodeId collective) const;

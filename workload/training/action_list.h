@@ -1,0 +1,33 @@
+// Puts the actions of a layer's pass together: operators gather in one Compute until something is communicated.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "workload/training/layer_program.h"
+
+namespace orrery {
+
+class ActionList {
+ public:
+  // What follows is computed under this name, apart from what came before.
+  void compute(std::string name);
+  void add(const Operator& op);
+  void add(const std::vector<Operator>& operators);
+  // Weight gradients whose parameters are complete with them. Apart: in a Compute of their own, that nothing waits for.
+  void weight_gradient(const std::string& name, const std::vector<Operator>& operators, ParameterCount finishes,
+                       bool apart);
+  // None of a group of one, nor of no bytes.
+  void collective(std::string name, GroupFamily family, std::int64_t group_size, CollectiveKind kind, Bytes bytes);
+  void ring(RingExchange exchange);
+
+  std::vector<Action> take() &&;
+
+ private:
+  void close();
+
+  std::vector<Action> actions_;
+  Compute open_;
+};
+
+}  // namespace orrery

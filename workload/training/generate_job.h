@@ -1,0 +1,38 @@
+// From a model and a parallelism to a job in memory: one program for each pipeline stage, shared by its ranks.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "workload/job.h"
+#include "workload/training/memory_need.h"
+#include "workload/training/operators.h"
+#include "workload/training/stage_program.h"
+#include "workload/training/training_spec.h"
+
+namespace orrery {
+
+// Ranks with the same program.
+struct ProgramMemory {
+  RankId first_rank{};
+  MemoryNeed need;
+  std::vector<MemoryChange> changes;  // of the activations
+};
+
+struct TrainingJob {
+  Job job;
+  std::vector<ProgramMemory> memory;  // by graph
+  double model_flops = 0;             // of a step of all ranks
+  std::int64_t tokens = 0;            // of a step; samples where a model has no tokens
+  bool has_tokens = true;
+  std::int64_t iterations = 1;
+  std::int64_t workers = 0;  // ranks that are no servers
+};
+
+// `training` has passed check_training().
+TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& times);
+
+// What the program of each graph would need, without writing it all: for advice on what fits.
+std::vector<MemoryNeed> memory_needs(const TrainingSpec& training);
+
+}  // namespace orrery

@@ -1,0 +1,76 @@
+#include "workload/training/memory_need.h"
+
+#include <algorithm>
+
+#include "core/assert.h"
+#include "workload/training/gradient_exchange.h"
+
+namespace orrery {
+namespace {
+
+std::int64_t share(std::int64_t count, std::int64_t ranks) { return (count + ranks - 1) / ranks; }
+
+// Of a parameter in mixed precision: a master copy and two moments in fp32. Pure fp32 needs no master copy.
+Bytes optimizer_state(Precision precision) { return size_of(precision).count() == 4 ? Bytes(8) : Bytes(12); }
+
+}  // namespace
+
+std::string_view name_of(MemoryUse use) {
+  switch (use) {
+    case MemoryUse::kParameters:
+      return "parameters";
+    case MemoryUse::kGradients:
+      return "gradients";
+    case MemoryUse::kOptimizer:
+      return "optimizer";
+    case MemoryUse::kActivations:
+      return "activations";
+    case MemoryUse::kCommunication:
+      return "communication";
+  }
+  ORRERY_ASSERT(false);
+}
+
+Bytes MemoryNeed::total() const {
+  Bytes sum;
+  for (const Bytes bytes : by) sum += bytes;
+  return sum;
+}
+
+MemoryNeed memory_need(const StageRequest& request, Bytes peak_activations) {
+  const TrainingSpec& training = *request.training;
+  const std::int64_t zero = training.parallel.zero;
+  const ReplicaGroups dense = dense_groups(training.parallel, request.group_sizes);
+  const ReplicaGroups expert = expert_groups(training.parallel, request.group_sizes);
+  ParameterCount parameters, largest;
+  for (const auto& chunk : request.chunks)
+    for (const StageLayer& layer : chunk) {
+      parameters += layer.layer->parameters;
+      if (layer.layer->parameters.total() > largest.total()) largest = layer.layer->parameters;
+    }
+  const std::int64_t all = parameters.total();
+  const std::int64_t shared = share(parameters.dense, dense.shards) + share(parameters.expert, expert.shards);
+  const Bytes weight = training.precision == Precision::kFp8 ? Bytes(2) : size_of(training.precision);
+  const Bytes gradient = size_of(training.software.gradients);
+
+  MemoryNeed need;
+  need[MemoryUse::kParameters] = weight * (zero == 3 ? shared : all);
+  need[MemoryUse::kGradients] = gradient * (zero >= 2 ? shared : all);
+  const bool elsewhere = training.parallel.exchange == ExchangeKind::kParameterServer;
+  need[MemoryUse::kOptimizer] = elsewhere ? Bytes(0) : optimizer_state(training.precision) * (zero >= 1 ? shared : all);
+  need[MemoryUse::kActivations] = peak_activations;
+  // Under ZeRO 3 the layer that is computed and the next one are there in full, and the gradients of one. Under ZeRO 2
+  // a bucket of gradients is under way.
+  if (zero == 3) need[MemoryUse::kCommunication] = weight * (2 * largest.total()) + gradient * largest.total();
+  if (zero == 2)
+    need[MemoryUse::kCommunication] = std::min(gradient * all, std::max(training.software.bucket, gradient));
+  return need;
+}
+
+Bytes peak_of(const std::vector<MemoryChange>& changes) {
+  std::int64_t now = 0, peak = 0;
+  for (const MemoryChange& change : changes) peak = std::max(peak, now += change.bytes);
+  return Bytes(peak);
+}
+
+}  // namespace orrery

@@ -1,0 +1,44 @@
+// What a rank keeps in its device's memory during training, by what it is for.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/units.h"
+#include "workload/training/stage_program.h"
+#include "workload/training/training_spec.h"
+
+namespace orrery {
+
+enum class MemoryUse : std::uint8_t {
+  kParameters,
+  kGradients,
+  kOptimizer,      // master copy and both moments of Adam, in fp32
+  kActivations,    // between the forward and the backward pass, at their peak
+  kCommunication,  // parameters gathered from others (ZeRO 3), buckets under way
+};
+
+inline constexpr std::size_t kMemoryUseCount = 5;
+
+std::string_view name_of(MemoryUse use);  // "parameters", ...
+
+struct MemoryNeed {
+  std::array<Bytes, kMemoryUseCount> by{};
+
+  Bytes& operator[](MemoryUse use) { return by[static_cast<std::size_t>(use)]; }
+  Bytes operator[](MemoryUse use) const { return by[static_cast<std::size_t>(use)]; }
+  Bytes total() const;
+  // All but activations: there from beginning to end.
+  Bytes standing() const { return total() - (*this)[MemoryUse::kActivations]; }
+  bool operator==(const MemoryNeed&) const = default;
+};
+
+// Of a stage with these layers. `peak_activations`: of its program.
+MemoryNeed memory_need(const StageRequest& request, Bytes peak_activations);
+
+// The largest sum of the changes on the way.
+Bytes peak_of(const std::vector<MemoryChange>& changes);
+
+}  // namespace orrery

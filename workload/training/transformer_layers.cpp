@@ -1,0 +1,144 @@
+#include "workload/training/transformer_layers.h"
+
+#include <iterator>
+#include <utility>
+
+#include "core/assert.h"
+#include "workload/training/layer_blocks.h"
+
+namespace orrery {
+namespace {
+
+void append(std::vector<Action>& to, std::vector<Action> actions) {
+  std::ranges::move(actions, std::back_inserter(to));
+}
+
+// Vocabulary that the rank holds, padded so that all ranks have the same.
+std::int64_t rank_vocab(const LayerShape& shape) { return (shape.model->vocab + shape.tensor - 1) / shape.tensor; }
+
+// What a table of positions adds to the embedding.
+std::int64_t position_parameters(const TransformerSpec& model) {
+  return model.position == PositionKind::kLearned ? model.sequence * model.hidden : 0;
+}
+
+}  // namespace
+
+std::int64_t norm_parameters(const TransformerSpec& model) { return model.hidden * (model.biases ? 2 : 1); }
+
+LayerShape layer_shape(const TrainingSpec& training, double expert_load) {
+  const TransformerSpec* model = training.transformer();
+  ORRERY_ASSERT(model != nullptr);
+  LayerShape shape;
+  shape.model = model;
+  shape.micro_batch = training.micro_batch;
+  shape.tensor = training.parallel.tensor();
+  shape.context = training.parallel.context();
+  shape.expert = training.parallel.expert;
+  shape.sequence_parallel = training.parallel.sequence && shape.tensor > 1;
+  shape.context_kind = training.parallel.context_kind;
+  shape.expert_load = expert_load;
+  shape.attention = model->attention.value_or(training.software.attention);
+  shape.dropout = training.software.dropout;
+  shape.recompute = training.recompute;
+  shape.weight_gradients = training.schedule == ScheduleKind::kZeroBubble ? WeightGradients::kApart
+                           : training.software.overlap_tensor == TensorOverlap::kWeightGradient
+                               ? WeightGradients::kBeside
+                               : WeightGradients::kInline;
+  shape.precision = training.precision;
+  return shape;
+}
+
+LayerProgram embedding_layer(const LayerShape& shape) {
+  const TransformerSpec& model = *shape.model;
+  LayerProgram layer;
+  layer.name = "embedding";
+  if (model.vocab == 0) return layer;
+  layer.parameters.dense = rank_vocab(shape) * model.hidden + position_parameters(model);
+  const std::int64_t values = shape.tokens() * model.hidden;
+  const CollectiveKind sum =
+      shape.sequence_parallel ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
+
+  ActionList forward;
+  forward.compute("embedding");
+  forward.add(element_wise(ElementWiseKind::kEmbedding, values, 2 * shape.width()));
+  forward.collective("embedding sum", GroupFamily::kTensor, shape.tensor, sum, shape.activations());
+  if (shape.dropout) add_residual(shape, forward);
+  layer.forward = std::move(forward).take();
+
+  ActionList backward;
+  backward.compute("embedding");
+  if (shape.dropout) add_residual_backward(shape, backward);
+  if (shape.sequence_parallel)
+    backward.collective("embedding gather", GroupFamily::kTensor, shape.tensor, CollectiveKind::kAllGather,
+                        shape.own_activations());
+  const std::vector<Operator> weights = {element_wise(ElementWiseKind::kEmbedding, values, 3 * shape.width())};
+  backward.weight_gradient("embedding weights", weights, layer.parameters,
+                           shape.weight_gradients == WeightGradients::kApart);
+  layer.backward = std::move(backward).take();
+  layer.saved = Bytes(shape.dropout ? shape.own_tokens() * model.hidden : 0);
+  return layer;
+}
+
+LayerProgram transformer_layer(const LayerShape& shape, bool has_experts) {
+  BlockProgram attention = attention_block(shape);
+  BlockProgram perceptron = has_experts ? expert_block(shape) : perceptron_block(shape);
+  LayerProgram layer;
+  layer.name = "layer";
+  layer.parameters = attention.parameters + perceptron.parameters;
+  layer.saved = attention.saved + perceptron.saved;
+  append(layer.forward, std::move(attention.forward));
+  append(layer.forward, std::move(perceptron.forward));
+  append(layer.backward, std::move(perceptron.backward));
+  append(layer.backward, std::move(attention.backward));
+  if (shape.recompute == Recompute::kSelective) {
+    layer.saved -= attention.saved_scores;
+    layer.working = attention.saved_scores;
+  }
+  if (shape.recompute == Recompute::kFull) {
+    layer.recompute = layer.forward;
+    layer.working = layer.saved;
+    layer.saved = shape.own_activations();
+  }
+  return layer;
+}
+
+LayerProgram head_layer(const LayerShape& shape, bool tied_here) {
+  const TransformerSpec& model = *shape.model;
+  LayerProgram layer;
+  layer.name = "head";
+  if (model.vocab == 0) return layer;
+  const Gemm logits = {shape.tokens(), rank_vocab(shape), model.hidden, 1, shape.activation()};
+  const std::int64_t scores = logits.m * logits.n;
+  layer.parameters.dense = norm_parameters(model) + (tied_here ? 0 : rank_vocab(shape) * model.hidden);
+
+  // The loss over a vocabulary that is split: maximum, target and sum of each token, in fp32.
+  const auto across = [&](const char* what, ActionList& actions) {
+    actions.collective(what, GroupFamily::kTensor, shape.tensor, CollectiveKind::kAllReduce, Bytes(4 * shape.tokens()));
+  };
+  ActionList forward;
+  forward.compute("head");
+  add_norm(shape, forward);
+  if (shape.sequence_parallel)
+    forward.collective("head gather", GroupFamily::kTensor, shape.tensor, CollectiveKind::kAllGather,
+                       shape.own_activations());
+  forward.add(logits);
+  forward.add(element_wise(ElementWiseKind::kLoss, scores, 10));  // to fp32, exponentials, sums
+  across("loss maximum", forward);
+  across("loss target", forward);
+  across("loss sum", forward);
+  layer.forward = std::move(forward).take();
+
+  ActionList backward;
+  backward.compute("head");
+  backward.add(element_wise(ElementWiseKind::kLoss, scores, 8));
+  backward.add(input_gradient(logits));
+  end_backward(shape, "head", {weight_gradient(logits)}, layer.parameters, backward);
+  layer.backward = std::move(backward).take();
+
+  layer.saved = (shape.sequence_parallel ? shape.own_activations() : shape.activations()) + shape.own_activations() +
+                Bytes(4 * scores);
+  layer.working = Bytes(shape.width() * scores);
+  return layer;
+}
+
+}  // namespace orrery
