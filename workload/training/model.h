@@ -37,7 +37,8 @@ struct TransformerSpec {
   std::int64_t sequence = 0;  // tokens
   bool gated_mlp = false;     // three products instead of two
   bool tied_embeddings = true;
-  bool biases = true;  // of linear layers and norms
+  bool biases = true;           // of linear layers and norms
+  bool embedding_norm = false;  // a norm of its own behind the embedding
   bool causal = true;
   PositionKind position = PositionKind::kLearned;
   std::int64_t experts = 0;            // of a mixture-of-experts layer; 0: all layers are dense
@@ -86,7 +87,8 @@ struct ModelSpec {
 // Reads a file of configs/models, or the same inline: `kind` says which of the three.
 ModelSpec read_model(Section& section);
 
-// Weights and biases of the whole model; tied embeddings once.
+// Weights and biases of the whole model; tied embeddings once. Saturates at the largest number; a model that has been
+// read has at most 10^15.
 std::int64_t parameter_count(const ModelSpec& model);
 std::int64_t parameter_count(const TransformerSpec& model);
 
