@@ -3,6 +3,26 @@
 #include <algorithm>
 
 namespace orrery {
+namespace {
+
+void read_compute(Section& section, ComputeSpec& compute) {
+  compute.gemm = section.optional<Efficiency>("gemm", compute.gemm, "share of the peak in the main loop of a product");
+  compute.fp8 = section.optional<Efficiency>("fp8", compute.fp8, "share of that where operands are fp8");
+  compute.gemm_launch =
+      section.optional<Duration>("gemm_launch", compute.gemm_launch, "what a matrix product takes beside its work");
+  compute.memory =
+      section.optional<Efficiency>("memory", compute.memory, "share of the memory's bandwidth that kernels reach");
+  compute.launch =
+      section.optional<Duration>("launch", compute.launch, "what an element-wise kernel takes beside its work");
+  compute.flash_forward = section.optional<Efficiency>("flash_forward", compute.flash_forward,
+                                                       "flash attention as a share of the peak, where no software "
+                                                       "says otherwise");
+  compute.flash_backward =
+      section.optional<Efficiency>("flash_backward", Efficiency(compute.flash_forward.count() * 84 / 100),
+                                   "the same, backward", "0.84 of flash_forward");
+}
+
+}  // namespace
 
 std::optional<FlopRate> DeviceSpec::peak(Precision precision) const {
   const auto of = [&](Precision p) { return peaks[static_cast<std::size_t>(p)]; };
@@ -30,6 +50,8 @@ DeviceSpec read_device(Section& section) {
       section.optional_integer("streaming_multiprocessors", 0, {0, 4096}, "number of multiprocessors; 0 if not known"));
   device.architecture = static_cast<Architecture>(
       section.optional_choice("architecture", architecture_names(), 0, "generation of an NVIDIA or AMD GPU"));
+  section.defaulted_section("compute", "what the best kernels reach; the defaults are means of measured GPUs",
+                            [&](Section& compute) { read_compute(compute, device.compute); });
   section.note("vendor", "for people");
   section.note("source", "where the figures come from");
   section.note("assumed", "figures that were not read in a source");

@@ -1,0 +1,46 @@
+// How long one operator takes on a device: matrix products by tiles, waves and memory; element-wise kernels and flash
+// attention by a roofline. docs/compute.md has the equations, where the constants come from, and the errors.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "system/device.h"
+#include "workload/training/operators.h"
+#include "workload/training/software.h"
+
+namespace orrery {
+
+// Constants that all devices share, fitted to the tables of configs/validation/compute.
+struct GemmConstant {
+  std::string_view name;
+  double value = 0;
+  std::string_view meaning;
+};
+std::span<const GemmConstant> shared_gemm_constants();
+
+// Kernels as micro-benchmarks run them: nothing lost and nothing moved twice, flash attention as measured on the device.
+SoftwareRates micro_benchmark_rates(const DeviceSpec& device);
+
+class OperatorModel final : public OperatorTimes {
+ public:
+  explicit OperatorModel(const DeviceSpec& device) : OperatorModel(device, micro_benchmark_rates(device)) {}
+  OperatorModel(DeviceSpec device, const SoftwareRates& rates);
+
+  // Sizes are not negative. The same bytes for the same operator, whatever was asked before. InputError, without a
+  // place, if the device has no peak for the precision of a product or of attention.
+  Duration time(const Operator& op) const override;
+
+ private:
+  Duration time(const Gemm& gemm) const;
+  Duration time(const FlashAttention& attention) const;
+  Duration time(const ElementWise& op) const;
+  double peak(Precision precision) const;  // in FLOP/s
+  double compute_time(const Gemm& gemm) const;
+
+  DeviceSpec device_;
+  SoftwareRates rates_;
+  double memory_bandwidth_;  // as kernels reach it, in bytes per second
+};
+
+}  // namespace orrery
