@@ -23,6 +23,7 @@ struct RunOptions {
   bool no_fold = false;
   bool verify_fold = false;
   bool no_fast_forward = false;
+  bool allow_oom = false;
 };
 
 struct CompareOptions {

@@ -26,7 +26,7 @@ bool verify_fold(const Run& folded, const RunOptions& options, const Session& se
   settings.emplace_back("fold=off");
   Progress progress;
   const Run unfolded = run_experiment(
-      {options.experiment, settings, false}, session.files,
+      {options.experiment, settings, false, options.allow_oom}, session.files,
       [&](std::string_view what, std::uint64_t done, std::uint64_t total) { progress.show(what, done, total); });
   progress.clear();
   const auto difference = first_difference({folded.log, folded.acting}, {unfolded.log, unfolded.acting});
@@ -49,13 +49,13 @@ void refuse_contradiction(const Run& run, const RunOptions& options) {
 
 void run(const RunOptions& options, Session& session) {
   check_writable(options.json);
-  const std::array<std::string, 3> files = {"result.json", "summary.txt", "operations.csv"};
+  const std::array<std::string, 4> files = {"result.json", "summary.txt", "operations.csv", "memory.csv"};
   if (!options.out.empty()) make_folder(options.out, files);
   Progress progress;
   std::vector<std::string> settings = options.settings;
   if (options.no_fold) settings.emplace_back("fold=off");
   const Run run = run_experiment(
-      {options.experiment, settings, !options.no_fast_forward}, session.files,
+      {options.experiment, settings, !options.no_fast_forward, options.allow_oom}, session.files,
       [&](std::string_view what, std::uint64_t done, std::uint64_t total) { progress.show(what, done, total); });
   progress.clear();
   refuse_contradiction(run, options);
@@ -69,6 +69,7 @@ void run(const RunOptions& options, Session& session) {
     write_text(options.out + "/result.json", document);
     write_text(options.out + "/summary.txt", summary);
     write_text(options.out + "/operations.csv", operations_csv(run.job, run.log, run.acting));
+    if (run.training) write_text(options.out + "/memory.csv", memory_csv(*run.training, run.log, run.acting));
   }
   if (options.json != "-") write_text("-", summary);
   if (options.verify_fold && !verify_fold(run, options, session)) session.exit_code = kCheckFailed;
@@ -88,7 +89,8 @@ void add_run_command(CLI::App& app, Session& session) {
                       "Write the result as JSON to this file; '-' prints it instead of the summary");
   command->add_option(
       "--out", options.out,
-      "Write result.json, summary.txt and operations.csv (every operation of every rank) to this folder");
+      "Write result.json, summary.txt and operations.csv (every operation of every rank) to this folder; of a "
+      "training job also memory.csv (memory over time)");
   command->add_flag("--deterministic", options.deterministic, "Leave wall time and memory use out of the JSON");
   CLI::Option* no_fold =
       command->add_flag("--no-fold", options.no_fold, "Simulate every rank by itself (as fold: off)");
@@ -98,6 +100,7 @@ void add_run_command(CLI::App& app, Session& session) {
       ->excludes(no_fold);
   command->add_flag("--no-fast-forward", options.no_fast_forward,
                     "Simulate every message, also where its times follow from others; changes no result");
+  command->add_flag("--allow-oom", options.allow_oom, "Simulate also what does not fit the devices' memory");
   command->callback([&session] { run(session.run, session); });
 }
 

@@ -37,6 +37,26 @@ std::vector<LinkClassUse> use_of_links(const Fabric& fabric, const std::vector<L
 
 }  // namespace
 
+Duration iteration_time(const Result& result) { return result.finish.time_since_epoch() / result.iterations; }
+
+TrainingFigures training_figures(const TrainingFacts& facts, FlopRate peak, Bytes capacity, Time end) {
+  TrainingFigures figures;
+  const double rank_seconds = seconds(end) / static_cast<double>(facts.iterations) * static_cast<double>(facts.workers);
+  if (rank_seconds > 0) {
+    figures.mfu = facts.model_flops / (rank_seconds * static_cast<double>(peak.count()));
+    figures.model_tflops_per_gpu = facts.model_flops / rank_seconds / 1e12;
+    figures.tokens_per_s_per_gpu = static_cast<double>(facts.tokens) / rank_seconds;
+  }
+  figures.has_tokens = facts.has_tokens;
+  figures.capacity = capacity;
+  const auto fullest =
+      std::ranges::max_element(facts.memory, {}, [](const ProgramMemory& m) { return m.need.total(); });
+  if (fullest == facts.memory.end()) return figures;
+  figures.fullest = fullest->first_rank;
+  figures.memory = fullest->need;
+  return figures;
+}
+
 Result make_result(const Job& job, const Fabric& fabric, const Simulation& simulation, const SimulationTotals& totals,
                    const OperationLog& log) {
   Result result;

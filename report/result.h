@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "report/operation_log.h"
 #include "system/simulation.h"
 #include "workload/job.h"
+#include "workload/training/generate_job.h"
 
 namespace orrery {
 
@@ -32,6 +34,17 @@ struct LinkClassUse {
   double mean_utilisation = 0;  // bytes / (capacity * time)
 };
 
+// What only a training job has.
+struct TrainingFigures {
+  double mfu = 0;                   // model FLOPs over peak FLOPs of all workers in the time
+  double model_tflops_per_gpu = 0;  // model FLOPs, 10^12 per second
+  double tokens_per_s_per_gpu = 0;  // samples where the model has no tokens
+  bool has_tokens = true;
+  RankId fullest{};   // rank that needs most memory
+  MemoryNeed memory;  // its
+  Bytes capacity;     // of a device
+};
+
 struct Result {
   ConfigValue experiment;             // resolved
   std::string device;                 // name
@@ -40,6 +53,8 @@ struct Result {
   std::string granularity;
   std::string library;  // of collectives: "nccl 2.30.0"; empty: the fixed one
   Time finish;
+  std::int64_t iterations = 1;  // simulated one after the other until `finish`
+  std::optional<TrainingFigures> training;
   std::vector<Breakdown> classes;                   // of ranks that behave alike, in the order of their first ranks
   std::vector<std::uint32_t> class_of_rank;         // by rank
   std::map<std::string, std::string> group_family;  // communicator -> what tables add up: "tensor3" -> "tensor"
@@ -55,6 +70,12 @@ struct Result {
   std::vector<Problem> warnings;
 };
 
+// Time of one iteration, the mean of several.
+Duration iteration_time(const Result& result);
+
+// `peak`: of one device in the job's precision. `end`: of all iterations.
+TrainingFigures training_figures(const TrainingFacts& facts, FlopRate peak, Bytes capacity, Time end);
+
 // Turns a finished simulation into a result. `log` saw all of it.
 Result make_result(const Job& job, const Fabric& fabric, const Simulation& simulation, const SimulationTotals& totals,
                    const OperationLog& log);
@@ -69,5 +90,8 @@ std::string summary_text(const Result& result);
 // One line per operation: rank, node id, name, kind, start, moving and end in picoseconds.
 // `acting` by rank: whose operations the log has for it (SimulationTotals).
 std::string operations_csv(const Job& job, const OperationLog& log, std::span<const RankId> acting);
+
+// Memory over time, one line per change: first rank of those with the program, picoseconds, bytes from then on.
+std::string memory_csv(const TrainingFacts& facts, const OperationLog& log, std::span<const RankId> acting);
 
 }  // namespace orrery

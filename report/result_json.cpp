@@ -3,6 +3,7 @@
 
 #include "core/version.h"
 #include "core/config.h"
+#include "report/parts.h"
 #include "report/rank_ranges.h"
 #include "report/result.h"
 
@@ -11,9 +12,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json breakdown_json(const Breakdown& b, std::size_t number, const std::vector<std::size_t>& ranks) {
+// A training job's communication by kind, that of traces by the groups that they name.
+Json breakdown_json(const Result& result, std::size_t number, const std::vector<std::size_t>& ranks) {
+  const Breakdown& b = result.classes[number];
   Json exposed = Json::object();
-  for (const auto& [name, time] : b.exposed) exposed[printable(name, SIZE_MAX)] = seconds(time);
+  for (const auto& [name, time] : result.training ? parts_of(b, result).exposed : b.exposed) exposed[printable(name, SIZE_MAX)] = seconds(time);
   return {{"class", number},
           {"ranks", ranks.size()},
           {"first_rank", ranks.front()},
@@ -52,20 +55,39 @@ Json links_json(const std::vector<LinkClassUse>& links) {
   return list;
 }
 
+Json memory_json(const TrainingFigures& figures) {
+  Json by = Json::object();
+  for (std::size_t use = 0; use < kMemoryUseCount; ++use)
+    by[name_of(static_cast<MemoryUse>(use))] = figures.memory.by[use].count();
+  return {{"peak_bytes", figures.memory.total().count()},
+          {"capacity_bytes", figures.capacity.count()},
+          {"rank", index_of(figures.fullest)},
+          {"by", std::move(by)}};
+}
+
+void add_training(const TrainingFigures& figures, Json& document) {
+  document["mfu"] = figures.mfu;
+  document[figures.has_tokens ? "tokens_per_s_per_gpu" : "samples_per_s_per_gpu"] = figures.tokens_per_s_per_gpu;
+  document["model_tflops_per_gpu"] = figures.model_tflops_per_gpu;
+}
+
 }  // namespace
 
 Json to_json(const Result& result, bool deterministic) {
   Json document = {{"schema", "orrery.result/1"},          {"version", kVersion},
-                   {"experiment", to_json(result.experiment)},      {"iteration_time_s", seconds(result.finish)},
+                   {"experiment", to_json(result.experiment)},      {"iteration_time_s", seconds(iteration_time(result))},
                    {"ranks", result.class_of_rank.size()}, {"rank_classes", result.classes.size()},
                    {"link_classes", result.link_classes}};
+  if (result.iterations > 1) document["iterations"] = result.iterations;
+  if (result.training) add_training(*result.training, document);
   Json breakdown = Json::array();
   std::vector<std::vector<std::size_t>> ranks(result.classes.size());
   for (std::size_t rank = 0; rank < result.class_of_rank.size(); ++rank)
     ranks[result.class_of_rank[rank]].push_back(rank);
   for (std::size_t i = 0; i < result.classes.size(); ++i)
-    breakdown.push_back(breakdown_json(result.classes[i], i, ranks[i]));
+    breakdown.push_back(breakdown_json(result, i, ranks[i]));
   document["breakdown"] = std::move(breakdown);
+  if (result.training) document["memory"] = memory_json(*result.training);
   document["links"] = links_json(result.links);
   Json warnings = Json::array();
   for (const Problem& warning : result.warnings) warnings.push_back(to_string(warning));

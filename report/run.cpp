@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "system/collective_plans.h"
-#include "system/experiment.h"
+#include "system/experiment_job.h"
 #include "workload/matching.h"
 
 namespace orrery {
@@ -75,15 +75,16 @@ void warn_of_idle_roofline(const Experiment& experiment, const Job& job, Diagnos
                       "leave it out, or record the traces with them");
 }
 
-Run simulate_experiment(const Experiment& experiment, Diagnostics& diagnostics, Clock::time_point started,
-                        const RunProgress& progress) {
+Run simulate_experiment(const Experiment& experiment, bool allow_oom, Diagnostics& diagnostics,
+                        Clock::time_point started, const RunProgress& progress) {
   const auto show = [&](std::string_view what) {
     return [&progress, what](std::uint64_t done, std::uint64_t total) {
       if (progress) progress(what, done, total);
     };
   };
   // 1. What is asked, and whether it can be.
-  Job job = load_chakra_job(experiment.trace, diagnostics, show("reading traces"));
+  auto [job, training] = load_experiment_job(experiment, diagnostics, show("reading traces"));
+  if (training) check_memory(experiment, *training, allow_oom, diagnostics);
   warn_of_memory_nodes(experiment, job, diagnostics);
   warn_of_idle_roofline(experiment, job, diagnostics);
   const Matching matching = match(job);
@@ -97,6 +98,11 @@ Run simulate_experiment(const Experiment& experiment, Diagnostics& diagnostics, 
   const SimulationTotals totals = simulation.run(show("simulating"));
   // 3. Report.
   Result result = make_result(job, experiment.fabric, simulation, totals, log);
+  if (training) {
+    const FlopRate peak = experiment.device.peak(experiment.simulation.compute.precision).value_or(FlopRate(1));
+    result.iterations = training->iterations;
+    result.training = training_figures(*training, peak, experiment.device.memory_capacity, totals.finish);
+  }
   result.experiment = experiment.resolved;
   result.device = experiment.device.name;
   result.devices = experiment.fabric.device_count();
@@ -106,7 +112,7 @@ Run simulate_experiment(const Experiment& experiment, Diagnostics& diagnostics, 
   result.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());
   result.wall_seconds = std::chrono::duration<double>(Clock::now() - started).count();
   result.peak_rss_bytes = peak_memory();
-  return {std::move(result), std::move(job), std::move(log), totals.acting};
+  return {std::move(result), std::move(job), std::move(training), std::move(log), totals.acting};
 }
 
 }  // namespace
@@ -117,7 +123,7 @@ Run run_experiment(const RunRequest& request, const ConfigFiles& files, const Ru
   Experiment experiment = load_experiment(request.file, request.settings, files, diagnostics);
   experiment.simulation.fast_forward = request.fast_forward;
   try {
-    return simulate_experiment(experiment, diagnostics, started, progress);
+    return simulate_experiment(experiment, request.allow_oom, diagnostics, started, progress);
   } catch (const InputError& error) {
     throw located(error, request.file);
   }

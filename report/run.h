@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,12 +12,14 @@
 #include "report/operation_log.h"
 #include "report/result.h"
 #include "workload/job.h"
+#include "workload/training/generate_job.h"
 
 namespace orrery {
 
 struct Run {
   Result result;
   Job job;
+  std::optional<TrainingFacts> training;  // of a generated job
   OperationLog log;
   std::vector<RankId> acting;  // by rank: whose operations the log has for it
 };
@@ -28,6 +31,7 @@ struct RunRequest {
   std::string file;
   std::vector<std::string> settings;  // a.b=v, applied to the file
   bool fast_forward = true;           // SimulationOptions
+  bool allow_oom = false;             // simulate what does not fit the devices' memory, too
 };
 
 // Loads the experiment, simulates, and reports; warnings are in the result. Throws InputError and StuckError.

@@ -8,6 +8,7 @@
 #include "network/cluster_config.h"
 #include "system/cluster_parts.h"
 #include "system/experiment.h"
+#include "system/experiment_job.h"
 #include "system/nccl_constants_config.h"
 #include "workload/matching.h"
 
@@ -44,7 +45,9 @@ ConfigValue in_map(std::string key, ConfigValue value) {
 void check_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
                       Diagnostics& diagnostics) {
   const Experiment experiment = load_experiment(file, settings, files, diagnostics);
-  const Job job = load_chakra_job(experiment.trace, diagnostics);
+  const ExperimentJob loaded = load_experiment_job(experiment, diagnostics);
+  if (loaded.training) check_memory(experiment, *loaded.training, false, diagnostics);
+  const Job& job = loaded.job;
   match(job);
   place_ranks(experiment.placement, static_cast<std::uint32_t>(job.ranks.size()), experiment.fabric);
 }

@@ -1,7 +1,6 @@
 #include "system/experiment.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 
 #include <fmt/format.h>
@@ -9,6 +8,7 @@
 #include "core/quantity_text.h"
 #include "system/cluster_parts.h"
 #include "system/collectives_config.h"
+#include "system/workload_config.h"
 
 namespace orrery {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 struct ExperimentKeys {
   DeviceSpec device;
   std::optional<Fabric> fabric;
-  ChakraSource trace;
+  WorkloadSource workload;
   Placement placement;
   NetworkModel network = kDefaultNetworkModel;
   Routing routing;
@@ -26,41 +26,7 @@ struct ExperimentKeys {
   NcclConstantList measured;  // on the cluster
 };
 
-const std::vector<std::string> kDependencyNames = {"both", "data", "ctrl"};
-
 constexpr std::string_view kNetworkMeaning = "how messages are timed";
-
-// Paths in a file are relative to it, those given by --set to the working directory.
-std::string path_from(const Location& where, const std::string& path) {
-  if (where.file.starts_with("--set ")) return path;
-  return (std::filesystem::path(where.file).parent_path() / path).string();
-}
-
-void read_chakra(Section& section, ExperimentKeys& experiment) {
-  ChakraSource& trace = experiment.trace;
-  const std::string prefix = section.required<std::string>(
-      "prefix",
-      "P of the trace files P.<rank>.et (also .et.gz, .json), one per rank from 0; relative to the file that names it");
-  trace.prefix = path_from(section.where("prefix"), prefix);
-  if (const auto groups = section.maybe<std::string>("groups",
-                                                     "communicator groups: a JSON file {\"name\": [global ranks]}; "
-                                                     "without it groups come from PyTorch's metadata nodes"))
-    trace.groups = path_from(section.where("groups"), *groups);
-  trace.dependencies = *dependencies_named(kDependencyNames[section.optional_choice(
-      "dependencies", kDependencyNames, 0, "which dependencies of the trace order its nodes")]);
-  const std::vector<std::string> sources = {"measured", "roofline"};
-  experiment.simulation.compute.prefer_roofline =
-      section.optional_choice("compute", sources, 0, "what counts for a node with a measured duration and FLOPs") == 1;
-}
-
-void read_workload(Section& section, ExperimentKeys& experiment) {
-  section.required_section("chakra", "replay of Chakra execution traces",
-                           [&](Section& s) { read_chakra(s, experiment); });
-  const std::vector<std::string> names = precision_names();
-  const auto bf16 = static_cast<std::size_t>(Precision::kBf16);
-  experiment.simulation.compute.precision = kAllPrecisions[section.optional_choice(
-      "precision", names, bf16, "which peak of the device FLOPs are timed with")];
-}
 
 void read_network_model(Section& section, ExperimentKeys& experiment) {
   experiment.network = static_cast<NetworkModel>(section.optional_choice(
@@ -192,10 +158,21 @@ void read_notes(Section& section) {
   section.note("source", "where the figures come from");
 }
 
+// A training job on the devices that there are.
+void check_workload(Section& section, const ExperimentKeys& experiment) {
+  const std::optional<TrainingSpec>& training = experiment.workload.training;
+  Diagnostics& diagnostics = section.context().diagnostics();
+  if (training && experiment.fabric && !diagnostics.has_errors())
+    check_training(*training, experiment.fabric->device_count(), diagnostics);
+}
+
 void read_experiment(Section& section, ExperimentKeys& experiment) {
   read_system(section, experiment, [&] {
-    section.required_section("workload", "what the ranks do", [&](Section& s) { read_workload(s, experiment); });
+    section.required_section("workload", "what the ranks do", [&](Section& s) {
+      experiment.workload = read_workload(s, experiment.device.architecture, experiment.simulation.compute);
+    });
   });
+  check_workload(section, experiment);
   section.section("memory", "remote memory", [&](Section& s) { read_memory(s, experiment); });
   read_placement(section, experiment.placement);
   read_fold(section, experiment);
@@ -226,7 +203,7 @@ Experiment read_keys(const std::string& file, ConfigValue root, const ConfigFile
           std::move(root),
           std::move(keys.device),
           std::move(*keys.fabric),
-          std::move(keys.trace),
+          std::move(keys.workload),
           std::move(keys.placement),
           keys.network,
           std::move(keys.simulation),

@@ -16,7 +16,7 @@
 #include "system/nccl_library.h"
 #include "system/network_model.h"
 #include "system/simulation.h"
-#include "workload/load_job.h"
+#include "system/workload_config.h"
 
 namespace orrery {
 
@@ -35,7 +35,7 @@ struct Experiment {
   ConfigValue resolved;  // the configuration with every file, --set and default filled in
   DeviceSpec device;
   Fabric fabric;
-  ChakraSource trace;  // nowhere, after read_machine
+  WorkloadSource workload;  // empty after read_machine
   Placement placement;
   NetworkModel network = kDefaultNetworkModel;
   SimulationOptions simulation;

@@ -239,7 +239,7 @@ TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& time
       const StageRequest request = stage_request(training, builder.grid(), stage, layers.chunks(stage, load));
       StageProgram program = stage_program(request, times);
       const MemoryNeed need = memory_need(request, peak_of(program.memory));
-      result.memory.push_back({RankId(0), need, std::move(program.memory)});
+      result.facts.memory.push_back({RankId(0), need, std::move(program.memory)});
       builder.add(std::move(program));
       parameters = parameters_of(request);
     }
@@ -249,17 +249,17 @@ TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& time
     for (std::uint32_t server = 0; server < training.parallel.servers; ++server) {
       builder.add(server_program(training, parameters, server, times));
       builder.bind_server(server);
-      result.memory.push_back({RankId(0), server_memory(training, parameters), {}});
+      result.facts.memory.push_back({RankId(0), server_memory(training, parameters), {}});
     }
   result.job = std::move(builder).take();
   for (std::size_t rank = result.job.ranks.size(); rank-- > 0;)
-    result.memory[result.job.ranks[rank].graph].first_rank = RankId(static_cast<std::uint32_t>(rank));
+    result.facts.memory[result.job.ranks[rank].graph].first_rank = RankId(static_cast<std::uint32_t>(rank));
   // 3. What it is measured by.
-  result.model_flops = model_flops(training);
-  result.tokens = tokens_per_step(training);
-  result.has_tokens = training.transformer() != nullptr;
-  result.iterations = training.iterations;
-  result.workers = training.parallel.workers();
+  result.facts.model_flops = model_flops(training);
+  result.facts.tokens = tokens_per_step(training);
+  result.facts.has_tokens = training.transformer() != nullptr;
+  result.facts.iterations = training.iterations;
+  result.facts.workers = training.parallel.workers();
   return result;
 }
 

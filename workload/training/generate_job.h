@@ -19,14 +19,19 @@ struct ProgramMemory {
   std::vector<MemoryChange> changes;  // of the activations
 };
 
-struct TrainingJob {
-  Job job;
+// What of a training job its graphs do not say.
+struct TrainingFacts {
   std::vector<ProgramMemory> memory;  // by graph
   double model_flops = 0;             // of a step of all ranks
   std::int64_t tokens = 0;            // of a step; samples where a model has no tokens
   bool has_tokens = true;
   std::int64_t iterations = 1;
   std::int64_t workers = 0;  // ranks that are no servers
+};
+
+struct TrainingJob {
+  Job job;
+  TrainingFacts facts;
 };
 
 // `training` has passed check_training().

@@ -244,10 +244,10 @@ class Check {
 
 std::vector<std::int64_t> TrainingSpec::layers_of_stages() const {
   if (!pipeline_layers.empty()) return pipeline_layers;
-  const TransformerSpec* model = transformer();
-  if (model == nullptr) return {1};
+  const TransformerSpec* sizes = transformer();
+  if (sizes == nullptr) return {1};
   const std::int64_t stages = parallel.pipeline() * virtual_stages;
-  return std::vector<std::int64_t>(static_cast<std::size_t>(stages), model->layers / stages);
+  return std::vector<std::int64_t>(static_cast<std::size_t>(stages), sizes->layers / stages);
 }
 
 void check_training(const TrainingSpec& training, std::int64_t devices, Diagnostics& diagnostics) {

@@ -1,0 +1,26 @@
+// From an experiment to the job that it simulates: traces that are read, or a training job that is generated.
+#pragma once
+
+#include <optional>
+
+#include "system/experiment.h"
+#include "workload/job.h"
+#include "workload/load_job.h"
+#include "workload/training/generate_job.h"
+
+namespace orrery {
+
+struct ExperimentJob {
+  Job job;
+  std::optional<TrainingFacts> training;  // of a generated job
+};
+
+// Throws InputError for traces that are wrong, and for a device that does not compute in the precision.
+ExperimentJob load_experiment_job(const Experiment& experiment, Diagnostics& diagnostics,
+                                  const LoadProgress& progress = {});
+
+// Throws InputError, with what needs how much and what would fit, if a rank does not fit its device's memory. With
+// `allowed` only warns.
+void check_memory(const Experiment& experiment, const TrainingFacts& training, bool allowed, Diagnostics& diagnostics);
+
+}  // namespace orrery

@@ -1,0 +1,96 @@
+// Whether a training job fits its devices' memory, and what would fit if it does not.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/quantity_text.h"
+#include "system/experiment_job.h"
+
+namespace orrery {
+namespace {
+
+// A job that differs in one thing.
+struct Alternative {
+  std::string text;
+  TrainingSpec training;
+};
+
+std::vector<Alternative> alternatives(const TrainingSpec& training) {
+  std::vector<Alternative> list;
+  const auto add = [&](std::string text, auto change) {
+    TrainingSpec other = training;
+    change(other);
+    list.push_back({std::move(text), std::move(other)});
+  };
+  if (training.transformer() != nullptr) {
+    if (training.recompute == Recompute::kNone)
+      add("recompute: selective", [](TrainingSpec& t) { t.recompute = Recompute::kSelective; });
+    if (training.recompute != Recompute::kFull)
+      add("recompute: full", [](TrainingSpec& t) { t.recompute = Recompute::kFull; });
+    if (training.parallel.tensor() > 1 && !training.parallel.sequence)
+      add("parallel.sequence: true", [](TrainingSpec& t) { t.parallel.sequence = true; });
+  }
+  for (std::int64_t zero = training.parallel.zero + 1; zero <= 3; ++zero)
+    add(fmt::format("parallel.zero: {}", zero), [zero](TrainingSpec& t) { t.parallel.zero = zero; });
+  if (training.micro_batch > 1) add("batch.micro: 1", [](TrainingSpec& t) { t.micro_batch = 1; });
+  const auto move = [&](ParallelDimension to, std::int64_t times) {
+    const auto at = static_cast<std::size_t>(to), data = static_cast<std::size_t>(ParallelDimension::kData);
+    if (training.parallel.data() % times != 0) return;
+    add(fmt::format("parallel.{}: {} with data: {}", name_of(to), training.parallel.degrees[at] * times,
+                    training.parallel.data() / times),
+        [=](TrainingSpec& t) {
+          t.parallel.degrees[at] *= times;
+          t.parallel.degrees[data] /= times;
+        });
+  };
+  for (const std::int64_t times : {2, 4, 8}) {
+    move(ParallelDimension::kTensor, times);
+    move(ParallelDimension::kPipeline, times);
+  }
+  return list;
+}
+
+Bytes largest(const std::vector<MemoryNeed>& needs) {
+  Bytes most;
+  for (const MemoryNeed& need : needs) most = std::max(most, need.total());
+  return most;
+}
+
+// The first few changes that make the job fit.
+std::string advice(const TrainingSpec& training, Bytes capacity, std::int64_t devices) {
+  constexpr std::size_t kShown = 3;
+  std::vector<std::string> fits;
+  for (const Alternative& other : alternatives(training)) {
+    Diagnostics problems;
+    check_training(other.training, devices, problems);
+    if (problems.has_errors()) continue;
+    const Bytes need = largest(memory_needs(other.training));
+    if (need <= capacity) fits.push_back(fmt::format("{} ({})", other.text, rounded(need)));
+    if (fits.size() == kShown) break;
+  }
+  const std::string allow = "--allow-oom simulates it all the same";
+  if (fits.empty()) return "no single change of recompute, zero, batch.micro, tensor or pipeline is enough; " + allow;
+  return fmt::format("would fit with {}; {}", fmt::join(fits, ", or "), allow);
+}
+
+}  // namespace
+
+void check_memory(const Experiment& experiment, const TrainingFacts& training, bool allowed, Diagnostics& diagnostics) {
+  const auto worst = std::ranges::max_element(training.memory, {}, [](const ProgramMemory& m) { return m.need.total(); });
+  const Bytes capacity = experiment.device.memory_capacity;
+  if (worst == training.memory.end() || worst->need.total() <= capacity) return;
+  std::vector<std::string> parts;
+  for (std::size_t use = 0; use < kMemoryUseCount; ++use)
+    if (worst->need.by[use].count() > 0)
+      parts.push_back(fmt::format("{} {}", name_of(static_cast<MemoryUse>(use)), rounded(worst->need.by[use])));
+  const std::string message =
+      fmt::format("rank {} needs {} of memory, {} has {}: {}", index_of(worst->first_rank), rounded(worst->need.total()),
+                  experiment.device.name, rounded(capacity), fmt::join(parts, ", "));
+  const TrainingSpec& spec = *experiment.workload.training;
+  if (allowed) return diagnostics.warning(spec.where, message, "");
+  throw InputError(spec.where, message, advice(spec, capacity, experiment.fabric.device_count()));
+}
+
+}  // namespace orrery
