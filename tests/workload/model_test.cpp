@@ -140,7 +140,7 @@ TEST_CASE("sizes whose products would not fit are refused") {
              Contains("1.6e+16 parameters"));
   CHECK_THAT(problems("kind: dlrm\ntables: 4000\nrows: 10\nlookups: 65536\ndimension: 128\ndense_features: 5\n"
                       "bottom: [128]\ntop: [1]\n"),
-             Contains("more than 2^34 values"));
+             Contains("more than 2^32 values"));
   CHECK_THAT(problems("kind: convolutional\nfeatures: 2\nclasses: 1\nconvolutions:\n"
                       "- {inputs: 1000, outputs: 1000, size: 60000}\n"),
              Contains("one image takes 2.2e+16 FLOPs"));

@@ -54,9 +54,9 @@ DlrmSpec read_dlrm(Section& section) {
         "bottom",
         fmt::format("the last layer has {} values, a row of the tables {}", model.bottom.back(), model.dimension),
         fmt::format("both take part in dot products: end it with {}", model.dimension));
-  constexpr Int128 kMostLookups = Int128{1} << 34;
+  constexpr Int128 kMostLookups = Int128{1} << 32;
   if (Int128{model.tables} * model.lookups * model.dimension > kMostLookups)
-    section.error("lookups", "the lookups of one sample are more than 2^34 values", "reduce lookups or tables");
+    section.error("lookups", "the lookups of one sample are more than 2^32 values", "reduce lookups or tables");
   return model;
 }
 

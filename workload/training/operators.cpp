@@ -19,7 +19,7 @@ Flops work(const FlashAttention& attention) {
 Flops work(const ElementWise&) { return Flops(0); }
 
 Bytes traffic(const Gemm& gemm) {
-  const Bytes operands = size_of(gemm.precision) * (gemm.m * gemm.k + gemm.k * gemm.n);
+  const Bytes operands = size_of(gemm.precision) * (gemm.m * gemm.k / gemm.window + gemm.k * gemm.n);
   return (operands + result_size(gemm.precision) * (gemm.m * gemm.n)) * gemm.batch;
 }
 

@@ -22,6 +22,7 @@ struct Gemm {
   std::int64_t k = 0;
   std::int64_t batch = 1;
   Precision precision = Precision::kBf16;
+  std::int64_t window = 1;  // how often A repeats each of its values, which memory has once: a convolution's kernel^2
 
   auto operator<=>(const Gemm&) const = default;
 };
