@@ -88,3 +88,24 @@ TEST_CASE("every rank has an equal share of the tables, split by columns where n
   CHECK(dlrm_table_bytes(kCriteo, 8, Precision::kFp32) == Bytes(4 * 1000 * 416));
   CHECK(dlrm_table_bytes(kCriteo, 4096, Precision::kFp32) == Bytes(4 * 1000));
 }
+
+// Of a sample: 27 vectors of 128 values are copied together; of 27 * 27 products and 128 values of the bottom, 351 and
+// the 128 go on. Backward the same way round.
+TEST_CASE("the interaction copies its vectors together and picks half of the products") {
+  const LayerProgram top = dlrm_layers(kCriteo, 64, 8, Precision::kFp16)[2];
+  const ElementWise gather{ElementWiseKind::kCopy, Bytes(2 * 64 * (2 * 27 * 128))};
+  const ElementWise select{ElementWiseKind::kCopy, Bytes(2 * 64 * (27 * 27 + 128 + 351 + 128))};
+  const Compute forward = computes(top.forward).front();
+  CHECK(forward.operators == std::vector<Operator>{gather, Gemm{27, 27, 128, 64, Precision::kFp16}, select});
+  const Gemm gradient{27, 128, 27, 64, Precision::kFp16};
+  CHECK(computes(top.backward).back().operators == std::vector<Operator>{select, gradient, gradient, gather});
+}
+
+// Of a sample: the dense features and every width below, the pooled vectors, and above the vectors once more, the top's
+// 479 inputs and every width.
+TEST_CASE("activations are kept from the forward to the backward pass") {
+  const std::vector<LayerProgram> layers = dlrm_layers(kCriteo, 64, 8, Precision::kFp16);
+  CHECK(layers[0].saved == Bytes(2 * 64 * 26 * 128));
+  CHECK(layers[1].saved == Bytes(2 * 64 * (13 + 512 + 256 + 128)));
+  CHECK(layers[2].saved == Bytes(2 * 64 * (27 * 128 + 479 + 1024 + 1024 + 512 + 256 + 1)));
+}

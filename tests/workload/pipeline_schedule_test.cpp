@@ -92,11 +92,10 @@ int bubble(const PipelineShape& shape, const PassTimes& times) {
 std::vector<PipelineShape> shapes(ScheduleKind kind) {
   std::vector<PipelineShape> result;
   for (std::uint32_t stages = 1; stages <= 8; ++stages) {
-    if (kind != ScheduleKind::kInterleaved)
-      for (std::uint32_t m = 1; m <= 3 * stages; ++m) result.push_back({kind, stages, 1, m});
-    else
-      for (std::uint32_t v = 1; v <= 4; ++v)
-        for (std::uint32_t rounds = 1; rounds <= 3; ++rounds) result.push_back({kind, stages, v, rounds * stages});
+    for (std::uint32_t m = 1; m <= 3 * stages; ++m) result.push_back({kind, stages, 1, m});
+    if (kind != ScheduleKind::kInterleaved) continue;
+    for (std::uint32_t v = 2; v <= 4; ++v)
+      for (std::uint32_t rounds = 1; rounds <= 3; ++rounds) result.push_back({kind, stages, v, rounds * stages});
   }
   return result;
 }

@@ -55,9 +55,9 @@ std::string_view name_of(ScheduleKind kind) {
 }
 
 std::vector<Pass> pipeline_order(const PipelineShape& shape, std::uint32_t stage) {
-  const bool interleaved = shape.kind == ScheduleKind::kInterleaved;
   ORRERY_ASSERT(stage < shape.stages && shape.virtual_stages > 0);
-  ORRERY_ASSERT(interleaved ? shape.micro_batches % shape.stages == 0 : shape.virtual_stages == 1);
+  ORRERY_ASSERT(shape.virtual_stages == 1 ||
+                (shape.kind == ScheduleKind::kInterleaved && shape.micro_batches % shape.stages == 0));
   const std::uint32_t passes = shape.micro_batches * shape.virtual_stages;
   const std::uint32_t lead = warm_up(shape, stage);
   const bool splits_weights = shape.kind == ScheduleKind::kZeroBubble;
