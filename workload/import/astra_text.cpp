@@ -86,7 +86,10 @@ class AstraImporter {
     if (workload.header.last_bottom_layer) schedule.last_bottom_layer = workload.header.last_bottom_layer->value;
     check_size(workload.header.where, schedule, diagnostics_);
     diagnostics_.throw_if_errors();
-    return job_of(graph_of(schedule), families, ranks);
+    Job job = job_of(graph_of(schedule), families, ranks);
+    check_work(workload.header.where, job.graphs, diagnostics_);
+    diagnostics_.throw_if_errors();
+    return job;
   }
 
  private:

@@ -1,6 +1,7 @@
 #include "workload/import/layer_plan.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -27,11 +28,25 @@ std::string_view name_of(LayerPass pass) {
   return pass == LayerPass::kInputGradient ? "input-gradient" : "weight-gradient";
 }
 
-// Communications of the file that are not performed: how many, and the first of them.
-struct LeftOut {
-  std::size_t count = 0;
-  int line = 0;
-  std::string first;
+// Communications of the file that are left out for one reason: how many, and the first of them.
+class LeftOut {
+ public:
+  void add(const TextLayer& layer, LayerPass pass) {
+    if (count_++ > 0) return;
+    line_ = layer.line;
+    first_ = fmt::format("{} communication of layer {}", name_of(pass), layer.name);
+  }
+
+  void warn(const std::string& file, std::string_view why, const std::string& hint, Diagnostics& diagnostics) const {
+    if (count_ == 0) return;
+    const std::string more = count_ == 1 ? "" : fmt::format(", and {} more", count_ - 1);
+    diagnostics.warning({file, line_, 1}, fmt::format("{} left out{}: {}", first_, more, why), hint);
+  }
+
+ private:
+  std::size_t count_ = 0;
+  int line_ = 0;
+  std::string first_;
 };
 
 // By layer: the checkpoint that its recomputation starts from.
@@ -48,13 +63,13 @@ std::vector<std::optional<std::uint32_t>> recomputations(const TextWorkload& wor
 }
 
 void check_recomputation(const TextWorkload& workload, Diagnostics& diagnostics) {
-  for (const TextNumber& start : workload.header.recomputation_starts) {
-    const bool found = std::ranges::any_of(
-        workload.header.checkpoints, [&](const TextNumber& checkpoint) { return checkpoint.value < start.value; });
-    if (!found)
+  std::uint32_t first_checkpoint = std::numeric_limits<std::uint32_t>::max();
+  for (const TextNumber& checkpoint : workload.header.checkpoints)
+    first_checkpoint = std::min(first_checkpoint, checkpoint.value);
+  for (const TextNumber& start : workload.header.recomputation_starts)
+    if (start.value <= first_checkpoint)
       diagnostics.error(start.where, fmt::format("layer {} recomputes, but no checkpoint is before it", start.value),
                         "layers count from 0; the layers from the checkpoint up to this one run forward again");
-  }
 }
 
 void check_layer(const TextNumber& layer, std::size_t end, Diagnostics& diagnostics) {
@@ -93,7 +108,8 @@ bool is_performed(TextParallelism parallelism, std::size_t layer, LayerPass pass
 
 std::vector<PlannedLayer> LayerPlanner::plan(const std::string& file, const TextWorkload& workload,
                                              GroupFamilies& families, Diagnostics& diagnostics) const {
-  LeftOut left_out;
+  LeftOut not_performed;
+  LeftOut alone;
   const TextParallelism order = workload.header.parallelism;
   const auto planned = [&](std::size_t index, LayerPass pass, const TextPass& from) -> PlannedPass {
     PlannedPass result{from.compute, std::nullopt};
@@ -102,31 +118,28 @@ std::vector<PlannedLayer> LayerPlanner::plan(const std::string& file, const Text
     const bool in_order = is_performed(order, index, pass, from);
     const auto among = in_order ? scope(index, pass, from, layer.parallelism.value_or(order)) : std::nullopt;
     if (!among) {
-      if (left_out.count++ == 0) {
-        left_out.line = layer.line;
-        left_out.first = fmt::format("{} communication of layer {}", name_of(pass), layer.name);
-      }
-      return result;
+      not_performed.add(layer, pass);
+    } else if (among->shape.size > 1) {
+      const Bytes bytes = input_bytes(*from.collective, from.size, among->shape.size);
+      result.call = PlannedCall{*from.collective, bytes, families.slot(among->family, among->shape)};
+    } else if (pass != LayerPass::kWeightGradient) {  // one replica of the model is nothing to wonder at
+      alone.add(layer, pass);
     }
-    if (among->shape.size == 1) return result;
-    const Bytes bytes = input_bytes(*from.collective, from.size, among->shape.size);
-    result.call = PlannedCall{*from.collective, bytes, families.slot(among->family, among->shape)};
     return result;
   };
   const auto recomputed = recomputations(workload);
   std::vector<PlannedLayer> layers;
+  layers.reserve(workload.layers.size());
   for (std::size_t i = 0; i < workload.layers.size(); ++i) {
     const TextLayer& layer = workload.layers[i];
     layers.push_back({layer.name, planned(i, LayerPass::kForward, layer.forward),
                       planned(i, LayerPass::kInputGradient, layer.input_gradient),
                       planned(i, LayerPass::kWeightGradient, layer.weight_gradient), layer.update, recomputed[i]});
   }
-  if (left_out.count > 0)
-    diagnostics.warning({file, left_out.line, 1},
-                        fmt::format("{} left out{}: {} does not perform it", left_out.first,
-                                    left_out.count == 1 ? "" : fmt::format(", and {} more", left_out.count - 1),
-                                    name_of(order)),
-                        "the layer table is run in the order of ASTRA-sim 1.0, which ignores them too");
+  not_performed.warn(file, fmt::format("{} does not perform it", name_of(order)),
+                     "the layers run in the order of ASTRA-sim 1.0, which ignores it too", diagnostics);
+  alone.warn(file, "it is among one rank", "the first line or the options say how many ranks make a group",
+             diagnostics);
   return layers;
 }
 
@@ -158,6 +171,11 @@ void check_size(const Location& where, const LayerSchedule& schedule, Diagnostic
     diagnostics.error(where, fmt::format("up to {} nodes on each rank, at most {} are supported", nodes,
                                          kMostImportedNodes),
                       "fewer iterations");
+}
+
+void check_work(const Location& where, std::span<const ExecutionGraph> graphs, Diagnostics& diagnostics) {
+  if (std::ranges::all_of(graphs, [](const ExecutionGraph& graph) { return graph.size() == 0; }))
+    diagnostics.error(where, "no layer takes time or communicates");
 }
 
 std::vector<Problem> warnings_since(const Diagnostics& diagnostics, std::size_t first) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,8 +27,8 @@ class LayerPlanner {
  public:
   virtual ~LayerPlanner() = default;
 
-  // Layers without communications of no bytes or among one rank. One warning tells of those that the parallelism does
-  // not perform.
+  // Without communications of no bytes, and those among one rank. One warning tells of all that the parallelism does not
+  // perform, one of forward and input-gradient communications among one rank.
   std::vector<PlannedLayer> plan(const std::string& file, const TextWorkload& workload, GroupFamilies& families,
                                  Diagnostics& diagnostics) const;
 
@@ -52,6 +53,9 @@ inline constexpr std::uint64_t kMostImportedNodes = 16'000'000;
 
 // Reports a schedule of too many nodes.
 void check_size(const Location& where, const LayerSchedule& schedule, Diagnostics& diagnostics);
+
+// Reports a job that does nothing.
+void check_work(const Location& where, std::span<const ExecutionGraph> graphs, Diagnostics& diagnostics);
 
 // The warnings from number `first` on of the diagnostics, for Job::warnings.
 std::vector<Problem> warnings_since(const Diagnostics& diagnostics, std::size_t first);

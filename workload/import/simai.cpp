@@ -76,7 +76,10 @@ class SimaiImporter {
     schedule.pipeline = pipeline();
     check_size(workload_.header.where, schedule, diagnostics_);
     diagnostics_.throw_if_errors();
-    return job_of(schedule, families);
+    Job job = job_of(schedule, families);
+    check_work(header().where, job.graphs, diagnostics_);
+    diagnostics_.throw_if_errors();
+    return job;
   }
 
  private:
