@@ -82,7 +82,7 @@ TEST_CASE("DATA communicates weight gradients beside the backward pass") {
   CHECK(members(job, "data0") == std::vector<std::uint32_t>{0, 1, 2, 3});
   REQUIRE(job.warnings.size() == 1);
   CHECK_THAT(to_string(job.warnings[0]),
-             Contains("w.txt:3:1: warning: forward communication of layer l0 left out, and 3 more: DATA does not"));
+             Contains("w.txt:3:1: warning: forward communication of layer l0 left out, and 2 more: DATA does not"));
 }
 
 TEST_CASE("MODEL waits for forward communication, overlaps that of input gradients, and has none of weights") {
@@ -221,6 +221,18 @@ TEST_CASE("what takes no time or has no bytes or one rank makes no node") {
   CHECK(graph_text(import(text, options(1)), 0) == Lines{"0: x weight gradient, compute 5 ns"});
   CHECK(graph_text(import("DATA\n1\nx -1 0 NONE 0 0 NONE 0 5 ALLREDUCE 0 2\n", options(4)), 0) ==
         Lines{"0: x weight gradient, compute 5 ns"});
+}
+
+TEST_CASE("communications among one rank that should be among several are left out with a warning") {
+  const Job job = import(two_layers("HYBRID_TRANSFORMER model_parallel_NPU_group: 1"), options(4));
+  REQUIRE(job.warnings.size() == 1);
+  CHECK_THAT(to_string(job.warnings[0]),
+             Contains("w.txt:3:1: warning: forward communication of layer l0 left out, and 3 more: it is among one rank"));
+}
+
+TEST_CASE("a workload that does nothing is refused") {
+  CHECK_THAT(failure("DATA\n1\nx -1 0 NONE 0 0 NONE 0 0 ALLREDUCE 64 2\n", options(1)),
+             Contains("w.txt:1:1: error: no layer takes time or communicates"));
 }
 
 TEST_CASE("calls that begin together share one join, so that edges stay few") {

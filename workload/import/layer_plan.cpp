@@ -118,7 +118,7 @@ std::vector<PlannedLayer> LayerPlanner::plan(const std::string& file, const Text
     const bool in_order = is_performed(order, index, pass, from);
     const auto among = in_order ? scope(index, pass, from, layer.parallelism.value_or(order)) : std::nullopt;
     if (!among) {
-      not_performed.add(layer, pass);
+      if (index > 0 || pass != LayerPass::kInputGradient) not_performed.add(layer, pass);
     } else if (among->shape.size > 1) {
       const Bytes bytes = input_bytes(*from.collective, from.size, among->shape.size);
       result.call = PlannedCall{*from.collective, bytes, families.slot(among->family, among->shape)};

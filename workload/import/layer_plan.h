@@ -28,7 +28,8 @@ class LayerPlanner {
   virtual ~LayerPlanner() = default;
 
   // Without communications of no bytes, and those among one rank. One warning tells of all that the parallelism does not
-  // perform, one of forward and input-gradient communications among one rank.
+  // perform (but for the input gradients of layer 0, which nobody needs), one of forward and input-gradient
+  // communications among one rank.
   std::vector<PlannedLayer> plan(const std::string& file, const TextWorkload& workload, GroupFamilies& families,
                                  Diagnostics& diagnostics) const;
 

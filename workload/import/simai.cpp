@@ -65,6 +65,7 @@ class SimaiImporter {
     workload_ = read_text_workload(file_, text, TextDialect::kSimai, diagnostics_);
     diagnostics_.throw_if_errors();
     check_parallelism();
+    diagnostics_.throw_if_errors();
     check_header(workload_, diagnostics_);
     read_grid();
     if (options_.iterations < 1) diagnostics_.error({file_}, "0 iterations, expected at least 1");
