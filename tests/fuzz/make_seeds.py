@@ -252,10 +252,48 @@ def nccl_log_seeds():
     return [("\n".join(lines) + "\n").encode() for lines in texts] + ["\n".join(new[:-6]).encode()[:-9]]
 
 
+LAYER_KINDS = ("NONE", "ALLREDUCE", "ALLGATHER", "REDUCESCATTER", "ALLTOALL")
+
+
+def layer_table(header, layers, suffixes=("",), extra=()):
+    lines = [header, str(layers)]
+    for i in range(layers):
+        fields = ["embedding_layer" if i % 3 == 1 else "layer%d" % i, "-1"]
+        for part in range(3):
+            kind = LAYER_KINDS[(i + part) % 5]
+            suffix = suffixes[(i + part) % len(suffixes)] if kind != "NONE" else ""
+            fields += [str(10 * i + part), kind + suffix, str(64 * i)]
+        lines.append("\t".join(fields + [str(i)] + ([extra[i % len(extra)]] if extra else [])))
+    return ("\n".join(lines) + "\n").encode()
+
+
+def astra_text_seeds():
+    """Ranks, size of model-parallel groups and iterations in a byte each, then the file."""
+    own = ("DATA", "MODEL", "HYBRID_DATA_MODEL", "HYBRID_MODEL_DATA", "HYBRID_TRANSFORMER")
+    tables = [layer_table(header, 5) for header in (
+        "MICRO", "DATA", "MODEL", "HYBRID_DATA_MODEL", "HYBRID_MODEL_DATA", "HYBRID_DLRM 2", "HYBRID_DLRM_ENHANCED DLRM_LAST_BOTTOM_LAYER: 1",
+        "HYBRID_TRANSFORMER model_parallel_NPU_group: 2", "DISTRIBUTED_INFERENCE",
+        "HYBRID_TRANSFORMER_FWD_IN_BCKWD\tmodel_parallel_NPU_group: 2 checkpoints: 2 0 2 checkpoint_initiates: 2 4 1")]
+    tables += [layer_table("HYBRID_CUSTOMIZED", 5, extra=own), layer_table("# a\r\nDATA \r\n", 3).replace(b"\n", b"\r\n"),
+               layer_table("DATA", 3).replace(b"3\n", b"1000000000\n", 1)]
+    return [bytes([7, 1, i % 3]) + table for i, table in enumerate(tables)]
+
+
+def simai_seeds():
+    """The number of ranks and a choice of options in a byte each, then the file."""
+    form = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 "
+    suffixes = ("", "_EP", "_DP_EP", "_TP", "_DP")
+    tables = [layer_table(form + header, 7, suffixes) for header in (
+        "ep: 2 pp: 1 vpp: 1 ga: 1 all_gpus: 16 checkpoints: 0 checkpoint_initiates: 0",
+        "ep: 2 pp: 3 vpp: 2 ga: 2 all_gpus: 24 checkpoints: 0 checkpoint_initiates: 0 pp_comm: 4096.0",
+        "pp: 2 ga: 2 all_gpus: 8 pp_comm 64", "checkpoints: 0 checkpoint_initiates: 0", "all_gpus: 2000000000")]
+    return [bytes([7, i % 4]) + table for i, table in enumerate(tables)]
+
+
 def main():
     corpora = {"fuzz_chakra": binary_seeds(), "fuzz_chakra_json": json_seeds(), "fuzz_gzip": gzip_seeds(),
                "fuzz_config": config_seeds(), "fuzz_quantity": quantity_seeds(), "fuzz_topo_matrix": topo_matrix_seeds(),
-               "fuzz_nccl_log": nccl_log_seeds()}
+               "fuzz_nccl_log": nccl_log_seeds(), "fuzz_astra_text": astra_text_seeds(), "fuzz_simai": simai_seeds()}
     for name, seeds in corpora.items():
         folder = os.path.join(sys.argv[1], name)
         os.makedirs(folder, exist_ok=True)
