@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,8 +48,9 @@ std::string constants_text(const ComputeValidation& validation, bool product) {
     if (constant.product != product) continue;
     const std::string of = constant.of.empty() ? "all devices" : constant.of;
     const std::string text = fmt::format("{} {}", constant.name, constant.value);
-    if (!lines.empty() && lines.back().first == of)
-      lines.back().second += ", " + text;
+    const auto line = std::ranges::find(lines, of, &std::pair<std::string, std::string>::first);
+    if (line != lines.end())
+      line->second += ", " + text;
     else
       lines.emplace_back(of, text);
   }

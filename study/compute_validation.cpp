@@ -15,7 +15,7 @@ std::string shape_of(const Gemm& product) { return fmt::format("{}x{}x{}", produ
 
 std::string shape_of(const LayerSample& sample, const Operator& op) {
   if (const Gemm* product = std::get_if<Gemm>(&op)) return shape_of(*product);
-  return fmt::format("{} tokens, tp {}", sample.tokens, sample.tensor_parallel);
+  return fmt::format("{} tokens of {}, tp {}", sample.tokens, sample.hidden, sample.tensor_parallel);
 }
 
 std::optional<ErrorSummary> summary_where(std::span<const ValidatedOperator> rows, bool scored) {

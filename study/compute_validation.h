@@ -1,7 +1,6 @@
 // The model of operators (system/operator_model.h) held against measured times: how far off, operator by operator.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,7 +19,7 @@ inline constexpr std::int64_t kScoredTokens = 256;
 inline constexpr std::int64_t kFewestElementWiseTokens = 64;
 
 struct ValidatedOperator {
-  std::string at;           // its shape, "256x7680x5120" or "512 x 8192"
+  std::string at;           // its shape, "256x7680x5120" or "512 tokens of 8192, tp 4"
   int line = 0;             // of the file it comes from
   std::int64_t tokens = 0;  // 0: a lone product
   Duration measured{};
