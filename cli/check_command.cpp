@@ -7,6 +7,7 @@
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "core/error.h"
+#include "study/compute_table.h"
 #include "study/validation_table.h"
 #include "system/config_check.h"
 #include "workload/lint.h"
@@ -30,6 +31,10 @@ Verdict check_trace(const std::string& file, const CheckOptions& options) {
 // Reads `file` as what it is, which comes back.
 std::string_view check_as_told(const std::string& file, const CheckOptions& options, const Session& session,
                                Diagnostics& diagnostics) {
+  if (is_compute_table(file)) {
+    load_compute_table(file, options.settings, session.files, diagnostics);
+    return "table of operators";
+  }
   if (!is_validation_table(file)) return name_of(check_config(file, options.settings, session.files, diagnostics));
   load_validation_table(file, options.settings, session.files, diagnostics);
   return "validation table";
@@ -59,7 +64,7 @@ Verdict check_config_file(const std::string& file, const CheckOptions& options, 
 int check(const CheckOptions& options, const Session& session) {
   int exit_code = 0;
   for (const std::string& file : options.files) {
-    const bool configured = is_configuration(file) || is_validation_table(file);
+    const bool configured = is_configuration(file) || is_validation_table(file) || is_compute_table(file);
     const Verdict verdict = configured ? check_config_file(file, options, session) : check_trace(file, options);
     write_text("-", verdict.text);
     if (exit_code == 0 || verdict.exit_code == kBadInput)
@@ -75,7 +80,7 @@ void add_check_command(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("check", "Check configuration files and traces without running anything");
   command
       ->add_option("files", options.files,
-                   "Experiments, clusters, nodes, devices, libraries, validation tables (.yaml, .yml) and traces")
+                   "Experiments, clusters, nodes, devices, libraries, software, validation tables (.yaml, .yml) and traces")
       ->required();
   command->add_option("--set", options.settings, "Change a key of the configurations first (may be repeated)")
       ->expected(1)

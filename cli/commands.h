@@ -11,6 +11,7 @@
 #include "study/benchmark_sizes.h"
 #include "study/calibration_data.h"
 #include "study/collective_study.h"
+#include "study/compute_question.h"
 
 namespace orrery::cli {
 
@@ -71,7 +72,9 @@ struct CalibrateOptions {
 };
 
 struct ValidateOptions {
+  std::vector<std::string> sections;  // none: all
   bool cross = false;
+  ComputeQuestion compute_table;  // no file: the shipped tables
   std::string json;
   std::string plot;
 };

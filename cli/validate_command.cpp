@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,12 +8,40 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "core/error.h"
+#include "core/version.h"
+#include "study/compute_validation.h"
 #include "study/cross_validation.h"
 #include "study/validate.h"
 #include "study/validation_plot.h"
 
 namespace orrery::cli {
 namespace {
+
+// What is printed, and what is written as JSON.
+struct Answer {
+  std::string text;
+  nlohmann::ordered_json document;
+};
+
+bool wants(const ValidateOptions& options, std::string_view section) {
+  if (!options.compute_table.file.empty()) return section == "compute";
+  return options.sections.empty() || std::ranges::find(options.sections, section) != options.sections.end();
+}
+
+void check_options(const ValidateOptions& options) {
+  const ComputeQuestion& own = options.compute_table;
+  if (own.file.empty() && !own.device.empty())
+    throw InputError({"--device"}, "is the device of a table of operators, but there is none",
+                     "name it: --compute-table FILE.csv");
+  if (own.device.empty() && !own.software.empty())
+    throw InputError({"--software"}, "is the software on a device, but there is none", "name it: --device");
+  if (!own.file.empty() && std::ranges::find(options.sections, "nccl") != options.sections.end())
+    throw InputError({"--compute-table"}, "has no collectives, which 'nccl' asks for", "leave out 'nccl'");
+  if (wants(options, "nccl")) return;
+  if (options.cross) throw InputError({"--cross"}, "is of the section 'nccl', which was not asked for");
+  if (!options.plot.empty()) throw InputError({"--plot"}, "is of the section 'nccl', which was not asked for");
+}
 
 std::vector<std::string> plot_files(const std::vector<ValidationTable>& tables) {
   std::vector<std::string> files;
@@ -21,8 +50,7 @@ std::vector<std::string> plot_files(const std::vector<ValidationTable>& tables) 
   return files;
 }
 
-void validate(const ValidateOptions& options, const Session& session) {
-  check_writable(options.json);
+Answer validate_collectives(const ValidateOptions& options, const Session& session) {
   const std::vector<ValidationTable> tables = list_validation_tables(session.files);
   if (!options.plot.empty()) make_folder(options.plot, plot_files(tables));
   Progress progress;
@@ -33,28 +61,62 @@ void validate(const ValidateOptions& options, const Session& session) {
     cross = cross_validate(tables, session.files,
                            [&](std::uint64_t done, std::uint64_t total) { progress.show("systems", done, total); });
   progress.clear();
-  if (!options.json.empty()) {
-    nlohmann::ordered_json document = to_json(validation);
-    if (cross) document["cross"] = to_json(*cross);
-    write_text(options.json, document.dump(2) + "\n");
-  }
   if (!options.plot.empty())
     for (const ValidatedTable& table : validation.scored)
       write_text(options.plot + "/" + plot_file_name(*table.table), validation_plot(table));
-  if (options.json != "-") write_text("-", validation_text(validation) + (cross ? cross_validation_text(*cross) : ""));
+  Answer answer{validation_text(validation) + (cross ? cross_validation_text(*cross) : ""), to_json(validation)};
+  if (cross) answer.document["cross"] = to_json(*cross);
+  return answer;
+}
+
+Answer validate_operators(const ValidateOptions& options, const Session& session) {
+  std::vector<ComputeTable> tables = list_compute_tables(session.files);
+  if (!options.compute_table.file.empty())
+    tables = compute_tables_of(options.compute_table, tables, session.files);
+  const ComputeValidation validation = validate_compute(tables);
+  return {compute_validation_text(validation), to_json(validation)};
+}
+
+void validate(const ValidateOptions& options, const Session& session) {
+  check_options(options);
+  check_writable(options.json);
+  Answer answer{{}, {{"schema", "orrery.validation/1"}, {"version", kVersion}}};
+  if (wants(options, "nccl")) answer = validate_collectives(options, session);
+  if (wants(options, "compute")) {
+    const Answer operators = validate_operators(options, session);
+    answer.text += (answer.text.empty() ? "" : "\n") + operators.text;
+    answer.document["compute"] = operators.document;
+  }
+  if (!options.json.empty()) write_text(options.json, answer.document.dump(2) + "\n");
+  if (options.json != "-") write_text("-", answer.text);
+}
+
+void add_own_table(CLI::App& command, ComputeQuestion& own) {
+  command.add_option("--compute-table", own.file,
+                     "Hold operators against this table instead: CSV with the columns of "
+                     "configs/validation/compute/layers-a100.csv, on the devices that its column gpu names");
+  command.add_option("--device", own.device, "The device of --compute-table, whatever its column gpu says");
+  command.add_option("--software", own.software,
+                     "Whose kernels those are: a name or file of configs/software (default: micro-benchmarks)");
 }
 
 }  // namespace
 
 void add_validate_command(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand(
-      "validate", "Hold predicted times of collectives against published measurements: the error of each table");
+      "validate", "Hold predicted times of collectives and operators against published measurements: the error of each "
+                  "table");
+  command
+      ->add_option("sections", session.validate.sections,
+                   "nccl (collectives), compute (operators of layers, matrix products); default: all")
+      ->check(CLI::IsMember({"nccl", "compute"}));
   command->add_flag("--cross", session.validate.cross,
                     "Also fit the constants of the library again without one system at a time, and predict that one");
   command->add_option("--json", session.validate.json,
                       "Write the errors and every row as JSON to this file; '-' prints it instead");
   command->add_option("--plot", session.validate.plot,
-                      "Draw every scored table, predicted against measured, as TABLE.svg in this folder");
+                      "Draw every scored table of collectives, predicted against measured, as TABLE.svg in this folder");
+  add_own_table(*command, session.validate.compute_table);
   command->callback([&session] { validate(session.validate, session); });
 }
 

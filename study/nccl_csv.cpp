@@ -4,13 +4,13 @@
 
 #include <fmt/format.h>
 
+#include "study/csv_lines.h"
 #include "study/nccl_formats.h"
 #include "study/nccl_row.h"
 
 namespace orrery {
 namespace {
 
-using Cells = std::vector<std::string_view>;
 using Place = std::string_view& (*)(NcclRowText&);
 
 constexpr std::size_t kOutOfPlace = static_cast<std::size_t>(NcclSide::kOutOfPlace);
@@ -35,62 +35,18 @@ constexpr std::array<std::pair<std::string_view, Place>, 13> kColumns = {{
 constexpr std::string_view kHint =
     "the columns are size_bytes, and oop_time_us, oop_algbw_GBps, oop_busbw_GBps, ip_time_us, ... for what there is";
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r";
-  const std::size_t start = text.find_first_not_of(kBlank);
-  if (start == std::string_view::npos) return {};
-  text = text.substr(start, text.find_last_not_of(kBlank) - start + 1);
-  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') text = text.substr(1, text.size() - 2);
-  return text;
-}
-
-Cells cells_of(std::string_view line) {
-  Cells cells;
-  while (true) {
-    const std::size_t comma = line.find(',');
-    cells.push_back(trimmed(line.substr(0, comma)));
-    if (comma == std::string_view::npos) return cells;
-    line.remove_prefix(comma + 1);
-  }
-}
-
-struct Line {
-  std::string_view text;
-  int number = 0;
-  bool ended = true;  // by a line end
-};
-
-// The lines that are neither blank nor comments.
-class Lines {
- public:
-  explicit Lines(std::string_view text) : rest_(text) {}
-
-  std::optional<Line> next() {
-    while (!rest_.empty()) {
-      const std::size_t end = rest_.find('\n');
-      const Line line{trimmed(rest_.substr(0, end)), ++number_, end != std::string_view::npos};
-      rest_.remove_prefix(line.ended ? end + 1 : rest_.size());
-      if (!line.text.empty() && !line.text.starts_with('#')) return line;
-    }
-    return std::nullopt;
-  }
-
- private:
-  std::string_view rest_;
-  int number_ = 0;
-};
-
 // Nothing, and errors, where they cannot be read.
-std::vector<Place> places_of(const Line& heading, const std::string& name, Diagnostics& diagnostics) {
+std::vector<Place> places_of(const CsvLine& heading, const std::string& name, Diagnostics& diagnostics) {
   std::vector<Place> places;
   bool timed = false;
-  const Cells names = cells_of(heading.text);
-  for (const std::string_view cell : names) {
+  const std::vector<CsvCell> names = heading.cells();
+  for (const CsvCell& name_cell : names) {
+    const std::string_view cell = name_cell.text;
     const auto found = std::ranges::find(kColumns, cell, [](const auto& column) { return column.first; });
     const std::string column = fmt::format("column '{}'", printable(cell, 40));
     if (found == kColumns.end())
       diagnostics.error({name, heading.number}, column + " is not known", std::string(kHint));
-    else if (std::ranges::count(names, cell) > 1)
+    else if (std::ranges::count(names, cell, &CsvCell::text) > 1)
       diagnostics.error({name, heading.number}, column + " twice");
     else
       places.push_back(found->second);
@@ -104,14 +60,14 @@ std::vector<Place> places_of(const Line& heading, const std::string& name, Diagn
 }  // namespace
 
 bool is_nccl_csv(std::string_view text) {
-  const auto heading = Lines(text).next();
+  const auto heading = CsvLines(text).next();
   if (!heading) return false;
-  const Cells cells = cells_of(heading->text);
-  return cells.size() > 1 && std::ranges::find(cells, "size_bytes") != cells.end();
+  const std::vector<CsvCell> cells = heading->cells();
+  return cells.size() > 1 && std::ranges::find(cells, "size_bytes", &CsvCell::text) != cells.end();
 }
 
 std::vector<NcclTable> read_nccl_csv(std::string_view text, const std::string& name, Diagnostics& diagnostics) {
-  Lines lines(text);
+  CsvLines lines(text);
   const auto heading = lines.next();
   if (!heading) return {};
   const std::vector<Place> places = places_of(*heading, name, diagnostics);
@@ -119,7 +75,7 @@ std::vector<NcclTable> read_nccl_csv(std::string_view text, const std::string& n
   NcclTable table;
   table.line = heading->number;
   while (const auto line = lines.next()) {
-    const Cells cells = cells_of(line->text);
+    const std::vector<CsvCell> cells = line->cells();
     const Location where{name, line->number};
     if (cells.size() != places.size()) {
       const std::string found = fmt::format("{} cells; expected {}", cells.size(), places.size());
@@ -130,7 +86,7 @@ std::vector<NcclTable> read_nccl_csv(std::string_view text, const std::string& n
       continue;
     }
     NcclRowText row;
-    for (std::size_t i = 0; i < cells.size(); ++i) places[i](row) = cells[i];
+    for (std::size_t i = 0; i < cells.size(); ++i) places[i](row) = cells[i].text;
     NcclRowContext context;
     context.written_again = true;
     if (auto read = nccl_row(row, context, where, diagnostics)) table.rows.push_back(std::move(*read));

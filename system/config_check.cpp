@@ -11,6 +11,7 @@
 #include "system/experiment_job.h"
 #include "system/nccl_constants_config.h"
 #include "workload/matching.h"
+#include "workload/training/software.h"
 
 namespace orrery {
 namespace {
@@ -20,12 +21,13 @@ struct TellingKeys {
   ConfigKind kind;
   std::array<std::string_view, 3> keys;
 };
-constexpr std::array<TellingKeys, 5> kTellingKeys = {{
+constexpr std::array<TellingKeys, 6> kTellingKeys = {{
     {ConfigKind::kExperiment, {"workload", "cluster", "collectives"}},
     {ConfigKind::kCluster, {"dims", "node", "scale_out"}},
     {ConfigKind::kNode, {"devices", "nics", "fabric"}},
     {ConfigKind::kDevice, {"peak", "memory", "streaming_multiprocessors"}},
     {ConfigKind::kLibrary, {"ll_cap", "hop", "chunk"}},
+    {ConfigKind::kSoftware, {"rates", "attention", "optimizer"}},
 }};
 
 std::optional<ConfigKind> kind_of(const ConfigValue& root) {
@@ -66,6 +68,8 @@ std::string_view name_of(ConfigKind kind) {
       return "device";
     case ConfigKind::kLibrary:
       return "library";
+    case ConfigKind::kSoftware:
+      return "software";
   }
   ORRERY_ASSERT(false);
 }
@@ -94,6 +98,10 @@ ConfigKind check_config(const std::string& file, const std::vector<std::string>&
   }
   if (kind == ConfigKind::kLibrary) {
     read_config(root, context, [](Section& section) { read_nccl_constants(section); });
+    return kind;
+  }
+  if (kind == ConfigKind::kSoftware) {
+    read_config(root, context, [](Section& section) { read_software(section); });
     return kind;
   }
   // Read as the part of an experiment that it is.

@@ -88,7 +88,7 @@ OperatorModel::OperatorModel(DeviceSpec device, const SoftwareRates& rates)
       memory_bandwidth_(number(device_.memory_bandwidth.count()) * share(device_.compute.memory)) {}
 
 Duration OperatorModel::time(const Operator& op) const {
-  return std::visit([this](const auto& o) { return time(o); }, op);
+  return std::visit([this](const auto& o) { return time_of(o); }, op);
 }
 
 double OperatorModel::peak(Precision precision) const {
@@ -119,14 +119,14 @@ double OperatorModel::compute_time(const Gemm& gemm) const {
   return 2 * fewest * depth * multiprocessors / rate;
 }
 
-Duration OperatorModel::time(const Gemm& gemm) const {
+Duration OperatorModel::time_of(const Gemm& gemm) const {
   ORRERY_ASSERT(gemm.m >= 0 && gemm.n >= 0 && gemm.k >= 0 && gemm.batch >= 0);
   if (gemm.m == 0 || gemm.n == 0 || gemm.k == 0 || gemm.batch == 0) return Duration::zero();
   const double loading = number(bytes_of(gemm).count()) / memory_bandwidth_;
   return from_seconds(seconds(device_.compute.gemm_launch) + joined(compute_time(gemm), loading));
 }
 
-Duration OperatorModel::time(const FlashAttention& attention) const {
+Duration OperatorModel::time_of(const FlashAttention& attention) const {
   const Flops flops = flops_of(attention);
   ORRERY_ASSERT(flops >= Flops(0));
   if (flops == Flops(0)) return Duration::zero();
@@ -135,7 +135,7 @@ Duration OperatorModel::time(const FlashAttention& attention) const {
   return from_seconds(seconds(device_.compute.gemm_launch) + std::max(number(flops.count()) / rate, loading));
 }
 
-Duration OperatorModel::time(const ElementWise& op) const {
+Duration OperatorModel::time_of(const ElementWise& op) const {
   ORRERY_ASSERT(op.bytes >= Bytes(0));
   if (op.bytes == Bytes(0)) return Duration::zero();
   const double bytes = number(op.bytes.count()) * rates_.traffic[static_cast<std::size_t>(op.kind)];

@@ -32,9 +32,9 @@ class OperatorModel final : public OperatorTimes {
   Duration time(const Operator& op) const override;
 
  private:
-  Duration time(const Gemm& gemm) const;
-  Duration time(const FlashAttention& attention) const;
-  Duration time(const ElementWise& op) const;
+  Duration time_of(const Gemm& gemm) const;
+  Duration time_of(const FlashAttention& attention) const;
+  Duration time_of(const ElementWise& op) const;
   double peak(Precision precision) const;  // in FLOP/s
   double compute_time(const Gemm& gemm) const;
 
