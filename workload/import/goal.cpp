@@ -166,7 +166,7 @@ Job import_goal_text(const std::string& file, std::string_view text, Diagnostics
 
   JobAssembler job(static_cast<std::uint32_t>(schedule.ranks));
   for (GoalRank& block : schedule.blocks) {
-    job.add_rank(RankImporter(file, block).import(), file);
+    job.add_ranks(RankImporter(file, block).import(), file);
     block = {};  // a schedule is large
   }
   return job.finish();

@@ -69,7 +69,7 @@ GroupId JobAssembler::add_communicator(std::string name, std::span<const std::ui
   return GroupId{static_cast<std::uint32_t>(job_.communicators.size() - 1)};
 }
 
-void JobAssembler::add_rank(RankAssembler rank, std::string source) {
+void JobAssembler::add_ranks(RankAssembler rank, const std::string& source, std::uint32_t count) {
   if (rank.size() == 0) rank.add({}, "idle");
   GraphBuilder builder;
   builder.reserve(rank.nodes_.size(), rank.edges_.size());
@@ -85,8 +85,8 @@ void JobAssembler::add_rank(RankAssembler rank, std::string source) {
   if (std::ranges::all_of(binding.roots, [](std::int64_t root) { return root < 0; })) binding.roots.clear();
   binding.graph = graphs_.intern(std::move(builder).build());
   binding.labels = labels_.intern(NodeLabels(labels));
-  binding.source = std::move(source);
-  job_.ranks.push_back(std::move(binding));
+  binding.source = source;
+  job_.ranks.insert(job_.ranks.end(), count, binding);
 }
 
 Job JobAssembler::finish() {

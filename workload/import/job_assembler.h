@@ -30,6 +30,7 @@ class RankAssembler {
   void depend(NodeId after, NodeId before) { edges_.push_back({before, after}); }
 
   std::size_t size() const { return nodes_.size(); }
+  bool has_transfers() const { return !binding_.tags.empty(); }
   const std::string& name(NodeId node) const { return names_[index_of(node)]; }
   // Nodes that wait for one another, each followed by one that waits for it, the last by the first; empty when there
   // are none.
@@ -52,8 +53,9 @@ class JobAssembler {
 
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(job_.communicators[0].members.size()); }
   GroupId add_communicator(std::string name, std::span<const std::uint32_t> members);
-  // The next rank, whose nodes are on no cycle. A rank without nodes gets a free one: a trace has at least one.
-  void add_rank(RankAssembler rank, std::string source);
+  // The next rank, or the next several that are all alike; their nodes are on no cycle. A rank without nodes gets a
+  // free one: a trace has at least one.
+  void add_ranks(RankAssembler rank, const std::string& source, std::uint32_t count = 1);
   // All ranks have been added.
   Job finish();
 
