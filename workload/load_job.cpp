@@ -99,13 +99,15 @@ class JobLoader {
       names.add(group, of_rank_[rank]);
   }
 
-  void bind(std::uint32_t rank, const CommunicatorNames& names) {
+  void bind(std::uint32_t rank, CommunicatorNames& names) {
     const Loaded& loaded = traces_[trace_of_rank_[rank]];
     bindings_.emplace_back();
     if (!loaded.has_graph) return;
     RankBinding& binding = bindings_.back();
     binding = bind_rank(RankId(rank), world(), loaded.trace, graphs_[loaded.graph], labels_[loaded.labels], names,
                         of_rank_[rank]);
+    for (std::size_t slot = 0; slot < binding.communicators.size(); ++slot)
+      names.describe(binding.communicators[slot], loaded.trace.descriptions[slot]);
     binding.graph = loaded.graph;
     binding.labels = loaded.labels;
     merge_slots(binding);
@@ -129,7 +131,7 @@ class JobLoader {
 
   // Says so where the groups file is that of another job, or its names are others than the traces'.
   void warn_of_unused_groups(const CommunicatorNames& names) {
-    if (!source_.groups) return;
+    if (!source_.groups || names.from_file() == 0) return;
     const auto is_from_file = [&](GroupId group) {
       return index_of(group) >= 1 && index_of(group) <= names.from_file();
     };

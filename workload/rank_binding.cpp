@@ -168,6 +168,20 @@ std::string CommunicatorNames::hint(const std::string& name) const {
   return near.empty() ? text : text + fmt::format("; did you mean {}?", quoted(near));
 }
 
+void CommunicatorNames::describe(GroupId group, const std::string& description) {
+  if (!description.empty() && group != GroupId(0)) descriptions_[group].insert(description);
+}
+
+std::vector<Communicator> CommunicatorNames::take() {
+  std::map<std::string, std::size_t> uses;
+  for (const Communicator& communicator : communicators_) ++uses[communicator.name];
+  for (const auto& [group, said] : descriptions_)
+    for (const std::string& description : said) ++uses[description];
+  for (const auto& [group, said] : descriptions_)
+    if (said.size() == 1 && uses[*said.begin()] == 1) communicators_[index_of(group)].name = *said.begin();
+  return std::move(communicators_);
+}
+
 bool CommunicatorNames::is_member(GroupId group, RankId rank) const {
   return group == GroupId(0) || std::ranges::binary_search(sorted_members_[index_of(group)], rank);
 }

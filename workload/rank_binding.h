@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,7 +36,11 @@ class CommunicatorNames {
 
   const Communicator& operator[](GroupId group) const { return communicators_[index_of(group)]; }
   bool is_member(GroupId group, RankId rank) const;
-  std::vector<Communicator> take() { return std::move(communicators_); }
+  // What a trace calls a communicator besides its name; "" says nothing.
+  void describe(GroupId group, const std::string& description);
+  // With the descriptions as names, where they say which communicator is meant: all traces agree, and no other
+  // communicator is called so.
+  std::vector<Communicator> take();
 
  private:
   void append(Communicator communicator);
@@ -44,6 +49,7 @@ class CommunicatorNames {
   std::vector<Communicator> communicators_;          // 0 is the world
   std::vector<std::vector<RankId>> sorted_members_;  // by GroupId
   std::map<std::string, GroupId> by_name_;
+  std::map<GroupId, std::set<std::string>> descriptions_;
   std::size_t from_file_ = 1;  // communicators below this are the world and those of the groups file
 };
 

@@ -100,6 +100,8 @@ void add_nodes(const std::vector<DecodedNode>& nodes, GraphBuilder& builder, Ran
     if (is_on_device(work.kind) && decoded.node.stream) work.stream = streams.at(*decoded.node.stream);
     if (work.kind == NodeKind::kCollective) {
       work.slot = communicators.slot_of(decoded.node.communicator);
+      trace.descriptions.resize(std::max<std::size_t>(trace.descriptions.size(), work.slot + 1));
+      if (!decoded.node.description.empty()) trace.descriptions[work.slot] = decoded.node.description;
       trace.roots.push_back(decoded.node.root);
     } else if (work.kind == NodeKind::kSend || work.kind == NodeKind::kReceive) {
       work.slot = peers.slot_of(decoded.node.peer);

@@ -23,6 +23,7 @@ struct RankTrace {
   std::optional<ExecutionGraph> graph;
   NodeLabels labels;
   std::vector<std::string> communicators;  // by slot: the name in the trace
+  std::vector<std::string> descriptions;   // by communicator slot: what people call it; empty where not given
   std::vector<std::int64_t> peers;         // by slot: as in the trace, perhaps out of range
   std::vector<std::int64_t> tags;          // by transfer index
   std::vector<std::int64_t> own_ranks;     // by transfer index: where the trace says it is; -1: it does not say

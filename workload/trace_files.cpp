@@ -96,4 +96,15 @@ std::vector<std::string> find_trace_files(const std::string& prefix) {
   return files;
 }
 
+std::vector<TraceFile> list_trace_files(const std::string& prefix) {
+  const std::filesystem::path path(prefix);
+  auto found = list(path.has_parent_path() ? path.parent_path() : ".");
+  std::vector<TraceFile> files;
+  for (auto& [rank, names] : found[path.filename().string()]) {
+    std::ranges::sort(names);
+    for (const std::string& name : names) files.push_back({rank, (path.parent_path() / name).string()});
+  }
+  return files;
+}
+
 }  // namespace orrery

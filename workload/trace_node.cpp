@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "workload/duration_attribute.h"
 
 namespace orrery {
 namespace {
@@ -30,11 +31,6 @@ std::optional<CollectiveKind> collective_kind_of(std::int64_t comm_type) {
     case chakra::BARRIER: return CollectiveKind::kBarrier;
     default: return std::nullopt;
   }
-}
-
-bool has_root(CollectiveKind kind) {
-  return kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce || kind == CollectiveKind::kGather ||
-         kind == CollectiveKind::kScatter;
 }
 
 bool is_nccl_kernel(std::string_view name) {
@@ -82,8 +78,14 @@ class NodeReader {
     const std::uint64_t micros = node_.duration_micros();
     if (micros > kLongest) {
       fail("duration beyond the 106 days that can be simulated", fmt::format("{} us", micros));
-    } else if (micros > 0) {
-      result_.work.duration = Duration(static_cast<std::int64_t>(micros * kPerMicrosecond));
+    } else {
+      std::optional<Duration> whole;
+      if (micros > 0) whole = Duration(static_cast<std::int64_t>(micros * kPerMicrosecond));
+      const TraceDuration exact = orrery::read_duration(whole, attributes_);
+      result_.work.duration = exact.duration;
+      says_no_time_ = exact.says_none;
+      if (exact.disagree)
+        findings_.warning("duration_picos is not what duration_micros says; duration_micros counts", name());
     }
   }
 
@@ -120,7 +122,7 @@ class NodeReader {
     const bool on_host = kind == NodeKind::kHostCompute;  // FLOPs and bytes say nothing about a host
     if (work.duration || (!on_host && (work.flops > Flops() || work.bytes > Bytes()))) return;
     result_.work.kind = NodeKind::kFree;
-    if (failed_) return;
+    if (failed_ || says_no_time_) return;
     findings_.warning(on_host ? "host nodes without a duration take no time"
                               : "nodes with neither a duration nor FLOPs nor bytes take no time",
                       name());
@@ -168,6 +170,7 @@ class NodeReader {
     std::optional<std::string> group = attributes_.label("pg_name");
     if (!group) group = attributes_.label("comm_group");
     result_.communicator = group.value_or("");
+    result_.description = attributes_.text("pg_desc").value_or("");
     if (has_root(result_.work.collective)) read_root();
   }
 
@@ -222,10 +225,16 @@ class NodeReader {
   Findings& findings_;
   TraceNode result_;
   bool is_host_ = false;
+  bool says_no_time_ = false;
   bool failed_ = false;
 };
 
 }  // namespace
+
+bool has_root(CollectiveKind kind) {
+  return kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce || kind == CollectiveKind::kGather ||
+         kind == CollectiveKind::kScatter;
+}
 
 TraceNode read_trace_node(const chakra::Node& node, Findings& findings) {
   try {

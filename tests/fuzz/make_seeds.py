@@ -290,10 +290,60 @@ def simai_seeds():
     return [bytes([7, i % 4]) + table for i, table in enumerate(tables)]
 
 
+GOAL = """num_ranks 2
+// made up
+rank 0 {
+l1: calc 1500
+l2: send 64b to 1 tag 7 cpu 1 nic 0
+l2 requires l1
+l3: calc 20 cpu 1
+l3 irequires l2
+}
+rank 1 { /* a
+comment */
+recv 64b from -1 tag -1
+}
+"""
+
+
+def goal_seeds():
+    return [text.encode() for text in (
+        GOAL, GOAL.replace("\n", "\r\n"), GOAL.replace("-1", "0"), GOAL.replace("l3 irequires l2", "l1 requires l2"),
+        "num_ranks 1000000000\nrank 0 { }\n", "num_ranks 3 rank 0 { } \nrank 1 { }\nrank 2 { calc 5 }\n")]
+
+
+def kineto_event(category, name, ts, dur, **args):
+    return {"ph": "X", "cat": category, "name": name, "pid": 0, "tid": 7, "ts": ts, "dur": dur, "args": args}
+
+
+def kineto_seeds():
+    notes = {"Collective name": "allreduce", "In msg nelems": 256, "Out msg nelems": 256, "Group size": 1,
+             "dtype": "Float", "Process Group Name": "0", "Process Group Description": "default_pg",
+             "Process Group Ranks": "[0]"}
+    launches = [kineto_event("cuda_runtime", name, 90.0 + i, 0.5, correlation=i + 1) for i, name in enumerate(
+        ("cudaLaunchKernel", "cudaStreamWaitEvent", "cudaLaunchKernel", "cudaDeviceSynchronize", "cudaLaunchKernel"))]
+    events = launches + [
+        kineto_event("kernel", "gemm", 100.001, 10.5, stream=7, correlation=1, device=0),
+        kineto_event("cpu_op", "record_param_comms", 90.5, 1.2, **{"Collective name": "allreduce"}),
+        kineto_event("kernel", "ncclDevKernel_AllReduce", 111, 20, stream=20, correlation=3, **notes),
+        kineto_event("gpu_memcpy", "Memcpy DtoH", 140, 1, stream=7, correlation=5),
+        kineto_event("cuda_sync", "Stream Wait Event", 91, 1, stream=20, wait_on_stream=7,
+                     wait_on_cuda_event_record_corr_id=2, correlation=2)]
+    whole = {"schemaVersion": 1, "deviceProperties": [{"id": 0}], "traceEvents": events,
+             "distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 1,
+                                 "pg_config": [{"pg_name": "0", "ranks": [0]}, {"pg_name": "1", "ranks": "[0, ..., 3]"}]}}
+    device = [event for event in events if event["cat"] in ("kernel", "gpu_memcpy")]
+    send = kineto_event("kernel", "ncclDevKernel_SendRecv", 1, 2, stream=1,
+                        **(notes | {"Collective name": "send", "Dst Rank": 1, "Global rank start": 0, "Global rank stride": 1}))
+    world = {"traceEvents": [send], "distributedInfo": {"rank": 0, "world_size": 3}}
+    return [json.dumps(seed).encode() for seed in (whole, whole | {"traceEvents": events[:-1]}, device, world, {"traceEvents": []})]
+
+
 def main():
     corpora = {"fuzz_chakra": binary_seeds(), "fuzz_chakra_json": json_seeds(), "fuzz_gzip": gzip_seeds(),
                "fuzz_config": config_seeds(), "fuzz_quantity": quantity_seeds(), "fuzz_topo_matrix": topo_matrix_seeds(),
-               "fuzz_nccl_log": nccl_log_seeds(), "fuzz_astra_text": astra_text_seeds(), "fuzz_simai": simai_seeds()}
+               "fuzz_nccl_log": nccl_log_seeds(), "fuzz_astra_text": astra_text_seeds(), "fuzz_simai": simai_seeds(),
+               "fuzz_goal": goal_seeds(), "fuzz_kineto": kineto_seeds()}
     for name, seeds in corpora.items():
         folder = os.path.join(sys.argv[1], name)
         os.makedirs(folder, exist_ok=True)

@@ -1,0 +1,22 @@
+// Any text as a GOAL schedule: a job or an error, and no more ranks than the text has blocks for.
+#include <cstdint>
+#include <string_view>
+
+#include "core/assert.h"
+#include "core/error.h"
+#include "workload/import/goal.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace orrery;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  Diagnostics diagnostics;
+  try {
+    const Job job = import_goal_text("fuzzed.goal", text, diagnostics);
+    ORRERY_ASSERT(!job.ranks.empty() && job.ranks.size() <= size);
+    ORRERY_ASSERT(!diagnostics.has_errors());
+  } catch (const InputError& error) {
+    ORRERY_ASSERT(!error.problems().empty());
+    for (const Problem& problem : error.problems()) ORRERY_ASSERT(!to_string(problem).empty());
+  }
+  return 0;
+}

@@ -1,0 +1,46 @@
+// Any text as a profile, alone or standing for all ranks: a job or an error. What a profile says of the order of its
+// operations is never a cycle, and they begin when it says.
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "core/assert.h"
+#include "core/error.h"
+#include "workload/import/kineto.h"
+#include "workload/import/kineto_timeline.h"
+
+namespace {
+
+using namespace orrery;
+
+void check_timeline(std::string_view text) {
+  const KinetoTrace trace = read_kineto("fuzzed.json", text);
+  if (trace.operations.empty()) return;
+  const KinetoTimeline timeline = make_timeline(trace);
+  ORRERY_ASSERT(timeline.steps.size() == trace.operations.size());
+  for (std::size_t i = 0; i < timeline.steps.size(); ++i) {
+    const KinetoStep& step = timeline.steps[i];
+    ORRERY_ASSERT(step.begin <= step.end && step.host >= 0 && (step.host == 0 || step.waits_for_host));
+    for (const std::uint32_t before : step.after) ORRERY_ASSERT(before < i && timeline.steps[before].end <= step.begin);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  try {
+    check_timeline(text);
+  } catch (const InputError&) {
+  }
+  for (const bool replicate : {false, true}) {
+    Diagnostics diagnostics;
+    try {
+      const Job job = import_kineto_text("fuzzed.json", text, diagnostics, {.replicate = replicate});
+      ORRERY_ASSERT(!job.ranks.empty() && !diagnostics.has_errors());
+    } catch (const InputError& error) {
+      ORRERY_ASSERT(!error.problems().empty());
+    }
+  }
+  return 0;
+}
