@@ -53,7 +53,8 @@ TEST_CASE("pipeline stages fill and drain as the formula says") {
   Diagnostics diagnostics;
   std::string layers;
   for (int i = 0; i < 6; ++i)
-    layers += "embedding_layer -1 1000 NONE 0 3000 NONE 0 1000 NONE 0 0\nmlp -1 2000 NONE 0 4000 NONE 0 2000 NONE 0 0\n";
+    layers +=
+        "embedding_layer -1 1000 NONE 0 3000 NONE 0 1000 NONE 0 0\nmlp -1 2000 NONE 0 4000 NONE 0 2000 NONE 0 0\n";
   const Job job = import_simai("w.txt",
                                "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 1 ep: 1 pp: 4 vpp: 1 ga: 6 "
                                "all_gpus: 4 checkpoints: 0 checkpoint_initiates: 0 pp_comm: 250\n12\n" +

@@ -7,8 +7,8 @@
 #include "workload/import/astra_text.h"
 
 using namespace orrery;
-using orrery::testing::graph_text;
 using Catch::Matchers::Contains;
+using orrery::testing::graph_text;
 
 namespace {
 
@@ -59,24 +59,21 @@ TEST_CASE("DATA communicates weight gradients beside the backward pass") {
   Diagnostics diagnostics;
   const Job job = import_astra_text("w.txt", two_layers("DATA"), options(4, 2), diagnostics);
   // The second iteration's forward pass waits for the update of each layer before it computes.
-  CHECK(graph_text(job, 0) == Lines{"0: l0 forward, compute 10 ns",
-                                    "1: l1 forward, compute 11 ns, after 0",
-                                    "2: l1 weight gradient, compute 31 ns, after 1",
-                                    "3: l1 weight gradient all-reduce, all_reduce 301 B on data0, after 2",
-                                    "4: l1 weight gradient update, compute 6 ns on stream 1, after 3",
-                                    "5: l1 input gradient, compute 21 ns, after 2",
-                                    "6: l0 weight gradient, compute 30 ns, after 5",
-                                    "7: l0 weight gradient all-reduce, all_reduce 300 B on data0, after 6",
-                                    "8: l0 weight gradient update, compute 5 ns on stream 1, after 7",
-                                    "9: l0 forward, compute 10 ns, after 6 8",
-                                    "10: l1 forward, compute 11 ns, after 4 9",
-                                    "11: l1 weight gradient, compute 31 ns, after 10",
-                                    "12: l1 weight gradient all-reduce, all_reduce 301 B on data0, after 11",
-                                    "13: l1 weight gradient update, compute 6 ns on stream 1, after 12",
-                                    "14: l1 input gradient, compute 21 ns, after 11",
-                                    "15: l0 weight gradient, compute 30 ns, after 14",
-                                    "16: l0 weight gradient all-reduce, all_reduce 300 B on data0, after 15",
-                                    "17: l0 weight gradient update, compute 5 ns on stream 1, after 16"});
+  CHECK(graph_text(job, 0) ==
+        Lines{"0: l0 forward, compute 10 ns", "1: l1 forward, compute 11 ns, after 0",
+              "2: l1 weight gradient, compute 31 ns, after 1",
+              "3: l1 weight gradient all-reduce, all_reduce 301 B on data0, after 2",
+              "4: l1 weight gradient update, compute 6 ns on stream 1, after 3",
+              "5: l1 input gradient, compute 21 ns, after 2", "6: l0 weight gradient, compute 30 ns, after 5",
+              "7: l0 weight gradient all-reduce, all_reduce 300 B on data0, after 6",
+              "8: l0 weight gradient update, compute 5 ns on stream 1, after 7",
+              "9: l0 forward, compute 10 ns, after 6 8", "10: l1 forward, compute 11 ns, after 4 9",
+              "11: l1 weight gradient, compute 31 ns, after 10",
+              "12: l1 weight gradient all-reduce, all_reduce 301 B on data0, after 11",
+              "13: l1 weight gradient update, compute 6 ns on stream 1, after 12",
+              "14: l1 input gradient, compute 21 ns, after 11", "15: l0 weight gradient, compute 30 ns, after 14",
+              "16: l0 weight gradient all-reduce, all_reduce 300 B on data0, after 15",
+              "17: l0 weight gradient update, compute 5 ns on stream 1, after 16"});
   CHECK(job.graphs.size() == 1);
   CHECK(job.communicators.size() == 2);
   CHECK(members(job, "data0") == std::vector<std::uint32_t>{0, 1, 2, 3});
@@ -85,20 +82,31 @@ TEST_CASE("DATA communicates weight gradients beside the backward pass") {
              Contains("w.txt:3:1: warning: forward communication of layer l0 left out, and 2 more: DATA does not"));
 }
 
+TEST_CASE("the example of the documentation becomes the graph that it shows") {
+  CHECK(graph_text(import("DATA\n2\n"
+                          "conv1  -1  13003 NONE 0  12864 NONE 0  32291 ALLREDUCE 37632  3229\n"
+                          "fc     -1  16416 NONE 0  27708 NONE 0   9220 ALLREDUCE 8192000  922\n",
+                          options(4)),
+                   3) == Lines{"0: conv1 forward, compute 13003 ns", "1: fc forward, compute 16416 ns, after 0",
+                               "2: fc weight gradient, compute 9.22 us, after 1",
+                               "3: fc weight gradient all-reduce, all_reduce 8192000 B on data0, after 2",
+                               "4: fc weight gradient update, compute 922 ns on stream 1, after 3",
+                               "5: fc input gradient, compute 27708 ns, after 2",
+                               "6: conv1 weight gradient, compute 32291 ns, after 5",
+                               "7: conv1 weight gradient all-reduce, all_reduce 37632 B on data0, after 6",
+                               "8: conv1 weight gradient update, compute 3229 ns on stream 1, after 7"});
+}
+
 TEST_CASE("MODEL waits for forward communication, overlaps that of input gradients, and has none of weights") {
   // Layer 0 needs no input gradients of others, so they are not communicated.
   CHECK(graph_text(import(two_layers("MODEL"), options(4)), 0) ==
-        Lines{"0: l0 forward, compute 10 ns",
-              "1: l0 forward all-reduce, all_reduce 100 B on tensor0, after 0",
-              "2: l0 forward update, compute 5 ns on stream 3, after 1",
-              "3: l1 forward, compute 11 ns, after 2",
+        Lines{"0: l0 forward, compute 10 ns", "1: l0 forward all-reduce, all_reduce 100 B on tensor0, after 0",
+              "2: l0 forward update, compute 5 ns on stream 3, after 1", "3: l1 forward, compute 11 ns, after 2",
               "4: l1 forward all-gather, all_gather 101 B on tensor0, after 3",
-              "5: l1 forward update, compute 6 ns on stream 3, after 4",
-              "6: l1 input gradient, compute 21 ns, after 5",
+              "5: l1 forward update, compute 6 ns on stream 3, after 4", "6: l1 input gradient, compute 21 ns, after 5",
               "7: l1 input gradient reduce-scatter, reduce_scatter 201 B on tensor0, after 6",
               "8: l1 input gradient update, compute 6 ns on stream 2, after 7",
-              "9: l1 weight gradient, compute 31 ns, after 6",
-              "10: l0 input gradient, compute 20 ns, after 8 9",
+              "9: l1 weight gradient, compute 31 ns, after 6", "10: l0 input gradient, compute 20 ns, after 8 9",
               "11: l0 weight gradient, compute 30 ns, after 10"});
 }
 
@@ -109,8 +117,7 @@ TEST_CASE("the groups that a hybrid names last are consecutive") {
   CHECK(members(data_model, "tensor1") == std::vector<std::uint32_t>{2, 3});
   CHECK(members(data_model, "data1") == std::vector<std::uint32_t>{1, 3, 5, 7});
   CHECK(graph_text(data_model, 6)[9] == "9: l1 weight gradient, compute 31 ns, after 6");
-  CHECK(graph_text(data_model, 6)[10] ==
-        "10: l1 weight gradient all-reduce, all_reduce 301 B on data0, after 9");
+  CHECK(graph_text(data_model, 6)[10] == "10: l1 weight gradient all-reduce, all_reduce 301 B on data0, after 9");
   CHECK(graph_text(data_model, 6)[4] == "4: l1 forward all-gather, all_gather 101 B on tensor3, after 3");
 
   const Job model_data = import(two_layers("HYBRID_MODEL_DATA"), of_eight);
@@ -226,8 +233,9 @@ TEST_CASE("what takes no time or has no bytes or one rank makes no node") {
 TEST_CASE("communications among one rank that should be among several are left out with a warning") {
   const Job job = import(two_layers("HYBRID_TRANSFORMER model_parallel_NPU_group: 1"), options(4));
   REQUIRE(job.warnings.size() == 1);
-  CHECK_THAT(to_string(job.warnings[0]),
-             Contains("w.txt:3:1: warning: forward communication of layer l0 left out, and 3 more: it is among one rank"));
+  CHECK_THAT(
+      to_string(job.warnings[0]),
+      Contains("w.txt:3:1: warning: forward communication of layer l0 left out, and 3 more: it is among one rank"));
 }
 
 TEST_CASE("a workload that does nothing is refused") {

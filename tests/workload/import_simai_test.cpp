@@ -7,8 +7,8 @@
 #include "workload/import/simai.h"
 
 using namespace orrery;
-using orrery::testing::graph_text;
 using Catch::Matchers::Contains;
+using orrery::testing::graph_text;
 
 namespace {
 
@@ -49,18 +49,19 @@ TEST_CASE("SimAI's suffixes name the groups, sizes are of whole buffers") {
                          "dense -1 1 REDUCESCATTER 1003 1 BROADCAST 1004 1 REDUCESCATTER 1005 0\n");
   // 16 = 2 tensor x 8 data; of the 8, 2 neighbours share the experts and 4 have the same ones. An all-gather of 1001
   // bytes puts in ceil(1001 / 2), one of 1002 among four ceil(1002 / 4).
-  CHECK(graph_text(job, 0) == Lines{"0: experts forward, compute 1 ns",
-                                    "1: experts forward all-to-all, all_to_all 1000 B on expert0, after 0",
-                                    "2: dense forward, compute 1 ns, after 1",
-                                    "3: dense forward reduce-scatter, reduce_scatter 1003 B on tensor0, after 2",
-                                    "4: dense input gradient, compute 1 ns, after 3",
-                                    "5: dense input gradient broadcast, broadcast 1004 B on tensor0, after 4",
-                                    "6: dense weight gradient, compute 1 ns, after 5",
-                                    "7: dense weight gradient reduce-scatter, reduce_scatter 1005 B on data0, after 6",
-                                    "8: experts input gradient, compute 1 ns, after 6",
-                                    "9: experts input gradient all-gather, all_gather 501 B on tensor0, after 8",
-                                    "10: experts weight gradient, compute 1 ns, after 9",
-                                    "11: experts weight gradient all-gather, all_gather 251 B on expert_data0, after 10"});
+  CHECK(graph_text(job, 0) ==
+        Lines{"0: experts forward, compute 1 ns",
+              "1: experts forward all-to-all, all_to_all 1000 B on expert0, after 0",
+              "2: dense forward, compute 1 ns, after 1",
+              "3: dense forward reduce-scatter, reduce_scatter 1003 B on tensor0, after 2",
+              "4: dense input gradient, compute 1 ns, after 3",
+              "5: dense input gradient broadcast, broadcast 1004 B on tensor0, after 4",
+              "6: dense weight gradient, compute 1 ns, after 5",
+              "7: dense weight gradient reduce-scatter, reduce_scatter 1005 B on data0, after 6",
+              "8: experts input gradient, compute 1 ns, after 6",
+              "9: experts input gradient all-gather, all_gather 501 B on tensor0, after 8",
+              "10: experts weight gradient, compute 1 ns, after 9",
+              "11: experts weight gradient all-gather, all_gather 251 B on expert_data0, after 10"});
   CHECK(members(job, "tensor1") == std::vector<std::uint32_t>{2, 3});
   CHECK(members(job, "data1") == std::vector<std::uint32_t>{1, 3, 5, 7, 9, 11, 13, 15});
   CHECK(members(job, "expert1") == std::vector<std::uint32_t>{1, 3});
@@ -86,7 +87,8 @@ std::string two_micro_batches(const std::string& header) {
 }  // namespace
 
 TEST_CASE("pipeline stages exchange messages for each micro-batch") {
-  const Job job = import(two_micro_batches("model_parallel_NPU_group: 1 pp: 3 vpp: 1 ga: 2 all_gpus: 6 pp_comm: 4096.0"));
+  const Job job =
+      import(two_micro_batches("model_parallel_NPU_group: 1 pp: 3 vpp: 1 ga: 2 all_gpus: 6 pp_comm: 4096.0"));
   // The middle stage: activations from rank 0, gradients from rank 4.
   CHECK(graph_text(job, 2) == Lines{"0: grad_gather forward, compute 1 ns",
                                     "1: micro-batch 0 receive activations, receive 4096 B from 0, after 0",
@@ -131,13 +133,15 @@ TEST_CASE("where micro-batches cannot be told apart the stages run alone, with a
   SimaiOptions alone;
   alone.pipeline = false;
   CHECK_THAT(warning("pp: 2 ga: 2 all_gpus: 4 pp_comm: 8", alone), Contains("stages do not wait for one another"));
-  const Job interleaved = import(two_micro_batches("model_parallel_NPU_group: 1 pp: 2 vpp: 4 ga: 2 all_gpus: 4 pp_comm 8"));
+  const Job interleaved =
+      import(two_micro_batches("model_parallel_NPU_group: 1 pp: 2 vpp: 4 ga: 2 all_gpus: 4 pp_comm 8"));
   REQUIRE(interleaved.warnings.size() == 1);
   CHECK_THAT(to_string(interleaved.warnings[0]), Contains("the interleaved schedule is not rebuilt"));
 }
 
 TEST_CASE("files without all_gpus need the number of ranks") {
-  const std::string text = kForm + "model_parallel_NPU_group: 8 " + kNoCheckpoints + "\n1\nx -1 1 ALLREDUCE 8 1 NONE 0 1 NONE 0 1\n";
+  const std::string text =
+      kForm + "model_parallel_NPU_group: 8 " + kNoCheckpoints + "\n1\nx -1 1 ALLREDUCE 8 1 NONE 0 1 NONE 0 1\n";
   CHECK_THAT(failure(text), Contains("w.txt:1:1: error: the first line has no all_gpus"));
   SimaiOptions options;
   options.ranks = 16;
@@ -162,5 +166,6 @@ TEST_CASE("numbers of SimAI's header that do not go together are refused") {
              Contains("2000000000 ranks, expected 1 .. 1048576"));
   CHECK_THAT(layers(kForm + "model_parallel_NPU_group: 2 all_gpus: 4 pp_comm: many"),
              Contains("'many' is not a size in bytes"));
-  CHECK_THAT(layers(kForm + "model_parallel_NPU_group: 2 all_gpus: 4 gaa: 2"), Contains("is not a key of the first line"));
+  CHECK_THAT(layers(kForm + "model_parallel_NPU_group: 2 all_gpus: 4 gaa: 2"),
+             Contains("is not a key of the first line"));
 }

@@ -23,8 +23,8 @@ struct FamilyShape {
 // its graphs.
 class GroupFamilies {
  public:
-  // The groups of a family are called "<name>0", "<name>1", ... A second shape of the same name gets its size and stride
-  // into its name: "tensor_16x2_0".
+  // The groups of a family are called "<name>0", "<name>1", ... A second shape of the same name gets its size and
+  // stride into its name: "tensor_16x2_0".
   std::uint32_t slot(std::string_view name, FamilyShape shape);
 
   // The world and the groups of all families into `job.communicators`, and into the binding of each of its ranks.

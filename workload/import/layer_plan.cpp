@@ -14,9 +14,7 @@ bool is_transformer(TextParallelism parallelism) {
   return parallelism == kHybridTransformer || parallelism == kHybridTransformerRecompute;
 }
 
-bool is_dlrm(TextParallelism parallelism) {
-  return parallelism == kHybridDlrm || parallelism == kHybridDlrmEnhanced;
-}
+bool is_dlrm(TextParallelism parallelism) { return parallelism == kHybridDlrm || parallelism == kHybridDlrmEnhanced; }
 
 bool has_model_groups(TextParallelism parallelism) {
   return is_transformer(parallelism) || parallelism == kHybridDataModel || parallelism == kHybridModelData ||
@@ -168,8 +166,8 @@ void check_header(const TextWorkload& workload, Diagnostics& diagnostics) {
 void check_size(const Location& where, const LayerSchedule& schedule, Diagnostics& diagnostics) {
   const std::uint64_t nodes = most_nodes(schedule);
   if (nodes > kMostImportedNodes)
-    diagnostics.error(where, fmt::format("up to {} nodes on each rank, at most {} are supported", nodes,
-                                         kMostImportedNodes),
+    diagnostics.error(where,
+                      fmt::format("up to {} nodes on each rank, at most {} are supported", nodes, kMostImportedNodes),
                       "fewer iterations");
 }
 

@@ -27,8 +27,8 @@ class LayerPlanner {
  public:
   virtual ~LayerPlanner() = default;
 
-  // Without communications of no bytes, and those among one rank. One warning tells of all that the parallelism does not
-  // perform (but for the input gradients of layer 0, which nobody needs), one of forward and input-gradient
+  // Without communications of no bytes, and those among one rank. One warning tells of all that the parallelism does
+  // not perform (but for the input gradients of layer 0, which nobody needs), one of forward and input-gradient
   // communications among one rank.
   std::vector<PlannedLayer> plan(const std::string& file, const TextWorkload& workload, GroupFamilies& families,
                                  Diagnostics& diagnostics) const;

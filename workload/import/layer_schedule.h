@@ -36,7 +36,7 @@ struct PlannedLayer {
   PlannedPass forward;
   PlannedPass input_gradient;
   PlannedPass weight_gradient;
-  Duration update{};                              // zero: none
+  Duration update{};                               // zero: none
   std::optional<std::uint32_t> recomputes_from{};  // before its input gradients, the layers from here to it again
 };
 
@@ -53,9 +53,9 @@ struct PlannedPipeline {
 
 struct LayerSchedule {
   TextParallelism parallelism = TextParallelism::kData;
-  std::span<const PlannedLayer> layers;      // at least one
+  std::span<const PlannedLayer> layers;  // at least one
   std::uint32_t iterations = 1;
-  std::uint32_t last_bottom_layer = 0;       // HYBRID_DLRM*: below the last layer
+  std::uint32_t last_bottom_layer = 0;        // HYBRID_DLRM*: below the last layer
   std::optional<PlannedPipeline> pipeline{};  // HYBRID_TRANSFORMER*
 };
 

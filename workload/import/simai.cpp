@@ -102,9 +102,9 @@ class SimaiImporter {
     if (!ranks || !header().model_parallel) return;
     const std::uint64_t replica = std::uint64_t{value(header().model_parallel)} * value(header().pipeline_parallel);
     if (*ranks % replica != 0) {
-      diagnostics_.error(header().where, fmt::format("{} ranks do not divide by {} tensor-parallel ranks times {} stages",
-                                                     *ranks, value(header().model_parallel),
-                                                     value(header().pipeline_parallel)));
+      diagnostics_.error(header().where,
+                         fmt::format("{} ranks do not divide by {} tensor-parallel ranks times {} stages", *ranks,
+                                     value(header().model_parallel), value(header().pipeline_parallel)));
       return;
     }
     grid_.tensor = value(header().model_parallel);
@@ -136,8 +136,8 @@ class SimaiImporter {
   std::optional<PlannedPipeline> pipeline() {
     if (grid_.stages == 1) return std::nullopt;
     const auto without = [&](std::string why) {
-      diagnostics_.warning(header().where, fmt::format("the {} pipeline stages do not wait for one another: {}",
-                                                       grid_.stages, why));
+      diagnostics_.warning(header().where,
+                           fmt::format("the {} pipeline stages do not wait for one another: {}", grid_.stages, why));
       return std::nullopt;
     };
     if (!options_.pipeline) return without("as asked for");

@@ -79,8 +79,7 @@ class HeaderReader {
     if (!parallelism) {
       std::vector<std::string> names;
       for (const auto& [value, name] : kParallelisms) names.emplace_back(name);
-      error(word, fmt::format("parallelism '{}' is not known", printable(word.text, 40)),
-            suggestion(word.text, names));
+      error(word, fmt::format("parallelism '{}' is not known", printable(word.text, 40)), suggestion(word.text, names));
       return std::nullopt;
     }
     header_.parallelism = *parallelism;
@@ -148,8 +147,8 @@ class HeaderReader {
     const auto count = number(key, 0);
     if (!count) return false;
     if (count->value > words_.size() - next_) {
-      diagnostics_.error(count->where, fmt::format("'{}' announces {} layers, {} words follow",
-                                                   printable(key.text, 40), count->value, words_.size() - next_));
+      diagnostics_.error(count->where, fmt::format("'{}' announces {} layers, {} words follow", printable(key.text, 40),
+                                                   count->value, words_.size() - next_));
       return false;
     }
     for (std::uint32_t i = 0; i < count->value; ++i) {

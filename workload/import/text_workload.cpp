@@ -53,7 +53,8 @@ class WorkloadReader {
       if (!line) break;
       read_layer(*line);
       if (diagnostics_.error_count() - errors_before < kMostErrors) continue;
-      diagnostics_.error({file_, line->number, 1}, fmt::format("more than {} errors: the rest is not read", kMostErrors));
+      diagnostics_.error({file_, line->number, 1},
+                         fmt::format("more than {} errors: the rest is not read", kMostErrors));
       return {};
     }
     check_end(*announced);
@@ -106,9 +107,9 @@ class WorkloadReader {
       diagnostics_.error(count_line_, fmt::format("{} layers announced, {} lines follow", announced, found),
                          "every layer stands on one line");
     else if (const auto line = lines_.next())
-      diagnostics_.warning({file_, line->number, line->words.front().column},
-                           fmt::format("left out, like all that follows: line {} announces {} layers",
-                                       count_line_.line, announced));
+      diagnostics_.warning(
+          {file_, line->number, line->words.front().column},
+          fmt::format("left out, like all that follows: line {} announces {} layers", count_line_.line, announced));
   }
 
   void read_layer(const TextLine& line) {
@@ -159,20 +160,30 @@ class WorkloadReader {
 
   void read_communication(const TextWord& word, TextPass& pass) {
     if (word.text == "NONE") return;
-    std::vector<std::string> names = {"NONE"};
     for (const auto& [name, kind] : kCollectives) {
-      if (dialect_ == TextDialect::kAstra && kind == CollectiveKind::kBroadcast) continue;
+      if (!word.text.starts_with(name) || !is_known(kind)) continue;
       for (const auto& [suffix, group] : kSuffixes) {
-        if (dialect_ == TextDialect::kAstra && group != TextGroup::kUsual) continue;
-        names.push_back(std::string(name) + std::string(suffix));
-        if (names.back() != word.text) continue;
+        if (word.text.substr(name.size()) != suffix || !is_known(group)) continue;
         pass.collective = kind;
         pass.group = group;
         return;
       }
     }
     error(line_, word, fmt::format("communication '{}' is not known", printable(word.text, 40)),
-          suggestion(word.text, names));
+          suggestion(word.text, known_communications()));
+  }
+
+  bool is_known(CollectiveKind kind) const {
+    return dialect_ == TextDialect::kSimai || kind != CollectiveKind::kBroadcast;
+  }
+  bool is_known(TextGroup group) const { return dialect_ == TextDialect::kSimai || group == TextGroup::kUsual; }
+
+  std::vector<std::string> known_communications() const {
+    std::vector<std::string> names = {"NONE"};
+    for (const auto& [name, kind] : kCollectives)
+      for (const auto& [suffix, group] : kSuffixes)
+        if (is_known(kind) && is_known(group)) names.push_back(std::string(name) + std::string(suffix));
+    return names;
   }
 
   std::optional<TextParallelism> read_parallelism(const TextWord& word) {
