@@ -51,6 +51,24 @@ struct WorkloadOptions {
   bool dump = false;
 };
 
+struct GenerateOptions {
+  std::string experiment;
+  std::vector<std::string> settings;
+  std::string out;
+  bool allow_oom = false;
+};
+
+struct ImportOptions {
+  std::vector<std::string> files;
+  std::string out;
+  std::string format;  // empty: told by the file
+  std::uint32_t ranks = 0;
+  std::uint32_t model_parallel = 0;
+  std::uint32_t iterations = 1;
+  bool no_pipeline = false;
+  bool replicate = false;
+};
+
 struct ClusterOptions {
   std::string cluster;
   std::string nodes;  // empty: the cluster's own number
@@ -88,6 +106,8 @@ struct Session {
   CheckOptions check{};
   ListOptions list{};
   WorkloadOptions workload{};
+  GenerateOptions generate{};
+  ImportOptions import{};
   ClusterOptions cluster{};
   CollectiveCommandOptions collective{};
   CalibrateOptions calibrate{};
@@ -99,6 +119,9 @@ void add_compare_command(CLI::App& app, Session& session);
 void add_check_command(CLI::App& app, Session& session);
 void add_list_command(CLI::App& app, Session& session);
 void add_workload_command(CLI::App& app, Session& session);
+// Subcommands of `workload`.
+void add_generate_command(CLI::App& workload, Session& session);
+void add_import_command(CLI::App& workload, Session& session);
 void add_cluster_command(CLI::App& app, Session& session);
 void add_collective_command(CLI::App& app, Session& session);
 void add_calibrate_command(CLI::App& app, Session& session);

@@ -84,7 +84,7 @@ void add_common(CLI::App& command, WorkloadOptions& options) {
 
 void add_workload_command(CLI::App& app, Session& session) {
   WorkloadOptions& options = session.workload;
-  CLI::App* workload = app.add_subcommand("workload", "Look at traces: inspect, lint");
+  CLI::App* workload = app.add_subcommand("workload", "Look at traces and make them: inspect, lint, generate, import");
   workload->require_subcommand(1);
   CLI::App* inspect = workload->add_subcommand(
       "inspect", "Summarise a trace or a job: nodes, times, communication by group, dependencies");
@@ -96,6 +96,8 @@ void add_workload_command(CLI::App& app, Session& session) {
   CLI::App* lint = workload->add_subcommand("lint", "Say everything that is wrong or doubtful about a trace or a job");
   add_common(*lint, options);
   lint->callback([&session] { session.exit_code = lint_workload(session.workload); });
+  add_generate_command(*workload, session);
+  add_import_command(*workload, session);
 }
 
 }  // namespace orrery::cli

@@ -11,6 +11,7 @@
 #include "system/experiment_job.h"
 #include "system/nccl_constants_config.h"
 #include "workload/matching.h"
+#include "workload/training/model.h"
 #include "workload/training/software.h"
 
 namespace orrery {
@@ -21,12 +22,13 @@ struct TellingKeys {
   ConfigKind kind;
   std::array<std::string_view, 3> keys;
 };
-constexpr std::array<TellingKeys, 6> kTellingKeys = {{
+constexpr std::array<TellingKeys, 7> kTellingKeys = {{
     {ConfigKind::kExperiment, {"workload", "cluster", "collectives"}},
     {ConfigKind::kCluster, {"dims", "node", "scale_out"}},
     {ConfigKind::kNode, {"devices", "nics", "fabric"}},
     {ConfigKind::kDevice, {"peak", "memory", "streaming_multiprocessors"}},
     {ConfigKind::kLibrary, {"ll_cap", "hop", "chunk"}},
+    {ConfigKind::kModel, {"hidden", "tables", "convolutions"}},
     {ConfigKind::kSoftware, {"rates", "attention", "optimizer"}},
 }};
 
@@ -68,6 +70,8 @@ std::string_view name_of(ConfigKind kind) {
       return "device";
     case ConfigKind::kLibrary:
       return "library";
+    case ConfigKind::kModel:
+      return "model";
     case ConfigKind::kSoftware:
       return "software";
   }
@@ -98,6 +102,10 @@ ConfigKind check_config(const std::string& file, const std::vector<std::string>&
   }
   if (kind == ConfigKind::kLibrary) {
     read_config(root, context, [](Section& section) { read_nccl_constants(section); });
+    return kind;
+  }
+  if (kind == ConfigKind::kModel) {
+    read_config(root, context, [](Section& section) { read_model(section); });
     return kind;
   }
   if (kind == ConfigKind::kSoftware) {

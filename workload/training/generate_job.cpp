@@ -120,6 +120,8 @@ StageRequest stage_request(const TrainingSpec& training, const RankGrid& grid, s
   request.stage = stage;
   request.chunks = std::move(chunks);
   request.group_sizes = group_sizes(grid);
+  if (const auto* dlrm = std::get_if<DlrmSpec>(&training.model.sizes))
+    request.tables = dlrm_table_bytes(*dlrm, training.parallel.data(), training.precision);
   if (const TransformerSpec* model = training.transformer()) {
     const LayerShape shape = layer_shape(training, 1);
     const bool splits = training.software.scatter_gather && shape.tensor > 1;

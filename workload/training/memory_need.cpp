@@ -54,7 +54,7 @@ MemoryNeed memory_need(const StageRequest& request, Bytes peak_activations) {
   const Bytes gradient = size_of(training.software.gradients);
 
   MemoryNeed need;
-  need[MemoryUse::kParameters] = weight * (zero == 3 ? shared : all);
+  need[MemoryUse::kParameters] = weight * (zero == 3 ? shared : all) + request.tables;
   need[MemoryUse::kGradients] = gradient * (zero >= 2 ? shared : all);
   const bool elsewhere = training.parallel.exchange == ExchangeKind::kParameterServer;
   need[MemoryUse::kOptimizer] = elsewhere ? Bytes(0) : optimizer_state(training.precision) * (zero >= 1 ? shared : all);

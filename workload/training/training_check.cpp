@@ -225,9 +225,11 @@ class Check {
     if (training_.recompute != Recompute::kNone)
       diagnostics_.error(training_.where, "only transformers recompute activations", "recompute: none");
     const auto* dlrm = std::get_if<DlrmSpec>(&training_.model.sizes);
-    if (dlrm != nullptr && dlrm->tables % parallel_.data() != 0)
-      parallel_error(fmt::format("{} embedding tables do not divide among {} ranks", dlrm->tables, parallel_.data()),
-                     fmt::format("data: one of {}", divisors_text(dlrm->tables, 4096)));
+    constexpr std::int64_t kMostSamples = 1 << 18, kMostSamplesOfAll = 1 << 26;
+    if (training_.micro_batch > kMostSamples ||
+        (dlrm != nullptr && training_.micro_batch > kMostSamplesOfAll / parallel_.data()))
+      diagnostics_.error(training_.batch_where, fmt::format("{} samples at once are too many", training_.micro_batch),
+                         fmt::format("batch.micro: at most {}", dlrm == nullptr ? kMostSamples : std::min(kMostSamples, kMostSamplesOfAll / parallel_.data())));
     if (dlrm != nullptr && training_.micro_batches() != 1 && training_.global_batch % (parallel_.data() * training_.micro_batch) == 0)
       diagnostics_.error(training_.batch_where,
                          fmt::format("a recommendation model takes its whole batch at once, not {} micro-batches", training_.micro_batches()),

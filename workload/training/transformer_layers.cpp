@@ -53,7 +53,8 @@ LayerProgram embedding_layer(const LayerShape& shape) {
   LayerProgram layer;
   layer.name = "embedding";
   if (model.vocab == 0) return layer;
-  layer.parameters.dense = rank_vocab(shape) * model.hidden + position_parameters(model);
+  layer.parameters.dense = rank_vocab(shape) * model.hidden + position_parameters(model) +
+                           (model.embedding_norm ? norm_parameters(model) : 0);
   const std::int64_t values = shape.tokens() * model.hidden;
   const CollectiveKind sum =
       shape.sequence_parallel ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
@@ -63,10 +64,12 @@ LayerProgram embedding_layer(const LayerShape& shape) {
   forward.add(element_wise(ElementWiseKind::kEmbedding, values, 2 * shape.width()));
   forward.collective("embedding sum", GroupFamily::kTensor, shape.tensor, sum, shape.activations());
   if (shape.dropout) add_residual(shape, forward);
+  if (model.embedding_norm) add_norm(shape, forward);
   layer.forward = std::move(forward).take();
 
   ActionList backward;
   backward.compute("embedding");
+  if (model.embedding_norm) add_norm_backward(shape, backward);
   if (shape.dropout) add_residual_backward(shape, backward);
   if (shape.sequence_parallel)
     backward.collective("embedding gather", GroupFamily::kTensor, shape.tensor, CollectiveKind::kAllGather,
