@@ -135,8 +135,10 @@ class RankImporter {
   RankAssembler import() {
     const KinetoTimeline timeline = make_timeline(trace_);
     if (timeline.overlaps > 0)
-      findings_.warning("operations began before the one in front on their stream had ended; they begin after it",
-                        fmt::format("{} of {}", timeline.overlaps, timeline.steps.size()));
+      findings_.warning(
+          "operations began more than a microsecond before the one in front on their stream had ended; they begin "
+          "after it",
+          fmt::format("{} of {}", timeline.overlaps, timeline.steps.size()));
     if (!fits(timeline)) return {};
     number_streams();
     for (const KinetoStep& step : timeline.steps) add(step);
