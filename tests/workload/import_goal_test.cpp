@@ -182,6 +182,7 @@ TEST_CASE("what is wrong with a GOAL schedule is said with its line") {
   CHECK_THAT(in_first("a: calc 1\na requires a"), Contains("a waits for itself"));
   CHECK_THAT(in_first("a: calc 1\nb: calc 1\na requires b\nb requires a"),
              Contains("a.goal:2: error: rank 0 waits for itself: ") && Contains("a -> b -> a"));
+  CHECK_THAT(in_first("a: put 1b to 1\nb: calc 1\nb requires a"), !Contains("no label"));  // one mistake, one error
   CHECK_THAT(in_first("a wants b"), Contains("\"requires\""));
   CHECK_THAT(in_first("\x01\xFF"), Contains("\\x01\\xFF"));
   CHECK_THAT(problems(std::string("\x02\0\0\0GOAL", 8)), Contains("binary schedule"));

@@ -195,7 +195,8 @@ TEST_CASE("operations that overlap on a stream follow one another and are report
   // a to 110, then b to 115; nothing of c is left.
   CHECK(job.graphs[0].duration(node_named(job, RankId{0}, "b")) == us(5));
   CHECK(job.graphs[0].kind(node_named(job, RankId{0}, "c")) == NodeKind::kFree);
-  CHECK_THAT(problems({text}), Contains("warning: operations began before") && Contains("2 of 3"));
+  CHECK_THAT(problems({text}),
+             Contains("warning: operations began more than a microsecond before") && Contains("2 of 3"));
 }
 
 TEST_CASE("a collective waits for what was launched before it, and what follows a wait for the collective") {
@@ -409,6 +410,38 @@ TEST_CASE("sends and receives name their peer within the group") {
   CHECK(job.graph(RankId{3}).kind(transfer) == NodeKind::kReceive);
   CHECK(job.peer(RankId{3}, transfer) == RankId{1});
   CHECK(job.graph(RankId{3}).bytes(transfer) == Bytes(64));
+  match(job);
+}
+
+TEST_CASE("a batch of sends and receives is read from the calls of the host") {
+  // Twice: both send to and receive from each other, in one kernel; then one sends by itself.
+  const auto rank = [](int number) {
+    const std::string pair = notes(16, 16, "[0, 1]", 2, "5", "pipe");
+    const std::string other = std::to_string(1 - number);
+    KinetoText text(number, 2);
+    text.kernel("a", 80, 10);
+    for (const double begin : {100.0, 200.0}) {
+      text.host_op(begin - 30, 2, "send", pair + R"(, "External id": 1, "Dst Rank": )" + other);
+      text.host_op(begin - 20, 2, "recv", pair + R"(, "External id": 2, "Src Rank": )" + other);
+      text.kernel("ncclDevKernel_SendRecv", begin, 10, 20);
+    }
+    const std::string single = number == 0 ? R"(, "Dst Rank": 1)" : R"(, "Src Rank": 0)";
+    const std::string name = number == 0 ? "send" : "recv";
+    text.host_op(270, 2, name, pair + R"(, "External id": 3)" + single);
+    text.kernel("ncclDevKernel_SendRecv", 300, 10, 20,
+                R"("External id": 3, "Collective name": ")" + name + "\", " + pair + single);
+    return text.str();
+  };
+  const Job job = import({rank(0), rank(1)});
+  const ExecutionGraph& graph = job.graph(RankId{0});
+  REQUIRE(graph.transfers().size() == 5);
+  const NodeId send = graph.transfers()[0];
+  CHECK(graph.kind(send) == NodeKind::kSend);
+  CHECK(graph.kind(graph.transfers()[1]) == NodeKind::kReceive);
+  CHECK(graph.kind(graph.transfers()[4]) == NodeKind::kSend);
+  CHECK(graph.bytes(send) == Bytes(64));
+  CHECK(waits_for(job, "ncclDevKernel_SendRecv", "a"));
+  CHECK(waits_for(job, "end of ncclDevKernel_SendRecv", "ncclDevKernel_SendRecv"));
   match(job);
 }
 

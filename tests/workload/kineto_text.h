@@ -39,10 +39,10 @@ class KinetoText {
     launch(name, begin, duration);
     return *this;
   }
-  KinetoText& host_op(double begin, double duration, std::string_view collective) {
+  KinetoText& host_op(double begin, double duration, std::string_view collective, std::string_view args = "") {
     return event(fmt::format(R"("ph": "X", "cat": "cpu_op", "name": "record_param_comms", "pid": 1, "tid": 1, )"
-                             R"("ts": {:.3f}, "dur": {:.3f}, "args": {{"Collective name": "{}"}})",
-                             begin, duration, collective));
+                             R"("ts": {:.3f}, "dur": {:.3f}, "args": {{"Collective name": "{}"{}{}}})",
+                             begin, duration, collective, args.empty() ? "" : ", ", args));
   }
   KinetoText& event(std::string_view fields) {
     events_.push_back(fmt::format("{{{}}}", fields));

@@ -34,7 +34,9 @@ class GoalReader {
     const std::size_t before = diagnostics_.error_count();
     for (skip_lines(); !rest_.empty(); skip_lines()) {
       if (diagnostics_.error_count() - before >= kMostErrors) return std::move(schedule_);
-      if (!statement()) skip_rest_of_line();
+      if (statement()) continue;
+      has_broken_lines_ = true;
+      skip_rest_of_line();
     }
     if (block_) {
       fail("the file ends within a rank",
@@ -233,6 +235,7 @@ class GoalReader {
       const auto after = labels_.find(reference.after);
       const auto before = labels_.find(reference.before);
       const bool both = after != labels_.end() && before != labels_.end();
+      if (!both && has_broken_lines_) continue;  // the label may be on one of them
       if (!both)
         diagnostics_.error({file_, reference.line, 0},
                            fmt::format("rank {} has no label {}", block_->rank,
@@ -246,6 +249,7 @@ class GoalReader {
     }
     references_.clear();
     labels_.clear();
+    has_broken_lines_ = false;
     schedule_.blocks.push_back(std::move(*block_));
     block_.reset();
   }
@@ -258,6 +262,7 @@ class GoalReader {
   std::optional<GoalRank> block_;
   std::unordered_map<std::string_view, std::uint32_t> labels_;
   std::vector<Reference> references_;
+  bool has_broken_lines_ = false;  // in this block
 };
 
 }  // namespace

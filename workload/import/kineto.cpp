@@ -12,6 +12,7 @@
 #include "workload/chakra_file.h"
 #include "workload/findings.h"
 #include "workload/import/job_assembler.h"
+#include "workload/import/kineto_batches.h"
 #include "workload/import/kineto_events.h"
 #include "workload/import/kineto_messages.h"
 #include "workload/import/kineto_timeline.h"
@@ -40,6 +41,7 @@ std::string read_text(const std::string& file) {
 
 KinetoTrace read_trace(const std::string& file, std::string_view text) {
   KinetoTrace trace = read_kineto(file, text);
+  give_batches(trace);
   if (trace.operations.empty())
     throw InputError({file}, "no operation of a device among the events",
                      "record with ProfilerActivity.CUDA; kernels have cat \"kernel\"");
@@ -133,8 +135,10 @@ class RankImporter {
   RankAssembler import() {
     const KinetoTimeline timeline = make_timeline(trace_);
     if (timeline.overlaps > 0)
-      findings_.warning("operations began before the one in front on their stream had ended; they begin after it",
-                        fmt::format("{} of {}", timeline.overlaps, timeline.steps.size()));
+      findings_.warning(
+          "operations began more than a microsecond before the one in front on their stream had ended; they begin "
+          "after it",
+          fmt::format("{} of {}", timeline.overlaps, timeline.steps.size()));
     if (!fits(timeline)) return {};
     number_streams();
     for (const KinetoStep& step : timeline.steps) add(step);
@@ -166,11 +170,17 @@ class RankImporter {
     GraphNode node;
     node.stream = streams_.at({operation.device, operation.stream});
     if (step.end > step.begin) node.duration = Duration((step.end - step.begin) * kPicosecondsPerNanosecond);
-    const NodeId id =
-        operation.is_communication ? add_communication(operation, node) : add_computation(operation, node);
-    if (host) result_.depend(id, *host);
-    for (const std::uint32_t before : step.after) result_.depend(id, nodes_[before]);
-    nodes_.push_back(id);
+    const auto wait = [&](NodeId id) {
+      if (host) result_.depend(id, *host);
+      for (const std::uint32_t before : step.after) result_.depend(id, nodes_[before]);
+      return id;
+    };
+    if (!operation.is_communication)
+      nodes_.push_back(wait(add_computation(operation, node)));
+    else if (operation.batch.empty())
+      nodes_.push_back(wait(add_communication(operation, operation.message, node)));
+    else
+      nodes_.push_back(add_batch(operation, node, wait));
   }
 
   // The node of the host that the step waits for.
@@ -193,13 +203,26 @@ class RankImporter {
     return result_.add(node, operation.name);
   }
 
+  // All at once; the kernel has ended when they have.
+  template <class Wait>
+  NodeId add_batch(const KinetoOperation& operation, const GraphNode& node, Wait wait) {
+    std::vector<NodeId> parts;
+    for (const KinetoMessage& message : operation.batch)
+      parts.push_back(wait(add_communication(operation, message, node)));
+    if (parts.size() == 1) return parts[0];
+    const NodeId end = result_.add({}, "end of " + operation.name);
+    for (const NodeId part : parts) result_.depend(end, part);
+    return end;
+  }
+
   // Errors become findings; the node is a computation then.
-  NodeId add_communication(const KinetoOperation& operation, GraphNode node) {
+  NodeId add_communication(const KinetoOperation& operation, const std::optional<KinetoMessage>& message,
+                           GraphNode node) {
     try {
-      if (!operation.message) throw KinetoProblem("kernels of NCCL without notes of c10d");
-      return add_message(operation, *operation.message, node);
+      if (!message) throw KinetoProblem("kernels of NCCL without notes of c10d");
+      return add_message(operation, *message, node);
     } catch (const KinetoProblem& problem) {
-      findings_.error(problem.what(), describe(operation), operation.message ? "" : kNoNotesHint);
+      findings_.error(problem.what(), describe(operation), message ? "" : kNoNotesHint);
       return add_computation(operation, node);
     }
   }

@@ -1,6 +1,7 @@
 #include "workload/import/kineto_events.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 #include <utility>
@@ -27,11 +28,43 @@ struct Scalar {
 struct Event {
   std::string phase, category, name, thread;
   std::optional<KinetoTime> begin, duration;
-  std::optional<std::int64_t> stream, device, correlation;
-  std::int64_t wait_on_stream = -1;
-  std::int64_t recorded_by = -1;
+  std::optional<std::int64_t> stream, device, correlation, external, wait_on_stream, recorded_by;
   KinetoMessage message;
 };
+
+// The arguments of events that are read.
+struct NamedText {
+  std::string_view name;
+  std::string KinetoMessage::*member;
+};
+constexpr std::array<NamedText, 5> kTexts = {{{"Collective name", &KinetoMessage::collective},
+                                              {"dtype", &KinetoMessage::type},
+                                              {"Process Group Name", &KinetoMessage::group},
+                                              {"Process Group Description", &KinetoMessage::description},
+                                              {"Process Group Ranks", &KinetoMessage::ranks}}};
+
+struct NamedNote {
+  std::string_view name;
+  std::int64_t KinetoMessage::*member;
+};
+constexpr std::array<NamedNote, 7> kNotes = {{{"In msg nelems", &KinetoMessage::input_elements},
+                                              {"Out msg nelems", &KinetoMessage::output_elements},
+                                              {"Group size", &KinetoMessage::group_size},
+                                              {"Global rank start", &KinetoMessage::first_rank},
+                                              {"Global rank stride", &KinetoMessage::rank_stride},
+                                              {"Src Rank", &KinetoMessage::source},
+                                              {"Dst Rank", &KinetoMessage::destination}}};
+
+struct NamedNumber {
+  std::string_view name;
+  std::optional<std::int64_t> Event::*member;
+};
+constexpr std::array<NamedNumber, 6> kNumbers = {{{"stream", &Event::stream},
+                                                  {"device", &Event::device},
+                                                  {"correlation", &Event::correlation},
+                                                  {"External id", &Event::external},
+                                                  {"wait_on_stream", &Event::wait_on_stream},
+                                                  {"wait_on_cuda_event_record_corr_id", &Event::recorded_by}}};
 
 bool is_operation(std::string_view category) {
   return category == "kernel" || category == "gpu_memcpy" || category == "gpu_memset" || category == "Kernel" ||
@@ -198,41 +231,12 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   void argument(Scalar value) {
-    KinetoMessage& message = event_.message;
-    if (key_ == "stream")
-      event_.stream = integer(value);
-    else if (key_ == "device")
-      event_.device = integer(value);
-    else if (key_ == "correlation")
-      event_.correlation = integer(value);
-    else if (key_ == "wait_on_stream")
-      event_.wait_on_stream = integer(value).value_or(-1);
-    else if (key_ == "wait_on_cuda_event_record_corr_id")
-      event_.recorded_by = integer(value).value_or(-1);
-    else if (key_ == "Collective name")
-      message.collective = std::move(value.text);
-    else if (key_ == "dtype")
-      message.type = std::move(value.text);
-    else if (key_ == "Process Group Name")
-      message.group = std::move(value.text);
-    else if (key_ == "Process Group Description")
-      message.description = std::move(value.text);
-    else if (key_ == "Process Group Ranks")
-      message.ranks = std::move(value.text);
-    else if (key_ == "In msg nelems")
-      message.input_elements = integer(value).value_or(-1);
-    else if (key_ == "Out msg nelems")
-      message.output_elements = integer(value).value_or(-1);
-    else if (key_ == "Group size")
-      message.group_size = integer(value).value_or(-1);
-    else if (key_ == "Global rank start")
-      message.first_rank = integer(value).value_or(-1);
-    else if (key_ == "Global rank stride")
-      message.rank_stride = integer(value).value_or(-1);
-    else if (key_ == "Src Rank")
-      message.source = integer(value).value_or(-1);
-    else if (key_ == "Dst Rank")
-      message.destination = integer(value).value_or(-1);
+    if (const auto text = std::ranges::find(kTexts, key_, &NamedText::name); text != kTexts.end())
+      event_.message.*text->member = std::move(value.text);
+    else if (const auto note = std::ranges::find(kNotes, key_, &NamedNote::name); note != kNotes.end())
+      event_.message.*note->member = integer(value).value_or(-1);
+    else if (const auto number = std::ranges::find(kNumbers, key_, &NamedNumber::name); number != kNumbers.end())
+      event_.*number->member = integer(value);
   }
 
   void finish_event() {
@@ -241,8 +245,7 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
     if (is_operation(event_.category)) return add_operation(index);
     if (is_host_call(event_.category)) return add_call();
     if (event_.category == "cuda_sync") return add_wait();
-    if (event_.name == "record_param_comms" && event_.message.collective != "wait" && event_.begin)
-      trace_.library_calls.push_back({*event_.begin, end_of_event(), event_.thread});
+    if (event_.name == "record_param_comms" && event_.message.collective != "wait" && event_.begin) add_library_call();
   }
 
   KinetoTime end_of_event() const {
@@ -265,15 +268,23 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
                               .end = end_of_event(),
                               .device = event_.device.value_or(0),
                               .stream = event_.stream.value_or(integer({event_.thread}).value_or(0)),
-                              .correlation = event_.correlation.value_or(-1)};
+                              .correlation = event_.correlation.value_or(-1),
+                              .external = event_.external.value_or(-1)};
     operation.is_communication = !event_.message.collective.empty() || is_communication(operation.name);
     if (!event_.message.collective.empty()) operation.message = std::move(event_.message);
     trace_.operations.push_back(std::move(operation));
   }
 
+  void add_library_call() {
+    trace_.library_calls.push_back({*event_.begin, end_of_event(), event_.thread});
+    if (event_.message.collective == "send" || event_.message.collective == "recv")
+      trace_.host_messages.push_back({*event_.begin, event_.external.value_or(-1), std::move(event_.message)});
+  }
+
   void add_call() {
     trace_.has_host_calls = true;
     if (!event_.begin) return;
+    if (event_.correlation) trace_.launches.push_back({*event_.correlation, *event_.begin});
     const bool waits = contains(event_.name, "StreamWaitEvent");
     if (!waits && !contains(event_.name, "Synchronize")) return;
     trace_.calls.push_back({waits ? KinetoCallKind::kStreamWait : KinetoCallKind::kSynchronize, *event_.begin,
@@ -282,8 +293,8 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
 
   void add_wait() {
     if (!contains(event_.name, "Stream Wait Event") || !event_.stream || !event_.correlation) return;
-    trace_.waits.push_back(
-        {event_.device.value_or(0), *event_.stream, event_.wait_on_stream, event_.recorded_by, *event_.correlation});
+    trace_.waits.push_back({event_.device.value_or(0), *event_.stream, event_.wait_on_stream.value_or(-1),
+                            event_.recorded_by.value_or(-1), *event_.correlation});
   }
 
   const std::string& file_;

@@ -40,7 +40,9 @@ struct KinetoOperation {
   std::int64_t device = 0;
   std::int64_t stream = 0;
   std::int64_t correlation = -1;           // the call that launched it; calls are numbered in their order
+  std::int64_t external = -1;              // the host's operation that it belongs to
   std::optional<KinetoMessage> message{};  // NCCL's kernels
+  std::vector<KinetoMessage> batch{};      // sends and receives in one kernel (workload/import/kineto_batches.h)
   bool is_communication = false;
 };
 
@@ -53,6 +55,19 @@ struct KinetoCall {
   KinetoTime end = 0;
   std::string thread;
   std::int64_t correlation = -1;
+};
+
+// A send or receive as the host called it.
+struct KinetoHostMessage {
+  KinetoTime begin = 0;
+  std::int64_t external = -1;
+  KinetoMessage message;
+};
+
+// When the host made a call that launched something.
+struct KinetoLaunch {
+  std::int64_t correlation = -1;
+  KinetoTime begin = 0;
 };
 
 // The same as CUPTI saw it, where the profile was taken with cuda_sync events: exact.
@@ -79,6 +94,8 @@ struct KinetoTrace {
   std::vector<KinetoCall> calls;
   std::vector<KinetoStreamWait> waits;
   std::vector<KinetoSpan> library_calls;
+  std::vector<KinetoHostMessage> host_messages;
+  std::vector<KinetoLaunch> launches;
   bool has_host_calls = false;
 };
 

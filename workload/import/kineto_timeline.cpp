@@ -12,6 +12,8 @@ namespace {
 
 using StreamKey = std::pair<std::int64_t, std::int64_t>;  // device, stream
 
+constexpr KinetoTime kJitter = 1'000;  // of the device's clock: a microsecond
+
 struct Stream {
   std::vector<std::uint32_t> all;  // steps so far
   std::vector<std::uint32_t> computations;
@@ -31,7 +33,7 @@ std::vector<KinetoStep> steps_of(const KinetoTrace& trace, std::size_t& overlaps
   for (const std::uint32_t i : order) {
     const KinetoOperation& operation = trace.operations[i];
     const auto [last, is_first] = ends.try_emplace(key_of(operation), operation.begin);
-    if (operation.begin < last->second) ++overlaps;
+    if (last->second - operation.begin > kJitter) ++overlaps;
     const KinetoTime begin = std::max(operation.begin, last->second);
     last->second = std::max(begin, operation.end);
     steps.push_back({i, begin, last->second, {}});

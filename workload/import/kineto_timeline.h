@@ -37,7 +37,7 @@ struct KinetoStep {
 
 struct KinetoTimeline {
   std::vector<KinetoStep> steps;  // in the order in which they began
-  std::size_t overlaps = 0;       // operations that began before the one in front on their stream had ended
+  std::size_t overlaps = 0;       // operations that began more than a microsecond before the one in front had ended
 };
 
 KinetoTimeline make_timeline(const KinetoTrace& trace);
