@@ -62,9 +62,9 @@ double joined(double a, double b) {
   return longer * std::sqrt(std::sqrt(1 + square * square));
 }
 
-// Rounded up to a picosecond; the longest time if there is no such time.
+// To the nearest picosecond, but never none; the longest time if there is no such time.
 Duration from_seconds(double time) {
-  const double picoseconds = std::ceil(time * 1e12);
+  const double picoseconds = std::max(1.0, std::round(time * 1e12));
   if (!(picoseconds < number(Duration::max().count()))) return Duration::max();
   return Duration(static_cast<std::int64_t>(picoseconds));
 }
