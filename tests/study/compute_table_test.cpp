@@ -13,7 +13,8 @@ using namespace std::chrono_literals;
 namespace {
 
 const ConfigFiles kFiles(ORRERY_SOURCE_DIR "/configs");
-const std::string kHeading = "gpu,model,n_head,n_kv_head,hidden,ffn_hidden,vocab,gated_mlp,num_tokens,tp,mlp_up_proj_us\n";
+const std::string kHeading =
+    "gpu,model,n_head,n_kv_head,hidden,ffn_hidden,vocab,gated_mlp,num_tokens,tp,mlp_up_proj_us\n";
 
 struct Reading {
   std::vector<LayerSample> samples;
@@ -182,7 +183,8 @@ TEST_CASE("a CSV file of one's own takes devices from its column gpu, or one tha
   ComputeQuestion question = question_of(kHeading + rows);
   const std::vector<ComputeTable> tables = compute_tables_of(question, shipped, kFiles);
   REQUIRE(tables.size() == 2);
-  CHECK((tables[0].device.name == "a40" && tables[0].layers.size() == 1 && tables[0].software->name == "vllm-2023-a40"));
+  CHECK(
+      (tables[0].device.name == "a40" && tables[0].layers.size() == 1 && tables[0].software->name == "vllm-2023-a40"));
   CHECK((tables[1].device.name == "h100-sxm" && tables[1].layers[0].line == 2));
   question.device = "h200-sxm";
   const std::vector<ComputeTable> all = compute_tables_of(question, shipped, kFiles);

@@ -14,8 +14,11 @@ namespace {
 DeviceSpec device() {
   DeviceSpec device;
   device.name = "some-gpu";
-  for (const auto& [precision, peak] : {std::pair{Precision::kFp32, 12}, {Precision::kTf32, 50}, {Precision::kFp16, 100},
-                                        {Precision::kBf16, 100}, {Precision::kFp8, 200}})
+  for (const auto& [precision, peak] : {std::pair{Precision::kFp32, 12},
+                                        {Precision::kTf32, 50},
+                                        {Precision::kFp16, 100},
+                                        {Precision::kBf16, 100},
+                                        {Precision::kFp8, 200}})
     device.peaks[static_cast<std::size_t>(precision)] = FlopRate(peak * 1'000'000'000'000);
   device.memory_bandwidth = Bandwidth(1'000'000'000'000);
   device.streaming_multiprocessors = 100;
