@@ -79,8 +79,9 @@ void add_check_command(CLI::App& app, Session& session) {
   CheckOptions& options = session.check;
   CLI::App* command = app.add_subcommand("check", "Check configuration files and traces without running anything");
   command
-      ->add_option("files", options.files,
-                   "Experiments, clusters, nodes, devices, libraries, software, validation tables (.yaml, .yml) and traces")
+      ->add_option(
+          "files", options.files,
+          "Experiments, clusters, nodes, devices, libraries, software, validation tables (.yaml, .yml) and traces")
       ->required();
   command->add_option("--set", options.settings, "Change a key of the configurations first (may be repeated)")
       ->expected(1)

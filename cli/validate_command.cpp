@@ -71,8 +71,7 @@ Answer validate_collectives(const ValidateOptions& options, const Session& sessi
 
 Answer validate_operators(const ValidateOptions& options, const Session& session) {
   std::vector<ComputeTable> tables = list_compute_tables(session.files);
-  if (!options.compute_table.file.empty())
-    tables = compute_tables_of(options.compute_table, tables, session.files);
+  if (!options.compute_table.file.empty()) tables = compute_tables_of(options.compute_table, tables, session.files);
   const ComputeValidation validation = validate_compute(tables);
   return {compute_validation_text(validation), to_json(validation)};
 }
@@ -104,8 +103,9 @@ void add_own_table(CLI::App& command, ComputeQuestion& own) {
 
 void add_validate_command(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand(
-      "validate", "Hold predicted times of collectives and operators against published measurements: the error of each "
-                  "table");
+      "validate",
+      "Hold predicted times of collectives and operators against published measurements: the error of each "
+      "table");
   command
       ->add_option("sections", session.validate.sections,
                    "nccl (collectives), compute (operators of layers, matrix products); default: all")
@@ -114,8 +114,9 @@ void add_validate_command(CLI::App& app, Session& session) {
                     "Also fit the constants of the library again without one system at a time, and predict that one");
   command->add_option("--json", session.validate.json,
                       "Write the errors and every row as JSON to this file; '-' prints it instead");
-  command->add_option("--plot", session.validate.plot,
-                      "Draw every scored table of collectives, predicted against measured, as TABLE.svg in this folder");
+  command->add_option(
+      "--plot", session.validate.plot,
+      "Draw every scored table of collectives, predicted against measured, as TABLE.svg in this folder");
   add_own_table(*command, session.validate.compute_table);
   command->callback([&session] { validate(session.validate, session); });
 }

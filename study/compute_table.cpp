@@ -17,8 +17,8 @@ namespace {
 constexpr std::string_view kFolder = "validation/compute";
 constexpr std::int64_t kLargestSide = 1 << 26;  // of a product: its bytes fit 64 bits
 
-constexpr std::array<std::string_view, 7> kConstants = {
-    "gemm", "fp8", "gemm_launch", "memory", "launch", "flash_forward", "flash_backward"};
+constexpr std::array<std::string_view, 7> kConstants = {"gemm",   "fp8",           "gemm_launch",   "memory",
+                                                        "launch", "flash_forward", "flash_backward"};
 
 void read_origin(Section& section, ComputeTable& table) {
   table.name = section.required<std::string>("table", "its name, which no other table has");
@@ -85,8 +85,8 @@ std::optional<MeasuredProduct> read_product(const ConfigValue& item, Precision p
     diagnostics.error(part->where, fmt::format("'{}' is no rate in TFLOP/s", printable(part->scalar, 40)),
                       "a number above 0, without a unit");
   if (errors < diagnostics.error_count()) return std::nullopt;
-  return MeasuredProduct{
-      item.where, Gemm{sides[0], sides[1], sides[2], 1, precision}, static_cast<double>(rate.value->count())};
+  return MeasuredProduct{item.where, Gemm{sides[0], sides[1], sides[2], 1, precision},
+                         static_cast<double>(rate.value->count())};
 }
 
 void read_products(Section& section, ComputeTable& table) {
@@ -116,10 +116,12 @@ void read_table(Section& section, ComputeTable& table) {
 }  // namespace
 
 void read_compute_machine(Section& section, ComputeTable& table) {
-  section.required_section("device", "the device that was measured",
-                           [&](Section& device) { table.device = read_device(device); }, "devices");
-  section.section("software", "whose kernels; without it those of a micro-benchmark",
-                  [&](Section& software) { table.software = read_software(software); }, "software");
+  section.required_section(
+      "device", "the device that was measured", [&](Section& device) { table.device = read_device(device); },
+      "devices");
+  section.section(
+      "software", "whose kernels; without it those of a micro-benchmark",
+      [&](Section& software) { table.software = read_software(software); }, "software");
 }
 
 SoftwareRates ComputeTable::rates() const {

@@ -34,8 +34,7 @@ std::string errors_text(const ComputeValidation& validation) {
   for (const ValidatedComputeTable& validated : validation.tables) {
     for (const OperatorErrors& errors : validated.operators) {
       add_row(text, validated.table->name, errors);
-      if (validated.products && errors.name == "mlp down")
-        add_row(text, validated.table->name, *validated.products);
+      if (validated.products && errors.name == "mlp down") add_row(text, validated.table->name, *validated.products);
     }
   }
   return text.text();
@@ -116,9 +115,9 @@ std::string compute_validation_text(const ComputeValidation& validation) {
   text += fmt::format("\nfitted constants of matrix products: {}\n{}", validation.product_constants(),
                       constants_text(validation, true));
   if (validation.product_constants() < validation.constants.size())
-    text += fmt::format("fitted constants of element-wise operators: {}\n{}",
-                        validation.constants.size() - validation.product_constants(),
-                        constants_text(validation, false));
+    text +=
+        fmt::format("fitted constants of element-wise operators: {}\n{}",
+                    validation.constants.size() - validation.product_constants(), constants_text(validation, false));
   return text;
 }
 

@@ -28,8 +28,8 @@ std::optional<ErrorSummary> summary_where(std::span<const ValidatedOperator> row
 // As measured rates: the time of a product's work.
 Duration time_at(const MeasuredProduct& measured) {
   const Gemm& product = measured.product;
-  const double work = 2.0 * static_cast<double>(product.m) * static_cast<double>(product.n) *
-                      static_cast<double>(product.k);
+  const double work =
+      2.0 * static_cast<double>(product.m) * static_cast<double>(product.n) * static_cast<double>(product.k);
   return Duration(std::max<std::int64_t>(1, std::llround(std::min(work / measured.rate, 1e6) * 1e12)));
 }
 
@@ -77,8 +77,8 @@ class TableValidation {
   OperatorErrors lone_products() const {
     OperatorErrors errors{"product", true, {}};
     for (const MeasuredProduct& measured : table_.products)
-      errors.rows.push_back({shape_of(measured.product), measured.where.line, 0, time_at(measured),
-                             model_.time(measured.product)});
+      errors.rows.push_back(
+          {shape_of(measured.product), measured.where.line, 0, time_at(measured), model_.time(measured.product)});
     return errors;
   }
 

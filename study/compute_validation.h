@@ -42,9 +42,9 @@ struct OperatorErrors {
 
 struct ValidatedComputeTable {
   const ComputeTable* table = nullptr;
-  std::vector<OperatorErrors> operators;     // those that have rows
-  std::optional<OperatorErrors> products;    // all of them together, where there are several kinds
-  std::size_t left_out = 0;                  // element-wise operators of few tokens
+  std::vector<OperatorErrors> operators;   // those that have rows
+  std::optional<OperatorErrors> products;  // all of them together, where there are several kinds
+  std::size_t left_out = 0;                // element-wise operators of few tokens
 };
 
 struct FittedComputeConstant {

@@ -31,9 +31,9 @@ constexpr std::array<std::string_view, 3> kOptional = {"gpu", "model", "vocab"};
 
 // By LayerColumn.
 constexpr std::array<std::string_view, kLayerColumnCount> kTimes = {
-    "emb_us",          "input_layernorm_us", "attn_pre_proj_us",
-    "attn_rope_us",    "attn_post_proj_us",  "post_attention_layernorm_us",
-    "mlp_up_proj_us",  "mlp_act_us",         "mlp_down_proj_us",
+    "emb_us",         "input_layernorm_us", "attn_pre_proj_us",
+    "attn_rope_us",   "attn_post_proj_us",  "post_attention_layernorm_us",
+    "mlp_up_proj_us", "mlp_act_us",         "mlp_down_proj_us",
     "add_us"};
 
 std::vector<std::string> column_names() {
@@ -126,8 +126,8 @@ class Reading {
     if (value && *value >= 1 && *value <= column.most)
       sample.*column.value = *value;
     else
-      error(line, cell, fmt::format("{} '{}' is no whole number from 1 to {}", column.name, printable(cell.text, 40),
-                                    column.most));
+      error(line, cell,
+            fmt::format("{} '{}' is no whole number from 1 to {}", column.name, printable(cell.text, 40), column.most));
   }
 
   void read_time(const CsvLine& line, std::size_t column, const CsvCell& cell, LayerSample& sample) {
@@ -147,11 +147,10 @@ class Reading {
     if (sample.hidden % sample.heads != 0)
       error(line, at("hidden"), fmt::format("hidden {} is no multiple of {} heads", sample.hidden, sample.heads));
     if (sample.heads % sample.tensor_parallel != 0)
-      error(line, at("tp"),
-            fmt::format("{} heads cannot be shared by {} ranks", sample.heads, sample.tensor_parallel));
+      error(line, at("tp"), fmt::format("{} heads cannot be shared by {} ranks", sample.heads, sample.tensor_parallel));
     if (sample.key_value_heads > sample.heads)
-      error(line, at("n_kv_head"), fmt::format("{} heads of keys and values, but {} of queries",
-                                               sample.key_value_heads, sample.heads));
+      error(line, at("n_kv_head"),
+            fmt::format("{} heads of keys and values, but {} of queries", sample.key_value_heads, sample.heads));
   }
 
   const std::string& name_;
@@ -167,8 +166,8 @@ std::vector<LayerSample> read_layer_csv(std::string_view text, const std::string
   const std::optional<CsvLine> heading = lines.next();
   std::vector<LayerSample> samples;
   if (!heading) {
-    diagnostics.error({name}, "no table in it", fmt::format("the first line names the columns: {}",
-                                                            fmt::join(column_names(), ",")));
+    diagnostics.error({name}, "no table in it",
+                      fmt::format("the first line names the columns: {}", fmt::join(column_names(), ",")));
     return samples;
   }
   if (!reading.read_heading(*heading)) return samples;

@@ -40,7 +40,7 @@ struct LayerSample {
   std::int64_t feed_forward = 1;
   bool gated = false;  // the first product of the MLP makes twice feed_forward
   std::int64_t tokens = 1;
-  std::int64_t tensor_parallel = 1;                             // divides heads
+  std::int64_t tensor_parallel = 1;                              // divides heads
   std::array<std::optional<Duration>, kLayerColumnCount> times;  // by LayerColumn; nothing where the row is blank
 };
 

@@ -32,8 +32,8 @@ bool is_product(LayerOperator op) { return op <= LayerOperator::kMlpDown; }
 
 LayerOperator operator_of(LayerColumn column) {
   constexpr std::array<LayerOperator, kLayerColumnCount> kOperators = {
-      LayerOperator::kEmbedding,       LayerOperator::kNorm, LayerOperator::kQkv,    LayerOperator::kRotary,
-      LayerOperator::kAttentionOutput, LayerOperator::kNorm, LayerOperator::kMlpUp,  LayerOperator::kActivation,
+      LayerOperator::kEmbedding,       LayerOperator::kNorm, LayerOperator::kQkv,   LayerOperator::kRotary,
+      LayerOperator::kAttentionOutput, LayerOperator::kNorm, LayerOperator::kMlpUp, LayerOperator::kActivation,
       LayerOperator::kMlpDown,         LayerOperator::kAdd};
   return kOperators[static_cast<std::size_t>(column)];
 }

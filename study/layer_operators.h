@@ -23,9 +23,9 @@ enum class LayerOperator : std::uint8_t {
 };
 
 inline constexpr std::array<LayerOperator, 9> kAllLayerOperators = {
-    LayerOperator::kQkv,  LayerOperator::kAttentionOutput, LayerOperator::kMlpUp,
-    LayerOperator::kMlpDown, LayerOperator::kEmbedding,    LayerOperator::kNorm,
-    LayerOperator::kRotary,  LayerOperator::kActivation,   LayerOperator::kAdd};
+    LayerOperator::kQkv,     LayerOperator::kAttentionOutput, LayerOperator::kMlpUp,
+    LayerOperator::kMlpDown, LayerOperator::kEmbedding,       LayerOperator::kNorm,
+    LayerOperator::kRotary,  LayerOperator::kActivation,      LayerOperator::kAdd};
 
 std::string_view name_of(LayerOperator op);  // "qkv", "attention output", ...
 bool is_product(LayerOperator op);

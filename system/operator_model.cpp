@@ -62,9 +62,9 @@ double joined(double a, double b) {
   return longer * std::sqrt(std::sqrt(1 + square * square));
 }
 
-// Rounded up to a picosecond; the longest time if there is no such time.
+// To the nearest picosecond, but never none; the longest time if there is no such time.
 Duration from_seconds(double time) {
-  const double picoseconds = std::ceil(time * 1e12);
+  const double picoseconds = std::max(1.0, std::round(time * 1e12));
   if (!(picoseconds < number(Duration::max().count()))) return Duration::max();
   return Duration(static_cast<std::int64_t>(picoseconds));
 }
@@ -96,9 +96,9 @@ double OperatorModel::peak(Precision precision) const {
   std::vector<std::string> names;
   for (const Precision other : kAllPrecisions)
     if (device_.peak(other)) names.emplace_back(name_of(other));
-  throw InputError({}, fmt::format("device '{}' has no peak for {}", printable(device_.name), name_of(precision)),
-                   fmt::format("it computes in {}; or add peak.{} to the device", fmt::join(names, ", "),
-                               name_of(precision)));
+  throw InputError(
+      {}, fmt::format("device '{}' has no peak for {}", printable(device_.name), name_of(precision)),
+      fmt::format("it computes in {}; or add peak.{} to the device", fmt::join(names, ", "), name_of(precision)));
 }
 
 // A multiprocessor computes one tile at a time. Without their number the whole device works on the product as it is.
@@ -111,8 +111,7 @@ double OperatorModel::compute_time(const Gemm& gemm) const {
   const double multiprocessors = device_.streaming_multiprocessors;
   double fewest = 0;  // multiply-adds that one multiprocessor waits for, corrected for the tile
   for (const Tile& tile : kTiles) {
-    const double tiles =
-        std::ceil(number(gemm.m) / tile.m) * std::ceil(number(gemm.n) / tile.n) * number(gemm.batch);
+    const double tiles = std::ceil(number(gemm.m) / tile.m) * std::ceil(number(gemm.n) / tile.n) * number(gemm.batch);
     const double work = waves_of(tiles, multiprocessors) * tile.m * tile.n / tile.efficiency();
     if (fewest == 0 || work < fewest) fewest = work;
   }

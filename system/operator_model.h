@@ -19,7 +19,8 @@ struct GemmConstant {
 };
 std::span<const GemmConstant> shared_gemm_constants();
 
-// Kernels as micro-benchmarks run them: nothing lost and nothing moved twice, flash attention as measured on the device.
+// Kernels as micro-benchmarks run them: nothing lost and nothing moved twice, flash attention as measured on the
+// device.
 SoftwareRates micro_benchmark_rates(const DeviceSpec& device);
 
 class OperatorModel final : public OperatorTimes {

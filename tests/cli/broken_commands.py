@@ -40,6 +40,14 @@ def calibrate(what, *message, options=(), log=LOG, cluster="dgx-a100"):
     return Row(what, 2, list(message), ["calibrate", "log.csv", "--cluster", cluster, *options], {"log.csv": log})
 
 
+OPERATORS = "gpu,n_head,n_kv_head,hidden,ffn_hidden,gated_mlp,num_tokens,tp,add_us\n" \
+            "a100,8,2,1024,4096,True,256,4,12.5\n"
+
+
+def operators(what, *message, options=(), table=OPERATORS, file="ops.csv"):
+    return Row(what, 2, list(message), ["validate", *options, "--compute-table", file], {"ops.csv": table})
+
+
 ALL_REDUCE = ["--op", "all_reduce", "--launch", "mpi", "--version", "2.30"]
 RANKS = """\
 #  Rank  0 Group  0 Pid   1000 on node0 device  0 [0x07] NVIDIA A100
@@ -150,6 +158,29 @@ ROWS = [
         ["validate", "--plot", "job.yaml/plots"]),
     Row("A picture that cannot be written", 2, [".svg: error: cannot be written: Is a directory"],
         ["validate", "--plot", "plots"], {"plots/a100_1n_sendrecv.svg": None}),
+    operators("A table of operators that is not there", "nowhere.csv: error: cannot be opened", file="nowhere.csv"),
+    operators("An empty table of operators", "ops.csv: error: no table in it", table=""),
+    operators("A table of operators without a column that it needs", "ops.csv:1:1: error: column 'tp' is missing",
+              table=OPERATORS.replace(",tp", "").replace(",4,", ",")),
+    operators("A table of operators with an unknown column", "ops.csv:1:64: error: column 'add' is not known",
+              "known: gpu, model", table=OPERATORS.replace("add_us", "add")),
+    operators("A time of an operator that is none", "ops.csv:2:31: error: add_us 'fast' is no time in microseconds",
+              table=OPERATORS.replace("12.5", "fast")),
+    operators("A layer that its ranks cannot share", "ops.csv:2:29: error: 8 heads cannot be shared by 3 ranks",
+              table=OPERATORS.replace(",4,", ",3,")),
+    operators("Operators of an unknown GPU", "ops.csv:2:1: error: gpu 'a10' is not known", "did you mean 'a100'?",
+              table=OPERATORS.replace("a100", "a10")),
+    operators("Operators of no GPU", "ops.csv: error: no column 'gpu' says what was measured", "--device",
+              table=OPERATORS.replace("gpu,", "").replace("a100,", "")),
+    operators("Operators on an unknown device", "--device: error: no 'a1000' among the shipped devices",
+              options=["--device", "a1000"]),
+    operators("Operators of an unknown software", "--software: error: no 'vllm' among the shipped software",
+              options=["--device", "a40", "--software", "vllm"]),
+    operators("Collectives of a table of operators", "--compute-table: error: has no collectives", options=["nccl"]),
+    Row("A device of no table", 2, ["--device: error: is the device of a table of operators, but there is none"],
+        ["validate", "--device", "a40"]),
+    Row("Pictures of operators", 2, ["--plot: error: is of the section 'nccl'"],
+        ["validate", "compute", "--plot", "plots"]),
     Row("An empty value of --plot", 2, ["error: --plot needs a value"], ["validate", "--plot", ""]),
     Row("A result in place of a folder", 2, ["folder: error: cannot be written: Is a directory"],
         ["run", "job.yaml", "--json", "folder"], {"folder/file": "x"}),

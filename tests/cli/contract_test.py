@@ -110,7 +110,30 @@ def check_validation(program, checks, folder):
     text = program.run(["validate"], folder)
     checks.check(all(table["table"] in text.stdout for table in document["tables"] + document["kernels"] + document["not_scored"]),
                  "validate prints what its JSON has", text.stdout)
+    check_operators(program, checks, folder, document["compute"], text.stdout)
     check_plots(program, checks, folder, document["tables"], text.stdout)
+
+
+def check_operators(program, checks, folder, compute, printed):
+    """The section of operators: by itself it is what it is among the others, and its errors are those of its rows."""
+    outcome = program.run(["validate", "compute", "--json", "-"], folder)
+    checks.check(outcome.code == 0 and json.loads(outcome.stdout)["compute"] == compute,
+                 "validate compute: the section by itself", outcome.stderr)
+    alone = program.run(["validate", "compute"], folder)
+    checks.check(printed.endswith(alone.stdout) and alone.stdout, "validate ends with what `validate compute` prints",
+                 alone.stdout)
+    for table in compute["tables"]:
+        for operator in table["operators"]:
+            errors = sorted(abs(row["predicted_s"] / row["measured_s"] - 1) for row in operator["rows"]
+                            if row.get("tokens", compute["scored_from_tokens"]) >= compute["scored_from_tokens"])
+            middle = (errors[(len(errors) - 1) // 2] + errors[len(errors) // 2]) / 2
+            checks.check(abs(operator["error"]["median"] - middle) < 1e-9,
+                         f"validate: the median error of {operator['operator']} in {table['table']}", operator["error"])
+    own = str(SOURCE / "configs" / "validation" / "compute" / "layers-h100.csv")
+    again = json.loads(program.run(["validate", "--compute-table", own, "--json", "-"], folder).stdout)["compute"]
+    shipped = next(table for table in compute["tables"] if table["table"] == "layers-h100")
+    checks.check(again["tables"][0]["operators"] == shipped["operators"],
+                 "validate --compute-table scores a CSV as the shipped table is scored")
 
 
 def check_plots(program, checks, folder, tables, printed):

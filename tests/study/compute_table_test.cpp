@@ -1,0 +1,221 @@
+// Measured times of operators as tables: CSV of layers, what its columns are, and the shipped files.
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "study/compute_question.h"
+#include "study/layer_operators.h"
+
+using namespace orrery;
+using namespace std::chrono_literals;
+
+namespace {
+
+const ConfigFiles kFiles(ORRERY_SOURCE_DIR "/configs");
+const std::string kHeading =
+    "gpu,model,n_head,n_kv_head,hidden,ffn_hidden,vocab,gated_mlp,num_tokens,tp,mlp_up_proj_us\n";
+
+struct Reading {
+  std::vector<LayerSample> samples;
+  std::vector<std::string> problems;
+};
+
+Reading read(const std::string& text) {
+  Diagnostics diagnostics;
+  Reading reading{read_layer_csv(text, "ops.csv", diagnostics), {}};
+  for (const Problem& problem : diagnostics.problems()) reading.problems.push_back(to_string(problem));
+  return reading;
+}
+
+bool begins(const Reading& reading, std::string_view what) {
+  INFO((reading.problems.empty() ? "no problem" : reading.problems[0]));
+  CHECK(reading.samples.empty());
+  return !reading.problems.empty() && reading.problems[0].starts_with(what);
+}
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// 8 heads of 128 with 2 heads of keys and values, on 4 ranks.
+LayerSample sample() {
+  LayerSample sample;
+  sample.heads = 8;
+  sample.key_value_heads = 2;
+  sample.hidden = 1024;
+  sample.feed_forward = 3000;
+  sample.tokens = 10;
+  sample.tensor_parallel = 4;
+  return sample;
+}
+
+Gemm product(LayerColumn column, const LayerSample& of) {
+  return std::get<Gemm>(layer_operator(of, column, Precision::kFp16));
+}
+
+std::string table_file(const std::string& text) {
+  const std::string path = ORRERY_BINARY_DIR "/compute_table_test.yaml";
+  std::ofstream(path) << text;
+  return path;
+}
+
+std::vector<std::string> problems_of_table(const std::string& text) {
+  Diagnostics diagnostics;
+  load_compute_table(table_file(text), {}, kFiles, diagnostics);
+  std::vector<std::string> messages;
+  for (const Problem& problem : diagnostics.problems())
+    messages.push_back(std::to_string(problem.where.line) + ": " + problem.message);
+  return messages;
+}
+
+ComputeQuestion question_of(const std::string& text) {
+  const std::string path = ORRERY_BINARY_DIR "/compute_table_test.csv";
+  std::ofstream(path) << text;
+  return {path, {}, {}};
+}
+
+std::string problem_of(const ComputeQuestion& question) {
+  try {
+    compute_tables_of(question, list_compute_tables(kFiles), kFiles);
+  } catch (const InputError& error) {
+    return error.problems()[0].message;
+  }
+  return "none";
+}
+
+}  // namespace
+
+TEST_CASE("a row of a CSV file is a model, tokens, ranks and times") {
+  const Reading reading = read("# a comment\n" + kHeading + "a40, x/y ,8,2,1024,3000,50000,True,16,4,12.5\n\n" +
+                               "a40,x/y,8,2,1024,3000,50000,False,32,4,\r\n");
+  CHECK(reading.problems.empty());
+  REQUIRE(reading.samples.size() == 2);
+  const LayerSample& first = reading.samples[0];
+  CHECK((first.line == 3 && first.gpu == "a40" && first.model == "x/y"));
+  CHECK((first.heads == 8 && first.key_value_heads == 2 && first.hidden == 1024 && first.feed_forward == 3000));
+  CHECK((first.gated && first.tokens == 16 && first.tensor_parallel == 4));
+  CHECK(first.times[static_cast<std::size_t>(LayerColumn::kMlpUp)] == Duration(12'500'000));
+  CHECK_FALSE(first.times[static_cast<std::size_t>(LayerColumn::kMlpDown)]);
+  CHECK(reading.samples[1].line == 5);
+  CHECK_FALSE(reading.samples[1].gated);
+  CHECK_FALSE(reading.samples[1].times[static_cast<std::size_t>(LayerColumn::kMlpUp)]);
+}
+
+TEST_CASE("what is wrong in a CSV file of layers is said with line and column") {
+  const auto row = [](const std::string& text) { return read(kHeading + text + "\n"); };
+  CHECK(begins(read(""), "ops.csv: error: no table in it"));
+  CHECK(begins(read(kHeading), "ops.csv:1: error: no rows under the names of the columns"));
+  CHECK(begins(read("n_head,speed\n"), "ops.csv:1:8: error: column 'speed' is not known"));
+  CHECK(begins(read("tp,tp\n"), "ops.csv:1:4: error: column 'tp' stands twice"));
+  CHECK(begins(read("n_head,n_kv_head,hidden,ffn_hidden,gated_mlp,tp,add_us\n"),
+               "ops.csv:1:1: error: column 'num_tokens' is missing"));
+  CHECK(begins(read("n_head,n_kv_head,hidden,ffn_hidden,gated_mlp,num_tokens,tp\n"),
+               "ops.csv:1:1: error: no column of times"));
+  CHECK(begins(row("a40,m,8,2,1024,3000,1,True,16,4"), "ops.csv:2:31: error: 10 cells; expected 11"));
+  CHECK(begins(row("a40,m,8,2,1024,3000,1,True,sixteen,4,1"),
+               "ops.csv:2:28: error: num_tokens 'sixteen' is no whole number from 1 to 67108864"));
+  CHECK(begins(row("a40,m,8,2,1024,3000,1,True,0,4,1"), "ops.csv:2:28: error: num_tokens '0'"));
+  CHECK(begins(row("a40,m,8,2,1024,3000,1,yes,16,4,1"), "ops.csv:2:23: error: gated_mlp 'yes' is neither"));
+  CHECK(begins(row("a40,m,8,2,1024,3000,1,True,16,4,fast"), "ops.csv:2:33: error: mlp_up_proj_us 'fast' is no time"));
+  CHECK(begins(row("a40,m,8,2,1024,3000,1,True,16,4,-1"), "ops.csv:2:33: error: mlp_up_proj_us '-1' is no time"));
+  CHECK(begins(row("a40,m,8,2,1024,3000,1,True,16,4,0"), "ops.csv:2:33: error: mlp_up_proj_us '0' is no time"));
+  CHECK(begins(row("a40,m,8,2,1023,3000,1,True,16,4,1"), "ops.csv:2:11: error: hidden 1023 is no multiple of 8 heads"));
+  CHECK(begins(row("a40,m,8,2,1024,3000,1,True,16,3,1"), "ops.csv:2:31: error: 8 heads cannot be shared by 3 ranks"));
+  CHECK(begins(row("a40,m,8,9,1024,3000,1,True,16,4,1"), "ops.csv:2:9: error: 9 heads of keys and values, but 8"));
+}
+
+TEST_CASE("the columns of products are the matrices of one rank") {
+  LayerSample layer = sample();
+  // Two heads of queries, and one of keys and values each although there are half as many as ranks.
+  CHECK(product(LayerColumn::kAttentionPreProjection, layer) == Gemm{10, (2 + 2) * 128, 1024, 1, Precision::kFp16});
+  CHECK(product(LayerColumn::kAttentionPostProjection, layer) == Gemm{10, 1024, 256, 1, Precision::kFp16});
+  CHECK(product(LayerColumn::kMlpUp, layer) == Gemm{10, 750, 1024, 1, Precision::kFp16});
+  CHECK(product(LayerColumn::kMlpDown, layer) == Gemm{10, 1024, 750, 1, Precision::kFp16});
+  layer.gated = true;
+  CHECK(product(LayerColumn::kMlpUp, layer) == Gemm{10, 1500, 1024, 1, Precision::kFp16});
+  CHECK(product(LayerColumn::kMlpDown, layer) == Gemm{10, 1024, 750, 1, Precision::kFp16});
+}
+
+TEST_CASE("the other columns move their operands once") {
+  LayerSample layer = sample();
+  const auto numbers = [&](LayerColumn column) {
+    const ElementWise op = std::get<ElementWise>(layer_operator(layer, column, Precision::kFp16));
+    return op.bytes.count() / (2 * layer.tokens);
+  };
+  CHECK(numbers(LayerColumn::kEmbedding) == 2 * 1024);
+  CHECK(numbers(LayerColumn::kInputNorm) == 2 * 1024);
+  CHECK(numbers(LayerColumn::kPostAttentionNorm) == 2 * 1024);
+  CHECK(numbers(LayerColumn::kRotary) == 2 * (2 + 1) * 128);
+  CHECK(numbers(LayerColumn::kActivation) == 750 + 750);
+  CHECK(numbers(LayerColumn::kAdd) == 3 * 1024);
+  layer.gated = true;
+  CHECK(numbers(LayerColumn::kActivation) == 2 * 750 + 750);
+}
+
+TEST_CASE("a table that contradicts itself is an error") {
+  const std::string sound =
+      "table: t\nsource: s\nmeasured: m\ndevice: a100-sxm-80gb\nprecision: fp16\nproducts:\n  - [8, 8, 8, 100]\n";
+  CHECK(problems_of_table(sound).empty());
+  const auto with = [&](const std::string& line) { return problems_of_table(sound + line + "\n"); };
+  CHECK(with("fitted: [gem]") == std::vector<std::string>{"8: a device has no constant 'gem'"});
+  CHECK(with("rows: 3") == std::vector<std::string>{"8: unknown key 'rows'"});
+  const auto instead = [&](const std::string& from, const std::string& to) {
+    std::string text = sound;
+    return problems_of_table(text.replace(text.find(from), from.size(), to));
+  };
+  CHECK(instead("fp16", "fp8") == std::vector<std::string>{"5: device 'a100-sxm-80gb' has no peak for fp8"});
+  CHECK(instead("[8, 8, 8, 100]", "[8, 8, 8]") ==
+        std::vector<std::string>{"7: a product is four numbers: [m, n, k, TFLOP/s]"});
+  CHECK(instead("[8, 8,", "[8, 0,") == std::vector<std::string>{"7: '0' is no side of a matrix"});
+  CHECK(instead("100]", "fast]") == std::vector<std::string>{"7: 'fast' is no rate in TFLOP/s"});
+  CHECK(instead("products:\n  - [8, 8, 8, 100]", "gpu: a100") ==
+        std::vector<std::string>{"1: a table has neither layers nor products"});
+  CHECK(instead("products:\n  - [8, 8, 8, 100]", "layers: nowhere.csv").size() == 1);
+}
+
+TEST_CASE("a CSV file of one's own takes devices from its column gpu, or one that is named") {
+  const std::vector<ComputeTable> shipped = list_compute_tables(kFiles);
+  const std::string rows = "h100,m,8,2,1024,3000,1,True,16,4,12\na40,m,8,2,1024,3000,1,True,16,4,13\n";
+  ComputeQuestion question = question_of(kHeading + rows);
+  const std::vector<ComputeTable> tables = compute_tables_of(question, shipped, kFiles);
+  REQUIRE(tables.size() == 2);
+  CHECK(
+      (tables[0].device.name == "a40" && tables[0].layers.size() == 1 && tables[0].software->name == "vllm-2023-a40"));
+  CHECK((tables[1].device.name == "h100-sxm" && tables[1].layers[0].line == 2));
+  question.device = "h200-sxm";
+  const std::vector<ComputeTable> all = compute_tables_of(question, shipped, kFiles);
+  REQUIRE(all.size() == 1);
+  CHECK((all[0].device.name == "h200-sxm" && all[0].layers.size() == 2 && !all[0].software));
+  question.software = "vllm-2023";
+  CHECK(compute_tables_of(question, shipped, kFiles)[0].rates().traffic[0] > 2);
+  question.software = "vllm";
+  CHECK(problem_of(question) == "no 'vllm' among the shipped software");
+  CHECK(problem_of(question_of(kHeading + "a10,m,8,2,1024,3000,1,True,16,4,12\n")) == "gpu 'a10' is not known");
+  CHECK(problem_of(question_of("n_head,n_kv_head,hidden,ffn_hidden,gated_mlp,num_tokens,tp,add_us\n8,2,1024,3000,"
+                               "True,16,4,12\n")) == "no column 'gpu' says what was measured");
+}
+
+TEST_CASE("the shipped layers are those that were published") {
+  const std::filesystem::path published = ORRERY_SOURCE_DIR "/../shared/data/compute/layer_ops_us.csv";
+  if (!std::filesystem::exists(published)) {
+    WARN("SKIPPED: no measurements beside the sources");
+    return;
+  }
+  std::string text = text_of(published);
+  std::erase(text, '\r');
+  const std::string heading = text.substr(0, text.find('\n') + 1);
+  for (const char* gpu : {"a100", "a40", "h100"}) {
+    INFO(gpu);
+    std::string expected = heading;
+    std::istringstream again(text);
+    for (std::string line; std::getline(again, line);)
+      if (line.starts_with(std::string(gpu) + ",")) expected += line + "\n";
+    std::string shipped = text_of(kFiles.shipped() / "validation/compute" / (std::string("layers-") + gpu + ".csv"));
+    while (shipped.starts_with("#")) shipped.erase(0, shipped.find('\n') + 1);
+    CHECK((shipped == expected));
+  }
+}
