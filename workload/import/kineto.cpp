@@ -9,14 +9,12 @@
 
 #include <fmt/format.h>
 
-#include "workload/chakra_file.h"
 #include "workload/findings.h"
 #include "workload/import/job_assembler.h"
-#include "workload/import/kineto_batches.h"
 #include "workload/import/kineto_events.h"
 #include "workload/import/kineto_messages.h"
 #include "workload/import/kineto_timeline.h"
-#include "workload/rank_list.h"
+#include "workload/import/kineto_world.h"
 
 namespace orrery {
 namespace {
@@ -27,104 +25,6 @@ constexpr std::int64_t kLargestMessage = std::int64_t{1} << 60;
 constexpr std::string_view kNoNotesHint =
     "c10d notes sizes and groups since PyTorch 2.2; record with CPU and CUDA activities on, since a kernel gets them "
     "from the call that launched it";
-
-// A trace and the file it is of.
-struct RankFile {
-  std::string file;
-  KinetoTrace trace;
-};
-
-std::string read_text(const std::string& file) {
-  std::string text = read_file(file);
-  return is_gzip(text) ? inflate_gzip(file, text) : text;
-}
-
-KinetoTrace read_trace(const std::string& file, std::string_view text) {
-  KinetoTrace trace = read_kineto(file, text);
-  give_batches(trace);
-  if (trace.operations.empty())
-    throw InputError({file}, "no operation of a device among the events",
-                     "record with ProfilerActivity.CUDA; kernels have cat \"kernel\"");
-  return trace;
-}
-
-// The files by rank, from 0 to the size of the world.
-class WorldReader {
- public:
-  WorldReader(std::size_t files, bool replicate, Diagnostics& diagnostics)
-      : files_(files), replicate_(replicate), diagnostics_(diagnostics) {}
-
-  // Errors are collected. `text` is that of the file; nothing: it is read.
-  void add(const std::string& file, std::optional<std::string_view> text = {}) {
-    try {
-      add_trace(file, text ? read_trace(file, *text) : read_trace(file, read_text(file)));
-    } catch (const InputError& error) {
-      for (const Problem& problem : error.problems()) diagnostics_.error(problem.where, problem.message, problem.hint);
-    }
-  }
-
-  // The whole world; with `replicate`, one file, whose trace says how large the world is.
-  std::vector<RankFile> take() {
-    diagnostics_.throw_if_errors();
-    if (replicate_ && files_ == 1) {
-      std::vector<RankFile> result;
-      result.push_back(std::move(by_rank_.begin()->second));
-      return result;
-    }
-    check_world();
-    diagnostics_.throw_if_errors();
-    std::vector<RankFile> result;
-    for (auto& [rank, file] : by_rank_) result.push_back(std::move(file));
-    return result;
-  }
-
- private:
-  void add_trace(const std::string& file, KinetoTrace trace) {
-    const bool is_alone = files_ == 1 && !trace.rank && !trace.world;
-    if (is_alone) trace.rank = 0, trace.world = 1;
-    if (!trace.rank || *trace.rank < 0 || *trace.rank >= UINT32_MAX)
-      throw InputError({file}, "does not say which rank it is of",
-                       "expected \"distributedInfo\": {\"rank\": ..., \"world_size\": ...}");
-    const std::int64_t rank = *trace.rank;
-    const auto [known, is_new] = by_rank_.try_emplace(rank, RankFile{file, std::move(trace)});
-    if (!is_new)
-      throw InputError({file}, fmt::format("is of rank {}, and so is {}", rank, printable(known->second.file)));
-  }
-
-  void check_world() {
-    std::int64_t world = 0;
-    for (const auto& [rank, file] : by_rank_) world = std::max(world, file.trace.world.value_or(rank + 1));
-    std::vector<std::uint32_t> there;
-    for (const auto& [rank, file] : by_rank_) {
-      there.push_back(static_cast<std::uint32_t>(rank));
-      if (file.trace.world && *file.trace.world != world)
-        diagnostics_.error({file.file},
-                           fmt::format("is of a world of {} ranks, another file of {}", *file.trace.world, world));
-      if (rank >= world) diagnostics_.error({file.file}, fmt::format("is of rank {} in a world of {}", rank, world));
-    }
-    if (static_cast<std::int64_t>(there.size()) == world) return;
-    diagnostics_.error(
-        {by_rank_.begin()->second.file},
-        fmt::format("the world is {} ranks, but there {} of {} only{}", world,
-                    there.size() == 1 ? "is a profile" : "are profiles", rank_list(there), missing(there, world)),
-        there.size() == 1 ? "give the files of the others, or let this one stand for all (replicate)"
-                          : "give the files of the others");
-  }
-
-  static std::string missing(const std::vector<std::uint32_t>& there, std::int64_t world) {
-    constexpr std::int64_t kMostNamed = 4096;
-    if (world > kMostNamed) return "";
-    std::vector<std::uint32_t> gone;
-    for (std::uint32_t rank = 0; rank < world; ++rank)
-      if (!std::ranges::binary_search(there, rank)) gone.push_back(rank);
-    return fmt::format("; not of {}", rank_list(gone));
-  }
-
-  std::size_t files_;
-  bool replicate_;
-  Diagnostics& diagnostics_;
-  std::map<std::int64_t, RankFile> by_rank_;
-};
 
 // One rank's trace as nodes.
 class RankImporter {
@@ -287,30 +187,15 @@ class RankImporter {
   std::optional<NodeId> host_;
 };
 
-// How many ranks the job has.
-std::uint32_t world_of(const std::vector<RankFile>& files, bool replicate) {
-  if (!replicate) return static_cast<std::uint32_t>(files.size());
-  const KinetoTrace& trace = files[0].trace;
-  constexpr std::int64_t kMostRanks = std::int64_t{1} << 24;
-  const std::int64_t world = trace.world.value_or(1);
-  if (world < 1 || world > kMostRanks || *trace.rank >= world)
-    throw InputError({files[0].file}, fmt::format("is of rank {} in a world of {}", *trace.rank, world),
-                     fmt::format("a world has from 1 to {} ranks", kMostRanks));
-  return static_cast<std::uint32_t>(world);
-}
-
-Job make_job(std::vector<RankFile> traces, bool may_replicate, Diagnostics& diagnostics) {
-  const bool replicate = may_replicate && traces.size() == 1;
-  const std::uint32_t world = world_of(traces, replicate);
-  KinetoGroups groups(world);
-
+Job make_job(KinetoWorld world, Diagnostics& diagnostics) {
+  KinetoGroups groups(world.size);
   std::vector<RankAssembler> ranks;
   std::vector<Findings> findings;
-  for (RankFile& file : traces) {
-    const auto rank = static_cast<std::uint32_t>(*file.trace.rank);
-    ranks.push_back(RankImporter(file.trace, rank, groups, findings.emplace_back(file.file)).import());
-    file.trace = {};  // profiles are large
-    if (replicate && (groups.size() > 0 || ranks.back().has_transfers()))
+  for (KinetoRank& one : world.ranks) {
+    const auto rank = static_cast<std::uint32_t>(*one.trace.rank);
+    ranks.push_back(RankImporter(one.trace, rank, groups, findings.emplace_back(one.file)).import());
+    one.trace = {};  // profiles are large
+    if (world.replicate && (groups.size() > 0 || ranks.back().has_transfers()))
       findings.back().error("one profile cannot stand for all: it calls on groups or peers of its own", {},
                             "give one file for each rank");
   }
@@ -319,10 +204,10 @@ Job make_job(std::vector<RankFile> traces, bool may_replicate, Diagnostics& diag
   report(reported, true, diagnostics);
   diagnostics.throw_if_errors();
 
-  JobAssembler job(world);
+  JobAssembler job(world.size);
   groups.add_to(job);
   for (std::size_t i = 0; i < ranks.size(); ++i)
-    job.add_ranks(std::move(ranks[i]), traces[i].file, replicate ? world : 1);
+    job.add_ranks(std::move(ranks[i]), world.ranks[i].file, world.replicate ? world.size : 1);
   return job.finish();
 }
 
@@ -330,16 +215,16 @@ Job make_job(std::vector<RankFile> traces, bool may_replicate, Diagnostics& diag
 
 Job import_kineto(std::span<const std::string> files, Diagnostics& diagnostics, const KinetoOptions& options) {
   if (files.empty()) throw InputError({}, "no profile is given", "give one file for each rank");
-  WorldReader world(files.size(), options.replicate, diagnostics);
+  KinetoWorldReader world(files.size(), options.replicate, diagnostics);
   for (const std::string& file : files) world.add(file);
-  return make_job(world.take(), options.replicate, diagnostics);
+  return make_job(world.take(), diagnostics);
 }
 
 Job import_kineto_text(const std::string& file, std::string_view text, Diagnostics& diagnostics,
                        const KinetoOptions& options) {
-  WorldReader world(1, options.replicate, diagnostics);
+  KinetoWorldReader world(1, options.replicate, diagnostics);
   world.add(file, text);
-  return make_job(world.take(), options.replicate, diagnostics);
+  return make_job(world.take(), diagnostics);
 }
 
 }  // namespace orrery
