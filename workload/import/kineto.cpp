@@ -86,7 +86,8 @@ class WorldReader {
     const std::int64_t rank = *trace.rank;
     const auto [known, is_new] = by_rank_.try_emplace(rank, RankFile{file, std::move(trace)});
     if (!is_new)
-      throw InputError({file}, fmt::format("is of rank {}, and so is {}", rank, printable(known->second.file)));
+      throw InputError({file}, fmt::format("is of rank {}, and so is {}", rank, printable(known->second.file)),
+                       "give one profile of every rank");
   }
 
   void check_world() {
@@ -105,7 +106,7 @@ class WorldReader {
         {by_rank_.begin()->second.file},
         fmt::format("the world is {} ranks, but there {} of {} only{}", world,
                     there.size() == 1 ? "is a profile" : "are profiles", rank_list(there), missing(there, world)),
-        there.size() == 1 ? "give the files of the others, or let this one stand for all (replicate)"
+        there.size() == 1 ? "give the files of the others, or let this one stand for all (--replicate)"
                           : "give the files of the others");
   }
 
