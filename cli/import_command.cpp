@@ -1,5 +1,10 @@
+#include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -22,18 +27,24 @@ std::vector<std::string> format_names() {
 }
 
 std::string beginning_of(const std::string& file) {
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error))
+    throw InputError({file}, "is a folder", "name the files in it, for example " + file + "/*.json");
+  errno = 0;
   std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw InputError({file}, "cannot be read", "check the path");
+  if (!stream) throw InputError({file}, "cannot be read: " + std::generic_category().message(errno), "check the path");
   std::string text(4096, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(stream.gcount()));
+  if (text.empty()) throw InputError({file}, "is empty", "a workload of another simulator or a profile is expected");
   return text;
 }
 
 WorkloadFormat format_of(const ImportOptions& options) {
-  if (!options.format.empty()) return *workload_format_named(options.format);
   const std::string& file = options.files.front();
-  const std::optional<WorkloadFormat> format = workload_format_of(beginning_of(file));
+  const std::string beginning = beginning_of(file);
+  if (!options.format.empty()) return *workload_format_named(options.format);
+  const std::optional<WorkloadFormat> format = workload_format_of(beginning);
   if (!format)
     throw InputError({file}, "not a workload of a known format",
                      fmt::format("give --format, one of {}", fmt::join(format_names(), ", ")));

@@ -158,12 +158,28 @@ void read_notes(Section& section) {
   section.note("source", "where the figures come from");
 }
 
+// Products with weights take the job's precision, the others bf16 where that is fp8.
+void check_precision(const TrainingSpec& training, const DeviceSpec& device, Diagnostics& diagnostics) {
+  std::vector<std::string> known;
+  for (const Precision precision : kAllPrecisions)
+    if (device.peak(precision) && (precision != Precision::kFp8 || device.peak(Precision::kBf16)))
+      known.emplace_back(name_of(precision));
+  const std::string_view name = name_of(training.precision);
+  if (std::ranges::find(known, name) != known.end()) return;
+  diagnostics.error(training.where_of("precision"),
+                    fmt::format("the job computes in {}, for which device '{}' has no peak", name, printable(device.name)),
+                    known.empty() ? fmt::format("add peak.{} to the device", name)
+                                  : fmt::format("workload.precision: {}; or add peak.{} to the device",
+                                                fmt::join(known, " or "), name));
+}
+
 // A training job on the devices that there are.
 void check_workload(Section& section, const ExperimentKeys& experiment) {
   const std::optional<TrainingSpec>& training = experiment.workload.training;
   Diagnostics& diagnostics = section.context().diagnostics();
-  if (training && experiment.fabric && !diagnostics.has_errors())
-    check_training(*training, experiment.fabric->device_count(), diagnostics);
+  if (!training || !experiment.fabric || diagnostics.has_errors()) return;
+  check_precision(*training, experiment.device, diagnostics);
+  check_training(*training, experiment.fabric->device_count(), diagnostics);
 }
 
 void read_experiment(Section& section, ExperimentKeys& experiment) {

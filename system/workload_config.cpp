@@ -14,9 +14,9 @@ namespace {
 const std::vector<std::string> kDependencyNames = {"both", "data", "ctrl"};
 
 // Keys of a model to train, which a trace does not have.
-constexpr std::array<std::string_view, 12> kTrainingKeys = {
-    "model",   "parallel", "batch",     "schedule", "pipeline_layers", "software",
-    "recompute", "gradients", "overlap", "iterations", "causal_flops",  "optimizer"};
+constexpr std::array<std::string_view, 11> kTrainingKeys = {
+    "model",     "parallel",  "batch",   "schedule",   "pipeline_layers", "software",
+    "recompute", "gradients", "overlap", "iterations", "causal_flops"};
 
 // Paths in a file are relative to it, those given by --set to the working directory.
 std::string path_from(const Location& where, const std::string& path) {
@@ -44,7 +44,7 @@ void read_chakra(Section& section, ChakraSource& trace, ComputeOptions& compute)
 void refuse_training_keys(Section& section) {
   for (const std::string_view key : kTrainingKeys) {
     section.know(key);
-    if (section.has(key))
+    if (section.has(key) && section.has("chakra"))
       section.error(key, fmt::format("'{}' belongs to a model to train, not to traces", key),
                     "leave out 'chakra' to train a model, or this key to replay traces");
   }

@@ -59,7 +59,7 @@ def check_shipped_data(program, checks, folder):
 
 
 def check_lists(program, checks, folder):
-    for what in ("algorithms", "clusters", "devices", "libraries", "nodes", "topologies"):
+    for what in ("algorithms", "clusters", "devices", "libraries", "models", "nodes", "software", "topologies"):
         text = program.run(["list", what], folder)
         listed = json.loads(program.run(["list", what, "--json", "-"], folder).stdout)
         names = [item["name"] for item in listed["items"]]

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """error_table_test.py PROGRAM [--update]: broken inputs end with the right exit code and message.
 
-Every row of broken_commands, broken_configs and broken_traces is run. What the program says is also written down in
+Every row of the tables broken_*.py is run. What the program says is also written down in
 docs/errors.md; the test fails when that file is out of date, --update writes it anew.
 """
 import sys
 
 import broken_commands
 import broken_configs
+import broken_imports
+import broken_jobs
 import broken_traces
 from error_row import files_of
 from orrery_program import SOURCE, Checks, Program, scratch_folder, write_files
@@ -54,7 +56,7 @@ def main():
     text = INTRODUCTION
     rows = 0
     names = set()
-    for table in (broken_commands, broken_configs, broken_traces):
+    for table in (broken_commands, broken_configs, broken_jobs, broken_traces, broken_imports):
         text += f"\n## {table.TITLE}\n"
         for row in table.ROWS:
             rows += 1

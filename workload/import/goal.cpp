@@ -30,7 +30,8 @@ void check_ranks(const std::string& file, GoalSchedule& schedule, Diagnostics& d
   for (const GoalRank& block : schedule.blocks) {
     if (block.rank >= schedule.ranks)
       return diagnostics.error({file, block.line, 0},
-                               fmt::format("rank {} is out of range: num_ranks is {}", block.rank, schedule.ranks));
+                               fmt::format("rank {} is out of range: num_ranks is {}", block.rank, schedule.ranks),
+                               "ranks count from 0");
     if (!found.empty() && found.back() == block.rank)
       return diagnostics.error({file, block.line, 0}, fmt::format("rank {} is given twice", block.rank));
     found.push_back(static_cast<std::uint32_t>(block.rank));
@@ -55,7 +56,8 @@ void check_operations(const std::string& file, const GoalSchedule& schedule, Dia
         diagnostics.error(where, fmt::format("a message beyond {} bytes", kLargestMessage));
       if (operation.peer >= schedule.ranks)
         diagnostics.error(where,
-                          fmt::format("rank {} is out of range: num_ranks is {}", operation.peer, schedule.ranks));
+                          fmt::format("rank {} is out of range: num_ranks is {}", operation.peer, schedule.ranks),
+                          "ranks count from 0");
       if (operation.peer == block.rank)
         diagnostics.error(where, fmt::format("rank {} sends to itself, or receives from itself", block.rank),
                           "write a copy within a rank as calc");

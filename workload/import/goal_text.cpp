@@ -239,7 +239,8 @@ class GoalReader {
       if (!both)
         diagnostics_.error({file_, reference.line, 0},
                            fmt::format("rank {} has no label {}", block_->rank,
-                                       printable(after == labels_.end() ? reference.after : reference.before, 40)));
+                                       printable(after == labels_.end() ? reference.after : reference.before, 40)),
+                           "a label stands before an operation of the same rank, as in l2: calc 5");
       else if (after == before)
         diagnostics_.error({file_, reference.line, 0},
                            fmt::format("{} waits for itself", printable(reference.after, 40)));

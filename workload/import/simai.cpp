@@ -104,7 +104,8 @@ class SimaiImporter {
     if (*ranks % replica != 0) {
       diagnostics_.error(header().where,
                          fmt::format("{} ranks do not divide by {} tensor-parallel ranks times {} stages", *ranks,
-                                     value(header().model_parallel), value(header().pipeline_parallel)));
+                                     value(header().model_parallel), value(header().pipeline_parallel)),
+                         "all_gpus is a multiple of model_parallel_NPU_group times pp");
       return;
     }
     grid_.tensor = value(header().model_parallel);
@@ -120,7 +121,7 @@ class SimaiImporter {
   std::optional<std::uint32_t> rank_count() {
     const auto& of_file = header().ranks;
     if (!of_file && !options_.ranks) {
-      diagnostics_.error(header().where, "the first line has no all_gpus", "give the number of ranks");
+      diagnostics_.error(header().where, "the first line has no all_gpus", "give the number of ranks (--ranks)");
       return std::nullopt;
     }
     const Location where = of_file ? of_file->where : header().where;

@@ -168,7 +168,8 @@ class HeaderReader {
     const TextWord word = take();
     const auto size = parse_quantity<Bytes>(std::string(word.text) + " B");
     if (!size.value) {
-      error(word, fmt::format("'{}' is not a size in bytes", printable(word.text, 40)), size.hint);
+      error(word, fmt::format("'{}' is not a size in bytes", printable(word.text, 40)),
+            "a number such as 8388608.0, without a unit");
       return false;
     }
     header_.pipeline_message = *size.value;

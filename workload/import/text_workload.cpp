@@ -146,7 +146,8 @@ class WorkloadReader {
     read_communication(words[1], pass);
     const auto size = parse_quantity<Bytes>(std::string(words[2].text) + " B");
     if (!size.value)
-      error(line_, words[2], fmt::format("'{}' is not a size in bytes", printable(words[2].text, 40)), size.hint);
+      error(line_, words[2], fmt::format("'{}' is not a size in bytes", printable(words[2].text, 40)),
+            "a number such as 4096, without a unit");
     pass.size = size.value.value_or(Bytes(0));
     return pass;
   }
@@ -154,7 +155,8 @@ class WorkloadReader {
   Duration read_time(const TextWord& word) {
     const auto time = parse_quantity<Duration>(std::string(word.text) + " ns");
     if (!time.value)
-      error(line_, word, fmt::format("'{}' is not a time in nanoseconds", printable(word.text, 40)), time.hint);
+      error(line_, word, fmt::format("'{}' is not a time in nanoseconds", printable(word.text, 40)),
+            "a number such as 13003, without a unit");
     return time.value.value_or(Duration::zero());
   }
 

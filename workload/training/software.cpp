@@ -1,6 +1,7 @@
 #include "workload/training/software.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -77,9 +78,7 @@ SoftwareSpec read_software(Section& section) {
   software.attention = static_cast<AttentionKind>(
       section.optional_choice("attention", attentions, 0, "kernel of attention; plain keeps the scores in memory"));
   software.dropout = section.optional<bool>("dropout", software.dropout, "dropout in training");
-  const std::vector<std::string> names = precision_names();
-  software.gradients = kAllPrecisions[section.optional_choice(
-      "gradients", names, static_cast<std::size_t>(software.gradients), "precision of gradients as exchanged")];
+  software.gradients = read_gradients(section, software.gradients);
   software.accumulation = section.optional<Bytes>("accumulation", software.accumulation,
                                                   "memory traffic per parameter and micro-batch of adding up gradients");
   software.optimizer =
@@ -93,6 +92,15 @@ SoftwareSpec read_software(Section& section) {
   section.note("source", "where the figures come from");
   section.note("assumed", "figures that were not read in a source");
   return software;
+}
+
+Precision read_gradients(Section& section, Precision fallback, std::string_view documented) {
+  constexpr std::array<Precision, 3> kKinds = {Precision::kFp32, Precision::kBf16, Precision::kFp16};
+  std::vector<std::string> names;
+  for (const Precision kind : kKinds) names.emplace_back(name_of(kind));
+  const auto at = static_cast<std::size_t>(std::ranges::find(kKinds, fallback) - kKinds.begin());
+  return kKinds[section.optional_choice("gradients", names, at, "precision that gradients are added up and exchanged in",
+                                        documented)];
 }
 
 std::string_view default_software(Architecture architecture) {

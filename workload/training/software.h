@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "core/config.h"
 #include "core/machine_kind.h"
@@ -52,6 +53,9 @@ struct SoftwareSpec {
 
 // Reads a file of configs/software, or the same inline.
 SoftwareSpec read_software(Section& section);
+
+// The precision that gradients are added up and exchanged in: the key `gradients` of a software or a workload.
+Precision read_gradients(Section& section, Precision fallback, std::string_view documented = {});
 
 // The software of a device's generation, where an experiment names none: a file of configs/software.
 std::string_view default_software(Architecture architecture);

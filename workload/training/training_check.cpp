@@ -1,10 +1,15 @@
 // What cannot be: every combination of a training job's numbers that has no meaning, each with what would work.
 #include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/units.h"
 #include "workload/training/training_spec.h"
 
 namespace orrery {
@@ -13,12 +18,23 @@ namespace {
 // Beyond this many nodes the programs of a job no longer fit a usual machine's memory.
 constexpr double kMostNodes = 2e8;
 
-std::string divisors_text(std::int64_t of, std::int64_t most) {
-  std::vector<std::int64_t> divisors;
-  for (std::int64_t d = 1; d <= std::min(of, most); ++d)
-    if (of % d == 0) divisors.push_back(d);
-  if (divisors.size() > 12) divisors.resize(12);
-  return fmt::format("{}", fmt::join(divisors, ", "));
+// As many ranks as a fabric may have devices.
+constexpr std::int64_t kMostRanks = 1 << 24;
+
+// The divisors of `of` up to `most`, those about `wanted` if they are many.
+std::string divisors_text(std::int64_t of, std::int64_t most, std::int64_t wanted = 1) {
+  constexpr std::size_t kShown = 12;
+  std::vector<std::int64_t> small, divisors;
+  for (std::int64_t d = 1; d * d <= of; ++d)
+    if (of % d == 0) small.push_back(d);
+  divisors = small;
+  for (auto d = small.rbegin(); d != small.rend(); ++d)
+    if (*d * *d != of) divisors.push_back(of / *d);
+  std::erase_if(divisors, [&](std::int64_t d) { return d > most; });
+  if (divisors.size() <= kShown) return fmt::format("{}", fmt::join(divisors, ", "));
+  const auto above = static_cast<std::size_t>(std::ranges::lower_bound(divisors, wanted) - divisors.begin());
+  const std::size_t first = std::min(divisors.size() - kShown, above < kShown / 2 ? 0 : above - kShown / 2);
+  return fmt::format("{}", fmt::join(std::span(divisors).subspan(first, kShown), ", "));
 }
 
 class Check {
@@ -27,7 +43,7 @@ class Check {
       : training_(training), parallel_(training.parallel), devices_(devices), diagnostics_(diagnostics) {}
 
   void run() {
-    check_ranks();
+    if (!check_ranks()) return;
     check_batch();
     check_sharing();
     check_exchange();
@@ -44,154 +60,208 @@ class Check {
   }
 
  private:
-  void parallel_error(std::string message, std::string hint) {
-    diagnostics_.error(training_.parallel_where, std::move(message), std::move(hint));
+  void error(std::string_view key, std::string message, std::string hint) {
+    diagnostics_.error(training_.where_of(key), std::move(message), std::move(hint));
   }
 
-  void check_ranks() {
-    const std::int64_t ranks = parallel_.ranks();
-    if (ranks <= devices_) return;
-    const std::int64_t others = parallel_.workers() / parallel_.data();
-    const std::int64_t fits = devices_ / std::max<std::int64_t>(1, others);
-    const std::string smaller = fits > 0 ? fmt::format(", or parallel.data: {}", fits)
-                                         : ", or lower tensor, context or pipeline";
-    parallel_error(fmt::format("the job has {} ranks (tensor {} x context {} x data {} x pipeline {}{}), the cluster {} devices",
-                               ranks, parallel_.tensor(), parallel_.context(), parallel_.data(), parallel_.pipeline(),
-                               ranks > parallel_.workers() ? fmt::format(" + {} servers", parallel_.servers) : "", devices_),
-                   fmt::format("take a cluster of {} devices (more nodes){}", ranks, smaller));
+  bool has_servers() const { return parallel_.exchange == ExchangeKind::kParameterServer; }
+  std::int64_t servers() const { return has_servers() ? parallel_.servers : 0; }
+
+  // False if there are more ranks than can be counted.
+  bool check_ranks() {
+    Int128 ranks = 1;
+    for (const std::int64_t degree : parallel_.degrees) ranks *= degree;
+    ranks += servers();
+    if (ranks <= devices_) return true;
+    std::size_t widest = 0;
+    for (std::size_t i = 1; i < kParallelDimensionCount; ++i)
+      if (parallel_.degrees[i] > parallel_.degrees[widest]) widest = i;
+    const std::string key = fmt::format("parallel.{}", name_of(static_cast<ParallelDimension>(widest)));
+    const std::string degrees =
+        fmt::format("tensor {} x context {} x data {} x pipeline {}{}", parallel_.tensor(), parallel_.context(),
+                    parallel_.data(), parallel_.pipeline(), has_servers() ? fmt::format(" + {} servers", servers()) : "");
+    if (ranks > kMostRanks) {
+      error(key, fmt::format("the job has more than {} ranks ({})", kMostRanks, degrees), "lower degrees");
+      return false;
+    }
+    error(key,
+          fmt::format("the job has {} ranks ({}), the cluster {} device{}", static_cast<std::int64_t>(ranks), degrees,
+                      devices_, devices_ == 1 ? "" : "s"),
+          fmt::format("take a cluster of {} devices (raise `nodes`){}", static_cast<std::int64_t>(ranks), fewer_replicas()));
+    return true;
   }
+
+  // The most replicas that the cluster has room for and nothing else speaks against.
+  std::string fewer_replicas() const {
+    const std::int64_t others = parallel_.workers() / parallel_.data();
+    TrainingSpec other = training_;
+    for (std::int64_t data = std::min((devices_ - servers()) / others, parallel_.data() - 1); data > 0; --data) {
+      if (training_.global_batch % (data * training_.micro_batch) != 0) continue;
+      other.parallel.degrees[static_cast<std::size_t>(ParallelDimension::kData)] = data;
+      Diagnostics problems;
+      Check(other, devices_, problems).run();
+      if (!problems.has_errors()) return fmt::format(", or parallel.data: {}", data);
+    }
+    return ", or lower the degrees";
+  }
+
+  // Sequences that a step of the schedule takes from all replicas: the interleaved one takes a micro-batch per stage.
+  std::int64_t batch_unit() const {
+    const bool interleaves = training_.schedule == ScheduleKind::kInterleaved && training_.virtual_stages > 1;
+    return parallel_.data() * training_.micro_batch * (interleaves ? parallel_.pipeline() : 1);
+  }
+
+  std::string batches_near() const {
+    const std::int64_t below = training_.global_batch / batch_unit() * batch_unit();
+    return fmt::format("batch.global: {}{}", below > 0 ? fmt::format("{} or ", below) : "", below + batch_unit());
+  }
+
+  bool batch_divides() const { return training_.global_batch % (parallel_.data() * training_.micro_batch) == 0; }
 
   void check_batch() {
+    if (batch_divides()) return;
     const std::int64_t step = parallel_.data() * training_.micro_batch;
-    const std::int64_t global = training_.global_batch;
-    if (global % step == 0) return;
-    const std::int64_t below = global / step * step;
-    diagnostics_.error(
-        training_.batch_where,
-        fmt::format("a global batch of {} does not divide into {} replicas of micro-batches of {}", global,
-                    parallel_.data(), training_.micro_batch),
-        fmt::format("batch.global: {}{}, or data times micro one of {}", below > 0 ? fmt::format("{} or ", below) : "",
-                    below + step, divisors_text(global, global)));
+    error("batch.global",
+          fmt::format("a global batch of {} does not divide into {} replicas of micro-batches of {}",
+                      training_.global_batch, parallel_.data(), training_.micro_batch),
+          fmt::format("{}, or data times micro one of {}", batches_near(),
+                      divisors_text(training_.global_batch, training_.global_batch, step)));
   }
 
   void check_sharing() {
     if (parallel_.shard > 0 && parallel_.zero == 0)
-      parallel_error(fmt::format("shard: {} shares nothing without zero", parallel_.shard), "add zero: 1, 2 or 3");
+      error("parallel.shard", fmt::format("shard: {} shares nothing without zero", parallel_.shard),
+            "add zero: 1, 2 or 3, or leave shard out");
     if (parallel_.shard > 0 && parallel_.replicas() % parallel_.shard != 0)
-      parallel_error(fmt::format("{} replicas (data times context) do not divide into shards of {}",
-                                 parallel_.replicas(), parallel_.shard),
-                     fmt::format("shard: one of {}", divisors_text(parallel_.replicas(), parallel_.replicas())));
+      error("parallel.shard",
+            fmt::format("{} replicas (data times context) do not divide into shards of {}", parallel_.replicas(),
+                        parallel_.shard),
+            fmt::format("shard: one of {}", divisors_text(parallel_.replicas(), parallel_.replicas(), parallel_.shard)));
   }
 
   void check_exchange() {
-    const bool servers = parallel_.exchange == ExchangeKind::kParameterServer;
-    if (parallel_.asynchronous && !servers)
-      parallel_error("asynchronous: true needs somebody to hold the parameters", "add exchange: parameter-server");
-    if (!servers) return;
+    if (parallel_.asynchronous && !has_servers())
+      error("parallel.asynchronous", "asynchronous: true needs somebody to hold the parameters",
+            "add exchange: parameter-server");
+    if (parallel_.servers > 1 && !has_servers())
+      error("parallel.servers", fmt::format("servers: {} serve nobody", parallel_.servers),
+            "add exchange: parameter-server, or leave servers out");
+    if (!has_servers()) return;
     if (parallel_.workers() != parallel_.data() || parallel_.zero > 0 || parallel_.expert > 1)
-      parallel_error("parameter servers serve whole replicas: no tensor, context, pipeline, expert parallelism, no zero",
-                     "leave data alone, or exchange: collective");
+      error("parallel.exchange", "parameter servers serve whole replicas: no tensor, context, pipeline, expert, zero beside them",
+            "leave only data and servers, or write exchange: collective");
     if (std::holds_alternative<DlrmSpec>(training_.model.sizes))
-      parallel_error("a recommendation model keeps its tables on the workers, not on parameter servers",
-                     "exchange: collective");
+      error("parallel.exchange", "a recommendation model keeps its tables on the workers, not on parameter servers",
+            "exchange: collective");
   }
 
   void check_divides(std::int64_t count, const char* what, const char* key) {
     if (count % parallel_.tensor() == 0) return;
-    parallel_error(fmt::format("{} {} do not divide among {} tensor-parallel ranks", count, what, parallel_.tensor()),
-                   fmt::format("tensor: one of {} ({})", divisors_text(count, 1024), key));
+    error("parallel.tensor",
+          fmt::format("{} {} do not divide among {} tensor-parallel ranks", count, what, parallel_.tensor()),
+          fmt::format("tensor: one of {} ({})", divisors_text(count, 1024, parallel_.tensor()), key));
   }
 
   void check_heads(const TransformerSpec& model) {
     check_divides(model.heads, "attention heads", "the divisors of heads");
     check_divides(model.ffn_hidden, "columns of the perceptron", "the divisors of ffn_hidden");
     if (model.kv_heads % parallel_.tensor() != 0 && parallel_.tensor() % model.kv_heads != 0)
-      parallel_error(fmt::format("{} heads of keys and values neither divide among {} tensor-parallel ranks nor repeat evenly",
-                                 model.kv_heads, parallel_.tensor()),
-                     fmt::format("tensor: one of {}, or a multiple of {}", divisors_text(model.kv_heads, 1024), model.kv_heads));
+      error("parallel.tensor",
+            fmt::format("{} heads of keys and values neither divide among {} tensor-parallel ranks nor repeat evenly",
+                        model.kv_heads, parallel_.tensor()),
+            fmt::format("tensor: one of {}, or a multiple of {}", divisors_text(model.kv_heads, 1024), model.kv_heads));
   }
 
   void check_sequence(const TransformerSpec& model) {
     if (model.sequence % parallel_.context() != 0)
-      return parallel_error(
-          fmt::format("a sequence of {} tokens does not divide among {} context-parallel ranks", model.sequence,
-                      parallel_.context()),
-          fmt::format("context: one of {}", divisors_text(model.sequence, 1024)));
+      return error("parallel.context",
+                   fmt::format("a sequence of {} tokens does not divide among {} context-parallel ranks", model.sequence,
+                               parallel_.context()),
+                   fmt::format("context: one of {}", divisors_text(model.sequence, 1024, parallel_.context())));
     const std::int64_t tokens = training_.micro_batch * model.sequence / parallel_.context();
     if (parallel_.sequence && tokens % parallel_.tensor() != 0)
-      parallel_error(fmt::format("sequence parallelism: {} tokens of a micro-batch do not divide among {} tensor-parallel ranks",
-                                 tokens, parallel_.tensor()),
-                     fmt::format("tensor: one of {}, or sequence: false", divisors_text(tokens, 1024)));
+      error("parallel.sequence",
+            fmt::format("sequence parallelism: {} tokens of a micro-batch do not divide among {} tensor-parallel ranks",
+                        tokens, parallel_.tensor()),
+            fmt::format("sequence: false, or tensor: one of {}", divisors_text(tokens, 1024, parallel_.tensor())));
+  }
+
+  std::string stages_text() const {
+    if (training_.virtual_stages == 1) return fmt::format("{} stages", parallel_.pipeline());
+    return fmt::format("{} stages of {} chunks", parallel_.pipeline(), training_.virtual_stages);
   }
 
   void check_layers(const TransformerSpec& model) {
     const std::int64_t stages = parallel_.pipeline() * training_.virtual_stages;
-    const std::string what = training_.virtual_stages > 1
-                                 ? fmt::format("{} stages of {} chunks", parallel_.pipeline(), training_.virtual_stages)
-                                 : fmt::format("{} stages", stages);
     const std::vector<std::int64_t>& list = training_.pipeline_layers;
     if (list.empty()) {
       if (model.layers % stages == 0) return;
-      return diagnostics_.error(
-          training_.parallel_where, fmt::format("{} layers do not divide among {}", model.layers, what),
-          fmt::format("pipeline: a divisor of {} ({}), or workload.pipeline_layers: {}", model.layers,
-                      divisors_text(model.layers, 1024), split_text(model.layers, stages)));
+      return error("parallel.pipeline", fmt::format("{} layers do not divide among {}", model.layers, stages_text()),
+                   fmt::format("{}: one of {}, or workload.pipeline_layers: {}",
+                               training_.virtual_stages == 1 ? "pipeline" : "pipeline times virtual_stages",
+                               divisors_text(model.layers, 1024, stages), split_text(model.layers, stages)));
     }
     std::int64_t sum = 0;
     for (const std::int64_t layers : list) sum += layers;
     if (static_cast<std::int64_t>(list.size()) == stages && sum == model.layers) return;
-    diagnostics_.error(
-        training_.where,
-        fmt::format("pipeline_layers has {} stages with {} layers in all, the job {} with {}", list.size(), sum, what, model.layers),
-        fmt::format("for example pipeline_layers: {}", split_text(model.layers, stages)));
+    error("pipeline_layers",
+          fmt::format("pipeline_layers lists {} stage{} with {} layers in all; the job has {} with {}", list.size(),
+                      list.size() == 1 ? "" : "s", sum, stages_text(), model.layers),
+          fmt::format("for example pipeline_layers: {}", split_text(model.layers, stages)));
   }
 
   // As even as can be, the longer ones in the middle: the first and last stage have the embedding and the head.
   static std::string split_text(std::int64_t layers, std::int64_t stages) {
+    constexpr std::int64_t kShown = 64;
+    if (stages > kShown) return fmt::format("a list of {} numbers with a sum of {}", stages, layers);
     std::vector<std::int64_t> split(static_cast<std::size_t>(stages), layers / stages);
     const std::int64_t more = layers % stages;
     for (std::int64_t i = 0; i < more; ++i) ++split[static_cast<std::size_t>((stages - more) / 2 + i)];
-    return split.size() > 64 ? fmt::format("{} numbers with a sum of {}", stages, layers)
-                             : fmt::format("[{}]", fmt::join(split, ", "));
+    return fmt::format("[{}]", fmt::join(split, ", "));
   }
 
   void check_experts(const TransformerSpec& model) {
     const std::int64_t expert = parallel_.expert;
+    if (parallel_.expert_skew > 0 && (model.experts == 0 || expert == 1))
+      error("parallel.expert_skew", "expert_skew changes nothing: experts are not spread over ranks",
+            model.experts == 0 ? "leave it out" : "leave it out, or give expert, the ranks that share the experts");
     if (model.experts == 0) {
       if (expert > 1)
-        parallel_error(fmt::format("expert: {}, but the model has no experts", expert), "expert: 1, or a model with experts");
+        error("parallel.expert", fmt::format("expert: {}, but the model has no experts", expert),
+              "leave it out, or take a model with experts");
       return;
     }
+    const std::int64_t possible = std::gcd(model.experts, parallel_.replicas());
+    const std::string hint = fmt::format("expert: one of {}", divisors_text(possible, 4096, expert));
     if (model.experts % expert != 0)
-      parallel_error(fmt::format("{} experts do not divide among {} expert-parallel ranks", model.experts, expert),
-                     fmt::format("expert: one of {}", divisors_text(model.experts, 4096)));
+      error("parallel.expert", fmt::format("{} experts do not divide among {} expert-parallel ranks", model.experts, expert),
+            hint);
     if (parallel_.replicas() % expert != 0)
-      parallel_error(fmt::format("expert: {} does not divide the {} ranks of data times context", expert, parallel_.replicas()),
-                     fmt::format("expert: one of {}", divisors_text(parallel_.replicas(), 4096)));
+      error("parallel.expert",
+            fmt::format("expert: {} does not divide the {} ranks of data times context", expert, parallel_.replicas()), hint);
     check_divides(model.expert_hidden, "columns of an expert", "the divisors of expert_hidden");
     if (parallel_.tensor() > 1 && !parallel_.sequence)
-      parallel_error("experts with tensor parallelism need sequence parallelism, else every rank routes every token",
-                     "add sequence: true");
+      error("parallel.sequence", "experts with tensor parallelism need sequence parallelism, else every rank routes every token",
+            "add sequence: true to parallel");
     if (parallel_.shard > 0)
-      parallel_error("hybrid sharding of a model with experts is not supported", "leave out shard");
+      error("parallel.shard", "hybrid sharding of a model with experts is not supported", "leave shard out");
   }
 
   void check_schedule() {
-    const std::int64_t micro_batches = training_.micro_batches();
     if (training_.virtual_stages > 1 && training_.schedule != ScheduleKind::kInterleaved)
-      diagnostics_.error(training_.where,
-                         fmt::format("virtual_stages: {} has no meaning for the schedule {}", training_.virtual_stages,
-                                     name_of(training_.schedule)),
-                         "schedule: {kind: 1f1b-interleaved, ...}, or virtual_stages: 1");
+      error("schedule.virtual_stages",
+            fmt::format("virtual_stages: {} has no meaning for the schedule {}", training_.virtual_stages,
+                        name_of(training_.schedule)),
+            "write kind: 1f1b-interleaved beside it, or virtual_stages: 1");
     if (training_.schedule != ScheduleKind::kInterleaved || training_.virtual_stages == 1) return;
     if (parallel_.pipeline() == 1)
-      diagnostics_.error(training_.where, "interleaving needs more than one pipeline stage", "schedule.kind: 1f1b");
-    else if (micro_batches % parallel_.pipeline() != 0 && training_.global_batch % (parallel_.data() * training_.micro_batch) == 0)
-      diagnostics_.error(training_.batch_where,
-                         fmt::format("interleaving takes micro-batches {} at a time (one for each stage), and {} do not divide so",
-                                     parallel_.pipeline(), micro_batches),
-                         fmt::format("batch.global: a multiple of {}, or schedule.kind: 1f1b",
-                                     parallel_.pipeline() * parallel_.data() * training_.micro_batch));
+      error("schedule.virtual_stages", "interleaving needs more than one pipeline stage",
+            "leave virtual_stages out, or raise parallel.pipeline");
+    else if (batch_divides() && training_.global_batch % batch_unit() != 0)
+      error("batch.global",
+            fmt::format("interleaving takes micro-batches {} at a time (one for each stage), and {} do not divide so",
+                        parallel_.pipeline(), training_.micro_batches()),
+            fmt::format("{}, or schedule: {{kind: 1f1b}}", batches_near()));
   }
 
   // Numbers that 64 bits cannot hold, and programs that memory cannot.
@@ -203,37 +273,50 @@ class Check {
     const double scores = real(training_.micro_batch) * real(model.heads) * real(model.sequence) * real(model.sequence);
     const double flops = 4 * tokens * widest * real(model.hidden) + 10 * scores * real(model.head_size);
     if (flops > 4e18 || scores * 16 > 4e18)
-      diagnostics_.error(training_.batch_where,
-                         fmt::format("a micro-batch of {:.3g} tokens makes more work than can be counted", tokens),
-                         "a smaller batch.micro or model.sequence, or more context parallelism");
+      error("batch.micro", fmt::format("a micro-batch of {:.3g} tokens makes more work than can be counted", tokens),
+            "a smaller batch.micro or model.sequence, or more context parallelism");
     const double nodes = 30.0 * real(model.layers + parallel_.pipeline() * training_.virtual_stages) *
                          real(std::max<std::int64_t>(1, training_.micro_batches())) * real(training_.iterations) *
                          (parallel_.context_kind == ContextKind::kRing ? real(parallel_.context()) : 1.0);
     if (nodes > kMostNodes)
-      diagnostics_.error(training_.batch_where,
-                         fmt::format("{} micro-batches of {} layers make programs of about {:.1g} operations, more than {:.0g}",
-                                     training_.micro_batches(), model.layers, nodes, kMostNodes),
-                         "a smaller batch.global, a larger batch.micro, or fewer iterations");
+      error("batch.global",
+            fmt::format("{} micro-batches of {} layers make programs of about {:.1g} operations, more than {:.0g}",
+                        training_.micro_batches(), model.layers, nodes, kMostNodes),
+            "a smaller batch.global, a larger batch.micro, or fewer iterations");
   }
 
   void check_data_parallel_only() {
-    if (parallel_.workers() != parallel_.data() || parallel_.expert > 1 || parallel_.sequence)
-      parallel_error("only transformers have tensor, context, pipeline and expert parallelism",
-                     "leave only data (and zero) for this model");
-    if (!training_.pipeline_layers.empty() || training_.virtual_stages > 1)
-      diagnostics_.error(training_.where, "only transformers have a pipeline", "leave out pipeline_layers and virtual_stages");
+    for (const ParallelDimension other :
+         {ParallelDimension::kTensor, ParallelDimension::kContext, ParallelDimension::kPipeline})
+      if (parallel_.degree(other) > 1) refuse_parallel(name_of(other));
+    if (parallel_.expert > 1) refuse_parallel("expert");
+    if (parallel_.expert_skew > 0) refuse_parallel("expert_skew");
+    if (parallel_.sequence) refuse_parallel("sequence");
+    if (!training_.pipeline_layers.empty()) error("pipeline_layers", "only transformers have a pipeline", "leave it out");
+    if (training_.virtual_stages > 1)
+      error("schedule.virtual_stages", "only transformers have a pipeline", "leave it out");
     if (training_.recompute != Recompute::kNone)
-      diagnostics_.error(training_.where, "only transformers recompute activations", "recompute: none");
-    const auto* dlrm = std::get_if<DlrmSpec>(&training_.model.sizes);
+      error("recompute", "only transformers recompute activations", "recompute: none");
+    check_samples();
+  }
+
+  void refuse_parallel(std::string_view key) {
+    error(fmt::format("parallel.{}", key), fmt::format("only transformers have '{}'", key),
+          "leave it out; data, zero and shard are for every model");
+  }
+
+  void check_samples() {
+    const bool is_dlrm = std::holds_alternative<DlrmSpec>(training_.model.sizes);
     constexpr std::int64_t kMostSamples = 1 << 18, kMostSamplesOfAll = 1 << 26;
-    if (training_.micro_batch > kMostSamples ||
-        (dlrm != nullptr && training_.micro_batch > kMostSamplesOfAll / parallel_.data()))
-      diagnostics_.error(training_.batch_where, fmt::format("{} samples at once are too many", training_.micro_batch),
-                         fmt::format("batch.micro: at most {}", dlrm == nullptr ? kMostSamples : std::min(kMostSamples, kMostSamplesOfAll / parallel_.data())));
-    if (dlrm != nullptr && training_.micro_batches() != 1 && training_.global_batch % (parallel_.data() * training_.micro_batch) == 0)
-      diagnostics_.error(training_.batch_where,
-                         fmt::format("a recommendation model takes its whole batch at once, not {} micro-batches", training_.micro_batches()),
-                         fmt::format("batch.micro: {}", training_.global_batch / parallel_.data()));
+    const std::int64_t most = is_dlrm ? std::min(kMostSamples, kMostSamplesOfAll / parallel_.data()) : kMostSamples;
+    if (training_.micro_batch > most)
+      error("batch.micro", fmt::format("{} samples at once are too many", training_.micro_batch),
+            fmt::format("batch.micro: at most {}", most));
+    if (is_dlrm && batch_divides() && training_.micro_batches() != 1)
+      error("batch.micro",
+            fmt::format("a recommendation model takes its whole batch at once, not in {} micro-batches",
+                        training_.micro_batches()),
+            fmt::format("batch.micro: {}", training_.global_batch / parallel_.data()));
   }
 
   const TrainingSpec& training_;
@@ -243,6 +326,11 @@ class Check {
 };
 
 }  // namespace
+
+const Location& TrainingSpec::where_of(std::string_view path) const {
+  const auto found = locations.find(path);
+  return found == locations.end() ? where : found->second;
+}
 
 std::vector<std::int64_t> TrainingSpec::layers_of_stages() const {
   if (!pipeline_layers.empty()) return pipeline_layers;

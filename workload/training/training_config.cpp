@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,13 @@ namespace {
 constexpr Range kDegree{1, 1 << 24};
 
 const std::vector<std::string> kDimensionNames = {"tensor", "context", "data", "pipeline"};
+
+// Before defaults are filled in: where a key is absent, its section's place stands.
+void note_places(const Section& section, std::string_view prefix, std::initializer_list<std::string_view> keys,
+                 TrainingSpec& training) {
+  for (const std::string_view key : keys)
+    training.locations.insert_or_assign(fmt::format("{}{}", prefix, key), section.where(key));
+}
 
 void read_order(Section& section, Parallelism& parallel) {
   const ConfigValue* value =
@@ -40,7 +48,12 @@ void read_exchange(Section& section, Parallelism& parallel) {
       "asynchronous", false, "a server answers every worker at once, instead of all when all have come");
 }
 
-void read_parallel(Section& section, Parallelism& parallel) {
+void read_parallel(Section& section, TrainingSpec& training) {
+  note_places(section, "parallel.",
+              {"tensor", "context", "data", "pipeline", "expert", "expert_skew", "sequence", "shard", "exchange",
+               "servers", "asynchronous"},
+              training);
+  Parallelism& parallel = training.parallel;
   const std::array<std::string_view, kParallelDimensionCount> meanings = {
       "ranks that share every layer", "ranks that share every sequence", "replicas of the model",
       "stages of consecutive layers"};
@@ -66,6 +79,7 @@ void read_parallel(Section& section, Parallelism& parallel) {
 }
 
 void read_schedule(Section& section, TrainingSpec& training) {
+  note_places(section, "schedule.", {"kind", "virtual_stages"}, training);
   const std::vector<std::string> kinds = {"gpipe", "1f1b", "1f1b-interleaved", "zero-bubble"};
   training.schedule = static_cast<ScheduleKind>(section.optional_choice(
       "kind", kinds, 1, "order of the micro-batches' passes on a pipeline stage; zero-bubble: ZB-H1"));
@@ -91,10 +105,7 @@ void read_pipeline_layers(Section& section, TrainingSpec& training) {
 }
 
 void override_software(Section& section, SoftwareSpec& software) {
-  const std::vector<std::string> names = precision_names();
-  software.gradients = kAllPrecisions[section.optional_choice("gradients", names,
-                                                              static_cast<std::size_t>(software.gradients),
-                                                              "precision of gradients as exchanged", "of the software")];
+  software.gradients = read_gradients(section, software.gradients, "of the software");
   section.defaulted_section("overlap", "communication beside computation", [&](Section& s) {
     software.overlap_gradients =
         s.optional<bool>("gradients", software.overlap_gradients,
@@ -119,14 +130,14 @@ std::string_view name_of(ParallelDimension dimension) { return kDimensionNames[s
 TrainingSpec read_training(Section& section, Architecture architecture) {
   TrainingSpec training;
   training.where = section.where();
+  note_places(section, "", {"pipeline_layers", "recompute", "precision"}, training);
   section.required_section(
       "model", "what is trained: a file of configs/models, or its sizes", [&](Section& s) { training.model = read_model(s); },
       "models");
-  training.parallel_where = section.where("parallel");
   section.defaulted_section("parallel", "how the work is spread over the ranks",
-                            [&](Section& s) { read_parallel(s, training.parallel); });
-  training.batch_where = section.where("batch");
+                            [&](Section& s) { read_parallel(s, training); });
   section.required_section("batch", "how much a step takes in", [&](Section& s) {
+    note_places(s, "batch.", {"global", "micro"}, training);
     training.global_batch = s.required_integer("global", {1, 1LL << 32}, "sequences or samples of a training step");
     training.micro_batch = s.optional_integer("micro", 1, {1, 1 << 24}, "sequences or samples a rank takes at once");
   });

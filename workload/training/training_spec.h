@@ -4,8 +4,11 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/config.h"
@@ -73,11 +76,12 @@ struct TrainingSpec {
   std::int64_t iterations = 1;
   bool causal_flops = false;  // model FLOPs count the half of attention that is computed
   Location where;             // of the section, for messages
-  Location parallel_where;
-  Location batch_where;
+  std::map<std::string, Location, std::less<>> locations;  // of its keys, by path: "parallel.tensor"
 
   std::int64_t micro_batches() const { return global_batch / (parallel.data() * micro_batch); }
   const TransformerSpec* transformer() const { return std::get_if<TransformerSpec>(&model.sizes); }
+  // Where a key stands; where its section starts if it is left to its default.
+  const Location& where_of(std::string_view path) const;
   // Layers of each virtual stage, in pipeline order.
   std::vector<std::int64_t> layers_of_stages() const;
 };

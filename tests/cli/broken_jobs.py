@@ -1,0 +1,249 @@
+"""Broken jobs from a model."""
+import re
+
+from error_row import JOB, Row
+
+TITLE = "Jobs from a model"
+
+MODEL = """\
+cluster: dgx-a100
+workload:
+  model: {hidden: 1024, layers: 8, heads: 16, kv_heads: 4, vocab: 51200, sequence: 1024}
+  parallel: {data: 8}
+  batch: {global: 16}
+"""
+EXPERTS = MODEL.replace("sequence: 1024", "sequence: 1024, experts: 8, experts_per_token: 2")
+RESNET = re.sub("{hidden.*}", "resnet-50", MODEL)
+DLRM = re.sub("{hidden.*}", "dlrm", MODEL).replace("global: 16", "global: 16, micro: 2")
+
+
+def job(what, parallel, *message, more="", batch="{global: 16}", base=MODEL):
+    """A sound job with other degrees, another batch and further keys of `workload`."""
+    text = re.sub("  parallel: .*", f"  parallel: {{{parallel}}}", base)
+    text = re.sub("  batch: .*", f"  batch: {batch}", text)
+    return Row(what, 2, list(message), files={"job.yaml": text + "".join(f"  {line}\n" for line in more.splitlines())})
+
+
+def whole(what, content, *message):
+    return Row(what, 2, list(message), files={"job.yaml": content})
+
+
+def model(what, keys, *message):
+    """The sound job with another model."""
+    return whole(what, re.sub("{hidden.*}", "{" + keys + "}", MODEL), *message)
+
+
+SIZES = "hidden: 1024, layers: 8, heads: 16, vocab: 51200, sequence: 1024"
+
+WORKLOADS = [
+    whole("A workload of nothing", "cluster: dgx-a100\nworkload: {}\n",
+          "job.yaml:2:11: error: a workload needs traces to replay or a model to train",
+          "write chakra: {prefix: ...}, or model: NAME with parallel and batch"),
+    whole("Degrees without a model", "cluster: dgx-a100\nworkload:\n  parallel: {data: 8}\n",
+          "job.yaml:3:3: error: a workload needs traces to replay or a model to train"),
+    whole("Traces and a model", MODEL + "  chakra: {prefix: rank}\n",
+          "job.yaml:3:10: error: 'model' belongs to a model to train, not to traces",
+          "leave out 'chakra' to train a model, or this key to replay traces"),
+    whole("`recompute` of traces", JOB.replace("{prefix: rank}", "{prefix: rank}\n  recompute: full"),
+          "error: 'recompute' belongs to a model to train, not to traces"),
+    whole("A model of no name", re.sub("{hidden.*}", "gpt3-175", MODEL),
+          "job.yaml:3:10: error: no 'gpt3-175' among the shipped models", "did you mean 'gpt3-175b'?"),
+    whole("Software of no name", MODEL + "  software: megatron-2023\n",
+          "job.yaml:6:13: error: no 'megatron-2023' among the shipped software", "did you mean"),
+    whole("A model without a batch", MODEL.replace("  batch: {global: 16}\n", ""),
+          "job.yaml:3:3: error: 'workload.batch' is missing"),
+    job("No global batch", "data: 8", "job.yaml:5:10: error: 'workload.batch.global' is missing", batch="{micro: 1}"),
+    job("`tensr: 2`", "tensr: 2", "job.yaml:4:14: error: unknown key 'tensr'", "did you mean 'tensor'?"),
+    job("`recompute: ful`", "data: 8", "job.yaml:6:14: error: workload.recompute: unknown value 'ful'",
+        "did you mean 'full'?", more="recompute: ful"),
+    job("`gradients: fp8`", "data: 8", "job.yaml:6:14: error: workload.gradients: unknown value 'fp8'",
+        more="gradients: fp8"),
+    job("`bucket: 25`", "data: 8", "job.yaml:6:21: error: workload.overlap.bucket: '25' has no unit",
+        more="overlap: {bucket: 25}"),
+    job("fp8 on an A100", "data: 8", "job.yaml:6:14: error: the job computes in fp8, for which device "
+        "'a100-sxm-80gb' has no peak", "workload.precision: fp32 or tf32 or fp16 or bf16; or add peak.fp8 to the device",
+        more="precision: fp8"),
+    whole("fp32 on a device that has none", MODEL.replace("dgx-a100", "tpu-v4-pod") + "  precision: fp32\n",
+          "job.yaml:6:14: error: the job computes in fp32", "workload.precision: fp16 or bf16"),
+]
+
+MODELS = [
+    model("A model without layers", "hidden: 1024, heads: 16, vocab: 512, sequence: 64",
+          "job.yaml:3:10: error: 'workload.model.layers' is missing"),
+    model("A model of an unknown kind", "kind: rnn", "job.yaml:3:17: error: workload.model.kind: unknown value 'rnn'"),
+    model("Heads that do not divide the hidden size", SIZES.replace("heads: 16", "heads: 15"),
+          "job.yaml:3:43: error: a hidden of 1024 is no multiple of 15 heads", "8 or 16 heads, or give head_size"),
+    model("Heads that cannot share theirs of keys", SIZES + ", kv_heads: 5",
+          "error: 16 heads cannot share 5 kv_heads evenly", "kv_heads divides heads: 4 or 8"),
+    model("Experts of which none is used", SIZES + ", experts: 8",
+          "error: no expert is used: experts_per_token is 0", "between 1 and the 8 experts"),
+    model("More experts for a token than there are", SIZES + ", experts: 8, experts_per_token: 9",
+          "error: 9 experts per token, but a layer has 8", "at most 8"),
+    model("Shared experts of a dense model", SIZES + ", shared_experts: 1",
+          "error: 'shared_experts' has no meaning without experts"),
+    model("A model too large to count", SIZES.replace("layers: 8", "layers: 100000").replace(
+          "hidden: 1024", "hidden: 1048576"), "error: the sizes make 1.3e+18 parameters", "at most 10^15"),
+    model("A recommendation model whose parts do not fit", "kind: dlrm, tables: 4, rows: 100, dimension: 64, "
+          "dense_features: 13, bottom: [512, 32], top: [64, 1]",
+          "error: the last layer has 32 values, a row of the tables 64", "end it with 64"),
+    model("A network of no convolutions", "kind: convolutional, convolutions: [], features: 8, classes: 8",
+          "error: 'convolutions' is no list of 1 to 10000"),
+]
+
+DEGREES = [
+    job("More ranks than devices", "tensor: 2, data: 8",
+        "job.yaml:4:31: error: the job has 16 ranks (tensor 2 x context 1 x data 8 x pipeline 1), the cluster 8 devices",
+        "take a cluster of 16 devices (raise `nodes`), or parallel.data: 4"),
+    job("More stages than devices", "pipeline: 16",
+        "job.yaml:4:24: error: the job has 16 ranks", "(raise `nodes`), or lower the degrees"),
+    job("More ranks than can be counted", "tensor: 65536, context: 16777216, data: 16777216",
+        "job.yaml:4:38: error: the job has more than 16777216 ranks", "lower degrees"),
+    job("Servers without a device", "data: 8, exchange: parameter-server, servers: 2",
+        "job.yaml:4:20: error: the job has 10 ranks (tensor 1 x context 1 x data 8 x pipeline 1 + 2 servers)",
+        "or parallel.data: 4"),
+    job("`tensor: 0`", "tensor: 0", "job.yaml:4:22: error: workload.parallel.tensor: 0 is out of range; expected 1"),
+    job("`zero: 4`", "zero: 4", "workload.parallel.zero: 4 is out of range; expected 0 to 3"),
+    job("Heads that do not divide among ranks", "tensor: 3",
+        "job.yaml:4:22: error: 16 attention heads do not divide among 3 tensor-parallel ranks",
+        "tensor: one of 1, 2, 4, 8, 16 (the divisors of heads)"),
+    job("Heads of keys that neither divide nor repeat", "tensor: 6",
+        "error: 4 heads of keys and values neither divide among 6 tensor-parallel ranks nor repeat evenly",
+        "tensor: one of 1, 2, 4, or a multiple of 4"),
+    job("A sequence that does not divide", "context: 3",
+        "job.yaml:4:23: error: a sequence of 1024 tokens does not divide among 3 context-parallel ranks",
+        "context: one of 1, 2, 4, 8"),
+    job("Sequence parallelism over tokens that do not divide", "tensor: 8, sequence: true",
+        "job.yaml:4:35: error: sequence parallelism: 1022 tokens of a micro-batch do not divide among 8",
+        "sequence: false, or tensor: one of 1, 2", base=MODEL.replace("sequence: 1024", "sequence: 1022")),
+    job("Layers that do not divide among stages", "pipeline: 3",
+        "job.yaml:4:24: error: 8 layers do not divide among 3 stages",
+        "pipeline: one of 1, 2, 4, 8, or workload.pipeline_layers: [3, 3, 2]"),
+    job("Layers that do not divide among chunks", "pipeline: 4", "job.yaml:4:24: error: 8 layers do not divide among 4 "
+        "stages of 4 chunks", "pipeline times virtual_stages: one of 1, 2, 4, 8, or workload.pipeline_layers: [0, 0",
+        more="schedule: {kind: 1f1b-interleaved, virtual_stages: 4}"),
+    job("A list of layers with the wrong sum", "pipeline: 2", "job.yaml:6:20: error: pipeline_layers lists 2 stages "
+        "with 7 layers in all; the job has 2 stages with 8", "for example pipeline_layers: [4, 4]",
+        more="pipeline_layers: [4, 3]"),
+    job("A list of layers for too few stages", "pipeline: 4", "job.yaml:6:20: error: pipeline_layers lists 1 stage with "
+        "8 layers in all; the job has 4 stages with 8", more="pipeline_layers: [8]"),
+    job("A list of layers that is none", "pipeline: 2", "job.yaml:6:20: error: not a list of numbers of layers",
+        "for example [7, 8, 8, 7], or even", more="pipeline_layers: [4, four]"),
+    job("An order with a degree twice", "data: 8, order: [tensor, data, data, pipeline]",
+        "job.yaml:4:30: error: not an order of the four degrees", "each of tensor, context, data and pipeline once"),
+    job("An order of three", "data: 8, order: [tensor, data, pipeline]",
+        "job.yaml:4:30: error: not an order of the four degrees"),
+    job("An order of an unknown degree", "data: 8, order: [tensor, context, data, expert]",
+        "job.yaml:4:30: error: not an order of the four degrees"),
+]
+
+BATCHES = [
+    job("A batch that does not divide", "data: 8",
+        "job.yaml:5:19: error: a global batch of 20 does not divide into 8 replicas of micro-batches of 1",
+        "batch.global: 16 or 24, or data times micro one of 1, 2, 4, 5, 10, 20", batch="{global: 20}"),
+    job("A batch smaller than its parts", "data: 8",
+        "job.yaml:5:19: error: a global batch of 4 does not divide into 8 replicas of micro-batches of 2",
+        "batch.global: 16, or data times micro one of 1, 2, 4", batch="{global: 4, micro: 2}"),
+    job("Micro-batches that do not interleave", "pipeline: 4, data: 2",
+        "job.yaml:5:19: error: interleaving takes micro-batches 4 at a time (one for each stage), and 5 do not divide so",
+        "batch.global: 8 or 16, or schedule: {kind: 1f1b}", batch="{global: 10}",
+        more="schedule: {kind: 1f1b-interleaved, virtual_stages: 2}"),
+    job("A batch of sizes beyond counting", "data: 8", "job.yaml:5:37: error: a micro-batch of 3.44e+10 tokens makes "
+        "more work than can be counted", "a smaller batch.micro or model.sequence, or more context parallelism",
+        batch="{global: 268435456, micro: 16777216}", base=MODEL.replace("sequence: 1024", "sequence: 2048")),
+    job("More micro-batches than memory has room for", "data: 8", "job.yaml:5:19: error: 536870912 micro-batches of 8 "
+        "layers make programs of about", "a smaller batch.global, a larger batch.micro", batch="{global: 4294967296}"),
+    job("`global: 0`", "data: 8", "job.yaml:5:19: error: workload.batch.global: 0 is out of range", batch="{global: 0}"),
+]
+
+SCHEDULES = [
+    job("Chunks without an interleaved schedule", "pipeline: 2", "job.yaml:6:30: error: virtual_stages: 2 has no meaning "
+        "for the schedule 1f1b", "write kind: 1f1b-interleaved beside it, or virtual_stages: 1",
+        more="schedule: {virtual_stages: 2}"),
+    job("Interleaving of one stage", "data: 8", "job.yaml:6:54: error: interleaving needs more than one pipeline stage",
+        "leave virtual_stages out, or raise parallel.pipeline",
+        more="schedule: {kind: 1f1b-interleaved, virtual_stages: 2}"),
+    job("An unknown schedule", "pipeline: 2", "error: workload.schedule.kind: unknown value '1f1p'",
+        "did you mean '1f1b'?", more="schedule: {kind: 1f1p}"),
+]
+
+SHARING = [
+    job("A shard of nothing", "data: 8, shard: 4", "job.yaml:4:30: error: shard: 4 shares nothing without zero",
+        "add zero: 1, 2 or 3, or leave shard out"),
+    job("Shards that do not divide", "data: 8, zero: 3, shard: 3",
+        "job.yaml:4:39: error: 8 replicas (data times context) do not divide into shards of 3",
+        "shard: one of 1, 2, 4, 8"),
+    job("Nobody to be asynchronous", "data: 8, asynchronous: true",
+        "job.yaml:4:37: error: asynchronous: true needs somebody to hold the parameters",
+        "add exchange: parameter-server"),
+    job("Servers of nobody", "data: 8, servers: 2", "job.yaml:4:32: error: servers: 2 serve nobody",
+        "add exchange: parameter-server, or leave servers out"),
+    job("Parameter servers beside tensor parallelism", "tensor: 2, data: 2, exchange: parameter-server",
+        "job.yaml:4:44: error: parameter servers serve whole replicas",
+        "leave only data and servers, or write exchange: collective"),
+    job("Parameter servers of a recommendation model", "data: 4, exchange: parameter-server",
+        "job.yaml:4:33: error: a recommendation model keeps its tables on the workers", "exchange: collective",
+        base=DLRM, batch="{global: 16, micro: 4}"),
+]
+
+EXPERT = [
+    job("Expert parallelism without experts", "data: 8, expert: 4",
+        "job.yaml:4:31: error: expert: 4, but the model has no experts", "leave it out, or take a model with experts"),
+    job("Skew without experts", "data: 8, expert_skew: 1",
+        "job.yaml:4:36: error: expert_skew changes nothing: experts are not spread over ranks", "leave it out"),
+    job("Skew of experts that every rank has", "data: 8, expert_skew: 1",
+        "job.yaml:4:36: error: expert_skew changes nothing: experts are not spread over ranks",
+        "leave it out, or give expert, the ranks that share the experts", base=EXPERTS),
+    job("Skew beyond reason", "data: 8, expert: 8, expert_skew: 5",
+        "error: 5 is no exponent of Zipf's law for experts", "between 0 (all alike) and 4", base=EXPERTS),
+    job("Experts that do not divide", "data: 6, expert: 3", "job.yaml:4:31: error: 8 experts do not divide among 3 "
+        "expert-parallel ranks", "expert: one of 1, 2", base=EXPERTS, batch="{global: 12}"),
+    job("Replicas that do not divide among experts", "data: 4, expert: 8",
+        "job.yaml:4:31: error: expert: 8 does not divide the 4 ranks of data times context", "expert: one of 1, 2, 4",
+        base=EXPERTS),
+    job("Tensor parallel experts whose tokens are whole", "tensor: 2, data: 4, expert: 4",
+        "job.yaml:4:13: error: experts with tensor parallelism need sequence parallelism", "add sequence: true",
+        base=EXPERTS),
+    job("Hybrid sharding of experts", "data: 8, expert: 2, zero: 1, shard: 4",
+        "job.yaml:4:50: error: hybrid sharding of a model with experts is not supported", "leave shard out", base=EXPERTS),
+]
+
+OTHER_KINDS = [
+    *[job(f"`{key}` of a convolutional network", f"data: 4, {key}", f"error: only transformers have '{key.split(':')[0]}'",
+          "leave it out; data, zero and shard are for every model", base=RESNET)
+      for key in ("tensor: 2", "context: 2", "pipeline: 2", "expert: 2", "expert_skew: 1", "sequence: true")],
+    job("Stages of a convolutional network", "data: 8", "job.yaml:6:20: error: only transformers have a pipeline",
+        more="pipeline_layers: [1]", base=RESNET),
+    job("Chunks of a convolutional network", "data: 8", "job.yaml:6:54: error: only transformers have a pipeline",
+        more="schedule: {kind: 1f1b-interleaved, virtual_stages: 2}", base=RESNET),
+    job("Recomputation of a convolutional network", "data: 8",
+        "job.yaml:6:14: error: only transformers recompute activations", "recompute: none", more="recompute: full",
+        base=RESNET),
+    job("More images at once than can be counted", "data: 8", "job.yaml:5:35: error: 1048576 samples at once are too many",
+        "batch.micro: at most 262144", batch="{global: 8388608, micro: 1048576}", base=RESNET),
+    job("Micro-batches of a recommendation model", "data: 8", "job.yaml:5:10: error: a recommendation model takes its "
+        "whole batch at once, not in 2 micro-batches", "batch.micro: 2", base=DLRM),
+]
+
+TOO_LARGE = re.sub("{hidden.*}", "gpt3-13b", MODEL)
+MEMORY = [
+    whole("A job that does not fit", TOO_LARGE, "job.yaml:3:3: error: rank 0 needs 2", "a100-sxm-80gb has 74.51 GiB",
+          "parameters 2", "gradients 4", "optimizer 1", "activations", "would fit with",
+          "; --allow-oom simulates it all the same"),
+    whole("A job that nothing makes fit", re.sub("{hidden.*}", "gpt-1t", MODEL), "job.yaml:3:3: error: rank 0 needs",
+          "no single change of recompute, zero, batch.micro, tensor or pipeline is enough; --allow-oom"),
+    Row("A generated job that does not fit", 2, ["job.yaml:3:3: error: rank 0 needs 2"],
+        ["workload", "generate", "job.yaml", "-o", "out"], {"job.yaml": TOO_LARGE}),
+    Row("`generate` of traces", 2, ["job.yaml: error: the experiment replays traces; there is nothing to generate",
+                                    "give its workload a model, parallel and batch"],
+        ["workload", "generate", "job.yaml", "-o", "out"]),
+    Row("`generate` without a folder", 2, ["--out is required"], ["workload", "generate", "job.yaml"],
+        {"job.yaml": MODEL}),
+    Row("`generate` into a file", 2, ["job.yaml: error: "], ["workload", "generate", "job.yaml", "-o", "job.yaml"],
+        {"job.yaml": MODEL}),
+    Row("`generate` where nothing can be made", 2, ["/proc/out: error: cannot be created"],
+        ["workload", "generate", "job.yaml", "-o", "/proc/out"], {"job.yaml": MODEL}),
+    Row("`generate` over traces of more ranks", 2, ["out/rank.9.et: error: "],
+        ["workload", "generate", "job.yaml", "-o", "out"], {"job.yaml": MODEL, "out/rank.9.et": b""}),
+]
+
+ROWS = WORKLOADS + MODELS + DEGREES + BATCHES + SCHEDULES + SHARING + EXPERT + OTHER_KINDS + MEMORY
