@@ -215,7 +215,7 @@ class JobBuilder {
 MemoryNeed server_memory(const TrainingSpec& training, std::int64_t parameters) {
   const std::int64_t share = (parameters + training.parallel.servers - 1) / training.parallel.servers;
   MemoryNeed need;
-  need[MemoryUse::kParameters] = size_of(training.precision) * share;
+  need[MemoryUse::kParameters] = training.parameter_size() * share;
   need[MemoryUse::kGradients] = size_of(training.software.gradients) * share;
   need[MemoryUse::kOptimizer] = Bytes(12 * share);
   return need;

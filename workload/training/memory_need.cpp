@@ -50,7 +50,7 @@ MemoryNeed memory_need(const StageRequest& request, Bytes peak_activations) {
     }
   const std::int64_t all = parameters.total();
   const std::int64_t shared = share(parameters.dense, dense.shards) + share(parameters.expert, expert.shards);
-  const Bytes weight = training.precision == Precision::kFp8 ? Bytes(2) : size_of(training.precision);
+  const Bytes weight = training.parameter_size();
   const Bytes gradient = size_of(training.software.gradients);
 
   MemoryNeed need;

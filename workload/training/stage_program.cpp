@@ -86,16 +86,12 @@ class StageBuilder {
     Nodes& nodes = gathered_[i];
     const auto gather = [&](const ReplicaGroups& groups, std::int64_t count) {
       if (groups.shards < 2 || count == 0) return;
-      const Bytes bytes = ceil_div(parameter_size() * count, groups.shards);
+      const Bytes bytes = ceil_div(training_.parameter_size() * count, groups.shards);
       nodes.push_back(writer_.collective_beside("parameters gather", groups.shard, CollectiveKind::kAllGather, bytes,
                                                 writer_.tail()));
     };
     gather(dense_, parameters.dense);
     gather(expert_, parameters.expert);
-  }
-
-  Bytes parameter_size() const {
-    return training_.precision == Precision::kFp8 ? Bytes(2) : size_of(training_.precision);
   }
 
   void run(const Unit& unit, std::size_t number) {

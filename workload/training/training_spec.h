@@ -77,6 +77,8 @@ struct TrainingSpec {
   Location batch_where;
 
   std::int64_t micro_batches() const { return global_batch / (parallel.data() * micro_batch); }
+  // Of a parameter as ranks keep and exchange it. Only products take fp8, from copies.
+  Bytes parameter_size() const { return precision == Precision::kFp8 ? Bytes(2) : size_of(precision); }
   const TransformerSpec* transformer() const { return std::get_if<TransformerSpec>(&model.sizes); }
   // Layers of each virtual stage, in pipeline order.
   std::vector<std::int64_t> layers_of_stages() const;
