@@ -67,6 +67,15 @@ MemoryNeed memory_need(const StageRequest& request, Bytes peak_activations) {
   return need;
 }
 
+MemoryNeed server_memory(const TrainingSpec& training, std::int64_t parameters) {
+  const std::int64_t held = share(parameters, training.parallel.servers);
+  MemoryNeed need;
+  need[MemoryUse::kParameters] = training.parameter_size() * held;
+  need[MemoryUse::kGradients] = size_of(training.software.gradients) * held;
+  need[MemoryUse::kOptimizer] = optimizer_state(training.precision) * held;
+  return need;
+}
+
 Bytes peak_of(const std::vector<MemoryChange>& changes) {
   std::int64_t now = 0, peak = 0;
   for (const MemoryChange& change : changes) peak = std::max(peak, now += change.bytes);

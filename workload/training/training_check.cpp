@@ -5,19 +5,18 @@
 
 #include <fmt/format.h>
 
+#include "workload/training/training_size.h"
 #include "workload/training/training_spec.h"
 
 namespace orrery {
 namespace {
 
-// Beyond this many nodes the programs of a job no longer fit a usual machine's memory.
-constexpr double kMostNodes = 2e8;
-
+// The first dozen.
 std::string divisors_text(std::int64_t of, std::int64_t most) {
+  constexpr std::int64_t kMostTried = 1 << 20;
   std::vector<std::int64_t> divisors;
-  for (std::int64_t d = 1; d <= std::min(of, most); ++d)
+  for (std::int64_t d = 1; d <= std::min({of, most, kMostTried}) && divisors.size() < 12; ++d)
     if (of % d == 0) divisors.push_back(d);
-  if (divisors.size() > 12) divisors.resize(12);
   return fmt::format("{}", fmt::join(divisors, ", "));
 }
 
@@ -37,10 +36,10 @@ class Check {
       check_layers(*model);
       check_experts(*model);
       check_schedule();
-      check_size(*model);
     } else {
       check_data_parallel_only();
     }
+    if (has_devices()) check_training_size(training_, diagnostics_);
   }
 
  private:
@@ -48,16 +47,23 @@ class Check {
     diagnostics_.error(training_.parallel_where, std::move(message), std::move(hint));
   }
 
+  std::int64_t servers() const { return parallel_.exchange == ExchangeKind::kParameterServer ? parallel_.servers : 0; }
+  // Ranks of one replica. Degrees that are each in bounds may make more than 64 bits hold.
+  Int128 others() const { return Int128{parallel_.tensor()} * parallel_.context() * parallel_.pipeline(); }
+  bool has_devices() const { return others() * parallel_.data() + servers() <= devices_; }
+
   void check_ranks() {
-    const std::int64_t ranks = parallel_.ranks();
-    if (ranks <= devices_) return;
-    const std::int64_t others = parallel_.workers() / parallel_.data();
-    const std::int64_t fits = devices_ / std::max<std::int64_t>(1, others);
-    const std::string smaller = fits > 0 ? fmt::format(", or parallel.data: {}", fits)
-                                         : ", or lower tensor, context or pipeline";
+    if (has_devices()) return;
+    const Int128 fits = (devices_ - servers()) / others();
+    const std::string smaller = fits > 0 ? fmt::format(", or parallel.data: {}", static_cast<std::int64_t>(fits))
+                                         : std::string(", or lower tensor, context or pipeline");
+    constexpr Int128 kMostPrinted = std::int64_t{1} << 62;
+    const Int128 all = others() * parallel_.data() + servers();
+    const std::string ranks = all > kMostPrinted ? fmt::format("{:.1e}", static_cast<double>(all))
+                                                 : fmt::format("{}", static_cast<std::int64_t>(all));
     parallel_error(fmt::format("the job has {} ranks (tensor {} x context {} x data {} x pipeline {}{}), the cluster {} devices",
                                ranks, parallel_.tensor(), parallel_.context(), parallel_.data(), parallel_.pipeline(),
-                               ranks > parallel_.workers() ? fmt::format(" + {} servers", parallel_.servers) : "", devices_),
+                               servers() > 0 ? fmt::format(" + {} servers", servers()) : "", devices_),
                    fmt::format("take a cluster of {} devices (more nodes){}", ranks, smaller));
   }
 
@@ -88,7 +94,7 @@ class Check {
     if (parallel_.asynchronous && !servers)
       parallel_error("asynchronous: true needs somebody to hold the parameters", "add exchange: parameter-server");
     if (!servers) return;
-    if (parallel_.workers() != parallel_.data() || parallel_.zero > 0 || parallel_.expert > 1)
+    if (others() > 1 || parallel_.zero > 0 || parallel_.expert > 1)
       parallel_error("parameter servers serve whole replicas: no tensor, context, pipeline, expert parallelism, no zero",
                      "leave data alone, or exchange: collective");
     if (std::holds_alternative<DlrmSpec>(training_.model.sizes))
@@ -148,11 +154,11 @@ class Check {
 
   // As even as can be, the longer ones in the middle: the first and last stage have the embedding and the head.
   static std::string split_text(std::int64_t layers, std::int64_t stages) {
+    if (stages > 64) return fmt::format("{} numbers with a sum of {}", stages, layers);
     std::vector<std::int64_t> split(static_cast<std::size_t>(stages), layers / stages);
     const std::int64_t more = layers % stages;
     for (std::int64_t i = 0; i < more; ++i) ++split[static_cast<std::size_t>((stages - more) / 2 + i)];
-    return split.size() > 64 ? fmt::format("{} numbers with a sum of {}", stages, layers)
-                             : fmt::format("[{}]", fmt::join(split, ", "));
+    return fmt::format("[{}]", fmt::join(split, ", "));
   }
 
   void check_experts(const TransformerSpec& model) {
@@ -194,34 +200,14 @@ class Check {
                                      parallel_.pipeline() * parallel_.data() * training_.micro_batch));
   }
 
-  // Numbers that 64 bits cannot hold, and programs that memory cannot.
-  void check_size(const TransformerSpec& model) {
-    const auto real = [](std::int64_t count) { return static_cast<double>(count); };
-    const double tokens = real(training_.micro_batch) * real(model.sequence) / real(parallel_.context());
-    const double widest = std::max({real(model.vocab), 3 * real(model.ffn_hidden), 3 * real(model.hidden),
-                                    real(model.experts_per_token + model.shared_experts) * 3 * real(model.expert_hidden)});
-    const double scores = real(training_.micro_batch) * real(model.heads) * real(model.sequence) * real(model.sequence);
-    const double flops = 4 * tokens * widest * real(model.hidden) + 10 * scores * real(model.head_size);
-    if (flops > 4e18 || scores * 16 > 4e18)
-      diagnostics_.error(training_.batch_where,
-                         fmt::format("a micro-batch of {:.3g} tokens makes more work than can be counted", tokens),
-                         "a smaller batch.micro or model.sequence, or more context parallelism");
-    const double nodes = 30.0 * real(model.layers + parallel_.pipeline() * training_.virtual_stages) *
-                         real(std::max<std::int64_t>(1, training_.micro_batches())) * real(training_.iterations) *
-                         (parallel_.context_kind == ContextKind::kRing ? real(parallel_.context()) : 1.0);
-    if (nodes > kMostNodes)
-      diagnostics_.error(training_.batch_where,
-                         fmt::format("{} micro-batches of {} layers make programs of about {:.1g} operations, more than {:.0g}",
-                                     training_.micro_batches(), model.layers, nodes, kMostNodes),
-                         "a smaller batch.global, a larger batch.micro, or fewer iterations");
-  }
-
   void check_data_parallel_only() {
-    if (parallel_.workers() != parallel_.data() || parallel_.expert > 1 || parallel_.sequence)
+    if (others() > 1 || parallel_.expert > 1 || parallel_.sequence)
       parallel_error("only transformers have tensor, context, pipeline and expert parallelism",
                      "leave only data (and zero) for this model");
     if (!training_.pipeline_layers.empty() || training_.virtual_stages > 1)
       diagnostics_.error(training_.where, "only transformers have a pipeline", "leave out pipeline_layers and virtual_stages");
+    if (training_.schedule == ScheduleKind::kZeroBubble)
+      diagnostics_.error(training_.where, "only transformers put weight gradients off", "schedule.kind: 1f1b");
     if (training_.recompute != Recompute::kNone)
       diagnostics_.error(training_.where, "only transformers recompute activations", "recompute: none");
     const auto* dlrm = std::get_if<DlrmSpec>(&training_.model.sizes);
