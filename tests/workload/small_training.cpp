@@ -1,4 +1,4 @@
-#include "small_training.h"
+#include "tests/workload/small_training.h"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <numeric>
 
-#include "small_training.h"
+#include "tests/workload/small_training.h"
 #include "workload/matching.h"
 
 using namespace orrery;
