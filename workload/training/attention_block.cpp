@@ -80,16 +80,22 @@ std::vector<Operator> core_forward(const LayerShape& shape, const Core& core) {
           Gemm{core.queries, core.head, core.keys, core.batch, precision}};
 }
 
+// Selective recomputation makes the scores again first.
 std::vector<Operator> core_backward(const LayerShape& shape, const Core& core) {
   const Precision precision = shape.activation();
   if (shape.attention == AttentionKind::kFlash)
     return {FlashAttention{core.batch, core.queries, core.keys, core.head, shape.model->causal, true, precision}};
   const std::int64_t dropout = shape.dropout ? 2 * shape.width() + 1 : 0;
-  return {Gemm{core.keys, core.head, core.queries, core.batch, precision},  // of the values
-          Gemm{core.queries, core.keys, core.head, core.batch, precision},  // of the probabilities
-          element_wise(ElementWiseKind::kSoftmax, core.scores(), 3 * shape.width() + dropout),
-          Gemm{core.queries, core.head, core.keys, core.batch, precision},   // of the queries
-          Gemm{core.keys, core.head, core.queries, core.batch, precision}};  // of the keys
+  std::vector<Operator> operators;
+  if (shape.recompute == Recompute::kSelective) operators = core_forward(shape, core);
+  const std::vector<Operator> gradients = {
+      Gemm{core.keys, core.head, core.queries, core.batch, precision},  // of the values
+      Gemm{core.queries, core.keys, core.head, core.batch, precision},  // of the probabilities
+      element_wise(ElementWiseKind::kSoftmax, core.scores(), 3 * shape.width() + dropout),
+      Gemm{core.queries, core.head, core.keys, core.batch, precision},   // of the queries
+      Gemm{core.keys, core.head, core.queries, core.batch, precision}};  // of the keys
+  operators.insert(operators.end(), gradients.begin(), gradients.end());
+  return operators;
 }
 
 // The core over the whole sequence, or over one of the blocks that pass round the ring; both count half under a causal
@@ -155,8 +161,6 @@ BlockProgram attention_block(const LayerShape& shape) {
     weights.emplace_back(weight_gradient(p.output));
   else
     backward.add(weight_gradient(p.output));
-  const bool again = shape.recompute == Recompute::kSelective && shape.attention == AttentionKind::kPlain;
-  if (again) backward.add(core_forward(shape, core_of(shape, p)));
   add_core(shape, p, true, backward);
   // The scores' backward pass moves its gradients twice, in and out of the order of heads.
   backward.add(layout(shape, p));

@@ -211,16 +211,6 @@ class JobBuilder {
   std::map<GroupFamily, std::uint32_t> first_group_;
 };
 
-// A server's share of the parameters, their gradients and the optimizer's states.
-MemoryNeed server_memory(const TrainingSpec& training, std::int64_t parameters) {
-  const std::int64_t share = (parameters + training.parallel.servers - 1) / training.parallel.servers;
-  MemoryNeed need;
-  need[MemoryUse::kParameters] = size_of(training.precision) * share;
-  need[MemoryUse::kGradients] = size_of(training.software.gradients) * share;
-  need[MemoryUse::kOptimizer] = Bytes(12 * share);
-  return need;
-}
-
 std::int64_t parameters_of(const StageRequest& request) {
   std::int64_t count = 0;
   for (const auto& chunk : request.chunks)

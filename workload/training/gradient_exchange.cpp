@@ -46,8 +46,10 @@ void GradientExchange::ready(ParameterCount parameters, NodeId node) {
     if (!training_.software.overlap_gradients || training_.parallel.zero == 3) return;  // FSDP: layer by layer
     while (pending.parameters >= bucket) issue(pending, bucket);
   };
-  add(dense_, parameters.dense);
-  add(expert_, parameters.expert);
+  // Servers do not tell them apart.
+  const bool together = training_.parallel.exchange == ExchangeKind::kParameterServer;
+  add(dense_, together ? parameters.total() : parameters.dense);
+  add(expert_, together ? 0 : parameters.expert);
 }
 
 void GradientExchange::flush() {
@@ -86,7 +88,7 @@ NodeId GradientExchange::exchange(const ReplicaGroups& groups, Bytes bytes, Prog
 }
 
 void GradientExchange::gather(ParameterCount parameters) {
-  const Bytes size = training_.precision == Precision::kFp8 ? Bytes(2) : size_of(training_.precision);
+  const Bytes size = training_.parameter_size();
   const auto of = [&](const Pending& pending, std::int64_t count) {
     if (count > 0 && pending.groups.shards > 1)
       writer_.collective("parameters gather", pending.groups.shard, CollectiveKind::kAllGather,
@@ -111,7 +113,7 @@ void GradientExchange::pull(ParameterCount parameters) {
     for (const Bytes bytes : pushes[server]) pushed += bytes;
     if (pushed.count() == 0) continue;
     const Bytes pulled(pushed.count() / size_of(training_.software.gradients).count() *
-                       size_of(training_.precision).count());
+                       training_.parameter_size().count());
     writer_.join(writer_.receive_beside("parameters", {PeerKind::kServer, server}, pulled, 0, after));
   }
   pushes_ = 0;

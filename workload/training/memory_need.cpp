@@ -50,7 +50,7 @@ MemoryNeed memory_need(const StageRequest& request, Bytes peak_activations) {
     }
   const std::int64_t all = parameters.total();
   const std::int64_t shared = share(parameters.dense, dense.shards) + share(parameters.expert, expert.shards);
-  const Bytes weight = training.precision == Precision::kFp8 ? Bytes(2) : size_of(training.precision);
+  const Bytes weight = training.parameter_size();
   const Bytes gradient = size_of(training.software.gradients);
 
   MemoryNeed need;
@@ -64,6 +64,15 @@ MemoryNeed memory_need(const StageRequest& request, Bytes peak_activations) {
   if (zero == 3) need[MemoryUse::kCommunication] = weight * (2 * largest.total()) + gradient * largest.total();
   if (zero == 2)
     need[MemoryUse::kCommunication] = std::min(gradient * all, std::max(training.software.bucket, gradient));
+  return need;
+}
+
+MemoryNeed server_memory(const TrainingSpec& training, std::int64_t parameters) {
+  const std::int64_t held = share(parameters, training.parallel.servers);
+  MemoryNeed need;
+  need[MemoryUse::kParameters] = training.parameter_size() * held;
+  need[MemoryUse::kGradients] = size_of(training.software.gradients) * held;
+  need[MemoryUse::kOptimizer] = optimizer_state(training.precision) * held;
   return need;
 }
 

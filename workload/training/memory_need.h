@@ -38,6 +38,9 @@ struct MemoryNeed {
 // Of a stage with these layers. `peak_activations`: of its program.
 MemoryNeed memory_need(const StageRequest& request, Bytes peak_activations);
 
+// Of a parameter server, which has its share of the model's `parameters`.
+MemoryNeed server_memory(const TrainingSpec& training, std::int64_t parameters);
+
 // The largest sum of the changes on the way.
 Bytes peak_of(const std::vector<MemoryChange>& changes);
 

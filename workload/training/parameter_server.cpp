@@ -12,7 +12,7 @@ class ServerBuilder {
       : training_(training), pushes_(std::move(pushes)), answered_(static_cast<std::size_t>(training.parallel.data())) {
     std::int64_t gradients = 0;
     for (const Bytes bytes : pushes_) gradients += bytes.count() / size_of(training.software.gradients).count();
-    parameters_ = size_of(training.precision) * gradients;
+    parameters_ = training.parameter_size() * gradients;
     std::vector<Operator> update = {ElementWise{ElementWiseKind::kOptimizer, training.software.optimizer * gradients}};
     const Bytes sum = size_of(training.software.gradients) * (3 * gradients * training.parallel.data());
     if (!training.parallel.asynchronous) update.emplace_back(ElementWise{ElementWiseKind::kAccumulate, sum});

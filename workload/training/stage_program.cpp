@@ -86,16 +86,12 @@ class StageBuilder {
     Nodes& nodes = gathered_[i];
     const auto gather = [&](const ReplicaGroups& groups, std::int64_t count) {
       if (groups.shards < 2 || count == 0) return;
-      const Bytes bytes = ceil_div(parameter_size() * count, groups.shards);
+      const Bytes bytes = ceil_div(training_.parameter_size() * count, groups.shards);
       nodes.push_back(writer_.collective_beside("parameters gather", groups.shard, CollectiveKind::kAllGather, bytes,
                                                 writer_.tail()));
     };
     gather(dense_, parameters.dense);
     gather(expert_, parameters.expert);
-  }
-
-  Bytes parameter_size() const {
-    return training_.precision == Precision::kFp8 ? Bytes(2) : size_of(training_.precision);
   }
 
   void run(const Unit& unit, std::size_t number) {
@@ -161,9 +157,16 @@ class StageBuilder {
 
   void run_compute(const Unit& unit, const PricedCompute& compute, const std::string& name) {
     const bool beside = compute.weight_gradient && unit.pass.kind == PassKind::kBackward;
-    const NodeId node =
-        beside ? writer_.compute_beside(name, compute.cost, before_collective_) : writer_.compute(name, compute.cost);
+    const NodeId node = beside ? compute_beside(compute, name) : writer_.compute(name, compute.cost);
     if (exchanges_in(unit.pass)) gradients_.ready(compute.finishes, node);
+  }
+
+  // A transformer's runs beside the collective just written, which is why it comes behind it.
+  NodeId compute_beside(const PricedCompute& compute, const std::string& name) {
+    const bool hides_collective = training_.transformer() != nullptr;
+    beside_.push_back(
+        writer_.compute_beside(name, compute.cost, hides_collective ? before_collective_ : writer_.tail()));
+    return beside_.back();
   }
 
   void run_collective(const Collective& collective, const std::string& name) {
@@ -237,6 +240,7 @@ class StageBuilder {
   }
 
   void finish_iteration() {
+    join_beside();
     gradients_.flush();
     for (const NodeId node : gradients_.take_done()) writer_.join(node);
     if (parallel_.exchange == ExchangeKind::kParameterServer) return gradients_.pull(parameters_);
@@ -247,6 +251,13 @@ class StageBuilder {
     if (traffic.count() > 0)
       writer_.compute("optimizer", cost_of({ElementWise{ElementWiseKind::kOptimizer, traffic}}, times_));
     if (parallel_.zero == 1 || parallel_.zero == 2) gradients_.gather(parameters_);
+  }
+
+  void join_beside() {
+    if (beside_.empty()) return;
+    for (const NodeId node : beside_) writer_.join(node);
+    writer_.compute("weight gradients done", {});
+    beside_.clear();
   }
 
   // The first and the last stage add up the gradients of the embedding they share.
@@ -284,6 +295,7 @@ class StageBuilder {
   ParameterCount parameters_;
   std::map<std::size_t, Nodes> gathered_;  // parameters of units to come
   Nodes before_collective_;                // what the latest collective in line waits for
+  Nodes beside_;                           // weight gradients of this iteration that nothing has waited for
   std::uint32_t pass_start_ = 0;
   std::map<std::tuple<const PricedLayer*, std::int64_t, Direction>, std::vector<std::string>> names_;
 };

@@ -10,13 +10,11 @@
 #include <fmt/format.h>
 
 #include "core/units.h"
+#include "workload/training/training_size.h"
 #include "workload/training/training_spec.h"
 
 namespace orrery {
 namespace {
-
-// Beyond this many nodes the programs of a job no longer fit a usual machine's memory.
-constexpr double kMostNodes = 2e8;
 
 // As many ranks as a fabric may have devices.
 constexpr std::int64_t kMostRanks = 1 << 24;
@@ -53,10 +51,10 @@ class Check {
       check_layers(*model);
       check_experts(*model);
       check_schedule();
-      check_size(*model);
     } else {
       check_data_parallel_only();
     }
+    if (parallel_.ranks() <= devices_) check_training_size(training_, diagnostics_);
   }
 
  private:
@@ -264,27 +262,6 @@ class Check {
             fmt::format("{}, or schedule: {{kind: 1f1b}}", batches_near()));
   }
 
-  // Numbers that 64 bits cannot hold, and programs that memory cannot.
-  void check_size(const TransformerSpec& model) {
-    const auto real = [](std::int64_t count) { return static_cast<double>(count); };
-    const double tokens = real(training_.micro_batch) * real(model.sequence) / real(parallel_.context());
-    const double widest = std::max({real(model.vocab), 3 * real(model.ffn_hidden), 3 * real(model.hidden),
-                                    real(model.experts_per_token + model.shared_experts) * 3 * real(model.expert_hidden)});
-    const double scores = real(training_.micro_batch) * real(model.heads) * real(model.sequence) * real(model.sequence);
-    const double flops = 4 * tokens * widest * real(model.hidden) + 10 * scores * real(model.head_size);
-    if (flops > 4e18 || scores * 16 > 4e18)
-      error("batch.micro", fmt::format("a micro-batch of {:.3g} tokens makes more work than can be counted", tokens),
-            "a smaller batch.micro or model.sequence, or more context parallelism");
-    const double nodes = 30.0 * real(model.layers + parallel_.pipeline() * training_.virtual_stages) *
-                         real(std::max<std::int64_t>(1, training_.micro_batches())) * real(training_.iterations) *
-                         (parallel_.context_kind == ContextKind::kRing ? real(parallel_.context()) : 1.0);
-    if (nodes > kMostNodes)
-      error("batch.global",
-            fmt::format("{} micro-batches of {} layers make programs of about {:.1g} operations, more than {:.0g}",
-                        training_.micro_batches(), model.layers, nodes, kMostNodes),
-            "a smaller batch.global, a larger batch.micro, or fewer iterations");
-  }
-
   void check_data_parallel_only() {
     for (const ParallelDimension other :
          {ParallelDimension::kTensor, ParallelDimension::kContext, ParallelDimension::kPipeline})
@@ -295,6 +272,8 @@ class Check {
     if (!training_.pipeline_layers.empty()) error("pipeline_layers", "only transformers have a pipeline", "leave it out");
     if (training_.virtual_stages > 1)
       error("schedule.virtual_stages", "only transformers have a pipeline", "leave it out");
+    if (training_.schedule == ScheduleKind::kZeroBubble)
+      error("schedule.kind", "only transformers put weight gradients off", "schedule: {kind: 1f1b}");
     if (training_.recompute != Recompute::kNone)
       error("recompute", "only transformers recompute activations", "recompute: none");
     check_samples();
