@@ -95,7 +95,7 @@ double operations_of(const TrainingSpec& training) {
   const bool ring = parallel.context() > 1 && parallel.context_kind == ContextKind::kRing;
   const double passes = real(std::max<std::int64_t>(1, training.micro_batches()));
   const double programs = parallel.expert_skew > 0 ? real(parallel.expert) : 1;
-  double program = layers_of(training) * passes * (30 + (ring ? 9 * real(parallel.context()) : 0));
+  double program = layers_of(training) * passes * (60 + (ring ? 9 * real(parallel.context()) : 0));
   program += exchanges(training) + 10;
   // Between two stages of several chunks each transfer has a tag of its own, on every rank.
   const bool tagged = parallel.pipeline() == 2 && training.virtual_stages > 1;
