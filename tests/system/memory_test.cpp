@@ -1,8 +1,8 @@
 // Memory against what Megatron-LM published: arXiv 2205.05198 (Korthikanti et al. 2022), section 4, table 5 and figures
 // 1 and 7, as in the data of calculon.
+#include <fmt/format.h>
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <fmt/format.h>
 
 #include "tests/workload/small_training.h"
 #include "workload/training/layer_blocks.h"
@@ -53,10 +53,9 @@ struct Technique {
   Recompute recompute = Recompute::kNone;
 };
 
-constexpr std::array<Technique, 5> kTechniques = {Technique{}, Technique{true, Recompute::kNone},
-                                                  Technique{false, Recompute::kSelective},
-                                                  Technique{true, Recompute::kSelective},
-                                                  Technique{false, Recompute::kFull}};
+constexpr std::array<Technique, 5> kTechniques = {
+    Technique{}, Technique{true, Recompute::kNone}, Technique{false, Recompute::kSelective},
+    Technique{true, Recompute::kSelective}, Technique{false, Recompute::kFull}};
 
 TrainingSpec with(TrainingSpec training, const Technique& technique) {
   training.parallel.sequence = technique.sequence;
@@ -66,8 +65,8 @@ TrainingSpec with(TrainingSpec training, const Technique& technique) {
 
 LayerProgram layer_of(const TrainingSpec& training) { return transformer_layer(layer_shape(training, 1), false); }
 
-// Bytes that a rank keeps of a layer: sbh(10 + 24/t + 5as/(ht)), or sbh(34 + 5as/h)/t with sequence parallelism; without
-// the scores' part where they are made again; 2sbh, the input, where everything is.
+// Bytes that a rank keeps of a layer: sbh(10 + 24/t + 5as/(ht)), or sbh(34 + 5as/h)/t with sequence parallelism;
+// without the scores' part where they are made again; 2sbh, the input, where everything is.
 std::int64_t closed_form(const TrainingSpec& training) {
   const TransformerSpec& model = *training.transformer();
   const std::int64_t t = training.parallel.tensor();
@@ -102,7 +101,8 @@ TEST_CASE("a layer keeps the activations of the closed forms, to the byte") {
       for (const std::int64_t tensor : {1, 2, 8}) {
         TrainingSpec job = with(training, technique);
         degree(job, ParallelDimension::kTensor) = tensor;
-        INFO(tensor << " ranks, sequence " << technique.sequence << " recompute " << static_cast<int>(technique.recompute));
+        INFO(tensor << " ranks, sequence " << technique.sequence << " recompute "
+                    << static_cast<int>(technique.recompute));
         job.parallel.sequence = technique.sequence && tensor > 1;
         CHECK(layer_of(job).saved.count() == closed_form(job));
       }

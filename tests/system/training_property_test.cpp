@@ -1,9 +1,9 @@
 // Random training jobs: what is allowed can be simulated, folds without a difference, and survives being written.
+#include <fmt/format.h>
+#include <unistd.h>
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
-#include <fmt/format.h>
-#include <unistd.h>
 
 #include "tests/system/folded.h"
 #include "tests/system/random_training.h"
@@ -101,10 +101,10 @@ TEST_CASE("random training jobs that are allowed run, fold and survive being wri
     const TrainingJob made = generate_job(training, FakeTimes());
     check_memory(made);
     const auto devices = static_cast<std::uint32_t>(std::max<std::size_t>(2, made.job.ranks.size()));
-    const Fabric fabric = one_dimension(allowed % 2 == 0 ? "switch" : "ring", devices, Bandwidth(25'000'000'000),
-                                        Duration(700'000));
-    const Outcome folded = fold_and_compare(made.job, fabric, {}, allowed % 3 == 0 ? NetworkModel::kFlow
-                                                                                   : NetworkModel::kAlphaBeta);
+    const Fabric fabric =
+        one_dimension(allowed % 2 == 0 ? "switch" : "ring", devices, Bandwidth(25'000'000'000), Duration(700'000));
+    const Outcome folded =
+        fold_and_compare(made.job, fabric, {}, allowed % 3 == 0 ? NetworkModel::kFlow : NetworkModel::kAlphaBeta);
     const Outcome outcome = simulate(made.job, fabric);
     check_compute(made.job, outcome);
     if (allowed % 4 == 0) check_written(made.job, fabric, outcome.totals.finish);

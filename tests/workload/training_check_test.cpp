@@ -1,9 +1,9 @@
 // Training sections of extreme and senseless numbers: refused with advice, or generated; never a crash, and nothing is
 // generated that no memory holds.
+#include <fmt/format.h>
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
-#include <fmt/format.h>
 #include <random>
 
 #include "tests/workload/small_training.h"
@@ -49,14 +49,16 @@ class Extremes {
 std::string transformer_text(Extremes& x) {
   const std::int64_t heads = 4 * x.number(1 << 14);
   std::string text = fmt::format(
-      "hidden: {}, layers: {}, heads: {}, head_size: {}, position: rotary, ffn_hidden: {}, vocab: {}, sequence: {}", 8 * x.number(1 << 17),
-      x.number(100'000), heads, x.number(1 << 20), 16 * x.number(1 << 18), x.number(1 << 24), 16 * x.number(1 << 22));
+      "hidden: {}, layers: {}, heads: {}, head_size: {}, position: rotary, ffn_hidden: {}, vocab: {}, sequence: {}",
+      8 * x.number(1 << 17), x.number(100'000), heads, x.number(1 << 20), 16 * x.number(1 << 18), x.number(1 << 24),
+      16 * x.number(1 << 22));
   if (x.yes(6)) text += fmt::format(", kv_heads: {}", x.number(1 << 16));
   if (x.yes(3))
     text += fmt::format(", experts: {}, experts_per_token: {}, expert_hidden: {}, shared_experts: {}, dense_layers: {}",
-                        8 * x.number(1 << 13), x.number(1 << 16), 16 * x.number(1 << 18), x.number(1 << 16), x.number(3) - 1);
-  text += fmt::format(", gated_mlp: {}, tied_embeddings: {}, attention: {}", x.yes(), x.yes(),
-                      x.yes() ? "flash" : "plain");
+                        8 * x.number(1 << 13), x.number(1 << 16), 16 * x.number(1 << 18), x.number(1 << 16),
+                        x.number(3) - 1);
+  text +=
+      fmt::format(", gated_mlp: {}, tied_embeddings: {}, attention: {}", x.yes(), x.yes(), x.yes() ? "flash" : "plain");
   return text;
 }
 
@@ -64,11 +66,13 @@ std::string model_text(Extremes& x) {
   if (x.yes(8))
     return fmt::format(
         "kind: dlrm, tables: {}, rows: {}, dimension: 8, lookups: {}, dense_features: {}, bottom: [{}, 8], top: [{}]",
-        x.number(4096), x.number(1LL << 40), x.number(1 << 16), x.number(1 << 20), x.number(1 << 20), x.number(1 << 20));
+        x.number(4096), x.number(1LL << 40), x.number(1 << 16), x.number(1 << 20), x.number(1 << 20),
+        x.number(1 << 20));
   if (x.yes(8)) {
     const std::int64_t channels = x.number(1 << 20);
     return fmt::format(
-        "kind: convolutional, features: {}, classes: {}, convolutions: [{{inputs: {}, outputs: {}, kernel: {}, size: {}, "
+        "kind: convolutional, features: {}, classes: {}, convolutions: [{{inputs: {}, outputs: {}, kernel: {}, size: "
+        "{}, "
         "repeat: {}}}]",
         x.number(1 << 20), x.number(1 << 20), channels, channels, x.number(1024), x.number(1 << 16), x.number(10'000));
   }
@@ -92,14 +96,16 @@ std::string training_text(Extremes& x) {
   const std::int64_t data = x.number(1 << 24);
   std::string text = fmt::format("model: {{{}}}\nparallel: {{{}}}\n", model_text(x), parallel_text(x, data));
   const std::int64_t micro = x.number(1 << 24);
-  const std::int64_t global = x.yes(5) ? x.number(1LL << 32) : std::min<std::int64_t>(1LL << 32, data * micro * x.number(1 << 8));
+  const std::int64_t global =
+      x.yes(5) ? x.number(1LL << 32) : std::min<std::int64_t>(1LL << 32, data * micro * x.number(1 << 8));
   text += fmt::format("batch: {{global: {}, micro: {}}}\n", global, micro);
   text += fmt::format("schedule: {{kind: {}, virtual_stages: {}}}\n",
-                      x.one_of({"gpipe", "1f1b", "1f1b-interleaved", "zero-bubble"}),
-                      x.yes(5) ? x.number(1 << 16) : 1);
+                      x.one_of({"gpipe", "1f1b", "1f1b-interleaved", "zero-bubble"}), x.yes(5) ? x.number(1 << 16) : 1);
   if (x.yes(10)) text += fmt::format("pipeline_layers: [{}, {}]\n", x.number(999'999), x.number(999'999));
-  text += fmt::format("recompute: {}\niterations: {}\n", x.one_of({"none", "none", "selective", "full"}), x.number(10'000));
-  text += fmt::format("overlap: {{gradients: {}, bucket: {} B}}\n", x.yes(), x.yes() ? 25'000'000 : x.number(1LL << 40));
+  text +=
+      fmt::format("recompute: {}\niterations: {}\n", x.one_of({"none", "none", "selective", "full"}), x.number(10'000));
+  text +=
+      fmt::format("overlap: {{gradients: {}, bucket: {} B}}\n", x.yes(), x.yes() ? 25'000'000 : x.number(1LL << 40));
   return text;
 }
 
@@ -118,7 +124,8 @@ TEST_CASE("training sections of extreme numbers are refused with advice or gener
     check_training(training, devices, problems);
     if (problems.has_errors()) {
       ++refused;
-      REQUIRE(std::ranges::all_of(problems.problems(), [](const Problem& p) { return !p.hint.empty() && p.hint.size() < 1000; }));
+      REQUIRE(std::ranges::all_of(problems.problems(),
+                                  [](const Problem& p) { return !p.hint.empty() && p.hint.size() < 1000; }));
       continue;
     }
     REQUIRE(training.parallel.ranks() <= devices);

@@ -72,8 +72,7 @@ BlockProgram expert_block(const LayerShape& shape) {
 
   BlockProgram block;
   block.parameters.expert = e.local * (e.up + e.ffn) * model.hidden;
-  block.parameters.dense =
-      model.experts * model.hidden + norm_parameters(model) + (shared_up + shared) * model.hidden;
+  block.parameters.dense = model.experts * model.hidden + norm_parameters(model) + (shared_up + shared) * model.hidden;
 
   ActionList forward;
   forward.compute(name);

@@ -33,8 +33,7 @@ class ServerBuilder {
   Nodes receive_from(std::uint32_t worker) {
     Nodes received;
     for (const Bytes bytes : pushes_)
-      received.push_back(
-          writer_.receive_beside("gradients", {PeerKind::kServer, worker}, bytes, 0, answered_[worker]));
+      received.push_back(writer_.receive_beside("gradients", {PeerKind::kServer, worker}, bytes, 0, answered_[worker]));
     return received;
   }
 

@@ -61,10 +61,11 @@ class Check {
     const Int128 all = others() * parallel_.data() + servers();
     const std::string ranks = all > kMostPrinted ? fmt::format("{:.1e}", static_cast<double>(all))
                                                  : fmt::format("{}", static_cast<std::int64_t>(all));
-    parallel_error(fmt::format("the job has {} ranks (tensor {} x context {} x data {} x pipeline {}{}), the cluster {} devices",
-                               ranks, parallel_.tensor(), parallel_.context(), parallel_.data(), parallel_.pipeline(),
-                               servers() > 0 ? fmt::format(" + {} servers", servers()) : "", devices_),
-                   fmt::format("take a cluster of {} devices (more nodes){}", ranks, smaller));
+    parallel_error(
+        fmt::format("the job has {} ranks (tensor {} x context {} x data {} x pipeline {}{}), the cluster {} devices",
+                    ranks, parallel_.tensor(), parallel_.context(), parallel_.data(), parallel_.pipeline(),
+                    servers() > 0 ? fmt::format(" + {} servers", servers()) : "", devices_),
+        fmt::format("take a cluster of {} devices (more nodes){}", ranks, smaller));
   }
 
   void check_batch() {
@@ -95,8 +96,9 @@ class Check {
       parallel_error("asynchronous: true needs somebody to hold the parameters", "add exchange: parameter-server");
     if (!servers) return;
     if (others() > 1 || parallel_.zero > 0 || parallel_.expert > 1)
-      parallel_error("parameter servers serve whole replicas: no tensor, context, pipeline, expert parallelism, no zero",
-                     "leave data alone, or exchange: collective");
+      parallel_error(
+          "parameter servers serve whole replicas: no tensor, context, pipeline, expert parallelism, no zero",
+          "leave data alone, or exchange: collective");
     if (std::holds_alternative<DlrmSpec>(training_.model.sizes))
       parallel_error("a recommendation model keeps its tables on the workers, not on parameter servers",
                      "exchange: collective");
@@ -112,22 +114,23 @@ class Check {
     check_divides(model.heads, "attention heads", "the divisors of heads");
     check_divides(model.ffn_hidden, "columns of the perceptron", "the divisors of ffn_hidden");
     if (model.kv_heads % parallel_.tensor() != 0 && parallel_.tensor() % model.kv_heads != 0)
-      parallel_error(fmt::format("{} heads of keys and values neither divide among {} tensor-parallel ranks nor repeat evenly",
-                                 model.kv_heads, parallel_.tensor()),
-                     fmt::format("tensor: one of {}, or a multiple of {}", divisors_text(model.kv_heads, 1024), model.kv_heads));
+      parallel_error(
+          fmt::format("{} heads of keys and values neither divide among {} tensor-parallel ranks nor repeat evenly",
+                      model.kv_heads, parallel_.tensor()),
+          fmt::format("tensor: one of {}, or a multiple of {}", divisors_text(model.kv_heads, 1024), model.kv_heads));
   }
 
   void check_sequence(const TransformerSpec& model) {
     if (model.sequence % parallel_.context() != 0)
-      return parallel_error(
-          fmt::format("a sequence of {} tokens does not divide among {} context-parallel ranks", model.sequence,
-                      parallel_.context()),
-          fmt::format("context: one of {}", divisors_text(model.sequence, 1024)));
+      return parallel_error(fmt::format("a sequence of {} tokens does not divide among {} context-parallel ranks",
+                                        model.sequence, parallel_.context()),
+                            fmt::format("context: one of {}", divisors_text(model.sequence, 1024)));
     const std::int64_t tokens = training_.micro_batch * model.sequence / parallel_.context();
     if (parallel_.sequence && tokens % parallel_.tensor() != 0)
-      parallel_error(fmt::format("sequence parallelism: {} tokens of a micro-batch do not divide among {} tensor-parallel ranks",
-                                 tokens, parallel_.tensor()),
-                     fmt::format("tensor: one of {}, or sequence: false", divisors_text(tokens, 1024)));
+      parallel_error(
+          fmt::format("sequence parallelism: {} tokens of a micro-batch do not divide among {} tensor-parallel ranks",
+                      tokens, parallel_.tensor()),
+          fmt::format("tensor: one of {}, or sequence: false", divisors_text(tokens, 1024)));
   }
 
   void check_layers(const TransformerSpec& model) {
@@ -146,10 +149,10 @@ class Check {
     std::int64_t sum = 0;
     for (const std::int64_t layers : list) sum += layers;
     if (static_cast<std::int64_t>(list.size()) == stages && sum == model.layers) return;
-    diagnostics_.error(
-        training_.where,
-        fmt::format("pipeline_layers has {} stages with {} layers in all, the job {} with {}", list.size(), sum, what, model.layers),
-        fmt::format("for example pipeline_layers: {}", split_text(model.layers, stages)));
+    diagnostics_.error(training_.where,
+                       fmt::format("pipeline_layers has {} stages with {} layers in all, the job {} with {}",
+                                   list.size(), sum, what, model.layers),
+                       fmt::format("for example pipeline_layers: {}", split_text(model.layers, stages)));
   }
 
   // As even as can be, the longer ones in the middle: the first and last stage have the embedding and the head.
@@ -165,15 +168,17 @@ class Check {
     const std::int64_t expert = parallel_.expert;
     if (model.experts == 0) {
       if (expert > 1)
-        parallel_error(fmt::format("expert: {}, but the model has no experts", expert), "expert: 1, or a model with experts");
+        parallel_error(fmt::format("expert: {}, but the model has no experts", expert),
+                       "expert: 1, or a model with experts");
       return;
     }
     if (model.experts % expert != 0)
       parallel_error(fmt::format("{} experts do not divide among {} expert-parallel ranks", model.experts, expert),
                      fmt::format("expert: one of {}", divisors_text(model.experts, 4096)));
     if (parallel_.replicas() % expert != 0)
-      parallel_error(fmt::format("expert: {} does not divide the {} ranks of data times context", expert, parallel_.replicas()),
-                     fmt::format("expert: one of {}", divisors_text(parallel_.replicas(), 4096)));
+      parallel_error(
+          fmt::format("expert: {} does not divide the {} ranks of data times context", expert, parallel_.replicas()),
+          fmt::format("expert: one of {}", divisors_text(parallel_.replicas(), 4096)));
     check_divides(model.expert_hidden, "columns of an expert", "the divisors of expert_hidden");
     if (parallel_.tensor() > 1 && !parallel_.sequence)
       parallel_error("experts with tensor parallelism need sequence parallelism, else every rank routes every token",
@@ -192,12 +197,14 @@ class Check {
     if (training_.schedule != ScheduleKind::kInterleaved || training_.virtual_stages == 1) return;
     if (parallel_.pipeline() == 1)
       diagnostics_.error(training_.where, "interleaving needs more than one pipeline stage", "schedule.kind: 1f1b");
-    else if (micro_batches % parallel_.pipeline() != 0 && training_.global_batch % (parallel_.data() * training_.micro_batch) == 0)
-      diagnostics_.error(training_.batch_where,
-                         fmt::format("interleaving takes micro-batches {} at a time (one for each stage), and {} do not divide so",
-                                     parallel_.pipeline(), micro_batches),
-                         fmt::format("batch.global: a multiple of {}, or schedule.kind: 1f1b",
-                                     parallel_.pipeline() * parallel_.data() * training_.micro_batch));
+    else if (micro_batches % parallel_.pipeline() != 0 &&
+             training_.global_batch % (parallel_.data() * training_.micro_batch) == 0)
+      diagnostics_.error(
+          training_.batch_where,
+          fmt::format("interleaving takes micro-batches {} at a time (one for each stage), and {} do not divide so",
+                      parallel_.pipeline(), micro_batches),
+          fmt::format("batch.global: a multiple of {}, or schedule.kind: 1f1b",
+                      parallel_.pipeline() * parallel_.data() * training_.micro_batch));
   }
 
   void check_data_parallel_only() {
@@ -205,7 +212,8 @@ class Check {
       parallel_error("only transformers have tensor, context, pipeline and expert parallelism",
                      "leave only data (and zero) for this model");
     if (!training_.pipeline_layers.empty() || training_.virtual_stages > 1)
-      diagnostics_.error(training_.where, "only transformers have a pipeline", "leave out pipeline_layers and virtual_stages");
+      diagnostics_.error(training_.where, "only transformers have a pipeline",
+                         "leave out pipeline_layers and virtual_stages");
     if (training_.schedule == ScheduleKind::kZeroBubble)
       diagnostics_.error(training_.where, "only transformers put weight gradients off", "schedule.kind: 1f1b");
     if (training_.recompute != Recompute::kNone)
@@ -214,11 +222,15 @@ class Check {
     constexpr std::int64_t kMostSamples = 1 << 18, kMostSamplesOfAll = 1 << 26;
     if (training_.micro_batch > kMostSamples ||
         (dlrm != nullptr && training_.micro_batch > kMostSamplesOfAll / parallel_.data()))
-      diagnostics_.error(training_.batch_where, fmt::format("{} samples at once are too many", training_.micro_batch),
-                         fmt::format("batch.micro: at most {}", dlrm == nullptr ? kMostSamples : std::min(kMostSamples, kMostSamplesOfAll / parallel_.data())));
-    if (dlrm != nullptr && training_.micro_batches() != 1 && training_.global_batch % (parallel_.data() * training_.micro_batch) == 0)
+      diagnostics_.error(
+          training_.batch_where, fmt::format("{} samples at once are too many", training_.micro_batch),
+          fmt::format("batch.micro: at most {}",
+                      dlrm == nullptr ? kMostSamples : std::min(kMostSamples, kMostSamplesOfAll / parallel_.data())));
+    if (dlrm != nullptr && training_.micro_batches() != 1 &&
+        training_.global_batch % (parallel_.data() * training_.micro_batch) == 0)
       diagnostics_.error(training_.batch_where,
-                         fmt::format("a recommendation model takes its whole batch at once, not {} micro-batches", training_.micro_batches()),
+                         fmt::format("a recommendation model takes its whole batch at once, not {} micro-batches",
+                                     training_.micro_batches()),
                          fmt::format("batch.micro: {}", training_.global_batch / parallel_.data()));
   }
 

@@ -33,7 +33,8 @@ TokenWork token_work(const TrainingSpec& training, const TransformerSpec& model)
   const double copies = real(model.experts_per_token) * busiest + real(model.shared_experts);
   const double expert = 3 * real(model.expert_hidden);
   TokenWork work;
-  work.values = 4 * hidden + inner + vocab + 6 * heads * head + ranks + copies * (hidden + expert) + real(model.experts);
+  work.values =
+      4 * hidden + inner + vocab + 6 * heads * head + ranks + copies * (hidden + expert) + real(model.experts);
   work.products = hidden * (inner + vocab + 4 * heads * head + ranks + copies * expert + real(model.experts)) +
                   2 * ranks * heads * head;
   return work;
@@ -84,8 +85,9 @@ void check_parameters(const TrainingSpec& training, Diagnostics& diagnostics) {
   const double workers =
       training.parallel.exchange == ExchangeKind::kParameterServer ? real(training.parallel.data()) : 1;
   if (each * workers * real(parameter_count(training.model)) > kMostCount)
-    diagnostics.error(training.parallel_where, "the parameters' gradients and updates are more bytes than can be counted",
-                      "fewer workers of the parameter servers, or less of software.optimizer and software.accumulation");
+    diagnostics.error(
+        training.parallel_where, "the parameters' gradients and updates are more bytes than can be counted",
+        "fewer workers of the parameter servers, or less of software.optimizer and software.accumulation");
 }
 
 }  // namespace
@@ -108,11 +110,12 @@ void check_training_size(const TrainingSpec& training, Diagnostics& diagnostics)
   check_parameters(training, diagnostics);
   const double operations = operations_of(training);
   if (operations <= kMostOperations) return;
-  diagnostics.error(training.batch_where,
-                    fmt::format("the job has programs of about {:.1g} operations ({} micro-batches, {} iterations), more "
-                                "than the {:.0g} that fit in memory",
-                                operations, training.micro_batches(), training.iterations, kMostOperations),
-                    "a smaller batch.global, a larger batch.micro, larger overlap.bucket, or fewer iterations or servers");
+  diagnostics.error(
+      training.batch_where,
+      fmt::format("the job has programs of about {:.1g} operations ({} micro-batches, {} iterations), more "
+                  "than the {:.0g} that fit in memory",
+                  operations, training.micro_batches(), training.iterations, kMostOperations),
+      "a smaller batch.global, a larger batch.micro, larger overlap.bucket, or fewer iterations or servers");
 }
 
 }  // namespace orrery
