@@ -58,7 +58,7 @@ TrainingSpec pipelined(const TransformerSpec& model, std::int64_t layers, std::i
   return training;
 }
 
-std::vector<TransformerSpec> models() { return {small_gpt(), small_llama(), small_experts()}; }
+std::vector<TransformerSpec> models() { return {small_gpt(), small_llama(), small_experts(), small_latent()}; }
 
 // Of all ranks, of nodes whose name has `part`.
 Duration compute_of(const Job& job, std::string_view part = "") {
@@ -288,7 +288,6 @@ TEST_CASE("MFU is the share of the peak at which a job computes") {
         CHECK(figures.mfu == Approx(static_cast<double>(percent) / 100).epsilon(1e-6));
         CHECK(figures.model_tflops_per_gpu == Approx(figures.mfu / 10).epsilon(1e-9));
         const double step = seconds(outcome.totals.finish) / 2;
-        CHECK(figures.tokens_per_s_per_gpu ==
-              Approx(static_cast<double>(2 * model.sequence) / step).epsilon(1e-9));
+        CHECK(figures.tokens_per_s_per_gpu == Approx(static_cast<double>(2 * model.sequence) / step).epsilon(1e-9));
       }
 }

@@ -38,6 +38,13 @@ TransformerSpec small_experts() {
   return model;
 }
 
+TransformerSpec small_latent() {
+  TransformerSpec model = small_llama();
+  model.kv_heads = model.heads;
+  model.latent = LatentAttention{24, 16, 4, 4, 8};
+  return model;
+}
+
 TrainingSpec small_training(const TransformerSpec& model) {
   TrainingSpec training;
   training.model.sizes = model;

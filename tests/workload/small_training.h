@@ -27,6 +27,9 @@ TransformerSpec small_llama();
 // The same with 8 experts a layer, 2 per token and one shared, but for the first layer.
 TransformerSpec small_experts();
 
+// Llama with low-rank queries, keys and values, as wide in the mean as its heads are.
+TransformerSpec small_latent();
+
 // On one rank; no overlap, gradients in fp32.
 TrainingSpec small_training(const TransformerSpec& model);
 

@@ -1,7 +1,7 @@
 // What generated jobs communicate, summed over their nodes, against closed forms: to the byte, and nothing else.
+#include <fmt/format.h>
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <fmt/format.h>
 #include <numeric>
 
 #include "tests/workload/small_training.h"
@@ -162,8 +162,8 @@ class ClosedForms {
     share("expert-data", parallel_.replicas() / parallel_.expert, expert_parameters_of_layers());
     const bool ends = stage_ == 0 || stage_ + 1 == parallel_.pipeline();
     if (model_.tied_embeddings && parallel_.pipeline() > 1 && ends)
-      add("embedding all_reduce", ceil_of(gradient() * ceil_of(model_.vocab, t()) * model_.hidden,
-                                          parallel_.zero > 0 ? size : 1));
+      add("embedding all_reduce",
+          ceil_of(gradient() * ceil_of(model_.vocab, t()) * model_.hidden, parallel_.zero > 0 ? size : 1));
   }
 
   std::int64_t gradient() const { return size_of(training_.software.gradients).count(); }
@@ -178,7 +178,8 @@ class ClosedForms {
     if (parallel_.zero == 0) return add(family + " all_reduce", gradient() * all);
     add(family + " reduce_scatter", exchanges() * gradient() * all);
     if (parallel_.zero < 3) return add(family + " all_gather", ceil_of(kWidth * all, size));
-    for (const std::int64_t count : parameters) add(family + " all_gather", 2 * micro() * ceil_of(kWidth * count, size));
+    for (const std::int64_t count : parameters)
+      add(family + " all_gather", 2 * micro() * ceil_of(kWidth * count, size));
   }
 
   const TrainingSpec& training_;
@@ -193,7 +194,8 @@ class ClosedForms {
 std::string text_of(const TrainingSpec& training) {
   const Parallelism& p = training.parallel;
   return fmt::format(
-      "experts {} layers {}: t {} c {} d {} p {} e {} zero {} shard {} sp {} all-gather {} schedule {} v {} recompute {} m {}",
+      "experts {} layers {}: t {} c {} d {} p {} e {} zero {} shard {} sp {} all-gather {} schedule {} v {} recompute "
+      "{} m {}",
       training.transformer()->experts, training.transformer()->layers, p.tensor(), p.context(), p.data(), p.pipeline(),
       p.expert, p.zero, p.shard, p.sequence, p.context_kind == ContextKind::kAllGather, name_of(training.schedule),
       training.virtual_stages, static_cast<int>(training.recompute), training.micro_batches());
@@ -265,7 +267,8 @@ TEST_CASE("every stage communicates the closed forms of its degrees, and nothing
   for (const TransformerSpec& model : {small_gpt(), small_llama(), small_experts()})
     for (const Choices& choices : all_choices()) {
       ++number;  // the rest goes round at periods that have no factor in common with the loops
-      TrainingSpec training = training_of(model, choices, number % 5 == 0 ? 8 : 4, 1 + static_cast<std::int64_t>(number % 2));
+      TrainingSpec training =
+          training_of(model, choices, number % 5 == 0 ? 8 : 4, 1 + static_cast<std::int64_t>(number % 2));
       training.parallel.sequence = choices.tensor > 1 && (model.experts > 0 || number % 7 < 3);
       training.parallel.context_kind = number % 11 < 5 ? ContextKind::kRing : ContextKind::kAllGather;
       training.recompute = static_cast<Recompute>(number % 13 % 3);
@@ -315,8 +318,9 @@ TEST_CASE("hybrid sharding reduces, scatters, and then sums up the shards of the
 TEST_CASE("sequence parallelism and ZeRO 1 send as much as what they replace") {
   const auto sent = [](const TrainingSpec& training, const std::string& family, std::int64_t size) {
     Volumes sums = volumes(generate_job(training, FakeTimes()).job, RankId(0));
-    return (size - 1) * (2 * sums[family + " all_reduce"] + sums[family + " reduce_scatter"] +
-                         size * sums[family + " all_gather"]) / size;
+    return (size - 1) *
+           (2 * sums[family + " all_reduce"] + sums[family + " reduce_scatter"] + size * sums[family + " all_gather"]) /
+           size;
   };
   for (const TransformerSpec& model : {small_gpt(), small_llama()})
     for (const std::int64_t tensor : {2, 4}) {
@@ -335,6 +339,32 @@ TEST_CASE("sequence parallelism and ZeRO 1 send as much as what they replace") {
       CHECK(sent(plain, "data", data) == 2 * (data - 1) * gradients / data);
       CHECK(sent(zero, "data", data) == sent(plain, "data", data));
     }
+}
+
+// Convolutions and perceptrons are exchanged like anything else; tables are spread over the ranks and never are.
+TEST_CASE("models without layers of attention exchange the gradients of what every rank has") {
+  const ConvolutionalSpec convolutional{{{"a", 3, 16, 3, 8, 1}, {"b", 16, 16, 1, 8, 5}}, 16, 10};
+  const DlrmSpec dlrm{6, 1000, 8, 4, 13, {32, 8}, {24, 1}};
+  for (const std::int64_t data : {1, 2, 3, 4})
+    for (const bool overlap : {false, true})
+      for (const std::int64_t micro_batches : {1, 4}) {
+        INFO(data << " ranks, overlap " << overlap << ", micro-batches " << micro_batches);
+        TrainingSpec training = training_of(small_gpt(), {1, 1, data, 1, 0, ScheduleKind::kGpipe}, micro_batches, 2);
+        training.software.overlap_gradients = overlap;
+        training.software.bucket = Bytes(1000);
+        const auto gradients = [&](std::int64_t parameters) { return data == 1 ? 0 : 4 * parameters; };
+        training.model.sizes = convolutional;
+        CHECK(volumes(generate_job(training, FakeTimes()).job, RankId(0))["data all_reduce"] ==
+              gradients(parameter_count(training.model)));
+        if (micro_batches > 1) continue;
+        training.model.sizes = dlrm;
+        Volumes sums = volumes(generate_job(training, FakeTimes()).job, RankId(0));
+        CHECK(sums["data all_reduce"] ==
+              gradients(parameter_count(training.model) - dlrm.tables * dlrm.rows * dlrm.dimension));
+        // The rank's columns of the rows for everybody's two samples, forward, and their gradients.
+        const std::int64_t columns = ceil_of(dlrm.tables * dlrm.dimension, data);
+        CHECK(sums["world all_to_all"] == (data == 1 ? 0 : 2 * (2 * data) * columns * kWidth));
+      }
 }
 
 // Ranks of unequal loads receive unequal numbers of rows, but the group receives all rows that it sends.
@@ -376,13 +406,15 @@ TEST_CASE("parameter servers take every worker's gradients and give every worker
             training.iterations = 2;
             const Job job = generate_job(training, FakeTimes()).job;
             match(job);
-            const std::int64_t gradients = 2 * 4 * parameter_count(model), parameters = 2 * kWidth * parameter_count(model);
+            const std::int64_t gradients = 2 * 4 * parameter_count(model),
+                               parameters = 2 * kWidth * parameter_count(model);
             for (std::uint32_t rank = 0; rank < workers; ++rank)
               CHECK(text_of(volumes(job, RankId(rank))) ==
                     text_of({{"server send", gradients}, {"server receive", parameters}}));
             Volumes all;
             for (std::int64_t rank = workers; rank < workers + servers; ++rank)
-              for (const auto& [name, bytes] : volumes(job, RankId(static_cast<std::uint32_t>(rank)))) all[name] += bytes;
+              for (const auto& [name, bytes] : volumes(job, RankId(static_cast<std::uint32_t>(rank))))
+                all[name] += bytes;
             CHECK(text_of(all) ==
                   text_of({{"server send", workers * parameters}, {"server receive", workers * gradients}}));
           }

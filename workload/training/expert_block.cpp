@@ -1,5 +1,6 @@
 // A mixture of experts: a router sends every token to a few of them, all-to-all within the expert-parallel group, and
 // their results come back the same way. Shared experts are a dense perceptron beside them.
+#include <algorithm>
 #include <cmath>
 
 #include "workload/training/layer_blocks.h"
@@ -21,7 +22,8 @@ Experts experts_of(const LayerShape& shape) {
   Experts e;
   e.local = model.experts / shape.expert;
   e.sent = shape.own_tokens() * model.experts_per_token;
-  e.received = std::llround(static_cast<double>(e.sent) * shape.expert_load);
+  // At least one: a rank whose experts nobody chooses takes part in the exchange.
+  e.received = std::max<std::int64_t>(1, std::llround(static_cast<double>(e.sent) * shape.expert_load));
   const std::int64_t rows = e.received * (shape.sequence_parallel ? shape.tensor : 1);
   e.rows_each = (rows + e.local - 1) / e.local;
   e.ffn = model.expert_hidden / shape.tensor;
@@ -70,8 +72,7 @@ BlockProgram expert_block(const LayerShape& shape) {
 
   BlockProgram block;
   block.parameters.expert = e.local * (e.up + e.ffn) * model.hidden;
-  block.parameters.dense =
-      model.experts * model.hidden + norm_parameters(model) + (shared_up + shared) * model.hidden;
+  block.parameters.dense = model.experts * model.hidden + norm_parameters(model) + (shared_up + shared) * model.hidden;
 
   ActionList forward;
   forward.compute(name);

@@ -126,8 +126,8 @@ std::int64_t bucket_parameters(const SoftwareSpec& software) {
 std::vector<std::vector<Bytes>> pushes_of_servers(const TrainingSpec& training, std::int64_t parameters) {
   const auto servers = static_cast<std::size_t>(training.parallel.servers);
   std::vector<std::vector<Bytes>> pushes(servers);
-  const std::int64_t bucket =
-      training.software.overlap_gradients ? bucket_parameters(training.software) : push_parameters(training, parameters);
+  const std::int64_t bucket = training.software.overlap_gradients ? bucket_parameters(training.software)
+                                                                  : push_parameters(training, parameters);
   std::size_t number = 0;
   for (std::int64_t left = parameters; left > 0; left -= std::min(left, bucket), ++number)
     pushes[number % servers].push_back(size_of(training.software.gradients) * std::min(left, bucket));

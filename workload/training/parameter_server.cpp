@@ -20,6 +20,7 @@ class ServerBuilder {
   }
 
   StageProgram build() && {
+    if (pushes_.empty()) writer_.compute("nothing to serve", {});  // a trace has at least one node
     if (pushes_.empty()) return std::move(writer_).take();
     for (std::int64_t i = 0; i < training_.iterations; ++i)
       training_.parallel.asynchronous ? answer_each() : answer_all();
@@ -32,8 +33,7 @@ class ServerBuilder {
   Nodes receive_from(std::uint32_t worker) {
     Nodes received;
     for (const Bytes bytes : pushes_)
-      received.push_back(
-          writer_.receive_beside("gradients", {PeerKind::kServer, worker}, bytes, 0, answered_[worker]));
+      received.push_back(writer_.receive_beside("gradients", {PeerKind::kServer, worker}, bytes, 0, answered_[worker]));
     return received;
   }
 

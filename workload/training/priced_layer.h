@@ -17,7 +17,9 @@ struct Cost {
   Flops flops;
   Bytes bytes;
 
-  Cost operator+(const Cost& other) const { return {saturating_add(time, other.time), flops + other.flops, bytes + other.bytes}; }
+  Cost operator+(const Cost& other) const {
+    return {saturating_add(time, other.time), flops + other.flops, bytes + other.bytes};
+  }
 };
 
 struct PricedCompute {

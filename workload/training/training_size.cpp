@@ -33,7 +33,8 @@ TokenWork token_work(const TrainingSpec& training, const TransformerSpec& model)
   const double copies = real(model.experts_per_token) * busiest + real(model.shared_experts);
   const double expert = 3 * real(model.expert_hidden);
   TokenWork work;
-  work.values = 4 * hidden + inner + vocab + 6 * heads * head + ranks + copies * (hidden + expert) + real(model.experts);
+  work.values =
+      4 * hidden + inner + vocab + 6 * heads * head + ranks + copies * (hidden + expert) + real(model.experts);
   work.products = hidden * (inner + vocab + 4 * heads * head + ranks + copies * expert + real(model.experts)) +
                   2 * ranks * heads * head;
   return work;
@@ -73,7 +74,7 @@ void check_work(const TrainingSpec& training, const TransformerSpec& model, Diag
   const double kept = (16 * rows * work.values + (keeps_scores ? 16 * scores : 0)) * layers_of(training) *
                       real(std::max<std::int64_t>(1, training.micro_batches()));
   if (flops > kMostCount || kept > kMostCount)
-    diagnostics.error(training.where_of("batch.micro"),
+    diagnostics.error(training.where_of("batch.global"),
                       fmt::format("a micro-batch of {:.3g} tokens makes more work than can be counted", tokens),
                       "a smaller batch.micro, batch.global or model.sequence, or more context parallelism");
 }
@@ -84,8 +85,9 @@ void check_parameters(const TrainingSpec& training, Diagnostics& diagnostics) {
   const double workers =
       training.parallel.exchange == ExchangeKind::kParameterServer ? real(training.parallel.data()) : 1;
   if (each * workers * real(parameter_count(training.model)) > kMostCount)
-    diagnostics.error(training.where_of("model"), "the parameters' gradients and updates are more bytes than can be counted",
-                      "fewer workers of the parameter servers, or less of software.optimizer and software.accumulation");
+    diagnostics.error(
+        training.where_of("model"), "the parameters' gradients and updates are more bytes than can be counted",
+        "fewer workers of the parameter servers, or less of software.optimizer and software.accumulation");
 }
 
 }  // namespace
@@ -95,7 +97,7 @@ double operations_of(const TrainingSpec& training) {
   const bool ring = parallel.context() > 1 && parallel.context_kind == ContextKind::kRing;
   const double passes = real(std::max<std::int64_t>(1, training.micro_batches()));
   const double programs = parallel.expert_skew > 0 ? real(parallel.expert) : 1;
-  double program = layers_of(training) * passes * (30 + (ring ? 9 * real(parallel.context()) : 0));
+  double program = layers_of(training) * passes * (60 + (ring ? 9 * real(parallel.context()) : 0));
   program += exchanges(training) + 10;
   // Between two stages of several chunks each transfer has a tag of its own, on every rank.
   const bool tagged = parallel.pipeline() == 2 && training.virtual_stages > 1;
@@ -108,11 +110,12 @@ void check_training_size(const TrainingSpec& training, Diagnostics& diagnostics)
   check_parameters(training, diagnostics);
   const double operations = operations_of(training);
   if (operations <= kMostOperations) return;
-  diagnostics.error(training.where_of("batch.global"),
-                    fmt::format("the job has programs of about {:.1g} operations ({} micro-batches, {} iterations), more "
-                                "than the {:.0g} that fit in memory",
-                                operations, training.micro_batches(), training.iterations, kMostOperations),
-                    "a smaller batch.global, a larger batch.micro, larger overlap.bucket, or fewer iterations or servers");
+  diagnostics.error(
+      training.where_of("batch.global"),
+      fmt::format("the job has programs of about {:.1g} operations ({} micro-batches, {} iterations), more "
+                  "than the {:.0g} that fit in memory",
+                  operations, training.micro_batches(), training.iterations, kMostOperations),
+      "a smaller batch.global, a larger batch.micro, larger overlap.bucket, or fewer iterations or servers");
 }
 
 }  // namespace orrery
