@@ -56,7 +56,7 @@ WorkloadSource read_workload(Section& section, Architecture architecture, Comput
   WorkloadSource source;
   const bool trains = section.has("model") && !section.has("chakra");
   const auto chakra = [&](Section& s) { read_chakra(s, source.trace, compute); };
-  constexpr std::string_view kChakra = "replay of Chakra execution traces";
+  constexpr std::string_view kChakra = "replay of Chakra execution traces; of the other keys only precision goes with it";
   if (section.describes() || section.has("chakra")) section.section("chakra", kChakra, chakra);
   if (!section.describes() && !section.has("chakra") && !section.has("model"))
     section.error("", "a workload needs traces to replay or a model to train",

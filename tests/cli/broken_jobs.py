@@ -91,7 +91,7 @@ MODELS = [
 ]
 
 DEGREES = [
-    job("More ranks than devices", "tensor: 2, data: 8",
+    job("A job of more ranks than devices", "tensor: 2, data: 8",
         "job.yaml:4:31: error: the job has 16 ranks (tensor 2 x context 1 x data 8 x pipeline 1), the cluster 8 devices",
         "take a cluster of 16 devices (raise `nodes`), or parallel.data: 4"),
     job("More stages than devices", "pipeline: 16",

@@ -41,13 +41,13 @@ std::vector<std::int64_t> read_widths(Section& section, std::string_view key, st
 DlrmSpec read_dlrm(Section& section) {
   const std::size_t errors = section.context().diagnostics().error_count();
   DlrmSpec model;
-  model.tables = section.required_integer("tables", {1, 4096}, "embedding tables, all of one size");
-  model.rows = section.required_integer("rows", {1, std::int64_t{1} << 40}, "rows of a table");
-  model.dimension = section.required_integer("dimension", {1, 1 << 16}, "values of a row");
-  model.lookups = section.optional_integer("lookups", 1, {1, 1 << 16}, "rows summed up per table and sample");
-  model.dense_features = section.required_integer("dense_features", kWidth, "numbers of a sample that are no lookups");
-  model.bottom = read_widths(section, "bottom", "widths of the layers over the dense features");
-  model.top = read_widths(section, "top", "widths of the layers over the interactions; the last is the result");
+  model.tables = section.required_integer("tables", {1, 4096}, "dlrm: embedding tables, all of one size");
+  model.rows = section.required_integer("rows", {1, std::int64_t{1} << 40}, "dlrm: rows of a table");
+  model.dimension = section.required_integer("dimension", {1, 1 << 16}, "dlrm: values of a row");
+  model.lookups = section.optional_integer("lookups", 1, {1, 1 << 16}, "dlrm: rows summed up per table and sample");
+  model.dense_features = section.required_integer("dense_features", kWidth, "dlrm: numbers of a sample that are no lookups");
+  model.bottom = read_widths(section, "bottom", "dlrm: widths of the layers over the dense features");
+  model.top = read_widths(section, "top", "dlrm: widths of the layers over the interactions; the last is the result");
   if (section.describes() || section.context().diagnostics().error_count() > errors) return model;
   if (model.bottom.back() != model.dimension)
     section.error(
@@ -92,7 +92,7 @@ void check_convolution(Section& section, const Convolution& c) {
 ConvolutionalSpec read_convolutional(Section& section) {
   const std::size_t errors = section.context().diagnostics().error_count();
   ConvolutionalSpec model;
-  section.list("convolutions", "in the order of the network, each with a batch norm", [&](Section& s) {
+  section.list("convolutions", "convolutional: in the order of the network, each with a batch norm", [&](Section& s) {
     const std::size_t errors_before = s.context().diagnostics().error_count();
     model.convolutions.push_back(read_convolution(s));
     if (s.context().diagnostics().error_count() == errors_before) check_convolution(s, model.convolutions.back());
@@ -101,8 +101,8 @@ ConvolutionalSpec read_convolutional(Section& section) {
   if (wrong_length && section.context().diagnostics().error_count() == errors)
     section.error("convolutions", fmt::format("'convolutions' is no list of 1 to {}", 10 * kMostLayers),
                   "each has inputs, outputs, kernel and size");
-  model.features = section.required_integer("features", kWidth, "what the classifier takes");
-  model.classes = section.required_integer("classes", kWidth, "what the classifier tells apart");
+  model.features = section.required_integer("features", kWidth, "convolutional: what the classifier takes");
+  model.classes = section.required_integer("classes", kWidth, "convolutional: what the classifier tells apart");
   return model;
 }
 
@@ -113,7 +113,7 @@ ModelSpec read_model(Section& section) {
   ModelSpec model;
   model.name = section.optional<std::string>("name", "", "as results print it", "none");
   const std::size_t kind =
-      section.optional_choice("kind", kKinds, 0, "what is trained, and so which of the keys below hold");
+      section.optional_choice("kind", kKinds, 0, "which of the keys below hold: those of transformers, or those marked dlrm or convolutional");
   if (kind == 0 || section.describes()) model.sizes = read_transformer(section);
   if (kind == 1 || section.describes()) model.sizes = read_dlrm(section);
   if (kind == 2 || section.describes()) model.sizes = read_convolutional(section);

@@ -132,7 +132,7 @@ TrainingSpec read_training(Section& section, Architecture architecture) {
   training.where = section.where();
   note_places(section, "", {"pipeline_layers", "recompute", "precision"}, training);
   section.required_section(
-      "model", "what is trained: a file of configs/models, or its sizes", [&](Section& s) { training.model = read_model(s); },
+      "model", "what is trained, where no chakra is replayed: a file of configs/models, or its sizes", [&](Section& s) { training.model = read_model(s); },
       "models");
   section.defaulted_section("parallel", "how the work is spread over the ranks",
                             [&](Section& s) { read_parallel(s, training); });
@@ -144,7 +144,7 @@ TrainingSpec read_training(Section& section, Architecture architecture) {
   section.defaulted_section("schedule", "the pipeline's schedule", [&](Section& s) { read_schedule(s, training); });
   read_pipeline_layers(section, training);
   section.section_or(
-      "software", default_software(architecture), "the generation of training software: a file of configs/software",
+      "software", section.describes() ? "by the device's architecture" : default_software(architecture), "the generation of training software: a file of configs/software",
       [&](Section& s) { training.software = read_software(s); }, "software");
   override_software(section, training.software);
   read_steps(section, training);
