@@ -94,8 +94,14 @@ class Sweep {
       result_.exposed[collective ? job_.communicators[index_of(job_.communicator(rank_, node))].name
                                  : std::string(job_.peer_family(rank_, node))] += span;
     } else {
-      (collective ? result_.wait : result_.bubble) += span;
+      (collective || !is_pipeline(first.operation->node) ? result_.wait : result_.bubble) += span;
     }
+  }
+
+  // Traces do not say what their messages are for; mostly pipelines send them.
+  bool is_pipeline(NodeId transfer) const {
+    const std::string_view family = job_.peer_family(rank_, transfer);
+    return family == "pipeline" || family == "p2p";
   }
 
   const Job& job_;

@@ -78,7 +78,10 @@ Json to_json(const Result& result, bool deterministic) {
                    {"experiment", to_json(result.experiment)},      {"iteration_time_s", seconds(iteration_time(result))},
                    {"ranks", result.class_of_rank.size()}, {"rank_classes", result.classes.size()},
                    {"link_classes", result.link_classes}};
-  if (result.iterations > 1) document["iterations"] = result.iterations;
+  if (result.iterations > 1) {
+    document["iterations"] = result.iterations;
+    document["total_time_s"] = seconds(result.finish);  // which the breakdown sums to
+  }
   if (result.training) add_training(*result.training, document);
   Json breakdown = Json::array();
   std::vector<std::vector<std::size_t>> ranks(result.classes.size());

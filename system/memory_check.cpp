@@ -17,7 +17,8 @@ struct Alternative {
   TrainingSpec training;
 };
 
-std::vector<Alternative> alternatives(const TrainingSpec& training) {
+// `widest`: tensor parallelism goes no further than the links within a node.
+std::vector<Alternative> alternatives(const TrainingSpec& training, std::int64_t widest) {
   std::vector<Alternative> list;
   const auto add = [&](std::string text, auto change) {
     TrainingSpec other = training;
@@ -38,6 +39,7 @@ std::vector<Alternative> alternatives(const TrainingSpec& training) {
   const auto move = [&](ParallelDimension to, std::int64_t times) {
     const auto at = static_cast<std::size_t>(to), data = static_cast<std::size_t>(ParallelDimension::kData);
     if (training.parallel.data() % times != 0) return;
+    if (to == ParallelDimension::kTensor && training.parallel.tensor() * times > widest) return;
     add(fmt::format("parallel.{}: {} with data: {}", name_of(to), training.parallel.degrees[at] * times,
                     training.parallel.data() / times),
         [=](TrainingSpec& t) {
@@ -45,6 +47,11 @@ std::vector<Alternative> alternatives(const TrainingSpec& training) {
           t.parallel.degrees[data] /= times;
         });
   };
+  if (training.transformer() != nullptr && training.parallel.zero == 0 && training.recompute != Recompute::kFull)
+    add("parallel.zero: 1 and recompute: full", [](TrainingSpec& t) {
+      t.parallel.zero = 1;
+      t.recompute = Recompute::kFull;
+    });
   for (const std::int64_t times : {2, 4, 8}) {
     move(ParallelDimension::kTensor, times);
     move(ParallelDimension::kPipeline, times);
@@ -59,10 +66,12 @@ Bytes largest(const std::vector<MemoryNeed>& needs) {
 }
 
 // The first few changes that make the job fit.
-std::string advice(const TrainingSpec& training, Bytes capacity, std::int64_t devices) {
+std::string advice(const TrainingSpec& training, Bytes capacity, const Fabric& fabric) {
   constexpr std::size_t kShown = 3;
   std::vector<std::string> fits;
-  for (const Alternative& other : alternatives(training)) {
+  const std::int64_t devices = fabric.device_count();
+  const std::int64_t widest = fabric.dimensions().empty() ? devices : fabric.dimensions().front().size;
+  for (const Alternative& other : alternatives(training, widest)) {
     Diagnostics problems;
     check_training(other.training, devices, problems);
     if (problems.has_errors()) continue;
@@ -90,7 +99,7 @@ void check_memory(const Experiment& experiment, const TrainingFacts& training, b
                   experiment.device.name, rounded(capacity), fmt::join(parts, ", "));
   const TrainingSpec& spec = *experiment.workload.training;
   if (allowed) return diagnostics.warning(spec.where, message, "");
-  throw InputError(spec.where, message, advice(spec, capacity, experiment.fabric.device_count()));
+  throw InputError(spec.where, message, advice(spec, capacity, experiment.fabric));
 }
 
 }  // namespace orrery

@@ -16,15 +16,15 @@ void ActionList::add(const std::vector<Operator>& operators) {
 }
 
 void ActionList::weight_gradient(const std::string& name, const std::vector<Operator>& operators,
-                                 ParameterCount finishes, bool apart) {
-  if (!apart) {
+                                 ParameterCount finishes, WeightGradients place) {
+  if (place == WeightGradients::kInline) {
     add(operators);
     open_.finishes += finishes;
     return;
   }
   const std::string goes_on = open_.name;
   close();
-  actions_.emplace_back(Compute{name, operators, true, finishes});
+  actions_.emplace_back(Compute{name, operators, true, finishes, place == WeightGradients::kBeside});
   open_.name = goes_on;
 }
 

@@ -1,5 +1,4 @@
 // Self-attention: queries, keys and values by columns, the core head by head, the projection by rows.
-#include <array>
 #include <utility>
 
 #include "workload/training/layer_blocks.h"
@@ -21,7 +20,6 @@ struct Projections {
   std::vector<Gemm> inputs;
   Gemm output;
   std::int64_t weights = 0;       // of the rank, with biases
-  std::int64_t core_values = 0;   // queries, keys and values per token
   std::int64_t ring_values = 0;   // keys and values per token, as context-parallel ranks pass them on
   std::int64_t rotated = 0;       // values per token that a rotary position turns
   std::int64_t saved_values = 0;  // per token, kept between the products
@@ -37,7 +35,6 @@ Projections plain_projections(const LayerShape& shape) {
   p.output = linear(shape, m, model.hidden, queries);
   const std::int64_t biases = model.biases ? queries + pairs + model.hidden : 0;
   p.weights = (queries + pairs) * model.hidden + queries * model.hidden + biases;
-  p.core_values = queries + pairs;
   p.ring_values = pairs;
   p.rotated = queries + pairs / 2;
   p.saved_values = queries + pairs + queries;
@@ -58,10 +55,9 @@ Projections latent_projections(const LayerShape& shape) {
   p.output = linear(shape, m, hidden, heads * latent.value_head);
   for (const Gemm& product : p.inputs) p.weights += product.n * product.k;
   p.weights += p.output.n * p.output.k + latent.query_rank + latent.key_value_rank;  // with the norms of both ranks
-  p.core_values = heads * (2 * key + latent.value_head);
   p.ring_values = heads * (key + latent.value_head);
   p.rotated = heads * latent.rotary_head + latent.rotary_head;
-  p.saved_values = p.core_values + heads * latent.value_head + latent.query_rank + latent.key_value_rank;
+  p.saved_values = heads * (2 * key + 2 * latent.value_head) + latent.query_rank + latent.key_value_rank;
   p.head = (key + latent.value_head) / 2;
   return p;
 }
@@ -121,8 +117,7 @@ void add_core(const LayerShape& shape, const Projections& p, bool backward, Acti
   const Bytes block(shape.tokens() * p.ring_values * shape.width());
   if (shape.context == 1) return actions.add(core);
   const std::string name = "keys and values";
-  if (shape.context_kind == ContextKind::kRing)  // backward their gradients go along
-    return actions.ring({name, shape.context, core, backward ? block * 2 : block});
+  if (shape.context_kind == ContextKind::kRing) return actions.ring({name, shape.context, core, block, backward});
   actions.collective(name + " gather", GroupFamily::kContext, shape.context, CollectiveKind::kAllGather, block);
   actions.add(core);
   if (backward)

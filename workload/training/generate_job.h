@@ -37,7 +37,7 @@ struct TrainingJob {
 // `training` has passed check_training().
 TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& times);
 
-// What the program of each graph would need, without writing it all: for advice on what fits.
+// What the ranks of each graph would need, for advice on what fits. Writes the programs, but no times.
 std::vector<MemoryNeed> memory_needs(const TrainingSpec& training);
 
 }  // namespace orrery

@@ -42,7 +42,7 @@ void GradientExchange::ready(ParameterCount parameters, NodeId node) {
   const auto add = [&](Pending& pending, std::int64_t count) {
     if (count == 0) return;
     pending.parameters += count;
-    pending.last = node;
+    pending.from.push_back(node);
     if (!training_.software.overlap_gradients || training_.parallel.zero == 3) return;  // FSDP: layer by layer
     while (pending.parameters >= bucket) issue(pending, bucket);
   };
@@ -65,8 +65,8 @@ void GradientExchange::issue(Pending& pending, std::int64_t parameters) {
   const Bytes bytes = size_of(training_.software.gradients) * parameters;
   pending.parameters -= parameters;
   if (training_.parallel.exchange == ExchangeKind::kParameterServer) return push_to_server(pending, bytes);
+  ProgramWriter::Nodes after = take_from(pending);
   if (pending.groups.shards * pending.groups.replicas < 2) return;
-  ProgramWriter::Nodes after = {pending.last};
   if (!training_.software.overlap_gradients) {
     after.insert(after.end(), writer_.tail().begin(), writer_.tail().end());
     return writer_.set_tail({exchange(pending.groups, bytes, std::move(after))});
@@ -98,10 +98,18 @@ void GradientExchange::gather(ParameterCount parameters) {
   of(expert_, parameters.expert);
 }
 
+// What the gradients to be exchanged wait for. The last node's may go on into the next bucket.
+ProgramWriter::Nodes GradientExchange::take_from(Pending& pending) {
+  const NodeId last = pending.from.back();
+  ProgramWriter::Nodes nodes = std::exchange(pending.from, {});
+  if (pending.parameters > 0) pending.from.push_back(last);
+  return nodes;
+}
+
 // Buckets go to the servers in turn.
-void GradientExchange::push_to_server(const Pending& pending, Bytes bytes) {
+void GradientExchange::push_to_server(Pending& pending, Bytes bytes) {
   const auto server = static_cast<std::uint32_t>(pushes_++ % static_cast<std::uint64_t>(training_.parallel.servers));
-  const ProgramWriter::Nodes after = {pending.last};
+  const ProgramWriter::Nodes after = take_from(pending);
   done_.push_back(writer_.send_beside("gradients", {PeerKind::kServer, server}, bytes, 0, after));
 }
 

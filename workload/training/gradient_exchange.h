@@ -43,11 +43,12 @@ class GradientExchange {
   struct Pending {
     ReplicaGroups groups;
     std::int64_t parameters = 0;
-    NodeId last{};
+    ProgramWriter::Nodes from{};  // whose gradients they are
   };
 
   void issue(Pending& pending, std::int64_t parameters);
-  void push_to_server(const Pending& pending, Bytes bytes);
+  static ProgramWriter::Nodes take_from(Pending& pending);
+  void push_to_server(Pending& pending, Bytes bytes);
   NodeId exchange(const ReplicaGroups& groups, Bytes bytes, ProgramWriter::Nodes after);
 
   const TrainingSpec& training_;

@@ -70,13 +70,12 @@ void begin_backward(const LayerShape& shape, const std::string& name, ActionList
 
 void end_backward(const LayerShape& shape, const std::string& name, const std::vector<Operator>& weights,
                   ParameterCount finishes, ActionList& backward) {
-  const bool apart = shape.weight_gradients == WeightGradients::kApart ||
-                     (shape.weight_gradients == WeightGradients::kBeside && shape.tensor > 1);
+  const WeightGradients place = shape.tensor > 1 ? shape.weight_gradients : shape.other_weight_gradients();
   const CollectiveKind kind =
       shape.sequence_parallel ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
-  if (!apart) backward.weight_gradient(name + " weights", weights, finishes, false);
+  if (place == WeightGradients::kInline) backward.weight_gradient(name + " weights", weights, finishes, place);
   backward.collective(name + " sum", GroupFamily::kTensor, shape.tensor, kind, shape.activations());
-  if (apart) backward.weight_gradient(name + " weights", weights, finishes, true);
+  if (place != WeightGradients::kInline) backward.weight_gradient(name + " weights", weights, finishes, place);
   add_norm_backward(shape, backward);
 }
 

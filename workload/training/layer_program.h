@@ -47,8 +47,9 @@ struct ParameterCount {
 struct Compute {
   std::string name;  // "attention", without the layer or the direction
   std::vector<Operator> operators;
-  bool weight_gradient = false;   // nothing of this pass waits for it but the exchange of gradients
-  ParameterCount finishes;        // backward: whose gradients are complete with it
+  bool weight_gradient = false;    // nothing of this pass waits for it but the exchange of gradients
+  ParameterCount finishes{};       // backward: whose gradients are complete with it
+  bool beside_collective = false;  // a weight gradient that runs while the collective just before it does
 };
 
 // Waits for what is before it, and what is behind it waits for it.
@@ -60,12 +61,14 @@ struct Collective {
 };
 
 // Passes blocks round the context-parallel group: `blocks` computations, and beside each but the last a message to the
-// next rank of the group, which the next computation waits for.
+// next rank of the group, which the next computation waits for. Gradients go round as well, each on as soon as a rank
+// has added its part, until they are back where the block came from.
 struct RingExchange {
   std::string name;
   std::int64_t blocks = 1;
   std::vector<Operator> operators;  // of one block
   Bytes bytes;                      // of one message
+  bool has_gradients = false;       // of as many bytes
 };
 
 using Action = std::variant<Compute, Collective, RingExchange>;

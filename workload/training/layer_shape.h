@@ -5,13 +5,10 @@
 
 #include "core/precision.h"
 #include "core/units.h"
+#include "workload/training/action_list.h"
 #include "workload/training/training_spec.h"
 
 namespace orrery {
-
-// Which weight gradients are computed apart from the gradients of the inputs: none; those that a collective of an input
-// gradient can run beside; all, so that a schedule can put them off.
-enum class WeightGradients : std::uint8_t { kInline, kBeside, kApart };
 
 struct LayerShape {
   const TransformerSpec* model = nullptr;
@@ -25,9 +22,13 @@ struct LayerShape {
   AttentionKind attention = AttentionKind::kFlash;
   bool dropout = false;
   Recompute recompute = Recompute::kNone;
+  // kBeside: of the products that a collective of the input gradient follows; the others' inline.
   WeightGradients weight_gradients = WeightGradients::kInline;
   Precision precision = Precision::kBf16;  // of products with weights
 
+  WeightGradients other_weight_gradients() const {
+    return weight_gradients == WeightGradients::kApart ? WeightGradients::kApart : WeightGradients::kInline;
+  }
   // Of everything else: fp8 stops at the products with weights.
   Precision activation() const { return precision == Precision::kFp8 ? Precision::kBf16 : precision; }
   std::int64_t width() const { return size_of(activation()).count(); }

@@ -21,6 +21,7 @@ class ServerBuilder {
 
   StageProgram build() && {
     if (pushes_.empty()) writer_.compute("nothing to serve", {});  // a trace has at least one node
+    if (pushes_.empty()) writer_.compute("idle", {});
     if (pushes_.empty()) return std::move(writer_).take();
     for (std::int64_t i = 0; i < training_.iterations; ++i)
       training_.parallel.asynchronous ? answer_each() : answer_all();

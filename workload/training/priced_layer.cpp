@@ -11,13 +11,13 @@ class Pricing {
     Cost cost = cost_of(compute.operators, times_);
     const Bytes added_up = accumulation_ * compute.finishes.total();
     if (added_up.count() > 0) cost = cost + cost_of({ElementWise{ElementWiseKind::kAccumulate, added_up}}, times_);
-    return PricedCompute{compute.name, cost, compute.weight_gradient, compute.finishes};
+    return PricedCompute{compute.name, cost, compute.weight_gradient, compute.beside_collective, compute.finishes};
   }
 
   PricedAction operator()(const Collective& collective) const { return collective; }
 
   PricedAction operator()(const RingExchange& ring) const {
-    return PricedRing{ring.name, ring.blocks, cost_of(ring.operators, times_), ring.bytes};
+    return PricedRing{ring.name, ring.blocks, cost_of(ring.operators, times_), ring.bytes, ring.has_gradients};
   }
 
   std::vector<PricedAction> all(const std::vector<Action>& actions) const {

@@ -26,6 +26,7 @@ struct PricedCompute {
   std::string name;
   Cost cost;
   bool weight_gradient = false;
+  bool beside_collective = false;
   ParameterCount finishes;
 };
 
@@ -34,6 +35,7 @@ struct PricedRing {
   std::int64_t blocks = 1;
   Cost cost;  // of one block
   Bytes bytes;
+  bool has_gradients = false;
 };
 
 using PricedAction = std::variant<PricedCompute, Collective, PricedRing>;

@@ -103,6 +103,14 @@ Precision read_gradients(Section& section, Precision fallback, std::string_view 
                                         documented)];
 }
 
+Precision read_gradients(Section& section, Precision fallback, std::string_view documented) {
+  constexpr std::array<Precision, 3> kPrecisions = {Precision::kFp32, Precision::kBf16, Precision::kFp16};
+  std::vector<std::string> names;
+  for (const Precision precision : kPrecisions) names.emplace_back(name_of(precision));
+  const auto at = static_cast<std::size_t>(std::ranges::find(kPrecisions, fallback) - kPrecisions.begin());
+  return kPrecisions[section.optional_choice("gradients", names, at, "precision of gradients as exchanged", documented)];
+}
+
 std::string_view default_software(Architecture architecture) {
   switch (architecture) {
     case Architecture::kPascal:

@@ -161,11 +161,9 @@ class StageBuilder {
     if (exchanges_in(unit.pass)) gradients_.ready(compute.finishes, node);
   }
 
-  // A transformer's runs beside the collective just written, which is why it comes behind it.
   NodeId compute_beside(const PricedCompute& compute, const std::string& name) {
-    const bool hides_collective = training_.transformer() != nullptr;
     beside_.push_back(
-        writer_.compute_beside(name, compute.cost, hides_collective ? before_collective_ : writer_.tail()));
+        writer_.compute_beside(name, compute.cost, compute.beside_collective ? before_collective_ : writer_.tail()));
     return beside_.back();
   }
 
@@ -174,20 +172,27 @@ class StageBuilder {
     writer_.collective(name, collective.family, collective.kind, collective.bytes);
   }
 
-  // Block after block: each is computed while the next one comes and goes on to the neighbour.
+  // Block after block: each is computed while the next one comes and goes on to the neighbour. A block's gradients come
+  // in while it is computed and go on with this rank's part; after the last hop they are where the block belongs.
   void run_ring(const PricedRing& ring, const std::string& name) {
-    Nodes held = writer_.tail();
+    const Peer next = {PeerKind::kNextContext}, previous = {PeerKind::kPreviousContext};
+    Nodes held = writer_.tail(), gradients;
     for (std::int64_t i = 0; i < ring.blocks; ++i) {
-      Nodes next = held;
+      Nodes coming = held;
       if (i + 1 < ring.blocks) {
-        writer_.send_beside(name, {PeerKind::kNextContext}, ring.bytes, 0, held);
-        next.assign(1, writer_.receive_beside(name, {PeerKind::kPreviousContext}, ring.bytes, 0, held));
+        writer_.send_beside(name, next, ring.bytes, 0, held);
+        coming.assign(1, writer_.receive_beside(name, previous, ring.bytes, 0, held));
       }
       if (i > 0)
         for (const NodeId node : held) writer_.join(node);
-      writer_.compute(name, ring.cost);
-      held = next;
+      gradients.push_back(writer_.compute(name, ring.cost));
+      if (ring.has_gradients) {
+        writer_.send_beside("gradients of " + name, next, ring.bytes, 0, gradients);
+        gradients.assign(1, writer_.receive_beside("gradients of " + name, previous, ring.bytes, 0, gradients));
+      }
+      held = coming;
     }
+    if (ring.has_gradients) writer_.join(gradients.front());
   }
 
   std::uint32_t virtual_stage(const Unit& unit) const {
@@ -224,19 +229,24 @@ class StageBuilder {
     if (!training_.software.overlap_pipeline) writer_.join(node);
   }
 
+  // Where weight gradients are put off, what they need stays until then, also what the backward pass computed again.
   void book_memory(const Unit& unit) {
     if (writer_.size() == pass_start_) return;
-    Bytes saved, working;
+    const bool puts_off = training_.schedule == ScheduleKind::kZeroBubble;
+    const PassKind kind = unit.pass.kind;
+    Bytes saved, working, again;
     for (const StageLayer& layer : request_.chunks[unit.pass.chunk]) {
+      const bool stays = puts_off && kind != PassKind::kForward && !layer.layer->recompute.empty();
       saved += layer.layer->saved;
-      working = std::max(working, layer.layer->working);
+      if (stays) again += layer.layer->working;
+      if (!stays && kind != PassKind::kWeight) working = std::max(working, layer.layer->working);
     }
-    const bool frees = unit.pass.kind == PassKind::kWeight ||
-                       (unit.pass.kind == PassKind::kBackward && training_.schedule != ScheduleKind::kZeroBubble);
-    if (unit.pass.kind == PassKind::kForward) writer_.takes(NodeId(pass_start_), saved);
+    if (kind == PassKind::kForward) writer_.takes(NodeId(pass_start_), saved);
+    if (kind == PassKind::kBackward) writer_.takes(NodeId(pass_start_), again);
     writer_.takes(NodeId(pass_start_), working);
     writer_.gives(writer_.last(), working);
-    if (frees) writer_.gives(writer_.last(), saved);
+    if (kind == PassKind::kWeight) writer_.gives(writer_.last(), again);
+    if (kind == (puts_off ? PassKind::kWeight : PassKind::kBackward)) writer_.gives(writer_.last(), saved);
   }
 
   void finish_iteration() {

@@ -129,7 +129,10 @@ class TransformerCheck {
             fmt::format("virtual_stages: {} has no meaning for the schedule {}", training_.virtual_stages,
                         name_of(training_.schedule)),
             "write kind: 1f1b-interleaved beside it, or virtual_stages: 1");
-    if (training_.schedule != ScheduleKind::kInterleaved || training_.virtual_stages == 1) return;
+    if (training_.schedule != ScheduleKind::kInterleaved) return;
+    if (training_.virtual_stages == 1)
+      return error("schedule.kind", "1f1b-interleaved interleaves nothing with one chunk per stage",
+                   "add virtual_stages: 2 or more to schedule, or write kind: 1f1b");
     if (parallel_.pipeline() == 1)
       error("schedule.virtual_stages", "interleaving needs more than one pipeline stage",
             "leave virtual_stages out, or raise parallel.pipeline");

@@ -76,7 +76,7 @@ LayerProgram embedding_layer(const LayerShape& shape) {
                         shape.own_activations());
   const std::vector<Operator> weights = {element_wise(ElementWiseKind::kEmbedding, values, 3 * shape.width())};
   backward.weight_gradient("embedding weights", weights, layer.parameters,
-                           shape.weight_gradients == WeightGradients::kApart);
+                           shape.other_weight_gradients());
   layer.backward = std::move(backward).take();
   layer.saved = Bytes(shape.dropout ? shape.own_tokens() * model.hidden : 0);
   return layer;
