@@ -134,6 +134,10 @@ TEST_CASE("weights, gradients and optimizer states take the published memory") {
   const auto standing = [](const TrainingSpec& training, std::size_t stage) {
     return gib(memory_needs(training)[stage].standing());
   };
+  TrainingSpec repeated = megatron_22b();
+  repeated.iterations = 3;
+  CHECK(memory_needs(repeated) == memory_needs(megatron_22b()));
+  CHECK(generate_job(repeated, FakeTimes()).facts.memory.front().need == memory_needs(repeated).front());
   check_close("22B", standing(megatron_22b(), 0), 45.5625);
   check_close("530B, a middle stage", standing(megatron_530b(), 17), 31.64);
 }

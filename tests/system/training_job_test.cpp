@@ -73,6 +73,16 @@ Duration compute_of(const Job& job, std::string_view part = "") {
   return sum;
 }
 
+// Nodes that `last` waits for, directly or not.
+std::vector<bool> before(const ExecutionGraph& graph, NodeId last) {
+  std::vector<bool> waited_for(graph.size());
+  waited_for[index_of(last)] = true;
+  for (auto node = graph.order().rbegin(); node != graph.order().rend(); ++node)
+    for (const NodeId next : graph.successors(*node))
+      if (waited_for[index_of(next)]) waited_for[index_of(*node)] = true;
+  return waited_for;
+}
+
 }  // namespace
 
 // While the pipeline fills and drains, a stage waits for p-1 forward and p-1 backward passes: (p-1)/m of what m
@@ -215,6 +225,12 @@ TEST_CASE("nothing of an iteration is done after its optimizer, nothing of a bac
           if (name(record).find(has_loss ? "loss forward" : "head forward") != std::string_view::npos)
             first_loss = std::min(first_loss, record.end);
         }
+        for (std::uint32_t node = 0; node < graph.size(); ++node)
+          if (job.labels_of(RankId(0)).name(NodeId(node)) == "optimizer") {
+            const std::vector<bool> waited_for = before(graph, NodeId(node));
+            for (std::uint32_t other = 0; other < graph.size(); ++other)
+              if (graph.kind(NodeId(other)) == NodeKind::kCompute) CHECK(waited_for[other]);
+          }
         REQUIRE(optimizer < Time::max());
         REQUIRE(first_loss < Time::max());
         for (const OperationRecord& record : outcome.log.of(RankId(0))) {

@@ -129,7 +129,7 @@ TEST_CASE("training sections of extreme numbers are refused with advice or gener
       continue;
     }
     REQUIRE(training.parallel.ranks() <= devices);
-    REQUIRE(operations_of(training) <= 2e8);
+    REQUIRE(operations_of(training) <= 1e8);
     if (operations_of(training) > 1e5 || training.parallel.ranks() > 4096) {
       ++large;
       continue;

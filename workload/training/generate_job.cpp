@@ -255,7 +255,9 @@ TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& time
   return result;
 }
 
-std::vector<MemoryNeed> memory_needs(const TrainingSpec& training) {
+std::vector<MemoryNeed> memory_needs(const TrainingSpec& of_all) {
+  TrainingSpec training = of_all;
+  training.iterations = 1;  // all of them need the same
   const NoTimes times;
   ModelLayers layers(training, times);
   const RankGrid grid(training.parallel);

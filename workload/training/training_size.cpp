@@ -7,8 +7,9 @@
 namespace orrery {
 namespace {
 
-// Beyond this many operations the programs of a job no longer fit a usual machine's memory.
-constexpr double kMostOperations = 2e8;
+// One operation takes about 170 bytes when it is generated, so that no job takes more than 17 GB; the bound is two to
+// fifteen times what there are.
+constexpr double kMostOperations = 1e8;
 
 // What sums of a few may reach and still fit 64 bits.
 constexpr double kMostCount = 2e18;
