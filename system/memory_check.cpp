@@ -47,6 +47,7 @@ std::vector<Alternative> alternatives(const TrainingSpec& training) {
   };
   for (const std::int64_t times : {2, 4, 8}) {
     move(ParallelDimension::kTensor, times);
+    move(ParallelDimension::kContext, times);
     move(ParallelDimension::kPipeline, times);
   }
   return list;
@@ -71,7 +72,7 @@ std::string advice(const TrainingSpec& training, Bytes capacity, std::int64_t de
     if (fits.size() == kShown) break;
   }
   const std::string allow = "--allow-oom simulates it all the same";
-  if (fits.empty()) return "no single change of recompute, zero, batch.micro, tensor or pipeline is enough; " + allow;
+  if (fits.empty()) return "no single change of recompute, zero, batch.micro, tensor, context or pipeline is enough; " + allow;
   return fmt::format("would fit with {}; {}", fmt::join(fits, ", or "), allow);
 }
 
