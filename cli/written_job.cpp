@@ -15,8 +15,8 @@ void write_and_tell(const Job& job, const std::string& folder) {
                               "replay them with\n\n"
                               "    workload: {{chakra: {{prefix: {}, groups: {}}}}}\n",
                               job.ranks.size(), job.ranks.size() == 1 ? "" : "s", job.graphs.size(),
-                              job.graphs.size() == 1 ? "" : "s", nodes, job.communicators.size() - 1, job.communicators.size() == 2 ? "" : "s", source.prefix,
-                              source.groups.value_or("")));
+                              job.graphs.size() == 1 ? "" : "s", nodes, job.communicators.size() - 1,
+                              job.communicators.size() == 2 ? "" : "s", source.prefix, source.groups.value_or("")));
 }
 
 }  // namespace orrery::cli
