@@ -30,6 +30,7 @@ struct RunOptions {
 struct CompareOptions {
   std::vector<std::string> experiments;
   std::vector<std::string> settings;
+  bool allow_oom = false;
 };
 
 struct CheckOptions {

@@ -27,7 +27,7 @@ Run run_named(const std::string& experiment, const CompareOptions& options, cons
   Progress progress;
   try {
     Run run = run_experiment(
-        {experiment, options.settings}, session.files,
+        {experiment, options.settings, true, options.allow_oom}, session.files,
         [&](std::string_view what, std::uint64_t done, std::uint64_t total) { progress.show(what, done, total); });
     progress.clear();
     return run;
@@ -73,6 +73,7 @@ void add_compare_command(CLI::App& app, Session& session) {
   command->add_option("--set", options.settings, "Change a key in all of them (may be repeated)")
       ->expected(1)
       ->take_all();
+  command->add_flag("--allow-oom", options.allow_oom, "Simulate also what does not fit the devices' memory");
   command->callback([&session] { compare(session.compare, session); });
 }
 

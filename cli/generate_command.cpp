@@ -24,8 +24,8 @@ void generate(const GenerateOptions& options, const Session& session) {
 
 void add_generate_command(CLI::App& workload, Session& session) {
   GenerateOptions& options = session.generate;
-  CLI::App* command =
-      workload.add_subcommand("generate", "Write the training job of an experiment as Chakra traces, one file per rank");
+  CLI::App* command = workload.add_subcommand(
+      "generate", "Write the training job of an experiment as Chakra traces, one file per rank");
   command->add_option("experiment", options.experiment, "Experiment file with a model to train")->required();
   command->add_option("-o,--out", options.out, "Folder for rank.<r>.et and groups.json")->required();
   command->add_option("--set", options.settings, "Change a key, for example --set nodes=4 (may be repeated)")

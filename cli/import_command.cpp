@@ -75,7 +75,9 @@ Job import_job(const ImportOptions& options, WorkloadFormat format, Diagnostics&
 void refuse_idle_options(const ImportOptions& options, WorkloadFormat format) {
   const bool text = format == WorkloadFormat::kAstraText || format == WorkloadFormat::kSimai;
   const auto refuse = [&](bool idle, const char* what) {
-    if (idle) throw InputError({options.files.front()}, fmt::format("{} has no meaning for {}", what, name_of(format)), "leave it out");
+    if (idle)
+      throw InputError({options.files.front()}, fmt::format("{} has no meaning for {}", what, name_of(format)),
+                       "leave it out");
   };
   refuse(options.ranks > 0 && !text, "--ranks");
   refuse(options.model_parallel > 0 && format != WorkloadFormat::kAstraText, "--model-parallel");
@@ -99,18 +101,22 @@ void import(const ImportOptions& options) {
 void add_import_command(CLI::App& workload, Session& session) {
   ImportOptions& options = session.import;
   CLI::App* command = workload.add_subcommand(
-      "import", "Write a workload of another format as Chakra traces: ASTRA-sim 1.0 and SimAI text, GOAL, PyTorch profiles");
-  command->add_option("files", options.files, "The workload; of PyTorch profiles (Kineto) one file per rank")->required();
+      "import",
+      "Write a workload of another format as Chakra traces: ASTRA-sim 1.0 and SimAI text, GOAL, PyTorch profiles");
+  command->add_option("files", options.files, "The workload; of PyTorch profiles (Kineto) one file per rank")
+      ->required();
   command->add_option("-o,--out", options.out, "Folder for rank.<r>.et and groups.json")->required();
   command->add_option("--format", options.format, "astra-text | simai | goal | kineto; without it the file tells")
       ->check(CLI::IsMember(format_names()));
   const CLI::Range count(std::uint32_t{1}, std::uint32_t{1} << 20);
   command->add_option("--ranks", options.ranks, "How many ranks, where the file does not say (astra-text, old simai)")
       ->check(count);
-  command->add_option("--model-parallel", options.model_parallel, "Ranks of a model-parallel group (astra-text hybrids)")
+  command
+      ->add_option("--model-parallel", options.model_parallel, "Ranks of a model-parallel group (astra-text hybrids)")
       ->check(count);
   command->add_option("--iterations", options.iterations, "Training steps (astra-text, simai)")->check(count);
-  command->add_flag("--no-pipeline", options.no_pipeline, "Pipeline stages send each other nothing, as in SimAI itself");
+  command->add_flag("--no-pipeline", options.no_pipeline,
+                    "Pipeline stages send each other nothing, as in SimAI itself");
   command->add_flag("--replicate", options.replicate, "One profile stands for all ranks of its world (kineto)");
   command->callback([&session] { import(session.import); });
 }

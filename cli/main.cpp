@@ -28,7 +28,9 @@ constexpr const char* kDescription =
     "    cluster: dgx-a100            # a name from `orrery list clusters`, or a file, or written out\n"
     "    nodes: 2\n"
     "    workload:\n"
-    "      chakra: {prefix: traces/gpt-tp4pp2dp2/rank, groups: traces/gpt-tp4pp2dp2/groups.json}";
+    "      model: gpt3-13b            # a name from `orrery list models`; or chakra: {prefix: ..., groups: ...}\n"
+    "      parallel: {tensor: 8, data: 2}\n"
+    "      batch: {global: 64, micro: 2}";
 
 constexpr const char* kFooter =
     "\nEvery key of an experiment is explained in docs/config.md; --set a.b=v changes one from the command line.\n"

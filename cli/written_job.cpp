@@ -27,8 +27,8 @@ void write_and_tell(const Job& job, const std::string& folder) {
                               "replay them with\n\n"
                               "    workload: {{chakra: {{prefix: {}, groups: {}}}}}\n",
                               counted(job.ranks.size(), "rank"), counted(job.graphs.size(), "different graph"),
-                              counted(nodes, "node"), counted(job.communicators.size() - 1, "group"), quoted(source.prefix),
-                              quoted(source.groups.value_or(""))));
+                              counted(nodes, "node"), counted(job.communicators.size() - 1, "group"),
+                              quoted(source.prefix), quoted(source.groups.value_or(""))));
 }
 
 }  // namespace orrery::cli

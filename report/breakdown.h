@@ -14,7 +14,8 @@ namespace orrery {
 
 // At every instant: a device, host or memory node runs -> compute. Else the first unfinished operation in canonical
 // order decides: a collective or message that moves -> exposed communication; a collective whose members have not all
-// come -> wait; a receive whose sender has not started -> bubble, or wait if it is known not to be of a pipeline. Nothing under way, or finished -> idle.
+// come -> wait; a receive whose sender has not started -> bubble, or wait if it is known not to be of a pipeline.
+// Nothing under way, or finished -> idle.
 struct Breakdown {
   Duration compute{};
   Duration host{};                          // of `compute`: the host ran and no device or memory node did

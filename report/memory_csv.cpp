@@ -34,7 +34,8 @@ std::string memory_csv(const TrainingFacts& facts, const OperationLog& log, std:
     std::size_t nodes = 0;
     for (const MemoryChange& change : program.changes) nodes = std::max<std::size_t>(nodes, index_of(change.node) + 1);
     const auto operations = log.of(acting[index_of(program.first_rank)]);
-    for (const OperationRecord& operation : operations) nodes = std::max<std::size_t>(nodes, index_of(operation.node) + 1);
+    for (const OperationRecord& operation : operations)
+      nodes = std::max<std::size_t>(nodes, index_of(operation.node) + 1);
     for (const auto& [time, bytes] : changes_of(program, operations, nodes))
       text += fmt::format("{},{},{}\n", index_of(program.first_rank), time.time_since_epoch().count(), now += bytes);
   }

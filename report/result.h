@@ -46,9 +46,9 @@ struct TrainingFigures {
 };
 
 struct Result {
-  ConfigValue experiment;             // resolved
-  std::string device;                 // name
-  std::uint32_t devices = 0;          // of the cluster, used or not
+  ConfigValue experiment;     // resolved
+  std::string device;         // name
+  std::uint32_t devices = 0;  // of the cluster, used or not
   std::string network_model;
   std::string granularity;
   std::string library;  // of collectives: "nccl 2.30.0"; empty: the fixed one

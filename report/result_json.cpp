@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/version.h"
 #include "core/config.h"
+#include "core/version.h"
 #include "report/parts.h"
 #include "report/rank_ranges.h"
 #include "report/result.h"
@@ -16,7 +16,8 @@ using Json = nlohmann::ordered_json;
 Json breakdown_json(const Result& result, std::size_t number, const std::vector<std::size_t>& ranks) {
   const Breakdown& b = result.classes[number];
   Json exposed = Json::object();
-  for (const auto& [name, time] : result.training ? parts_of(b, result).exposed : b.exposed) exposed[printable(name, SIZE_MAX)] = seconds(time);
+  for (const auto& [name, time] : result.training ? parts_of(b, result).exposed : b.exposed)
+    exposed[printable(name, SIZE_MAX)] = seconds(time);
   return {{"class", number},
           {"ranks", ranks.size()},
           {"first_rank", ranks.front()},
@@ -74,9 +75,12 @@ void add_training(const TrainingFigures& figures, Json& document) {
 }  // namespace
 
 Json to_json(const Result& result, bool deterministic) {
-  Json document = {{"schema", "orrery.result/1"},          {"version", kVersion},
-                   {"experiment", to_json(result.experiment)},      {"iteration_time_s", seconds(iteration_time(result))},
-                   {"ranks", result.class_of_rank.size()}, {"rank_classes", result.classes.size()},
+  Json document = {{"schema", "orrery.result/1"},
+                   {"version", kVersion},
+                   {"experiment", to_json(result.experiment)},
+                   {"iteration_time_s", seconds(iteration_time(result))},
+                   {"ranks", result.class_of_rank.size()},
+                   {"rank_classes", result.classes.size()},
                    {"link_classes", result.link_classes}};
   if (result.iterations > 1) {
     document["iterations"] = result.iterations;
@@ -87,8 +91,7 @@ Json to_json(const Result& result, bool deterministic) {
   std::vector<std::vector<std::size_t>> ranks(result.classes.size());
   for (std::size_t rank = 0; rank < result.class_of_rank.size(); ++rank)
     ranks[result.class_of_rank[rank]].push_back(rank);
-  for (std::size_t i = 0; i < result.classes.size(); ++i)
-    breakdown.push_back(breakdown_json(result, i, ranks[i]));
+  for (std::size_t i = 0; i < result.classes.size(); ++i) breakdown.push_back(breakdown_json(result, i, ranks[i]));
   document["breakdown"] = std::move(breakdown);
   if (result.training) document["memory"] = memory_json(*result.training);
   document["links"] = links_json(result.links);

@@ -93,8 +93,8 @@ std::string training_text(const TrainingFigures& figures) {
   for (std::size_t use = 0; use < kMemoryUseCount; ++use)
     if (figures.memory.by[use].count() > 0)
       parts.push_back(fmt::format("{} {}", name_of(static_cast<MemoryUse>(use)), rounded(figures.memory.by[use])));
-  return text + fmt::format("memory {} of {} on rank {}: {}\n", rounded(figures.memory.total()), rounded(figures.capacity),
-                            index_of(figures.fullest), fmt::join(parts, ", "));
+  return text + fmt::format("memory {} of {} on rank {}: {}\n", rounded(figures.memory.total()),
+                            rounded(figures.capacity), index_of(figures.fullest), fmt::join(parts, ", "));
 }
 
 }  // namespace
@@ -104,15 +104,14 @@ std::string summary_text(const Result& result) {
   const double whole = seconds(result.finish);
   const std::vector<Part> parts = mean_parts(result);
   std::string text = fmt::format("iteration time {}   ({} rank{} on {} device{} {}, {} network, granularity {}{})\n",
-                                 rounded(iteration_time(result)), ranks, ranks == 1 ? "" : "s",
-                                 result.devices, result.devices == 1 ? "" : "s", result.device, result.network_model,
+                                 rounded(iteration_time(result)), ranks, ranks == 1 ? "" : "s", result.devices,
+                                 result.devices == 1 ? "" : "s", result.device, result.network_model,
                                  result.granularity, result.library.empty() ? "" : ", " + result.library);
   if (result.iterations > 1)
     text += fmt::format("mean of {} iterations; the times below are of all of them\n", result.iterations);
   if (result.training) text += training_text(*result.training);
   if (!parts.empty())
-    text +=
-        fmt::format("bound by {}: {} of the iteration\n", parts.front().name, share(parts.front().seconds, whole));
+    text += fmt::format("bound by {}: {} of the iteration\n", parts.front().name, share(parts.front().seconds, whole));
   text += "\n" + parts_text(parts, whole) + "\n" + ranks_text(result);
   if (!result.links.empty()) text += "\n" + links_text(result.links);
   return text;

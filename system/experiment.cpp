@@ -91,8 +91,7 @@ void read_placement(Section& section, Placement& placement) {
 }
 
 void read_machine_of(Section& section, ExperimentKeys& experiment) {
-  experiment.fabric =
-      read_cluster(section, cluster_parts(experiment.device, experiment.measured), experiment.routing);
+  experiment.fabric = read_cluster(section, cluster_parts(experiment.device, experiment.measured), experiment.routing);
 }
 
 MachineKind machine_of(const ExperimentKeys& experiment) {
@@ -166,11 +165,12 @@ void check_precision(const TrainingSpec& training, const DeviceSpec& device, Dia
       known.emplace_back(name_of(precision));
   const std::string_view name = name_of(training.precision);
   if (std::ranges::find(known, name) != known.end()) return;
-  diagnostics.error(training.where_of("precision"),
-                    fmt::format("the job computes in {}, for which device '{}' has no peak", name, printable(device.name)),
-                    known.empty() ? fmt::format("add peak.{} to the device", name)
-                                  : fmt::format("workload.precision: {}; or add peak.{} to the device",
-                                                fmt::join(known, " or "), name));
+  diagnostics.error(
+      training.where_of("precision"),
+      fmt::format("the job computes in {}, for which device '{}' has no peak", name, printable(device.name)),
+      known.empty()
+          ? fmt::format("add peak.{} to the device", name)
+          : fmt::format("workload.precision: {}; or add peak.{} to the device", fmt::join(known, " or "), name));
 }
 
 // A training job on the devices that there are.

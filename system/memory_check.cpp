@@ -54,6 +54,7 @@ std::vector<Alternative> alternatives(const TrainingSpec& training, std::int64_t
     });
   for (const std::int64_t times : {2, 4, 8}) {
     move(ParallelDimension::kTensor, times);
+    move(ParallelDimension::kContext, times);
     move(ParallelDimension::kPipeline, times);
   }
   return list;
@@ -80,14 +81,16 @@ std::string advice(const TrainingSpec& training, Bytes capacity, const Fabric& f
     if (fits.size() == kShown) break;
   }
   const std::string allow = "--allow-oom simulates it all the same";
-  if (fits.empty()) return "no single change of recompute, zero, batch.micro, tensor or pipeline is enough; " + allow;
+  if (fits.empty())
+    return "no single change of recompute, zero, batch.micro, tensor, context or pipeline is enough; " + allow;
   return fmt::format("would fit with {}; {}", fmt::join(fits, ", or "), allow);
 }
 
 }  // namespace
 
 void check_memory(const Experiment& experiment, const TrainingFacts& training, bool allowed, Diagnostics& diagnostics) {
-  const auto worst = std::ranges::max_element(training.memory, {}, [](const ProgramMemory& m) { return m.need.total(); });
+  const auto worst =
+      std::ranges::max_element(training.memory, {}, [](const ProgramMemory& m) { return m.need.total(); });
   const Bytes capacity = experiment.device.memory_capacity;
   if (worst == training.memory.end() || worst->need.total() <= capacity) return;
   std::vector<std::string> parts;
@@ -95,8 +98,8 @@ void check_memory(const Experiment& experiment, const TrainingFacts& training, b
     if (worst->need.by[use].count() > 0)
       parts.push_back(fmt::format("{} {}", name_of(static_cast<MemoryUse>(use)), rounded(worst->need.by[use])));
   const std::string message =
-      fmt::format("rank {} needs {} of memory, {} has {}: {}", index_of(worst->first_rank), rounded(worst->need.total()),
-                  experiment.device.name, rounded(capacity), fmt::join(parts, ", "));
+      fmt::format("rank {} needs {} of memory, {} has {}: {}", index_of(worst->first_rank),
+                  rounded(worst->need.total()), experiment.device.name, rounded(capacity), fmt::join(parts, ", "));
   const TrainingSpec& spec = *experiment.workload.training;
   if (allowed) return diagnostics.warning(spec.where, message, "");
   throw InputError(spec.where, message, advice(spec, capacity, experiment.fabric));

@@ -14,9 +14,9 @@ namespace {
 const std::vector<std::string> kDependencyNames = {"both", "data", "ctrl"};
 
 // Keys of a model to train, which a trace does not have.
-constexpr std::array<std::string_view, 11> kTrainingKeys = {
-    "model",     "parallel",  "batch",   "schedule",   "pipeline_layers", "software",
-    "recompute", "gradients", "overlap", "iterations", "causal_flops"};
+constexpr std::array<std::string_view, 11> kTrainingKeys = {"model",           "parallel",   "batch",       "schedule",
+                                                            "pipeline_layers", "software",   "recompute",   "gradients",
+                                                            "overlap",         "iterations", "causal_flops"};
 
 // Paths in a file are relative to it, those given by --set to the working directory.
 std::string path_from(const Location& where, const std::string& path) {
@@ -56,7 +56,8 @@ WorkloadSource read_workload(Section& section, Architecture architecture, Comput
   WorkloadSource source;
   const bool trains = section.has("model") && !section.has("chakra");
   const auto chakra = [&](Section& s) { read_chakra(s, source.trace, compute); };
-  constexpr std::string_view kChakra = "replay of Chakra execution traces; of the other keys only precision goes with it";
+  constexpr std::string_view kChakra =
+      "replay of Chakra execution traces; of the other keys only precision goes with it";
   if (section.describes() || section.has("chakra")) section.section("chakra", kChakra, chakra);
   if (!section.describes() && !section.has("chakra") && !section.has("model"))
     section.error("", "a workload needs traces to replay or a model to train",

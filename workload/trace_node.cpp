@@ -19,17 +19,27 @@ constexpr std::string_view kMissingSizeHint = "re-export the trace with a conver
 
 std::optional<CollectiveKind> collective_kind_of(std::int64_t comm_type) {
   switch (comm_type) {
-    case chakra::ALL_REDUCE: return CollectiveKind::kAllReduce;
-    case chakra::REDUCE: return CollectiveKind::kReduce;
-    case chakra::ALL_GATHER: return CollectiveKind::kAllGather;
-    case chakra::GATHER: return CollectiveKind::kGather;
-    case chakra::SCATTER: return CollectiveKind::kScatter;
-    case chakra::BROADCAST: return CollectiveKind::kBroadcast;
-    case chakra::ALL_TO_ALL: return CollectiveKind::kAllToAll;
+    case chakra::ALL_REDUCE:
+      return CollectiveKind::kAllReduce;
+    case chakra::REDUCE:
+      return CollectiveKind::kReduce;
+    case chakra::ALL_GATHER:
+      return CollectiveKind::kAllGather;
+    case chakra::GATHER:
+      return CollectiveKind::kGather;
+    case chakra::SCATTER:
+      return CollectiveKind::kScatter;
+    case chakra::BROADCAST:
+      return CollectiveKind::kBroadcast;
+    case chakra::ALL_TO_ALL:
+      return CollectiveKind::kAllToAll;
     case chakra::REDUCE_SCATTER:
-    case chakra::REDUCE_SCATTER_BLOCK: return CollectiveKind::kReduceScatter;
-    case chakra::BARRIER: return CollectiveKind::kBarrier;
-    default: return std::nullopt;
+    case chakra::REDUCE_SCATTER_BLOCK:
+      return CollectiveKind::kReduceScatter;
+    case chakra::BARRIER:
+      return CollectiveKind::kBarrier;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -48,14 +58,30 @@ class NodeReader {
     is_host_ = attributes_.flag("is_cpu_op").value_or(false);
     if (!is_host_) result_.stream = attributes_.integer("stream");
     switch (static_cast<int>(node_.type())) {
-      case chakra::INVALID_NODE: read_untimed("INVALID"); break;
-      case chakra::METADATA_NODE: read_metadata(); break;
-      case chakra::MEM_LOAD_NODE: read_memory(NodeKind::kMemoryLoad); break;
-      case chakra::MEM_STORE_NODE: read_memory(NodeKind::kMemoryStore); break;
-      case chakra::COMP_NODE: read_compute(); break;
-      case chakra::COMM_SEND_NODE: read_transfer(NodeKind::kSend); break;
-      case chakra::COMM_RECV_NODE: read_transfer(NodeKind::kReceive); break;
-      case chakra::COMM_COLL_NODE: read_collective(); break;
+      case chakra::INVALID_NODE:
+        read_untimed("INVALID");
+        break;
+      case chakra::METADATA_NODE:
+        read_metadata();
+        break;
+      case chakra::MEM_LOAD_NODE:
+        read_memory(NodeKind::kMemoryLoad);
+        break;
+      case chakra::MEM_STORE_NODE:
+        read_memory(NodeKind::kMemoryStore);
+        break;
+      case chakra::COMP_NODE:
+        read_compute();
+        break;
+      case chakra::COMM_SEND_NODE:
+        read_transfer(NodeKind::kSend);
+        break;
+      case chakra::COMM_RECV_NODE:
+        read_transfer(NodeKind::kReceive);
+        break;
+      case chakra::COMM_COLL_NODE:
+        read_collective();
+        break;
       default:
         fail("unknown node type", fmt::format("type {}", static_cast<int>(node_.type())),
              "types 0 (INVALID) to 7 (COMM_COLL) are known");
@@ -197,8 +223,10 @@ class NodeReader {
     for (const std::string_view attribute : {"root", "root_rank", "src_rank"}) {
       const std::optional<std::int64_t> root = attributes_.integer(attribute);
       if (!root) continue;
-      if (*root < -1) fail(fmt::format("negative {}", attribute), std::to_string(*root));
-      else result_.root = *root;
+      if (*root < -1)
+        fail(fmt::format("negative {}", attribute), std::to_string(*root));
+      else
+        result_.root = *root;
       return;
     }
   }
@@ -210,13 +238,17 @@ class NodeReader {
     if (is_host_ && !has_peer) return read_host_call(false);
 
     result_.work.kind = kind;
-    if (has_peer) result_.peer = attributes_.integer(peer).value_or(-1);
-    else fail(fmt::format("{} without {}", name_of(kind), peer), {}, kNoPeerHint);
+    if (has_peer)
+      result_.peer = attributes_.integer(peer).value_or(-1);
+    else
+      fail(fmt::format("{} without {}", name_of(kind), peer), {}, kNoPeerHint);
     result_.own_rank = attributes_.integer(is_send ? "comm_src" : "comm_dst");
     result_.tag = attributes_.integer("comm_tag").value_or(0);
     const std::optional<std::int64_t> size = amount("comm_size");
-    if (size) result_.work.bytes = Bytes(*size);
-    else fail(fmt::format("{} without comm_size", name_of(kind)), {}, kMissingSizeHint);
+    if (size)
+      result_.work.bytes = Bytes(*size);
+    else
+      fail(fmt::format("{} without comm_size", name_of(kind)), {}, kMissingSizeHint);
     read_priority();
   }
 

@@ -104,6 +104,8 @@ def check_memory(program, checks, folder):
     refused = program.run(["run", "large.yaml"], folder)
     checks.check(refused.code == 2 and "would fit with" in refused.stderr, "what does not fit is refused", refused.stderr)
     allowed = program.run(["run", "large.yaml", "--allow-oom"], folder)
+    compared = program.run(["compare", "job.yaml", "large.yaml", "--allow-oom"], folder)
+    checks.check(compared.code == 0 and "iteration time" in compared.stdout, "compare --allow-oom", compared.stderr)
     checks.check(allowed.code == 0 and "warning: rank 0 needs" in allowed.stderr and "MFU" in allowed.stdout,
                  "--allow-oom simulates it", allowed.stderr)
     advised = program.run(["run", "large.yaml", "--set", "workload.parallel={tensor: 4, data: 2}"], folder)

@@ -95,7 +95,8 @@ class AstraImporter {
  private:
   std::uint32_t rank_count(const TextWorkload& workload) {
     if (!options_.ranks) {
-      diagnostics_.error(workload.header.where, "the file does not say how many ranks there are", "give their number (--ranks)");
+      diagnostics_.error(workload.header.where, "the file does not say how many ranks there are",
+                         "give their number (--ranks)");
       return 1;
     }
     if (*options_.ranks >= 1 && *options_.ranks <= kMostImportedRanks) return *options_.ranks;
@@ -109,8 +110,9 @@ class AstraImporter {
     const auto& of_file = workload.header.model_parallel;
     const Location where = of_file ? of_file->where : workload.header.where;
     if (!of_file && !options_.model_parallel) {
-      diagnostics_.error(where, "the file does not say how many ranks make a model-parallel group",
-                         "give their number (--model-parallel), or write 'model_parallel_NPU_group: 8' on the first line");
+      diagnostics_.error(
+          where, "the file does not say how many ranks make a model-parallel group",
+          "give their number (--model-parallel), or write 'model_parallel_NPU_group: 8' on the first line");
       return 1;
     }
     if (of_file && options_.model_parallel && of_file->value != *options_.model_parallel)

@@ -94,11 +94,10 @@ class ModelLayers {
     if (others_.empty()) {
       const auto* dlrm = std::get_if<DlrmSpec>(&training_.model.sizes);
       const std::vector<LayerProgram> layers =
-          dlrm != nullptr ? dlrm_layers(*dlrm, batch, training_.parallel.data(), training_.precision)
-                          : convolutional_layers(std::get<ConvolutionalSpec>(training_.model.sizes), batch,
-                                                 training_.precision);
-      for (const LayerProgram& layer : layers)
-        others_.push_back(price(layer, training_.software.accumulation, times_));
+          dlrm != nullptr
+              ? dlrm_layers(*dlrm, batch, training_.parallel.data(), training_.precision)
+              : convolutional_layers(std::get<ConvolutionalSpec>(training_.model.sizes), batch, training_.precision);
+      for (const LayerProgram& layer : layers) others_.push_back(price(layer, training_.software.accumulation, times_));
     }
     std::vector<StageLayer> layers;
     for (const PricedLayer& layer : others_) layers.push_back({&layer});

@@ -6,9 +6,7 @@ Gemm linear(const LayerShape& shape, std::int64_t m, std::int64_t n, std::int64_
   return {m, n, k, batch, shape.precision};
 }
 
-Gemm input_gradient(const Gemm& forward) {
-  return {forward.m, forward.k, forward.n, forward.batch, forward.precision};
-}
+Gemm input_gradient(const Gemm& forward) { return {forward.m, forward.k, forward.n, forward.batch, forward.precision}; }
 
 Gemm weight_gradient(const Gemm& forward) {
   return {forward.k, forward.n, forward.m, forward.batch, forward.precision};
@@ -54,8 +52,7 @@ void begin_forward(const LayerShape& shape, const std::string& name, ActionList&
 }
 
 void end_forward(const LayerShape& shape, const std::string& name, ActionList& forward) {
-  const CollectiveKind kind =
-      shape.sequence_parallel ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
+  const CollectiveKind kind = shape.sequence_parallel ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
   forward.collective(name + " sum", GroupFamily::kTensor, shape.tensor, kind, shape.activations());
   add_residual(shape, forward);
 }
@@ -71,8 +68,7 @@ void begin_backward(const LayerShape& shape, const std::string& name, ActionList
 void end_backward(const LayerShape& shape, const std::string& name, const std::vector<Operator>& weights,
                   ParameterCount finishes, ActionList& backward) {
   const WeightGradients place = shape.tensor > 1 ? shape.weight_gradients : shape.other_weight_gradients();
-  const CollectiveKind kind =
-      shape.sequence_parallel ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
+  const CollectiveKind kind = shape.sequence_parallel ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
   if (place == WeightGradients::kInline) backward.weight_gradient(name + " weights", weights, finishes, place);
   backward.collective(name + " sum", GroupFamily::kTensor, shape.tensor, kind, shape.activations());
   if (place != WeightGradients::kInline) backward.weight_gradient(name + " weights", weights, finishes, place);

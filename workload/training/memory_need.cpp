@@ -62,7 +62,8 @@ MemoryNeed memory_need(const StageRequest& request, Bytes peak_activations) {
   // Under ZeRO 3 the layer that is computed and the next one are there in full, and the gradients of one. Under ZeRO 2
   // a bucket of gradients is under way.
   const bool shares = dense.shards > 1 || expert.shards > 1;
-  if (zero == 3 && shares) need[MemoryUse::kCommunication] = weight * (2 * largest.total()) + gradient * largest.total();
+  if (zero == 3 && shares)
+    need[MemoryUse::kCommunication] = weight * (2 * largest.total()) + gradient * largest.total();
   if (zero == 2 && shares)
     need[MemoryUse::kCommunication] = std::min(gradient * all, std::max(training.software.bucket, gradient));
   return need;

@@ -45,7 +45,8 @@ DlrmSpec read_dlrm(Section& section) {
   model.rows = section.required_integer("rows", {1, std::int64_t{1} << 40}, "dlrm: rows of a table");
   model.dimension = section.required_integer("dimension", {1, 1 << 16}, "dlrm: values of a row");
   model.lookups = section.optional_integer("lookups", 1, {1, 1 << 16}, "dlrm: rows summed up per table and sample");
-  model.dense_features = section.required_integer("dense_features", kWidth, "dlrm: numbers of a sample that are no lookups");
+  model.dense_features =
+      section.required_integer("dense_features", kWidth, "dlrm: numbers of a sample that are no lookups");
   model.bottom = read_widths(section, "bottom", "dlrm: widths of the layers over the dense features");
   model.top = read_widths(section, "top", "dlrm: widths of the layers over the interactions; the last is the result");
   if (section.describes() || section.context().diagnostics().error_count() > errors) return model;
@@ -112,8 +113,8 @@ ModelSpec read_model(Section& section) {
   const std::size_t errors = section.context().diagnostics().error_count();
   ModelSpec model;
   model.name = section.optional<std::string>("name", "", "as results print it", "none");
-  const std::size_t kind =
-      section.optional_choice("kind", kKinds, 0, "which of the keys below hold: those of transformers, or those marked dlrm or convolutional");
+  const std::size_t kind = section.optional_choice(
+      "kind", kKinds, 0, "which of the keys below hold: those of transformers, or those marked dlrm or convolutional");
   if (kind == 0 || section.describes()) model.sizes = read_transformer(section);
   if (kind == 1 || section.describes()) model.sizes = read_dlrm(section);
   if (kind == 2 || section.describes()) model.sizes = read_convolutional(section);

@@ -28,7 +28,8 @@ double weights_passed(const TransformerSpec& model, bool has_experts) {
 
 double flops_per_token(const TransformerSpec& model, bool causal_flops) {
   double weights = as_real(model.vocab) * as_real(model.hidden);
-  for (std::int64_t layer = 0; layer < model.layers; ++layer) weights += weights_passed(model, model.has_experts(layer));
+  for (std::int64_t layer = 0; layer < model.layers; ++layer)
+    weights += weights_passed(model, model.has_experts(layer));
   double head_values = 2 * as_real(model.head_size);
   if (model.latent) head_values = as_real(model.latent->head + model.latent->rotary_head + model.latent->value_head);
   const double scores = 6 * as_real(model.layers * model.heads) * head_values * as_real(model.sequence);
@@ -58,8 +59,8 @@ double model_flops(const TrainingSpec& training) {
     return batch * as_real(model->sequence) * flops_per_token(*model, training.causal_flops);
   if (const auto* dlrm = std::get_if<DlrmSpec>(&training.model.sizes))
     return batch * flops_of_layers(dlrm_layers(*dlrm, 1, 1, training.precision));
-  return batch *
-         flops_of_layers(convolutional_layers(std::get<ConvolutionalSpec>(training.model.sizes), 1, training.precision));
+  return batch * flops_of_layers(
+                     convolutional_layers(std::get<ConvolutionalSpec>(training.model.sizes), 1, training.precision));
 }
 
 std::int64_t tokens_per_step(const TrainingSpec& training) {

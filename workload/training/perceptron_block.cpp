@@ -24,8 +24,8 @@ BlockProgram perceptron_block(const LayerShape& shape) {
   const Gemm down = linear(shape, shape.tokens(), model.hidden, ffn);
   const std::int64_t width = shape.width(), values = shape.tokens() * ffn;
   BlockProgram block;
-  block.parameters.dense = (up_width + ffn) * model.hidden + (model.biases ? up_width + model.hidden : 0) +
-                           norm_parameters(model);
+  block.parameters.dense =
+      (up_width + ffn) * model.hidden + (model.biases ? up_width + model.hidden : 0) + norm_parameters(model);
 
   ActionList forward;
   begin_forward(shape, name, forward);

@@ -41,8 +41,13 @@ Cost cost_of(const std::vector<Operator>& operators, const OperatorTimes& times)
 
 PricedLayer price(const LayerProgram& layer, Bytes accumulation, const OperatorTimes& times) {
   const Pricing pricing(accumulation, times);
-  return {layer.name,       pricing.all(layer.forward), pricing.all(layer.recompute), pricing.all(layer.backward),
-          layer.parameters, layer.saved,                layer.working};
+  return {layer.name,
+          pricing.all(layer.forward),
+          pricing.all(layer.recompute),
+          pricing.all(layer.backward),
+          layer.parameters,
+          layer.saved,
+          layer.working};
 }
 
 }  // namespace orrery

@@ -71,9 +71,12 @@ StageProgram ProgramWriter::take() && {
   labels.reserve(names_.size());
   for (std::uint32_t i = 0; i < count_; ++i) labels.push_back({i, names_[i]});
   const bool tagged = std::ranges::any_of(tags_, [](std::int64_t tag) { return tag != 0; });
-  return {std::move(graph_).build(), NodeLabels(labels),
-          std::move(communicators_), std::move(peers_),
-          tagged ? std::move(tags_) : std::vector<std::int64_t>(), std::move(memory_)};
+  return {std::move(graph_).build(),
+          NodeLabels(labels),
+          std::move(communicators_),
+          std::move(peers_),
+          tagged ? std::move(tags_) : std::vector<std::int64_t>(),
+          std::move(memory_)};
 }
 
 NodeId ProgramWriter::write(std::string_view name, const GraphNode& node, const Nodes& after) {

@@ -96,7 +96,8 @@ std::vector<Communicator> RankGrid::groups(GroupFamily family) const {
   for (std::int64_t rank = 0; rank < ranks(); ++rank) {
     const Place where = place(rank);
     if (family == GroupFamily::kEmbedding && where[kP] != 0 && where[kP] + 1 != parallel_.pipeline()) continue;
-    groups[static_cast<std::size_t>(group_of(family, where))].members.push_back(RankId(static_cast<std::uint32_t>(rank)));
+    groups[static_cast<std::size_t>(group_of(family, where))].members.push_back(
+        RankId(static_cast<std::uint32_t>(rank)));
   }
   return groups;
 }

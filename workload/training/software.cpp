@@ -41,8 +41,7 @@ void read_rates_of(Section& section, SoftwareSpec& software) {
                 const std::vector<std::string> names = architecture_names();
                 for (std::size_t i = 0; i < names.size(); ++i)
                   if (names[i] == entry.key) software.rates_of[static_cast<Architecture>(i)] = rates;
-                if (!s.describes() &&
-                    std::ranges::find(names, entry.key) == names.end())
+                if (!s.describes() && std::ranges::find(names, entry.key) == names.end())
                   s.error("", fmt::format("no architecture is called '{}'", entry.key),
                           fmt::format("one of {}", fmt::join(names, ", ")));
               });
@@ -59,8 +58,8 @@ void read_overlap(Section& section, SoftwareSpec& software) {
         s.optional_choice("tensor", kinds, static_cast<std::size_t>(software.overlap_tensor),
                           "what tensor parallelism hides; weight-gradient: the collectives of input gradients run "
                           "beside the weight gradients of their layer"));
-    software.overlap_pipeline = s.optional<bool>("pipeline", software.overlap_pipeline,
-                                                 "a stage goes on computing while it sends to the next");
+    software.overlap_pipeline =
+        s.optional<bool>("pipeline", software.overlap_pipeline, "a stage goes on computing while it sends to the next");
   });
 }
 
@@ -79,14 +78,14 @@ SoftwareSpec read_software(Section& section) {
       section.optional_choice("attention", attentions, 0, "kernel of attention; plain keeps the scores in memory"));
   software.dropout = section.optional<bool>("dropout", software.dropout, "dropout in training");
   software.gradients = read_gradients(section, software.gradients);
-  software.accumulation = section.optional<Bytes>("accumulation", software.accumulation,
-                                                  "memory traffic per parameter and micro-batch of adding up gradients");
+  software.accumulation = section.optional<Bytes>(
+      "accumulation", software.accumulation, "memory traffic per parameter and micro-batch of adding up gradients");
   software.optimizer =
       section.optional<Bytes>("optimizer", software.optimizer, "memory traffic per parameter of an optimizer step");
   read_overlap(section, software);
-  software.scatter_gather =
-      section.optional<bool>("scatter_gather", software.scatter_gather,
-                             "tensor-parallel ranks send a share each of what goes to the next stage, and gather there");
+  software.scatter_gather = section.optional<bool>(
+      "scatter_gather", software.scatter_gather,
+      "tensor-parallel ranks send a share each of what goes to the next stage, and gather there");
   section.defaulted_section("rates", "how fast kernels run", [&](Section& s) { read_rates(s, software.rates); });
   read_rates_of(section, software);
   section.note("source", "where the figures come from");
@@ -99,16 +98,8 @@ Precision read_gradients(Section& section, Precision fallback, std::string_view 
   std::vector<std::string> names;
   for (const Precision kind : kKinds) names.emplace_back(name_of(kind));
   const auto at = static_cast<std::size_t>(std::ranges::find(kKinds, fallback) - kKinds.begin());
-  return kKinds[section.optional_choice("gradients", names, at, "precision that gradients are added up and exchanged in",
-                                        documented)];
-}
-
-Precision read_gradients(Section& section, Precision fallback, std::string_view documented) {
-  constexpr std::array<Precision, 3> kPrecisions = {Precision::kFp32, Precision::kBf16, Precision::kFp16};
-  std::vector<std::string> names;
-  for (const Precision precision : kPrecisions) names.emplace_back(name_of(precision));
-  const auto at = static_cast<std::size_t>(std::ranges::find(kPrecisions, fallback) - kPrecisions.begin());
-  return kPrecisions[section.optional_choice("gradients", names, at, "precision of gradients as exchanged", documented)];
+  return kKinds[section.optional_choice("gradients", names, at,
+                                        "precision that gradients are added up and exchanged in", documented)];
 }
 
 std::string_view default_software(Architecture architecture) {

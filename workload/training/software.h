@@ -7,7 +7,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <string_view>
 
 #include "core/config.h"
 #include "core/machine_kind.h"
@@ -56,9 +55,6 @@ struct SoftwareSpec {
 SoftwareSpec read_software(Section& section);
 
 // The precision that gradients are added up and exchanged in: the key `gradients` of a software or a workload.
-Precision read_gradients(Section& section, Precision fallback, std::string_view documented = {});
-
-// The precision of gradients: fp32, bf16 or fp16. `documented` as in Section.
 Precision read_gradients(Section& section, Precision fallback, std::string_view documented = {});
 
 // The software of a device's generation, where an experiment names none: a file of configs/software.

@@ -54,10 +54,10 @@ struct StageRequest {
   std::uint32_t stage = 0;
   std::vector<std::vector<StageLayer>> chunks;  // the layers of each virtual stage
   GroupSizes group_sizes{};
-  Bytes boundary;              // of a micro-batch's activations between two stages, as one rank sends them
+  Bytes boundary;                 // of a micro-batch's activations between two stages, as one rank sends them
   bool gathers_boundary = false;  // and the tensor group gathers them
-  std::int64_t tied = 0;  // parameters that the first and the last stage both hold
-  Bytes tables;           // embedding tables that no exchange and no optimizer touches
+  std::int64_t tied = 0;          // parameters that the first and the last stage both hold
+  Bytes tables;                   // embedding tables that no exchange and no optimizer touches
 };
 
 StageProgram stage_program(const StageRequest& request, const OperatorTimes& times);

@@ -55,9 +55,9 @@ class Check {
     for (std::size_t i = 1; i < kParallelDimensionCount; ++i)
       if (parallel_.degrees[i] > parallel_.degrees[widest]) widest = i;
     const std::string key = fmt::format("parallel.{}", name_of(static_cast<ParallelDimension>(widest)));
-    const std::string degrees =
-        fmt::format("tensor {} x context {} x data {} x pipeline {}{}", parallel_.tensor(), parallel_.context(),
-                    parallel_.data(), parallel_.pipeline(), has_servers() ? fmt::format(" + {} servers", servers()) : "");
+    const std::string degrees = fmt::format("tensor {} x context {} x data {} x pipeline {}{}", parallel_.tensor(),
+                                            parallel_.context(), parallel_.data(), parallel_.pipeline(),
+                                            has_servers() ? fmt::format(" + {} servers", servers()) : "");
     if (ranks > kMostRanks) {
       error(key, fmt::format("the job has more than {} ranks ({})", kMostRanks, degrees), "lower degrees");
       return false;
@@ -65,7 +65,8 @@ class Check {
     error(key,
           fmt::format("the job has {} ranks ({}), the cluster {} device{}", static_cast<std::int64_t>(ranks), degrees,
                       devices_, devices_ == 1 ? "" : "s"),
-          fmt::format("take a cluster of {} devices (raise `nodes`){}", static_cast<std::int64_t>(ranks), fewer_replicas()));
+          fmt::format("take a cluster of {} devices (raise `nodes`){}", static_cast<std::int64_t>(ranks),
+                      fewer_replicas()));
     return true;
   }
 
@@ -98,10 +99,11 @@ class Check {
       error("parallel.shard", fmt::format("shard: {} shares nothing without zero", parallel_.shard),
             "add zero: 1, 2 or 3, or leave shard out");
     if (parallel_.shard > 0 && parallel_.replicas() % parallel_.shard != 0)
-      error("parallel.shard",
-            fmt::format("{} replicas (data times context) do not divide into shards of {}", parallel_.replicas(),
-                        parallel_.shard),
-            fmt::format("shard: one of {}", divisors_text(parallel_.replicas(), parallel_.replicas(), parallel_.shard)));
+      error(
+          "parallel.shard",
+          fmt::format("{} replicas (data times context) do not divide into shards of {}", parallel_.replicas(),
+                      parallel_.shard),
+          fmt::format("shard: one of {}", divisors_text(parallel_.replicas(), parallel_.replicas(), parallel_.shard)));
   }
 
   void check_exchange() {
@@ -113,7 +115,8 @@ class Check {
             "add exchange: parameter-server, or leave servers out");
     if (!has_servers()) return;
     if (parallel_.workers() != parallel_.data() || parallel_.zero > 0 || parallel_.expert > 1)
-      error("parallel.exchange", "parameter servers serve whole replicas: no tensor, context, pipeline, expert, zero beside them",
+      error("parallel.exchange",
+            "parameter servers serve whole replicas: no tensor, context, pipeline, expert, zero beside them",
             "leave only data and servers, or write exchange: collective");
     if (std::holds_alternative<DlrmSpec>(training_.model.sizes))
       error("parallel.exchange", "a recommendation model keeps its tables on the workers, not on parameter servers",
@@ -127,7 +130,8 @@ class Check {
     if (parallel_.expert > 1) refuse_parallel("expert");
     if (parallel_.expert_skew > 0) refuse_parallel("expert_skew");
     if (parallel_.sequence) refuse_parallel("sequence");
-    if (!training_.pipeline_layers.empty()) error("pipeline_layers", "only transformers have a pipeline", "leave it out");
+    if (!training_.pipeline_layers.empty())
+      error("pipeline_layers", "only transformers have a pipeline", "leave it out");
     if (training_.virtual_stages > 1)
       error("schedule.virtual_stages", "only transformers have a pipeline", "leave it out");
     if (training_.schedule == ScheduleKind::kZeroBubble)

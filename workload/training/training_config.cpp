@@ -40,9 +40,9 @@ void read_order(Section& section, Parallelism& parallel) {
 
 void read_exchange(Section& section, Parallelism& parallel) {
   const std::vector<std::string> kinds = {"collective", "parameter-server"};
-  parallel.exchange = static_cast<ExchangeKind>(
-      section.optional_choice("exchange", kinds, 0,
-                              "how replicas agree on parameters; parameter-server: by ranks of their own after the workers"));
+  parallel.exchange = static_cast<ExchangeKind>(section.optional_choice(
+      "exchange", kinds, 0,
+      "how replicas agree on parameters; parameter-server: by ranks of their own after the workers"));
   parallel.servers = section.optional_integer("servers", 1, kDegree, "parameter servers, which share the parameters");
   parallel.asynchronous = section.optional<bool>(
       "asynchronous", false, "a server answers every worker at once, instead of all when all have come");
@@ -59,21 +59,24 @@ void read_parallel(Section& section, TrainingSpec& training) {
       "stages of consecutive layers"};
   for (std::size_t i = 0; i < kParallelDimensionCount; ++i)
     parallel.degrees[i] = section.optional_integer(kDimensionNames[i], 1, kDegree, meanings[i]);
-  parallel.expert = section.optional_integer("expert", 1, kDegree, "ranks that share the experts; divides data times context");
+  parallel.expert =
+      section.optional_integer("expert", 1, kDegree, "ranks that share the experts; divides data times context");
   parallel.expert_skew = section.optional<double>(
       "expert_skew", 0, "how unevenly tokens choose experts: the exponent of Zipf's law, 0 for all alike");
   if (!(parallel.expert_skew >= 0 && parallel.expert_skew <= 4))
     section.error("expert_skew", fmt::format("{} is no exponent of Zipf's law for experts", parallel.expert_skew),
                   "between 0 (all alike) and 4");
   parallel.sequence = section.optional<bool>(
-      "sequence", false, "what tensor parallelism leaves whole is split along the sequence (Megatron's sequence parallelism)");
-  parallel.zero = section.optional_integer("zero", 0, {0, 3},
-                                           "what replicas share: 1 optimizer states, 2 gradients too, 3 parameters too (FSDP)");
+      "sequence", false,
+      "what tensor parallelism leaves whole is split along the sequence (Megatron's sequence parallelism)");
+  parallel.zero = section.optional_integer(
+      "zero", 0, {0, 3}, "what replicas share: 1 optimizer states, 2 gradients too, 3 parameters too (FSDP)");
   parallel.shard = section.optional_integer("shard", 0, {0, 1 << 24},
                                             "ranks that share one copy under zero (hybrid sharding); 0: all replicas");
   const std::vector<std::string> kinds = {"ring", "all-gather"};
   parallel.context_kind = static_cast<ContextKind>(section.optional_choice(
-      "context_kind", kinds, 0, "how context-parallel ranks come by keys and values; ring: block by block, beside attention"));
+      "context_kind", kinds, 0,
+      "how context-parallel ranks come by keys and values; ring: block by block, beside attention"));
   read_order(section, parallel);
   read_exchange(section, parallel);
 }
@@ -83,14 +86,14 @@ void read_schedule(Section& section, TrainingSpec& training) {
   const std::vector<std::string> kinds = {"gpipe", "1f1b", "1f1b-interleaved", "zero-bubble"};
   training.schedule = static_cast<ScheduleKind>(section.optional_choice(
       "kind", kinds, 1, "order of the micro-batches' passes on a pipeline stage; zero-bubble: ZB-H1"));
-  training.virtual_stages =
-      section.optional_integer("virtual_stages", 1, {1, 1 << 16}, "chunks of the model per stage; 1f1b-interleaved only");
+  training.virtual_stages = section.optional_integer("virtual_stages", 1, {1, 1 << 16},
+                                                     "chunks of the model per stage; 1f1b-interleaved only");
 }
 
 void read_pipeline_layers(Section& section, TrainingSpec& training) {
-  const ConfigValue* value =
-      section.raw("pipeline_layers", "even | list of layers per virtual stage", "even",
-                  "layers of every virtual stage, in pipeline order; a stage may hold none but the embedding or the head");
+  const ConfigValue* value = section.raw(
+      "pipeline_layers", "even | list of layers per virtual stage", "even",
+      "layers of every virtual stage, in pipeline order; a stage may hold none but the embedding or the head");
   if (value == nullptr || value->scalar == "even") return;
   bool right = value->kind == ConfigValue::Kind::kList && !value->items.empty();
   for (const ConfigValue& item : value->items) {
@@ -117,10 +120,11 @@ void override_software(Section& section, SoftwareSpec& software) {
 void read_steps(Section& section, TrainingSpec& training) {
   const std::vector<std::string> recomputes = {"none", "selective", "full"};
   training.recompute = static_cast<Recompute>(section.optional_choice(
-      "recompute", recomputes, 0, "activations computed again in the backward pass; selective: the scores of plain attention"));
+      "recompute", recomputes, 0,
+      "activations computed again in the backward pass; selective: the scores of plain attention"));
   training.iterations = section.optional_integer("iterations", 1, {1, 10'000}, "training steps simulated");
-  training.causal_flops = section.optional<bool>("causal_flops", false,
-                                                 "model FLOPs leave out the half of attention that causal masks do away with");
+  training.causal_flops = section.optional<bool>(
+      "causal_flops", false, "model FLOPs leave out the half of attention that causal masks do away with");
 }
 
 }  // namespace
@@ -132,8 +136,8 @@ TrainingSpec read_training(Section& section, Architecture architecture) {
   training.where = section.where();
   note_places(section, "", {"pipeline_layers", "recompute", "precision"}, training);
   section.required_section(
-      "model", "what is trained, where no chakra is replayed: a file of configs/models, or its sizes", [&](Section& s) { training.model = read_model(s); },
-      "models");
+      "model", "what is trained, where no chakra is replayed: a file of configs/models, or its sizes",
+      [&](Section& s) { training.model = read_model(s); }, "models");
   section.defaulted_section("parallel", "how the work is spread over the ranks",
                             [&](Section& s) { read_parallel(s, training); });
   section.required_section("batch", "how much a step takes in", [&](Section& s) {
@@ -144,7 +148,8 @@ TrainingSpec read_training(Section& section, Architecture architecture) {
   section.defaulted_section("schedule", "the pipeline's schedule", [&](Section& s) { read_schedule(s, training); });
   read_pipeline_layers(section, training);
   section.section_or(
-      "software", section.describes() ? "by the device's architecture" : default_software(architecture), "the generation of training software: a file of configs/software",
+      "software", section.describes() ? "by the device's architecture" : default_software(architecture),
+      "the generation of training software: a file of configs/software",
       [&](Section& s) { training.software = read_software(s); }, "software");
   override_software(section, training.software);
   read_steps(section, training);

@@ -38,11 +38,11 @@ struct Parallelism {
   std::array<std::int64_t, kParallelDimensionCount> degrees{1, 1, 1, 1};  // by ParallelDimension
   std::array<ParallelDimension, kParallelDimensionCount> order{ParallelDimension::kTensor, ParallelDimension::kContext,
                                                                ParallelDimension::kData, ParallelDimension::kPipeline};
-  std::int64_t expert = 1;   // divides data times context
-  double expert_skew = 0;    // Zipf exponent of the experts' popularity; 0: all alike
-  bool sequence = false;     // what tensor parallelism does not split is split along the sequence
-  std::int64_t zero = 0;     // 0 .. 3: what data-parallel ranks share instead of holding it each
-  std::int64_t shard = 0;    // ranks that share one copy under `zero`; 0: all of data times context
+  std::int64_t expert = 1;  // divides data times context
+  double expert_skew = 0;   // Zipf exponent of the experts' popularity; 0: all alike
+  bool sequence = false;    // what tensor parallelism does not split is split along the sequence
+  std::int64_t zero = 0;    // 0 .. 3: what data-parallel ranks share instead of holding it each
+  std::int64_t shard = 0;   // ranks that share one copy under `zero`; 0: all of data times context
   ContextKind context_kind = ContextKind::kRing;
   ExchangeKind exchange = ExchangeKind::kCollective;
   std::int64_t servers = 1;   // kParameterServer
@@ -74,8 +74,8 @@ struct TrainingSpec {
   Recompute recompute = Recompute::kNone;
   Precision precision = Precision::kBf16;
   std::int64_t iterations = 1;
-  bool causal_flops = false;  // model FLOPs count the half of attention that is computed
-  Location where;             // of the section, for messages
+  bool causal_flops = false;                               // model FLOPs count the half of attention that is computed
+  Location where;                                          // of the section, for messages
   std::map<std::string, Location, std::less<>> locations;  // of its keys, by path: "parallel.tensor"
 
   std::int64_t micro_batches() const { return global_batch / (parallel.data() * micro_batch); }

@@ -51,8 +51,8 @@ class TransformerCheck {
   void check_sequence(const TransformerSpec& model) {
     if (model.sequence % parallel_.context() != 0)
       return error("parallel.context",
-                   fmt::format("a sequence of {} tokens does not divide among {} context-parallel ranks", model.sequence,
-                               parallel_.context()),
+                   fmt::format("a sequence of {} tokens does not divide among {} context-parallel ranks",
+                               model.sequence, parallel_.context()),
                    fmt::format("context: one of {}", divisors_text(model.sequence, 1024, parallel_.context())));
     const std::int64_t tokens = training_.micro_batch * model.sequence / parallel_.context();
     if (parallel_.sequence && tokens % parallel_.tensor() != 0)
@@ -110,14 +110,16 @@ class TransformerCheck {
     const std::int64_t possible = std::gcd(model.experts, parallel_.replicas());
     const std::string hint = fmt::format("expert: one of {}", divisors_text(possible, 4096, expert));
     if (model.experts % expert != 0)
-      error("parallel.expert", fmt::format("{} experts do not divide among {} expert-parallel ranks", model.experts, expert),
-            hint);
+      error("parallel.expert",
+            fmt::format("{} experts do not divide among {} expert-parallel ranks", model.experts, expert), hint);
     if (parallel_.replicas() % expert != 0)
       error("parallel.expert",
-            fmt::format("expert: {} does not divide the {} ranks of data times context", expert, parallel_.replicas()), hint);
+            fmt::format("expert: {} does not divide the {} ranks of data times context", expert, parallel_.replicas()),
+            hint);
     check_divides(model.expert_hidden, "columns of an expert", "the divisors of expert_hidden");
     if (parallel_.tensor() > 1 && !parallel_.sequence)
-      error("parallel.sequence", "experts with tensor parallelism need sequence parallelism, else every rank routes every token",
+      error("parallel.sequence",
+            "experts with tensor parallelism need sequence parallelism, else every rank routes every token",
             "add sequence: true to parallel");
     if (parallel_.shard > 0)
       error("parallel.shard", "hybrid sharding of a model with experts is not supported", "leave shard out");

@@ -56,8 +56,7 @@ LayerProgram embedding_layer(const LayerShape& shape) {
   layer.parameters.dense = rank_vocab(shape) * model.hidden + position_parameters(model) +
                            (model.embedding_norm ? norm_parameters(model) : 0);
   const std::int64_t values = shape.tokens() * model.hidden;
-  const CollectiveKind sum =
-      shape.sequence_parallel ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
+  const CollectiveKind sum = shape.sequence_parallel ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
 
   ActionList forward;
   forward.compute("embedding");
@@ -75,8 +74,7 @@ LayerProgram embedding_layer(const LayerShape& shape) {
     backward.collective("embedding gather", GroupFamily::kTensor, shape.tensor, CollectiveKind::kAllGather,
                         shape.own_activations());
   const std::vector<Operator> weights = {element_wise(ElementWiseKind::kEmbedding, values, 3 * shape.width())};
-  backward.weight_gradient("embedding weights", weights, layer.parameters,
-                           shape.other_weight_gradients());
+  backward.weight_gradient("embedding weights", weights, layer.parameters, shape.other_weight_gradients());
   layer.backward = std::move(backward).take();
   layer.saved = Bytes(shape.dropout ? shape.own_tokens() * model.hidden : 0);
   return layer;
