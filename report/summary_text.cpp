@@ -112,8 +112,8 @@ std::string summary_text(const Result& result) {
   if (result.training) text += training_text(*result.training);
   if (!parts.empty())
     text += fmt::format("bound by {}: {} of the iteration\n", parts.front().name, share(parts.front().seconds, whole));
-  text += "\n" + parts_text(parts, whole) + "\n" + ranks_text(result);
-  if (!result.links.empty()) text += "\n" + links_text(result.links);
+  text += fmt::format("\n{}\n{}", parts_text(parts, whole), ranks_text(result));
+  if (!result.links.empty()) text += fmt::format("\n{}", links_text(result.links));
   return text;
 }
 
