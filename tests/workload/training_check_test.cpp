@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
+#include <optional>
 #include <random>
 
 #include "tests/workload/small_training.h"
@@ -231,4 +232,55 @@ TEST_CASE("a model without pipeline does not put weight gradients off") {
   Diagnostics none;
   check_training(training, 1, none);
   CHECK_FALSE(none.has_errors());
+}
+
+// One size at its largest, another doubled until the job is refused: the last one before can be counted.
+TEST_CASE("jobs that are just allowed are counted without overflow") {
+  using Size = std::int64_t& (*)(TransformerSpec&);
+  const std::vector<std::pair<Size, std::int64_t>> sizes = {
+      {[](TransformerSpec& m) -> std::int64_t& { return m.hidden; }, 1 << 20},
+      {[](TransformerSpec& m) -> std::int64_t& { return m.heads; }, 1 << 16},
+      {[](TransformerSpec& m) -> std::int64_t& { return m.head_size; }, 1 << 20},
+      {[](TransformerSpec& m) -> std::int64_t& { return m.ffn_hidden; }, 1 << 22},
+      {[](TransformerSpec& m) -> std::int64_t& { return m.vocab; }, 1 << 24},
+      {[](TransformerSpec& m) -> std::int64_t& { return m.sequence; }, 1 << 26},
+      {[](TransformerSpec& m) -> std::int64_t& { return m.experts; }, 1 << 16},
+      {[](TransformerSpec& m) -> std::int64_t& { return m.experts_per_token; }, 1 << 16},
+      {[](TransformerSpec& m) -> std::int64_t& { return m.expert_hidden; }, 1 << 22},
+      {[](TransformerSpec& m) -> std::int64_t& { return m.shared_experts; }, 1 << 16},
+      {[](TransformerSpec& m) -> std::int64_t& { return m.layers; }, 1 << 8}};
+  int stopped = 0;
+  for (const TransformerSpec& base : {small_gpt(), small_experts(), small_latent()})
+    for (const AttentionKind attention : {AttentionKind::kPlain, AttentionKind::kFlash})
+      for (std::size_t large = 0; large < sizes.size(); ++large)
+        for (std::size_t grown = 0; grown <= sizes.size(); ++grown) {
+          TrainingSpec training = small_training(base);
+          auto& model = std::get<TransformerSpec>(training.model.sizes);
+          model.attention = attention;
+          model.layers = 2;
+          training.recompute = Recompute::kFull;
+          if (sizes[large].first(model) > 0) sizes[large].first(model) = sizes[large].second;
+          if (model.experts > 0) model.experts = std::max(model.experts, model.experts_per_token);
+          std::int64_t& size = grown < sizes.size() ? sizes[grown].first(model) : training.micro_batch;
+          const std::int64_t most = grown < sizes.size() ? sizes[grown].second : 1 << 24;
+          std::optional<TrainingSpec> allowed;
+          for (; size > 0 && size <= most; size *= 2) {
+            model.kv_heads = model.heads;
+            training.global_batch = training.micro_batch;
+            Diagnostics problems;
+            check_training(training, 1, problems);
+            if (problems.has_errors()) break;
+            allowed = training;
+          }
+          stopped += allowed && size <= most ? 1 : 0;
+          if (!allowed) continue;
+          INFO("base " << base.experts << " sizes " << large << " and " << grown << " up to " << size / 2);
+          const TrainingJob made = generate_job(*allowed, FakeTimes());
+          for (const ExecutionGraph& graph : made.job.graphs)
+            for (std::uint32_t node = 0; node < graph.size(); ++node)
+              if (graph.bytes(NodeId(node)) < Bytes(0) || graph.flops(NodeId(node)) < Flops(0)) FAIL("node " << node);
+          CHECK(made.facts.memory.front().need[MemoryUse::kActivations] > Bytes(0));
+          CHECK(made.facts.memory.front().need.total() > Bytes(0));
+        }
+  CHECK(stopped > 50);
 }
