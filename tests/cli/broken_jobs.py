@@ -150,8 +150,9 @@ BATCHES = [
     job("A batch of sizes beyond counting", "data: 8", "job.yaml:5:37: error: a micro-batch of 3.44e+10 tokens makes "
         "more work than can be counted", "a smaller batch.micro or model.sequence, or more context parallelism",
         batch="{global: 268435456, micro: 16777216}", base=MODEL.replace("sequence: 1024", "sequence: 2048")),
-    job("More micro-batches than memory has room for", "data: 8", "job.yaml:5:19: error: 536870912 micro-batches of 8 "
-        "layers make programs of about", "a smaller batch.global, a larger batch.micro", batch="{global: 4294967296}"),
+    job("More micro-batches than memory has room for", "data: 8", "job.yaml:5:19: error: the job has programs of "
+        "about 3e+11 operations (536870912 micro-batches, 1 iterations), more than the 1e+08 that fit in memory",
+        "a smaller batch.global, a larger batch.micro", batch="{global: 4294967296}"),
     job("`global: 0`", "data: 8", "job.yaml:5:19: error: workload.batch.global: 0 is out of range", batch="{global: 0}"),
 ]
 
@@ -162,6 +163,9 @@ SCHEDULES = [
     job("Interleaving of one stage", "data: 8", "job.yaml:6:54: error: interleaving needs more than one pipeline stage",
         "leave virtual_stages out, or raise parallel.pipeline",
         more="schedule: {kind: 1f1b-interleaved, virtual_stages: 2}"),
+    job("Interleaving with one chunk", "pipeline: 2", "job.yaml:6:20: error: 1f1b-interleaved interleaves nothing with one "
+        "chunk per stage", "add virtual_stages: 2 or more to schedule, or write kind: 1f1b",
+        more="schedule: {kind: 1f1b-interleaved}"),
     job("An unknown schedule", "pipeline: 2", "error: workload.schedule.kind: unknown value '1f1p'",
         "did you mean '1f1b'?", more="schedule: {kind: 1f1p}"),
 ]

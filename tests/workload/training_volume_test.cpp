@@ -73,15 +73,15 @@ class ClosedForms {
     if (has_head()) add("tensor all_reduce", micro() * 3 * 4 * tokens());
   }
 
-  // Ring: c-1 messages of keys and values forward; backward their gradients go with them. All-gather: a gather in each
-  // pass, and the gradients of all keys and values are reduced and scattered.
+  // Ring: c-1 messages of keys and values in each pass; backward their gradients go on c times, back to where the keys
+  // and values are. All-gather: a gather in each pass, and the gradients of all keys and values are reduced and scattered.
   void context() {
     const std::int64_t c = parallel_.context();
     if (c == 1) return;
     const std::int64_t kv_heads = std::max<std::int64_t>(1, model_.kv_heads / t());
     const std::int64_t pairs = tokens() * 2 * kv_heads * model_.head_size * kWidth;
     if (parallel_.context_kind == ContextKind::kRing) {
-      const std::int64_t sent = micro() * layers() * (c - 1) * (forwards() + 2) * pairs;
+      const std::int64_t sent = micro() * layers() * ((c - 1) * (forwards() + 1) + c) * pairs;
       add("context send", sent);
       add("context receive", sent);
     } else {

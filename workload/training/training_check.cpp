@@ -135,7 +135,7 @@ class Check {
     if (training_.virtual_stages > 1)
       error("schedule.virtual_stages", "only transformers have a pipeline", "leave it out");
     if (training_.schedule == ScheduleKind::kZeroBubble)
-      error("schedule.kind", "only transformers put weight gradients off", "schedule: {kind: 1f1b}");
+      error("schedule.kind", "only transformers put weight gradients off", "schedule.kind: 1f1b");
     if (training_.recompute != Recompute::kNone)
       error("recompute", "only transformers recompute activations", "recompute: none");
     check_samples();

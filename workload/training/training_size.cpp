@@ -72,12 +72,16 @@ void check_work(const TrainingSpec& training, const TransformerSpec& model, Diag
   const double rows = tokens + real(model.experts);  // an expert without tokens has a row of padding
   const double flops = 8 * rows * work.products + 20 * scores * head;
   const bool keeps_scores = model.attention.value_or(training.software.attention) == AttentionKind::kPlain;
-  const double kept = (16 * rows * work.values + (keeps_scores ? 16 * scores : 0)) * layers_of(training) *
-                      real(std::max<std::int64_t>(1, training.micro_batches()));
+  const double kept = (16 * rows * work.values + (keeps_scores ? 16 * scores : 0)) * layers_of(training);
   if (flops > kMostCount || kept > kMostCount)
+    return diagnostics.error(training.where_of("batch.micro"),
+                             fmt::format("a micro-batch of {:.3g} tokens makes more work than can be counted", tokens),
+                             "a smaller batch.micro or model.sequence, or more context parallelism");
+  const std::int64_t micro_batches = std::max<std::int64_t>(1, training.micro_batches());
+  if (kept * real(micro_batches) > kMostCount && operations_of(training) <= kMostOperations)
     diagnostics.error(training.where_of("batch.global"),
-                      fmt::format("a micro-batch of {:.3g} tokens makes more work than can be counted", tokens),
-                      "a smaller batch.micro, batch.global or model.sequence, or more context parallelism");
+                      fmt::format("the activations of {} micro-batches are more bytes than can be counted", micro_batches),
+                      "a smaller batch.global");
 }
 
 void check_parameters(const TrainingSpec& training, Diagnostics& diagnostics) {
@@ -98,7 +102,7 @@ double operations_of(const TrainingSpec& training) {
   const bool ring = parallel.context() > 1 && parallel.context_kind == ContextKind::kRing;
   const double passes = real(std::max<std::int64_t>(1, training.micro_batches()));
   const double programs = parallel.expert_skew > 0 ? real(parallel.expert) : 1;
-  double program = layers_of(training) * passes * (60 + (ring ? 9 * real(parallel.context()) : 0));
+  double program = layers_of(training) * passes * (60 + (ring ? 12 * real(parallel.context()) : 0));
   program += exchanges(training) + 10;
   // Between two stages of several chunks each transfer has a tag of its own, on every rank.
   const bool tagged = parallel.pipeline() == 2 && training.virtual_stages > 1;
