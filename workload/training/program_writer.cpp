@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/assert.h"
+
 namespace orrery {
 namespace {
 
@@ -15,6 +17,20 @@ std::uint32_t position_in(std::vector<T>& values, const T& value) {
 }
 
 }  // namespace
+
+std::string_view name_of(PeerKind kind) {
+  switch (kind) {
+    case PeerKind::kNextStage:
+    case PeerKind::kPreviousStage:
+      return "pipeline";
+    case PeerKind::kNextContext:
+    case PeerKind::kPreviousContext:
+      return "context";
+    case PeerKind::kServer:
+      return "server";
+  }
+  ORRERY_ASSERT(false);
+}
 
 NodeId ProgramWriter::compute(std::string_view name, const Cost& cost) {
   const NodeId node = compute_beside(name, cost, tail_);

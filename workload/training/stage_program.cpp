@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "core/assert.h"
 #include "workload/training/gradient_exchange.h"
 #include "workload/training/program_writer.h"
+#include "workload/training/ring_program.h"
 
 namespace orrery {
 namespace {
@@ -151,7 +151,7 @@ class StageBuilder {
       else if (const auto* collective = std::get_if<Collective>(&actions[i]))
         run_collective(*collective, names[i]);
       else
-        run_ring(std::get<PricedRing>(actions[i]), names[i]);
+        write_ring(std::get<PricedRing>(actions[i]), names[i], writer_);
     }
   }
 
@@ -170,29 +170,6 @@ class StageBuilder {
   void run_collective(const Collective& collective, const std::string& name) {
     before_collective_ = writer_.tail();
     writer_.collective(name, collective.family, collective.kind, collective.bytes);
-  }
-
-  // Block after block: each is computed while the next one comes and goes on to the neighbour. A block's gradients come
-  // in while it is computed and go on with this rank's part; after the last hop they are where the block belongs.
-  void run_ring(const PricedRing& ring, const std::string& name) {
-    const Peer next = {PeerKind::kNextContext}, previous = {PeerKind::kPreviousContext};
-    Nodes held = writer_.tail(), gradients;
-    for (std::int64_t i = 0; i < ring.blocks; ++i) {
-      Nodes coming = held;
-      if (i + 1 < ring.blocks) {
-        writer_.send_beside(name, next, ring.bytes, 0, held);
-        coming.assign(1, writer_.receive_beside(name, previous, ring.bytes, 0, held));
-      }
-      if (i > 0)
-        for (const NodeId node : held) writer_.join(node);
-      gradients.push_back(writer_.compute(name, ring.cost));
-      if (ring.has_gradients) {
-        writer_.send_beside("gradients of " + name, next, ring.bytes, 0, gradients);
-        gradients.assign(1, writer_.receive_beside("gradients of " + name, previous, ring.bytes, 0, gradients));
-      }
-      held = coming;
-    }
-    if (ring.has_gradients) writer_.join(gradients.front());
   }
 
   std::uint32_t virtual_stage(const Unit& unit) const {
@@ -311,20 +288,6 @@ class StageBuilder {
 };
 
 }  // namespace
-
-std::string_view name_of(PeerKind kind) {
-  switch (kind) {
-    case PeerKind::kNextStage:
-    case PeerKind::kPreviousStage:
-      return "pipeline";
-    case PeerKind::kNextContext:
-    case PeerKind::kPreviousContext:
-      return "context";
-    case PeerKind::kServer:
-      return "server";
-  }
-  ORRERY_ASSERT(false);
-}
 
 StageProgram stage_program(const StageRequest& request, const OperatorTimes& times) {
   return StageBuilder(request, times).build();

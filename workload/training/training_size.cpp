@@ -80,7 +80,7 @@ void check_work(const TrainingSpec& training, const TransformerSpec& model, Diag
   const std::int64_t micro_batches = std::max<std::int64_t>(1, training.micro_batches());
   if (kept * real(micro_batches) > kMostCount && operations_of(training) <= kMostOperations)
     diagnostics.error(training.where_of("batch.global"),
-                      fmt::format("the activations of {} micro-batches are more bytes than can be counted", micro_batches),
+                      fmt::format("{} micro-batches keep more bytes than can be counted", micro_batches),
                       "a smaller batch.global");
 }
 
