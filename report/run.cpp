@@ -75,6 +75,13 @@ void warn_of_idle_roofline(const Experiment& experiment, const Job& job, Diagnos
                       "leave it out, or record the traces with them");
 }
 
+// "megatron-2022, plain attention".
+std::string software_text(const TrainingSpec& training) {
+  const std::string name = printable(training.software.name);
+  if (training.transformer() == nullptr) return name;
+  return fmt::format("{}, {} attention", name, attention_of(training) == AttentionKind::kFlash ? "flash" : "plain");
+}
+
 Run simulate_experiment(const Experiment& experiment, bool allow_oom, Diagnostics& diagnostics,
                         Clock::time_point started, const RunProgress& progress) {
   const auto show = [&](std::string_view what) {
@@ -102,6 +109,7 @@ Run simulate_experiment(const Experiment& experiment, bool allow_oom, Diagnostic
     const FlopRate peak = experiment.device.peak(experiment.simulation.compute.precision).value_or(FlopRate(1));
     result.iterations = training->iterations;
     result.training = training_figures(*training, peak, experiment.device.memory_capacity, totals.finish);
+    result.training->software = software_text(*experiment.workload.training);
   }
   result.experiment = experiment.resolved;
   result.device = experiment.device.name;

@@ -86,9 +86,9 @@ std::string links_text(const std::vector<LinkClassUse>& links) {
 
 // What a training job is judged by, and whether it fits.
 std::string training_text(const TrainingFigures& figures) {
-  std::string text = fmt::format("MFU {}, {:.1f} model TFLOP/s and {:.1f} {}/s per device\n", share(figures.mfu, 1),
-                                 figures.model_tflops_per_gpu, figures.tokens_per_s_per_gpu,
-                                 figures.has_tokens ? "tokens" : "samples");
+  std::string text = fmt::format("MFU {}, {:.1f} model TFLOP/s and {:.1f} {}/s per device   ({})\n",
+                                 share(figures.mfu, 1), figures.model_tflops_per_gpu, figures.tokens_per_s_per_gpu,
+                                 figures.has_tokens ? "tokens" : "samples", figures.software);
   std::vector<std::string> parts;
   for (std::size_t use = 0; use < kMemoryUseCount; ++use)
     if (figures.memory.by[use].count() > 0)

@@ -180,6 +180,11 @@ void check_workload(Section& section, const ExperimentKeys& experiment) {
   if (!training || !experiment.fabric || diagnostics.has_errors()) return;
   check_precision(*training, experiment.device, diagnostics);
   check_training(*training, experiment.fabric->device_count(), diagnostics);
+  if (training->parallel.zero == 3 && !training->software.overlap_gradients)
+    diagnostics.warning(training->where_of("parallel.zero"),
+                        fmt::format("zero: 3 gathers parameters before every layer, and {} overlaps none of it",
+                                    printable(training->software.name)),
+                        "add overlap: {gradients: true} to the workload, or take a software that does, like fsdp-2023");
 }
 
 void read_experiment(Section& section, ExperimentKeys& experiment) {

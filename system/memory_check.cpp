@@ -30,6 +30,9 @@ std::vector<Alternative> alternatives(const TrainingSpec& training, std::int64_t
       add("recompute: selective", [](TrainingSpec& t) { t.recompute = Recompute::kSelective; });
     if (training.recompute != Recompute::kFull)
       add("recompute: full", [](TrainingSpec& t) { t.recompute = Recompute::kFull; });
+    if (attention_of(training) == AttentionKind::kPlain)
+      add("model.attention: flash",
+          [](TrainingSpec& t) { std::get<TransformerSpec>(t.model.sizes).attention = AttentionKind::kFlash; });
     if (training.parallel.tensor() > 1 && !training.parallel.sequence)
       add("parallel.sequence: true", [](TrainingSpec& t) { t.parallel.sequence = true; });
   }

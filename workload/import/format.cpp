@@ -41,7 +41,10 @@ std::optional<WorkloadFormat> workload_format_of(std::string_view beginning) {
   if (line.starts_with("{") || line.starts_with("[")) return WorkloadFormat::kKineto;
   if (line.starts_with("num_ranks")) return WorkloadFormat::kGoal;
   constexpr std::array<std::string_view, 5> kSimaiWords = {"all_gpus", "pp_comm", " ga:", " vpp:", " ep:"};
+  // Files of 2024 have those words only in their layers.
+  constexpr std::array<std::string_view, 2> kSimaiCalls = {"BROADCAST", "_EP"};
   if (has_any(line, kSimaiWords)) return WorkloadFormat::kSimai;
+  if (line.starts_with("HYBRID_TRANSFORMER") && has_any(beginning, kSimaiCalls)) return WorkloadFormat::kSimai;
   constexpr std::array<std::string_view, 5> kAstraWords = {"MICRO", "DATA", "MODEL", "HYBRID_", "DISTRIBUTED_"};
   if (std::ranges::any_of(kAstraWords, [&](std::string_view word) { return line.starts_with(word); }))
     return WorkloadFormat::kAstraText;

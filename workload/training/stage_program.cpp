@@ -84,11 +84,11 @@ class StageBuilder {
       return;
     const ParameterCount parameters = units[i].layer->layer->parameters;
     Nodes& nodes = gathered_[i];
+    const std::string name = prefix_of(*units[i].layer) + "parameters gather";
     const auto gather = [&](const ReplicaGroups& groups, std::int64_t count) {
       if (groups.shards < 2 || count == 0) return;
       const Bytes bytes = ceil_div(training_.parameter_size() * count, groups.shards);
-      nodes.push_back(writer_.collective_beside("parameters gather", groups.shard, CollectiveKind::kAllGather, bytes,
-                                                writer_.tail()));
+      nodes.push_back(writer_.collective_beside(name, groups.shard, CollectiveKind::kAllGather, bytes, writer_.tail()));
     };
     gather(dense_, parameters.dense);
     gather(expert_, parameters.expert);
@@ -257,12 +257,16 @@ class StageBuilder {
 
   static std::int64_t ceil_parts(std::int64_t count, std::int64_t parts) { return (count + parts - 1) / parts; }
 
+  static std::string prefix_of(const StageLayer& layer) {
+    return layer.number < 0 ? std::string() : fmt::format("layer {} ", layer.number);
+  }
+
   // "layer 3 attention forward", action by action.
   const std::vector<std::string>& names_of(const StageLayer& layer, const std::vector<PricedAction>& actions,
                                            Direction direction) {
     const auto [known, added] = names_.try_emplace({layer.layer, layer.number, direction});
     if (!added) return known->second;
-    const std::string prefix = layer.number < 0 ? std::string() : fmt::format("layer {} ", layer.number);
+    const std::string prefix = prefix_of(layer);
     for (const PricedAction& action : actions) {
       const std::string& name = std::visit([](const auto& a) -> const std::string& { return a.name; }, action);
       known->second.push_back(

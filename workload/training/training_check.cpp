@@ -212,6 +212,10 @@ std::vector<std::int64_t> TrainingSpec::layers_of_stages() const {
   return std::vector<std::int64_t>(static_cast<std::size_t>(stages), sizes->layers / stages);
 }
 
+AttentionKind attention_of(const TrainingSpec& training) {
+  return training.transformer()->attention.value_or(training.software.attention);
+}
+
 void check_training(const TrainingSpec& training, std::int64_t devices, Diagnostics& diagnostics) {
   Check(training, devices, diagnostics).run();
 }

@@ -71,7 +71,7 @@ void check_work(const TrainingSpec& training, const TransformerSpec& model, Diag
   const TokenWork work = token_work(training, model);
   const double rows = tokens + real(model.experts);  // an expert without tokens has a row of padding
   const double flops = 8 * rows * work.products + 20 * scores * head;
-  const bool keeps_scores = model.attention.value_or(training.software.attention) == AttentionKind::kPlain;
+  const bool keeps_scores = attention_of(training) == AttentionKind::kPlain;
   const double kept = (16 * rows * work.values + (keeps_scores ? 16 * scores : 0)) * layers_of(training);
   if (flops > kMostCount || kept > kMostCount)
     return diagnostics.error(training.where_of("batch.micro"),

@@ -88,6 +88,9 @@ struct TrainingSpec {
   std::vector<std::int64_t> layers_of_stages() const;
 };
 
+// The model's, or the software's where the model leaves it open. Of a transformer.
+AttentionKind attention_of(const TrainingSpec& training);
+
 // Reads the keys of a `workload` section that describe a model. `architecture`: of the cluster's devices, which the
 // software follows from by default.
 TrainingSpec read_training(Section& section, Architecture architecture);

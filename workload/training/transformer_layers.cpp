@@ -37,7 +37,7 @@ LayerShape layer_shape(const TrainingSpec& training, double expert_load) {
   shape.sequence_parallel = training.parallel.sequence && shape.tensor > 1;
   shape.context_kind = training.parallel.context_kind;
   shape.expert_load = expert_load;
-  shape.attention = model->attention.value_or(training.software.attention);
+  shape.attention = attention_of(training);
   shape.dropout = training.software.dropout;
   shape.recompute = training.recompute;
   shape.weight_gradients = training.schedule == ScheduleKind::kZeroBubble ? WeightGradients::kApart
