@@ -14,8 +14,8 @@ void generate(const GenerateOptions& options, const Session& session) {
   if (!experiment.workload.training)
     throw InputError({options.experiment}, "the experiment replays traces; there is nothing to generate",
                      "give its workload a model, parallel and batch");
+  check_memory(experiment, options.allow_oom, diagnostics);
   const ExperimentJob generated = load_experiment_job(experiment, diagnostics);
-  check_memory(experiment, *generated.training, options.allow_oom, diagnostics);
   print_warnings(diagnostics.problems());
   write_and_tell(generated.job, options.out);
 }

@@ -90,8 +90,8 @@ Run simulate_experiment(const Experiment& experiment, bool allow_oom, Diagnostic
     };
   };
   // 1. What is asked, and whether it can be.
+  check_memory(experiment, allow_oom, diagnostics);
   auto [job, training] = load_experiment_job(experiment, diagnostics, show("reading traces"));
-  if (training) check_memory(experiment, *training, allow_oom, diagnostics);
   warn_of_memory_nodes(experiment, job, diagnostics);
   warn_of_idle_roofline(experiment, job, diagnostics);
   const Matching matching = match(job);

@@ -49,8 +49,8 @@ ConfigValue in_map(std::string key, ConfigValue value) {
 void check_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
                       Diagnostics& diagnostics) {
   const Experiment experiment = load_experiment(file, settings, files, diagnostics);
+  check_memory(experiment, false, diagnostics);
   const ExperimentJob loaded = load_experiment_job(experiment, diagnostics);
-  if (loaded.training) check_memory(experiment, *loaded.training, false, diagnostics);
   const Job& job = loaded.job;
   match(job);
   place_ranks(experiment.placement, static_cast<std::uint32_t>(job.ranks.size()), experiment.fabric);

@@ -21,6 +21,6 @@ ExperimentJob load_experiment_job(const Experiment& experiment, Diagnostics& dia
 
 // Throws InputError, with what needs how much and what would fit, if a rank does not fit its device's memory. With
 // `allowed` only warns.
-void check_memory(const Experiment& experiment, const TrainingFacts& training, bool allowed, Diagnostics& diagnostics);
+void check_memory(const Experiment& experiment, bool allowed, Diagnostics& diagnostics);
 
 }  // namespace orrery

@@ -38,7 +38,10 @@ std::vector<Alternative> alternatives(const TrainingSpec& training, std::int64_t
   }
   for (std::int64_t zero = training.parallel.zero + 1; zero <= 3; ++zero)
     add(fmt::format("parallel.zero: {}", zero), [zero](TrainingSpec& t) { t.parallel.zero = zero; });
-  if (training.micro_batch > 1) add("batch.micro: 1", [](TrainingSpec& t) { t.micro_batch = 1; });
+  const std::int64_t of_replica = training.global_batch / training.parallel.data();
+  for (std::int64_t micro = training.micro_batch - 1; micro >= 1; --micro)
+    if (of_replica % micro == 0)
+      add(fmt::format("batch.micro: {}", micro), [micro](TrainingSpec& t) { t.micro_batch = micro; });
   const auto move = [&](ParallelDimension to, std::int64_t times) {
     const auto at = static_cast<std::size_t>(to), data = static_cast<std::size_t>(ParallelDimension::kData);
     if (training.parallel.data() % times != 0) return;
@@ -69,6 +72,12 @@ Bytes largest(const std::vector<MemoryNeed>& needs) {
   return most;
 }
 
+// Of several that fit and say the same of one key, the first is enough.
+bool is_like(const std::string& text, const std::vector<std::string>& others) {
+  const std::string key = text.substr(0, text.find(':'));
+  return std::ranges::any_of(others, [&](const std::string& other) { return other.starts_with(key + ":"); });
+}
+
 // The first few changes that make the job fit.
 std::string advice(const TrainingSpec& training, Bytes capacity, const Fabric& fabric) {
   constexpr std::size_t kShown = 3;
@@ -77,6 +86,7 @@ std::string advice(const TrainingSpec& training, Bytes capacity, const Fabric& f
   const std::int64_t widest = fabric.dimensions().empty() ? devices : fabric.dimensions().front().size;
   for (const Alternative& other : alternatives(training, widest)) {
     Diagnostics problems;
+    if (is_like(other.text, fits)) continue;
     check_training(other.training, devices, problems);
     if (problems.has_errors()) continue;
     const Bytes need = largest(memory_needs(other.training));
@@ -91,21 +101,23 @@ std::string advice(const TrainingSpec& training, Bytes capacity, const Fabric& f
 
 }  // namespace
 
-void check_memory(const Experiment& experiment, const TrainingFacts& training, bool allowed, Diagnostics& diagnostics) {
-  const auto worst =
-      std::ranges::max_element(training.memory, {}, [](const ProgramMemory& m) { return m.need.total(); });
+void check_memory(const Experiment& experiment, bool allowed, Diagnostics& diagnostics) {
+  if (!experiment.workload.training) return;
+  const TrainingSpec& training = *experiment.workload.training;
+  const std::vector<MemoryNeed> needs = memory_needs(training);
+  const auto worst = std::ranges::max_element(needs, {}, &MemoryNeed::total);
   const Bytes capacity = experiment.device.memory_capacity;
-  if (worst == training.memory.end() || worst->need.total() <= capacity) return;
+  if (worst->total() <= capacity) return;
   std::vector<std::string> parts;
   for (std::size_t use = 0; use < kMemoryUseCount; ++use)
-    if (worst->need.by[use].count() > 0)
-      parts.push_back(fmt::format("{} {}", name_of(static_cast<MemoryUse>(use)), rounded(worst->need.by[use])));
+    if (worst->by[use].count() > 0)
+      parts.push_back(fmt::format("{} {}", name_of(static_cast<MemoryUse>(use)), rounded(worst->by[use])));
+  const RankId rank = first_rank_of_program(training, static_cast<std::size_t>(worst - needs.begin()));
   const std::string message =
-      fmt::format("rank {} needs {} of memory, {} has {}: {}", index_of(worst->first_rank),
-                  rounded(worst->need.total()), experiment.device.name, rounded(capacity), fmt::join(parts, ", "));
-  const TrainingSpec& spec = *experiment.workload.training;
-  if (allowed) return diagnostics.warning(spec.where, message, "");
-  throw InputError(spec.where, message, advice(spec, capacity, experiment.fabric));
+      fmt::format("rank {} needs {} of memory, {} has {}: {}", index_of(rank), rounded(worst->total()),
+                  experiment.device.name, rounded(capacity), fmt::join(parts, ", "));
+  if (allowed) return diagnostics.warning(training.where, message, "");
+  throw InputError(training.where, message, advice(training, capacity, experiment.fabric));
 }
 
 }  // namespace orrery

@@ -51,6 +51,13 @@ void check_compute(const Job& job, const Outcome& outcome) {
 }
 
 // What is taken is given back within the iteration, and never before.
+// The largest sum of the changes on the way.
+Bytes peak_of(const std::vector<MemoryChange>& changes) {
+  std::int64_t now = 0, peak = 0;
+  for (const MemoryChange& change : changes) peak = std::max(peak, now += change.bytes);
+  return Bytes(peak);
+}
+
 void check_memory(const TrainingJob& made) {
   REQUIRE(made.facts.memory.size() == made.job.graphs.size());
   for (std::size_t graph = 0; graph < made.job.graphs.size(); ++graph) {

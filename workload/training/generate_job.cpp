@@ -33,6 +33,12 @@ std::vector<double> expert_loads(const TransformerSpec& model, const Parallelism
   return loads;
 }
 
+// How many programs the ranks of a stage have between them.
+std::size_t program_loads(const TrainingSpec& training) {
+  const TransformerSpec* transformer = training.transformer();
+  return transformer == nullptr ? 1 : expert_loads(*transformer, training.parallel).size();
+}
+
 // The layers of a model, priced once for each kind and load.
 class ModelLayers {
  public:
@@ -229,8 +235,7 @@ TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& time
     for (std::size_t load = 0; load < layers.loads(); ++load) {
       const StageRequest request = stage_request(training, builder.grid(), stage, layers.chunks(stage, load));
       StageProgram program = stage_program(request, times);
-      const MemoryNeed need = memory_need(request, peak_of(program.memory));
-      result.facts.memory.push_back({RankId(0), need, std::move(program.memory)});
+      result.facts.memory.push_back({RankId(0), memory_need(request), std::move(program.memory)});
       builder.add(std::move(program));
       parameters = parameters_of(request);
     }
@@ -254,19 +259,35 @@ TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& time
   return result;
 }
 
-std::vector<MemoryNeed> memory_needs(const TrainingSpec& of_all) {
-  TrainingSpec training = of_all;
-  training.iterations = 1;  // all of them need the same
+std::vector<MemoryNeed> memory_needs(const TrainingSpec& training) {
   const NoTimes times;
   ModelLayers layers(training, times);
   const RankGrid grid(training.parallel);
   std::vector<MemoryNeed> needs;
+  std::int64_t parameters = 0;
   for (std::uint32_t stage = 0; stage < training.parallel.pipeline(); ++stage)
     for (std::size_t load = 0; load < layers.loads(); ++load) {
       const StageRequest request = stage_request(training, grid, stage, layers.chunks(stage, load));
-      needs.push_back(memory_need(request, peak_of(stage_program(request, times).memory)));
+      needs.push_back(memory_need(request));
+      parameters = parameters_of(request);
     }
+  if (training.parallel.exchange == ExchangeKind::kParameterServer)
+    needs.insert(needs.end(), static_cast<std::size_t>(training.parallel.servers), server_memory(training, parameters));
   return needs;
+}
+
+RankId first_rank_of_program(const TrainingSpec& training, std::size_t program) {
+  const RankGrid grid(training.parallel);
+  const std::size_t loads = program_loads(training);
+  const auto programs = static_cast<std::size_t>(training.parallel.pipeline()) * loads;
+  if (program >= programs)
+    return RankId(static_cast<std::uint32_t>(grid.ranks()) + static_cast<std::uint32_t>(program - programs));
+  const auto replica = static_cast<std::int64_t>(program % loads);
+  RankGrid::Place place{};
+  place[static_cast<std::size_t>(ParallelDimension::kPipeline)] = static_cast<std::int64_t>(program / loads);
+  place[static_cast<std::size_t>(ParallelDimension::kContext)] = replica % training.parallel.context();
+  place[static_cast<std::size_t>(ParallelDimension::kData)] = replica / training.parallel.context();
+  return RankId(static_cast<std::uint32_t>(grid.rank_at(place)));
 }
 
 }  // namespace orrery

@@ -37,7 +37,9 @@ struct TrainingJob {
 // `training` has passed check_training().
 TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& times);
 
-// What the ranks of each graph would need, for advice on what fits. Writes the programs, but no times.
+// What the ranks of each graph of such a job need, without generating it.
 std::vector<MemoryNeed> memory_needs(const TrainingSpec& training);
+// The lowest rank with that graph.
+RankId first_rank_of_program(const TrainingSpec& training, std::size_t program);
 
 }  // namespace orrery

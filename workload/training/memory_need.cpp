@@ -1,6 +1,7 @@
 #include "workload/training/memory_need.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/assert.h"
 #include "workload/training/gradient_exchange.h"
@@ -37,7 +38,7 @@ Bytes MemoryNeed::total() const {
   return sum;
 }
 
-MemoryNeed memory_need(const StageRequest& request, Bytes peak_activations) {
+MemoryNeed memory_need(const StageRequest& request) {
   const TrainingSpec& training = *request.training;
   const std::int64_t zero = training.parallel.zero;
   const ReplicaGroups dense = dense_groups(training.parallel, request.group_sizes);
@@ -58,7 +59,7 @@ MemoryNeed memory_need(const StageRequest& request, Bytes peak_activations) {
   need[MemoryUse::kGradients] = gradient * (zero >= 2 ? shared : all);
   const bool elsewhere = training.parallel.exchange == ExchangeKind::kParameterServer;
   need[MemoryUse::kOptimizer] = elsewhere ? Bytes(0) : optimizer_state(training.precision) * (zero >= 1 ? shared : all);
-  need[MemoryUse::kActivations] = peak_activations;
+  need[MemoryUse::kActivations] = peak_activations(request);
   // Under ZeRO 3 the layer that is computed and the next one are there in full, and the gradients of one. Under ZeRO 2
   // a bucket of gradients is under way.
   const bool shares = dense.shards > 1 || expert.shards > 1;
@@ -78,10 +79,41 @@ MemoryNeed server_memory(const TrainingSpec& training, std::int64_t parameters) 
   return need;
 }
 
-Bytes peak_of(const std::vector<MemoryChange>& changes) {
-  std::int64_t now = 0, peak = 0;
-  for (const MemoryChange& change : changes) peak = std::max(peak, now += change.bytes);
-  return Bytes(peak);
+PassMemory pass_memory(const TrainingSpec& training, std::span<const StageLayer> chunk, PassKind kind) {
+  const bool puts_off = training.schedule == ScheduleKind::kZeroBubble;
+  Bytes saved, working, again;
+  for (const StageLayer& layer : chunk) {
+    const bool stays = puts_off && kind != PassKind::kForward && !layer.layer->recompute.empty();
+    saved += layer.layer->saved;
+    if (stays) again += layer.layer->working;
+    if (!stays && kind != PassKind::kWeight) working = std::max(working, layer.layer->working);
+  }
+  switch (kind) {
+    case PassKind::kForward:
+      return {saved + working, working};
+    case PassKind::kBackward:
+      return {again + working, puts_off ? working : working + saved};
+    case PassKind::kWeight:
+      return {Bytes(0), again + saved};
+  }
+  ORRERY_ASSERT(false);
+}
+
+Bytes peak_activations(const StageRequest& request) {
+  constexpr std::array<PassKind, 3> kKinds = {PassKind::kForward, PassKind::kBackward, PassKind::kWeight};
+  const TrainingSpec& training = *request.training;
+  std::vector<std::array<PassMemory, kKinds.size()>> of_chunk;
+  for (const auto& chunk : request.chunks) {
+    auto& memory = of_chunk.emplace_back();
+    for (const PassKind kind : kKinds) memory[static_cast<std::size_t>(kind)] = pass_memory(training, chunk, kind);
+  }
+  Bytes now, peak;
+  for (const Pass& pass : pipeline_order(pipeline_shape(training), request.stage)) {
+    const PassMemory& memory = of_chunk[pass.chunk][static_cast<std::size_t>(pass.kind)];
+    peak = std::max(peak, now += memory.taken);
+    now -= memory.given;
+  }
+  return peak;
 }
 
 }  // namespace orrery

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -35,13 +36,21 @@ struct MemoryNeed {
   bool operator==(const MemoryNeed&) const = default;
 };
 
-// Of a stage with these layers. `peak_activations`: of its program.
-MemoryNeed memory_need(const StageRequest& request, Bytes peak_activations);
+// Of a rank of a stage.
+MemoryNeed memory_need(const StageRequest& request);
 
 // Of a parameter server, which has its share of the model's `parameters`.
 MemoryNeed server_memory(const TrainingSpec& training, std::int64_t parameters);
 
-// The largest sum of the changes on the way.
-Bytes peak_of(const std::vector<MemoryChange>& changes);
+// Activations that a pass over a chunk of layers takes when it starts and gives back when it ends. Where weight
+// gradients are put off, what they need stays until then, also what the backward pass computed again.
+struct PassMemory {
+  Bytes taken;
+  Bytes given;
+};
+PassMemory pass_memory(const TrainingSpec& training, std::span<const StageLayer> chunk, PassKind kind);
+
+// The most that the passes of an iteration hold together.
+Bytes peak_activations(const StageRequest& request);
 
 }  // namespace orrery

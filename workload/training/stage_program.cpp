@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "workload/training/gradient_exchange.h"
+#include "workload/training/memory_need.h"
 #include "workload/training/program_writer.h"
 #include "workload/training/ring_program.h"
 
@@ -51,9 +52,7 @@ class StageBuilder {
   // Layers go backward in reverse order. A stage without layers passes on what comes.
   std::vector<Unit> units_of_iteration() const {
     std::vector<Unit> units;
-    const PipelineShape shape = {training_.schedule, static_cast<std::uint32_t>(parallel_.pipeline()),
-                                 static_cast<std::uint32_t>(training_.virtual_stages),
-                                 static_cast<std::uint32_t>(training_.micro_batches())};
+    const PipelineShape shape = pipeline_shape(training_);
     for (const Pass& pass : pipeline_order(shape, request_.stage)) {
       const std::vector<StageLayer>& chunk = request_.chunks[pass.chunk];
       for (std::size_t i = 0; i < chunk.size(); ++i) {
@@ -206,24 +205,11 @@ class StageBuilder {
     if (!training_.software.overlap_pipeline) writer_.join(node);
   }
 
-  // Where weight gradients are put off, what they need stays until then, also what the backward pass computed again.
   void book_memory(const Unit& unit) {
     if (writer_.size() == pass_start_) return;
-    const bool puts_off = training_.schedule == ScheduleKind::kZeroBubble;
-    const PassKind kind = unit.pass.kind;
-    Bytes saved, working, again;
-    for (const StageLayer& layer : request_.chunks[unit.pass.chunk]) {
-      const bool stays = puts_off && kind != PassKind::kForward && !layer.layer->recompute.empty();
-      saved += layer.layer->saved;
-      if (stays) again += layer.layer->working;
-      if (!stays && kind != PassKind::kWeight) working = std::max(working, layer.layer->working);
-    }
-    if (kind == PassKind::kForward) writer_.takes(NodeId(pass_start_), saved);
-    if (kind == PassKind::kBackward) writer_.takes(NodeId(pass_start_), again);
-    writer_.takes(NodeId(pass_start_), working);
-    writer_.gives(writer_.last(), working);
-    if (kind == PassKind::kWeight) writer_.gives(writer_.last(), again);
-    if (kind == (puts_off ? PassKind::kWeight : PassKind::kBackward)) writer_.gives(writer_.last(), saved);
+    const PassMemory memory = pass_memory(training_, request_.chunks[unit.pass.chunk], unit.pass.kind);
+    writer_.takes(NodeId(pass_start_), memory.taken);
+    writer_.gives(writer_.last(), memory.given);
   }
 
   void finish_iteration() {

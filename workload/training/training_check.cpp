@@ -212,6 +212,11 @@ std::vector<std::int64_t> TrainingSpec::layers_of_stages() const {
   return std::vector<std::int64_t>(static_cast<std::size_t>(stages), sizes->layers / stages);
 }
 
+PipelineShape pipeline_shape(const TrainingSpec& training) {
+  return {training.schedule, static_cast<std::uint32_t>(training.parallel.pipeline()),
+          static_cast<std::uint32_t>(training.virtual_stages), static_cast<std::uint32_t>(training.micro_batches())};
+}
+
 AttentionKind attention_of(const TrainingSpec& training) {
   return training.transformer()->attention.value_or(training.software.attention);
 }

@@ -88,6 +88,9 @@ struct TrainingSpec {
   std::vector<std::int64_t> layers_of_stages() const;
 };
 
+// The pipeline of one iteration.
+PipelineShape pipeline_shape(const TrainingSpec& training);
+
 // The model's, or the software's where the model leaves it open. Of a transformer.
 AttentionKind attention_of(const TrainingSpec& training);
 
