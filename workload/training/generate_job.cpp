@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
-#include <memory>
-#include <tuple>
 #include <utility>
 
 #include "core/assert.h"
@@ -133,7 +132,7 @@ StageRequest stage_request(const TrainingSpec& training, const RankGrid& grid, s
     request.gathers_boundary = splits && !shape.sequence_parallel;
     request.boundary = splits ? ceil_div(shape.activations(), shape.tensor) : shape.own_activations();
     const bool tied = model->tied_embeddings && model->vocab > 0 && training.parallel.pipeline() > 1;
-    if (tied) request.tied = (model->vocab + shape.tensor - 1) / shape.tensor * model->hidden;
+    if (tied) request.tied = shape.vocab() * model->hidden;
   }
   return request;
 }

@@ -31,6 +31,11 @@ ReplicaGroups expert_groups(const Parallelism& parallel, const GroupSizes& sizes
   return parallel.zero == 0 ? ReplicaGroups{family, 1, family, size} : ReplicaGroups{family, size, family, 1};
 }
 
+std::int64_t updated_parameters(ParameterCount parameters, const ReplicaGroups& dense, const ReplicaGroups& expert) {
+  const auto share = [](std::int64_t count, std::int64_t shards) { return (count + shards - 1) / shards; };
+  return share(parameters.dense, dense.shards) + share(parameters.expert, expert.shards);
+}
+
 GradientExchange::GradientExchange(const TrainingSpec& training, const GroupSizes& sizes, ProgramWriter& writer)
     : training_(training),
       writer_(writer),

@@ -22,6 +22,9 @@ struct ReplicaGroups {
 ReplicaGroups dense_groups(const Parallelism& parallel, const GroupSizes& sizes);
 ReplicaGroups expert_groups(const Parallelism& parallel, const GroupSizes& sizes);
 
+// Parameters of which a rank keeps the optimizer's states: its share where they are divided.
+std::int64_t updated_parameters(ParameterCount parameters, const ReplicaGroups& dense, const ReplicaGroups& expert);
+
 class GradientExchange {
  public:
   // All outlive it.

@@ -39,6 +39,8 @@ struct LayerShape {
   std::int64_t heads() const { return model->heads / tensor; }
   // At least one: with more ranks than heads of keys and values, ranks have copies.
   std::int64_t kv_heads() const { return model->kv_heads < tensor ? 1 : model->kv_heads / tensor; }
+  // Of the vocabulary, padded so that all ranks have the same.
+  std::int64_t vocab() const { return (model->vocab + tensor - 1) / tensor; }
   // Activations of all the rank's tokens, and of its own.
   Bytes activations() const { return Bytes(tokens() * model->hidden * width()); }
   Bytes own_activations() const { return Bytes(own_tokens() * model->hidden * width()); }

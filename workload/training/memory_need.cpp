@@ -9,8 +9,6 @@
 namespace orrery {
 namespace {
 
-std::int64_t share(std::int64_t count, std::int64_t ranks) { return (count + ranks - 1) / ranks; }
-
 // Of a parameter in mixed precision: a master copy and two moments in fp32. Pure fp32 needs no master copy.
 Bytes optimizer_state(Precision precision) { return size_of(precision).count() == 4 ? Bytes(8) : Bytes(12); }
 
@@ -50,7 +48,7 @@ MemoryNeed memory_need(const StageRequest& request) {
       if (layer.layer->parameters.total() > largest.total()) largest = layer.layer->parameters;
     }
   const std::int64_t all = parameters.total();
-  const std::int64_t shared = share(parameters.dense, dense.shards) + share(parameters.expert, expert.shards);
+  const std::int64_t shared = updated_parameters(parameters, dense, expert);
   const Bytes weight = training.parameter_size();
   const Bytes gradient = size_of(training.software.gradients);
 
@@ -71,7 +69,7 @@ MemoryNeed memory_need(const StageRequest& request) {
 }
 
 MemoryNeed server_memory(const TrainingSpec& training, std::int64_t parameters) {
-  const std::int64_t held = share(parameters, training.parallel.servers);
+  const std::int64_t held = (parameters + training.parallel.servers - 1) / training.parallel.servers;
   MemoryNeed need;
   need[MemoryUse::kParameters] = training.parameter_size() * held;
   need[MemoryUse::kGradients] = size_of(training.software.gradients) * held;

@@ -218,9 +218,7 @@ class StageBuilder {
     for (const NodeId node : gradients_.take_done()) writer_.join(node);
     if (parallel_.exchange == ExchangeKind::kParameterServer) return gradients_.pull(parameters_);
     exchange_tied();
-    const std::int64_t updated =
-        ceil_parts(parameters_.dense, dense_.shards) + ceil_parts(parameters_.expert, expert_.shards);
-    const Bytes traffic = training_.software.optimizer * updated;
+    const Bytes traffic = training_.software.optimizer * updated_parameters(parameters_, dense_, expert_);
     if (traffic.count() > 0)
       writer_.compute("optimizer", cost_of({ElementWise{ElementWiseKind::kOptimizer, traffic}}, times_));
     if (parallel_.zero == 1 || parallel_.zero == 2) gradients_.gather(parameters_);
@@ -240,8 +238,6 @@ class StageBuilder {
     const Bytes bytes = ceil_div(size_of(training_.software.gradients) * request_.tied, dense_.shards);
     writer_.collective("tied embedding gradients", GroupFamily::kEmbedding, CollectiveKind::kAllReduce, bytes);
   }
-
-  static std::int64_t ceil_parts(std::int64_t count, std::int64_t parts) { return (count + parts - 1) / parts; }
 
   static std::string prefix_of(const StageLayer& layer) {
     return layer.number < 0 ? std::string() : fmt::format("layer {} ", layer.number);

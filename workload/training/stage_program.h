@@ -2,7 +2,9 @@
 // tags are local numbers, so that all of them share it.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "workload/execution_graph.h"

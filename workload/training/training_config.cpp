@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <initializer_list>
 
 #include <fmt/format.h>

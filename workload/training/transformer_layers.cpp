@@ -1,5 +1,6 @@
 #include "workload/training/transformer_layers.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -12,9 +13,6 @@ namespace {
 void append(std::vector<Action>& to, std::vector<Action> actions) {
   std::ranges::move(actions, std::back_inserter(to));
 }
-
-// Vocabulary that the rank holds, padded so that all ranks have the same.
-std::int64_t rank_vocab(const LayerShape& shape) { return (shape.model->vocab + shape.tensor - 1) / shape.tensor; }
 
 // What a table of positions adds to the embedding.
 std::int64_t position_parameters(const TransformerSpec& model) {
@@ -53,8 +51,8 @@ LayerProgram embedding_layer(const LayerShape& shape) {
   LayerProgram layer;
   layer.name = "embedding";
   if (model.vocab == 0) return layer;
-  layer.parameters.dense = rank_vocab(shape) * model.hidden + position_parameters(model) +
-                           (model.embedding_norm ? norm_parameters(model) : 0);
+  layer.parameters.dense =
+      shape.vocab() * model.hidden + position_parameters(model) + (model.embedding_norm ? norm_parameters(model) : 0);
   const std::int64_t values = shape.tokens() * model.hidden;
   const CollectiveKind sum = shape.sequence_parallel ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
 
@@ -108,9 +106,9 @@ LayerProgram head_layer(const LayerShape& shape, bool tied_here) {
   LayerProgram layer;
   layer.name = "head";
   if (model.vocab == 0) return layer;
-  const Gemm logits = {shape.tokens(), rank_vocab(shape), model.hidden, 1, shape.activation()};
+  const Gemm logits = {shape.tokens(), shape.vocab(), model.hidden, 1, shape.activation()};
   const std::int64_t scores = logits.m * logits.n;
-  layer.parameters.dense = norm_parameters(model) + (tied_here ? 0 : rank_vocab(shape) * model.hidden);
+  layer.parameters.dense = norm_parameters(model) + (tied_here ? 0 : shape.vocab() * model.hidden);
 
   // The loss over a vocabulary that is split: maximum, target and sum of each token, in fp32.
   const auto across = [&](const char* what, ActionList& actions) {
