@@ -60,7 +60,7 @@ void write_map(const ConfigValue& map, std::size_t indent, std::string& text) {
       text += "\n";
       for (const ConfigValue& item : entry.value.items) text += margin + "  - " + flow_text(item) + "\n";
     } else {
-      text += " " + flow_text(entry.value) + "\n";
+      text += fmt::format(" {}\n", flow_text(entry.value));
     }
   }
 }
