@@ -6,6 +6,8 @@ namespace orrery {
 namespace {
 
 void read_compute(Section& section, ComputeSpec& compute) {
+  compute.clock = section.optional<Efficiency>(
+      "clock", compute.clock, "share of the peak's clock that the device keeps up under its power limit");
   compute.gemm = section.optional<Efficiency>("gemm", compute.gemm, "share of the peak in the main loop of a product");
   compute.fp8 = section.optional<Efficiency>("fp8", compute.fp8, "share of that where operands are fp8");
   compute.gemm_launch =

@@ -17,6 +17,7 @@ namespace orrery {
 // What is left of a device's peaks in the best kernels, and what starting one costs (system/operator_model.h). The
 // defaults stand for a GPU that nobody has measured: means of those that somebody has.
 struct ComputeSpec {
+  Efficiency clock{kFullEfficiency};   // of the clock that the peak is quoted at, under the device's power limit
   Efficiency gemm{780'000};            // of the peak, in the main loop of a matrix product
   Efficiency fp8{920'000};             // of that, where the operands are fp8
   Duration gemm_launch{4'000'000};     // of a matrix product, and of flash attention

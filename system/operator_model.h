@@ -36,7 +36,7 @@ class OperatorModel final : public OperatorTimes {
   Duration time_of(const Gemm& gemm) const;
   Duration time_of(const FlashAttention& attention) const;
   Duration time_of(const ElementWise& op) const;
-  double peak(Precision precision) const;  // in FLOP/s
+  double peak(Precision precision) const;  // at the clock that lasts, in FLOP/s
   double compute_time(const Gemm& gemm) const;
 
   DeviceSpec device_;

@@ -15,6 +15,13 @@ struct Core {
   std::int64_t scores() const { return batch * queries * keys; }
 };
 
+// A product of the core, head by head: rows of queries, keys and values lie as the heads do, rows of scores as the keys.
+Gemm core_product(const Core& core, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision) {
+  const std::int64_t width = size_of(precision).count();
+  const bool aligned = core.head * width % 16 == 0 && core.keys * width % 16 == 0;
+  return {m, n, k, core.batch, precision, 1, aligned};
+}
+
 // The products that make queries, keys and values, the one behind the core, and the sizes between.
 struct Projections {
   std::vector<Gemm> inputs;
@@ -71,9 +78,9 @@ std::vector<Operator> core_forward(const LayerShape& shape, const Core& core) {
   const Precision precision = shape.activation();
   if (shape.attention == AttentionKind::kFlash)
     return {FlashAttention{core.batch, core.queries, core.keys, core.head, shape.model->causal, false, precision}};
-  return {Gemm{core.queries, core.keys, core.head, core.batch, precision},
+  return {core_product(core, core.queries, core.keys, core.head, precision),
           element_wise(ElementWiseKind::kSoftmax, core.scores(), softmax_bytes(shape)),
-          Gemm{core.queries, core.head, core.keys, core.batch, precision}};
+          core_product(core, core.queries, core.head, core.keys, precision)};
 }
 
 // Selective recomputation makes the scores again first.
@@ -83,13 +90,14 @@ std::vector<Operator> core_backward(const LayerShape& shape, const Core& core) {
     return {FlashAttention{core.batch, core.queries, core.keys, core.head, shape.model->causal, true, precision}};
   const std::int64_t dropout = shape.dropout ? 2 * shape.width() + 1 : 0;
   std::vector<Operator> operators;
-  if (shape.recompute == Recompute::kSelective) operators = core_forward(shape, core);
+  if (shape.recompute == Recompute::kSelective && shape.selective == SelectiveKind::kScores)
+    operators = core_forward(shape, core);
   const std::vector<Operator> gradients = {
-      Gemm{core.keys, core.head, core.queries, core.batch, precision},  // of the values
-      Gemm{core.queries, core.keys, core.head, core.batch, precision},  // of the probabilities
+      core_product(core, core.keys, core.head, core.queries, precision),  // of the values
+      core_product(core, core.queries, core.keys, core.head, precision),  // of the probabilities
       element_wise(ElementWiseKind::kSoftmax, core.scores(), 3 * shape.width() + dropout),
-      Gemm{core.queries, core.head, core.keys, core.batch, precision},   // of the queries
-      Gemm{core.keys, core.head, core.queries, core.batch, precision}};  // of the keys
+      core_product(core, core.queries, core.head, core.keys, precision),   // of the queries
+      core_product(core, core.keys, core.head, core.queries, precision)};  // of the keys
   operators.insert(operators.end(), gradients.begin(), gradients.end());
   return operators;
 }

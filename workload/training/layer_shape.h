@@ -22,6 +22,7 @@ struct LayerShape {
   AttentionKind attention = AttentionKind::kFlash;
   bool dropout = false;
   Recompute recompute = Recompute::kNone;
+  SelectiveKind selective = SelectiveKind::kScores;
   // kBeside: of the products that a collective of the input gradient follows; the others' inline.
   WeightGradients weight_gradients = WeightGradients::kInline;
   Precision precision = Precision::kBf16;  // of products with weights

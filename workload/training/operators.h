@@ -23,6 +23,7 @@ struct Gemm {
   std::int64_t batch = 1;
   Precision precision = Precision::kBf16;
   std::int64_t window = 1;  // how often A repeats each of its values, which memory has once: a convolution's kernel^2
+  bool aligned = true;      // rows of operands start at multiples of 16 bytes, which fast kernels load
 
   auto operator<=>(const Gemm&) const = default;
 };

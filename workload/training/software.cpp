@@ -24,6 +24,8 @@ void read_rates(Section& section, SoftwareRates& rates) {
   rates.flash_forward = factor(section, "flash_forward", rates.flash_forward,
                                "rate of flash attention as a share of the dense peak, forward");
   rates.flash_backward = factor(section, "flash_backward", rates.flash_backward, "the same, backward");
+  rates.launch = section.optional<Duration>(
+      "launch", rates.launch, "what every kernel takes longer to start than in a benchmark: launches that block, Python");
   section.defaulted_section(
       "traffic", "memory traffic of element-wise kernels, over reading every operand and writing every result once",
       [&](Section& s) {
@@ -53,6 +55,9 @@ void read_overlap(Section& section, SoftwareSpec& software) {
         s.optional<bool>("gradients", software.overlap_gradients,
                          "gradients are exchanged while the last micro-batch still goes backward");
     software.bucket = s.optional<Bytes>("bucket", software.bucket, "gradients exchanged together");
+    software.overlap_parameters = s.optional<bool>(
+        "parameters", software.overlap_parameters,
+        "under ZeRO 1 and 2, updated parameters are gathered layer by layer while the next iteration goes forward");
     const std::vector<std::string> kinds = {"none", "weight-gradient"};
     software.overlap_tensor = static_cast<TensorOverlap>(
         s.optional_choice("tensor", kinds, static_cast<std::size_t>(software.overlap_tensor),
@@ -77,6 +82,11 @@ SoftwareSpec read_software(Section& section) {
   software.attention = static_cast<AttentionKind>(
       section.optional_choice("attention", attentions, 0, "kernel of attention; plain keeps the scores in memory"));
   software.dropout = section.optional<bool>("dropout", software.dropout, "dropout in training");
+  const std::vector<std::string> kinds = {"scores", "operators"};
+  software.selective = static_cast<SelectiveKind>(section.optional_choice(
+      "selective", kinds, 0,
+      "what `recompute: selective` makes again: the scores of plain attention; or all but attention and every second "
+      "product"));
   software.gradients = read_gradients(section, software.gradients);
   software.accumulation = section.optional<Bytes>(
       "accumulation", software.accumulation, "memory traffic per parameter and micro-batch of adding up gradients");

@@ -19,6 +19,10 @@ namespace orrery {
 // kPlain: products and softmax over scores kept in memory.
 enum class AttentionKind : std::uint8_t { kFlash, kPlain };
 
+// What selective recomputation makes again in the backward pass. kScores: the scores of plain attention. kOperators: all
+// but attention and every second product (torchtitan's selective activation checkpointing by operator).
+enum class SelectiveKind : std::uint8_t { kScores, kOperators };
+
 // Which of its own communication tensor parallelism hides. kWeightGradient: the collective of an input gradient runs
 // beside the weight gradient of the same layer.
 enum class TensorOverlap : std::uint8_t { kNone, kWeightGradient };
@@ -28,6 +32,7 @@ struct SoftwareRates {
   double gemm = 1;             // share of the device's GEMM rate that lasts in training (clock under load, layouts)
   double flash_forward = 0.5;  // share of the dense peak
   double flash_backward = 0.42;
+  Duration launch{0};  // of every kernel, beside what the device's kernels take to launch
   std::array<double, kElementWiseKindCount> traffic{1, 1, 1, 1, 1, 1, 1, 1, 1, 1};  // over reading and writing once
 
   bool operator==(const SoftwareRates&) const = default;
@@ -37,11 +42,13 @@ struct SoftwareSpec {
   std::string name;
   AttentionKind attention = AttentionKind::kFlash;
   bool dropout = false;
+  SelectiveKind selective = SelectiveKind::kScores;
   Precision gradients = Precision::kFp32;  // that are accumulated and exchanged
   Bytes accumulation{0};                   // memory traffic per parameter and micro-batch, where no GEMM accumulates
   Bytes optimizer{60};                     // memory traffic of a step per parameter
   bool overlap_gradients = true;           // with the backward pass of the last micro-batch
   Bytes bucket{25'000'000};                // of gradients exchanged together
+  bool overlap_parameters = false;         // gathering updated parameters (ZeRO 1, 2) with the next forward pass
   TensorOverlap overlap_tensor = TensorOverlap::kNone;
   bool overlap_pipeline = false;  // sends beside computation
   bool scatter_gather = true;     // tensor-parallel ranks send a share each of what goes to the next stage

@@ -68,19 +68,29 @@ class StageBuilder {
     gathered_.clear();
     for (std::size_t i = 0; i < units.size(); ++i) {
       gather_parameters(units, i);
-      if (i + 1 < units.size() && training_.software.overlap_gradients) gather_parameters(units, i + 1);
+      if (i + 1 < units.size() && looks_ahead()) gather_parameters(units, i + 1);
       run(units[i], i);
     }
     finish_iteration();
   }
 
   bool shares_parameters() const { return parallel_.zero == 3; }
+  bool updates_shares() const { return parallel_.zero == 1 || parallel_.zero == 2; }
+  bool looks_ahead() const {
+    return shares_parameters() ? training_.software.overlap_gradients : training_.software.overlap_parameters;
+  }
 
-  // FSDP: the parameters of a layer come while the layer before it is computed.
+  // FSDP: before every pass through a layer. Where the optimizer updates shares: before the first one, if not behind it.
+  bool gathers_before(const Unit& unit) const {
+    if (unit.layer == nullptr || unit.pass.kind == PassKind::kWeight) return false;
+    if (shares_parameters()) return true;
+    return updates_shares() && training_.software.overlap_parameters && unit.pass.kind == PassKind::kForward &&
+           unit.pass.micro_batch == 0;
+  }
+
+  // The parameters of a layer come while the layer before it is computed.
   void gather_parameters(const std::vector<Unit>& units, std::size_t i) {
-    if (!shares_parameters() || units[i].layer == nullptr || units[i].pass.kind == PassKind::kWeight ||
-        gathered_.contains(i))
-      return;
+    if (!gathers_before(units[i]) || gathered_.contains(i)) return;
     const ParameterCount parameters = units[i].layer->layer->parameters;
     Nodes& nodes = gathered_[i];
     const std::string name = prefix_of(*units[i].layer) + "parameters gather";
@@ -221,7 +231,7 @@ class StageBuilder {
     const Bytes traffic = training_.software.optimizer * updated_parameters(parameters_, dense_, expert_);
     if (traffic.count() > 0)
       writer_.compute("optimizer", cost_of({ElementWise{ElementWiseKind::kOptimizer, traffic}}, times_));
-    if (parallel_.zero == 1 || parallel_.zero == 2) gradients_.gather(parameters_);
+    if (updates_shares() && !training_.software.overlap_parameters) gradients_.gather(parameters_);
   }
 
   void join_beside() {

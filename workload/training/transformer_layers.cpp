@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <utility>
+#include <variant>
 
 #include "core/assert.h"
 #include "workload/training/layer_blocks.h"
@@ -17,6 +18,44 @@ void append(std::vector<Action>& to, std::vector<Action> actions) {
 // What a table of positions adds to the embedding.
 std::int64_t position_parameters(const TransformerSpec& model) {
   return model.position == PositionKind::kLearned ? model.sequence * model.hidden : 0;
+}
+
+// What is computed again where the results of attention, of sums over ranks and of every second product are kept.
+struct KeptResults {
+  std::vector<Action> again;
+  Bytes bytes{0};  // that are kept
+};
+
+// Of one operator: true if its result is kept, whose bytes are added.
+bool keeps(const Operator& op, std::int64_t width, std::int64_t& products, Bytes& bytes) {
+  if (const auto* attention = std::get_if<FlashAttention>(&op)) {
+    bytes += Bytes(attention->batch * attention->queries * (attention->head_size * width + 4));
+    return true;
+  }
+  const auto* product = std::get_if<Gemm>(&op);
+  if (product == nullptr || product->batch > 1 || ++products % 2 == 0) return false;
+  bytes += Bytes(product->m * product->n * width);
+  return true;
+}
+
+KeptResults without_every_second_product(const std::vector<Action>& forward, std::int64_t width) {
+  KeptResults kept;
+  std::int64_t products = 0;
+  for (const Action& action : forward) {
+    if (const auto* compute = std::get_if<Compute>(&action)) {
+      Compute again = *compute;
+      std::erase_if(again.operators, [&](const Operator& op) { return keeps(op, width, products, kept.bytes); });
+      if (!again.operators.empty()) kept.again.emplace_back(std::move(again));
+      continue;
+    }
+    if (const auto* collective = std::get_if<Collective>(&action)) {
+      if (collective->kind == CollectiveKind::kAllGather) kept.again.push_back(action);
+      continue;
+    }
+    const auto& ring = std::get<RingExchange>(action);
+    for (const Operator& op : ring.operators) keeps(op, width, products, kept.bytes);
+  }
+  return kept;
 }
 
 }  // namespace
@@ -38,6 +77,7 @@ LayerShape layer_shape(const TrainingSpec& training, double expert_load) {
   shape.attention = attention_of(training);
   shape.dropout = training.software.dropout;
   shape.recompute = training.recompute;
+  shape.selective = training.software.selective;
   shape.weight_gradients = training.schedule == ScheduleKind::kZeroBubble ? WeightGradients::kApart
                            : training.software.overlap_tensor == TensorOverlap::kWeightGradient
                                ? WeightGradients::kBeside
@@ -89,9 +129,15 @@ LayerProgram transformer_layer(const LayerShape& shape, bool has_experts) {
   append(layer.forward, std::move(perceptron.forward));
   append(layer.backward, std::move(perceptron.backward));
   append(layer.backward, std::move(attention.backward));
-  if (shape.recompute == Recompute::kSelective) {
+  if (shape.recompute == Recompute::kSelective && shape.selective == SelectiveKind::kScores) {
     layer.saved -= attention.saved_scores;
     layer.working = attention.saved_scores;
+  }
+  if (shape.recompute == Recompute::kSelective && shape.selective == SelectiveKind::kOperators) {
+    KeptResults kept = without_every_second_product(layer.forward, shape.width());
+    layer.recompute = std::move(kept.again);
+    layer.working = layer.saved;
+    layer.saved = shape.own_activations() + kept.bytes;
   }
   if (shape.recompute == Recompute::kFull) {
     layer.recompute = layer.forward;
