@@ -82,6 +82,23 @@ TEST_CASE("a row of a table of training jobs is the shared experiment with its o
   CHECK(first.global_batch == second.global_batch);
 }
 
+TEST_CASE("a column may be a key of a file that the experiment names, or a map") {
+  std::string text =
+      with("[workload.parallel.tensor, workload.batch.micro]", "[workload.model.layers, workload.batch]");
+  text.replace(text.find("[a, 1, 2, 1.5]"), 14, "[a, 12, {global: 32, micro: 4}, 1.5]");
+  text.replace(text.find("[b, 2, 4, 1.8]"), 14, "[b, 6, {global: 16}, 1.8]");
+  const ReadTable read_table = read(text);
+  CHECK(read_table.errors.empty());
+  const TrainingSpec first = spec_of(read_table.table, 0);
+  const TrainingSpec second = spec_of(read_table.table, 1);
+  CHECK(first.transformer()->layers == 12);
+  CHECK(second.transformer()->layers == 6);
+  CHECK(second.transformer()->hidden == 2304);
+  CHECK(first.micro_batch == 4);
+  CHECK(second.micro_batch == 1);  // the map replaces the shared one
+  CHECK(second.global_batch == 16);
+}
+
 TEST_CASE("what is published of a run becomes the time of its iterations") {
   const TrainingSpec training = spec_of(read(kTrainingTable).table, 0);
   // GPT 1.7B: h = 2304, l = 24, V = 51200, s = 2048; 64 sequences on 4 GPUs.
