@@ -16,10 +16,17 @@ namespace {
 // Of an iteration: anything else is a wrong unit.
 constexpr double kLeastSeconds = 1e-6, kMostSeconds = 1e6;
 
-InputError located_at(const InputError& error, const Location& where) {
-  std::vector<Problem> problems(error.problems().begin(), error.problems().end());
-  for (Problem& problem : problems)
-    if (problem.where.file.empty() || problem.where.line == 0) problem.where = where;
+// What is wrong with a row: where it says so, or else at the row, whose label it names.
+Problem of_row(Problem problem, const TrainingRow& row) {
+  if (problem.where.file.empty() || problem.where.line == 0) problem.where = row.where;
+  if (problem.where.file != row.where.file || problem.where.line != row.where.line)
+    problem.message = fmt::format("row '{}': {}", printable(row.label, 40), problem.message);
+  return problem;
+}
+
+InputError of_row(const InputError& error, const TrainingRow& row) {
+  std::vector<Problem> problems;
+  for (const Problem& problem : error.problems()) problems.push_back(of_row(problem, row));
   return InputError(std::move(problems));
 }
 
@@ -33,19 +40,23 @@ double measured_seconds(const TrainingTable& table, const TrainingRow& row, cons
                    fmt::format("is it {}?", name_of(table.figure)));
 }
 
+TrainingCase read_case(const TrainingTable& table, const TrainingRow& row, const ConfigFiles& files,
+                       Diagnostics& diagnostics) {
+  Experiment experiment = read_experiment(row.where.file, row.experiment, files, diagnostics);
+  if (!experiment.workload.training)
+    throw InputError(row.where, "the workload of a training job is a model", "name one: workload: {model: ...}");
+  const double measured = measured_seconds(table, row, *experiment.workload.training);
+  return {&table, &row, std::move(experiment), measured};
+}
+
 }  // namespace
 
 TrainingCase read_training_case(const TrainingTable& table, const TrainingRow& row, const ConfigFiles& files,
                                 Diagnostics& diagnostics) {
-  const std::string& file = row.where.file;
   try {
-    Experiment experiment = read_experiment(file, row.experiment, files, diagnostics);
-    if (!experiment.workload.training)
-      throw InputError(row.where, "the workload of a training job is a model", "name one: workload: {model: ...}");
-    const double measured = measured_seconds(table, row, *experiment.workload.training);
-    return {&table, &row, std::move(experiment), measured};
+    return read_case(table, row, files, diagnostics);
   } catch (const InputError& error) {
-    throw located_at(error, row.where);
+    throw of_row(error, row);
   }
 }
 
@@ -53,21 +64,22 @@ void check_training_rows(const TrainingTable& table, const ConfigFiles& files, D
   std::set<std::tuple<std::string, int, int, std::string>> known;
   for (const TrainingRow& row : table.rows) {
     if (row.experiment.kind == ConfigValue::Kind::kNull) continue;
-    Diagnostics of_row;
+    Diagnostics found;
     std::vector<Problem> problems;
     try {
-      read_training_case(table, row, files, of_row);
-      problems.assign(of_row.problems().begin(), of_row.problems().end());
+      read_case(table, row, files, found);
+      problems.assign(found.problems().begin(), found.problems().end());
     } catch (const InputError& error) {
       problems.assign(error.problems().begin(), error.problems().end());
     }
     for (const Problem& problem : problems) {
       const Location& where = problem.where;
       if (!known.emplace(where.file, where.line, where.column, problem.message).second) continue;
-      if (problem.severity == Severity::kError)
-        diagnostics.error(where, problem.message, problem.hint);
+      const Problem named = of_row(problem, row);
+      if (named.severity == Severity::kError)
+        diagnostics.error(named.where, named.message, named.hint);
       else
-        diagnostics.warning(where, problem.message, problem.hint);
+        diagnostics.warning(named.where, named.message, named.hint);
     }
   }
 }
@@ -82,7 +94,7 @@ TrainingPrediction predict(const TrainingCase& one) {
     return {seconds(iteration_time(run.result)), run.result.training->mfu,
             parts.empty() ? std::string() : parts.front().name, memory.problems().empty()};
   } catch (const InputError& error) {
-    throw located_at(error, one.row->where);
+    throw of_row(error, *one.row);
   }
 }
 

@@ -112,6 +112,10 @@ std::optional<double> read_figure(const ConfigValue& value) {
   return figure && std::isfinite(*figure) && *figure > 0 ? figure : std::nullopt;
 }
 
+std::string columns_text(const TrainingTable& table) {
+  return table.columns.size() == 1 ? "is 1 column" : fmt::format("are {} columns", table.columns.size());
+}
+
 // "[label, values of the columns, figure]"; nothing after an error.
 std::optional<TrainingRow> read_row(const ConfigValue& item, const TrainingTable& table, const ConfigValue* shared,
                                     const ConfigFiles& files, Diagnostics& diagnostics) {
@@ -120,7 +124,7 @@ std::optional<TrainingRow> read_row(const ConfigValue& item, const TrainingTable
     const bool list = item.kind == ConfigValue::Kind::kList;
     diagnostics.error(
         item.where,
-        list ? fmt::format("a row of {} values, but there are {} columns", item.items.size(), table.columns.size())
+        list ? fmt::format("a row of {} values, but there {}", item.items.size(), columns_text(table))
              : fmt::format("a row is {}; a list is expected", kind_name(item.kind)),
         fmt::format("a label, a value for each column, and the figure: {} values", wanted));
     return std::nullopt;

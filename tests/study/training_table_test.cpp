@@ -144,7 +144,7 @@ TEST_CASE("a wrong table of training jobs is refused where it is wrong") {
        "'workload.parallel.tensor' stands twice"},
       {with("workload.batch.micro]", "workload.batch.mikro]"), "unknown key 'mikro' in 'workload.batch'"},
       {with("workload.batch.micro]", "workload..micro]"), "an empty key"},
-      {with("global: 64", "global: 63"), "error: "},
+      {with("global: 64", "global: 63"), "error: row 'a': a global batch of 63 does not divide"},
       {with("model: gpt-1.7b", "model: gpt-1.8b"), "no 'gpt-1.8b' among the shipped models"},
       {with("model: gpt-1.7b", "chakra: {prefix: rank}"), "error: "},
       {with("rows:\n", "row:\n"), "'rows' is no list of [label, value of each column, figure]"},
