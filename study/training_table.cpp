@@ -112,6 +112,18 @@ std::optional<double> read_figure(const ConfigValue& value) {
   return figure && std::isfinite(*figure) && *figure > 0 ? figure : std::nullopt;
 }
 
+bool is_same(const Problem& one, const Problem& other) {
+  return one.where.file == other.where.file && one.where.line == other.where.line &&
+         one.where.column == other.where.column && one.message == other.message;
+}
+
+// What is wrong with the shared experiment is found again in every row.
+void add_new(const Diagnostics& found, Diagnostics& diagnostics) {
+  for (const Problem& problem : found.problems())
+    if (std::ranges::none_of(diagnostics.problems(), [&](const Problem& known) { return is_same(known, problem); }))
+      diagnostics.error(problem.where, problem.message, problem.hint);
+}
+
 std::string columns_text(const TrainingTable& table) {
   return table.columns.size() == 1 ? "is 1 column" : fmt::format("are {} columns", table.columns.size());
 }
@@ -122,11 +134,10 @@ std::optional<TrainingRow> read_row(const ConfigValue& item, const TrainingTable
   const std::size_t wanted = table.columns.size() + 2;
   if (item.kind != ConfigValue::Kind::kList || item.items.size() != wanted) {
     const bool list = item.kind == ConfigValue::Kind::kList;
-    diagnostics.error(
-        item.where,
-        list ? fmt::format("a row of {} values, but there {}", item.items.size(), columns_text(table))
-             : fmt::format("a row is {}; a list is expected", kind_name(item.kind)),
-        fmt::format("a label, a value for each column, and the figure: {} values", wanted));
+    diagnostics.error(item.where,
+                      list ? fmt::format("a row of {} values, but there {}", item.items.size(), columns_text(table))
+                           : fmt::format("a row is {}; a list is expected", kind_name(item.kind)),
+                      fmt::format("a label, a value for each column, and the figure: {} values", wanted));
     return std::nullopt;
   }
   const std::size_t errors = diagnostics.error_count();
@@ -140,7 +151,9 @@ std::optional<TrainingRow> read_row(const ConfigValue& item, const TrainingTable
   if (shared != nullptr) {
     row.experiment = *shared;
     auto value = std::next(item.items.begin());
-    for (const std::string& column : table.columns) set_value(row.experiment, column, *value++, files, diagnostics);
+    Diagnostics of_row;
+    for (const std::string& column : table.columns) set_value(row.experiment, column, *value++, files, of_row);
+    add_new(of_row, diagnostics);
   }
   if (errors < diagnostics.error_count()) return std::nullopt;
   return row;

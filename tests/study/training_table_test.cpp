@@ -162,6 +162,11 @@ TEST_CASE("a wrong table of training jobs is refused where it is wrong") {
 TEST_CASE("what is wrong in all rows at one place is said once") {
   const std::string errors = read(with("model: gpt-1.7b", "model: gpt-1.8b")).errors;
   CHECK(errors.find("gpt-1.8b") == errors.rfind("gpt-1.8b"));
+  std::string inside = with("model: gpt-1.7b", "model: gpt-1.8b");
+  inside.replace(inside.find("workload.parallel.tensor"), 24, "workload.model.layers");
+  const std::string found = read(inside).errors;
+  CHECK(found.find("no 'gpt-1.8b' among") != std::string::npos);
+  CHECK(found.find("gpt-1.8b") == found.rfind("gpt-1.8b"));
 }
 
 TEST_CASE("hardware FLOPs are those of transformers") {
