@@ -8,6 +8,8 @@
 #include "cli/output.h"
 #include "core/error.h"
 #include "study/compute_table.h"
+#include "study/training_case.h"
+#include "study/training_table.h"
 #include "study/validation_table.h"
 #include "system/config_check.h"
 #include "workload/lint.h"
@@ -34,6 +36,11 @@ std::string_view check_as_told(const std::string& file, const CheckOptions& opti
   if (is_compute_table(file)) {
     load_compute_table(file, options.settings, session.files, diagnostics);
     return "table of operators";
+  }
+  if (is_training_table(file)) {
+    const TrainingTable table = load_training_table(file, options.settings, session.files, diagnostics);
+    if (!diagnostics.has_errors()) check_training_rows(table, session.files, diagnostics);
+    return "table of training jobs";
   }
   if (!is_validation_table(file)) return name_of(check_config(file, options.settings, session.files, diagnostics));
   load_validation_table(file, options.settings, session.files, diagnostics);
@@ -64,7 +71,8 @@ Verdict check_config_file(const std::string& file, const CheckOptions& options, 
 int check(const CheckOptions& options, const Session& session) {
   int exit_code = 0;
   for (const std::string& file : options.files) {
-    const bool configured = is_configuration(file) || is_validation_table(file) || is_compute_table(file);
+    const bool configured =
+        is_configuration(file) || is_validation_table(file) || is_compute_table(file) || is_training_table(file);
     const Verdict verdict = configured ? check_config_file(file, options, session) : check_trace(file, options);
     write_text("-", verdict.text);
     if (exit_code == 0 || verdict.exit_code == kBadInput)

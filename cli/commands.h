@@ -93,6 +93,7 @@ struct CalibrateOptions {
 struct ValidateOptions {
   std::vector<std::string> sections;  // none: all
   bool cross = false;
+  bool details = false;
   ComputeQuestion compute_table;  // no file: the shipped tables
   std::string json;
   std::string plot;

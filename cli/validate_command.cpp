@@ -12,6 +12,7 @@
 #include "core/version.h"
 #include "study/compute_validation.h"
 #include "study/cross_validation.h"
+#include "study/training_cross.h"
 #include "study/validate.h"
 #include "study/validation_plot.h"
 
@@ -38,9 +39,14 @@ void check_options(const ValidateOptions& options) {
     throw InputError({"--software"}, "is the software on a device, but there is none", "name it: --device");
   if (!own.file.empty() && std::ranges::find(options.sections, "nccl") != options.sections.end())
     throw InputError({"--compute-table"}, "has no collectives, which 'nccl' asks for", "leave out 'nccl'");
-  if (wants(options, "nccl")) return;
-  if (options.cross) throw InputError({"--cross"}, "is of the section 'nccl', which was not asked for");
-  if (!options.plot.empty()) throw InputError({"--plot"}, "is of the section 'nccl', which was not asked for");
+  if (!own.file.empty() && std::ranges::find(options.sections, "training") != options.sections.end())
+    throw InputError({"--compute-table"}, "has no jobs, which 'training' asks for", "leave out 'training'");
+  if (options.details && !wants(options, "training"))
+    throw InputError({"--details"}, "is of the section 'training', which was not asked for");
+  if (options.cross && !wants(options, "nccl") && !wants(options, "training"))
+    throw InputError({"--cross"}, "is of the sections 'nccl' and 'training', which were not asked for");
+  if (!options.plot.empty() && !wants(options, "nccl"))
+    throw InputError({"--plot"}, "is of the section 'nccl', which was not asked for");
 }
 
 std::vector<std::string> plot_files(const std::vector<ValidationTable>& tables) {
@@ -76,16 +82,36 @@ Answer validate_operators(const ValidateOptions& options, const Session& session
   return {compute_validation_text(validation), to_json(validation)};
 }
 
+Answer validate_jobs(const ValidateOptions& options, const Session& session) {
+  const std::vector<TrainingTable> tables = list_training_tables(session.files);
+  Progress progress;
+  const TrainingValidation validation = validate_training(
+      tables, session.files, [&](std::uint64_t done, std::uint64_t total) { progress.show("jobs", done, total); });
+  Answer answer{training_validation_text(validation, options.details), to_json(validation)};
+  if (options.cross) {
+    const TrainingCross cross = cross_validate(validation, session.files, [&](std::uint64_t done, std::uint64_t total) {
+      progress.show("jobs with other constants", done, total);
+    });
+    answer.text += training_cross_text(validation, cross);
+    answer.document["cross"] = to_json(cross);
+  }
+  progress.clear();
+  return answer;
+}
+
+// As a part of what is printed and written under `name`.
+void add(Answer& all, const char* name, Answer section) {
+  all.text += (all.text.empty() ? "" : "\n") + section.text;
+  all.document[name] = std::move(section.document);
+}
+
 void validate(const ValidateOptions& options, const Session& session) {
   check_options(options);
   check_writable(options.json);
   Answer answer{{}, {{"schema", "orrery.validation/1"}, {"version", kVersion}}};
   if (wants(options, "nccl")) answer = validate_collectives(options, session);
-  if (wants(options, "compute")) {
-    const Answer operators = validate_operators(options, session);
-    answer.text += (answer.text.empty() ? "" : "\n") + operators.text;
-    answer.document["compute"] = operators.document;
-  }
+  if (wants(options, "compute")) add(answer, "compute", validate_operators(options, session));
+  if (wants(options, "training")) add(answer, "training", validate_jobs(options, session));
   if (!options.json.empty()) write_text(options.json, answer.document.dump(2) + "\n");
   if (options.json != "-") write_text("-", answer.text);
 }
@@ -104,14 +130,18 @@ void add_own_table(CLI::App& command, ComputeQuestion& own) {
 void add_validate_command(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand(
       "validate",
-      "Hold predicted times of collectives and operators against published measurements: the error of each "
-      "table");
+      "Hold predicted times of collectives, operators and training jobs against published measurements: the error of "
+      "each table");
   command
       ->add_option("sections", session.validate.sections,
-                   "nccl (collectives), compute (operators of layers, matrix products); default: all")
-      ->check(CLI::IsMember({"nccl", "compute"}));
-  command->add_flag("--cross", session.validate.cross,
-                    "Also fit the constants of the library again without one system at a time, and predict that one");
+                   "nccl (collectives), compute (operators of layers, matrix products), training (jobs); default: all")
+      ->check(CLI::IsMember({"nccl", "compute", "training"}));
+  command->add_flag(
+      "--cross", session.validate.cross,
+      "Also fit the constants of the library again without one system at a time, and predict that one; and those "
+      "of the training software without one family of jobs");
+  command->add_flag("--details", session.validate.details,
+                    "Also print every training job, and what was assumed where its source leaves something open");
   command->add_option("--json", session.validate.json,
                       "Write the errors and every row as JSON to this file; '-' prints it instead");
   command->add_option(

@@ -73,6 +73,28 @@ ConfigValue* step_into(ConfigValue& value, const std::string& part, const Locati
 // What is in a folder of shipped files and stands for a key that is not there: an edit below the key edits that.
 std::string_view default_file(std::string_view folder) { return folder == "libraries" ? "nccl" : std::string_view{}; }
 
+// What a dotted path leads to, created if absent; null after an error.
+ConfigValue* value_at(ConfigValue& root, std::string_view path, const Location& where, const ConfigFiles& files,
+                      Diagnostics& diagnostics) {
+  ConfigValue* value = &root;
+  std::string_view folder;
+  for (const std::string& part : split_path(path)) {
+    if (part.empty()) {
+      diagnostics.error(where, "an empty key: two dots in a row, or one at the start or the end");
+      return nullptr;
+    }
+    if (value->kind == ConfigValue::Kind::kNull && !default_file(folder).empty())
+      *value = {ConfigValue::Kind::kScalar, where, std::string(default_file(folder)), {}, {}};
+    const bool named_file =
+        value->kind == ConfigValue::Kind::kScalar && (!folder.empty() || looks_like_path(value->scalar));
+    if (named_file && !files.expand(*value, folder, diagnostics)) return nullptr;
+    value = step_into(*value, part, where, diagnostics);
+    if (value == nullptr) return nullptr;
+    folder = folder_of_key(part);
+  }
+  return value;
+}
+
 }  // namespace
 
 bool looks_like_path(std::string_view name) {
@@ -173,6 +195,11 @@ std::string_view folder_of_key(std::string_view key) {
   return found == kFolders.end() ? std::string_view{} : found->second;
 }
 
+void set_value(ConfigValue& root, std::string_view path, ConfigValue value, const ConfigFiles& files,
+               Diagnostics& diagnostics) {
+  if (ConfigValue* found = value_at(root, path, value.where, files, diagnostics)) *found = std::move(value);
+}
+
 void apply_setting(ConfigValue& root, const std::string& setting, const ConfigFiles& files, Diagnostics& diagnostics) {
   const Location where{std::string(kSettingOrigin) + printable(setting)};
   const std::size_t equals = setting.find('=');
@@ -180,22 +207,8 @@ void apply_setting(ConfigValue& root, const std::string& setting, const ConfigFi
     diagnostics.error(where, "expected key.path=value", "for example --set network.model=alpha-beta");
     return;
   }
-  ConfigValue* value = &root;
-  std::string_view folder;
-  for (const std::string& part : split_path(setting.substr(0, equals))) {
-    if (part.empty()) {
-      diagnostics.error(where, "an empty key: two dots in a row, or one at the start or the end");
-      return;
-    }
-    if (value->kind == ConfigValue::Kind::kNull && !default_file(folder).empty())
-      *value = {ConfigValue::Kind::kScalar, where, std::string(default_file(folder)), {}, {}};
-    const bool named_file =
-        value->kind == ConfigValue::Kind::kScalar && (!folder.empty() || looks_like_path(value->scalar));
-    if (named_file && !files.expand(*value, folder, diagnostics)) return;
-    value = step_into(*value, part, where, diagnostics);
-    if (value == nullptr) return;
-    folder = folder_of_key(part);
-  }
+  ConfigValue* value = value_at(root, std::string_view(setting).substr(0, equals), where, files, diagnostics);
+  if (value == nullptr) return;
   const std::string text = setting.substr(equals + 1);
   if (text.empty()) {
     diagnostics.error(where, "no value after '='");

@@ -67,6 +67,11 @@ class ConfigFiles {
 // The shipped folder in which a key's bare name is looked up ("cluster" -> "clusters"), "" if the key names no file.
 std::string_view folder_of_key(std::string_view key);
 
+// Puts `value` where `path` (a.b, or list.2.key) leads: maps on the way are created, names of files on the way are
+// expanded. Problems of the path are reported at the value.
+void set_value(ConfigValue& root, std::string_view path, ConfigValue value, const ConfigFiles& files,
+               Diagnostics& diagnostics);
+
 // Applies one `a.b=v` edit: `v` is YAML; maps on the way are created, names of files on the way are expanded.
 // `list.2.key=v` edits an element of a list.
 void apply_setting(ConfigValue& root, const std::string& setting, const ConfigFiles& files, Diagnostics& diagnostics);

@@ -125,6 +125,11 @@ Run simulate_experiment(const Experiment& experiment, bool allow_oom, Diagnostic
 
 }  // namespace
 
+Run run_experiment(const Experiment& experiment, bool allow_oom, Diagnostics& diagnostics,
+                   const RunProgress& progress) {
+  return simulate_experiment(experiment, allow_oom, diagnostics, Clock::now(), progress);
+}
+
 Run run_experiment(const RunRequest& request, const ConfigFiles& files, const RunProgress& progress) {
   const Clock::time_point started = Clock::now();
   Diagnostics diagnostics;

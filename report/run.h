@@ -11,6 +11,7 @@
 #include "core/config_tree.h"
 #include "report/operation_log.h"
 #include "report/result.h"
+#include "system/experiment.h"
 #include "workload/job.h"
 #include "workload/training/generate_job.h"
 
@@ -36,5 +37,8 @@ struct RunRequest {
 
 // Loads the experiment, simulates, and reports; warnings are in the result. Throws InputError and StuckError.
 Run run_experiment(const RunRequest& request, const ConfigFiles& files, const RunProgress& progress = {});
+// The same of an experiment that has been read; its warnings are in `diagnostics`. `allow_oom` as in RunRequest.
+Run run_experiment(const Experiment& experiment, bool allow_oom, Diagnostics& diagnostics,
+                   const RunProgress& progress = {});
 
 }  // namespace orrery

@@ -40,6 +40,16 @@ def calibrate(what, *message, options=(), log=LOG, cluster="dgx-a100"):
     return Row(what, 2, list(message), ["calibrate", "log.csv", "--cluster", cluster, *options], {"log.csv": log})
 
 
+TRAINING = """\
+table: t
+source: a paper
+measured: 8 A100
+figure: time
+experiment: {cluster: dgx-a100, nodes: 1, workload: {model: gpt-1.7b, parallel: {data: 8}, batch: {global: 64}}}
+columns: [workload.batch.micro]
+rows:
+  - [a, 2, 1.5]
+"""
 OPERATORS = "gpu,n_head,n_kv_head,hidden,ffn_hidden,gated_mlp,num_tokens,tp,add_us\n" \
             "a100,8,2,1024,4096,True,256,4,12.5\n"
 
@@ -128,6 +138,16 @@ ROWS = [
     Row("`check` of what is neither a configuration nor a trace", 2,
         ["notes.txt: error: frame 0 at byte 0", "this is a text file; a trace is a .et file"], ["check", "notes.txt"],
         {"notes.txt": "remember the milk\n"}, answers=True),
+    *[Row(f"A table of training jobs {what}", 2, message, ["check", "table.yaml"],
+          {"table.yaml": TRAINING.replace(*change)}, answers=True)
+      for what, change, message in (
+          ("with a row that lacks a value", ("[a, 2, 1.5]", "[a, 1.5]"),
+           ["table.yaml:8:5: error: a row of 2 values, but there is 1 column",
+            "hint: a label, a value for each column, and the figure: 3 values"]),
+          ("whose published figure is none", ("1.5]", "fast]"), ["table.yaml:8:12: error: 'fast' is no figure"]),
+          ("with a column of no key", ("batch.micro", "batch.mikro"),
+           ["table.yaml:8:9: error: unknown key 'mikro' in 'workload.batch'"]),
+          ("that cannot be split so", ("[a, 2, 1.5]", "[a, 3, 1.5]"), ["error: row 'a': a global batch of 64 does not divide"]))],
     *[Row(f"An empty value of {name}", 2, [f"error: {name} needs a value", "give it one, or leave it out"],
           [*["run", "job.yaml"], name, ""]) for name in ("--json", "--out", "--set")],
     *[collective(f"An empty value of {name} of `collective`", f"error: {name} needs a value",
@@ -181,6 +201,10 @@ ROWS = [
         ["validate", "--device", "a40"]),
     Row("Pictures of operators", 2, ["--plot: error: is of the section 'nccl'"],
         ["validate", "compute", "--plot", "plots"]),
+    Row("A fit again of operators", 2, ["--cross: error: is of the sections 'nccl' and 'training'"],
+        ["validate", "compute", "--cross"]),
+    Row("Details of operators", 2, ["--details: error: is of the section 'training'"],
+        ["validate", "compute", "--details"]),
     Row("An empty value of --plot", 2, ["error: --plot needs a value"], ["validate", "--plot", ""]),
     Row("A result in place of a folder", 2, ["folder: error: cannot be written: Is a directory"],
         ["run", "job.yaml", "--json", "folder"], {"folder/file": "x"}),

@@ -111,6 +111,7 @@ def check_validation(program, checks, folder):
     checks.check(all(table["table"] in text.stdout for table in document["tables"] + document["kernels"] + document["not_scored"]),
                  "validate prints what its JSON has", text.stdout)
     check_operators(program, checks, folder, document["compute"], text.stdout)
+    check_jobs(program, checks, folder, document["training"], text.stdout)
     check_plots(program, checks, folder, document["tables"], text.stdout)
 
 
@@ -120,7 +121,7 @@ def check_operators(program, checks, folder, compute, printed):
     checks.check(outcome.code == 0 and json.loads(outcome.stdout)["compute"] == compute,
                  "validate compute: the section by itself", outcome.stderr)
     alone = program.run(["validate", "compute"], folder)
-    checks.check(printed.endswith(alone.stdout) and alone.stdout, "validate ends with what `validate compute` prints",
+    checks.check("\n" + alone.stdout + "\n" in printed and alone.stdout, "validate prints what `validate compute` prints",
                  alone.stdout)
     for table in compute["tables"]:
         for operator in table["operators"]:
@@ -136,11 +137,32 @@ def check_operators(program, checks, folder, compute, printed):
                  "validate --compute-table scores a CSV as the shipped table is scored")
 
 
+def check_jobs(program, checks, folder, training, printed):
+    """The section of training jobs comes last, the same as by itself, and its errors are those of its rows."""
+    alone = program.run(["validate", "training", "--details"], folder)
+    checks.check(alone.code == 0 and not alone.stderr, "validate training runs", alone.stderr)
+    for row in training["rows"]:
+        checks.check(abs(row["predicted_s"] / row["measured_s"] - 1 - row["error"]) < 1e-12,
+                     f"validate training: the error of {row['label']}", row)
+        checks.check(row["label"] in alone.stdout, f"validate training --details prints {row['label']}")
+    for family in training["families"]:
+        errors = [row["error"] for row in training["rows"] if row["family"] == family["family"]]
+        worst = max(errors, key=abs)
+        checks.check(len(errors) == family["error"]["rows"] and abs(worst) == family["error"]["worst"],
+                     f"validate training: the worst error of {family['family']}", family)
+        checks.check(abs(sum(map(abs, errors)) / len(errors) - family["error"]["mean"]) < 1e-9,
+                     f"validate training: the mean error of {family['family']}", family)
+        checks.check(family["title"] in printed, f"validate prints the family {family['title']}", printed)
+    for software in {(row["software"], row["architecture"]) for row in training["constants"]}:
+        fitted = [row for row in training["constants"] if (row["software"], row["architecture"]) == software]
+        checks.check(len(fitted) <= 4, f"validate training: at most four constants of {software} are fitted", fitted)
+
+
 def check_plots(program, checks, folder, tables, printed):
     """One picture for every scored table, which any reader of XML can read and has a mark for every row."""
     made = Path(folder) / "made" / "plots"
-    outcome = program.run(["validate", "--plot", str(made)], folder)
-    checks.check(outcome.code == 0 and not outcome.stderr and outcome.stdout == printed,
+    outcome = program.run(["validate", "nccl", "--plot", str(made)], folder)
+    checks.check(outcome.code == 0 and not outcome.stderr and outcome.stdout and printed.startswith(outcome.stdout),
                  "validate --plot prints what it prints otherwise", outcome.stderr)
     files = {path.name: path.read_bytes() for path in made.iterdir()}
     checks.check(sorted(files) == sorted(f"{table['table']}.svg" for table in tables),
@@ -158,12 +180,12 @@ def check_plots(program, checks, folder, tables, printed):
                      .replace(xml_escape(table["source"]), ""), f"{name}: it needs no other file")
     first = sorted(files)[0]
     (made / first).write_text("old")
-    again = program.run(["validate", "--plot", str(made)], folder)
+    again = program.run(["validate", "nccl", "--plot", str(made)], folder)
     checks.check(again.code == 0 and {path.name: path.read_bytes() for path in made.iterdir()} == files,
                  "validate --plot writes over what is there, with the same bytes", again.stderr)
     (made / first).unlink()
     (made / first).mkdir()
-    outcome = program.run(["validate", "--plot", str(made)], folder)
+    outcome = program.run(["validate", "nccl", "--plot", str(made)], folder)
     checks.check(outcome.code == 2 and f"{first}: error: cannot be written: Is a directory" in outcome.stderr
                  and not outcome.stdout, "a picture that cannot be written is an error before the work", outcome.stderr)
 

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "workload/training/software_constants.h"
+
 namespace orrery {
 namespace {
 
@@ -40,9 +42,13 @@ void read_rates_of(Section& section, SoftwareSpec& software) {
               [&](const ConfigEntry& entry, Section& s) {
                 SoftwareRates rates = software.rates;
                 read_rates(s, rates);
+                const std::vector<SoftwareConstant> fitted = read_fitted(s, rates, true);
                 const std::vector<std::string> names = architecture_names();
-                for (std::size_t i = 0; i < names.size(); ++i)
-                  if (names[i] == entry.key) software.rates_of[static_cast<Architecture>(i)] = rates;
+                for (std::size_t i = 0; i < names.size(); ++i) {
+                  if (names[i] != entry.key) continue;
+                  software.rates_of[static_cast<Architecture>(i)] = rates;
+                  software.fitted_of[static_cast<Architecture>(i)] = fitted;
+                }
                 if (!s.describes() && std::ranges::find(names, entry.key) == names.end())
                   s.error("", fmt::format("no architecture is called '{}'", entry.key),
                           fmt::format("one of {}", fmt::join(names, ", ")));
@@ -97,6 +103,7 @@ SoftwareSpec read_software(Section& section) {
       "scatter_gather", software.scatter_gather,
       "tensor-parallel ranks send a share each of what goes to the next stage, and gather there");
   section.defaulted_section("rates", "how fast kernels run", [&](Section& s) { read_rates(s, software.rates); });
+  software.fitted = read_fitted(section, software.rates, false);
   read_rates_of(section, software);
   section.note("source", "where the figures come from");
   section.note("assumed", "figures that were not read in a source");

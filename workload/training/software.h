@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/config.h"
 #include "core/machine_kind.h"
@@ -38,6 +39,19 @@ struct SoftwareRates {
   bool operator==(const SoftwareRates&) const = default;
 };
 
+// What of a software may be fitted to published training runs. kTraffic: one factor for the kernels of layers that move
+// memory and do little else.
+enum class SoftwareConstant : std::uint8_t {
+  kGemm,
+  kTraffic,
+  kFlashForward,
+  kFlashBackward,
+  kAccumulation,
+  kOptimizer,
+};
+
+inline constexpr std::size_t kSoftwareConstantCount = 6;
+
 struct SoftwareSpec {
   std::string name;
   AttentionKind attention = AttentionKind::kFlash;
@@ -53,7 +67,9 @@ struct SoftwareSpec {
   bool overlap_pipeline = false;  // sends beside computation
   bool scatter_gather = true;     // tensor-parallel ranks send a share each of what goes to the next stage
   SoftwareRates rates;
+  std::vector<SoftwareConstant> fitted;
   std::map<Architecture, SoftwareRates> rates_of;  // of architectures that differ
+  std::map<Architecture, std::vector<SoftwareConstant>> fitted_of;  // of these
 
   const SoftwareRates& rates_on(Architecture architecture) const;
 };

@@ -1,0 +1,16 @@
+// Independent pieces of work on all hardware threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace orrery {
+
+// Calls work(0) to work(count - 1), each once, several at a time and in any order. `progress` is called by one thread
+// at a time. When pieces throw the others still run, and then the exception of the lowest number comes out, whatever
+// the number of threads.
+void in_parallel(std::size_t count, const std::function<void(std::size_t)>& work,
+                 const std::function<void(std::uint64_t done, std::uint64_t total)>& progress = {});
+
+}  // namespace orrery

@@ -1,0 +1,234 @@
+// Training jobs held against times: errors row by row and summed up, and constants that are found again by a fit to
+// times that the simulator made with known ones.
+#include "study/training_validation.h"
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <filesystem>
+#include <set>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "study/in_parallel.h"
+#include "study/training_cross.h"
+#include "study/training_text.h"
+#include "tests/study/training_tables.h"
+#include "workload/training/software_constants.h"
+
+using namespace orrery;
+
+namespace {
+
+const std::filesystem::path kSource(ORRERY_SOURCE_DIR);
+const ConfigFiles kFiles(kSource / "configs");
+
+TrainingTable table_of(const std::string& text) {
+  Diagnostics diagnostics;
+  TrainingTable table = read_training_table(parse_config(text, "x.yaml", diagnostics), kFiles, diagnostics);
+  diagnostics.throw_if_errors();
+  return table;
+}
+
+// Two jobs on a node with a software of its own, whose GEMMs run at the given share; published times to be set.
+std::string text_with(const std::string& name, const std::string& software, double gemm, double first, double second) {
+  return fmt::format(
+      "table: {}\nsource: s\nmeasured: m\nfigure: time\n"
+      "experiment:\n  cluster: dgx-a100\n  nodes: 1\n  workload:\n    model: gpt-1.7b\n    precision: bf16\n"
+      "    software: {{name: {}, rates: {{gemm: {}}}, fitted: [gemm]}}\n    batch: {{global: 64}}\n"
+      "    parallel: {{data: 4}}\n"
+      "columns: [workload.parallel.tensor, workload.batch.micro]\n"
+      "rows:\n  - [a, 1, 2, {}]\n  - [b, 2, 4, {}]\n",
+      name, software, gemm, first, second);
+}
+
+// What the simulator says of the two jobs with the given share.
+std::string made_with(const std::string& name, const std::string& software, double gemm, double shipped) {
+  const TrainingTable table = table_of(text_with(name, software, gemm, 1, 1));
+  const TrainingValidation made = validate_training(std::span(&table, 1), kFiles);
+  const std::vector<ValidatedTrainingRow>& rows = made.families.front().rows;
+  return text_with(name, software, shipped, rows[0].predicted.seconds, rows[1].predicted.seconds);
+}
+
+ValidatedTrainingRow row_with(double measured, double predicted) {
+  ValidatedTrainingRow row;
+  row.measured = measured;
+  row.predicted.seconds = predicted;
+  return row;
+}
+
+}  // namespace
+
+TEST_CASE("errors of training jobs are summed up") {
+  // +10 %, -20 %, +30 %, 0
+  const std::vector<ValidatedTrainingRow> rows = {row_with(1, 1.1), row_with(2, 1.6), row_with(10, 13), row_with(3, 3)};
+  const TrainingErrors errors = training_errors(rows);
+  CHECK(errors.mean == Approx(0.15));
+  CHECK(errors.signed_mean == Approx(0.05));
+  CHECK(errors.absolute.median == Approx(0.15));
+  CHECK(errors.absolute.worst == Approx(0.3));
+  const ValidatedTrainingFamily family{"f", "F", rows};
+  CHECK(family.worst().measured == 10);
+}
+
+TEST_CASE("every row of scored tables is simulated, and the others are named") {
+  std::vector<TrainingTable> tables = {table_of(kTrainingTable)};
+  tables.push_back(tables.front());
+  tables.back().name = "u";
+  tables.push_back(tables.front());
+  tables.back().name = "v";
+  tables.back().scored = false;
+  tables.back().why_not = "it is a copy";
+  std::atomic<std::uint64_t> last = 0;
+  const TrainingValidation validation =
+      validate_training(tables, kFiles, [&](std::uint64_t done, std::uint64_t) { last = done; });
+  CHECK(last == 4);
+  REQUIRE(validation.families.size() == 1);
+  const std::vector<ValidatedTrainingRow>& rows = validation.families.front().rows;
+  REQUIRE(rows.size() == 4);
+  CHECK(rows[1].row->label == "b");
+  CHECK(rows[2].table->name == "u");
+  CHECK(rows[2].predicted.seconds == rows[0].predicted.seconds);
+  CHECK(rows[0].predicted.seconds > 0);
+  CHECK(rows[0].predicted.mfu > 0);
+  CHECK_FALSE(rows[0].predicted.bound.empty());
+  CHECK(rows[0].software == "megatron-2021");
+  CHECK(validation.families.front().software() == std::vector<std::string>{"megatron-2021"});
+  const std::string text = training_validation_text(validation, false);
+  CHECK(text.find("t, a (") != std::string::npos);
+  CHECK(text.find("no one knows") != std::string::npos);
+  CHECK(text.find("v: it is a copy") != std::string::npos);
+  CHECK(text.find("megatron-2021 on ampere") != std::string::npos);
+  CHECK(text.find("from a script") == std::string::npos);
+  CHECK(training_validation_text(validation, true).find("workload.batch.micro: from a script") != std::string::npos);
+  const nlohmann::ordered_json document = to_json(validation);
+  CHECK(document["rows"].size() == 4);
+  CHECK(document["rows"][0]["predicted_s"] == rows[0].predicted.seconds);
+  CHECK(document["families"][0]["error"]["rows"] == 4);
+  CHECK(document["not_scored"][0]["table"] == "v");
+}
+
+TEST_CASE("a job that does not fit the memory is simulated and named") {
+  std::string text = kTrainingTable;
+  text.replace(text.find("gpt-1.7b"), 8, "gpt-39b");
+  const TrainingTable table = table_of(text);
+  const TrainingValidation validation = validate_training(std::span(&table, 1), kFiles);
+  CHECK_FALSE(validation.families.front().rows.front().predicted.fits);
+  CHECK(training_validation_text(validation, false).find("do not fit the devices' memory") != std::string::npos);
+}
+
+TEST_CASE("a row that cannot be simulated is named, the first one if there are several") {
+  std::string text = kTrainingTable;
+  text.replace(text.find("[a, 1, 2, 1.5]"), 14, "[a, 5, 2, 1.5]");
+  text.replace(text.find("[b, 2, 4, 1.8]"), 14, "[b, 7, 4, 1.8]");
+  const TrainingTable table = table_of(text);
+  CHECK_THROWS_WITH(validate_training(std::span(&table, 1), kFiles), Catch::Contains("x.yaml:20:"));
+}
+
+TEST_CASE("pieces of work run once each, and the first failure comes out") {
+  std::vector<std::atomic<int>> runs(100);
+  in_parallel(runs.size(), [&](std::size_t i) { ++runs[i]; });
+  for (const std::atomic<int>& count : runs) CHECK(count == 1);
+  CHECK_NOTHROW(in_parallel(0, [](std::size_t) { throw std::runtime_error("none"); }));
+  const auto fail = [&](std::size_t i) {
+    ++runs[i];
+    if (i % 10 == 7) throw std::runtime_error(fmt::format("piece {}", i));
+  };
+  CHECK_THROWS_WITH(in_parallel(runs.size(), fail), "piece 7");
+  for (const std::atomic<int>& count : runs) CHECK(count == 2);
+}
+
+TEST_CASE("no software has more than four fitted constants on an architecture") {
+  for (const std::string& name : kFiles.names("software")) {
+    Diagnostics diagnostics;
+    ConfigValue root = load_config(kSource / "configs" / "software" / (name + ".yaml"), {}, diagnostics);
+    ConfigContext context(kFiles, diagnostics);
+    SoftwareSpec software;
+    read_config(root, context, [&](Section& section) { software = read_software(section); });
+    diagnostics.throw_if_errors();
+    INFO(name);
+    for (std::size_t i = 0; i < architecture_names().size(); ++i)
+      CHECK(fitted_on(software, static_cast<Architecture>(i)).size() <= 4);
+  }
+}
+
+TEST_CASE("a fit to times that were simulated finds the constants that made them") {
+  // The jobs ran at 0.8, and 0.9 ships. Times are no exact power laws: half a percent.
+  const std::vector<TrainingTable> tables = {table_of(made_with("x", "one", 0.8, 0.9)),
+                                             table_of(made_with("y", "one", 0.8, 0.9))};
+  const TrainingValidation validation = validate_training(tables, kFiles);
+  CHECK(validation.families.front().errors().signed_mean < -0.05);
+  const TrainingCross cross = cross_validate(validation, kFiles);
+  REQUIRE(cross.constants.size() == 1);
+  CHECK(cross.fitted.front() == Approx(0.8).epsilon(0.005));
+  // Each family is of the same software as the other one, so leaving it out loses nothing.
+  REQUIRE(cross.left_out.size() == 2);
+  for (const ValidatedTrainingFamily& family : cross.left_out) CHECK(family.errors().absolute.worst < 0.005);
+  const std::string text = training_cross_text(validation, cross);
+  CHECK(text.find("one family left out (2)") != std::string::npos);
+  const nlohmann::ordered_json document = to_json(cross);
+  CHECK(document["left_out"].size() == 2);
+  CHECK(document["constants"][0]["fitted"] == cross.fitted.front());
+}
+
+TEST_CASE("a fit leaves the shipped constants as they are") {
+  const TrainingTable table = table_of(made_with("x", "one", 0.8, 0.9));
+  const TrainingValidation validation = validate_training(std::span(&table, 1), kFiles);
+  cross_validate(validation, kFiles);
+  const TrainingValidation again = validate_training(std::span(&table, 1), kFiles);
+  CHECK(again.families.front().rows.front().predicted.seconds ==
+        validation.families.front().rows.front().predicted.seconds);
+}
+
+namespace {
+
+// GEMM shares of several generations, all shipped as 0.9, and rows whose times go with them.
+struct Generations {
+  std::vector<TrainingConstant> constants;
+  std::vector<TrainingFitRow> rows;
+
+  void add(const std::string& name, Architecture architecture, double share, double slope = -1) {
+    constants.push_back({name, architecture, SoftwareConstant::kGemm, 0.9, 1});
+    // Predicted with 0.9 instead of `share`.
+    for (int i = 0; i < 4; ++i)
+      rows.push_back({constants.size() - 1, slope * std::log(0.9 / share), {{constants.size() - 1, slope}}});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a generation that is left out takes the mean of the others on its architecture") {
+  Generations generations;
+  generations.add("a", Architecture::kAmpere, 0.8);
+  generations.add("b", Architecture::kAmpere, 0.9);
+  generations.add("c", Architecture::kAmpere, 0.5);
+  generations.add("d", Architecture::kHopper, 0.3);
+  const std::vector<double> all = fit_training(generations.constants, generations.rows);
+  // A family's error is 2 %, generations differ by 15 %: less than 2 % (0.02^2 / (0.02^2 + 0.15^2)) of the way to the
+  // others, which are 0.59 away in logarithms at most.
+  for (std::size_t i = 0; i < 4; ++i) CHECK(all[i] == Approx(std::vector<double>{0.8, 0.9, 0.5, 0.3}[i]).epsilon(0.02));
+  const std::vector<double> without = fit_training(generations.constants, generations.rows, 2);
+  // The geometric mean of 0.8 and 0.9, drawn towards the nominal 1 by 1 % of the way.
+  CHECK(without[2] == Approx(std::sqrt(0.8 * 0.9)).epsilon(0.005));
+  // Nothing is known of Hopper without d but the nominal value.
+  CHECK(fit_training(generations.constants, generations.rows, 3)[3] == Approx(1).epsilon(0.005));
+}
+
+TEST_CASE("a row that is far off moves a fit little") {
+  Generations generations;
+  generations.add("a", Architecture::kAmpere, 0.8);
+  for (int i = 0; i < 4; ++i) generations.rows.push_back(generations.rows.front());
+  generations.rows.back().log_error += 1;
+  // By squares it would be 1 / 8 = 13 % off. With soft-L1 its pull is 0.05 against 7 errors: 0.05 / 7 = 0.7 %.
+  CHECK(fit_training(generations.constants, generations.rows).front() == Approx(0.8).epsilon(0.01));
+}
+
+TEST_CASE("families count the same in a fit, however many rows they have") {
+  Generations generations;
+  generations.add("a", Architecture::kAmpere, 0.8);
+  // Another family of the same software says 0.82, in one row instead of four.
+  generations.rows.push_back({1, -std::log(0.9 / 0.82), {{0, -1}}});
+  CHECK(fit_training(generations.constants, generations.rows).front() == Approx(std::sqrt(0.8 * 0.82)).epsilon(0.002));
+}
