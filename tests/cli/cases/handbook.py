@@ -2,7 +2,7 @@
 from case import Case
 
 GPU8 = "run configs/studies/handbook-2b-8gpu.yaml"
-NODES4 = "run configs/studies/handbook-2b-4nodes.yaml"
+NODES4 = "run configs/studies/handbook-2b-4nodes.yaml --set collectives.algo=[ring]"
 FAST = " --set 'cluster.node.nics.bandwidth=400 Gb/s'"
 LARGE = "run configs/studies/handbook-80b-parameters.yaml"
 RING = ("collective --op all_reduce -b 8000000000 --library fixed --algo ring --set 'cluster.node.fabric.efficiency=100 %' "

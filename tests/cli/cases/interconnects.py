@@ -54,6 +54,8 @@ CASES = [
     Case("EFA v1, effective: NCCL between two nodes", "collective --cluster aws-p4d --nodes 2 --op all_reduce -b 16G",
          GBPS + " * 8", "Gb/s", "340", "a tree sends the buffer once over the NICs each way", 17,
          "Orrery takes the full rate of EFA; aws-samples measured 334 on p4de"),
+    Case("the same with 85 % of EFA", "collective --cluster aws-p4d --nodes 2 --op all_reduce -b 16G "
+         "--set 'cluster.node.nics.efficiency=85 %'", GBPS + " * 8", "Gb/s", "340", "340 of 400", 1, "latencies"),
     Case("EFA v2", show("aws-p5"), "{~nic.up .* ([0-9]+) +50 GB/s} / 2 * " + rate("nic.up") + " * 8", "Gb/s", "3200",
          "32 × 100 Gb/s a node, four to a GPU"),
     Case("Slingshot, a link", show("alps-gh200"), rate("nic.up") + " * 8", "Gb/s", "200", "one for each GPU"),

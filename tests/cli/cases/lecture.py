@@ -4,6 +4,7 @@ from case import Case
 BUCKETS = "run configs/studies/gradient-buckets.yaml"
 PCIE = "run configs/studies/scaling-pcie-nodes.yaml"
 NEOX = "run configs/studies/gpt-neox-20b.yaml"
+ASYNC = "run configs/studies/synchronous-asynchronous.yaml"
 TURNS = "run configs/studies/buckets-round-robin.yaml"
 ONE = "collective --cluster configs/studies/clusters/one-dimension.yaml --op all_reduce -b 512 --set cluster.dims.0.topology=switch "
 ALONE = " --set nodes=1 --set workload.parallel.data=4 --set 'collectives.algorithms.all_reduce=[ring]'"
@@ -46,6 +47,12 @@ CASES = [
     Case("in turn on two groups", TURNS + " --set workload.chakra.prefix=traces/buckets-two-groups/rank "
          "--set workload.chakra.groups=traces/buckets-two-groups/groups.json", TIME, "ms",
          "2 * 6 * (50e-6 + 2 * 2**18 / 100e9) * 1e3", "two beside two: half the latency, the bytes share the port"),
+    Case("Synchronous: 7 workers and a server, four steps: exposed communication of a worker", ASYNC,
+         "{/breakdown/0/exposed_comm_s/server} * 1e3", "ms", "4 * (7 + 7) * 51114064 / 50e6",
+         "every step all gradients in and all sums out through one port", 0.1, "latencies"),
+    Case("Asynchronous: the same for the first worker", ASYNC + " --set workload.parallel.asynchronous=true",
+         "{/breakdown/0/exposed_comm_s/server} * 1e3", "ms", "(7 + 3 + 4) * 51114064 / 50e6",
+         "all gradients arrive together once; then workers take turns, each with the port to itself", 0.1, "latencies"),
     Case("Nodes of 4 GPUs on PCIe: ResNet-50's all-reduce on one node", PCIE + ALONE + " --set workload.batch.global=512",
          "{/breakdown/0/exposed_comm_s/data} * 1e3", "ms", "2 * 3 / 4 * 4 * 25557032 / 24e9 * 1e3", "a ring over PCIe at 24 GB/s", 0.3, "latencies"),
     Case("on 16 nodes", PCIE + " --set nodes=16 --set workload.parallel.data=64 --set workload.batch.global=8192",
