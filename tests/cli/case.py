@@ -1,4 +1,5 @@
-"""A case of docs/cases.md: a question, the commands that answer it, and a calculation by hand that the answer is held against."""
+"""A case of docs/cases.md: a question, the commands that answer it, and a calculation by hand that the answer is held
+against."""
 import ast
 import json
 import operator
@@ -15,9 +16,9 @@ PLACE = re.compile(r"\{(\d?)([/~])([^}]*)\}")
 
 @dataclass(frozen=True)
 class Case:
-    """`read` is arithmetic with places for numbers of what the commands print: {/a/b} by JSON pointer, {~regular expression}
-    its first group in the text, {2/a/b} of the second command. `hand` is arithmetic alone. `tolerance` is in percent; what is
-    not EXACT says why."""
+    """`read` is arithmetic with places for numbers of what the commands print: {/a/b} by JSON pointer,
+    {~regular expression} its first group in the text, {2/a/b} of the second command. `hand` is arithmetic alone.
+    `tolerance` is in percent; what is not EXACT says why."""
     question: str
     commands: object  # the arguments of orrery, or a tuple of several
     read: str

@@ -24,7 +24,8 @@ PCIE = "lanes · GT/s · 128/130"
 
 
 def nic(gigabits, what):
-    return Case(f"InfiniBand {what} ×4", pair("dgx-h100", [WIDE, f"cluster.node.nics.bandwidth={gigabits} Gb/s"], "1000000000000"),
+    return Case(f"InfiniBand {what} ×4",
+                pair("dgx-h100", [WIDE, f"cluster.node.nics.bandwidth={gigabits} Gb/s"], "1000000000000"),
                 GBPS + " * 8", "Gb/s", f"4 * {gigabits // 4}", f"four lanes of {gigabits // 4} Gb/s", *LATENCY)
 
 
@@ -32,16 +33,19 @@ CASES = [
     Case("PCIe 4 ×16", show("dgx-a100"), rate("host.up"), "GB/s", "16 * 16 * 128 / 130 / 8", PCIE, *ROUNDED),
     Case("PCIe 5 ×16", show("dgx-h100"), rate("host.up"), "GB/s", "16 * 32 * 128 / 130 / 8", PCIE, *ROUNDED),
     Case("PCIe 6 ×16, in a message between nodes", pair("dgx-h100", ["cluster.node.nics.bandwidth=1600 Gb/s",
-         "cluster.node.nics.host_bandwidth=121 GB/s"], "1000000000000"), GBPS, "GB/s", "121", "no shipped node has it", *LATENCY),
-    Case("PCIe 7 ×16", pair("dgx-h100", ["cluster.node.nics.bandwidth=3200 Gb/s", "cluster.node.nics.host_bandwidth=242 GB/s"],
-         "1000000000000"), GBPS, "GB/s", "242", "no shipped node has it", *LATENCY),
+         "cluster.node.nics.host_bandwidth=121 GB/s"], "1000000000000"), GBPS, "GB/s", "121", "no shipped node has it",
+         *LATENCY),
+    Case("PCIe 7 ×16", pair("dgx-h100", ["cluster.node.nics.bandwidth=3200 Gb/s",
+         "cluster.node.nics.host_bandwidth=242 GB/s"], "1000000000000"), GBPS, "GB/s", "242", "no shipped node has it",
+         *LATENCY),
     Case("NVLink 2", show("dgx-2"), rate("nvlink.up"), "GB/s", "6 * 25", "6 links"),
     Case("NVLink 3", show("dgx-a100"), rate("nvlink.up"), "GB/s", "12 * 25", "12 links"),
     Case("NVLink 4", show("dgx-h100"), rate("nvlink.up"), "GB/s", "18 * 25", "18 links"),
     Case("MI250X", show("mi250x-4"), "3 * " + rate("xgmi.peer"), "GB/s", "7 * 50", "7 links", 15,
          "a node of four joins every two by two links, 6 of the 7"),
     Case("MI300X", show("mi300x-8"), "7 * " + rate("xgmi.peer"), "GB/s", "448", "7 links of 64"),
-    Case("Gaudi 2", show("gaudi2-8"), "7 * " + rate("roce.peer"), "GB/s", "21 * 100 / 8", "21 ports of 100 Gb/s inside the node"),
+    Case("Gaudi 2", show("gaudi2-8"), "7 * " + rate("roce.peer"), "GB/s", "21 * 100 / 8",
+         "21 ports of 100 Gb/s inside the node"),
     Case("InfiniBand EDR ×4", show("dgx-2"), rate("nic.up") + " * 8", "Gb/s", "4 * 25", "four lanes of 25 Gb/s"),
     Case("its latency", show("dgx-2"), "2 * {~nic.up .* ([0-9.]+) ns} / 1e3", "µs", "0.5", "up and down"),
     Case("InfiniBand HDR ×4", show("dgx-a100"), rate("nic.up") + " * 8", "Gb/s", "4 * 50", "four lanes of 50 Gb/s"),
@@ -60,8 +64,9 @@ CASES = [
          "32 × 100 Gb/s a node, four to a GPU"),
     Case("Slingshot, a link", show("alps-gh200"), rate("nic.up") + " * 8", "Gb/s", "200", "one for each GPU"),
     Case("Omni-Path", show("jeanzay-a100"), rate("nic.up") + " * 8", "Gb/s", "100", "the first generation"),
-    Case("Omni-Path, the second, between two GPUs", pair("jeanzay-a100", [WIDE, "cluster.node.nics.bandwidth=200 Gb/s"], "1000000000000"),
-         GBPS + " * 8", "Gb/s", "200", "twice that", *LATENCY),
-    Case("GPUDirect-TCPX", show("gcp-a3-high"), "{~nic.up .* ([0-9]+) +25 GB/s} / 2 * " + rate("nic.up") + " * 8", "Gb/s", "800",
-         "4 × 200 Gb/s a node"),
+    Case("Omni-Path, the second, between two GPUs",
+         pair("jeanzay-a100", [WIDE, "cluster.node.nics.bandwidth=200 Gb/s"], "1000000000000"), GBPS + " * 8", "Gb/s",
+         "200", "twice that", *LATENCY),
+    Case("GPUDirect-TCPX", show("gcp-a3-high"), "{~nic.up .* ([0-9]+) +25 GB/s} / 2 * " + rate("nic.up") + " * 8",
+         "Gb/s", "800", "4 × 200 Gb/s a node"),
 ]
