@@ -1,7 +1,7 @@
 """Pipeline and tensor parallelism; A100 against A800."""
 from case import Case
 
-BUBBLE = "run configs/studies/pipeline-bubble.yaml"
+BUBBLE = "run configs/studies/pipeline-4-stages.yaml"
 IDLE = "{/iteration_time_s} / {/breakdown/0/compute_s} - 1"
 BESIDE = "run configs/studies/tensor-beside-pipeline.yaml"
 GATHER = ("collective --cluster dgx-a100 --library fixed --algo ring --set cluster.node.fabric.latency='0 us' "
