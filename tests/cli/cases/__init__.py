@@ -1,0 +1,1 @@
+"""The cases of docs/cases.md: a module for each of its tables."""

@@ -1,0 +1,54 @@
+"""Pipeline and tensor parallelism; A100 against A800."""
+from case import Case
+
+BUBBLE = "run configs/studies/pipeline-4-stages.yaml"
+IDLE = "{/iteration_time_s} / {/breakdown/0/compute_s} - 1"
+BESIDE = "run configs/studies/tensor-beside-pipeline.yaml"
+GATHER = ("collective --cluster dgx-a100 --library fixed --algo ring --set cluster.node.fabric.latency='0 us' "
+          "--set cluster.node.fabric.efficiency='100 %' -b 33554432 --op ")
+OPTIMIZER = (0.001, "the optimizer counts as computing")
+MOVED = "{/rows/0/time_us} * 300e3 / 2**20"
+
+CASES = [
+    Case("Bubble of 4 stages and 8 micro-batches, idle over ideal (1F1B)", BUBBLE, IDLE, "", "(4 - 1) / 8", "(p − 1)/m",
+         *OPTIMIZER),
+    Case("the same under GPipe", BUBBLE + " --set workload.schedule.kind=gpipe", IDLE, "", "(4 - 1) / 8", "(p − 1)/m",
+         *OPTIMIZER),
+    Case("with 16 micro-batches", BUBBLE + " --set workload.batch.global=16", IDLE, "", "(4 - 1) / 16", "(p − 1)/m",
+         *OPTIMIZER),
+    Case("interleaved, 2 chunks a stage",
+         BUBBLE + " --set 'workload.schedule={kind: 1f1b-interleaved, virtual_stages: 2}'", IDLE, "",
+         "(4 - 1) / (2 * 8)", "(p − 1)/(v·m)", *OPTIMIZER),
+    Case("Computing with full recomputation over without", (BUBBLE + " --set workload.recompute=full", BUBBLE),
+         "{/breakdown/0/compute_s} / {2/breakdown/0/compute_s}", "", "4 / 3", "4 times the forward pass, not 3 times",
+         0.5, "flash attention computes its scores again either way"),
+    Case("Tensor parallelism forward: what a GPU sends, d·B = 32 MiB, P = 8", GATHER + "all_gather", MOVED, "MiB",
+         "32 / 8 * (8 - 1)", "(d·B/P)(P − 1)", 0.001, "whole picoseconds"),
+    Case("backward, all-reduce of the input gradient", BESIDE, "{/links/nvlink.up/bytes} / 2**20", "MiB",
+         "2 * (8 - 1) / 8 * 32", "2(P − 1)/P · d·B over a ring"),
+    Case("Pipeline: what a GPU of the second server sends to the first", BESIDE,
+         "{/links/rdma.up/max_utilisation} * {/iteration_time_s} * 20e9 / 2**20", "MiB", "32 / 8", "d·B/P"),
+    Case("NVLink of an A100, both ways", "cluster show dgx-a100", "2 * {~nvlink.up .* ([0-9.]+) GB/s}", "GB/s",
+         "12 * 50", "12 links"),
+    Case("NVLink of an A800, both ways", "cluster show hgx-a800", "2 * {~nvlink.up .* ([0-9.]+) GB/s}", "GB/s",
+         "8 * 50", "8 links"),
+    Case("Same FLOPs and HBM: computing of the same step on one A100 over one A800", (
+         "run configs/studies/llama3-8b-fsdp.yaml --allow-oom --set cluster=dgx-a100 --set workload.parallel.data=1",
+         "run configs/studies/llama3-8b-fsdp.yaml --allow-oom --set cluster=hgx-a800 --set workload.parallel.data=1"),
+         "{/breakdown/0/compute_s} / {2/breakdown/0/compute_s}", "", "1", "the same GPU"),
+    Case("DGX A100: NICs of a node, one way", "cluster show dgx-a100 --nodes 2",
+         "{~nic.up .* ([0-9]+) +25 GB/s} / 2 * {~nic.up .* ([0-9.]+) GB/s}", "GB/s", "8 * 200 / 8", "8 × 200 Gb/s"),
+    Case("the same, as a node gets it: all GPUs send to the other node",
+         "collective --cluster dgx-a100 --nodes 2 --op all_to_all -b 4G", "8 * {/rows/0/algbw_GBps} / 2", "GB/s", "160",
+         "typically measured: PCIe and protocol", 25,
+         "8 × 24 GB/s by NCCL's figure for PCIe; the lecture's 160 is a measured system"),
+    Case("Two servers: NVLink's load over that of the NICs with the A100, at 160 GB/s between", BESIDE,
+         "{/links/nvlink.up/max_utilisation} / {/links/rdma.up/max_utilisation}", "", "1.75 / (300 / 160)",
+         "1.75 passes needed, 1.875 there: below 1, NVLink is not the bottleneck"),
+    Case("with the A800", BESIDE + " --set 'cluster.dims.0.bandwidth=200 GB/s'",
+         "{/links/nvlink.up/max_utilisation} / {/links/rdma.up/max_utilisation}", "", "1.75 / (200 / 160)",
+         "1.25 there: above 1, NVLink is the bottleneck"),
+    Case("the step of A800 over A100", (BESIDE + " --set 'cluster.dims.0.bandwidth=200 GB/s'", BESIDE),
+         "{/iteration_time_s} / {2/iteration_time_s}", "", "1.75 * 160 / 200",
+         "1.75·d·B over NVLink against d·B between the servers", 0.001, "whole picoseconds"),
+]
