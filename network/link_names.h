@@ -1,5 +1,5 @@
-// Links by the names that people use for them: "nic.up" is all links of the class, "nic.up[5]" one of them, counted from
-// 0 in the order of their numbers, "node1.nic0" whatever begins or ends there.
+// Links by the names that people use for them: "nic.up" is all links of the class, "nic.up[5]" one of them, counted
+// from 0 in the order of their numbers, "node1.nic0" whatever begins or ends there.
 #pragma once
 
 #include <string>

@@ -41,9 +41,9 @@ struct TrainingFigures {
   double tokens_per_s_per_gpu = 0;  // samples where the model has no tokens
   bool has_tokens = true;
   std::string software;  // and its kind of attention
-  RankId fullest{};   // rank that needs most memory
-  MemoryNeed memory;  // its
-  Bytes capacity;     // of a device
+  RankId fullest{};      // rank that needs most memory
+  MemoryNeed memory;     // its
+  Bytes capacity;        // of a device
 };
 
 struct Result {

@@ -154,9 +154,8 @@ void read_fold(Section& section, ExperimentKeys& experiment) {
 }
 
 void read_perturb(Section& section, ExperimentKeys& experiment) {
-  section.section("perturb", "what is slower, later or noisier than the machine's figures say", [&](Section& s) {
-    experiment.simulation.perturbation = read_perturbation(s, experiment.fabric);
-  });
+  section.section("perturb", "what is slower, later or noisier than the machine's figures say",
+                  [&](Section& s) { experiment.simulation.perturbation = read_perturbation(s, experiment.fabric); });
 }
 
 void read_notes(Section& section) {

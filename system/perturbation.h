@@ -1,5 +1,5 @@
-// What makes ranks of a job slower, later or noisier than their devices are. Ranks that are disturbed alike may still be
-// simulated once: what disturbs a rank is in its colour from the start.
+// What makes ranks of a job slower, later or noisier than their devices are. Ranks that are disturbed alike may still
+// be simulated once: what disturbs a rank is in its colour from the start.
 #pragma once
 
 #include <cstdint>
@@ -51,8 +51,8 @@ class Disturbance {
 
   const Job& job_;
   Jitter jitter_;
-  std::vector<TimeFactor> compute_;   // by rank
-  std::vector<Time> start_;           // by rank
+  std::vector<TimeFactor> compute_;  // by rank
+  std::vector<Time> start_;          // by rank
   std::vector<std::uint32_t> unit_;  // by rank: who draws for it; empty without jitter
 };
 

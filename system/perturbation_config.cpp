@@ -16,7 +16,9 @@ constexpr double kMillion = 1e6;
 
 TimeFactor read_factor(Section& section) {
   constexpr double kMost = 1e6;
-  const double factor = section.optional<double>("compute", 1, "factor on the time of all computations of the rank");
+  const double factor = section.optional<double>("compute", 1,
+                                                 "factor on the time of all computations of the rank, host and memory "
+                                                 "nodes included; not on accesses to memory.remote");
   const auto millionths = factor <= kMost ? std::llround(factor * kMillion) : 0;
   if (millionths > 0) return TimeFactor(millionths);
   section.error("compute", fmt::format("{}.compute: {} is out of range", section.path(), factor),
@@ -47,14 +49,14 @@ Jitter read_jitter(Section& section) {
       "who draws factors: a node of the cluster, for all its ranks, or a rank, one in every iteration of a generated "
       "job; or every single computation of a rank"));
   const double sigma = section.required<double>(
-      "sigma", "computations take exp(sigma z - sigma^2 / 2) times as long, z drawn from the standard normal "
-               "distribution: on average as long as without, with a standard deviation of about sigma");
+      "sigma",
+      "computations take exp(sigma z - sigma^2 / 2) times as long, z drawn from the standard normal "
+      "distribution: on average as long as without, with a standard deviation of about sigma");
   if (sigma > 1)
     section.error("sigma", fmt::format("{}.sigma: {} is out of range", section.path(), sigma), "0 % to 100 %");
   else
     jitter.sigma = std::llround(sigma * kMillion);
-  jitter.seed =
-      static_cast<std::uint64_t>(section.optional_integer("seed", 1, {0}, "another seed, other draws; no clock"));
+  jitter.seed = static_cast<std::uint64_t>(section.optional_integer("seed", 1, {0}, "another seed, other draws"));
   return jitter;
 }
 
@@ -81,7 +83,7 @@ Perturbation read_perturbation(Section& perturb, std::optional<Fabric>& fabric) 
   Perturbation perturbation;
   perturb.map("ranks", "RANK", "ranks that are slow or late",
               [&](const ConfigEntry& entry, Section& section) { read_rank(entry, section, perturbation); });
-  perturb.section("jitter", "noise of all computations, the same whenever the seed is",
+  perturb.section("jitter", "noise of all computations, the same in every run with the same seed",
                   [&](Section& section) { perturbation.jitter = read_jitter(section); });
   perturb.map("links", "NAME",
               "links that are slow: a class (nic.up), one of its links (nic.up[5]), or all at a device, switch or NIC "

@@ -48,10 +48,12 @@ std::string Simulation::folding_text() const {
   if (!folding_) return not_folded_;
   const Symmetry::Stages& stages = symmetry_->stages();
   return fmt::format(
-      "{} class{} of {} ranks: {} by what they run{}{}, {} more by whom they talk to and how far that is, {} more by what "
+      "{} class{} of {} ranks: {} by what they run{}{}, {} more by whom they talk to and how far that is, {} more by "
+      "what "
       "else uses the links",
       folding_->agent_count(), folding_->agent_count() == 1 ? "" : "es", input_.job.ranks.size(), stages.programs,
-      disturbance_ ? ", what disturbs them" : "", has_shared_memory() ? " and the memory they share" : "", stages.partners, stages.links);
+      disturbance_ ? " and what disturbs them" : "", has_shared_memory() ? " and the memory they share" : "",
+      stages.partners, stages.links);
 }
 
 bool Simulation::is_in_use(RankId rank, NodeId node) const {

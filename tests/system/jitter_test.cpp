@@ -46,7 +46,8 @@ TEST_CASE("factors have mean 1 and the standard deviation of the log-normal dist
   for (const std::int64_t sigma : {10'000, 50'000, 200'000}) {
     const double share = static_cast<double>(sigma) / 1e6;
     const double deviation = std::sqrt(std::exp(share * share) - 1);
-    for (const std::array<std::uint64_t, 2> shape : {std::array<std::uint64_t, 2>{40'000, 1}, {1, 40'000}, {200, 200}}) {
+    for (const std::array<std::uint64_t, 2> shape :
+         {std::array<std::uint64_t, 2>{40'000, 1}, {1, 40'000}, {200, 200}}) {
       const Moments moments = moments_of({JitterUnit::kRank, sigma, 3}, shape[0], shape[1]);
       CHECK(std::abs(moments.mean - 1) < 4 * deviation / 200);
       CHECK(std::abs(moments.deviation - deviation) < 4 * deviation / 200);
