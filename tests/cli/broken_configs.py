@@ -437,7 +437,7 @@ PERTURBATIONS = [
     more("perturb: {links: {dim0.up: {bandwidth: 0 %}}}", "perturb.links.dim0.up.bandwidth"),
     more("perturb: {links: {dim0.up: {bandwidth: 150 %}}}", "perturb.links.dim0.up.bandwidth"),
     more("perturb: {link: {dim0.up: {bandwidth: 50 %}}}", "unknown key 'link' in 'perturb'", "did you mean 'links'?"),
-    more("perturb: {ranks: {1: {start: 105 days}}}", "perturb.ranks.1.start"),
+    more("perturb: {ranks: {1: {start: 3000 h}}}", "job.yaml:7:30: error: perturb.ranks.1.start", "too large"),
 ]
 
 ROWS = (FILES + KEYS + VALUES + CLUSTERS + MACHINES + FABRICS + EFFICIENCIES + ALGORITHMS + NCCL + PLACEMENTS +
