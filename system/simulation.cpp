@@ -120,14 +120,6 @@ void Simulation::begin(RankId rank) {
   engine_.at(disturbance_->start(rank), *this, pack(rank, kBegin));
 }
 
-bool Simulation::is_waiting_to_begin(RankId rank) const {
-  return disturbance_ && disturbance_->start(rank) > engine_.now();
-}
-
-Duration Simulation::disturbed(RankId rank, NodeId node, Duration time) const {
-  return disturbance_ ? disturbance_->disturbed(rank, node, time) : time;
-}
-
 void Simulation::decide() {
   collectives_->advance();
   // Ascending, so that a shared memory pool serves the requests of one instant in a fixed order.

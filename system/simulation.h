@@ -143,8 +143,10 @@ class Simulation final : private EventSink,
   void refuse_too_many_messages();
   bool has_shared_memory() const;
   void prepare_agents();
-  Duration disturbed(RankId rank, NodeId node, Duration time) const;
-  bool is_waiting_to_begin(RankId rank) const;
+  Duration disturbed(RankId rank, NodeId node, Duration time) const {
+    return disturbance_ ? disturbance_->disturbed(rank, node, time) : time;
+  }
+  bool is_waiting_to_begin(RankId rank) const { return disturbance_ && disturbance_->start(rank) > engine_.now(); }
   void begin(RankId rank);
   RankExecution& agent(RankId rank) { return agents_[agent_of(folding(), rank)]; }
   const RankExecution& agent(RankId rank) const { return agents_[agent_of(folding(), rank)]; }
