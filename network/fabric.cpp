@@ -15,6 +15,16 @@ Fabric::Fabric(FabricParts parts) : parts_(std::move(parts)) {
 void Fabric::set_bandwidth(LinkId link, Bandwidth bandwidth) {
   Link kind = this->link(link);
   kind.bandwidth = bandwidth;
+  set(link, kind);
+}
+
+void Fabric::set_latency(LinkId link, Duration latency) {
+  Link kind = this->link(link);
+  kind.latency = latency;
+  set(link, kind);
+}
+
+void Fabric::set(LinkId link, const Link& kind) {
   const auto known = std::ranges::find(parts_.link_kinds, kind);
   const auto number = static_cast<std::uint32_t>(known - parts_.link_kinds.begin());
   if (known == parts_.link_kinds.end()) parts_.link_kinds.push_back(kind);

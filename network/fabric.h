@@ -59,6 +59,7 @@ class Fabric {
   std::uint32_t kind_of(LinkId link) const { return parts_.kind_of_link[index_of(link)]; }
   // Gives one link another bandwidth than its like have: a flaky cable, a throttled NIC.
   void set_bandwidth(LinkId link, Bandwidth bandwidth);
+  void set_latency(LinkId link, Duration latency);
   LinkEnds ends(LinkId link) const;
   // "node3.gpu0", "node3.nic1", "leaf2".
   std::string vertex_name(VertexId vertex) const;
@@ -78,6 +79,8 @@ class Fabric {
   std::size_t memory_bytes() const;
 
  private:
+  void set(LinkId link, const Link& kind);
+
   FabricParts parts_;
 };
 

@@ -16,7 +16,7 @@ std::vector<LinkClassUse> use_of_links(const Fabric& fabric, const std::vector<L
     ++use.count;
     use.bytes += static_cast<double>(usage[i].bytes.count());
     use.busy += seconds(usage[i].busy);
-    use.bandwidth = link.bandwidth;
+    use.bandwidth = std::max(use.bandwidth, link.bandwidth);
     use.most =
         std::max(use.most, static_cast<double>(usage[i].bytes.count()) / static_cast<double>(link.bandwidth.count()));
   }

@@ -28,10 +28,10 @@ struct LinkClassUse {
   std::string name;
   std::uint64_t count = 0;
   double bytes = 0;             // of one link, mean
-  Bandwidth bandwidth{1};       // of one link
+  Bandwidth bandwidth{1};       // of the fastest link
   double busy = 0;              // mean share of time with any flow
   double most = 0;              // utilisation of the busiest link
-  double mean_utilisation = 0;  // bytes / (capacity * time)
+  double mean_utilisation = 0;  // bytes / (capacity * time), all as fast as the fastest
 };
 
 // What only a training job has.
@@ -41,9 +41,9 @@ struct TrainingFigures {
   double tokens_per_s_per_gpu = 0;  // samples where the model has no tokens
   bool has_tokens = true;
   std::string software;  // and its kind of attention
-  RankId fullest{};   // rank that needs most memory
-  MemoryNeed memory;  // its
-  Bytes capacity;     // of a device
+  RankId fullest{};      // rank that needs most memory
+  MemoryNeed memory;     // its
+  Bytes capacity;        // of a device
 };
 
 struct Result {

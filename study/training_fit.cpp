@@ -95,6 +95,7 @@ class TrainingFit {
 double nominal_value(const SoftwareSpec& software, SoftwareConstant constant) {
   const SoftwareSpec nominal;
   // A gradient is added to a sum: two are read, one is written.
+  if (constant == SoftwareConstant::kLaunch) return 1;  // a microsecond: what is not nominal has no logarithm otherwise
   if (constant == SoftwareConstant::kAccumulation) return 3 * static_cast<double>(size_of(software.gradients).count());
   return value_of(nominal, Architecture::kOther, constant);
 }

@@ -53,7 +53,9 @@ void check_experiment(const std::string& file, const std::vector<std::string>& s
   const ExperimentJob loaded = load_experiment_job(experiment, diagnostics);
   const Job& job = loaded.job;
   match(job);
-  place_ranks(experiment.placement, static_cast<std::uint32_t>(job.ranks.size()), experiment.fabric);
+  const auto ranks = static_cast<std::uint32_t>(job.ranks.size());
+  place_ranks(experiment.placement, ranks, experiment.fabric);
+  check_perturbed_ranks(experiment.simulation.perturbation, ranks);
 }
 
 }  // namespace

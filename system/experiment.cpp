@@ -8,6 +8,7 @@
 #include "core/quantity_text.h"
 #include "system/cluster_parts.h"
 #include "system/collectives_config.h"
+#include "system/perturbation_config.h"
 #include "system/workload_config.h"
 
 namespace orrery {
@@ -152,6 +153,11 @@ void read_fold(Section& section, ExperimentKeys& experiment) {
       "off: every rank by itself (always so with the fifo model)"));
 }
 
+void read_perturb(Section& section, ExperimentKeys& experiment) {
+  section.section("perturb", "what is slower, later or noisier than the machine's figures say",
+                  [&](Section& s) { experiment.simulation.perturbation = read_perturbation(s, experiment.fabric); });
+}
+
 void read_notes(Section& section) {
   section.note("name", "for people");
   section.note("source", "where the figures come from");
@@ -196,12 +202,14 @@ void read_experiment(Section& section, ExperimentKeys& experiment) {
   check_workload(section, experiment);
   section.section("memory", "remote memory", [&](Section& s) { read_memory(s, experiment); });
   read_placement(section, experiment.placement);
+  read_perturb(section, experiment);
   read_fold(section, experiment);
   read_notes(section);
 }
 
 void read_machine(Section& section, ExperimentKeys& experiment) {
   read_system(section, experiment, [] {});
+  read_perturb(section, experiment);
   read_fold(section, experiment);
   read_notes(section);
 }

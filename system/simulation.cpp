@@ -16,6 +16,8 @@ namespace {
 constexpr std::uint64_t kTransferToken = std::uint64_t{1} << 63;
 // The event that opens the first instant.
 constexpr std::uint64_t kStart = UINT64_MAX;
+// In place of a node, the event that a rank may begin.
+constexpr NodeId kBegin{UINT32_MAX};
 constexpr std::uint64_t kProgressInterval = 4096;  // nodes
 
 std::uint64_t pack(RankId rank, NodeId node) { return std::uint64_t{index_of(rank)} << 32 | index_of(node); }
@@ -40,6 +42,8 @@ Simulation::Simulation(const SimulationInput& input, const SimulationOptions& op
       observer_(observer),
       network_(make_network(engine_, *this)),
       plans_(input_.job, input_.matching, input_.fabric, input_.placement, options_.collectives) {
+  if (options_.perturbation.disturbs_ranks())
+    disturbance_.emplace(options_.perturbation, input_.job, input_.fabric, input_.placement);
   not_folded_ = reason_not_to_fold();
   if (not_folded_.empty())
     fold();
@@ -79,7 +83,7 @@ void Simulation::prepare_agents() {
 
 SimulationTotals Simulation::run(const SimulationProgress& progress) {
   progress_ = progress;
-  for (std::uint32_t i = 0; i < agents_.size(); ++i) touch(first_rank(folding(), i));
+  for (std::uint32_t i = 0; i < agents_.size(); ++i) begin(first_rank(folding(), i));
   engine_.at(Time{}, *this, kStart);
   engine_.run(*this);
   if (!std::ranges::all_of(agents_, &RankExecution::finished)) throw StuckError(StuckReport(*this).text());
@@ -102,7 +106,18 @@ void Simulation::on_event(std::uint64_t payload) {
   if (payload == kStart) return;
   const RankId rank{static_cast<std::uint32_t>(payload >> 32)};
   const NodeId node{static_cast<std::uint32_t>(payload)};
+  if (node == kBegin) {
+    touched_[agent_of(folding(), rank)] = false;
+    return touch(rank);
+  }
   complete(rank, node, agent(rank).taken(node));
+}
+
+// Who counts as touched already will not be touched, and so decides nothing.
+void Simulation::begin(RankId rank) {
+  if (!is_waiting_to_begin(rank)) return touch(rank);
+  touched_[agent_of(folding(), rank)] = true;
+  engine_.at(disturbance_->start(rank), *this, pack(rank, kBegin));
 }
 
 void Simulation::decide() {
@@ -206,7 +221,7 @@ void Simulation::start(RankId rank, NodeId node) {
       return start_for(rank, node, Duration::zero());
     case NodeKind::kHostCompute:
     case NodeKind::kCompute:
-      return start_for(rank, node, compute_times_[graph][index_of(node)]);
+      return start_for(rank, node, disturbed(rank, node, compute_times_[graph][index_of(node)]));
     case NodeKind::kMemoryLoad:
     case NodeKind::kMemoryStore:
       return start_memory(rank, node);
@@ -230,9 +245,9 @@ void Simulation::start_for(RankId rank, NodeId node, Duration duration) {
 
 void Simulation::start_memory(RankId rank, NodeId node) {
   const ExecutionGraph& graph = input_.job.graph(rank);
-  if (const auto measured = graph.duration(node)) return start_for(rank, node, *measured);
-  const Time end = memory_->access(rank, graph.bytes(node), engine_.now());
-  start_for(rank, node, end - engine_.now());
+  if (const auto measured = graph.duration(node)) return start_for(rank, node, disturbed(rank, node, *measured));
+  const Duration time = memory_->access(rank, graph.bytes(node), engine_.now()) - engine_.now();
+  start_for(rank, node, options_.remote_memory ? time : disturbed(rank, node, time));
 }
 
 void Simulation::enter_collective(RankId rank, NodeId node) {

@@ -25,6 +25,7 @@
 #include "system/folding.h"
 #include "system/memory_pool.h"
 #include "system/observer.h"
+#include "system/perturbation.h"
 #include "system/rank_execution.h"
 #include "system/symmetry.h"
 #include "system/transfer_execution.h"
@@ -41,6 +42,7 @@ struct SimulationOptions {
   FoldMode fold = FoldMode::kOff;  // kAuto: not with the fifo model, whose queues tell all messages apart
   CollectiveOptions collectives;
   ComputeOptions compute;
+  Perturbation perturbation;
   std::optional<RemoteMemory> remote_memory;  // else MEM nodes take the device's own bandwidth
 };
 
@@ -141,6 +143,11 @@ class Simulation final : private EventSink,
   void refuse_too_many_messages();
   bool has_shared_memory() const;
   void prepare_agents();
+  Duration disturbed(RankId rank, NodeId node, Duration time) const {
+    return disturbance_ ? disturbance_->disturbed(rank, node, time) : time;
+  }
+  bool is_waiting_to_begin(RankId rank) const { return disturbance_ && disturbance_->start(rank) > engine_.now(); }
+  void begin(RankId rank);
   RankExecution& agent(RankId rank) { return agents_[agent_of(folding(), rank)]; }
   const RankExecution& agent(RankId rank) const { return agents_[agent_of(folding(), rank)]; }
   const Folding* folding() const { return folding_ ? &*folding_ : nullptr; }
@@ -160,6 +167,7 @@ class Simulation final : private EventSink,
   Engine engine_;
   std::unique_ptr<Network> network_;
   CollectivePlans plans_;
+  std::optional<Disturbance> disturbance_;
   std::optional<Symmetry> symmetry_;
   std::optional<Folding> folding_;
   std::string not_folded_;  // why
@@ -175,7 +183,7 @@ class Simulation final : private EventSink,
   std::vector<std::vector<bool>> in_sequence_;        // by graph, by communicator slot: calls_are_in_sequence()
   std::vector<std::vector<Duration>> compute_times_;  // by graph, by node
   std::vector<RankExecution> agents_;
-  std::vector<bool> touched_;          // by agent
+  std::vector<bool> touched_;          // by agent; of those that wait to begin, too
   std::vector<RankId> touched_ranks_;  // that act
   std::optional<CollectiveExecution> collectives_;
   std::optional<TransferExecution> transfers_;

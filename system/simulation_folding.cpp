@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/hash.h"
 #include "system/message_count.h"
 #include "system/simulation.h"
 
@@ -35,6 +36,9 @@ void Simulation::fold() {
   // A shared pool serves its ranks one after the other, so that no two of them are alike.
   std::vector<std::uint64_t> own(input_.job.ranks.size());
   if (has_shared_memory()) std::iota(own.begin(), own.end(), std::uint64_t{1});
+  for (std::uint32_t rank = 0; disturbance_ && rank < own.size(); ++rank)
+    if (const std::uint64_t colour = disturbance_->colour(RankId(rank)); colour != 0)
+      own[rank] = hash_of({own[rank], colour});
   const Granularity granularity = options_.collectives.granularity;
   symmetry_.emplace(input_.job, input_.matching, input_.fabric, input_.placement, plans_, granularity, own);
   folding_.emplace(input_.job, input_.fabric, input_.placement, plans_, *symmetry_, granularity, *network_);
@@ -44,10 +48,12 @@ std::string Simulation::folding_text() const {
   if (!folding_) return not_folded_;
   const Symmetry::Stages& stages = symmetry_->stages();
   return fmt::format(
-      "{} class{} of {} ranks: {} by what they run{}, {} more by whom they talk to and how far that is, {} more by what "
+      "{} class{} of {} ranks: {} by what they run{}{}, {} more by whom they talk to and how far that is, {} more by "
+      "what "
       "else uses the links",
       folding_->agent_count(), folding_->agent_count() == 1 ? "" : "es", input_.job.ranks.size(), stages.programs,
-      has_shared_memory() ? " and the memory they share" : "", stages.partners, stages.links);
+      disturbance_ ? " and what disturbs them" : "", has_shared_memory() ? " and the memory they share" : "",
+      stages.partners, stages.links);
 }
 
 bool Simulation::is_in_use(RankId rank, NodeId node) const {

@@ -82,6 +82,7 @@ void Simulation::split_agents(const ClassSplit& split) {
   for (auto part = static_cast<std::uint32_t>(agents_.size()); part < agents; ++part) {
     const RankId rank = folding_->first_rank(part), of = folding_->first_rank(parent[part]);
     agents_.push_back(RankExecution(agents_[parent[part]]));
+    touched_[part] = is_waiting_to_begin(rank);
     nodes_total_ += agents_[part].graph().size() - agents_[part].done();
     totals_.rank_finish[index_of(rank)] = totals_.rank_finish[index_of(of)];
     memory_->split(rank, of);

@@ -45,6 +45,9 @@ struct Job {
   std::vector<Communicator> communicators;  // by GroupId; 0 is the world
   // By graph, by peer slot: what reports call that communication. Empty: "p2p" throughout.
   std::vector<std::vector<std::string>> peer_families;
+  // By graph: the first node of every iteration but the first, ascending; nodes of an iteration are numbered in one go.
+  // Empty: there is one iteration.
+  std::vector<std::vector<NodeId>> iteration_starts;
   std::vector<Problem> warnings;
 
   const ExecutionGraph& graph(RankId rank) const { return graphs[ranks[index_of(rank)].graph]; }

@@ -410,4 +410,35 @@ PLACEMENTS = [
     more("placement: [1, [0]]", "job.yaml:7:12: error: not a placement"),
 ]
 
-ROWS = FILES + KEYS + VALUES + CLUSTERS + MACHINES + FABRICS + EFFICIENCIES + ALGORITHMS + NCCL + PLACEMENTS
+PERTURBATIONS = [
+    more("perturb: {ranks: {2: {compute: 1.3}}}", "job.yaml:7:19: error: perturb.ranks.2: the job has no such rank",
+         "its ranks are 0 to 1"),
+    more("perturb: {ranks: {a100: {compute: 1.3}}}", "job.yaml:7:19: error: perturb.ranks.a100: not a rank"),
+    more("perturb: {ranks: {1: {}, 01: {}}}", "perturb.ranks.01: rank 1 is given twice"),
+    more("perturb: {ranks: {1: 1.3}}", "'perturb.ranks.1' is a plain value; a map of keys is expected"),
+    more("perturb: {ranks: {1: {compute: 0}}}", "job.yaml:7:32: error: perturb.ranks.1.compute: 0 is out of range",
+         "above 0"),
+    more("perturb: {ranks: {1: {compute: -2}}}", "job.yaml:7:32: error: perturb.ranks.1.compute"),
+    more("perturb: {ranks: {1: {compute: 1e30}}}", "job.yaml:7:32: error: perturb.ranks.1.compute"),
+    more("perturb: {ranks: {1: {start: 1}}}", "job.yaml:7:30: error: perturb.ranks.1.start"),
+    more("perturb: {ranks: {1: {strat: 1 ms}}}", "unknown key 'strat' in 'perturb.ranks.1'", "did you mean 'start'?"),
+    more("perturb: {jitter: {seed: 3}}", "'perturb.jitter.sigma' is missing"),
+    more("perturb: {jitter: {sigma: 120 %}}", "job.yaml:7:27: error: perturb.jitter.sigma: 1.2 is out of range",
+         "0 % to 100 %"),
+    more("perturb: {jitter: {sigma: -1 %}}", "job.yaml:7:27: error: perturb.jitter.sigma"),
+    more("perturb: {jitter: {sigma: 2 %, per: gpu}}", "perturb.jitter.per: unknown value 'gpu'", "node, rank, operation"),
+    more("perturb: {jitter: {sigma: 2 %, seed: -1}}", "perturb.jitter.seed: -1 is out of range"),
+    more("perturb: {links: {dim0.upp: {bandwidth: 50 %}}}",
+         "job.yaml:7:19: error: perturb.links.dim0.upp: no link or end of links is called so", "did you mean 'dim0.up'?"),
+    more("perturb: {links: {'dim0.up[2]': {bandwidth: 50 %}}}", "perturb.links.dim0.up[2]: no link",
+         "the links of this class are dim0.up[0] to dim0.up[1]"),
+    more("perturb: {links: {infiniband: {bandwidth: 50 %}}}", "perturb.links.infiniband: no link",
+         "classes of links: dim0.up, dim0.down"),
+    more("perturb: {links: {dim0.up: {bandwidth: 0 %}}}", "perturb.links.dim0.up.bandwidth"),
+    more("perturb: {links: {dim0.up: {bandwidth: 150 %}}}", "perturb.links.dim0.up.bandwidth"),
+    more("perturb: {link: {dim0.up: {bandwidth: 50 %}}}", "unknown key 'link' in 'perturb'", "did you mean 'links'?"),
+    more("perturb: {ranks: {1: {start: 3000 h}}}", "job.yaml:7:30: error: perturb.ranks.1.start", "too large"),
+]
+
+ROWS = (FILES + KEYS + VALUES + CLUSTERS + MACHINES + FABRICS + EFFICIENCIES + ALGORITHMS + NCCL + PLACEMENTS +
+        PERTURBATIONS)

@@ -21,6 +21,9 @@ Experiment read_machine_text(const std::string& text);
 // One link of every third fabric gets a fraction of its bandwidth.
 void slow_a_link(std::mt19937_64& random, Fabric& fabric);
 
+// Ranks that are slow, fast or late, many of them alike, and in every third case noise of each kind.
+Perturbation random_perturbation(std::mt19937_64& random, std::uint32_t ranks);
+
 // All ranks run one program of computations, collectives on the world, on rows and on columns of ranks, shifts, incasts
 // and root's sends, one after the other or at once; a few of them are late, slow or start with something of their own.
 Job random_job(std::mt19937_64& random, std::uint32_t ranks);

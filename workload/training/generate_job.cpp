@@ -162,6 +162,7 @@ class JobBuilder {
     job_.graphs.push_back(std::move(program.graph));
     job_.labels.push_back(std::move(program.labels));
     job_.peer_families.push_back(std::move(names));
+    job_.iteration_starts.push_back(std::move(program.iteration_starts));
     slots_.push_back({std::move(program.communicators), std::move(program.peers), std::move(program.tags)});
   }
 

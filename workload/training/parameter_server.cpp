@@ -23,8 +23,10 @@ class ServerBuilder {
     if (pushes_.empty()) writer_.compute("nothing to serve", {});  // a trace has at least one node
     if (pushes_.empty()) writer_.compute("idle", {});
     if (pushes_.empty()) return std::move(writer_).take();
-    for (std::int64_t i = 0; i < training_.iterations; ++i)
+    for (std::int64_t i = 0; i < training_.iterations; ++i) {
+      writer_.begin_iteration();
       training_.parallel.asynchronous ? answer_each() : answer_all();
+    }
     return std::move(writer_).take();
   }
 

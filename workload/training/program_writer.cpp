@@ -32,6 +32,10 @@ std::string_view name_of(PeerKind kind) {
   ORRERY_ASSERT(false);
 }
 
+void ProgramWriter::begin_iteration() {
+  if (count_ > 0) iteration_starts_.push_back(NodeId(count_));
+}
+
 NodeId ProgramWriter::compute(std::string_view name, const Cost& cost) {
   const NodeId node = compute_beside(name, cost, tail_);
   tail_.assign(1, node);
@@ -92,7 +96,8 @@ StageProgram ProgramWriter::take() && {
           std::move(communicators_),
           std::move(peers_),
           tagged ? std::move(tags_) : std::vector<std::int64_t>(),
-          std::move(memory_)};
+          std::move(memory_),
+          std::move(iteration_starts_)};
 }
 
 NodeId ProgramWriter::write(std::string_view name, const GraphNode& node, const Nodes& after) {

@@ -29,6 +29,9 @@ class ProgramWriter {
   // How many nodes there are so far: the next one's NodeId.
   std::uint32_t size() const { return count_; }
 
+  // What is written from here on is of the next iteration, if anything was before.
+  void begin_iteration();
+
   // In line: waits for the tail, and is the tail from then on. Work of no time and no size is written too.
   NodeId compute(std::string_view name, const Cost& cost);
   NodeId collective(std::string_view name, GroupFamily family, CollectiveKind kind, Bytes bytes);
@@ -60,6 +63,7 @@ class ProgramWriter {
   std::vector<Peer> peers_;
   std::vector<std::int64_t> tags_;
   std::vector<MemoryChange> memory_;
+  std::vector<NodeId> iteration_starts_;
 };
 
 }  // namespace orrery

@@ -40,12 +40,12 @@ struct SoftwareRates {
 };
 
 // What of a software may be fitted to published training runs. kTraffic: one factor for the kernels of layers that move
-// memory and do little else.
+// memory and do little else. kFlash: forward, and backward in proportion.
 enum class SoftwareConstant : std::uint8_t {
   kGemm,
   kTraffic,
-  kFlashForward,
-  kFlashBackward,
+  kFlash,
+  kLaunch,
   kAccumulation,
   kOptimizer,
 };

@@ -66,6 +66,7 @@ class StageBuilder {
 
   void run_iteration(const std::vector<Unit>& units) {
     gathered_.clear();
+    writer_.begin_iteration();
     for (std::size_t i = 0; i < units.size(); ++i) {
       gather_parameters(units, i);
       if (i + 1 < units.size() && looks_ahead()) gather_parameters(units, i + 1);

@@ -40,6 +40,7 @@ struct StageProgram {
   std::vector<Peer> peers;                 // by peer slot
   std::vector<std::int64_t> tags;          // by transfer index; empty: all zero
   std::vector<MemoryChange> memory;        // in the order of the computation
+  std::vector<NodeId> iteration_starts;    // as in a Job
 };
 
 // A layer of a stage. Layers that are alike share the pricing.
