@@ -16,12 +16,18 @@ namespace {
 constexpr double kFamilyError = 0.02;
 // From here on a row counts by the size of its error, not by its square.
 constexpr double kFarOff = 0.05;
-// How far generations of software on one architecture lie apart, as a standard deviation of logarithms.
-constexpr double kGenerationSpread = 0.15;
+// How far generations of software on one architecture lie apart, as standard deviations of logarithms: products are the
+// vendor's libraries' and the clock's, kernels of attention and fusion are each generation's own.
+constexpr double kProductSpread = 0.1;
+constexpr double kKernelSpread = 0.4;
 // The same of what they lie around from the nominal value: next to nothing is known of it.
 constexpr double kNominalSpread = 1;
 // Shipped constants are near the fitted ones, and times are power laws only near them.
 constexpr double kFarthest = 4;
+
+constexpr double spread(SoftwareConstant constant) {
+  return constant == SoftwareConstant::kGemm ? kProductSpread : kKernelSpread;
+}
 
 using Group = std::pair<Architecture, SoftwareConstant>;
 
@@ -80,7 +86,7 @@ class TrainingFit {
       residuals[next++] = weight * bounded(error) / kFamilyError;
     }
     for (std::size_t i = 0; i < constants_.size(); ++i)
-      residuals[next++] = std::log(values[i] / values[constants_.size() + centre_[i]]) / kGenerationSpread;
+      residuals[next++] = std::log(values[i] / values[constants_.size() + centre_[i]]) / spread(constants_[i].constant);
   }
 
   std::span<const TrainingConstant> constants_;
