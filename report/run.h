@@ -37,4 +37,7 @@ struct RunRequest {
 // Loads the experiment, simulates, and reports; warnings are in the result. Throws InputError and StuckError.
 Run run_experiment(const RunRequest& request, const ConfigFiles& files, const RunProgress& progress = {});
 
+// The same for an experiment in memory; `file` is where problems stand that name no other place.
+Run run_configuration(const std::string& file, ConfigValue root, bool allow_oom, const ConfigFiles& files);
+
 }  // namespace orrery
