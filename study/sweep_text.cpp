@@ -1,6 +1,6 @@
 // The table of a sweep for people.
 #include <algorithm>
-#include <cmath>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view kNothing = "-";
 constexpr std::size_t kLongestReason = 100;
+constexpr double kLeastShown = 0.01;  // share of the iteration
 
 // The points of one line, in the order of the compared axis.
 using Line = std::vector<std::size_t>;
@@ -51,15 +52,23 @@ std::string bound_text(const SweepFigures& figures) {
   return short_name(figures.parts.front()) + " " + percent(share_of(figures.parts.front(), figures));
 }
 
-// "tensor 18 %, bubble 6 %": what does not compute, from 1 % on.
+// "tensor 18 %, bubble 6 %": what does not compute, from 1 % on, largest first. Who has bubbles also waits and is done
+// early for their sake: all of it is one share.
 std::string exposed_text(const SweepFigures& figures) {
-  constexpr double kLeast = 0.01;
-  std::string text;
+  std::vector<std::pair<double, std::string>> shares;
+  double lost = 0;
+  bool has_bubble = false;
   for (const Part& part : figures.parts) {
-    if (part.kind != PartKind::kCommunication && !is_lost(part)) continue;
-    if (share_of(part, figures) < kLeast) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", short_name(part), percent(share_of(part, figures)));
+    has_bubble = has_bubble || part.kind == PartKind::kBubble;
+    if (part.kind == PartKind::kCommunication) shares.emplace_back(share_of(part, figures), part.family);
+    if (is_lost(part)) lost += share_of(part, figures);
   }
+  shares.emplace_back(lost, has_bubble ? "bubble" : "idle");
+  std::erase_if(shares, [](const auto& share) { return share.first < kLeastShown; });
+  std::ranges::stable_sort(shares, std::ranges::greater{}, &std::pair<double, std::string>::first);
+  std::string text;
+  for (const auto& [share, name] : shares)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, percent(share));
   return text.empty() ? std::string(kNothing) : text;
 }
 
@@ -195,16 +204,16 @@ class SweepTable {
     table_.row(std::move(cells));
   }
 
-  // "hgx-a800: ..." of each that did not run; once, if none of several ran, for the same reason.
+  // "hgx-a800: ..." of each that did not run; without the name where it is the same for all.
   std::string reasons_of(const Line& line) const {
     std::vector<std::string> reasons;
-    for (std::size_t group = 0; group < line.size(); ++group) {
-      const std::string reason = reason_of(points_[line[group]]);
-      if (reason.empty()) continue;
-      const bool named = sweep_.compared.has_value();
-      reasons.push_back(named ? sweep_.axes[*sweep_.compared].choices[group].label + ": " + reason : reason);
-    }
-    return fmt::format("{}", fmt::join(reasons, "; "));
+    for (const std::size_t point : line) reasons.push_back(reason_of(points_[point]));
+    if (std::ranges::count(reasons, reasons.front()) == std::ssize(reasons)) return reasons.front();
+    std::vector<std::string> named;
+    for (std::size_t group = 0; group < line.size(); ++group)
+      if (!reasons[group].empty())
+        named.push_back(fmt::format("{}: {}", sweep_.axes[*sweep_.compared].choices[group].label, reasons[group]));
+    return fmt::format("{}", fmt::join(named, "; "));
   }
 
   const Sweep& sweep_;
