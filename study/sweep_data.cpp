@@ -97,6 +97,12 @@ std::string csv_cell(const Json& object, const std::string& key) {
   return csv_cell(found->is_string() ? found->get<std::string>() : found->dump());
 }
 
+// A point that ran without any has 0.
+std::string exposed_cell(const PointData& point, const std::string& family) {
+  if (point.figures().empty()) return {};
+  return point.exposed().contains(family) ? csv_cell(point.exposed(), family) : "0.0";
+}
+
 }  // namespace
 
 std::string sweep_csv(const Sweep& sweep, std::span<const SweepPoint> points) {
@@ -119,7 +125,7 @@ std::string sweep_csv(const Sweep& sweep, std::span<const SweepPoint> points) {
     text += fmt::format("{}", number + 1);
     for (const SweepAxis& axis : sweep.axes) text += "," + csv_cell(point.settings(), axis.name);
     for (const std::string& key : before) text += "," + csv_cell(point.figures(), key);
-    for (const std::string& family : families) text += "," + csv_cell(point.exposed(), family);
+    for (const std::string& family : families) text += "," + exposed_cell(point, family);
     for (const std::string& key : behind) text += "," + csv_cell(point.figures(), key);
     text += "," + csv_cell(point.error()) + "\n";
   }

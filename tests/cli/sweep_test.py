@@ -147,6 +147,9 @@ def check_exit_codes(program, checks, folder):
     expect(program, checks, folder, "what does not fit", full, 2, "of memory, a100-sxm-80gb has")
     expect(program, checks, folder, "what does not fit, allowed", full, 0, "warning:", arguments=["--allow-oom"])
     write_files(folder, {"sweep.yaml": MODEL % "1, 3"})
+    outcome = program.run(["run", "sweep.yaml"], folder)
+    checks.check(outcome.code == 2 and "this is a sweep" in outcome.stderr, "run names the command for a sweep",
+                 outcome.stderr)
     outcome = program.run(["check", "sweep.yaml"], folder)
     checks.check(outcome.code == 0 and "ok (sweep)" in outcome.stdout and "warning: point '3': " in outcome.stdout,
                  "check warns of a point that is refused", outcome.stdout)
