@@ -15,6 +15,7 @@ namespace {
 constexpr std::string_view kNothing = "-";
 constexpr std::size_t kLongestReason = 100;
 constexpr double kLeastShown = 0.01;  // share of the iteration
+constexpr std::size_t kMostShown = 3;
 
 // The points of one line, in the order of the compared axis.
 using Line = std::vector<std::size_t>;
@@ -52,8 +53,8 @@ std::string bound_text(const SweepFigures& figures) {
   return short_name(figures.parts.front()) + " " + percent(share_of(figures.parts.front(), figures));
 }
 
-// "tensor 18 %, bubble 6 %": what does not compute, from 1 % on, largest first. Who has bubbles also waits and is done
-// early for their sake: all of it is one share.
+// "tensor 18 %, bubble 6 %": the largest shares that do not compute, from 1 % on. Who has bubbles also waits and is
+// done early for their sake: all of it is one share.
 std::string exposed_text(const SweepFigures& figures) {
   std::vector<std::pair<double, std::string>> shares;
   double lost = 0;
@@ -66,6 +67,7 @@ std::string exposed_text(const SweepFigures& figures) {
   shares.emplace_back(lost, has_bubble ? "bubble" : "idle");
   std::erase_if(shares, [](const auto& share) { return share.first < kLeastShown; });
   std::ranges::stable_sort(shares, std::ranges::greater{}, &std::pair<double, std::string>::first);
+  shares.resize(std::min(shares.size(), kMostShown));
   std::string text;
   for (const auto& [share, name] : shares)
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, percent(share));
