@@ -1,6 +1,11 @@
 #include <algorithm>
+#include <array>
+#include <filesystem>
+#include <span>
 #include <string>
+#include <system_error>
 #include <thread>
+#include <vector>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -26,14 +31,21 @@ void prepare(const SweepCommandOptions& options, const Sweep& sweep) {
   for (std::size_t point = 0; point < sweep.point_count(); ++point) check_writable(result_file(options, point));
 }
 
+// Without a result none from before may stand there.
+void write_result(const std::string& file, const Result* result) {
+  if (result != nullptr) return write_text(file, to_json(*result, true).dump(2) + "\n");
+  std::error_code code;
+  std::filesystem::remove(file, code);
+  if (code) throw InputError({file}, fmt::format("cannot be removed: {}", code.message()));
+}
+
 std::vector<SweepPoint> run_points(const SweepCommandOptions& options, const Sweep& sweep, const ConfigFiles& files) {
   Progress progress;
   std::size_t done = 0;
   std::vector<SweepPoint> points =
       run_sweep(sweep, {options.jobs, options.allow_oom}, files, [&](std::size_t point, const Result* result) {
         progress.show("points", ++done, sweep.point_count());
-        if (result == nullptr || options.out.empty()) return;
-        write_text(result_file(options, point), to_json(*result, true).dump(2) + "\n");
+        if (!options.out.empty()) write_result(result_file(options, point), result);
       });
   progress.clear();
   return points;

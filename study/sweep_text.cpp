@@ -13,7 +13,7 @@ namespace orrery {
 namespace {
 
 constexpr std::string_view kNothing = "-";
-constexpr std::size_t kLongestReason = 100;
+constexpr std::size_t kLongestReason = 72;
 constexpr double kLeastShown = 0.01;  // share of the iteration
 constexpr std::size_t kMostShown = 3;
 

@@ -123,6 +123,7 @@ def expect(program, checks, folder, what, text, code, *said, arguments=()):
 def check_exit_codes(program, checks, folder):
     write_files(folder, FILES)
     expect(program, checks, folder, "sound", TRACES % "rank", 0, "rank", "compute")
+    write_files(folder, {"out/result-2.json": "of another sweep"})
     stuck = expect(program, checks, folder, "a stuck point", TRACES % "rank, odd", 3,
                    "1 of 2 points cannot finish; the first:", arguments=["--out", "out"])
     checks.check(len(stuck.stdout.splitlines()) == 3, "the others' results are printed", stuck.stdout)
