@@ -89,5 +89,15 @@ def write_files(folder, files):
             path.write_bytes(content)
 
 
+def studies():
+    """The shipped studies that are one experiment each."""
+    return [path for path in sorted((SOURCE / "configs" / "studies").glob("*.yaml")) if path not in sweeps()]
+
+
+def sweeps():
+    """The shipped studies that are sweeps."""
+    return [path for path in sorted((SOURCE / "configs" / "studies").glob("*.yaml")) if "\nvary:" in path.read_text()]
+
+
 def scratch_folder():
     return tempfile.TemporaryDirectory(prefix="orrery-")

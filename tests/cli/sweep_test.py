@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from error_row import make_traces, small_trace
-from orrery_program import SOURCE, Checks, Program, scratch_folder, write_files
+from orrery_program import SOURCE, Checks, Program, scratch_folder, sweeps, write_files
 
 STUDIES = SOURCE / "configs" / "studies"
 SMOKE = str(STUDIES / "smoke-sweep.yaml")
@@ -36,11 +36,6 @@ def other_trace():
 
 
 FILES = {"rank.0.et": small_trace(), "rank.1.et": small_trace(), "odd.0.et": small_trace(), "odd.1.et": other_trace()}
-
-
-def sweeps():
-    """The shipped sweeps."""
-    return sorted(path for path in STUDIES.glob("*.yaml") if "\nvary:" in path.read_text())
 
 
 def read_folder(path):
