@@ -11,7 +11,6 @@ from broken_imports import ASTRA, GOAL, PROFILE, SIMAI
 from broken_jobs import MODEL, TOO_LARGE
 from orrery_program import SOURCE, Checks, Program, scratch_folder, studies, write_files
 
-STUDIES = SOURCE / "configs" / "studies"
 FIGURES = ["mfu", "model_tflops_per_gpu", "memory"]
 MEMORY = ["peak_bytes", "capacity_bytes", "by"]
 USES = ["parameters", "gradients", "optimizer", "activations", "communication"]
