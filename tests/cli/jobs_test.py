@@ -9,7 +9,7 @@ from pathlib import Path
 
 from broken_imports import ASTRA, GOAL, PROFILE, SIMAI
 from broken_jobs import MODEL, TOO_LARGE
-from orrery_program import SOURCE, Checks, Program, scratch_folder, studies, write_files
+from orrery_program import Checks, Program, scratch_folder, studies, write_files
 
 FIGURES = ["mfu", "model_tflops_per_gpu", "memory"]
 MEMORY = ["peak_bytes", "capacity_bytes", "by"]
