@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -8,6 +11,7 @@
 #include "cli/output.h"
 #include "core/error.h"
 #include "study/compute_table.h"
+#include "study/sweep.h"
 #include "study/training_case.h"
 #include "study/training_table.h"
 #include "study/validation_table.h"
@@ -30,6 +34,18 @@ Verdict check_trace(const std::string& file, const CheckOptions& options) {
   return verdict;
 }
 
+// Points that are refused are no error, unless all are: a sweep tells of them in its table.
+void check_sweep(const std::string& file, const CheckOptions& options, const Session& session,
+                 Diagnostics& diagnostics) {
+  const Sweep sweep = load_sweep(file, options.settings, session.files);
+  const unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
+  const std::vector<SweepPoint> points = check_points(sweep, {jobs, false}, session.files);
+  refuse_if_all_refused(sweep, points);
+  for (const Problem& problem : refusals_of(sweep, points))
+    diagnostics.warning(problem.where, problem.message, problem.hint);
+  for (const Problem& warning : warnings_of(points)) diagnostics.warning(warning.where, warning.message, warning.hint);
+}
+
 // Reads `file` as what it is, which comes back.
 std::string_view check_as_told(const std::string& file, const CheckOptions& options, const Session& session,
                                Diagnostics& diagnostics) {
@@ -41,6 +57,10 @@ std::string_view check_as_told(const std::string& file, const CheckOptions& opti
     const TrainingTable table = load_training_table(file, options.settings, session.files, diagnostics);
     if (!diagnostics.has_errors()) check_training_rows(table, session.files, diagnostics);
     return "table of training jobs";
+  }
+  if (is_sweep(file)) {
+    check_sweep(file, options, session, diagnostics);
+    return "sweep";
   }
   if (!is_validation_table(file)) return name_of(check_config(file, options.settings, session.files, diagnostics));
   load_validation_table(file, options.settings, session.files, diagnostics);
@@ -72,7 +92,8 @@ int check(const CheckOptions& options, const Session& session) {
   int exit_code = 0;
   for (const std::string& file : options.files) {
     const bool configured =
-        is_configuration(file) || is_validation_table(file) || is_compute_table(file) || is_training_table(file);
+        is_configuration(file) || is_validation_table(file) || is_compute_table(file) || is_training_table(file) ||
+        is_sweep(file);
     const Verdict verdict = configured ? check_config_file(file, options, session) : check_trace(file, options);
     write_text("-", verdict.text);
     if (exit_code == 0 || verdict.exit_code == kBadInput)
@@ -87,9 +108,9 @@ void add_check_command(CLI::App& app, Session& session) {
   CheckOptions& options = session.check;
   CLI::App* command = app.add_subcommand("check", "Check configuration files and traces without running anything");
   command
-      ->add_option(
-          "files", options.files,
-          "Experiments, clusters, nodes, devices, libraries, software, validation tables (.yaml, .yml) and traces")
+      ->add_option("files", options.files,
+                   "Experiments, clusters, nodes, devices, libraries, software, sweeps, validation tables (.yaml, "
+                   ".yml) and traces")
       ->required();
   command->add_option("--set", options.settings, "Change a key of the configurations first (may be repeated)")
       ->expected(1)

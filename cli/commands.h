@@ -33,6 +33,15 @@ struct CompareOptions {
   bool allow_oom = false;
 };
 
+struct SweepCommandOptions {
+  std::string file;
+  std::vector<std::string> settings;
+  unsigned jobs = 1;
+  std::string json;
+  std::string out;
+  bool allow_oom = false;
+};
+
 struct CheckOptions {
   std::vector<std::string> files;
   std::vector<std::string> settings;
@@ -105,6 +114,7 @@ struct Session {
   int exit_code = 0;
   RunOptions run{};
   CompareOptions compare{};
+  SweepCommandOptions sweep{};
   CheckOptions check{};
   ListOptions list{};
   WorkloadOptions workload{};
@@ -118,6 +128,7 @@ struct Session {
 
 void add_run_command(CLI::App& app, Session& session);
 void add_compare_command(CLI::App& app, Session& session);
+void add_sweep_command(CLI::App& app, Session& session);
 void add_check_command(CLI::App& app, Session& session);
 void add_list_command(CLI::App& app, Session& session);
 void add_workload_command(CLI::App& app, Session& session);

@@ -12,6 +12,7 @@
 #include "cli/progress.h"
 #include "report/fold_check.h"
 #include "report/run.h"
+#include "study/sweep_file.h"
 
 namespace orrery::cli {
 namespace {
@@ -47,7 +48,13 @@ void refuse_contradiction(const Run& run, const RunOptions& options) {
                      "leave one of them out, or add --set fold=auto");
 }
 
+void refuse_sweep(const std::string& file) {
+  if (is_sweep(file))
+    throw InputError({file}, "this is a sweep of experiments, not one experiment", "orrery sweep " + printable(file));
+}
+
 void run(const RunOptions& options, Session& session) {
+  refuse_sweep(options.experiment);
   check_writable(options.json);
   const std::array<std::string, 4> files = {"result.json", "summary.txt", "operations.csv", "memory.csv"};
   if (!options.out.empty()) make_folder(options.out, files);

@@ -20,17 +20,6 @@ constexpr std::size_t kLargestFile = 16 << 20;
 
 constexpr std::string_view kSettingOrigin = "--set ";
 
-std::vector<std::string> split_path(std::string_view path) {
-  std::vector<std::string> parts(1);
-  for (const char c : path) {
-    if (c == '.' || c == '[')
-      parts.emplace_back();  // `dims[0]` is `dims.0`
-    else if (c != ']')
-      parts.back() += c;
-  }
-  return parts;
-}
-
 // All of `stream`, nothing if that is more than `most` bytes: what is no regular file may never end.
 std::optional<std::string> read_at_most(std::istream& stream, std::size_t most) {
   constexpr std::size_t kBlock = 1 << 16;
@@ -72,28 +61,6 @@ ConfigValue* step_into(ConfigValue& value, const std::string& part, const Locati
 
 // What is in a folder of shipped files and stands for a key that is not there: an edit below the key edits that.
 std::string_view default_file(std::string_view folder) { return folder == "libraries" ? "nccl" : std::string_view{}; }
-
-// What a dotted path leads to, created if absent; null after an error.
-ConfigValue* value_at(ConfigValue& root, std::string_view path, const Location& where, const ConfigFiles& files,
-                      Diagnostics& diagnostics) {
-  ConfigValue* value = &root;
-  std::string_view folder;
-  for (const std::string& part : split_path(path)) {
-    if (part.empty()) {
-      diagnostics.error(where, "an empty key: two dots in a row, or one at the start or the end");
-      return nullptr;
-    }
-    if (value->kind == ConfigValue::Kind::kNull && !default_file(folder).empty())
-      *value = {ConfigValue::Kind::kScalar, where, std::string(default_file(folder)), {}, {}};
-    const bool named_file =
-        value->kind == ConfigValue::Kind::kScalar && (!folder.empty() || looks_like_path(value->scalar));
-    if (named_file && !files.expand(*value, folder, diagnostics)) return nullptr;
-    value = step_into(*value, part, where, diagnostics);
-    if (value == nullptr) return nullptr;
-    folder = folder_of_key(part);
-  }
-  return value;
-}
 
 }  // namespace
 
@@ -195,9 +162,37 @@ std::string_view folder_of_key(std::string_view key) {
   return found == kFolders.end() ? std::string_view{} : found->second;
 }
 
+std::vector<std::string> split_key_path(std::string_view path) {
+  std::vector<std::string> parts(1);
+  for (const char c : path) {
+    if (c == '.' || c == '[')
+      parts.emplace_back();  // `dims[0]` is `dims.0`
+    else if (c != ']')
+      parts.back() += c;
+  }
+  return parts;
+}
+
 void set_value(ConfigValue& root, std::string_view path, ConfigValue value, const ConfigFiles& files,
                Diagnostics& diagnostics) {
-  if (ConfigValue* found = value_at(root, path, value.where, files, diagnostics)) *found = std::move(value);
+  const Location where = value.where;
+  ConfigValue* place = &root;
+  std::string_view folder;
+  for (const std::string& part : split_key_path(path)) {
+    if (part.empty()) {
+      diagnostics.error(where, "an empty key: two dots in a row, or one at the start or the end");
+      return;
+    }
+    if (place->kind == ConfigValue::Kind::kNull && !default_file(folder).empty())
+      *place = {ConfigValue::Kind::kScalar, where, std::string(default_file(folder)), {}, {}};
+    const bool named_file =
+        place->kind == ConfigValue::Kind::kScalar && (!folder.empty() || looks_like_path(place->scalar));
+    if (named_file && !files.expand(*place, folder, diagnostics)) return;
+    place = step_into(*place, part, where, diagnostics);
+    if (place == nullptr) return;
+    folder = folder_of_key(part);
+  }
+  *place = std::move(value);
 }
 
 void apply_setting(ConfigValue& root, const std::string& setting, const ConfigFiles& files, Diagnostics& diagnostics) {
@@ -207,13 +202,12 @@ void apply_setting(ConfigValue& root, const std::string& setting, const ConfigFi
     diagnostics.error(where, "expected key.path=value", "for example --set network.model=alpha-beta");
     return;
   }
-  ConfigValue* value = value_at(root, std::string_view(setting).substr(0, equals), where, files, diagnostics);
-  if (value == nullptr) return;
   const std::string text = setting.substr(equals + 1);
   if (text.empty()) {
     diagnostics.error(where, "no value after '='");
     return;
   }
+  const std::size_t errors = diagnostics.error_count();
   ConfigValue parsed = parse_config(text, where.file, diagnostics);
   const std::function<void(ConfigValue&)> relocate = [&](ConfigValue& v) {
     v.where = where;
@@ -224,7 +218,8 @@ void apply_setting(ConfigValue& root, const std::string& setting, const ConfigFi
     }
   };
   relocate(parsed);
-  *value = std::move(parsed);
+  if (diagnostics.error_count() == errors)
+    set_value(root, setting.substr(0, equals), std::move(parsed), files, diagnostics);
 }
 
 }  // namespace orrery

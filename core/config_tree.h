@@ -7,6 +7,7 @@
 #include <list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/error.h"
 
@@ -67,13 +68,15 @@ class ConfigFiles {
 // The shipped folder in which a key's bare name is looked up ("cluster" -> "clusters"), "" if the key names no file.
 std::string_view folder_of_key(std::string_view key);
 
-// Puts `value` where `path` (a.b, or list.2.key) leads: maps on the way are created, names of files on the way are
-// expanded. Problems of the path are reported at the value.
+// "dims[0].size" and "dims.0.size": the keys on the way.
+std::vector<std::string> split_key_path(std::string_view path);
+
+// Puts `value` where `path` ("a.b", "list.2.key") leads: maps on the way are created, names of files on the way are
+// expanded. Problems stand where `value` does.
 void set_value(ConfigValue& root, std::string_view path, ConfigValue value, const ConfigFiles& files,
                Diagnostics& diagnostics);
 
-// Applies one `a.b=v` edit: `v` is YAML; maps on the way are created, names of files on the way are expanded.
-// `list.2.key=v` edits an element of a list.
+// Applies one `a.b=v` edit: `v` is YAML.
 void apply_setting(ConfigValue& root, const std::string& setting, const ConfigFiles& files, Diagnostics& diagnostics);
 
 }  // namespace orrery

@@ -4,12 +4,15 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 namespace orrery {
 
-void in_parallel(std::size_t count, const std::function<void(std::size_t)>& work,
+unsigned hardware_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
+
+void in_parallel(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& work,
                  const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
   std::atomic<std::size_t> next = 0;
   std::vector<std::exception_ptr> failures(count);
@@ -27,9 +30,13 @@ void in_parallel(std::size_t count, const std::function<void(std::size_t)>& work
     }
   };
   {
-    const std::size_t threads = std::min<std::size_t>(count, std::max(1u, std::thread::hardware_concurrency()));
     std::vector<std::jthread> others;
-    for (std::size_t i = 1; i < threads; ++i) others.emplace_back(take_turns);
+    const std::size_t wanted = std::min<std::size_t>(threads, count);
+    try {
+      while (others.size() + 1 < wanted) others.emplace_back(take_turns);
+    } catch (const std::system_error&) {
+      // As many threads as the system gives; the answer is the same.
+    }
     take_turns();
   }
   for (const std::exception_ptr& failure : failures)

@@ -1,4 +1,4 @@
-// Independent pieces of work on all hardware threads.
+// Independent pieces of work on several threads.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,13 @@
 
 namespace orrery {
 
-// Calls work(0) to work(count - 1), each once, several at a time and in any order. `progress` is called by one thread
-// at a time. When pieces throw the others still run, and then the exception of the lowest number comes out, whatever
-// the number of threads.
-void in_parallel(std::size_t count, const std::function<void(std::size_t)>& work,
+// Threads of this machine, at least one.
+unsigned hardware_threads();
+
+// Calls work(0) to work(count - 1), each once, in any order, on at most `threads` threads, of which the caller's is one.
+// `progress` is called by one thread at a time. When pieces throw the others still run, and then the exception of the
+// lowest number comes out, whatever the number of threads.
+void in_parallel(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& work,
                  const std::function<void(std::uint64_t done, std::uint64_t total)>& progress = {});
 
 }  // namespace orrery

@@ -69,6 +69,7 @@ TrainingFitRow fit_row(const NumberedRow& numbered, std::span<const TrainingCons
   const ValidatedTrainingRow& row = *numbered.row;
   TrainingCase one = case_of(row, files);
   TrainingFitRow result{numbered.family, std::log(row.predicted.seconds / row.measured), {}};
+  result.fits = row.table->fit;
   for (const std::size_t number : constants_of(one, constants))
     result.slopes.emplace_back(number, slope_of(row, one, constants[number].constant));
   return result;
@@ -94,7 +95,8 @@ TrainingCross cross_validate(const TrainingValidation& validation, const ConfigF
   // 1. What each constant does to each row.
   std::vector<TrainingFitRow> rows(numbered.size());
   in_parallel(
-      numbered.size(), [&](std::size_t i) { rows[i] = fit_row(numbered[i], cross.constants, files); }, progress);
+      numbered.size(), hardware_threads(),
+      [&](std::size_t i) { rows[i] = fit_row(numbered[i], cross.constants, files); }, progress);
   // 2. Fits.
   cross.fitted = fit_training(cross.constants, rows);
   cross.left_out = validation.families;
@@ -103,7 +105,7 @@ TrainingCross cross_validate(const TrainingValidation& validation, const ConfigF
   // 3. What they say about the families left out.
   std::vector<ValidatedTrainingRow> predicted(numbered.size());
   in_parallel(
-      numbered.size(),
+      numbered.size(), hardware_threads(),
       [&](std::size_t i) {
         predicted[i] = predict_with(*numbered[i].row, cross.constants, cross.without[numbered[i].family], files);
       },

@@ -44,7 +44,7 @@ class TrainingFit {
               std::optional<std::size_t> left_out)
       : constants_(constants) {
     for (const TrainingFitRow& row : rows) {
-      if (row.family == left_out) continue;
+      if (row.family == left_out || !row.fits) continue;
       rows_.push_back(&row);
       ++rows_of_family_[row.family];
     }
@@ -101,7 +101,6 @@ class TrainingFit {
 double nominal_value(const SoftwareSpec& software, SoftwareConstant constant) {
   const SoftwareSpec nominal;
   // A gradient is added to a sum: two are read, one is written.
-  if (constant == SoftwareConstant::kLaunch) return 1;  // a microsecond: what is not nominal has no logarithm otherwise
   if (constant == SoftwareConstant::kAccumulation) return 3 * static_cast<double>(size_of(software.gradients).count());
   return value_of(nominal, Architecture::kOther, constant);
 }

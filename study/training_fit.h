@@ -29,6 +29,7 @@ struct TrainingFitRow {
   std::size_t family = 0;
   double log_error = 0;                                // log(predicted / measured) with the shipped constants
   std::vector<std::pair<std::size_t, double>> slopes;  // by number of a constant: of log(predicted) by log(constant)
+  bool fits = true;                                    // constants are fitted to it
 };
 
 // What a constant is worth before it is fitted: nothing lost, and of bytes what the operation reads and writes at

@@ -75,6 +75,7 @@ void read_origin(Section& section, TrainingTable& table) {
 
 void read_scoring(Section& section, TrainingTable& table) {
   table.scored = section.optional<bool>("scored", true, "whether Orrery's error on it counts");
+  table.fit = section.optional<bool>("fit", true, "whether constants of the software are fitted to it");
   table.why_not = section.maybe<std::string>("why_not", "why it does not count").value_or("");
   if (section.describes()) return;
   if (!table.scored && table.why_not.empty())

@@ -50,6 +50,14 @@ std::string misses_text(const TrainingValidation& validation) {
   return text.empty() ? text : "\nwhy rows are far off:\n" + text;
 }
 
+std::string not_fitted_text(const TrainingValidation& validation) {
+  std::vector<std::string> titles;
+  for (const ValidatedTrainingFamily& family : validation.families)
+    if (std::ranges::none_of(family.rows, [](const ValidatedTrainingRow& row) { return row.table->fit; }))
+      titles.push_back(family.title);
+  return titles.empty() ? std::string() : fmt::format("\nno constants are fitted to: {}\n", fmt::join(titles, "; "));
+}
+
 std::string memory_text(const TrainingValidation& validation) {
   std::size_t rows = 0;
   std::string text;
@@ -179,7 +187,7 @@ std::string training_validation_text(const TrainingValidation& validation, bool 
   return "Error of predicted iteration times of training jobs against published ones, in %: |predicted / measured - "
          "1|;\nthe bias is the mean of predicted / measured - 1\n\n" +
          families_text(validation) + overall_text(validation) + (details ? details_text(validation) : "") +
-         misses_text(validation) + memory_text(validation) + not_scored_text(validation) + constants_text(validation);
+         not_fitted_text(validation) + misses_text(validation) + memory_text(validation) + not_scored_text(validation) + constants_text(validation);
 }
 
 Json to_json(const TrainingValidation& validation) {

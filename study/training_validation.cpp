@@ -89,7 +89,7 @@ TrainingValidation validate_training(std::span<const TrainingTable> tables, cons
   std::vector<ValidatedTrainingRow> rows(scored.size());
   std::vector<FittedSoftware> software(scored.size());
   in_parallel(
-      scored.size(),
+      scored.size(), hardware_threads(),
       [&](std::size_t i) {
         Diagnostics diagnostics;
         const TrainingCase one = read_training_case(*scored[i].table, *scored[i].row, files, diagnostics);

@@ -127,7 +127,7 @@ Duration OperatorModel::time_of(const Gemm& gemm) const {
   ORRERY_ASSERT(gemm.m >= 0 && gemm.n >= 0 && gemm.k >= 0 && gemm.batch >= 0);
   if (gemm.m == 0 || gemm.n == 0 || gemm.k == 0 || gemm.batch == 0) return Duration::zero();
   const double loading = number(bytes_of(gemm).count()) / memory_bandwidth_;
-  return from_seconds(seconds(device_.compute.gemm_launch + rates_.launch) + joined(compute_time(gemm), loading));
+  return from_seconds(seconds(device_.compute.gemm_launch) + joined(compute_time(gemm), loading));
 }
 
 Duration OperatorModel::time_of(const FlashAttention& attention) const {
@@ -136,14 +136,14 @@ Duration OperatorModel::time_of(const FlashAttention& attention) const {
   if (flops == Flops(0)) return Duration::zero();
   const double rate = peak(attention.precision) * (attention.backward ? rates_.flash_backward : rates_.flash_forward);
   const double loading = number(bytes_of(attention).count()) / memory_bandwidth_;
-  return from_seconds(seconds(device_.compute.gemm_launch + rates_.launch) + std::max(number(flops.count()) / rate, loading));
+  return from_seconds(seconds(device_.compute.gemm_launch) + std::max(number(flops.count()) / rate, loading));
 }
 
 Duration OperatorModel::time_of(const ElementWise& op) const {
   ORRERY_ASSERT(op.bytes >= Bytes(0));
   if (op.bytes == Bytes(0)) return Duration::zero();
   const double bytes = number(op.bytes.count()) * rates_.traffic[static_cast<std::size_t>(op.kind)];
-  return from_seconds(seconds(device_.compute.launch + rates_.launch) + bytes / memory_bandwidth_);
+  return from_seconds(seconds(device_.compute.launch) + bytes / memory_bandwidth_);
 }
 
 }  // namespace orrery

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from orrery_program import SOURCE, Checks, Program, scratch_folder
+from orrery_program import SOURCE, Checks, Program, scratch_folder, studies
 
 TRACES = SOURCE.parent / "shared" / "data" / "traces"
 SETTINGS = [[], ["network.model=alpha-beta"], ["network.granularity=phase"], ["collectives.chunks=3"]]
@@ -71,7 +71,7 @@ def unpack(archive, folder):
 def main():
     program, checks = Program(sys.argv[1]), Checks()
     with scratch_folder() as folder:
-        for study in sorted((SOURCE / "configs" / "studies").glob("*.yaml")):
+        for study in studies():
             for settings in SETTINGS:
                 check_experiment(program, checks, str(study), SMALLER.get(study.name, []) + settings, folder)
         if not TRACES.is_dir() or not shutil.which("zstd"):

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from broken_imports import ASTRA, GOAL, PROFILE, SIMAI
 from broken_jobs import MODEL, TOO_LARGE
-from orrery_program import SOURCE, Checks, Program, scratch_folder, write_files
+from orrery_program import Checks, Program, scratch_folder, studies, write_files
 
-STUDIES = SOURCE / "configs" / "studies"
 FIGURES = ["mfu", "model_tflops_per_gpu", "memory"]
 MEMORY = ["peak_bytes", "capacity_bytes", "by"]
 USES = ["parameters", "gradients", "optimizer", "activations", "communication"]
@@ -40,7 +39,7 @@ def result_of(program, checks, what, arguments, folder):
 
 def check_studies(program, checks, folder):
     """Every shipped job from a model runs, with figures that can be."""
-    for study in sorted(STUDIES.glob("*.yaml")):
+    for study in studies():
         if "\n  model:" not in study.read_text():
             continue
         result = result_of(program, checks, study.name, [str(study)], folder)

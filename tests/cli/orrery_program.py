@@ -42,14 +42,14 @@ class Program:
     def __init__(self, path):
         self.path = str(Path(path).resolve())
 
-    def run(self, arguments, folder, stdout=subprocess.PIPE, environment=None):
-        """Runs `orrery arguments...` in `folder`."""
+    def run(self, arguments, folder, stdout=subprocess.PIPE, environment=None, seconds=SECONDS):
+        """Runs `orrery arguments...` in `folder`, for at most so many seconds."""
         try:
             done = subprocess.run([self.path, *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=stdout,
-                                  stderr=subprocess.PIPE, timeout=SECONDS, env={**os.environ, **(environment or {})})
+                                  stderr=subprocess.PIPE, timeout=seconds, env={**os.environ, **(environment or {})})
         except subprocess.TimeoutExpired:
             outcome = Outcome(0, "", "")
-            outcome.broken.append(f"it ran for more than {SECONDS} seconds")
+            outcome.broken.append(f"it ran for more than {seconds} seconds")
             return outcome
         return Outcome(done.returncode, (done.stdout or b"").decode(errors="replace"),
                        done.stderr.decode(errors="replace"))
@@ -87,6 +87,16 @@ def write_files(folder, files):
             path.write_bytes(content.encode())
         else:
             path.write_bytes(content)
+
+
+def studies():
+    """The shipped studies that are one experiment each."""
+    return [path for path in sorted((SOURCE / "configs" / "studies").glob("*.yaml")) if path not in sweeps()]
+
+
+def sweeps():
+    """The shipped studies that are sweeps."""
+    return [path for path in sorted((SOURCE / "configs" / "studies").glob("*.yaml")) if "\nvary:" in path.read_text()]
 
 
 def scratch_folder():

@@ -127,19 +127,6 @@ TEST_CASE("a row that cannot be simulated is named, the first one if there are s
   CHECK_THROWS_WITH(validate_training(std::span(&table, 1), kFiles), Catch::Contains("x.yaml:20:"));
 }
 
-TEST_CASE("pieces of work run once each, and the first failure comes out") {
-  std::vector<std::atomic<int>> runs(100);
-  in_parallel(runs.size(), [&](std::size_t i) { ++runs[i]; });
-  for (const std::atomic<int>& count : runs) CHECK(count == 1);
-  CHECK_NOTHROW(in_parallel(0, [](std::size_t) { throw std::runtime_error("none"); }));
-  const auto fail = [&](std::size_t i) {
-    ++runs[i];
-    if (i % 10 == 7) throw std::runtime_error(fmt::format("piece {}", i));
-  };
-  CHECK_THROWS_WITH(in_parallel(runs.size(), fail), "piece 7");
-  for (const std::atomic<int>& count : runs) CHECK(count == 2);
-}
-
 TEST_CASE("no software has more than four fitted constants on an architecture") {
   for (const std::string& name : kFiles.names("software")) {
     Diagnostics diagnostics;

@@ -26,8 +26,6 @@ void read_rates(Section& section, SoftwareRates& rates) {
   rates.flash_forward = factor(section, "flash_forward", rates.flash_forward,
                                "rate of flash attention as a share of the dense peak, forward");
   rates.flash_backward = factor(section, "flash_backward", rates.flash_backward, "the same, backward");
-  rates.launch = section.optional<Duration>(
-      "launch", rates.launch, "what every kernel takes longer to start than in a benchmark: launches that block, Python");
   section.defaulted_section(
       "traffic", "memory traffic of element-wise kernels, over reading every operand and writing every result once",
       [&](Section& s) {

@@ -33,7 +33,6 @@ struct SoftwareRates {
   double gemm = 1;             // share of the device's GEMM rate that lasts in training (clock under load, layouts)
   double flash_forward = 0.5;  // share of the dense peak
   double flash_backward = 0.42;
-  Duration launch{0};  // of every kernel, beside what the device's kernels take to launch
   std::array<double, kElementWiseKindCount> traffic{1, 1, 1, 1, 1, 1, 1, 1, 1, 1};  // over reading and writing once
 
   bool operator==(const SoftwareRates&) const = default;
@@ -45,12 +44,11 @@ enum class SoftwareConstant : std::uint8_t {
   kGemm,
   kTraffic,
   kFlash,
-  kLaunch,
   kAccumulation,
   kOptimizer,
 };
 
-inline constexpr std::size_t kSoftwareConstantCount = 6;
+inline constexpr std::size_t kSoftwareConstantCount = 5;
 
 struct SoftwareSpec {
   std::string name;

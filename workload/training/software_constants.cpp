@@ -12,7 +12,7 @@ namespace orrery {
 namespace {
 
 constexpr std::array<std::string_view, kSoftwareConstantCount> kNames = {
-    "gemm", "traffic", "flash", "launch", "accumulation", "optimizer"};
+    "gemm", "traffic", "flash", "accumulation", "optimizer"};
 
 // What one factor of traffic stands for: the kernels of layers that move memory and do little else.
 constexpr std::array<ElementWiseKind, 5> kTrafficKinds = {ElementWiseKind::kNorm, ElementWiseKind::kRotary,
@@ -37,7 +37,6 @@ bool is_one_factor(const SoftwareRates& rates) {
 
 void set_rate(SoftwareRates& rates, SoftwareConstant constant, double value) {
   if (constant == SoftwareConstant::kGemm) rates.gemm = value;
-  if (constant == SoftwareConstant::kLaunch) rates.launch = Duration(std::llround(value * 1e6));
   if (constant == SoftwareConstant::kFlash) {
     rates.flash_backward *= value / rates.flash_forward;
     rates.flash_forward = value;
@@ -69,8 +68,6 @@ double value_of(const SoftwareSpec& software, Architecture architecture, Softwar
       return traffic_of(rates, kTrafficKinds.front());
     case SoftwareConstant::kFlash:
       return rates.flash_forward;
-    case SoftwareConstant::kLaunch:
-      return seconds(rates.launch) * 1e6;
     case SoftwareConstant::kAccumulation:
       return static_cast<double>(software.accumulation.count());
     case SoftwareConstant::kOptimizer:
@@ -90,7 +87,6 @@ void set_value(SoftwareSpec& software, Architecture architecture, SoftwareConsta
 }
 
 std::string value_text(SoftwareConstant constant, double value) {
-  if (constant == SoftwareConstant::kLaunch) return fmt::format("{:.3g} us", value);
   return is_of_rates(constant) ? fmt::format("{:.3g}", value) : fmt::format("{} B", std::llround(value));
 }
 
@@ -102,7 +98,7 @@ std::vector<SoftwareConstant> read_fitted(Section& section, const SoftwareRates&
   for (const std::string& word :
        section.words("fitted", of_architecture ? "those of these constants that were fitted to published training runs"
                                                : "those of the constants that were fitted to published training runs: "
-                                                 "gemm, traffic, flash, launch, accumulation, optimizer; "
+                                                 "gemm, traffic, flash, accumulation, optimizer; "
                                                  "traffic is one factor for norm, rotary, activation, add and copy, "
                                                  "flash moves flash_forward and flash_backward together")) {
     const auto found = std::ranges::find(names, word);

@@ -17,7 +17,7 @@ std::string_view name_of(SoftwareConstant constant);
 // Those that kernels of this architecture run with: of its own rates where the software has some, and of the software.
 std::vector<SoftwareConstant> fitted_on(const SoftwareSpec& software, Architecture architecture);
 
-// A factor, the share of the peak of flash attention forward, microseconds or bytes.
+// A factor, the share of the peak of flash attention forward, or bytes.
 double value_of(const SoftwareSpec& software, Architecture architecture, SoftwareConstant constant);
 
 // Of kTraffic all five factors; bytes are rounded to whole ones. Rates become the architecture's own.

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""sweep_test.py PROGRAM: sweeps end with the right exit code, write what they should, and the same bytes whatever --jobs."""
+import csv
+import json
+import sys
+from pathlib import Path
+
+from error_row import make_traces, small_trace
+from orrery_program import SOURCE, Checks, Program, scratch_folder, sweeps, write_files
+
+STUDIES = SOURCE / "configs" / "studies"
+SMOKE = str(STUDIES / "smoke-sweep.yaml")
+EXPERIMENT = """\
+experiment:
+  cluster:
+    device: a100-sxm-80gb
+    dims:
+      - {topology: switch, size: 2, bandwidth: 300 GB/s, latency: 700 ns}
+"""
+TRACES = EXPERIMENT + """\
+  workload: {chakra: {prefix: rank}}
+vary:
+  - {key: workload.chakra.prefix, values: [%s]}
+"""
+MODEL = EXPERIMENT + """\
+  workload: {model: bert-large, batch: {global: 8}}
+vary:
+  - {key: workload.parallel.data, values: [%s]}
+"""
+
+
+def other_trace():
+    trace = make_traces.Trace()
+    trace.collective("sum", [], make_traces.ALL_REDUCE, 2 << 20, "")
+    return trace.bytes()
+
+
+FILES = {"rank.0.et": small_trace(), "rank.1.et": small_trace(), "odd.0.et": small_trace(), "odd.1.et": other_trace()}
+
+
+def read_folder(path):
+    return {file.name: file.read_bytes() for file in Path(path).iterdir()}
+
+
+def check_shipped(program, checks, folder):
+    checks.check(len(sweeps()) >= 12, "sweeps are shipped", sweeps())
+    for path in sweeps():
+        outcome = program.run(["check", str(path)], folder)
+        checks.check(outcome.code == 0 and f"{path.name}: ok (sweep)" in outcome.stdout, f"{path.name} is accepted",
+                     outcome.stdout + outcome.stderr)
+        first = path.read_text().splitlines()[0]
+        checks.check(first.startswith("# "), f"{path.name} begins with what it asks", first)
+
+
+def check_smoke(program, checks, folder):
+    outcomes = [program.run(["sweep", SMOKE, "--jobs", jobs, "--out", f"out{jobs}", "--json", f"{jobs}.json"], folder)
+                for jobs in ("1", "2")]
+    for outcome in outcomes:
+        checks.check(outcome.code == 0 and not outcome.stderr, "the smoke sweep runs", outcome.stderr)
+    checks.check(outcomes[0].stdout == outcomes[1].stdout, "--jobs does not change the table", outcomes[1].stdout)
+    one, two = (read_folder(Path(folder) / f"out{jobs}") for jobs in (1, 2))
+    checks.check(one == two, "--jobs does not change a byte of --out", sorted(set(one) ^ set(two)))
+    document = json.loads((Path(folder) / "1.json").read_text())
+    checks.check((Path(folder) / "1.json").read_bytes() == (Path(folder) / "2.json").read_bytes(),
+                 "--jobs does not change the JSON")
+    checks.check(sorted(one) == sorted(["points.csv", "table.txt", *(f"result-{i}.json" for i in range(1, 25))]),
+                 "--out has a result of each of 24 points", sorted(one))
+    checks.check(one["table.txt"].decode() == outcomes[0].stdout, "table.txt is what is printed")
+    rows = list(csv.DictReader(one["points.csv"].decode().splitlines()))
+    checks.check(document["schema"] == "orrery.sweep/1" and len(document["points"]) == len(rows) == 24,
+                 "JSON and CSV have 24 points", len(rows))
+    for number, (row, point) in enumerate(zip(rows, document["points"]), 1):
+        check_point(checks, number, row, point, json.loads(one[f"result-{number}.json"]))
+    single = program.run(["sweep", SMOKE, "--json", "-"], folder)
+    checks.check(single.stdout.encode() == (Path(folder) / "1.json").read_bytes(), "--json - prints the document")
+
+
+def check_point(checks, number, row, point, result):
+    where = f"point {number}"
+    checks.check(result["schema"] == "orrery.result/1" and "wall_s" not in result["simulation"],
+                 f"{where}: its result is deterministic")
+    micro = result["experiment"]["workload"]["batch"]["micro"]
+    checks.check(row["micro"] == str(micro), f"{where}: its result has its experiment", micro)
+    checks.check(row["point"] == str(point["point"]) == str(number), f"{where} is numbered", row["point"])
+    checks.check(row["cluster"] == point["settings"]["cluster"], f"{where}: its settings", row)
+    for key in ("iteration_time_s", "mfu", "tokens_per_s_per_gpu", "model_tflops_per_gpu"):
+        checks.check(float(row[key]) == point[key] == result[key], f"{where}: {key} is that of the result", row[key])
+    checks.check(int(row["memory_peak_bytes"]) == result["memory"]["peak_bytes"], f"{where}: memory")
+    parts = [float(row[key] or 0) for key in row if key.startswith("exposed_")]
+    parts += [float(row[key]) for key in ("compute_s", "bubble_s", "wait_s", "idle_s")]
+    checks.check(abs(sum(parts) - point["iteration_time_s"]) < 1e-9, f"{where}: its parts sum to the iteration", parts)
+    ranks = result["ranks"]
+    compute = sum(part["compute_s"] * part["ranks"] for part in result["breakdown"]) / ranks
+    checks.check(abs(compute - point["compute_s"]) < 1e-9, f"{where}: compute is the mean over ranks", compute)
+
+
+def check_question(checks, points):
+    """The A800 loses most at tensor 8 and next to nothing without tensor parallelism."""
+    ratio = {}
+    for a100, a800 in zip(points[::2], points[1::2]):
+        ratio.setdefault(a100["settings"]["plan"][:2], []).append(a800["iteration_time_s"] / a100["iteration_time_s"])
+    means = {plan: sum(values) / len(values) for plan, values in ratio.items()}
+    checks.check(means["t8"] > means["t4"] > means["t2"] > means["t1"] >= 1, "the loss grows with tensor parallelism",
+                 means)
+
+
+def expect(program, checks, folder, what, text, code, *said, arguments=()):
+    """Runs `text` as a sweep; returns what it printed."""
+    write_files(folder, {"sweep.yaml": text})
+    outcome = program.run(["sweep", "sweep.yaml", *arguments], folder)
+    details = f"exit code {outcome.code}\n{outcome.stdout}{outcome.stderr}"
+    checks.check(outcome.code == code and not outcome.broken, f"{what}: exit code {code} is expected", details)
+    for words in said:
+        checks.check(words in outcome.stdout + outcome.stderr, f"{what}: no '{words}' in what it says", details)
+    return outcome
+
+
+def check_exit_codes(program, checks, folder):
+    write_files(folder, FILES)
+    expect(program, checks, folder, "sound", TRACES % "rank", 0, "rank", "compute")
+    write_files(folder, {"out/result-2.json": "of another sweep"})
+    stuck = expect(program, checks, folder, "a stuck point", TRACES % "rank, odd", 3,
+                   "1 of 2 points cannot finish; the first:", arguments=["--out", "out"])
+    checks.check(len(stuck.stdout.splitlines()) == 3, "the others' results are printed", stuck.stdout)
+    checks.check((Path(folder) / "out" / "result-1.json").exists()
+                 and not (Path(folder) / "out" / "result-2.json").exists(), "and written")
+    some = expect(program, checks, folder, "a refused point", MODEL % "1, 3, 2", 0,
+                  "warning: 1 of 3 points cannot be simulated; their lines say why")
+    checks.check(len(some.stdout.splitlines()) == 4, "every point has a line", some.stdout)
+    expect(program, checks, folder, "all refused", MODEL % "3, 5", 2, "none of 2 points can be simulated:")
+    expect(program, checks, folder, "all refused or stuck", TRACES % "odd, absent", 3)
+    expect(program, checks, folder, "wrong sweep", MODEL % "1" + "comare: data\n", 2,
+           "sweep.yaml:9:1: error: unknown key 'comare'\n  hint: did you mean 'compare'?")
+    expect(program, checks, folder, "no jobs", MODEL % "1", 2, arguments=["--jobs", "0"])
+    expect(program, checks, folder, "a folder that cannot be made", MODEL % "1", 2, "the folder cannot be made",
+           arguments=["--out", "rank.0.et/out"])
+    write_files(folder, {"blocked/result-1.json/inside": "x"})
+    expect(program, checks, folder, "a result that cannot be written", MODEL % "1", 2,
+           "blocked/result-1.json: error: cannot be written: Is a directory", arguments=["--out", "blocked"])
+    expect(program, checks, folder, "no file", MODEL % "1", 2, arguments=["--json", "absent/x.json"])
+    expect(program, checks, folder, "a setting of all points", MODEL % "1, 2", 0, arguments=["--set", "workload.batch.micro=2"])
+    full = MODEL.replace("bert-large", "llama2-70b") % "1, 2"
+    expect(program, checks, folder, "what does not fit", full, 2, "of memory, a100-sxm-80gb has")
+    expect(program, checks, folder, "what does not fit, allowed", full, 0, "warning:", arguments=["--allow-oom"])
+    write_files(folder, {"sweep.yaml": MODEL % "1, 3"})
+    outcome = program.run(["run", "sweep.yaml"], folder)
+    checks.check(outcome.code == 2 and "this is a sweep" in outcome.stderr, "run names the command for a sweep",
+                 outcome.stderr)
+    outcome = program.run(["check", "sweep.yaml"], folder)
+    checks.check(outcome.code == 0 and "ok (sweep)" in outcome.stdout and "warning: point '3': " in outcome.stdout,
+                 "check warns of a point that is refused", outcome.stdout)
+    write_files(folder, {"sweep.yaml": MODEL % "3"})
+    outcome = program.run(["check", "sweep.yaml"], folder)
+    checks.check(outcome.code == 2 and "none of 1 points" in outcome.stdout, "check refuses what no point survives",
+                 outcome.stdout)
+
+
+def main():
+    program = Program(sys.argv[1])
+    checks = Checks()
+    with scratch_folder() as folder:
+        check_exit_codes(program, checks, folder)
+    with scratch_folder() as folder:
+        check_smoke(program, checks, folder)
+        check_question(checks, json.loads((Path(folder) / "1.json").read_text())["points"])
+    with scratch_folder() as folder:
+        check_shipped(program, checks, folder)
+    return checks.exit_code()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

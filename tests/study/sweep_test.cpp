@@ -1,0 +1,290 @@
+#include "study/sweep.h"
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "study/in_parallel.h"
+
+using namespace orrery;
+
+namespace {
+
+const std::filesystem::path kSource = ORRERY_SOURCE_DIR;
+const ConfigFiles kFiles(kSource / "configs");
+
+// BERT-large on 2, 4 and 8 devices of a switch; of three devices none of 8 sequences can be shared out.
+constexpr std::string_view kGood = R"(title: a title
+experiment:
+  cluster:
+    device: a100-sxm-80gb
+    dims: [{topology: switch, size: 8, bandwidth: 300 GB/s, latency: 700 ns}]
+  workload: {model: bert-large, batch: {global: 8}}
+vary:
+  - key: workload.batch.global
+    values: [8, 16]
+  - name: devices
+    settings:
+      two: {workload.parallel.data: 2}
+      four: {workload.parallel: {data: 4}}
+      eight: {workload.parallel.data: 8}
+compare: devices
+)";
+
+std::string file_with(std::string_view text, const std::string& name = "sweep.yaml") {
+  const std::filesystem::path folder = std::filesystem::path(ORRERY_BINARY_DIR) / "sweep_test";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / name) << text;
+  return (folder / name).string();
+}
+
+std::string with(std::string_view old, std::string_view replacement) {
+  std::string text(kGood);
+  const std::size_t at = text.find(old);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, old.size(), replacement);
+}
+
+Sweep load(std::string_view text, const std::vector<std::string>& settings = {}) {
+  return load_sweep(file_with(text), settings, kFiles);
+}
+
+std::string errors_of(std::string_view text, const std::vector<std::string>& settings = {}) {
+  try {
+    load(text, settings);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+TEST_CASE("a sweep has a point for every combination, the first axis the slowest") {
+  const Sweep sweep = load(kGood);
+  REQUIRE(sweep.point_count() == 6);
+  CHECK(sweep.title == "a title");
+  CHECK(sweep.axes[0].name == "global");  // the end of its key
+  CHECK(sweep.compared == 1U);
+  CHECK(sweep.choices_of(0) == std::vector<std::size_t>{0, 0});
+  CHECK(sweep.choices_of(2) == std::vector<std::size_t>{0, 2});
+  CHECK(sweep.choices_of(3) == std::vector<std::size_t>{1, 0});
+  CHECK(sweep.label(1, sweep.choices_of(4)) == "four");
+  Diagnostics diagnostics;
+  const ConfigValue root = configuration_of(sweep, 4, kFiles, diagnostics);
+  const ConfigValue& workload = root.find("workload")->value;
+  CHECK(workload.find("batch")->value.find("global")->value.scalar == "16");
+  CHECK(workload.find("parallel")->value.find("data")->value.scalar == "4");
+  CHECK_FALSE(diagnostics.has_errors());
+}
+
+TEST_CASE("the points of a sweep are what each would be by itself, however many run at a time") {
+  const Sweep sweep = load(kGood);
+  std::set<std::size_t> told;
+  const auto tell = [&](std::size_t point, const Result* result) {
+    CHECK(result != nullptr);
+    CHECK(told.insert(point).second);
+  };
+  const std::vector<SweepPoint> points = run_sweep(sweep, {1, false}, kFiles, tell);
+  CHECK(told.size() == 6);
+  REQUIRE(std::ranges::all_of(points, &SweepPoint::ran));
+  for (const unsigned jobs : {2U, 5U, 64U}) {
+    const std::vector<SweepPoint> again = run_sweep(sweep, {jobs, false}, kFiles);
+    CHECK(sweep_text(sweep, again) == sweep_text(sweep, points));
+    CHECK(sweep_csv(sweep, again) == sweep_csv(sweep, points));
+    CHECK(sweep_json(sweep, again) == sweep_json(sweep, points));
+  }
+  // Parts are disjoint and sum to the iteration: rounded to the picosecond on each of 8 devices.
+  for (const SweepPoint& point : points) {
+    double sum = 0;
+    for (const Part& part : point.figures->parts) sum += part.seconds;
+    CHECK(std::abs(sum - seconds(point.figures->iteration_time)) < 1e-11);
+  }
+  // The same work on more devices takes less time, but not in proportion: the exchange does not shrink.
+  const auto time = [&](std::size_t point) { return points[point].figures->iteration_time; };
+  CHECK(time(1) < time(0));
+  CHECK(2 * time(1) > time(0));
+}
+
+TEST_CASE("the table lays the compared axis out in columns, with ratios to its first value") {
+  Sweep sweep = load(kGood);
+  SweepFigures figures;
+  figures.iteration_time = Duration(2'000'000'000);  // 2 ms
+  figures.parts = {{"device compute", 1.5e-3, PartKind::kCompute, {}},
+                   {"exposed communication (data)", 4.9e-4, PartKind::kCommunication, "data"},
+                   {"idle", 1e-5, PartKind::kIdle, {}}};
+  std::vector<SweepPoint> points(6);
+  for (SweepPoint& point : points) point.figures = figures;
+  points[1].figures->iteration_time = Duration(1'000'000'000);
+  // 75 % compute; 24.5 % data rounds to 24; 0.5 % idle is below 1 %. At half the time all shares are double.
+  const std::string text = sweep_text(sweep, points);
+  INFO(text);
+  CHECK(text.starts_with("a title\n\n  global  two: time  MFU  bound by      exposed    four: time  ratio  MFU"));
+  CHECK(text.find("  8        2.000 ms    -  compute 75 %  data 24 %    1.000 ms  0.500    -  compute 150 %") !=
+        std::string::npos);
+  CHECK(std::ranges::count(text, '\n') == 2 + 1 + 2);  // title, heading, two batches
+
+  points[0] = {};
+  points[0].refusal = {{Severity::kError, {"x"}, "it does not fit", "less"}};
+  points[5] = {};
+  points[5].stuck = "rank 0 waits\nfor ever";
+  const std::string broken = sweep_text(sweep, points);
+  INFO(broken);
+  CHECK(broken.find("two: it does not fit\n") != std::string::npos);
+  CHECK(broken.find("eight: rank 0 waits\n") != std::string::npos);
+  CHECK(broken.find("ever") == std::string::npos);
+  const std::string csv = sweep_csv(sweep, points);
+  INFO(csv);
+  CHECK(csv.starts_with("point,global,devices,iteration_time_s,mfu,"));
+  CHECK(csv.find("\n1,8,two,,,,,,,,,,,,,,it does not fit\n") != std::string::npos);
+  CHECK(csv.find("\n2,8,four,0.001,,,,,,0.00049,0.0015,0.0,0.0,1e-05,compute,1.5,\n") != std::string::npos);
+}
+
+TEST_CASE("efficiency is throughput of a device relative to the first value, the bubble idle time over the rest") {
+  Sweep sweep = load(with("compare: devices\n", "compare: devices\nshow: [efficiency, bubble, throughput]\n"));
+  SweepFigures figures;
+  figures.iteration_time = Duration(1'000'000'000);
+  figures.training.emplace();
+  figures.training->tokens_per_s_per_gpu = 400;
+  figures.parts = {{"device compute", 8e-4, PartKind::kCompute, {}}, {"pipeline bubble", 2e-4, PartKind::kBubble, {}}};
+  std::vector<SweepPoint> points(6);
+  for (SweepPoint& point : points) point.figures = figures;
+  points[1].figures->training->tokens_per_s_per_gpu = 300;
+  points[1].figures->training->has_tokens = false;
+  const std::string text = sweep_text(sweep, points);
+  INFO(text);  // 0.2 / 0.8 idle; 300 / 400
+  CHECK(text.find(" 100.0 %  25.0 %  400.0 tokens/s            75.0 %  25.0 %  300.0 samples/s ") != std::string::npos);
+}
+
+TEST_CASE("points that are refused do not stop the others") {
+  const Sweep sweep = load(with("eight: {workload.parallel.data: 8}", "three: {workload.parallel.data: 3}"));
+  const std::vector<SweepPoint> points = run_sweep(sweep, {2, false}, kFiles);
+  CHECK(points[0].ran());
+  CHECK_FALSE(points[2].ran());
+  CHECK_FALSE(points[5].ran());
+  const std::vector<Problem> refusals = refusals_of(sweep, points);
+  REQUIRE(refusals.size() == 2);  // of 8 and of 16 sequences
+  CHECK(refusals[0].message.starts_with("point '8, three': "));
+  CHECK(refusals[0].where.line > 0);
+  CHECK_NOTHROW(refuse_if_all_refused(sweep, points));
+  const std::vector<SweepPoint> checked = check_points(sweep, {2, false}, kFiles);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    CHECK(checked[i].refusal.empty() == points[i].refusal.empty());
+    CHECK_FALSE(checked[i].ran());
+  }
+}
+
+TEST_CASE("a sweep whose points are all refused says why, once") {
+  const Sweep sweep = load(with("model: bert-large", "model: bert-lrage"));
+  const std::vector<SweepPoint> points = run_sweep(sweep, {2, false}, kFiles);
+  CHECK_THROWS_WITH(refuse_if_all_refused(sweep, points),
+                    Catch::Contains("none of 6 points can be simulated:") &&
+                        Catch::Contains("sweep.yaml:6:21: error: 6 points, '8, two' first: no 'bert-lrage' among the "
+                                        "shipped models\n  hint: did you mean 'bert-large'?"));
+}
+
+TEST_CASE("settings change the experiment of all points, but no key of an axis") {
+  const Sweep sweep = load(kGood, {"workload.batch.micro=2"});
+  CHECK(sweep.experiment.find("workload")->value.find("batch")->value.find("micro")->value.scalar == "2");
+  CHECK(errors_of(kGood, {"workload.batch.global=64"}).find("varies along the axis 'global'") != std::string::npos);
+  CHECK(errors_of(kGood, {"workload.parallel.sequence=true"}).find("varies along the axis 'devices'") !=
+        std::string::npos);
+  CHECK(errors_of(kGood, {"workload"}).find("expected key.path=value") != std::string::npos);
+}
+
+TEST_CASE("a wrong sweep is refused where it stands, with what to do") {
+  const std::pair<std::string, std::string> cases[] = {
+      {with("vary:", "varry:"), "sweep.yaml:7:1: error: unknown key 'varry'\n  hint: did you mean 'vary'?"},
+      {with("title: a title", "titel: a"), "unknown key 'titel'"},
+      {with("experiment:", "experimnt:"), "'experiment' is missing"},
+      {with("values: [8, 16]", "values: []"), "'vary[].values' is no list of values"},
+      {with("values: [8, 16]", "values: 8"), "'vary[].values' is no list of values"},
+      {with("values: [8, 16]", "values: [8, ~]"), "a value of the axis 'global' is missing"},
+      {with("values: [8, 16]", "values: [8, 8]"), "sweep.yaml:9:17: error: '8' stands twice on the axis 'global'"},
+      {with("  - key: workload.batch.global\n    values", "  - values"), "'values' without the 'key' that takes them"},
+      {with("    values: [8, 16]\n", ""), "an axis has either 'key' and 'values', or 'name' and 'settings'"},
+      {with("name: devices", "key: devices"), "'key' does not go with 'settings'"},
+      {with("  - name: devices\n    settings", "  - settings"), "an axis of settings has no 'name'"},
+      {with("name: devices", "name: global"), "two axes are called 'global'"},
+      {with("{workload.parallel: {data: 4}}", "4"), "a map of keys is expected"},
+      {with("{workload.parallel: {data: 4}}", "{nodes: }"), "'nodes' has no value"},
+      {with("{workload.parallel: {data: 4}}", "{workload: {model: gpt-1.7b}}"),
+       "axis 'devices' sets 'workload', which would undo 'workload.batch.global' of axis 'global'"},
+      {with("compare: devices", "compare: device"), "no axis is called 'device'\n  hint: did you mean 'devices'?"},
+      {with("compare: devices", "show: [mfus]"), "there is no column 'mfus'\n  hint: did you mean 'mfu'?"},
+      {with("compare: devices", "show: efficiency"), "'efficiency' has nothing to be relative to"},
+      {"experiment: {}\nvary: []\n", "'vary' has no axis"},
+      {"experiment: {}\nvary: 7\n", "'vary' is a plain value; a list is expected"},
+      {"experiment: none-such\nvary: [{key: nodes, values: [1]}]\n", "no 'none-such' among the shipped studies"},
+      {"experiment: [1]\nvary: [{key: nodes, values: [1]}]\n", "'experiment' is a list; a map of keys is expected"},
+      {"experiment: ./absent.yaml\nvary: [{key: nodes, values: [1]}]\n", "there is no such file"},
+  };
+  for (const auto& [text, expected] : cases) {
+    INFO(text);
+    const std::string errors = errors_of(text);
+    INFO(errors);
+    CHECK(errors.find(expected) != std::string::npos);
+  }
+}
+
+TEST_CASE("a sweep of more points than anyone waits for is refused") {
+  std::string text = "experiment: {}\nvary:\n";
+  for (const char axis : {'a', 'b', 'c', 'd', 'e', 'f'})
+    text += fmt::format("  - {{key: {}, values: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]}}\n", axis);
+  CHECK(errors_of(text).find("more than 100000 points") != std::string::npos);  // 10^6
+}
+
+TEST_CASE("an experiment may be another file, and its paths are relative to that") {
+  const std::filesystem::path folder = std::filesystem::path(ORRERY_BINARY_DIR) / "sweep_test";
+  std::filesystem::create_directories(folder / "inner");
+  file_with("{name: m, hidden: 64, layers: 2, heads: 2, vocab: 128, sequence: 32}\n", "inner/model.yaml");
+  file_with("cluster: dgx-a100\nworkload: {model: ./model.yaml, batch: {global: 8}}\n", "inner/job.yaml");
+  const Sweep sweep = load("experiment: inner/job.yaml\nvary: [{key: workload.parallel.data, values: [1, 2]}]\n");
+  CHECK(std::ranges::all_of(run_sweep(sweep, {1, false}, kFiles), &SweepPoint::ran));
+}
+
+TEST_CASE("a sweep is told by its keys") {
+  CHECK(is_sweep(file_with(kGood)));
+  CHECK(is_sweep(file_with("{\"vary\": [], \"experiment\": {}}", "sweep.json")));
+  CHECK_FALSE(is_sweep((kSource / "configs" / "studies" / "replay-a100.yaml").string()));
+  CHECK_FALSE(is_sweep("absent.yaml"));
+  CHECK_FALSE(is_sweep(file_with(kGood, "sweep.txt")));
+}
+
+TEST_CASE("work in parallel is done once each, and the first failure comes out") {
+  for (const unsigned threads : {1U, 2U, 7U}) {
+    std::vector<std::atomic<int>> done(100);
+    in_parallel(done.size(), threads, [&](std::size_t i) { ++done[i]; });
+    CHECK(std::ranges::all_of(done, [](const std::atomic<int>& count) { return count == 1; }));
+    in_parallel(0, threads, [](std::size_t) { FAIL("there is nothing to do"); });
+    const auto fail = [&](std::size_t i) {
+      ++done[i];
+      if (i % 10 == 7) throw std::runtime_error(fmt::format("piece {}", i));
+    };
+    CHECK_THROWS_WITH(in_parallel(done.size(), threads, fail), "piece 7");
+    CHECK(std::ranges::all_of(done, [](const std::atomic<int>& count) { return count == 2; }));
+  }
+}
+
+TEST_CASE("docs/sweeps.md has all keys of a sweep") {
+  std::string keys = "| key | type | default | meaning |\n|---|---|---|---|\n";
+  for (const KeyDescription& key : describe_sweep(kFiles))
+    keys += fmt::format("| `{}` | {} | {} | {} |\n", key.path, key.type, key.fallback, key.meaning);
+  const std::filesystem::path written = std::filesystem::path(ORRERY_BINARY_DIR) / "sweeps.md";
+  std::ofstream(written) << keys;
+  INFO("what should stand there is in " << written);
+  CHECK(text_of(kSource / "docs" / "sweeps.md").find(keys) != std::string::npos);
+}
