@@ -61,10 +61,14 @@ def number(value, unit):
     return f"{value:.5g} {unit}".strip()
 
 
+def percent(share):
+    return f"{100 * share:+.1f} %" if abs(share) >= 0.0005 else "< 0.05 %"
+
+
 def row(answer):
     case = answer.case
-    commands = "<br>".join(f"`{line}`" for line in case.command_lines())
-    difference = "none" if case.tolerance == EXACT else f"{100 * answer.difference():+.1f} %: {case.why}"
+    commands = "<br>".join(f"`orrery {line}`" for line in case.command_lines())
+    difference = "none" if case.tolerance == EXACT else f"{percent(answer.difference())}: {case.why}"
     cells = [case.question, commands, number(answer.orrery, case.unit),
              f"{number(answer.hand, case.unit)} = `{case.hand}`: {case.words}", difference]
     return "| " + " | ".join(map(cell, cells)) + " |\n"
