@@ -1,5 +1,6 @@
 """The networking handbook."""
 from case import Case
+from cases._products import backward, forward
 
 GPU8 = "run configs/studies/handbook-2b-8gpu.yaml"
 NODES4 = "run configs/studies/handbook-2b-4nodes.yaml --set collectives.algo=[ring]"
@@ -24,6 +25,10 @@ CASES = [
     Case("2 B parameters on 8 A100 at half their peak: computing", GPU8, "{/breakdown/0/compute_s}", "s",
          "8 * 2e9 * 16 * 2048 / 8 / 156e12", "65.5 TFLOP a GPU with full recomputation, at 156 TFLOP/s", 8,
          "2.013 B parameters, attention (4 %) and the filling of products (3 %), which the handbook leaves out"),
+    Case("the same by the model of docs/compute.md", GPU8, "{/breakdown/0/compute_s}", "s",
+         f"10 * (2 * {forward(4096, 4096, 2048)} + {backward(4096, 4096, 2048)}) / 156e12",
+         "10 layers, two forward passes and a backward one on 4,096 tokens: 0.4523 s", 0.001,
+         "the optimizer counts as computing"),
     Case("their gradients in fp32 over NVLink of A100", RING + "dgx-a100", US, "s", "2 * 7 / 8 * 8e9 / 300e9",
          "a ring sends 2 · 7/8 of 8 GB"),
     Case("the same against the handbook's figure", RING + "dgx-a100", US, "s", "16e9 / 300e9", "≈ 16 GB moved", 12.51,
@@ -40,7 +45,7 @@ CASES = [
     Case("4 nodes at 200 Gb/s: a step is bound by communication", NODES4, "{/iteration_time_s}", "s",
          "0.4523 / 4 + 0.4523 * 3 / 4 / 10 + 2 * 31 / 32 * 4 * 10 * (12 * 4096**2 + 2 * 4096) / 25e9",
          "the forward pass, a tenth of the backward pass until the first layer's gradients are there, then the network",
-         4, "latencies of 11 buckets"),
+         4, "NCCL takes 2.1 ms more than the bytes for a bucket"),
     Case("at 400 Gb/s it is hidden but for the last layer's", NODES4 + FAST, "{/iteration_time_s}", "s",
          "0.4523 + 2 * 31 / 32 * 4 * (12 * 4096**2 + 2 * 4096) / 50e9", "0.4523 s of computing, then the last bucket",
          2, "latencies, a bucket that is left over"),
@@ -61,14 +66,14 @@ CASES = [
          "latency: 35 µs against 44 measured, with a thread for all GPUs"),
     Case("One 4 GB all-reduce, bus bandwidth", TORCH + "4000000000", "{/rows/0/busbw_GBps} * 8", "Gb/s", "1257",
          "measured by a script that does it once", 51,
-         "the script does not warm up, and the first call takes 15 ms more; the same table of all_reduce_perf has "
+         "the script calls once and does not warm up: 15 ms more; the same table of all_reduce_perf has "
          "233.9 GB/s, 1,871 Gb/s"),
     Case("the same against that table", TORCH + "4294967296", "{/rows/0/busbw_GBps} * 8", "Gb/s", "233.88 * 8",
          "measured", 2, "the model of NCCL"),
     Case("1,000 of 4 MB", TORCH + "4000000", "{/rows/0/busbw_GBps} * 8", "Gb/s", "374", "measured by the same script",
          15, "the model of NCCL and PyTorch's launches"),
     Case("Point to point inside a node, A100", PAIR + "dgx-a100", "{/rows/0/algbw_GBps}", "GB/s", "274",
-         "measured (of 300), by copies", 13, "NCCL's kernels get 80 % of NVLink; copy engines get 91 %"),
+         "measured (of 300)", 13, "Orrery gives messages 80 % of NVLink, NCCL's own figure; 274 are 91 %"),
     Case("H100", PAIR + "dgx-h100", "{/rows/0/algbw_GBps}", "GB/s", "376", "measured (of 450)", 2, "82.4 % of NVLink"),
     Case("topo -m, NV4: 320 GB between GPU 0 and 1", TOPO, "{/iteration_time_s}", "s", "320e9 / 100e9 + 0.7e-6",
          "4 bonded NVLinks of 25 GB/s"),

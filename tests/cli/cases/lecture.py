@@ -1,5 +1,6 @@
 """The lecture on data-parallel training."""
 from case import Case
+from cases._products import backward, forward
 
 BUCKETS = "run configs/studies/gradient-buckets.yaml"
 PCIE = "run configs/studies/scaling-pcie-nodes.yaml"
@@ -20,19 +21,24 @@ def buckets(size):
 
 
 def by_hand(count):
-    return f"(0.14643 / 3 + 0.14643 * 2 / 3 / {count} + {count} * 14 * 20e-6 + 2 * 7 / 8 * 1610874880 / 25e9) * 1e3"
+    return f"49.530 + 96.898 / {count} + ({count} * 14 * 20e-6 + 2 * 7 / 8 * 1610874880 / 25e9) * 1e3"
 
 
 def in_turn(k):
     return "forward, backward/k, k latencies of a ring, all bytes; k = " + str(k)
 
 
-SHARES = (1, "a bucket ends inside a layer, whose gradients come all at once; backward is a little over twice forward")
+FORWARD, BACKWARD = (f"32 * {passes(8192, 1024, 1024)} / 156e9" for passes in (forward, backward))
+SHARES = (0.001, "digits")
 
 CASES = [
+    Case("32 layers on 8,192 tokens at 156 TFLOP/s: computing", BUCKETS, "{/breakdown/0/compute_s} * 1e3", "ms",
+         FORWARD + " + " + BACKWARD, "49.530 ms forward and 96.898 backward", 0.001,
+         "the optimizer counts as computing"),
     Case("Without overlap: T = T_forward + T_backward + T_all-reduce",
          BUCKETS + " --set workload.overlap.gradients=false", TIME, "ms",
-         "146.428149635 + (14 * 20e-6 + 2 * 7 / 8 * 1610874880 / 25e9) * 1e3", "146.4 ms of computing, a ring of 8"),
+         "49.530 + 96.898 + (14 * 20e-6 + 2 * 7 / 8 * 1610874880 / 25e9) * 1e3", "computing as above, then a ring of 8",
+         0.001, "digits"),
     Case("All-reduce grows with N (ring): latency of 512 ranks over 8",
          (ONE + "--algo ring --set cluster.dims.0.size=512", ONE + "--algo ring --set cluster.dims.0.size=8"),
          "{/rows/0/time_us} / {2/rows/0/time_us}", "", "511 / 7", "2(N − 1)α", 0.2, "512 B take 20 ns"),
@@ -40,17 +46,18 @@ CASES = [
          ONE + "--algo halving-doubling --set cluster.dims.0.size=8"), "{/rows/0/time_us} / {2/rows/0/time_us}", "",
          "9 / 3", "2 log₂N·α", 0.3, "512 B take 20 ns"),
     Case("Buckets: 4 large ones", buckets(402718720), TIME, "ms", by_hand(4), in_turn(4), *SHARES),
-    Case("16, near the minimum √(98 ms/280 µs) = 19", buckets(100679680), TIME, "ms", by_hand(16), in_turn(16),
+    Case("16, near the minimum √(97 ms/280 µs) = 19", buckets(100679680), TIME, "ms", by_hand(16), in_turn(16),
          *SHARES),
-    Case("64 small ones", buckets(25169920), TIME, "ms", by_hand(64), in_turn(64), *SHARES),
+    Case("64 small ones", buckets(25169920), TIME, "ms", by_hand(64), in_turn(64), 0.3,
+         "half a layer: the first one waits for all of the MLP"),
     Case("Buckets go in reverse layer order: what stays exposed is the first layer, here an embedding of 210 MB",
          BUCKETS + " --set 'cluster.dims.0={bandwidth: 300 GB/s, latency: 0 us, name: nic, topology: switch, size: 8}' "
          "--set 'workload.overlap.bucket=1 MB' "
          "--set 'workload.model={hidden: 1024, layers: 32, heads: 8, vocab: 51200, sequence: 1024, biases: false, "
          "tied_embeddings: false, position: none}'", "{/breakdown/0/exposed_comm_s/data} * 1e3", "ms",
-         "2 * 7 / 8 * 4 * 51200 * 1024 / 300e9 * 1e3",
-         "all other buckets left while there was still something to compute", 10,
-         "the first transformer layer's gradients come just before"),
+         "2 * 7 / 8 * 4 * (51200 * 1024 + 4 * 1024**2) / 300e9 * 1e3",
+         "it, and the first layer's attention, whose gradients come last before it", 0.5,
+         "a bucket that was under way"),
     Case("Buckets on one process group: four of 1 MiB", TURNS, TIME, "ms", "4 * 6 * (50e-6 + 2**18 / 100e9) * 1e3",
          "four rings one after the other"),
     Case("in turn on two groups", TURNS + " --set workload.chakra.prefix=traces/buckets-two-groups/rank "
