@@ -6,6 +6,9 @@ BUCKETS = "run configs/studies/gradient-buckets.yaml"
 PCIE = "run configs/studies/scaling-pcie-nodes.yaml"
 NEOX = "run configs/studies/gpt-neox-20b.yaml"
 ASYNC = "run configs/studies/synchronous-asynchronous.yaml"
+SLOW = " --set 'perturb.ranks={0: {compute: 1.3}}'"
+JITTER = " --set workload.iterations=40 --set 'perturb.jitter={per: rank, sigma: 5 %, seed: 1}'"
+STALE = " --set workload.parallel.asynchronous=true"
 TURNS = "run configs/studies/buckets-round-robin.yaml"
 ONE = ("collective --cluster configs/studies/clusters/one-dimension.yaml --op all_reduce -b 512 "
        "--set cluster.dims.0.topology=switch ")
@@ -63,9 +66,23 @@ CASES = [
     Case("Synchronous: 7 workers and a server, four steps: exposed communication of a worker", ASYNC,
          "{/breakdown/0/exposed_comm_s/server} * 1e3", "ms", "4 * (7 + 7) * 51114064 / 50e6",
          "every step all gradients in and all sums out through one port", 0.1, "latencies"),
-    Case("Asynchronous: the same for the first worker", ASYNC + " --set workload.parallel.asynchronous=true",
+    Case("Asynchronous: the same for the first worker", ASYNC + STALE,
          "{/breakdown/0/exposed_comm_s/server} * 1e3", "ms", "(7 + 3 + 4) * 51114064 / 50e6",
          "all gradients arrive together once; then workers take turns, each with the port to itself", 0.1, "latencies"),
+    Case("Synchronous, a worker 30 % slower: everybody waits for it", ASYNC + SLOW, TIME, "ms",
+         "1.3 * 148.817 + 3.414 + (1 + 7) * 51114064 / 50e6",
+         "1.3 of 148.8 ms of computing and the server's 3.4 ms, as Orrery has them; its gradients come alone", 0.01,
+         "latencies"),
+    Case("Asynchronous: another worker takes as long as without a slow one", (ASYNC + SLOW + STALE, ASYNC + STALE),
+         "{/breakdown/1/finish_s} / {2/breakdown/1/finish_s}", "", "1", "no barrier", 0.6, "a worker less in line"),
+    Case("the slow one itself", ASYNC + SLOW + STALE, "{/breakdown/0/compute_s} * 1e3 / 4", "ms", "1.3 * 148.817",
+         "1.3 of 148.8 ms, and nobody's wait but its own", 0.01, "digits"),
+    Case("Synchronous under jitter of 5 % a worker and step, 40 steps", ASYNC + JITTER, TIME, "ms",
+         "(1 + 0.05 * 1.352) * 148.817 + 3.414 + (1 + 7) * 51114064 / 50e6",
+         "the slowest of 7: 1.352 standard deviations above the mean", 1.5, "40 draws; gradients that still share the port"),
+    Case("Asynchronous under the same jitter", ASYNC + JITTER + STALE, TIME, "ms",
+         "148.817 + 2.006 + 2 * 51114064 / 50e6", "the mean, the server's update for one, N there and N back", 1.5,
+         "the last of 7 workers to be done, and waiting in line"),
     Case("Nodes of 4 GPUs on PCIe: ResNet-50's all-reduce on one node",
          PCIE + ALONE + " --set workload.batch.global=512", "{/breakdown/0/exposed_comm_s/data} * 1e3", "ms",
          "2 * 3 / 4 * 4 * 25557032 / 24e9 * 1e3", "a ring over PCIe at 24 GB/s", 0.3, "latencies"),
