@@ -17,7 +17,7 @@ from orrery_program import SOURCE, Checks, Program, scratch_folder
 
 FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```\s*$", re.M | re.S)
 COMMENT = re.compile(r"\s+#\s*(.*)$")
-SECONDS_OF_SWEEP = 120  # many runs, on a machine that does other things, too
+SECONDS_OF_MANY = 600  # many runs, on a machine that does other things, too
 EXIT = re.compile(r"exit (?:code )?(\d+)")
 
 
@@ -53,9 +53,9 @@ def run_line(program, line, folder):
     if any(c in line for c in "|><;&"):
         script = re.sub(r"(^|[|;&]\s*)(build/release/)?orrery\b", lambda m: m.group(1) + shlex.quote(program.path),
                         line)
-        return Program("/bin/sh").run(["-c", script], folder)
-    if words[1:2] == ["sweep"]:
-        return program.run(words[1:], folder, seconds=SECONDS_OF_SWEEP)
+        return Program("/bin/sh").run(["-c", script], folder, seconds=SECONDS_OF_MANY)
+    if words[1:2] in (["sweep"], ["validate"]):
+        return program.run(words[1:], folder, seconds=SECONDS_OF_MANY)
     return program.run(words[1:], folder)
 
 

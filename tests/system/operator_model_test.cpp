@@ -141,6 +141,30 @@ TEST_CASE("shares of the device and of the software slow down what they are of")
   const Gemm eighth{2560, 1280, 100000, 1, Precision::kFp8};
   const double prologue = (100000 + 2 * elements()) / (100000 + elements());
   CHECK(microseconds(OperatorModel(fast, rates).time(eighth)) == Approx(full * prologue / 2 / 0.32).epsilon(1e-6));
+  // A clock of half is half of every rate of computing.
+  fast.compute.clock = Efficiency(500'000);
+  CHECK(microseconds(OperatorModel(fast, rates).time(product)) == Approx(full / 0.2).epsilon(1e-6));
+}
+
+TEST_CASE("a clock that does not last slows down products and attention, not the memory") {
+  DeviceSpec limited = device();
+  limited.compute.gemm_launch = 0s;
+  const FlashAttention attention{64, 4096, 4096, 128};
+  const ElementWise copy{ElementWiseKind::kCopy, Bytes(1'000'000'000)};
+  const Duration fast = OperatorModel(limited).time(attention), moved = OperatorModel(limited).time(copy);
+  limited.compute.clock = Efficiency(500'000);
+  CHECK(seconds(OperatorModel(limited).time(attention)) == Approx(2 * seconds(fast)));
+  CHECK(OperatorModel(limited).time(copy) == moved);
+}
+
+TEST_CASE("products of rows that are not aligned are slower") {
+  DeviceSpec fast = device();
+  fast.memory_bandwidth = Bandwidth(1'000'000'000'000'000);
+  fast.compute.gemm_launch = 0s;
+  Gemm product{2560, 1280, 100000};
+  const double aligned = microseconds(OperatorModel(fast).time(product));
+  product.aligned = false;
+  CHECK(microseconds(OperatorModel(fast).time(product)) == Approx(aligned / constant("unaligned")).epsilon(1e-6));
 }
 
 TEST_CASE("flash attention takes its share of the peak, or its bytes") {

@@ -81,6 +81,8 @@ SoftwareSpec random_software(Dice& dice) {
   software.accumulation = dice.one_of({Bytes(0), Bytes(6)});
   software.optimizer = dice.one_of({Bytes(0), Bytes(60)});
   software.overlap_gradients = dice.chance(2);
+  software.overlap_parameters = dice.chance(2);
+  software.selective = dice.one_of({SelectiveKind::kScores, SelectiveKind::kOperators});
   software.bucket = dice.one_of({Bytes(4'000), Bytes(30'001), Bytes(25'000'000)});
   software.overlap_tensor = dice.one_of({TensorOverlap::kNone, TensorOverlap::kWeightGradient});
   software.overlap_pipeline = dice.chance(2);

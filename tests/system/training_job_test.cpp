@@ -174,6 +174,71 @@ TEST_CASE("selective recomputation makes the scores of every block again") {
       }
 }
 
+// A layer's products are queries to values, the projection, up and down (with a gate beside it): the second and the
+// fourth are made again, and neither attention nor the first and the third.
+TEST_CASE("selective recomputation by operator makes every second product again") {
+  const FlopRate rate(1'000'000'000'000);  // a FLOP per picosecond
+  for (const TransformerSpec& model : {small_gpt(), small_llama()})
+    for (const std::int64_t tensor : {1, 2}) {
+      TrainingSpec training = small_training(model);
+      training.software.selective = SelectiveKind::kOperators;
+      degree(training, ParallelDimension::kTensor) = tensor;
+      training.global_batch = 3;
+      const Job plain = generate_job(training, RateTimes(rate)).job;
+      training.recompute = Recompute::kSelective;
+      const Job again = generate_job(training, RateTimes(rate)).job;
+      const std::int64_t inner = model.heads * model.head_size + model.ffn_hidden;
+      CHECK(compute_of(again) - compute_of(plain) ==
+            Duration(training.global_batch * model.layers * 2 * model.sequence * model.hidden * inner));
+      CHECK(compute_of(again, "recompute") == compute_of(again) - compute_of(plain));
+    }
+}
+
+// 150 and 108 values of two bytes are no multiple of 16 bytes, 144 are.
+TEST_CASE("heads whose size is not aligned make the products of plain attention slow, and no others") {
+  class Unaligned final : public OperatorTimes {
+   public:
+    Duration time(const Operator& op) const override {
+      const auto* gemm = std::get_if<Gemm>(&op);
+      return Duration(gemm != nullptr && !gemm->aligned ? 1 : 0);
+    }
+  };
+  for (const auto& [head, products] : {std::pair{144, 0}, {150, 6}, {108, 6}}) {
+    TransformerSpec model = small_gpt();
+    model.head_size = head;
+    TrainingSpec training = small_training(model);
+    training.software.attention = AttentionKind::kPlain;
+    training.global_batch = 1;
+    CHECK(compute_of(generate_job(training, Unaligned()).job) == Duration(products * model.layers));
+    training.software.attention = AttentionKind::kFlash;
+    CHECK(compute_of(generate_job(training, Unaligned()).job) == Duration::zero());
+  }
+}
+
+TEST_CASE("updated parameters are gathered behind the optimizer, or layer by layer with the first forward pass") {
+  for (const std::int64_t zero : {1, 2}) {
+    TrainingSpec training = pipelined(small_gpt(), 8, 2, 4, ScheduleKind::kInterleaved);
+    training.virtual_stages = 2;
+    training.parallel.zero = zero;
+    degree(training, ParallelDimension::kData) = 2;
+    training.global_batch = 8;
+    training.iterations = 2;
+    const Job behind = generate_job(training, FakeTimes()).job;
+    training.software.overlap_parameters = true;
+    const Job beside = generate_job(training, FakeTimes()).job;
+    CHECK(volumes(behind, RankId(0)) == volumes(beside, RankId(0)));
+    const auto gathers = [](const Job& job) {
+      std::size_t count = 0;
+      const ExecutionGraph& graph = job.graph(RankId(0));
+      for (std::uint32_t node = 0; node < graph.size(); ++node)
+        count += job.labels_of(RankId(0)).name(NodeId(node)).find("parameters gather") != std::string_view::npos;
+      return count;
+    };
+    CHECK(gathers(behind) == 2);
+    CHECK(gathers(beside) == 2 * 4);  // the layers of a stage, each once an iteration
+  }
+}
+
 TEST_CASE("iterations take as long as one after the other") {
   for (const TransformerSpec& model : models())
     for (const ScheduleKind schedule : {ScheduleKind::kGpipe, ScheduleKind::kOneForwardOneBackward})

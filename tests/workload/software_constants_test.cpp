@@ -30,7 +30,7 @@ const std::string kText =
     "rates: {gemm: 0.9}\n"
     "fitted: [gemm, accumulation]\n"
     "rates_of:\n"
-    "  hopper: {flash_forward: 0.3, fitted: [flash_forward]}\n";
+    "  hopper: {flash_forward: 0.3, fitted: [flash]}\n";
 
 using Constants = std::vector<SoftwareConstant>;
 
@@ -42,8 +42,8 @@ TEST_CASE("an architecture with rates of its own has fitted constants of its own
   CHECK(fitted_on(one.software, Architecture::kAmpere) ==
         Constants{SoftwareConstant::kGemm, SoftwareConstant::kAccumulation});
   CHECK(fitted_on(one.software, Architecture::kHopper) ==
-        Constants{SoftwareConstant::kFlashForward, SoftwareConstant::kAccumulation});
-  CHECK(value_of(one.software, Architecture::kHopper, SoftwareConstant::kFlashForward) == 0.3);
+        Constants{SoftwareConstant::kFlash, SoftwareConstant::kAccumulation});
+  CHECK(value_of(one.software, Architecture::kHopper, SoftwareConstant::kFlash) == 0.3);
   CHECK(value_of(one.software, Architecture::kHopper, SoftwareConstant::kGemm) == 0.9);
   CHECK(value_of(one.software, Architecture::kAmpere, SoftwareConstant::kAccumulation) == 6);
 }
@@ -77,6 +77,15 @@ TEST_CASE("one factor of traffic is that of five kinds of kernels") {
   for (const ElementWiseKind kind : {ElementWiseKind::kEmbedding, ElementWiseKind::kSoftmax, ElementWiseKind::kLoss,
                                      ElementWiseKind::kOptimizer, ElementWiseKind::kAccumulate})
     CHECK(traffic[static_cast<std::size_t>(kind)] == 1);
+}
+
+TEST_CASE("the rate of flash attention moves forward and backward in proportion") {
+  SoftwareSpec software;
+  software.rates.flash_forward = 0.4;
+  software.rates.flash_backward = 0.3;
+  set_value(software, Architecture::kAmpere, SoftwareConstant::kFlash, 0.6);
+  CHECK(software.rates_on(Architecture::kAmpere).flash_forward == 0.6);
+  CHECK(software.rates_on(Architecture::kAmpere).flash_backward == Approx(0.45));
 }
 
 TEST_CASE("fitted constants that cannot be are refused") {
