@@ -104,12 +104,11 @@ TEST_CASE("BERT-large has the published parameters without token types and poole
 
 TEST_CASE("software differs by architecture where it was measured so") {
   const SoftwareSpec fsdp = shipped_software("fsdp-2023");
-  CHECK(fsdp.rates_on(Architecture::kAmpere).gemm == 1.0);
-  CHECK(fsdp.rates_on(Architecture::kHopper).gemm == 0.9);
+  // Products lose more on Hopper, and attention that was written for Ampere reaches half the share of the peak.
+  CHECK(fsdp.rates_on(Architecture::kHopper).gemm < fsdp.rates_on(Architecture::kAmpere).gemm);
   CHECK(fsdp.rates_on(Architecture::kHopper).flash_forward == 0.2);
-  constexpr auto kNorm = static_cast<std::size_t>(ElementWiseKind::kNorm);
-  CHECK(fsdp.rates_on(Architecture::kHopper).traffic[kNorm] == 2.5);
-  CHECK(fsdp.rates_on(Architecture::kAmpere).traffic[kNorm] == 2.0);
+  CHECK(fsdp.rates_on(Architecture::kAmpere).flash_forward == 0.36);
+  CHECK(fsdp.rates_on(Architecture::kVolta) == fsdp.rates_on(Architecture::kAmpere));
   const SoftwareSpec megatron = shipped_software("megatron-2021");
   CHECK(megatron.attention == AttentionKind::kPlain);
   CHECK(megatron.gradients == Precision::kFp16);
