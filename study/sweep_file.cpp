@@ -223,7 +223,8 @@ bool is_sweep(const std::string& file) {
   if (!file.ends_with(".yaml") && !file.ends_with(".yml") && !file.ends_with(".json")) return false;
   Diagnostics ignored;
   const ConfigValue root = load_config(file, {}, ignored);
-  return root.find("vary") != nullptr || root.find("experiment") != nullptr;
+  const bool is_training_table = root.find("table") != nullptr;  // has an experiment, too
+  return !is_training_table && (root.find("vary") != nullptr || root.find("experiment") != nullptr);
 }
 
 Sweep load_sweep(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files) {
