@@ -89,9 +89,8 @@ Verdict check_config_file(const std::string& file, const CheckOptions& options, 
 int check(const CheckOptions& options, const Session& session) {
   int exit_code = 0;
   for (const std::string& file : options.files) {
-    const bool configured =
-        is_configuration(file) || is_validation_table(file) || is_compute_table(file) || is_training_table(file) ||
-        is_sweep(file);
+    const bool configured = is_configuration(file) || is_validation_table(file) || is_compute_table(file) ||
+                            is_training_table(file) || is_sweep(file);
     const Verdict verdict = configured ? check_config_file(file, options, session) : check_trace(file, options);
     write_text("-", verdict.text);
     if (exit_code == 0 || verdict.exit_code == kBadInput)

@@ -102,10 +102,21 @@ std::vector<std::string> shipped(const std::set<std::string>& names, const Run& 
       const TrainingSpec& spec = *one.experiment.workload.training;
       const TransformerSpec& model = *spec.transformer();
       CHECK(one.experiment.fabric.device_count() == spec.parallel.workers());
-      Run run{spec.parallel.workers(), spec.parallel.tensor(), spec.parallel.pipeline(), spec.parallel.context(),
-              spec.parallel.zero,      model.hidden,           model.layers,             model.heads,
-              model.sequence,          spec.global_batch,      spec.micro_batch,         spec.virtual_stages,
-              std::string(word_of(spec.recompute)), std::string(name_of(spec.precision)), row.figure};
+      Run run{spec.parallel.workers(),
+              spec.parallel.tensor(),
+              spec.parallel.pipeline(),
+              spec.parallel.context(),
+              spec.parallel.zero,
+              model.hidden,
+              model.layers,
+              model.heads,
+              model.sequence,
+              spec.global_batch,
+              spec.micro_batch,
+              spec.virtual_stages,
+              std::string(word_of(spec.recompute)),
+              std::string(name_of(spec.precision)),
+              row.figure};
       if (like.zero < 0) run.zero = -1;
       if (like.hidden < 0) run.hidden = -1;
       if (like.layers < 0) run.layers = -1;

@@ -66,7 +66,7 @@ struct SoftwareSpec {
   bool scatter_gather = true;     // tensor-parallel ranks send a share each of what goes to the next stage
   SoftwareRates rates;
   std::vector<SoftwareConstant> fitted;
-  std::map<Architecture, SoftwareRates> rates_of;  // of architectures that differ
+  std::map<Architecture, SoftwareRates> rates_of;                   // of architectures that differ
   std::map<Architecture, std::vector<SoftwareConstant>> fitted_of;  // of these
 
   const SoftwareRates& rates_on(Architecture architecture) const;
