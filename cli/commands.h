@@ -103,7 +103,8 @@ struct ValidateOptions {
   std::vector<std::string> sections;  // none: all
   bool cross = false;
   bool details = false;
-  ComputeQuestion compute_table;  // no file: the shipped tables
+  ComputeQuestion compute_table;             // no file: the shipped tables
+  std::vector<std::string> training_tables;  // files; none: the shipped tables
   std::string json;
   std::string plot;
 };

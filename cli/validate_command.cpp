@@ -26,11 +26,18 @@ struct Answer {
 };
 
 bool wants(const ValidateOptions& options, std::string_view section) {
+  if (!options.training_tables.empty()) return section == "training";
   if (!options.compute_table.file.empty()) return section == "compute";
   return options.sections.empty() || std::ranges::find(options.sections, section) != options.sections.end();
 }
 
 void check_options(const ValidateOptions& options) {
+  const auto asks_for_another = [&] {
+    return std::ranges::any_of(options.sections, [](const std::string& section) { return section != "training"; });
+  };
+  if (!options.training_tables.empty() && (asks_for_another() || !options.compute_table.file.empty()))
+    throw InputError({"--training-table"}, "has training jobs only, and another section was asked for",
+                     "leave the others out");
   const ComputeQuestion& own = options.compute_table;
   if (own.file.empty() && !own.device.empty())
     throw InputError({"--device"}, "is the device of a table of operators, but there is none",
@@ -82,8 +89,20 @@ Answer validate_operators(const ValidateOptions& options, const Session& session
   return {compute_validation_text(validation), to_json(validation)};
 }
 
+// The shipped tables, or those of the user.
+std::vector<TrainingTable> training_tables(const ValidateOptions& options, const Session& session) {
+  if (options.training_tables.empty()) return list_training_tables(session.files);
+  Diagnostics diagnostics;
+  std::vector<TrainingTable> tables;
+  for (const std::string& file : options.training_tables)
+    tables.push_back(load_training_table(file, {}, session.files, diagnostics));
+  diagnostics.throw_if_errors();
+  sort_training_tables(tables);
+  return tables;
+}
+
 Answer validate_jobs(const ValidateOptions& options, const Session& session) {
-  const std::vector<TrainingTable> tables = list_training_tables(session.files);
+  const std::vector<TrainingTable> tables = training_tables(options, session);
   Progress progress;
   const TrainingValidation validation = validate_training(
       tables, session.files, [&](std::uint64_t done, std::uint64_t total) { progress.show("jobs", done, total); });
@@ -148,6 +167,12 @@ void add_validate_command(CLI::App& app, Session& session) {
       "--plot", session.validate.plot,
       "Draw every scored table of collectives, predicted against measured, as TABLE.svg in this folder");
   add_own_table(*command, session.validate.compute_table);
+  command
+      ->add_option("--training-table", session.validate.training_tables,
+                   "Hold training jobs against this table instead: a file like those of configs/validation/training "
+                   "(may be repeated)")
+      ->expected(1)
+      ->take_all();
   command->callback([&session] { validate(session.validate, session); });
 }
 

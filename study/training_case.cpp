@@ -34,6 +34,9 @@ double measured_seconds(const TrainingTable& table, const TrainingRow& row, cons
   if (table.figure == TrainingFigure::kHardwareTflops && training.transformer() == nullptr)
     throw InputError(row.figure_at, fmt::format("{} is of transformers, but '{}' is none", name_of(table.figure),
                                                 printable(training.model.name)));
+  if (table.figure == TrainingFigure::kTokensPerGpu && training.transformer() == nullptr)
+    throw InputError(row.figure_at, fmt::format("'{}' has no tokens", printable(training.model.name)),
+                     fmt::format("{} is of samples", name_of(TrainingFigure::kSamplesPerGpu)));
   const double measured = iteration_seconds(table.figure, row.figure, training);
   if (measured >= kLeastSeconds && measured <= kMostSeconds) return measured;
   throw InputError(row.figure_at, fmt::format("'{}' would be an iteration of {:.3g} s", row.figure, measured),

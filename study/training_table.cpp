@@ -64,7 +64,8 @@ void read_origin(Section& section, TrainingTable& table) {
   table.where = section.where("table");
   table.family = section.optional<std::string>(
       "family", table.name, "tables of one family are summed up, and left out, together", "the table's name");
-  table.title = section.maybe<std::string>("title", "how results call the family; by default its name").value_or("");
+  table.title =
+      printable(section.maybe<std::string>("title", "how results call the family; by default its name").value_or(""));
   table.source = read_sources(section);
   table.measured = read_words(section, "measured", "the machine, in the words of the source");
   table.figure = static_cast<TrainingFigure>(section.required_choice(
@@ -156,6 +157,7 @@ std::optional<TrainingRow> read_row(const ConfigValue& item, const TrainingTable
     for (const std::string& column : table.columns) set_value(row.experiment, column, *value++, files, of_row);
     add_new(of_row, diagnostics);
   }
+  row.label = printable(row.label);
   if (errors < diagnostics.error_count()) return std::nullopt;
   return row;
 }

@@ -223,8 +223,11 @@ TEST_CASE("updated parameters are gathered behind the optimizer, or layer by lay
     degree(training, ParallelDimension::kData) = 2;
     training.global_batch = 8;
     training.iterations = 2;
+    training.software.overlap_gradients = true;
     const Job behind = generate_job(training, FakeTimes()).job;
     training.software.overlap_parameters = true;
+    const Job together = generate_job(training, FakeTimes()).job;
+    training.software.bucket = Bytes(4);  // a gradient
     const Job beside = generate_job(training, FakeTimes()).job;
     CHECK(volumes(behind, RankId(0)) == volumes(beside, RankId(0)));
     const auto gathers = [](const Job& job) {
@@ -234,7 +237,9 @@ TEST_CASE("updated parameters are gathered behind the optimizer, or layer by lay
         count += job.labels_of(RankId(0)).name(NodeId(node)).find("parameters gather") != std::string_view::npos;
       return count;
     };
+    CHECK(volumes(behind, RankId(0)) == volumes(together, RankId(0)));
     CHECK(gathers(behind) == 2);
+    CHECK(gathers(together) == 2);  // all layers are one bucket
     CHECK(gathers(beside) == 2 * 4);  // the layers of a stage, each once an iteration
   }
 }

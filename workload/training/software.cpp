@@ -61,7 +61,7 @@ void read_overlap(Section& section, SoftwareSpec& software) {
     software.bucket = s.optional<Bytes>("bucket", software.bucket, "gradients exchanged together");
     software.overlap_parameters = s.optional<bool>(
         "parameters", software.overlap_parameters,
-        "under ZeRO 1 and 2, updated parameters are gathered layer by layer while the next iteration goes forward");
+        "under ZeRO 1 and 2, and with `overlap.gradients`, updated parameters are gathered bucket by bucket while the next iteration goes forward");
     const std::vector<std::string> kinds = {"none", "weight-gradient"};
     software.overlap_tensor = static_cast<TensorOverlap>(
         s.optional_choice("tensor", kinds, static_cast<std::size_t>(software.overlap_tensor),

@@ -60,7 +60,7 @@ struct SoftwareSpec {
   Bytes optimizer{60};                     // memory traffic of a step per parameter
   bool overlap_gradients = true;           // with the backward pass of the last micro-batch
   Bytes bucket{25'000'000};                // of gradients exchanged together
-  bool overlap_parameters = false;         // gathering updated parameters (ZeRO 1, 2) with the next forward pass
+  bool overlap_parameters = false;         // gathers updated parameters (ZeRO 1, 2) with the next forward pass
   TensorOverlap overlap_tensor = TensorOverlap::kNone;
   bool overlap_pipeline = false;  // sends beside computation
   bool scatter_gather = true;     // tensor-parallel ranks send a share each of what goes to the next stage

@@ -69,7 +69,7 @@ class StageBuilder {
     writer_.begin_iteration();
     for (std::size_t i = 0; i < units.size(); ++i) {
       gather_parameters(units, i);
-      if (i + 1 < units.size() && looks_ahead()) gather_parameters(units, i + 1);
+      if (looks_ahead()) gather_next(units, i);
       run(units[i], i);
     }
     finish_iteration();
@@ -77,8 +77,12 @@ class StageBuilder {
 
   bool shares_parameters() const { return parallel_.zero == 3; }
   bool updates_shares() const { return parallel_.zero == 1 || parallel_.zero == 2; }
+  // As in Megatron-Core, only together with the overlap of gradients.
+  bool gathers_later() const {
+    return training_.software.overlap_parameters && training_.software.overlap_gradients;
+  }
   bool looks_ahead() const {
-    return shares_parameters() ? training_.software.overlap_gradients : training_.software.overlap_parameters;
+    return shares_parameters() ? training_.software.overlap_gradients : gathers_later();
   }
 
   // FSDP: before every pass through a layer. Where the optimizer updates shares: before the first one, if not behind
@@ -86,14 +90,33 @@ class StageBuilder {
   bool gathers_before(const Unit& unit) const {
     if (unit.layer == nullptr || unit.pass.kind == PassKind::kWeight) return false;
     if (shares_parameters()) return true;
-    return updates_shares() && training_.software.overlap_parameters && unit.pass.kind == PassKind::kForward &&
+    return updates_shares() && gathers_later() && unit.pass.kind == PassKind::kForward &&
            unit.pass.micro_batch == 0;
   }
 
-  // The parameters of a layer come while the layer before it is computed.
+  // While the first layer of a bucket is computed, the next bucket comes; under FSDP every layer is one.
+  void gather_next(const std::vector<Unit>& units, std::size_t i) {
+    const auto gathered = gathered_.find(i);
+    if (!shares_parameters() && (gathered == gathered_.end() || gathered->second.empty())) return;
+    const std::size_t end = shares_parameters() ? std::min(i + 2, units.size()) : units.size();
+    for (std::size_t next = i + 1; next < end; ++next)
+      if (gathers_before(units[next]) && !gathered_.contains(next)) return gather_parameters(units, next);
+  }
+
+  // Parameters of the layer, and of those behind it as far as the bucket goes.
+  ParameterCount take_bucket(const std::vector<Unit>& units, std::size_t i) {
+    ParameterCount parameters = units[i].layer->layer->parameters;
+    const std::int64_t bucket = shares_parameters() ? 0 : bucket_parameters(training_.software);
+    for (std::size_t next = i + 1; next < units.size() && parameters.total() < bucket; ++next) {
+      if (!gathers_before(units[next]) || !gathered_.try_emplace(next).second) continue;
+      parameters += units[next].layer->layer->parameters;
+    }
+    return parameters;
+  }
+
   void gather_parameters(const std::vector<Unit>& units, std::size_t i) {
     if (!gathers_before(units[i]) || gathered_.contains(i)) return;
-    const ParameterCount parameters = units[i].layer->layer->parameters;
+    const ParameterCount parameters = take_bucket(units, i);
     Nodes& nodes = gathered_[i];
     const std::string name = prefix_of(*units[i].layer) + "parameters gather";
     const auto gather = [&](const ReplicaGroups& groups, std::int64_t count) {
@@ -233,7 +256,7 @@ class StageBuilder {
     const Bytes traffic = training_.software.optimizer * updated_parameters(parameters_, dense_, expert_);
     if (traffic.count() > 0)
       writer_.compute("optimizer", cost_of({ElementWise{ElementWiseKind::kOptimizer, traffic}}, times_));
-    if (updates_shares() && !training_.software.overlap_parameters) gradients_.gather(parameters_);
+    if (updates_shares() && !gathers_later()) gradients_.gather(parameters_);
   }
 
   void join_beside() {

@@ -120,7 +120,7 @@ void read_steps(Section& section, TrainingSpec& training) {
   const std::vector<std::string> recomputes = {"none", "selective", "full"};
   training.recompute = static_cast<Recompute>(section.optional_choice(
       "recompute", recomputes, 0,
-      "activations computed again in the backward pass; selective: the scores of plain attention"));
+      "activations computed again in the backward pass; selective: what the software says (`software.selective`)"));
   training.iterations = section.optional_integer("iterations", 1, {1, 10'000}, "training steps simulated");
   training.causal_flops = section.optional<bool>(
       "causal_flops", false, "model FLOPs leave out the half of attention that causal masks do away with");

@@ -20,6 +20,12 @@ std::int64_t position_parameters(const TransformerSpec& model) {
   return model.position == PositionKind::kLearned ? model.sequence * model.hidden : 0;
 }
 
+// Of what the layer saves only so much is kept; the rest is there while a pass runs.
+void keep(LayerProgram& layer, Bytes kept) {
+  layer.working = std::max(Bytes(0), layer.saved - kept);
+  layer.saved = kept;
+}
+
 // What is computed again where the results of attention, of sums over ranks and of every second product are kept.
 struct KeptResults {
   std::vector<Action> again;
@@ -38,7 +44,9 @@ bool keeps(const Operator& op, std::int64_t width, std::int64_t& products, Bytes
   return true;
 }
 
-KeptResults without_every_second_product(const std::vector<Action>& forward, std::int64_t width) {
+// As torchtitan counts products; here queries, keys and values are one, and so are both halves of a gated perceptron.
+KeptResults without_every_second_product(const std::vector<Action>& forward, const LayerShape& shape) {
+  const std::int64_t width = shape.width();
   KeptResults kept;
   std::int64_t products = 0;
   for (const Action& action : forward) {
@@ -49,7 +57,11 @@ KeptResults without_every_second_product(const std::vector<Action>& forward, std
       continue;
     }
     if (const auto* collective = std::get_if<Collective>(&action)) {
-      if (collective->kind == CollectiveKind::kAllGather) kept.again.push_back(action);
+      const bool scatters = collective->kind == CollectiveKind::kReduceScatter;
+      if (collective->kind == CollectiveKind::kAllGather)
+        kept.again.push_back(action);
+      else
+        kept.bytes += ceil_div(collective->bytes, scatters ? shape.tensor : 1);
       continue;
     }
     const auto& ring = std::get<RingExchange>(action);
@@ -134,15 +146,13 @@ LayerProgram transformer_layer(const LayerShape& shape, bool has_experts) {
     layer.working = attention.saved_scores;
   }
   if (shape.recompute == Recompute::kSelective && shape.selective == SelectiveKind::kOperators) {
-    KeptResults kept = without_every_second_product(layer.forward, shape.width());
+    KeptResults kept = without_every_second_product(layer.forward, shape);
     layer.recompute = std::move(kept.again);
-    layer.working = layer.saved;
-    layer.saved = shape.own_activations() + kept.bytes;
+    keep(layer, shape.own_activations() + kept.bytes);
   }
   if (shape.recompute == Recompute::kFull) {
     layer.recompute = layer.forward;
-    layer.working = layer.saved;
-    layer.saved = shape.own_activations();
+    keep(layer, shape.own_activations());
   }
   return layer;
 }
