@@ -1,7 +1,5 @@
-#include <algorithm>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -11,6 +9,7 @@
 #include "cli/output.h"
 #include "core/error.h"
 #include "study/compute_table.h"
+#include "study/in_parallel.h"
 #include "study/sweep.h"
 #include "study/training_case.h"
 #include "study/training_table.h"
@@ -38,8 +37,7 @@ Verdict check_trace(const std::string& file, const CheckOptions& options) {
 void check_sweep(const std::string& file, const CheckOptions& options, const Session& session,
                  Diagnostics& diagnostics) {
   const Sweep sweep = load_sweep(file, options.settings, session.files);
-  const unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
-  const std::vector<SweepPoint> points = check_points(sweep, {jobs, false}, session.files);
+  const std::vector<SweepPoint> points = check_points(sweep, {hardware_threads(), false}, session.files);
   refuse_if_all_refused(sweep, points);
   for (const Problem& problem : refusals_of(sweep, points))
     diagnostics.warning(problem.where, problem.message, problem.hint);
@@ -91,9 +89,8 @@ Verdict check_config_file(const std::string& file, const CheckOptions& options, 
 int check(const CheckOptions& options, const Session& session) {
   int exit_code = 0;
   for (const std::string& file : options.files) {
-    const bool configured =
-        is_configuration(file) || is_validation_table(file) || is_compute_table(file) || is_training_table(file) ||
-        is_sweep(file);
+    const bool configured = is_configuration(file) || is_validation_table(file) || is_compute_table(file) ||
+                            is_training_table(file) || is_sweep(file);
     const Verdict verdict = configured ? check_config_file(file, options, session) : check_trace(file, options);
     write_text("-", verdict.text);
     if (exit_code == 0 || verdict.exit_code == kBadInput)

@@ -4,7 +4,6 @@
 #include <span>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,6 +14,7 @@
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "study/in_parallel.h"
 #include "study/sweep.h"
 
 namespace orrery::cli {
@@ -85,7 +85,7 @@ void add_sweep_command(CLI::App& app, Session& session) {
   SweepCommandOptions& options = session.sweep;
   CLI::App* command =
       app.add_subcommand("sweep", "Simulate an experiment along axes of values: one table of all combinations");
-  options.jobs = std::max(1U, std::thread::hardware_concurrency());
+  options.jobs = hardware_threads();
   command->add_option("sweep", options.file, "Sweep file (YAML or JSON), see docs/sweeps.md")->required();
   command->add_option("--set", options.settings, "Change a key of the experiment of all points (may be repeated)")
       ->expected(1)

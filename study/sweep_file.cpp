@@ -25,8 +25,10 @@ std::string label_of(const ConfigValue& value) {
   return value.kind == Kind::kScalar ? printable(value.scalar) : to_json(value).dump();
 }
 
-void add_choice(SweepAxis& axis, SweepChoice choice, const Location& where, Diagnostics& diagnostics) {
-  if (std::ranges::find(axis.choices, choice.label, &SweepChoice::label) != axis.choices.end())
+// `labels`: of the axis so far.
+void add_choice(SweepAxis& axis, std::set<std::string>& labels, SweepChoice choice, const Location& where,
+                Diagnostics& diagnostics) {
+  if (!labels.insert(choice.label).second)
     return diagnostics.error(where, fmt::format("'{}' stands twice on the axis '{}'", choice.label, axis.name),
                              "keep one of them");
   axis.choices.push_back(std::move(choice));
@@ -40,17 +42,19 @@ void read_values(Section& section, const std::optional<std::string>& key, SweepA
     return section.error("values", fmt::format("'{}.values' is no list of values", section.path()),
                          "an axis has at least one value: [8, 16]");
   Diagnostics& diagnostics = section.context().diagnostics();
+  std::set<std::string> labels;
   for (const ConfigValue& value : values->items) {
     if (value.kind == Kind::kNull)
       diagnostics.error(value.where, fmt::format("a value of the axis '{}' is missing", axis.name));
     else
-      add_choice(axis, {label_of(value), {{*key, value}}}, value.where, diagnostics);
+      add_choice(axis, labels, {label_of(value), {{*key, value}}}, value.where, diagnostics);
   }
 }
 
 // An axis over several keys at once.
 void read_settings(Section& section, SweepAxis& axis) {
   Diagnostics& diagnostics = section.context().diagnostics();
+  std::set<std::string> labels;
   section.map("settings", "LABEL", "with `name`: what it sets at once, by the label in the table",
               [&](const ConfigEntry& entry, Section& setting) {
                 if (setting.describes()) {
@@ -64,7 +68,7 @@ void read_settings(Section& section, SweepAxis& axis) {
                     diagnostics.error(key.where, fmt::format("'{}' has no value", printable(key.key)));
                   choice.settings.push_back({key.key, key.value});
                 }
-                add_choice(axis, std::move(choice), entry.where, diagnostics);
+                add_choice(axis, labels, std::move(choice), entry.where, diagnostics);
               });
 }
 
@@ -188,7 +192,7 @@ void read_sweep(Section& section, Sweep& sweep) {
   Diagnostics& diagnostics = section.context().diagnostics();
   if (experiment->kind == Kind::kScalar) section.context().files().expand(sweep.experiment, "studies", diagnostics);
   if (experiment->kind == Kind::kList) section.error("experiment", "'experiment' is a list; a map of keys is expected");
-  check_axes(sweep, diagnostics);
+  if (sweep.point_count() <= kMostPoints) check_axes(sweep, diagnostics);
 }
 
 // For all points, so that no axis may take it back.
@@ -223,7 +227,8 @@ bool is_sweep(const std::string& file) {
   if (!file.ends_with(".yaml") && !file.ends_with(".yml") && !file.ends_with(".json")) return false;
   Diagnostics ignored;
   const ConfigValue root = load_config(file, {}, ignored);
-  return root.find("vary") != nullptr || root.find("experiment") != nullptr;
+  const bool is_training_table = root.find("table") != nullptr;  // has an experiment, too
+  return !is_training_table && (root.find("vary") != nullptr || root.find("experiment") != nullptr);
 }
 
 Sweep load_sweep(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files) {

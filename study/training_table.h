@@ -35,7 +35,7 @@ struct TrainingTable {
   std::vector<std::string> columns;
   std::vector<std::pair<std::string, std::string>> assumed;  // what the source leaves open, and the reason for a choice
   bool scored = true;
-  bool fit = true;  // whether constants of the software are fitted to it
+  bool fit = true;      // whether constants of the software are fitted to it
   std::string why_not;  // if not scored
   std::vector<TrainingRow> rows;
 };

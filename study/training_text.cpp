@@ -187,7 +187,8 @@ std::string training_validation_text(const TrainingValidation& validation, bool 
   return "Error of predicted iteration times of training jobs against published ones, in %: |predicted / measured - "
          "1|;\nthe bias is the mean of predicted / measured - 1\n\n" +
          families_text(validation) + overall_text(validation) + (details ? details_text(validation) : "") +
-         not_fitted_text(validation) + misses_text(validation) + memory_text(validation) + not_scored_text(validation) + constants_text(validation);
+         not_fitted_text(validation) + misses_text(validation) + memory_text(validation) + not_scored_text(validation) +
+         constants_text(validation);
 }
 
 Json to_json(const TrainingValidation& validation) {

@@ -260,6 +260,7 @@ TEST_CASE("a sweep is told by its keys") {
   CHECK(is_sweep(file_with(kGood)));
   CHECK(is_sweep(file_with("{\"vary\": [], \"experiment\": {}}", "sweep.json")));
   CHECK_FALSE(is_sweep((kSource / "configs" / "studies" / "replay-a100.yaml").string()));
+  CHECK_FALSE(is_sweep((kSource / "configs" / "validation" / "training" / "bloom.yaml").string()));
   CHECK_FALSE(is_sweep("absent.yaml"));
   CHECK_FALSE(is_sweep(file_with(kGood, "sweep.txt")));
 }

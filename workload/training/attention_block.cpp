@@ -15,7 +15,8 @@ struct Core {
   std::int64_t scores() const { return batch * queries * keys; }
 };
 
-// A product of the core, head by head: rows of queries, keys and values lie as the heads do, rows of scores as the keys.
+// A product of the core, head by head: rows of queries, keys and values lie as the heads do, rows of scores as the
+// keys.
 Gemm core_product(const Core& core, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision) {
   const std::int64_t width = size_of(precision).count();
   const bool aligned = core.head * width % 16 == 0 && core.keys * width % 16 == 0;

@@ -20,8 +20,8 @@ namespace orrery {
 // kPlain: products and softmax over scores kept in memory.
 enum class AttentionKind : std::uint8_t { kFlash, kPlain };
 
-// What selective recomputation makes again in the backward pass. kScores: the scores of plain attention. kOperators: all
-// but attention and every second product (torchtitan's selective activation checkpointing by operator).
+// What selective recomputation makes again in the backward pass. kScores: the scores of plain attention. kOperators:
+// all but attention and every second product (torchtitan's selective activation checkpointing by operator).
 enum class SelectiveKind : std::uint8_t { kScores, kOperators };
 
 // Which of its own communication tensor parallelism hides. kWeightGradient: the collective of an input gradient runs
@@ -66,7 +66,7 @@ struct SoftwareSpec {
   bool scatter_gather = true;     // tensor-parallel ranks send a share each of what goes to the next stage
   SoftwareRates rates;
   std::vector<SoftwareConstant> fitted;
-  std::map<Architecture, SoftwareRates> rates_of;  // of architectures that differ
+  std::map<Architecture, SoftwareRates> rates_of;                   // of architectures that differ
   std::map<Architecture, std::vector<SoftwareConstant>> fitted_of;  // of these
 
   const SoftwareRates& rates_on(Architecture architecture) const;

@@ -11,8 +11,8 @@
 namespace orrery {
 namespace {
 
-constexpr std::array<std::string_view, kSoftwareConstantCount> kNames = {
-    "gemm", "traffic", "flash", "accumulation", "optimizer"};
+constexpr std::array<std::string_view, kSoftwareConstantCount> kNames = {"gemm", "traffic", "flash", "accumulation",
+                                                                         "optimizer"};
 
 // What one factor of traffic stands for: the kernels of layers that move memory and do little else.
 constexpr std::array<ElementWiseKind, 5> kTrafficKinds = {ElementWiseKind::kNorm, ElementWiseKind::kRotary,

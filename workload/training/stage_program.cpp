@@ -81,7 +81,8 @@ class StageBuilder {
     return shares_parameters() ? training_.software.overlap_gradients : training_.software.overlap_parameters;
   }
 
-  // FSDP: before every pass through a layer. Where the optimizer updates shares: before the first one, if not behind it.
+  // FSDP: before every pass through a layer. Where the optimizer updates shares: before the first one, if not behind
+  // it.
   bool gathers_before(const Unit& unit) const {
     if (unit.layer == nullptr || unit.pass.kind == PassKind::kWeight) return false;
     if (shares_parameters()) return true;
