@@ -163,7 +163,7 @@ TEST_CASE("the reasons of refused points stand below the table, each once and in
   points[4].refusal = {{Severity::kError, {"x"}, "another", {}}, {Severity::kError, {"x"}, "and one more", {}}};
   const std::string text = sweep_text(sweep, points);
   INFO(text);
-  CHECK(text.find("-  refused (1)\n") != std::string::npos);  // all of the line, so without names
+  CHECK(text.find("-        refused (1)\n") != std::string::npos);  // all of the line, so without names
   CHECK(text.find("  two: refused (1), four: refused (2), eight: refused (1)\n") != std::string::npos);
   CHECK(text.ends_with("\n  (2) another; and one more\n"));
   // Lines of notes have up to 160 columns: the first 6 + 9 + 18 * 8 = 159.
@@ -308,7 +308,7 @@ TEST_CASE("a wrong sweep is refused where it stands, with what to do") {
       {"experiment: [1]\nvary: [{key: nodes, values: [1]}]\n", "'experiment' is a list; a map of keys is expected"},
       {"experiment: smoke-sweep\nvary: [{key: nodes, values: [1]}]\n",
        "'experiment' is itself a sweep; one experiment is expected"},
-      {"experiment: {vary: []}\nvary: [{key: nodes, values: [1]}]\n", "sweep.yaml:1:1: error: 'experiment' is itself"},
+      {"experiment: {vary: []}\nvary: [{key: nodes, values: [1]}]\n", "sweep.yaml:1:13: error: 'experiment' is itself"},
       {"experiment: ./absent.yaml\nvary: [{key: nodes, values: [1]}]\n", "there is no such file"},
   };
   for (const auto& [text, expected] : cases) {
