@@ -33,13 +33,16 @@ Verdict check_trace(const std::string& file, const CheckOptions& options) {
   return verdict;
 }
 
-// Points that are refused are no error, unless all are: a sweep tells of them in its table.
+// Points that are refused are no error, for a sweep tells of them in its table; but a value of an axis is that has no
+// other points.
 void check_sweep(const std::string& file, const CheckOptions& options, const Session& session,
                  Diagnostics& diagnostics) {
   const Sweep sweep = load_sweep(file, options.settings, session.files);
   const std::vector<SweepPoint> points = check_points(sweep, {hardware_threads(), false}, session.files);
   refuse_if_all_refused(sweep, points);
-  for (const Problem& problem : refusals_of(sweep, points))
+  for (const Problem& problem : refused_values(sweep, points))
+    diagnostics.error(problem.where, problem.message, problem.hint);
+  for (const Problem& problem : refused_combinations(sweep, points))
     diagnostics.warning(problem.where, problem.message, problem.hint);
   for (const Problem& warning : warnings_of(points)) diagnostics.warning(warning.where, warning.message, warning.hint);
 }

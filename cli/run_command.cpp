@@ -12,7 +12,10 @@
 #include "cli/progress.h"
 #include "report/fold_check.h"
 #include "report/run.h"
+#include "study/compute_table.h"
 #include "study/sweep_file.h"
+#include "study/training_table.h"
+#include "study/validation_table.h"
 
 namespace orrery::cli {
 namespace {
@@ -48,13 +51,22 @@ void refuse_contradiction(const Run& run, const RunOptions& options) {
                      "leave one of them out, or add --set fold=auto");
 }
 
-void refuse_sweep(const std::string& file) {
+void refuse_table(const std::string& file, std::string_view kind, std::string_view section) {
+  throw InputError({file}, fmt::format("this is a table of {}, not an experiment", kind),
+                   fmt::format("orrery check reads it; orrery validate {} scores the tables of configs/validation/{}",
+                               section, section));
+}
+
+void refuse_other_kinds(const std::string& file) {
+  if (is_compute_table(file)) refuse_table(file, "measured operators", "compute");
+  if (is_training_table(file)) refuse_table(file, "measured training jobs", "training");
+  if (is_validation_table(file)) refuse_table(file, "measured collectives", "nccl");
   if (is_sweep(file))
     throw InputError({file}, "this is a sweep of experiments, not one experiment", "orrery sweep " + printable(file));
 }
 
 void run(const RunOptions& options, Session& session) {
-  refuse_sweep(options.experiment);
+  refuse_other_kinds(options.experiment);
   check_writable(options.json);
   const std::array<std::string, 4> files = {"result.json", "summary.txt", "operations.csv", "memory.csv"};
   if (!options.out.empty()) make_folder(options.out, files);

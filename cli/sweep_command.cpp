@@ -56,7 +56,7 @@ int print_failures(std::span<const SweepPoint> points) {
   const auto stuck = std::ranges::count_if(points, &SweepPoint::is_stuck);
   const auto refused = std::ranges::count_if(points, [](const SweepPoint& point) { return !point.refusal.empty(); });
   if (refused > 0)
-    spdlog::warn("warning: {} of {} points cannot be simulated; their lines say why", refused, points.size());
+    spdlog::warn("warning: {} of {} points cannot be simulated; their notes say why", refused, points.size());
   if (stuck == 0) return kDone;
   spdlog::error("error: {} of {} points cannot finish; the first:\n{}", stuck, points.size(),
                 std::ranges::find_if(points, &SweepPoint::is_stuck)->stuck);

@@ -1,11 +1,8 @@
 #include "study/sweep.h"
 
 #include <algorithm>
-#include <map>
 #include <mutex>
 #include <set>
-
-#include <fmt/format.h>
 
 #include "report/run.h"
 #include "study/in_parallel.h"
@@ -42,14 +39,6 @@ SweepFigures figures_of(const Result& result) {
   return figures;
 }
 
-// "tp8 pp8 dp2, dgx-a100".
-std::string labels_of(const Sweep& sweep, std::size_t number) {
-  const std::vector<std::size_t> choices = sweep.choices_of(number);
-  std::vector<std::string> labels;
-  for (std::size_t axis = 0; axis < sweep.axes.size(); ++axis) labels.push_back(sweep.label(axis, choices));
-  return fmt::format("{}", fmt::join(labels, ", "));
-}
-
 }  // namespace
 
 std::vector<SweepPoint> run_sweep(const Sweep& sweep, const SweepOptions& options, const ConfigFiles& files,
@@ -81,39 +70,6 @@ std::vector<SweepPoint> check_points(const Sweep& sweep, const SweepOptions& opt
     point.warnings = with_severity(diagnostics.problems(), Severity::kWarning);
   });
   return points;
-}
-
-std::vector<Problem> refusals_of(const Sweep& sweep, std::span<const SweepPoint> points) {
-  struct Refusal {
-    Problem problem;
-    std::size_t first = 0;
-    std::size_t count = 0;
-  };
-  std::vector<Refusal> refusals;
-  std::map<std::string, std::size_t> known;
-  for (std::size_t number = 0; number < points.size(); ++number)
-    for (const Problem& problem : with_severity(points[number].refusal, Severity::kError)) {
-      const auto [found, is_new] = known.try_emplace(to_string(problem), refusals.size());
-      if (is_new) refusals.push_back({problem, number, 0});
-      ++refusals[found->second].count;
-    }
-  std::vector<Problem> problems;
-  for (Refusal& refusal : refusals) {
-    const std::string labels = labels_of(sweep, refusal.first);
-    const std::string who = refusal.count == 1 ? fmt::format("point '{}'", labels)
-                                               : fmt::format("{} points, '{}' first", refusal.count, labels);
-    refusal.problem.message = fmt::format("{}: {}", who, refusal.problem.message);
-    problems.push_back(std::move(refusal.problem));
-  }
-  return problems;
-}
-
-void refuse_if_all_refused(const Sweep& sweep, std::span<const SweepPoint> points) {
-  if (!std::ranges::all_of(points, [](const SweepPoint& point) { return !point.refusal.empty(); })) return;
-  std::vector<Problem> problems = {
-      {Severity::kError, {sweep.file}, fmt::format("none of {} points can be simulated:", points.size()), {}}};
-  std::ranges::move(refusals_of(sweep, points), std::back_inserter(problems));
-  throw InputError(std::move(problems));
 }
 
 std::vector<Problem> warnings_of(std::span<const SweepPoint> points) {

@@ -50,8 +50,17 @@ std::vector<SweepPoint> run_sweep(const Sweep& sweep, const SweepOptions& option
 // Reads the experiment of every point, and whether it fits the devices' memory, without running it.
 std::vector<SweepPoint> check_points(const Sweep& sweep, const SweepOptions& options, const ConfigFiles& files);
 
+// Why a point did not run, on one line; empty of one that did.
+std::string reason_of(const SweepPoint& point);
+
 // What is wrong with points, once each, and with which.
 std::vector<Problem> refusals_of(const Sweep& sweep, std::span<const SweepPoint> points);
+
+// The values of axes that no point of theirs can be simulated with: an error each, where the value stands.
+std::vector<Problem> refused_values(const Sweep& sweep, std::span<const SweepPoint> points);
+
+// What is wrong with the other points: a warning each, on one line.
+std::vector<Problem> refused_combinations(const Sweep& sweep, std::span<const SweepPoint> points);
 
 // Throws what is wrong as InputError if no point ran and none is stuck.
 void refuse_if_all_refused(const Sweep& sweep, std::span<const SweepPoint> points);

@@ -23,7 +23,7 @@ class PointData {
       settings_[sweep.axes[axis].name] = sweep.label(axis, choices);
     if (point.ran()) add_figures(*point.figures);
     if (point.is_stuck()) error_ = printable(point.stuck, SIZE_MAX);
-    if (!point.refusal.empty()) error_ = printable(point.refusal.front().message, SIZE_MAX);
+    if (!point.refusal.empty()) error_ = reason_of(point);
   }
 
   const Json& settings() const { return settings_; }

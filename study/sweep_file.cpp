@@ -26,10 +26,9 @@ std::string label_of(const ConfigValue& value) {
 }
 
 // `labels`: of the axis so far.
-void add_choice(SweepAxis& axis, std::set<std::string>& labels, SweepChoice choice, const Location& where,
-                Diagnostics& diagnostics) {
+void add_choice(SweepAxis& axis, std::set<std::string>& labels, SweepChoice choice, Diagnostics& diagnostics) {
   if (!labels.insert(choice.label).second)
-    return diagnostics.error(where, fmt::format("'{}' stands twice on the axis '{}'", choice.label, axis.name),
+    return diagnostics.error(choice.where, fmt::format("'{}' stands twice on the axis '{}'", choice.label, axis.name),
                              "keep one of them");
   axis.choices.push_back(std::move(choice));
 }
@@ -47,7 +46,7 @@ void read_values(Section& section, const std::optional<std::string>& key, SweepA
     if (value.kind == Kind::kNull)
       diagnostics.error(value.where, fmt::format("a value of the axis '{}' is missing", axis.name));
     else
-      add_choice(axis, labels, {label_of(value), {{*key, value}}}, value.where, diagnostics);
+      add_choice(axis, labels, {label_of(value), value.where, {{*key, value}}}, diagnostics);
   }
 }
 
@@ -61,14 +60,14 @@ void read_settings(Section& section, SweepAxis& axis) {
                   setting.raw("<KEY>", "any", "optional", "a path as in --set, and what it is set to");
                   return;
                 }
-                SweepChoice choice{printable(entry.key), {}};
+                SweepChoice choice{printable(entry.key), entry.where, {}};
                 for (const ConfigEntry& key : entry.value.entries) {
                   setting.know(key.key);
                   if (key.value.kind == Kind::kNull)
                     diagnostics.error(key.where, fmt::format("'{}' has no value", printable(key.key)));
                   choice.settings.push_back({key.key, key.value});
                 }
-                add_choice(axis, labels, std::move(choice), entry.where, diagnostics);
+                add_choice(axis, labels, std::move(choice), diagnostics);
               });
 }
 
@@ -174,6 +173,11 @@ void read_layout(Section& section, Sweep& sweep) {
   if (sweep.columns.empty()) sweep.columns.assign(kDefaultColumns.begin(), kDefaultColumns.end());
 }
 
+bool is_sweep(const ConfigValue& root) {
+  const bool is_training_table = root.find("table") != nullptr;  // has an experiment, too
+  return !is_training_table && (root.find("vary") != nullptr || root.find("experiment") != nullptr);
+}
+
 void read_sweep(Section& section, Sweep& sweep) {
   sweep.title = printable(section.maybe<std::string>("title", "printed above the table").value_or(""), 300);
   const ConfigValue* experiment =
@@ -192,6 +196,9 @@ void read_sweep(Section& section, Sweep& sweep) {
   Diagnostics& diagnostics = section.context().diagnostics();
   if (experiment->kind == Kind::kScalar) section.context().files().expand(sweep.experiment, "studies", diagnostics);
   if (experiment->kind == Kind::kList) section.error("experiment", "'experiment' is a list; a map of keys is expected");
+  if (is_sweep(sweep.experiment))
+    return section.error("experiment", "'experiment' is itself a sweep; one experiment is expected",
+                         "name the experiment of that sweep, and add its axes here");
   if (sweep.point_count() <= kMostPoints) check_axes(sweep, diagnostics);
 }
 
@@ -226,9 +233,7 @@ std::vector<std::size_t> Sweep::choices_of(std::size_t point) const {
 bool is_sweep(const std::string& file) {
   if (!file.ends_with(".yaml") && !file.ends_with(".yml") && !file.ends_with(".json")) return false;
   Diagnostics ignored;
-  const ConfigValue root = load_config(file, {}, ignored);
-  const bool is_training_table = root.find("table") != nullptr;  // has an experiment, too
-  return !is_training_table && (root.find("vary") != nullptr || root.find("experiment") != nullptr);
+  return is_sweep(load_config(file, {}, ignored));
 }
 
 Sweep load_sweep(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files) {

@@ -21,6 +21,7 @@ struct SweepSetting {
 // What an axis sets at once.
 struct SweepChoice {
   std::string label;
+  Location where;
   std::vector<SweepSetting> settings;
 };
 

@@ -1,6 +1,7 @@
 // The table of a sweep for people.
 #include <algorithm>
 #include <functional>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -13,7 +14,7 @@ namespace orrery {
 namespace {
 
 constexpr std::string_view kNothing = "-";
-constexpr std::size_t kLongestReason = 72;
+constexpr std::size_t kWidestNote = 160;
 constexpr double kLeastShown = 0.01;  // share of the iteration
 constexpr std::size_t kMostShown = 3;
 
@@ -156,15 +157,77 @@ std::string ratio_text(const SweepFigures& figures, const SweepFigures* first) {
   return fmt::format("{:.3f}", seconds(figures.iteration_time) / seconds(first->iteration_time));
 }
 
-// Why a point did not run, on one line.
-std::string reason_of(const SweepPoint& point) {
-  if (point.is_stuck()) return printable(point.stuck.substr(0, point.stuck.find('\n')), kLongestReason);
-  return point.refusal.empty() ? std::string() : printable(point.refusal.front().message, kLongestReason);
+// "8", "none", of an axis over one key also "500 kB": does not say what it is of.
+bool is_bare(const SweepChoice& choice) {
+  const std::string& label = choice.label;
+  const std::size_t end = std::min(label.find_first_not_of("0123456789.,+-"), label.size());
+  if (end > 0 && end == label.size()) return true;
+  const bool is_value = choice.settings.size() == 1 &&
+                        choice.settings.front().value.kind == ConfigValue::Kind::kScalar &&
+                        choice.settings.front().value.scalar == label;
+  if (end > 0 && is_value && label[end] == ' ') return true;
+  return label == "none" || label == "true" || label == "false" || label == "on" || label == "off";
 }
+
+// Of each compared value: its label, with the axis where one of them is bare.
+std::vector<std::string> compared_names(const Sweep& sweep) {
+  if (!sweep.compared) return {};
+  const SweepAxis& axis = sweep.axes[*sweep.compared];
+  const bool needs_axis = std::ranges::any_of(axis.choices, is_bare);
+  std::vector<std::string> names;
+  for (const SweepChoice& choice : axis.choices)
+    names.push_back(needs_axis ? axis.name + " " + choice.label : choice.label);
+  return names;
+}
+
+// Between words, where they let it; the first line begins with `mark`, the others below what follows it.
+std::string wrapped(const std::string& mark, const std::string& text) {
+  std::string lines = mark;
+  std::size_t width = mark.size();
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::size_t length = end - at;
+    if (at > 0 && width + 1 + length > kWidestNote) {
+      lines += "\n" + std::string(mark.size(), ' ');
+      width = mark.size();
+    } else if (at > 0) {
+      lines += ' ';
+      ++width;
+    }
+    lines += text.substr(at, length);
+    width += length;
+    at = end + 1;
+  }
+  return lines + "\n";
+}
+
+// Why points did not run: a number in the line of the point, the reason once below the table.
+class Notes {
+ public:
+  // "refused (1)"; empty of a point that ran.
+  std::string mark(const SweepPoint& point) {
+    if (point.ran()) return {};
+    const std::string reason = reason_of(point);
+    const auto [number, is_new] = numbers_.try_emplace(reason, reasons_.size() + 1);
+    if (is_new) reasons_.push_back(reason);
+    return fmt::format("{} ({})", point.is_stuck() ? "stuck" : "refused", number->second);
+  }
+
+  std::string text() const {
+    std::string text = reasons_.empty() ? "" : "\n";
+    for (std::size_t i = 0; i < reasons_.size(); ++i) text += wrapped(fmt::format("  ({}) ", i + 1), reasons_[i]);
+    return text;
+  }
+
+ private:
+  std::vector<std::string> reasons_;
+  std::map<std::string, std::size_t> numbers_;
+};
 
 class SweepTable {
  public:
-  SweepTable(const Sweep& sweep, std::span<const SweepPoint> points) : sweep_(sweep), points_(points) {
+  SweepTable(const Sweep& sweep, std::span<const SweepPoint> points)
+      : sweep_(sweep), points_(points), compared_(compared_names(sweep)) {
     for (std::size_t axis = 0; axis < sweep.axes.size(); ++axis)
       if (sweep.compared != axis) table_.column(sweep.axes[axis].name, Table::Align::kLeft);
     const std::size_t groups = sweep.compared ? sweep.axes[*sweep.compared].choices.size() : 1;
@@ -174,14 +237,13 @@ class SweepTable {
     for (const Line& line : lines_of(sweep)) add_line(line);
   }
 
-  std::string text() const { return table_.text(); }
+  std::string text() const { return table_.text() + notes_.text(); }
 
  private:
   void add_columns(std::size_t group) {
     for (std::size_t i = 0; i < sweep_.columns.size(); ++i) {
       const SweepColumn column = sweep_.columns[i];
-      const bool named = sweep_.compared && i == 0;
-      const std::string whose = named ? sweep_.axes[*sweep_.compared].choices[group].label + ": " : std::string();
+      const std::string whose = sweep_.compared && i == 0 ? compared_[group] + ": " : std::string();
       table_.column(whose + heading_of(column), align_of(column));
       if (column == SweepColumn::kTime && group > 0) table_.column("ratio");
     }
@@ -206,21 +268,22 @@ class SweepTable {
     table_.row(std::move(cells));
   }
 
-  // "hgx-a800: ..." of each that did not run; without the name where it is the same for all.
-  std::string reasons_of(const Line& line) const {
+  // "hgx-a800: refused (1)" of each that did not run; without the name where it is the same for all.
+  std::string reasons_of(const Line& line) {
     std::vector<std::string> reasons;
-    for (const std::size_t point : line) reasons.push_back(reason_of(points_[point]));
+    for (const std::size_t point : line) reasons.push_back(notes_.mark(points_[point]));
     if (std::ranges::count(reasons, reasons.front()) == std::ssize(reasons)) return reasons.front();
     std::vector<std::string> named;
     for (std::size_t group = 0; group < line.size(); ++group)
-      if (!reasons[group].empty())
-        named.push_back(fmt::format("{}: {}", sweep_.axes[*sweep_.compared].choices[group].label, reasons[group]));
-    return fmt::format("{}", fmt::join(named, "; "));
+      if (!reasons[group].empty()) named.push_back(fmt::format("{}: {}", compared_[group], reasons[group]));
+    return fmt::format("{}", fmt::join(named, ", "));
   }
 
   const Sweep& sweep_;
   std::span<const SweepPoint> points_;
+  std::vector<std::string> compared_;
   Table table_;
+  Notes notes_;
   bool has_reasons_ = false;
 };
 

@@ -121,12 +121,15 @@ def check_exit_codes(program, checks, folder):
     write_files(folder, {"out/result-2.json": "of another sweep"})
     stuck = expect(program, checks, folder, "a stuck point", TRACES % "rank, odd", 3,
                    "1 of 2 points cannot finish; the first:", arguments=["--out", "out"])
-    checks.check(len(stuck.stdout.splitlines()) == 3, "the others' results are printed", stuck.stdout)
+    checks.check("  stuck (1)\n\n  (1) the ranks disagree" in stuck.stdout, "the others' results are printed",
+                 stuck.stdout)
     checks.check((Path(folder) / "out" / "result-1.json").exists()
                  and not (Path(folder) / "out" / "result-2.json").exists(), "and written")
     some = expect(program, checks, folder, "a refused point", MODEL % "1, 3, 2", 0,
-                  "warning: 1 of 3 points cannot be simulated; their lines say why")
-    checks.check(len(some.stdout.splitlines()) == 4, "every point has a line", some.stdout)
+                  "warning: 1 of 3 points cannot be simulated; their notes say why")
+    lines = some.stdout.splitlines()
+    checks.check(len(lines) == 7 and lines[2].endswith("  refused (1)") and lines[5].startswith("  (1) "),
+                 "every point has a line, and the reason is below the table", some.stdout)
     expect(program, checks, folder, "all refused", MODEL % "3, 5", 2, "none of 2 points can be simulated:")
     expect(program, checks, folder, "all refused or stuck", TRACES % "odd, absent", 3)
     expect(program, checks, folder, "wrong sweep", MODEL % "1" + "comare: data\n", 2,
@@ -147,12 +150,44 @@ def check_exit_codes(program, checks, folder):
     checks.check(outcome.code == 2 and "this is a sweep" in outcome.stderr, "run names the command for a sweep",
                  outcome.stderr)
     outcome = program.run(["check", "sweep.yaml"], folder)
-    checks.check(outcome.code == 0 and "ok (sweep)" in outcome.stdout and "warning: point '3': " in outcome.stdout,
-                 "check warns of a point that is refused", outcome.stdout)
+    checks.check(outcome.code == 2 and "ok (sweep)" not in outcome.stdout
+                 and "sweep.yaml:8:47: error: the point with data '3' cannot be simulated: " in outcome.stdout,
+                 "check refuses a value that no point survives", outcome.stdout)
+    write_files(folder, {"sweep.yaml": MODEL % "1, 2" + "  - {key: workload.batch.micro, values: [1, 8]}\n"})
+    outcome = program.run(["check", "sweep.yaml"], folder)
+    checks.check(outcome.code == 0 and "ok (sweep)" in outcome.stdout and "warning: point '2, 8': " in outcome.stdout
+                 and len(outcome.stdout.splitlines()) == 2, "check warns of a point that is refused", outcome.stdout)
+    check_misspelt(program, checks, folder)
+    check_other_tables(program, checks, folder)
     write_files(folder, {"sweep.yaml": MODEL % "3"})
     outcome = program.run(["check", "sweep.yaml"], folder)
     checks.check(outcome.code == 2 and "none of 1 points" in outcome.stdout, "check refuses what no point survives",
                  outcome.stdout)
+
+
+def check_misspelt(program, checks, folder):
+    write_files(folder, {"sweep.yaml": Path(SMOKE).read_text().replace("hgx-a800", "hgx-h80")})
+    outcome = program.run(["check", "sweep.yaml"], folder)
+    errors = [line for line in outcome.stdout.splitlines() if "error:" in line or "warning:" in line]
+    checks.check(outcome.code == 2 and len(errors) == 1 and errors[0].endswith(
+        "error: none of the 12 points with cluster 'hgx-h80' can be simulated: no 'hgx-h80' among the shipped clusters"),
+        "check refuses a sweep with a misspelt cluster, once", outcome.stdout)
+
+
+def check_other_tables(program, checks, folder):
+    validation = SOURCE / "configs" / "validation"
+    kinds = {"nccl": "collectives", "compute": "operators", "training": "training jobs"}
+    for section, kind in kinds.items():
+        table = sorted((validation / section).glob("*.yaml"))[0]
+        outcome = program.run(["run", str(table)], folder)
+        checks.check(outcome.code == 2 and f"this is a table of measured {kind}, not an experiment" in outcome.stderr,
+                     f"run says what {table.name} is", outcome.stderr)
+    write_files(folder, {"twice.yaml": f"experiment: {SMOKE}\nvary: [{{key: nodes, values: [1, 2]}}]\n"})
+    for command in ("sweep", "check"):
+        outcome = program.run([command, "twice.yaml"], folder)
+        said = outcome.stdout + outcome.stderr
+        checks.check(outcome.code == 2 and said.count("error:") == 1 and "'experiment' is itself a sweep" in said,
+                     f"{command} refuses a sweep of a sweep in one error", said)
 
 
 def main():

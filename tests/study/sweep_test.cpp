@@ -140,17 +140,63 @@ TEST_CASE("the table lays the compared axis out in columns, with ratios to its f
   points[0] = {};
   points[0].refusal = {{Severity::kError, {"x"}, "it does not fit", "less"}};
   points[5] = {};
-  points[5].stuck = "rank 0 waits\nfor ever";
+  points[5].stuck = "rank 0 waits:\nfor ever";
   const std::string broken = sweep_text(sweep, points);
   INFO(broken);
-  CHECK(broken.find("two: it does not fit\n") != std::string::npos);
-  CHECK(broken.find("eight: rank 0 waits\n") != std::string::npos);
+  CHECK(broken.find("  two: refused (1)\n") != std::string::npos);
+  CHECK(broken.find("  eight: stuck (2)\n") != std::string::npos);
+  CHECK(broken.ends_with("\n\n  (1) it does not fit\n  (2) rank 0 waits\n"));
   CHECK(broken.find("ever") == std::string::npos);
   const std::string csv = sweep_csv(sweep, points);
   INFO(csv);
   CHECK(csv.starts_with("point,global,devices,iteration_time_s,mfu,"));
   CHECK(csv.find("\n1,8,two,,,,,,,,,,,,,,it does not fit\n") != std::string::npos);
   CHECK(csv.find("\n2,8,four,0.001,,,,,,0.00049,0.0015,0.0,0.0,1e-05,compute,1.5,\n") != std::string::npos);
+}
+
+TEST_CASE("the reasons of refused points stand below the table, each once and in full") {
+  const Sweep sweep = load(kGood);
+  std::string reason = "beginning";
+  for (int word = 0; word < 60; ++word) reason += fmt::format(" word-{:02}", word);  // 9 + 60 * 8 characters
+  std::vector<SweepPoint> points(6);
+  for (SweepPoint& point : points) point.refusal = {{Severity::kError, {"x"}, reason, "less"}};
+  points[4].refusal = {{Severity::kError, {"x"}, "another", {}}, {Severity::kError, {"x"}, "and one more", {}}};
+  const std::string text = sweep_text(sweep, points);
+  INFO(text);
+  CHECK(text.find("-        refused (1)\n") != std::string::npos);  // all of the line, so without names
+  CHECK(text.find("  two: refused (1), four: refused (2), eight: refused (1)\n") != std::string::npos);
+  CHECK(text.ends_with("\n  (2) another; and one more\n"));
+  // Lines of notes have up to 160 columns: the first 6 + 9 + 18 * 8 = 159.
+  const std::string notes = text.substr(text.find("  (1) "));
+  for (int word = 0; word < 60; ++word) CHECK(notes.find(fmt::format("word-{:02}", word)) != std::string::npos);
+  CHECK(notes.find("word-17\n      word-18 ") != std::string::npos);
+  std::istringstream lines(notes);
+  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 160);
+  CHECK(sweep_csv(sweep, points).find("," + reason + "\n") != std::string::npos);
+  CHECK(sweep_csv(sweep, points).find(",another; and one more\n") != std::string::npos);
+}
+
+TEST_CASE("a compared value that is a bare number or none is told with its axis") {
+  const std::string axis =
+      "  - name: devices\n    settings:\n      two: {workload.parallel.data: 2}\n"
+      "      four: {workload.parallel: {data: 4}}\n      eight: {workload.parallel.data: 8}\n";
+  const std::pair<std::string, std::string> cases[] = {
+      {"  - {name: devices, key: workload.parallel.data, values: [2, 4]}\n", "devices 2: time "},
+      {"  - {name: devices, key: workload.recompute, values: [full, none]}\n", "devices full: time "},
+      {"  - {name: devices, key: workload.overlap.bucket, values: [500 kB, 1 MB]}\n", "devices 500 kB: time "},
+      {"  - {name: devices, settings: {\"8\": {nodes: 1}, \"16\": {nodes: 2}}}\n", "devices 16: time "},
+      {"  - {name: devices, settings: {2 chunks: {nodes: 1}, gpipe: {nodes: 2}}}\n", "  2 chunks: time "},
+      {"  - {name: devices, key: workload.schedule.kind, values: [1f1b, gpipe]}\n", "  1f1b: time "},
+      {"  - {name: devices, key: cluster, values: [dgx-a100, hgx-a800]}\n", "  hgx-a800: time "},
+  };
+  for (const auto& [vary, heading] : cases) {
+    const Sweep sweep = load(with(axis, vary));
+    std::vector<SweepPoint> points(sweep.point_count());
+    for (SweepPoint& point : points) point.figures.emplace();
+    const std::string text = sweep_text(sweep, points);
+    INFO(text);
+    CHECK(text.find(heading) != std::string::npos);
+  }
 }
 
 TEST_CASE("efficiency is throughput of a device relative to the first value, the bubble idle time over the rest") {
@@ -185,6 +231,36 @@ TEST_CASE("points that are refused do not stop the others") {
     CHECK(checked[i].refusal.empty() == points[i].refusal.empty());
     CHECK_FALSE(checked[i].ran());
   }
+}
+
+TEST_CASE("a value that no point can be simulated with is an error, other refused points are warnings") {
+  // Of three devices neither 8 nor 16 sequences can be shared out, of 16 devices 8 sequences cannot.
+  const Sweep sweep = load(with("eight: {workload.parallel.data: 8}",
+                                "three: {workload.parallel.data: 3}\n"
+                                "      sixteen: {workload.parallel.data: 16, cluster.dims.0.size: 16}"));
+  const std::vector<SweepPoint> points = check_points(sweep, {2, false}, kFiles);
+  const std::vector<Problem> errors = refused_values(sweep, points);
+  REQUIRE(errors.size() == 1);
+  INFO(to_string(errors[0]));
+  CHECK(errors[0].severity == Severity::kError);
+  CHECK(errors[0].where.line == 14);
+  CHECK(errors[0].message.starts_with("none of the 2 points with devices 'three' can be simulated: "));
+  const std::vector<Problem> warnings = refused_combinations(sweep, points);
+  REQUIRE(warnings.size() == 1);
+  INFO(to_string(warnings[0]));
+  CHECK(warnings[0].severity == Severity::kWarning);
+  CHECK(warnings[0].message.starts_with("point '8, sixteen': "));
+  CHECK(to_string(warnings[0]).find('\n') == std::string::npos);
+}
+
+TEST_CASE("the error of a value is the commonest of its points, and with its hint") {
+  const Sweep sweep = load(with("eight: {workload.parallel.data: 8}", "misspelt: {workload.model: bert-lrage}"));
+  const std::vector<Problem> errors = refused_values(sweep, check_points(sweep, {2, false}, kFiles));
+  REQUIRE(errors.size() == 1);
+  CHECK(
+      to_string(errors[0]).ends_with("sweep.yaml:14:7: error: none of the 2 points with devices 'misspelt' can be "
+                                     "simulated: no 'bert-lrage' among the shipped models\n  hint: did you mean "
+                                     "'bert-large'?"));
 }
 
 TEST_CASE("a sweep whose points are all refused says why, once") {
@@ -230,6 +306,9 @@ TEST_CASE("a wrong sweep is refused where it stands, with what to do") {
       {"experiment: {}\nvary: 7\n", "'vary' is a plain value; a list is expected"},
       {"experiment: none-such\nvary: [{key: nodes, values: [1]}]\n", "no 'none-such' among the shipped studies"},
       {"experiment: [1]\nvary: [{key: nodes, values: [1]}]\n", "'experiment' is a list; a map of keys is expected"},
+      {"experiment: smoke-sweep\nvary: [{key: nodes, values: [1]}]\n",
+       "'experiment' is itself a sweep; one experiment is expected"},
+      {"experiment: {vary: []}\nvary: [{key: nodes, values: [1]}]\n", "sweep.yaml:1:13: error: 'experiment' is itself"},
       {"experiment: ./absent.yaml\nvary: [{key: nodes, values: [1]}]\n", "there is no such file"},
   };
   for (const auto& [text, expected] : cases) {
