@@ -124,11 +124,25 @@ const SweepSetting* undone_by(const SweepAxis& axis, std::string_view path) {
   return nullptr;
 }
 
+// Nor does a setting take back another of the same point.
+void check_choice(const SweepChoice& choice, Diagnostics& diagnostics) {
+  for (std::size_t later = 1; later < choice.settings.size(); ++later)
+    for (std::size_t i = 0; i < later; ++i) {
+      const SweepSetting& other = choice.settings[later];
+      if (covers(other.path, choice.settings[i].path))
+        diagnostics.error(other.value.where,
+                          fmt::format("'{}' would undo '{}', which stands before it", printable(other.path),
+                                      printable(choice.settings[i].path)),
+                          "set it first, or put the one into the other");
+    }
+}
+
 // No axis takes back what an earlier one sets: the labels of its points would be wrong.
 void check_axes(const Sweep& sweep, Diagnostics& diagnostics) {
   std::set<std::pair<std::size_t, std::string>> told;
   for (std::size_t i = 0; i < sweep.axes.size(); ++i)
-    for (const SweepChoice& choice : sweep.axes[i].choices)
+    for (const SweepChoice& choice : sweep.axes[i].choices) {
+      check_choice(choice, diagnostics);
       for (const SweepSetting& setting : choice.settings)
         for (std::size_t later = i + 1; later < sweep.axes.size(); ++later) {
           const SweepSetting* other = undone_by(sweep.axes[later], setting.path);
@@ -139,6 +153,7 @@ void check_axes(const Sweep& sweep, Diagnostics& diagnostics) {
                           printable(other->path), printable(setting.path), sweep.axes[i].name),
               "vary a key on one axis only");
         }
+    }
 }
 
 void read_layout(Section& section, Sweep& sweep) {

@@ -299,6 +299,8 @@ TEST_CASE("a wrong sweep is refused where it stands, with what to do") {
       {with("{workload.parallel: {data: 4}}", "{nodes: }"), "'nodes' has no value"},
       {with("{workload.parallel: {data: 4}}", "{workload: {model: gpt-1.7b}}"),
        "axis 'devices' sets 'workload', which would undo 'workload.batch.global' of axis 'global'"},
+      {with("{workload.parallel: {data: 4}}", "{workload.parallel.data: 4, workload.parallel: {tensor: 4}}"),
+       "'workload.parallel' would undo 'workload.parallel.data', which stands before it"},
       {with("compare: devices", "compare: device"), "no axis is called 'device'\n  hint: did you mean 'devices'?"},
       {with("compare: devices", "show: [mfus]"), "there is no column 'mfus'\n  hint: did you mean 'mfu'?"},
       {with("compare: devices", "show: efficiency"), "'efficiency' has nothing to be relative to"},
