@@ -59,9 +59,10 @@ void read_overlap(Section& section, SoftwareSpec& software) {
         s.optional<bool>("gradients", software.overlap_gradients,
                          "gradients are exchanged while the last micro-batch still goes backward");
     software.bucket = s.optional<Bytes>("bucket", software.bucket, "gradients exchanged together");
-    software.overlap_parameters = s.optional<bool>(
-        "parameters", software.overlap_parameters,
-        "under ZeRO 1 and 2, and with `overlap.gradients`, updated parameters are gathered bucket by bucket while the next iteration goes forward");
+    software.overlap_parameters =
+        s.optional<bool>("parameters", software.overlap_parameters,
+                         "under ZeRO 1 and 2, and with `overlap.gradients`, updated parameters are gathered bucket by "
+                         "bucket while the next iteration goes forward");
     const std::vector<std::string> kinds = {"none", "weight-gradient"};
     software.overlap_tensor = static_cast<TensorOverlap>(
         s.optional_choice("tensor", kinds, static_cast<std::size_t>(software.overlap_tensor),

@@ -78,20 +78,15 @@ class StageBuilder {
   bool shares_parameters() const { return parallel_.zero == 3; }
   bool updates_shares() const { return parallel_.zero == 1 || parallel_.zero == 2; }
   // As in Megatron-Core, only together with the overlap of gradients.
-  bool gathers_later() const {
-    return training_.software.overlap_parameters && training_.software.overlap_gradients;
-  }
-  bool looks_ahead() const {
-    return shares_parameters() ? training_.software.overlap_gradients : gathers_later();
-  }
+  bool gathers_later() const { return training_.software.overlap_parameters && training_.software.overlap_gradients; }
+  bool looks_ahead() const { return shares_parameters() ? training_.software.overlap_gradients : gathers_later(); }
 
   // FSDP: before every pass through a layer. Where the optimizer updates shares: before the first one, if not behind
   // it.
   bool gathers_before(const Unit& unit) const {
     if (unit.layer == nullptr || unit.pass.kind == PassKind::kWeight) return false;
     if (shares_parameters()) return true;
-    return updates_shares() && gathers_later() && unit.pass.kind == PassKind::kForward &&
-           unit.pass.micro_batch == 0;
+    return updates_shares() && gathers_later() && unit.pass.kind == PassKind::kForward && unit.pass.micro_batch == 0;
   }
 
   // While the first layer of a bucket is computed, the next bucket comes; under FSDP every layer is one.
