@@ -62,7 +62,7 @@ function(orrery_layer name)
   foreach(used IN LISTS ARG_USES)
     target_link_libraries(orrery_${name} PUBLIC orrery_${used})
   endforeach()
-  if(name STREQUAL core OR name STREQUAL study)  # study is optimised otherwise
+  if(name STREQUAL core)
     orrery_precompile(orrery_${name})
   else()
     orrery_precompile(orrery_${name} REUSE_FROM orrery_core)
