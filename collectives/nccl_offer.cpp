@@ -25,6 +25,7 @@ constexpr NcclVersion kFirstWithPat{2, 23, 0};
 bool exists(const NcclCall& call, NcclAlgorithm algorithm) {
   if (call.is_made_of_sends()) return false;
   if (algorithm == kRing) return true;
+  if (algorithm == kNvls) return call.is_exchange() || call.is_all_reduce();
   return algorithm == kPat ? call.is_exchange() : call.is_all_reduce();
 }
 

@@ -148,8 +148,9 @@ class Outlines {
     return volume;
   }
 
-  // Each GPU sends its buffer up once to be added, and its part of the sum once to be copied.
-  double nvls_within() const { return 1 + 1 / per_node(); }
+  // Each GPU sends its buffer up once to be added, and its part of the sum once to be copied. Of a reduce-scatter the
+  // first, of an all-gather the second is all: then one direction of its link carries the whole amount.
+  double nvls_within() const { return call_.is_exchange() ? 1 : 1 + 1 / per_node(); }
 
   NcclOutline nvls() const {
     NcclOutline way{kNvls, kSimple, {NodePattern::kRing, amount() * nvls_within(), 0, amount()}};
@@ -157,7 +158,7 @@ class Outlines {
     way.within_efficiency = c_.nvls_efficiency(call_.machine.architecture);
     way.stages = 1;
     if (call_.spans_nodes()) {
-      way.volume.between = amount() / per_node();
+      way.volume.between = amount() / per_node() * (call_.is_exchange() ? (nodes() - 1) / nodes() : 1);
       way.latency += network_hop(kNvls, kSimple);
       way.stages += kStagesOfHop;
     }

@@ -14,17 +14,18 @@ void AlphaBetaNetwork::start(PathId path, Bytes bytes, std::uint64_t token) {
   events_.deliver(book(path, bytes), paths_[path].latency, token);
 }
 
-void AlphaBetaNetwork::start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency,
-                                   std::uint64_t token) {
-  ORRERY_ASSERT(busiest >= Bytes(0));
-  const Duration transfer = busiest / rate_alone(fabric_, shares);
-  events_.deliver(transfer, latency, token);
-  group_bytes_.resize(fabric_.link_count());
-  for (const LinkShare& share : shares) {
-    Bytes& sent = group_bytes_[index_of(share.link)];
-    sent = saturating_add(sent, load_of(share, busiest));
-    if (!activity_.empty() && transfer > Duration::zero()) record_busy(share.link, transfer);
+// Not even with its copies does a group share its links.
+void AlphaBetaNetwork::start_group(PathId path, std::uint64_t token) {
+  paths_.send_group(path);
+  Duration longest{};
+  for (const auto& [load, transfer] : paths_.loads(path)) {
+    LinkLoad one = load;
+    one.copies = 1;
+    const Duration own = transfer_alone(fabric_, one);
+    longest = std::max(longest, own);
+    if (!activity_.empty()) record_busy(load.link, own);
   }
+  events_.deliver(longest, paths_[path].latency, token);
 }
 
 Duration AlphaBetaNetwork::count_private(PathId path, Bytes bytes, std::uint32_t messages) {
@@ -36,10 +37,8 @@ Duration AlphaBetaNetwork::count_private(PathId path, Bytes bytes, std::uint32_t
 
 void AlphaBetaNetwork::split(std::span<const LinkSplit> links) {
   paths_.split(links);
-  for (const LinkSplit& split : links) {
-    if (!group_bytes_.empty()) group_bytes_[index_of(split.link)] = group_bytes_[index_of(split.parent)];
-    if (!activity_.empty()) activity_[index_of(split.link)] = activity_[index_of(split.parent)];
-  }
+  if (activity_.empty()) return;
+  for (const LinkSplit& split : links) activity_[index_of(split.link)] = activity_[index_of(split.parent)];
 }
 
 std::optional<Time> AlphaBetaNetwork::start_foretold(PathId path, Bytes bytes, std::uint64_t token) {
@@ -74,8 +73,6 @@ void AlphaBetaNetwork::record_busy(LinkId link, Duration transfer) {
 std::vector<LinkUsage> AlphaBetaNetwork::link_usage() const {
   std::vector<LinkUsage> usage(fabric_.link_count());
   paths_.add_sent(usage);
-  for (std::size_t link = 0; link < group_bytes_.size(); ++link)
-    usage[link].bytes = saturating_add(usage[link].bytes, group_bytes_[link]);
   for (std::size_t link = 0; link < activity_.size(); ++link) usage[link].busy = activity_[link].busy;
   return usage;
 }

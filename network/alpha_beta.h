@@ -30,7 +30,10 @@ class AlphaBetaNetwork final : public Network {
   }
   void start(PathId path, Bytes bytes, std::uint64_t token) override;
   std::optional<Time> start_foretold(PathId path, Bytes bytes, std::uint64_t token) override;
-  void start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) override;
+  PathId group_path(std::span<const LinkLoad> loads, Duration latency) override {
+    return paths_.add_group(loads, latency);
+  }
+  void start_group(PathId path, std::uint64_t token) override;
   Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) override;
   void split(std::span<const LinkSplit> links) override;
   void settle() override {}
@@ -49,7 +52,6 @@ class AlphaBetaNetwork final : public Network {
   const Fabric& fabric_;
   MessageEvents events_;
   PathTable paths_;
-  std::vector<Bytes> group_bytes_;  // by link; empty before the first group
   std::vector<Activity> activity_;  // by link; empty if busy time is not recorded
 };
 

@@ -30,11 +30,12 @@ void FifoNetwork::start(PathId path, Bytes bytes, std::uint64_t token) {
   queue_new(bytes, links).token = token;
 }
 
-void FifoNetwork::start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) {
-  ORRERY_ASSERT(busiest >= Bytes(0));
-  if (shares.empty() || busiest == Bytes(0)) return events_.deliver(Duration::zero(), latency, token);
-  const std::uint32_t group = groups_.put({token, latency, shares.size()});
-  for (const LinkShare& share : shares) queue_new(load_of(share, busiest), std::span(&share.link, 1)).group = group;
+void FifoNetwork::start_group(PathId path, std::uint64_t token) {
+  const auto loads = paths_.loads(path);
+  const Duration latency = paths_[path].latency;
+  if (loads.empty()) return events_.deliver(Duration::zero(), latency, token);
+  const std::uint32_t group = groups_.put({token, latency, loads.size()});
+  for (const auto& [load, transfer] : loads) queue_new(load.bytes, std::span(&load.link, 1)).group = group;
 }
 
 FifoNetwork::Message& FifoNetwork::queue_new(Bytes bytes, std::span<const LinkId> route) {

@@ -34,8 +34,11 @@ class FifoNetwork final : public Network, private EventSink {
   bool keeps_messages_alike() const override { return false; }
   PathId class_path(std::span<const LinkShare>, Duration) override { ORRERY_ASSERT(false); }
   void start(PathId path, Bytes bytes, std::uint64_t token) override;
+  PathId group_path(std::span<const LinkLoad> loads, Duration latency) override {
+    return paths_.add_group(loads, latency);
+  }
   // Every link of a group carries what the group sends over it as one message; the group is through when all are.
-  void start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) override;
+  void start_group(PathId path, std::uint64_t token) override;
   Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) override;
   void settle() override;
   // Busy includes the whole of a transmission that is under way.

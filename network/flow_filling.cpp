@@ -42,18 +42,18 @@ void FlowFilling::collect(std::uint32_t index, std::int64_t level, bool far) {
   const std::span<std::uint8_t> fills = fills_;
   const std::span<std::uint32_t> fresh = found_;
   std::size_t found = 0;
-  Int128 kept = 0;
+  std::int64_t kept = 0;
   std::uint64_t filling = 0;
   for (const FlowLink::User& user : link.users) {
     const std::int64_t rate = rates[user.flow];
     const unsigned is_slow = rate < level ? 1 : 0;
-    kept += Int128{rate} * static_cast<std::int64_t>(user.weight * is_slow);
+    kept += rate * static_cast<std::int64_t>(user.weight * is_slow);
     filling += user.weight * (1 - is_slow);
     fresh[found] = user.flow;
     found += (1 - is_slow) & (1U - fills[user.flow]);
     fills[user.flow] = static_cast<std::uint8_t>(1 - is_slow);
   }
-  link.left = capacity_of(link.bandwidth) - kept;
+  link.left = link.bandwidth.count() - kept;
   link.filling = filling;
   for (std::size_t i = 0; i < found; ++i) {
     const Flow& flow = graph_.flow(found_[i]);
@@ -119,7 +119,7 @@ void FlowFilling::stop_users(std::uint32_t index, std::int64_t rate) {
   for (std::size_t i = first; i < end; ++i) stop(flows_[i], rate, index);
   stops_.push_back({index, static_cast<std::uint32_t>(end), rate});
   if (only_held) return;
-  link.left -= Int128{rate} * static_cast<std::int64_t>(link.filling);
+  link.left -= rate * static_cast<std::int64_t>(link.filling);
   link.filling = 0;
 }
 
@@ -129,7 +129,7 @@ void FlowFilling::stop(std::uint32_t flow, std::int64_t rate, std::uint32_t at) 
   for (const FlowCrossing& crossing : graph_.flow(flow).crossings) {
     FlowLink& link = graph_.link(crossing.link);
     if (crossing.link == at || !reached(link)) continue;
-    link.left -= Int128{rate} * static_cast<std::int64_t>(crossing.weight);
+    link.left -= rate * static_cast<std::int64_t>(crossing.weight);
     link.filling -= crossing.weight;
   }
 }

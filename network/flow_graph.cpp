@@ -4,18 +4,16 @@
 #include <limits>
 
 #include "core/assert.h"
-#include "network/link_share.h"
 
 namespace orrery {
 namespace {
 
-constexpr std::int64_t kPicosecondsPerSecond = 1'000'000'000'000;
 constexpr std::uint64_t kMostWeight = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
 
 Time Flow::finish(std::int64_t rate) const {
-  const auto speed = static_cast<std::uint64_t>(rate);
+  const auto speed = static_cast<std::uint64_t>(rate) * connections;
   const auto work = static_cast<unsigned __int128>(left) + speed - 1;
   // Up to some megabytes need no 128-bit division.
   const bool is_short = work <= std::numeric_limits<std::uint64_t>::max();
@@ -25,12 +23,12 @@ Time Flow::finish(std::int64_t rate) const {
   return updated + Duration(static_cast<std::int64_t>(picoseconds));
 }
 
-std::uint32_t FlowGraph::create(Bytes bytes, Duration latency, std::uint64_t token) {
+std::uint32_t FlowGraph::create(Bytes bytes, std::uint32_t connections) {
   ORRERY_ASSERT(bytes > Bytes(0));
-  return create_part(Int128{bytes.count()} * kPicosecondsPerSecond, latency, token);
+  return create_part(work_of(bytes), connections);
 }
 
-std::uint32_t FlowGraph::create_part(Int128 left, Duration latency, std::uint64_t token) {
+std::uint32_t FlowGraph::create_part(Int128 left, std::uint32_t connections) {
   std::uint32_t index = static_cast<std::uint32_t>(flows_.size());
   if (free_.empty()) {
     ORRERY_ASSERT(index != kNoIndex);
@@ -41,9 +39,8 @@ std::uint32_t FlowGraph::create_part(Int128 left, Duration latency, std::uint64_
     free_.pop_back();
   }
   Flow& flow = flows_[index];
-  flow.token = token;
-  flow.latency = latency;
   flow.left = left;
+  flow.connections = connections;
   flow.bottleneck = kNoIndex;
   flow.component = kNoIndex;
   flow.crossings.clear();
@@ -52,14 +49,11 @@ std::uint32_t FlowGraph::create_part(Int128 left, Duration latency, std::uint64_
   return index;
 }
 
-void FlowGraph::cross(std::uint32_t index, const LinkShare& share, Bytes bytes) {
-  const LinkId id = share.link;
-  const std::uint64_t weight = share.weight * share.copies;
+void FlowGraph::cross(std::uint32_t index, LinkId id, std::uint64_t weight) {
   ORRERY_ASSERT(index_of(id) < index_of_link_.size() && weight > 0 && weight <= kMostWeight);
   Flow& flow = flows_[index];
   const std::uint32_t known = number_of(id);
   FlowLink& link = links_[known];
-  link.bytes = saturating_add(link.bytes, load_of(share, bytes));
   if (link.mark == flow.mark) {
     std::uint64_t& sum = std::ranges::find(flow.crossings, known, &FlowCrossing::link)->weight;
     sum += weight;
@@ -86,7 +80,6 @@ void FlowGraph::split(std::span<const LinkSplit> links) {
     if (parent == kNoIndex) continue;
     const std::uint32_t link = number_of(split.link);
     ORRERY_ASSERT(links_[parent].users.empty() && links_[link].users.empty());
-    links_[link].bytes = links_[parent].bytes;
     links_[link].busy = links_[parent].busy;
   }
 }
@@ -101,7 +94,7 @@ void FlowGraph::link_up(std::uint32_t index, Time now) {
     crossing.place = static_cast<std::uint32_t>(link.users.size());
     link.users.push_back({index, i, crossing.weight});
     link.weight += crossing.weight;
-    ORRERY_ASSERT(link.weight <= static_cast<Int128>(kMostWeight));
+    ORRERY_ASSERT(link.weight <= kMostWeight);
   }
 }
 
@@ -115,19 +108,15 @@ void FlowGraph::remove(std::uint32_t index, Time now) {
     flows_[last.flow].crossings[last.crossing].place = crossing.place;
     link.users.pop_back();
     link.weight -= crossing.weight;
-    if (rates_[index] != kUnrated) link.load -= Int128{rates_[index]} * static_cast<std::int64_t>(crossing.weight);
+    if (rates_[index] != kUnrated) link.load -= rates_[index] * static_cast<std::int64_t>(crossing.weight);
     if (link.users.empty()) link.busy += now - link.since;
   }
   free_.push_back(index);
 }
 
-std::vector<LinkUsage> FlowGraph::usage(Time now) const {
-  std::vector<LinkUsage> usage(index_of_link_.size());
-  for (const FlowLink& link : links_) {
-    const Duration running = link.users.empty() ? Duration::zero() : now - link.since;
-    usage[index_of(link.id)] = {link.bytes, link.busy + running};
-  }
-  return usage;
+void FlowGraph::add_busy(std::vector<LinkUsage>& usage, Time now) const {
+  for (const FlowLink& link : links_)
+    usage[index_of(link.id)].busy += link.busy + (link.users.empty() ? Duration::zero() : now - link.since);
 }
 
 }  // namespace orrery

@@ -28,17 +28,17 @@ struct alignas(64) FlowLink {
     std::uint64_t weight = 0;
   };
   // During a filling it is part of: what its slower and its stopped flows leave of it, and the weight of the others.
-  Int128 left = 0;
+  std::int64_t left = 0;
   std::uint64_t filling = 0;
   std::uint64_t mark = 0;  // FlowGraph::new_mark() of the walk that last saw it
   std::vector<User> users;
   Bandwidth bandwidth{1};
 
   LinkId id{};
-  Int128 load = 0;          // what the users take, in 2^-32 B/s,
-  Int128 weight = 0;        // and their weight, below 2^63
-  std::uint32_t bound = 0;  // users that have it as their bottleneck,
-  std::int64_t level = 0;   // and the rate of these
+  std::int64_t load = 0;     // what the users take, in B/s,
+  std::uint64_t weight = 0;  // and their weight, below 2^63
+  std::uint32_t bound = 0;   // users that have it as their bottleneck,
+  std::int64_t level = 0;    // and the rate of these
 
   std::uint32_t seed_of = kNoIndex;  // the component that is to solve it because its users changed,
   bool has_joined = false;           // and some are new
@@ -48,7 +48,6 @@ struct alignas(64) FlowLink {
   std::uint64_t rise_mark = 0;
   Int128 rise = 0;  // of the load, if the rates of the filling are taken
 
-  Bytes bytes{0};   // sent by all flows so far
   Duration busy{};  // until `since`, if it has users now
   Time since;
 };
@@ -66,32 +65,34 @@ struct alignas(32) Flow {
   std::uint32_t component = kNoIndex;
   Int128 left = 0;  // bytes * picoseconds per second, at `updated`
   Time updated;
-  std::uint32_t place = 0;  // among the component's flows
-  std::uint64_t token = 0;
-  Duration latency{};
-  std::uint64_t mark = 0;  // FlowGraph::new_mark() of who saw it last
+  std::uint32_t connections = 1;  // that go at its rate, side by side
+  std::uint32_t place = 0;        // among the component's flows
+  std::uint64_t mark = 0;         // FlowGraph::new_mark() of who saw it last
 
   // Brings `left` up to `now`, at `rate` since the last time. What is left never depends on how often this is done.
   void advance(Time now, std::int64_t rate) {
-    left -= Int128{rate} * (now - updated).count();
+    left -= Int128{rate * connections} * (now - updated).count();
     updated = now;
   }
   // When the last byte is through at `rate`; Time::max() if the clock ends before.
   Time finish(std::int64_t rate) const;
 };
 
+// What a flow has to go in all, as Flow::left counts it.
+constexpr Int128 work_of(Bytes bytes) { return Int128{bytes.count()} * 1'000'000'000'000; }
+
 class FlowGraph {
  public:
   explicit FlowGraph(const Fabric& fabric) : fabric_(fabric), index_of_link_(fabric.link_count(), kNoIndex) {}
 
-  // A flow whose busiest message has `bytes` > 0. It is on no link until it is linked up.
-  std::uint32_t create(Bytes bytes, Duration latency, std::uint64_t token);
+  // A flow of so many bytes > 0. It is on no link until it is linked up.
+  std::uint32_t create(Bytes bytes, std::uint32_t connections = 1);
   // One that has `left` to go (Flow::left) as of when it is linked up.
-  std::uint32_t create_part(Int128 left, Duration latency, std::uint64_t token);
+  std::uint32_t create_part(Int128 left, std::uint32_t connections = 1);
   // Lets the flow created last cross a link; crossing it again adds the weights.
-  void cross(std::uint32_t flow, const LinkShare& share, Bytes bytes);
+  void cross(std::uint32_t flow, LinkId link, std::uint64_t weight);
   void link_up(std::uint32_t flow, Time now);
-  // Links without users that have carried what their parents have.
+  // Links without users that were busy for as long as their parents.
   void split(std::span<const LinkSplit> links);
   // Off its links, for good.
   void remove(std::uint32_t flow, Time now);
@@ -117,7 +118,8 @@ class FlowGraph {
   // Tells one walk over flows and links from all others.
   std::uint64_t new_mark() { return ++mark_; }
 
-  std::vector<LinkUsage> usage(Time now) const;
+  // Adds for how long each link had flows.
+  void add_busy(std::vector<LinkUsage>& usage, Time now) const;
 
  private:
   std::uint32_t number_of(LinkId id);

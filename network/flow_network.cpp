@@ -1,11 +1,15 @@
 #include "network/flow_network.h"
 
+#include <map>
+#include <utility>
+
 #include "core/assert.h"
 
 namespace orrery {
 
 FlowNetwork::FlowNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener, Resolve resolve)
     : engine_(engine),
+      fabric_(fabric),
       listener_(listener),
       events_(engine, listener),
       paths_(fabric),
@@ -20,10 +24,10 @@ void FlowNetwork::start(PathId path, Bytes bytes, std::uint64_t token, bool may_
   started_.push_back({path, bytes, token, transfer, may_foretell, {}});
 }
 
-void FlowNetwork::start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) {
-  ORRERY_ASSERT(busiest >= Bytes(0));
-  if (shares.empty() || busiest == Bytes(0)) return events_.deliver(Duration::zero(), latency, token);
-  started_groups_.push_back({{shares.begin(), shares.end()}, busiest, latency, token});
+void FlowNetwork::start_group(PathId path, std::uint64_t token) {
+  const Duration transfer = paths_.send_group(path);
+  if (transfer == Duration::zero()) return events_.deliver(Duration::zero(), paths_[path].latency, token);
+  started_.push_back({path, Bytes(0), token, transfer, false, {}});
 }
 
 Duration FlowNetwork::count_private(PathId path, Bytes bytes, std::uint32_t messages) {
@@ -33,23 +37,19 @@ Duration FlowNetwork::count_private(PathId path, Bytes bytes, std::uint32_t mess
 }
 
 void FlowNetwork::settle() {
-  for (const SoloFlow& message : started_) {
+  for (SoloFlow& message : started_) {
+    message.start = engine_.now();
     const auto start = resolve_ == Resolve::kEverything ? SoloFlows::Start::kRefused : solos_.start(message);
-    if (start == SoloFlows::Start::kRefused) join(create(message.path, message.bytes, message.token));
+    if (start == SoloFlows::Start::kRefused) share(message);
     if (start == SoloFlows::Start::kForetold) listener_.on_foretold(message.token, engine_.now() + message.transfer);
   }
   started_.clear();
-  for (const StartedGroup& group : started_groups_) {
-    const std::uint32_t flow = graph_.create(group.busiest, group.latency, group.token);
-    for (const LinkShare& share : group.shares) graph_.cross(flow, share, group.busiest);
-    join(flow);
-  }
-  started_groups_.clear();
   components_.settle();
 }
 
 std::vector<LinkUsage> FlowNetwork::link_usage() const {
-  std::vector<LinkUsage> usage = graph_.usage(engine_.now());
+  std::vector<LinkUsage> usage(fabric_.link_count());
+  graph_.add_busy(usage, engine_.now());
   paths_.add_sent(usage);
   solos_.add_busy(usage);
   return usage;
@@ -63,61 +63,153 @@ void FlowNetwork::on_event(std::uint64_t payload) {
   ending_.clear();
   ended_.clear();
   components_.collect_ended(static_cast<std::uint32_t>(payload), ending_);
-  for (const std::uint32_t flow : ending_) {
-    ended_.push_back({graph_.flow(flow).token, graph_.flow(flow).latency});
-    remove(flow);
-  }
+  for (const std::uint32_t flow : ending_) end(flow);
   for (const Ended& message : ended_) report_end(message);
 }
 
-// Its bytes are counted with the path's.
-std::uint32_t FlowNetwork::create(PathId path, Bytes bytes, std::uint64_t token) {
-  const std::uint32_t flow = graph_.create(bytes, paths_[path].latency, token);
-  cross(flow, path);
+void FlowNetwork::end(std::uint32_t flow) {
+  const Owner owner = owners_[flow];
+  remove(flow);
+  if (owner.group == kNoIndex) return ended_.push_back({owner.token, paths_[owner.path].latency});
+  if (--groups_[owner.group].flows > 0) return;
+  ended_.push_back({owner.token, paths_[owner.path].latency});
+  groups_.release(owner.group);
+}
+
+// A message that does not have its links to itself.
+void FlowNetwork::share(const SoloFlow& message) {
+  if (paths_.is_group(message.path)) return share_group(message);
+  join(create(message));
+}
+
+std::uint32_t FlowNetwork::create(const SoloFlow& message) {
+  const std::uint32_t flow = graph_.create(message.bytes);
+  own(flow, {message.token, message.path});
+  cross(flow, message.path);
   return flow;
+}
+
+void FlowNetwork::own(std::uint32_t flow, const Owner& owner) {
+  if (flow >= owners_.size()) owners_.resize(flow + 1);
+  owners_[flow] = owner;
 }
 
 void FlowNetwork::cross(std::uint32_t flow, PathId path) {
   const std::span<const LinkShare> shares = paths_.shares(path);
-  for (const LinkShare& share : shares) graph_.cross(flow, share, Bytes(0));
+  for (const LinkShare& share : shares) graph_.cross(flow, share.link, share.weight());
   if (shares.empty())
-    for (const LinkId link : paths_.links(path)) graph_.cross(flow, {link}, Bytes(0));
+    for (const LinkId link : paths_.links(path)) graph_.cross(flow, link, 1);
+}
+
+void FlowNetwork::share_group(const SoloFlow& message) {
+  const std::vector<Moving> parts = left_of_group(message);
+  const std::span<const PathTable::GroupLoad> loads = paths_.loads(message.path);
+  std::size_t next = 0;
+  for (const auto& [load, transfer] : loads)
+    if (next < parts.size() && parts[next].link == load.link) join(create_part(parts[next++], load));
+}
+
+// What the links that a group has had to itself since its start still have to carry. The group is taken up.
+std::vector<FlowNetwork::Moving> FlowNetwork::left_of_group(const SoloFlow& message) {
+  const Duration elapsed = engine_.now() - message.start;
+  const std::uint32_t group = groups_.put({});
+  std::vector<Moving> parts;
+  for (const auto& [load, transfer] : paths_.loads(message.path)) {
+    if (transfer <= elapsed) continue;
+    Moving& part = parts.emplace_back(Moving{work_of(load.bytes), {message.token, message.path, group}, load.link});
+    part.left -= Int128{rate_alone(fabric_, load).count()} * elapsed.count();
+  }
+  groups_[group].flows = parts.size();
+  return parts;
+}
+
+std::uint32_t FlowNetwork::create_part(const Moving& part, const LinkLoad& load) {
+  const std::uint32_t flow = graph_.create_part(part.left, load.connections);
+  own(flow, part.owner);
+  graph_.cross(flow, load.link, load.weight());
+  return flow;
+}
+
+// One that had its links to itself until now.
+void FlowNetwork::adopt(const SoloFlow& message) {
+  if (paths_.is_group(message.path)) return share_group(message);
+  if (solos_.is_foretold(message)) listener_.on_delayed(message.token);
+  const std::uint32_t flow = create(message);
+  share_links(flow);
+  components_.adopt(flow, message.start);
 }
 
 // All leave their links, then their parts come to theirs: settle() gives them the rates that they had.
 void FlowNetwork::split(std::span<const LinkSplit> links) {
-  struct Moving {
-    Int128 left;
-    Duration latency;
-    std::uint64_t token;
-  };
-  std::vector<Moving> moving;
-  for (const std::uint32_t flow : components_.flows()) {
-    graph_.set_rate(flow, graph_.rate(flow), engine_.now());
-    moving.push_back({graph_.flow(flow).left, graph_.flow(flow).latency, graph_.flow(flow).token});
-    for (const FlowCrossing& crossing : graph_.flow(flow).crossings) solos_.unshare(graph_.link(crossing.link).id);
+  std::vector<Moving> moving = take_off();
+  std::vector<SoloFlow> alone = solos_.evict_all();
+  for (const SoloFlow& message : alone) {
+    if (!paths_.is_group(message.path)) continue;
+    const std::vector<Moving> parts = left_of_group(message);
+    moving.insert(moving.end(), parts.begin(), parts.end());
   }
-  components_.clear();
-  const std::vector<SoloFlow> alone = solos_.evict_all();
+  std::erase_if(alone, [&](const SoloFlow& message) { return paths_.is_group(message.path); });
   paths_.split(links);
   graph_.split(links);
   solos_.split(links);
-  for (const SoloFlow& message : alone)
+  for (SoloFlow message : alone)
     for (const MessagePart& part : listener_.parts_of(message.token)) {
-      if (solos_.is_foretold(message)) listener_.on_delayed(part.token);
-      const std::uint32_t flow = create(part.path, message.bytes, part.token);
-      share_links(flow);
-      components_.adopt(flow, message.start);
+      message.path = part.path;
+      message.token = part.token;
+      adopt(message);
     }
-  for (const Moving& message : moving)
-    for (const MessagePart& part : listener_.parts_of(message.token)) {
-      const std::uint32_t flow = graph_.create_part(message.left, message.latency, part.token);
-      if (part.shares.empty()) cross(flow, part.path);
-      for (const LinkShare& share : part.shares) graph_.cross(flow, share, Bytes(0));
-      share_links(flow);
-      components_.join(flow);
-    }
+  put_back(moving, links);
   split_started();
+}
+
+std::vector<FlowNetwork::Moving> FlowNetwork::take_off() {
+  std::vector<Moving> moving;
+  for (const std::uint32_t flow : components_.flows()) {
+    graph_.set_rate(flow, graph_.rate(flow), engine_.now());
+    const LinkId first = graph_.link(graph_.flow(flow).crossings.front().link).id;
+    moving.push_back({graph_.flow(flow).left, owners_[flow], first});
+    for (const FlowCrossing& crossing : graph_.flow(flow).crossings) solos_.unshare(graph_.link(crossing.link).id);
+  }
+  components_.clear();
+  return moving;
+}
+
+void FlowNetwork::put_back(std::span<const Moving> moving, std::span<const LinkSplit> links) {
+  std::map<LinkId, LinkId> parents;
+  for (const LinkSplit& split : links) parents[split.link] = split.parent;
+  std::map<std::uint32_t, std::map<LinkId, Int128>> left_of_group;
+  std::map<std::uint32_t, std::uint64_t> token_of_group;
+  const auto put = [&](std::uint32_t flow) {
+    share_links(flow);
+    components_.join(flow);
+  };
+  for (const Moving& message : moving) {
+    if (message.owner.group != kNoIndex) {
+      left_of_group[message.owner.group][message.link] = message.left;
+      token_of_group[message.owner.group] = message.owner.token;
+      continue;
+    }
+    for (const MessagePart& part : listener_.parts_of(message.owner.token)) {
+      const std::uint32_t flow = graph_.create_part(message.left);
+      own(flow, {part.token, part.path});
+      cross(flow, part.path);
+      put(flow);
+    }
+  }
+  for (const auto& [number, left] : left_of_group) {
+    groups_.release(number);
+    for (const MessagePart& part : listener_.parts_of(token_of_group[number])) {
+      const std::uint32_t group = groups_.put({});
+      for (const auto& [load, transfer] : paths_.loads(part.path)) {
+        const auto parent = parents.find(load.link);
+        const auto known = left.find(parent == parents.end() ? load.link : parent->second);
+        if (known == left.end()) continue;  // that link is through
+        put(create_part({known->second, {part.token, part.path, group}, load.link}, load));
+        ++groups_[group].flows;
+      }
+      ORRERY_ASSERT(groups_[group].flows > 0);
+    }
+  }
 }
 
 // What was started in this instant is on no link yet.
@@ -130,23 +222,13 @@ void FlowNetwork::split_started() {
       started.push_back(message);
     }
   started_.swap(started);
-  std::vector<StartedGroup> groups;
-  for (const StartedGroup& group : started_groups_)
-    for (const MessagePart& part : listener_.parts_of(group.token))
-      groups.push_back({{part.shares.begin(), part.shares.end()}, group.busiest, group.latency, part.token});
-  started_groups_.swap(groups);
 }
 
 // Those who had its links to themselves join as well.
 void FlowNetwork::join(std::uint32_t flow) {
   for (std::size_t i = 0; i < graph_.flow(flow).crossings.size(); ++i) {
     const LinkId link = graph_.link(graph_.flow(flow).crossings[i].link).id;
-    const std::optional<SoloFlow> other = solos_.evict(link);
-    if (!other) continue;
-    if (solos_.is_foretold(*other)) listener_.on_delayed(other->token);
-    const std::uint32_t evicted = create(other->path, other->bytes, other->token);
-    share_links(evicted);
-    components_.adopt(evicted, other->start);
+    if (const std::optional<SoloFlow> other = solos_.evict(link)) adopt(*other);
   }
   share_links(flow);
   components_.join(flow);

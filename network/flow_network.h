@@ -5,6 +5,10 @@
 //
 // Rates are whole bytes per second and what is left is counted in bytes * picoseconds / second, exactly; so results
 // depend neither on the order of messages nor on how often rates are solved.
+//
+// A group of messages is many connections, of which each is as good as another's on the link where they meet: on every
+// link its load is a flow of its own, with the share of so many messages as it has connections there. The flows of one
+// group do not wait for one another; it ends with the last.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +17,7 @@
 #include <vector>
 
 #include "core/engine.h"
+#include "core/slab.h"
 #include "network/fabric.h"
 #include "network/flow_components.h"
 #include "network/flow_graph.h"
@@ -40,7 +45,10 @@ class FlowNetwork final : public Network, private EventSink {
     start(path, bytes, token, true);
     return std::nullopt;
   }
-  void start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) override;
+  PathId group_path(std::span<const LinkLoad> loads, Duration latency) override {
+    return paths_.add_group(loads, latency);
+  }
+  void start_group(PathId path, std::uint64_t token) override;
   Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) override;
   void split(std::span<const LinkSplit> links) override;
   void settle() override;
@@ -50,28 +58,47 @@ class FlowNetwork final : public Network, private EventSink {
   // Payloads below are components.
   static constexpr std::uint64_t kSolo = std::uint64_t{1} << 32;
 
-  struct StartedGroup {
-    std::vector<LinkShare> shares;
-    Bytes busiest{0};
-    Duration latency{};
+  // Whose end the end of a flow is.
+  struct Owner {
     std::uint64_t token = 0;
+    PathId path{};
+    std::uint32_t group = kNoIndex;  // in groups_, of a flow that is part of one
+  };
+  struct Group {
+    std::size_t flows = 0;  // that have not ended
   };
   struct Ended {
     std::uint64_t token;
     Duration latency;
   };
+  // What is off its links while classes come apart.
+  struct Moving {
+    Int128 left;
+    Owner owner;
+    LinkId link{};  // of part of a group
+  };
 
   void start(PathId path, Bytes bytes, std::uint64_t token, bool may_foretell);
   void on_event(std::uint64_t payload) override;  // a component, or a flow of solos_
-  std::uint32_t create(PathId path, Bytes bytes, std::uint64_t token);
+  std::uint32_t create(const SoloFlow& message);
+  void share(const SoloFlow& message);
+  void share_group(const SoloFlow& message);
+  std::vector<Moving> left_of_group(const SoloFlow& message);
+  std::uint32_t create_part(const Moving& part, const LinkLoad& load);
+  void adopt(const SoloFlow& message);
+  void own(std::uint32_t flow, const Owner& owner);
   void cross(std::uint32_t flow, PathId path);
+  std::vector<Moving> take_off();
+  void put_back(std::span<const Moving> moving, std::span<const LinkSplit> links);
   void split_started();
   void join(std::uint32_t flow);
   void share_links(std::uint32_t flow);
   void remove(std::uint32_t flow);
+  void end(std::uint32_t flow);
   void report_end(const Ended& message);
 
   Engine& engine_;
+  const Fabric& fabric_;
   MessageListener& listener_;
   MessageEvents events_;
   PathTable paths_;
@@ -79,10 +106,11 @@ class FlowNetwork final : public Network, private EventSink {
   FlowComponents components_;
   SoloFlows solos_;
   Resolve resolve_;
-  std::vector<SoloFlow> started_;             // messages of this instant, on no link yet,
-  std::vector<StartedGroup> started_groups_;  // and groups
-  std::vector<std::uint32_t> ending_;         // scratch of on_event()
-  std::vector<Ended> ended_;                  // scratch of on_event()
+  std::vector<Owner> owners_;          // by flow
+  Slab<Group> groups_;                 // of which flows share links, or may
+  std::vector<SoloFlow> started_;      // in this instant, on no link yet
+  std::vector<std::uint32_t> ending_;  // scratch of on_event()
+  std::vector<Ended> ended_;           // scratch of on_event()
 };
 
 }  // namespace orrery

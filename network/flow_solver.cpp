@@ -41,8 +41,7 @@ std::span<const std::uint32_t> FlowSolver::solve(std::span<const std::uint32_t> 
 
 std::span<const std::uint32_t> FlowSolver::solve_all(std::span<const std::uint32_t> flows, Time now) {
   all_.clear();
-  for (std::uint32_t link = 0; link < graph_.link_count(); ++link)
-    all_.add_link(capacity_of(graph_.link(link).bandwidth));
+  for (std::uint32_t link = 0; link < graph_.link_count(); ++link) all_.add_link(graph_.link(link).bandwidth);
   for (const std::uint32_t flow : flows) {
     all_.add_flow();
     for (const FlowCrossing& crossing : graph_.flow(flow).crossings) all_.cross(crossing.link, crossing.weight);
@@ -57,9 +56,7 @@ void FlowSolver::solve_alone(std::uint32_t index, Time now) {
   std::int64_t rate = kUnrated;
   std::uint32_t bottleneck = flow.crossings.front().link;
   for (const FlowCrossing& crossing : flow.crossings) {
-    const Bandwidth bandwidth = graph_.link(crossing.link).bandwidth;
-    const std::int64_t most =
-        crossing.weight == kUnitWeight ? bandwidth.count() : fill_rate(capacity_of(bandwidth), crossing.weight);
+    const std::int64_t most = fill_rate(graph_.link(crossing.link).bandwidth.count(), crossing.weight);
     if (most >= rate) continue;
     rate = most;
     bottleneck = crossing.link;
@@ -72,7 +69,7 @@ void FlowSolver::set(std::uint32_t index, std::int64_t rate, std::uint32_t bottl
   const std::int64_t before = graph_.rate(index);
   const std::int64_t change = before == kUnrated ? rate : rate - before;
   for (const FlowCrossing& crossing : graph_.flow(index).crossings)
-    graph_.link(crossing.link).load += Int128{change} * static_cast<std::int64_t>(crossing.weight);
+    graph_.link(crossing.link).load += change * static_cast<std::int64_t>(crossing.weight);
   graph_.set_rate(index, rate, now);
   graph_.set_bottleneck(graph_.flow(index), bottleneck);
   graph_.link(bottleneck).level = rate;
@@ -120,8 +117,8 @@ bool FlowSolver::reach_beyond(std::uint32_t flow, std::int64_t change, std::uint
       risen_.push_back(crossing.link);
     }
     link.rise += Int128{change} * static_cast<std::int64_t>(crossing.weight);
-    const Int128 needed = link.load + link.rise + link.weight;
-    if (link.bound > 0 || needed > capacity_of(link.bandwidth)) found |= filling_.reach(crossing.link);
+    const Int128 needed = link.load + link.rise + static_cast<std::int64_t>(link.weight);
+    if (link.bound > 0 || needed > link.bandwidth.count()) found |= filling_.reach(crossing.link);
   }
   return found;
 }
@@ -141,9 +138,10 @@ void FlowSolver::apply(Time now) {
     }
   }
   for (const std::uint32_t link : filling_.links())
-    graph_.link(link).load = capacity_of(graph_.link(link).bandwidth) - graph_.link(link).left;
+    graph_.link(link).load = graph_.link(link).bandwidth.count() - graph_.link(link).left;
   for (const std::uint32_t link : risen_)
-    if (!filling_.reached(graph_.link(link))) graph_.link(link).load += graph_.link(link).rise;
+    if (!filling_.reached(graph_.link(link)))
+      graph_.link(link).load += static_cast<std::int64_t>(graph_.link(link).rise);
 }
 
 // The rate at which the link fills if the flows that were solved before stop at the rates they have: the least rate at
@@ -151,12 +149,12 @@ void FlowSolver::apply(Time now) {
 std::int64_t FlowSolver::filling_level(const FlowLink& link) const {
   std::int64_t level = 0;
   for (int step = 0; step < kFillingSteps; ++step) {
-    Int128 left = capacity_of(link.bandwidth);
+    std::int64_t left = link.bandwidth.count();
     std::uint64_t weight = 0;
     for (const FlowLink::User& user : link.users) {
       const std::int64_t rate = graph_.rate(user.flow);
       if (rate < level)
-        left -= Int128{rate} * static_cast<std::int64_t>(user.weight);
+        left -= rate * static_cast<std::int64_t>(user.weight);
       else
         weight += user.weight;
     }

@@ -1,30 +1,40 @@
-// Many messages as one: the links that a group of messages uses, and how much of each.
+// What messages take of links: each on every link of its route, and many of them, counted as one, of each link by
+// itself.
 #pragma once
 
-#include <span>
+#include <compare>
+#include <cstdint>
 
 #include "core/ids.h"
 #include "core/units.h"
 #include "network/fabric.h"
-#include "network/max_min.h"
 
 namespace orrery {
 
-// What a group takes of a link; or `copies` groups that do the same at the same time, each.
+// A link on the route of a message; or of `copies` messages that do the same at the same time.
 struct LinkShare {
   LinkId link{};
-  std::uint64_t weight = kUnitWeight;  // weight_of(bytes over the link, bytes of the busiest message), > 0
-  std::uint32_t copies = 1;            // weight * copies < 2^63
+  std::uint32_t times = 1;  // that one message crosses the link
+  std::uint32_t copies = 1;
 
-  bool operator==(const LinkShare&) const = default;
+  std::uint64_t weight() const { return std::uint64_t{times} * copies; }  // of them all; below 2^63
+  auto operator<=>(const LinkShare&) const = default;
 };
 
-// The bytes over the link while the busiest message sends `busiest`: floor(weight * busiest / 2^32) for each copy, at
-// most Bytes::max().
-Bytes load_of(const LinkShare& share, Bytes busiest);
+// What a group of messages puts on a link in all; or each of `copies` such groups. The group has the part of the link's
+// bandwidth that `connections` messages have.
+struct LinkLoad {
+  LinkId link{};
+  Bytes bytes{0};  // > 0
+  std::uint32_t connections = 1;
+  std::uint32_t copies = 1;
 
-// How fast the busiest message of a group goes when nothing is shared, not even with its copies; Bandwidth::max()
-// without links.
-Bandwidth rate_alone(const Fabric& fabric, std::span<const LinkShare> shares);
+  std::uint64_t weight() const { return std::uint64_t{connections} * copies; }
+  auto operator<=>(const LinkLoad&) const = default;
+};
+
+// How fast the load goes when the link carries it and its copies, and nothing else; and how long that takes.
+Bandwidth rate_alone(const Fabric& fabric, const LinkLoad& load);
+Duration transfer_alone(const Fabric& fabric, const LinkLoad& load);
 
 }  // namespace orrery

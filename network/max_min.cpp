@@ -8,29 +8,9 @@
 namespace orrery {
 namespace {
 
-using Unsigned128 = unsigned __int128;
-
 constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
 
-// Whole B/s that fit 64 bits, where no flow has a fraction of a unit: the common case needs no 128-bit division.
-bool is_whole(Unsigned128 value) { return static_cast<std::uint32_t>(value) == 0 && value >> 96 == 0; }
-
 }  // namespace
-
-std::uint64_t weight_of(Bytes load, Bytes busiest) {
-  ORRERY_ASSERT(load > Bytes(0) && busiest > Bytes(0));
-  const Int128 weight = (capacity_of(Bandwidth(load.count())) + busiest.count() - 1) / busiest.count();
-  ORRERY_ASSERT(weight <= static_cast<Int128>(kMost));
-  return static_cast<std::uint64_t>(weight);
-}
-
-std::int64_t fill_rate(Int128 left, std::uint64_t weight) {
-  if (left < static_cast<Int128>(weight)) return 1;
-  const auto dividend = static_cast<Unsigned128>(left);
-  if (is_whole(dividend | weight))
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(dividend >> 32) / (weight >> 32));
-  return static_cast<std::int64_t>(std::min<Unsigned128>(dividend / weight, kMost));
-}
 
 void MaxMin::clear() {
   links_.clear();
@@ -38,8 +18,8 @@ void MaxMin::clear() {
   crossings_.clear();
 }
 
-std::uint32_t MaxMin::add_link(Int128 capacity) {
-  links_.push_back({capacity});
+std::uint32_t MaxMin::add_link(Bandwidth bandwidth) {
+  links_.push_back({bandwidth.count()});
   return static_cast<std::uint32_t>(links_.size() - 1);
 }
 
@@ -129,7 +109,7 @@ void MaxMin::freeze(std::uint32_t flow, std::int64_t rate, std::uint32_t link) {
   frozen.bottleneck = link;
   for (std::size_t i = frozen.first_crossing; i < end_of(flow); ++i) {
     Link& crossed = links_[crossings_[i].link];
-    crossed.left -= Int128{rate} * static_cast<std::int64_t>(crossings_[i].weight);
+    crossed.left -= rate * static_cast<std::int64_t>(crossings_[i].weight);
     crossed.weight -= crossings_[i].weight;
   }
 }

@@ -3,9 +3,9 @@
 // fill at the same rate together, so the result depends neither on the order of links and flows nor on how they are cut
 // into independent problems.
 //
-// Capacities are in 2^-32 B/s, rates in whole B/s: a link that is shared by flows of total weight A and has R left
-// fills at floor(R / A). What the floor leaves goes to flows that are frozen later. A rate is never below 1 B/s, so
-// that every transfer ends: a link of fewer B/s than flows is overbooked.
+// Rates are in whole B/s: a link that is shared by flows of total weight A and has R left fills at floor(R / A). What
+// the floor leaves goes to flows that are frozen later. A rate is never below 1 B/s, so that every transfer ends: a
+// link of fewer B/s than flows is overbooked.
 #pragma once
 
 #include <cstddef>
@@ -16,31 +16,20 @@
 
 namespace orrery {
 
-// The weight of a flow on a link is 2^32 times what it takes of the link for each B/s of its rate, rounded up. A plain
-// message has kUnitWeight where it crosses a link once and twice that where it crosses twice; m equal flows that are
-// one unknown have m times the weight of one.
-inline constexpr std::uint64_t kUnitWeight = std::uint64_t{1} << 32;
-
-// The weight of a flow that sends `load` bytes over a link while its rate-giving message sends `busiest` bytes:
-// ceil(2^32 * load / busiest). Both are positive; load / busiest is below 2^31.
-std::uint64_t weight_of(Bytes load, Bytes busiest);
-
-// A whole link as the solver counts it.
-constexpr Int128 capacity_of(Bandwidth bandwidth) { return Int128{bandwidth.count()} << 32; }
-
-// The rate at which a link with `left` of its capacity fills for flows of total weight `weight`: floor(left / weight),
-// within 1 and the largest 64-bit integer. weight > 0.
-std::int64_t fill_rate(Int128 left, std::uint64_t weight);
+// The rate at which a link with `left` B/s fills for flows of total weight `weight`: floor(left / weight), at least 1.
+// The weight of a flow is what it takes of the link for each B/s of its rate. weight > 0.
+constexpr std::int64_t fill_rate(std::int64_t left, std::uint64_t weight) {
+  if (left < 0 || static_cast<std::uint64_t>(left) < weight) return 1;
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(left) / weight);
+}
 
 // Describe links and flows, solve, read the rates. Keeps its memory: once as large as needed, nothing allocates. This
 // is the plain solver, that of network/flow_filling.h works on parts and in place.
 class MaxMin {
  public:
   void clear();
-  // Returns the link's index: 0, 1, ... `capacity` in 2^-32 B/s.
-  std::uint32_t add_link(Int128 capacity);
-  // Gives a link more capacity.
-  void widen(std::uint32_t link, Int128 capacity) { links_[link].left += capacity; }
+  // Returns the link's index: 0, 1, ...
+  std::uint32_t add_link(Bandwidth bandwidth);
   // Returns the flow's index: 0, 1, ... It crosses at least one link before solve().
   std::uint32_t add_flow();
   // The flow added last crosses `link`; crossing it again adds the weights. 0 < weight, and below 2^63 in all on a
@@ -56,7 +45,7 @@ class MaxMin {
 
  private:
   struct Link {
-    Int128 left = 0;           // of its capacity, after the frozen flows
+    std::int64_t left = 0;     // of its bandwidth, after the frozen flows
     std::uint64_t weight = 0;  // of the flows not yet frozen
     std::uint32_t first_user = 0;
     std::uint32_t users = 0;

@@ -18,7 +18,6 @@ enum class PathId : std::uint32_t {};  // an interned pair of devices
 struct MessagePart {
   std::uint64_t token = 0;
   PathId path{};
-  std::span<const LinkShare> shares;  // instead, of a group
 };
 
 // A link that acts for others, but was one of those that `parent` acted for until now.
@@ -63,9 +62,11 @@ class Network {
   virtual PathId path(DeviceId from, DeviceId to) = 0;
 
   // A path for a class of messages that do the same at the same time and are started as one: `shares` is what all of
-  // them take of one link of each class of links, of weight kUnitWeight for every time that a message crosses the link.
-  // Usage is then that of one link of the class.
+  // them take of one link of each class of links. Usage is then that of one link of the class.
   virtual PathId class_path(std::span<const LinkShare> shares, Duration latency) = 0;
+
+  // A path for many messages that make up one phase of a collective: what they put on each link in all, each link once.
+  virtual PathId group_path(std::span<const LinkLoad> loads, Duration latency) = 0;
 
   // A transfer starts now (software latency is the caller's). It is released when the last byte has left and arrives
   // the path's latency later; at the earliest in the next round of this instant. `bytes` >= 0.
@@ -78,10 +79,9 @@ class Network {
     return std::nullopt;
   }
 
-  // Many messages that make up one phase of a collective, as one: `busiest` are the bytes of the one that sends most
-  // and sets the pace. It is released when the last byte is through and arrives `latency` later. Without links or bytes
-  // it takes no time but the latency. The bytes of a link's usage are then exact to 2^-32 of `busiest`.
-  virtual void start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) = 0;
+  // The messages of a group_path(), as one: released when the last link is through with them. Their traffic on one link
+  // does not wait for that on another. Without links it takes no time but the latency.
+  virtual void start_group(PathId path, std::uint64_t token) = 0;
 
   // Counts messages of `bytes` that were sent on a path one after the other, by a caller that knows their times because
   // nothing else uses its links: they are in link_usage() as if they had been started. Returns the transfer time of

@@ -52,7 +52,7 @@ Duration PathTable::send(PathId id, Bytes bytes, std::uint32_t messages) {
 void PathTable::add_sent(std::vector<LinkUsage>& usage) const {
   std::vector<LinkId> route;
   for (const Entry& entry : entries_) {
-    if (entry.traffic.sent == Bytes(0) || entry.is_class) continue;
+    if (entry.traffic.sent == Bytes(0) || entry.kind != Kind::kPair) continue;
     fabric_.route(entry.path.from, entry.path.to, route);
     for (const LinkId link : route) {
       Bytes& sent = usage[index_of(link)].bytes;
@@ -62,7 +62,13 @@ void PathTable::add_sent(std::vector<LinkUsage>& usage) const {
   for (const auto& [path, shares] : shares_)
     for (const LinkShare& share : shares) {
       Bytes& sent = usage[index_of(share.link)].bytes;
-      sent = saturating_add(sent, load_of(share, entries_[static_cast<std::size_t>(path)].traffic.sent));
+      sent = saturating_multiply_add(sent, entries_[static_cast<std::size_t>(path)].traffic.sent,
+                                     static_cast<std::int64_t>(share.weight()));
+    }
+  for (const Group& group : groups_)
+    for (const auto& [load, transfer] : group.loads) {
+      Bytes& sent = usage[index_of(load.link)].bytes;
+      sent = saturating_multiply_add(sent, load.bytes, group.sent * load.copies);
     }
   for (std::size_t link = 0; link < before_split_.size(); ++link)
     usage[link].bytes = saturating_add(usage[link].bytes, before_split_[link]);
@@ -79,10 +85,11 @@ void PathTable::split(std::span<const LinkSplit> links) {
 PathId PathTable::add_class(std::span<const LinkShare> shares, Duration latency) {
   ORRERY_ASSERT(entries_.size() < UINT32_MAX - 1);
   const PathId id{static_cast<std::uint32_t>(entries_.size())};
-  Entry entry{{{}, {}, Bandwidth::max(), latency}, {}, stored_.size(), static_cast<std::uint32_t>(shares.size()), true};
+  Entry entry{{{}, {}, Bandwidth::max(), latency}, {}, stored_.size(), static_cast<std::uint32_t>(shares.size())};
+  entry.kind = Kind::kClass;
   for (const LinkShare& share : shares) {
     entry.path.narrowest = std::min(entry.path.narrowest, fabric_.link(share.link).bandwidth);
-    entry.overlaps = entry.overlaps || share.copies > 1 || share.weight > kUnitWeight;
+    entry.overlaps = entry.overlaps || share.weight() > 1;
     stored_.push_back(share.link);
   }
   entries_.push_back(entry);
@@ -90,8 +97,30 @@ PathId PathTable::add_class(std::span<const LinkShare> shares, Duration latency)
   return id;
 }
 
+PathId PathTable::add_group(std::span<const LinkLoad> loads, Duration latency) {
+  ORRERY_ASSERT(entries_.size() < UINT32_MAX - 1);
+  const PathId id{static_cast<std::uint32_t>(entries_.size())};
+  Entry entry{{{}, {}, Bandwidth::max(), latency}, {}, stored_.size(), static_cast<std::uint32_t>(loads.size())};
+  entry.kind = Kind::kGroup;
+  entry.group = static_cast<std::uint32_t>(groups_.size());
+  Group& group = groups_.emplace_back();
+  for (const LinkLoad& load : loads) {
+    group.loads.push_back({load, transfer_alone(fabric_, load)});
+    entry.traffic.transfer = std::max(entry.traffic.transfer, group.loads.back().transfer);
+    stored_.push_back(load.link);
+  }
+  entries_.push_back(entry);
+  return id;
+}
+
+Duration PathTable::send_group(PathId path) {
+  const Entry& entry = entries_[static_cast<std::size_t>(path)];
+  ++groups_[entry.group].sent;
+  return entry.traffic.transfer;
+}
+
 std::span<const LinkShare> PathTable::shares(PathId path) const {
-  if (!entries_[static_cast<std::size_t>(path)].is_class) return {};
+  if (entries_[static_cast<std::size_t>(path)].kind != Kind::kClass) return {};
   return shares_.at(path);
 }
 
@@ -114,7 +143,7 @@ void PathTable::add(DeviceId from, DeviceId to) {
 void PathTable::grow() {
   slots_.assign(std::max(kFirstSlots, 2 * slots_.size()), {});
   for (std::uint32_t index = 0; index < entries_.size(); ++index) {
-    if (entries_[index].is_class) continue;
+    if (entries_[index].kind != Kind::kPair) continue;
     const Path& path = entries_[index].path;
     slot_of(path.from, path.to) = {path.from, path.to, index + 1};
   }

@@ -1,5 +1,5 @@
 // Interned routes: the cost of every pair of devices that ever talked, computed once, and what they sent. A path may
-// also stand for those of many pairs that do the same at the same time.
+// also stand for those of many pairs that do the same at the same time, or for what a group of messages puts on links.
 #pragma once
 
 #include <cstddef>
@@ -27,9 +27,10 @@ class PathTable {
   explicit PathTable(const Fabric& fabric) : fabric_(fabric) {}
 
   PathId intern(DeviceId from, DeviceId to);
-  // A path of its own for a class of messages: `shares` is what all of them take of one link of each class, of weight
-  // kUnitWeight for every time that a message crosses the link.
+  // A path of its own for a class of messages: `shares` is what all of them take of one link of each class.
   PathId add_class(std::span<const LinkShare> shares, Duration latency);
+  // Likewise for a group of messages.
+  PathId add_group(std::span<const LinkLoad> loads, Duration latency);
   std::size_t size() const { return entries_.size(); }
   const Path& operator[](PathId path) const { return entries_[static_cast<std::size_t>(path)].path; }
 
@@ -41,11 +42,22 @@ class PathTable {
 
   // Of a class; empty for the path of a pair.
   std::span<const LinkShare> shares(PathId path) const;
+  // What a group puts on each link; in the order of links().
+  struct GroupLoad {
+    LinkLoad load;
+    Duration transfer{};  // alone on the link, with its copies
+  };
+  bool is_group(PathId path) const { return entries_[static_cast<std::size_t>(path)].kind == Kind::kGroup; }
+  std::span<const GroupLoad> loads(PathId path) const {
+    return groups_[entries_[static_cast<std::size_t>(path)].group].loads;
+  }
   // A message on it can have its links for itself.
   bool can_be_alone(PathId path) const { return !entries_[static_cast<std::size_t>(path)].overlaps; }
 
   // Counts messages; returns how long the transfer of each takes if it shares nothing: nothing on an empty path.
   Duration send(PathId path, Bytes bytes, std::uint32_t messages = 1);
+  // Counts a group; returns how long it takes if each link carries it and its copies, and nothing else.
+  Duration send_group(PathId path);
   // What `parent` carried so far, `link` did as well.
   void split(std::span<const LinkSplit> links);
   // Adds all that was sent to the links that it crossed.
@@ -58,14 +70,21 @@ class PathTable {
     Duration transfer{};  // and how long it took
   };
 
+  enum class Kind : std::uint8_t { kPair, kClass, kGroup };
+
   // All that a message needs, in one cache line.
   struct Entry {
     Path path;
     Traffic traffic;
     std::uint64_t first = 0;  // where its links start in stored_,
     std::uint32_t hops = 0;   // and how many there are; kLong if they are not stored
-    bool is_class = false;
+    std::uint32_t group = 0;  // where its loads are in groups_
+    Kind kind = Kind::kPair;
     bool overlaps = false;  // messages of the class share links with one another
+  };
+  struct Group {
+    std::vector<GroupLoad> loads;
+    std::int64_t sent = 0;  // times
   };
   struct Slot {
     DeviceId from{};
@@ -83,8 +102,9 @@ class PathTable {
   std::vector<Slot> slots_;  // open addressing, a power of two
   std::vector<LinkId> stored_;
   std::map<PathId, std::vector<LinkShare>> shares_;  // of classes
-  std::vector<Bytes> before_split_;                  // by link; empty before the first
-  std::vector<LinkId> route_;                        // scratch
+  std::vector<Group> groups_;
+  std::vector<Bytes> before_split_;  // by link; empty before the first
+  std::vector<LinkId> route_;        // scratch
 };
 
 }  // namespace orrery

@@ -8,7 +8,7 @@ SoloFlows::Start SoloFlows::start(const SoloFlow& flow) {
   if (!paths_.can_be_alone(flow.path)) return Start::kRefused;
   if (holders_.size() < paths_.size()) holders_.resize(paths_.size());
   Holder& self = holder(flow.path);
-  book_end(self);
+  book_end(flow.path);
   if (self.state == State::kTold || self.state == State::kForetold) return Start::kRefused;
   if (self.state == State::kAway && !take_links(flow.path)) return Start::kRefused;
   self.bytes = flow.bytes;
@@ -33,7 +33,10 @@ bool SoloFlows::is_foretold(const SoloFlow& flow) const {
 
 SoloFlow SoloFlows::end(PathId path) {
   Holder& self = holder(path);
-  self.busy += self.transfer;
+  if (paths_.is_group(path))
+    book_group(path, self.transfer);
+  else
+    self.busy += self.transfer;
   self.state = State::kIdle;
   return flow_of(path);
 }
@@ -42,6 +45,7 @@ std::optional<SoloFlow> SoloFlows::evict(LinkId link) {
   const PathId path = lanes_[index_of(link)].holder;
   if (path == kNobody || is_free(lanes_[index_of(link)])) return std::nullopt;
   engine_.cancel(holder(path).end);
+  if (paths_.is_group(path)) book_group(path, engine_.now() - holder(path).start);
   hand_over(path);
   return flow_of(path);
 }
@@ -60,7 +64,13 @@ void SoloFlows::add_busy(std::vector<LinkUsage>& usage) const {
     if (lane.holder == kNobody) continue;
     const Holder& by = holder(lane.holder);
     usage[link].busy += by.busy;
-    if (by.state != State::kIdle) usage[link].busy += std::min(engine_.now(), by.release()) - by.start;
+    if (by.state != State::kIdle && !paths_.is_group(lane.holder))
+      usage[link].busy += std::min(engine_.now(), by.release()) - by.start;
+  }
+  for (std::uint32_t path = 0; path < holders_.size(); ++path) {
+    if (!paths_.is_group(PathId(path)) || holders_[path].state != State::kTold) continue;
+    for (const auto& [load, transfer] : paths_.loads(PathId(path)))
+      usage[index_of(load.link)].busy += std::min(engine_.now() - holders_[path].start, transfer);
   }
 }
 
@@ -70,10 +80,16 @@ SoloFlow SoloFlows::flow_of(PathId path) const {
 }
 
 // Nobody was told when a foretold flow was through: that is noticed here.
-void SoloFlows::book_end(Holder& by) const {
+void SoloFlows::book_end(PathId path) {
+  Holder& by = holder(path);
   if (by.state != State::kForetold || by.release() > engine_.now()) return;
   by.busy += by.transfer;
   by.state = State::kIdle;
+}
+
+// For how long each link has carried the group, `until` after its start.
+void SoloFlows::book_group(PathId path, Duration until) {
+  for (const auto& [load, transfer] : paths_.loads(path)) lanes_[index_of(load.link)].busy += std::min(transfer, until);
 }
 
 // All or none.
@@ -106,8 +122,8 @@ void SoloFlows::hand_over(PathId path) {
 bool SoloFlows::is_free(Lane& lane) {
   if (lane.sharing > 0) return false;
   if (lane.holder == kNobody) return true;
-  Holder& by = holder(lane.holder);
-  book_end(by);
+  book_end(lane.holder);
+  const Holder& by = holder(lane.holder);
   if (by.state != State::kIdle) return false;
   hand_over(lane.holder);
   return true;

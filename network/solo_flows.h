@@ -1,6 +1,7 @@
 // Flows that have every link of their path to themselves, as most have on a well-used fabric: their rate is that of the
 // narrowest link, so they need neither solver nor components. When another flow comes to one of their links, they move
-// there.
+// there. A group of messages that has its links to itself is one such flow, although its links are through with it one
+// after the other.
 //
 // A path keeps its links when its flow has ended, until a flow on another path wants one of them: one message after the
 // other on a path, as in a ring, costs the same however many links that has.
@@ -61,7 +62,7 @@ class SoloFlows {
   void share(LinkId link) { ++lanes_[index_of(link)].sharing; }
   void unshare(LinkId link) { --lanes_[index_of(link)].sharing; }
 
-  // Adds how long flows of this kind were on each link. What was evicted never was.
+  // Adds how long flows of this kind were on each link. A message that was evicted never was, a group was until then.
   void add_busy(std::vector<LinkUsage>& usage) const;
 
  private:
@@ -86,7 +87,7 @@ class SoloFlows {
     Duration transfer{};
     Time start;
     EventHandle end;  // of the transfer; if it is foretold, the arrival
-    Duration busy{};  // with flows that ended since it holds its links
+    Duration busy{};  // with flows that ended since it holds its links; that of groups is with the lanes already
     bool may_foretell = false;
     State state = State::kAway;
 
@@ -96,9 +97,10 @@ class SoloFlows {
   Holder& holder(PathId path) { return holders_[static_cast<std::size_t>(path)]; }
   const Holder& holder(PathId path) const { return holders_[static_cast<std::size_t>(path)]; }
   SoloFlow flow_of(PathId path) const;
-  void book_end(Holder& holder) const;
+  void book_end(PathId path);
   bool take_links(PathId path);
   void hand_over(PathId path);
+  void book_group(PathId path, Duration until);
   bool is_free(Lane& lane);
 
   Engine& engine_;

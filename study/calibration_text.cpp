@@ -58,9 +58,12 @@ std::string fitted_text(const NcclFit& fit) {
 
 std::string reason(const UnfittedNcclConstant& unfitted) {
   switch (unfitted.reason) {
-    case UnfittedReason::kNotShown: return "no row depends on it";
-    case UnfittedReason::kTogether: return "acts as " + list_of(unfitted.with);
-    case UnfittedReason::kUncertain: return "the rows leave it open by more than half of it";
+    case UnfittedReason::kNotShown:
+      return "no row depends on it";
+    case UnfittedReason::kTogether:
+      return "acts as " + list_of(unfitted.with);
+    case UnfittedReason::kUncertain:
+      return "the rows leave it open by more than half of it";
   }
   return {};
 }
@@ -111,7 +114,8 @@ std::string errors_text(const Calibration& calibration) {
     for (const char* column : {"held out", "p90"}) table.column(column);
   add_errors(calibration, "all", std::nullopt, table);
   for (const SizeBand band : kAllSizeBands) add_errors(calibration, std::string(name_of(band)), band, table);
-  std::string text = "\n" + table.text();
+  std::string text = "\n";
+  text += table.text();
   text += "  median and 90th percentile of |predicted / measured - 1|";
   text += calibration.held_out ? "; held out: each row by a fit to every other row, which are not it\n" : "\n";
   return text;

@@ -20,8 +20,8 @@ std::string without_direction(std::string_view link_class) {
 }
 
 // The link that carried most of what it could have in a time of its own; the first of equals.
-LinkLoad most_loaded(const Fabric& fabric, std::span<const LinkUsage> usage,
-                     const std::function<double(const LinkUsage&)>& time) {
+LinkOverload most_loaded(const Fabric& fabric, std::span<const LinkUsage> usage,
+                         const std::function<double(const LinkUsage&)>& time) {
   double most = 0;
   std::uint16_t busiest = 0;
   for (std::uint32_t i = 0; i < usage.size(); ++i) {
@@ -38,7 +38,7 @@ LinkLoad most_loaded(const Fabric& fabric, std::span<const LinkUsage> usage,
 
 }  // namespace
 
-LinkLoad worst_overload(const Fabric& fabric, std::span<const LinkUsage> usage) {
+LinkOverload worst_overload(const Fabric& fabric, std::span<const LinkUsage> usage) {
   return most_loaded(fabric, usage, [](const LinkUsage& link) { return seconds(link.busy); });
 }
 
@@ -47,7 +47,7 @@ CollectiveBound collective_bound(const Fabric& fabric, std::span<const LinkUsage
   ORRERY_ASSERT(finish > Time{});
   const double time = seconds(finish);
   if (2 * seconds(latency) >= time) return {"latency", std::min(1.0, seconds(latency) / time)};
-  const LinkLoad most = most_loaded(fabric, usage, [time](const LinkUsage&) { return time; });
+  const LinkOverload most = most_loaded(fabric, usage, [time](const LinkUsage&) { return time; });
   return {most.name, most.factor};
 }
 

@@ -18,13 +18,13 @@ struct CollectiveBound {
 };
 
 // How many times its bandwidth a link carried.
-struct LinkLoad {
+struct LinkOverload {
   std::string name;  // its class without its direction
   double factor = 0;
 };
 
 // Of the link that carried most while it was busy. More than 1 only in a network model that does not share links.
-LinkLoad worst_overload(const Fabric& fabric, std::span<const LinkUsage> usage);
+LinkOverload worst_overload(const Fabric& fabric, std::span<const LinkUsage> usage);
 
 // Of a run from 0 to `finish` > 0 that would have taken `latency` with (next to) no bytes in its messages. Latency, if
 // that is at least half of the time; else the most utilised of all links, the first of equals. Where phases on

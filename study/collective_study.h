@@ -30,7 +30,7 @@ struct CollectiveRow {
   std::string algorithm;
   std::optional<std::string> protocol{};  // of nccl: "ll128"
   CollectiveBound bound;
-  LinkLoad overload;
+  LinkOverload overload;
 };
 
 struct CollectiveTable {

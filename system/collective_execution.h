@@ -33,7 +33,6 @@
 #include "network/network.h"
 #include "system/collective_plan.h"
 #include "system/folding.h"
-#include "system/line_traffic.h"
 #include "system/slot_set.h"
 
 namespace orrery {
@@ -187,7 +186,7 @@ class CollectiveExecution final : private EventSink {
   // The seats of a line and what they send, at granularity `phase`.
   struct LineView {
     std::span<const std::uint32_t> seats;
-    const LineTraffic* traffic = nullptr;
+    PathId path{};
     std::uint64_t count = 1;  // lines that it stands for
   };
   struct Touched {

@@ -31,13 +31,13 @@ void CollectiveExecution::start_line(std::uint32_t slot, StateKey key) {
   const LineView line = line_of(call, key);
   const std::uint32_t id = messages_.put({slot, state_of(call, key), 0, kWholeLine, 0, false, nullptr, {}});
   messages_sent_ += line.count;
-  network_.start_group(line.traffic->shares, line.traffic->busiest, line.traffic->latency, id);
+  network_.start_group(line.path, id);
 }
 
 CollectiveExecution::LineView CollectiveExecution::line_of(const Call& call, StateKey key) {
   const LineClass& line =
       call.setting.tables == nullptr ? own_line(call, key) : call.setting.tables->line(key.phase, key.seat);
-  return {line.seats, &line.traffic, line.count};
+  return {line.seats, line.path, line.count};
 }
 
 // Of a job that is not folded.
@@ -52,7 +52,8 @@ const LineClass& CollectiveExecution::own_line(const Call& call, StateKey key) {
     known->second.seats.push_back(layout.member_at[layout.moved_to(first, dimension, coordinate)]);
     devices.push_back(call.setting.devices[known->second.seats.back()]);
   }
-  known->second.traffic = traffic_of(*call.setting.plan, key.phase, devices, fabric_);
+  const LineTraffic traffic = traffic_of(*call.setting.plan, key.phase, devices, fabric_);
+  known->second.path = network_.group_path(traffic.loads, traffic.latency);
   return known->second;
 }
 

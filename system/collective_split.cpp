@@ -144,8 +144,9 @@ void CollectiveExecution::add_message_parts(std::uint32_t id, const Message& who
   for (const MessageClass* message : call.setting.tables->messages(key.phase, key.seat)) {
     if (message->before != whole.folded) continue;
     const std::uint32_t send = message->is_relay ? whole.index : message->sends.front();
-    const Message part{slot, state, state_of(call, {message->receiver, key.chunk, key.phase}),
-                       send, whole.slot, !message->is_relay, message, {}};
+    const Message part{slot,    state,      state_of(call, {message->receiver, key.chunk, key.phase}),
+                       send,    whole.slot, !message->is_relay,
+                       message, {}};
     const std::uint32_t number = put_part(id, part, parts.empty());
     parts.push_back(part_of_message(number));
     if (call.states[state].status != Status::kActive) continue;
@@ -157,10 +158,10 @@ void CollectiveExecution::add_message_parts(std::uint32_t id, const Message& who
 void CollectiveExecution::add_line_part(std::uint32_t id, const Message& whole, std::uint32_t slot, StateKey key,
                                         std::vector<MessagePart>& parts) {
   const Call& call = calls_[slot];
-  const LineTraffic* traffic = line_of(call, key).traffic;
+  const PathId path = line_of(call, key).path;
   const auto is_of_line = [&](const MessagePart& part) {
     const Message& message = messages_[static_cast<std::uint32_t>(part.token)];
-    return message.call == slot && line_of(call, key_of(call, message.from_state)).traffic == traffic;
+    return message.call == slot && line_of(call, key_of(call, message.from_state)).path == path;
   };
   if (std::ranges::any_of(parts, is_of_line)) return;  // another seat of the line stands for it
   const Message part{slot, state_of(call, key), whole.to_state, kWholeLine, 0, false, nullptr, {}};
@@ -178,9 +179,9 @@ std::uint32_t CollectiveExecution::put_part(std::uint32_t id, const Message& par
 
 MessagePart CollectiveExecution::part_of_message(std::uint32_t id) {
   const Message& message = messages_[id];
-  if (message.index != kWholeLine) return {id, message.folded->path, {}};
+  if (message.index != kWholeLine) return {id, message.folded->path};
   const Call& call = calls_[message.call];
-  return {id, {}, line_of(call, key_of(call, message.from_state)).traffic->shares};
+  return {id, line_of(call, key_of(call, message.from_state)).path};
 }
 
 void CollectiveExecution::add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts) {

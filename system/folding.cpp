@@ -138,18 +138,13 @@ bool Folding::has_changed(GroupId group) const {
     for (const MessageClass& message : tables.classes_)
       if (has_changed(message)) return true;
     for (const LineClass& line : tables.lines_)
-      if (symmetry_.has_changed(symmetry_.colour_of(line.one)) || has_changed(line.traffic.shares)) return true;
+      if (symmetry_.has_changed(symmetry_.colour_of(line.one)) || has_changed_link(line.loads)) return true;
   }
   return false;
 }
 
 bool Folding::has_changed(const MessageClass& message) const {
-  return symmetry_.has_changed(symmetry_.colour_of(message.one)) || has_changed(message.shares);
-}
-
-bool Folding::has_changed(std::span<const LinkShare> shares) const {
-  return std::ranges::any_of(
-      shares, [&](const LinkShare& share) { return symmetry_.has_changed(*symmetry_.colour(share.link)); });
+  return symmetry_.has_changed(symmetry_.colour_of(message.one)) || has_changed_link(message.shares);
 }
 
 // Gives the members of a home their seats; those that were there keep their number. Returns what part of which seat

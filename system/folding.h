@@ -42,7 +42,8 @@ struct MessageClass {
 // All lines of one class, at granularity `phase`.
 struct LineClass {
   std::vector<std::uint32_t> seats;
-  LineTraffic traffic;  // with copies
+  std::vector<LinkLoad> loads;  // with copies
+  PathId path{};                // of these
   std::uint64_t count = 1;
   Symmetry::Vertex one = Symmetry::kNotInUse;  // of them
 };
@@ -140,7 +141,11 @@ class Folding {
   std::vector<GroupId> communicators_to_look_at() const;
   bool has_changed(GroupId home) const;
   bool has_changed(const MessageClass& message) const;
-  bool has_changed(std::span<const LinkShare> shares) const;
+  template <class Share>
+  bool has_changed_link(const std::vector<Share>& shares) const {
+    return std::ranges::any_of(shares,
+                               [&](const Share& s) { return symmetry_.has_changed(*symmetry_.colour(s.link)); });
+  }
   std::vector<std::uint32_t> take_seats(GroupId group);
   void fold_pattern(GroupId home, GroupId parent, std::uint32_t pattern, ClassSplit& split);
   void fold_messages(GroupId home, std::uint32_t pattern);
@@ -155,7 +160,8 @@ class Folding {
   MessageClass transfer(RankId from, const std::vector<std::uint32_t>& sends,
                         std::map<RankId, SlotsByClass>& received) const;
   void take_route(MessageClass& message, DeviceId from, DeviceId to) const;
-  std::vector<LinkShare> folded(std::span<const LinkShare> shares, std::uint64_t count) const;
+  template <class Share>
+  std::vector<Share> folded(std::vector<Share> shares, std::uint64_t count) const;
 
   const Job& job_;
   std::span<const DeviceId> placement_;

@@ -1,6 +1,5 @@
 // What a folding's message classes and lines are made of.
 #include <algorithm>
-#include <limits>
 
 #include "core/assert.h"
 #include "system/folding.h"
@@ -81,8 +80,8 @@ void Folding::fold_lines(GroupId group, std::uint32_t number) {
     LineClass& added = tables.lines_.emplace_back();
     added.count = symmetry_.class_size(colour);
     added.one = one;
-    added.traffic = symmetry_.traffic(one);
-    added.traffic.shares = folded(added.traffic.shares, added.count);
+    added.loads = folded(symmetry_.traffic(one).loads, added.count);
+    added.path = network_.group_path(added.loads, symmetry_.traffic(one).latency);
     for (const std::uint32_t member : line.members) {
       std::uint32_t& of_seat = tables.line_of_seat_[line.phase][home.seat_of_member[member]];
       ORRERY_ASSERT(of_seat == kNone || of_seat == known->second);
@@ -158,17 +157,22 @@ void Folding::take_route(MessageClass& message, DeviceId from, DeviceId to) cons
   message.path = network_.class_path(message.shares, message.latency);
 }
 
-// `count` messages that each take `shares`, spread evenly over the links of every class that they cross.
-std::vector<LinkShare> Folding::folded(std::span<const LinkShare> shares, std::uint64_t count) const {
-  std::map<std::pair<LinkId, std::uint64_t>, std::uint64_t> crossed;  // by acting link and weight: links of one message
-  for (const LinkShare& share : shares) ++crossed[{acting(share.link), share.weight}];
-  std::vector<LinkShare> result;
-  for (const auto& [key, links] : crossed) {
-    const std::uint32_t in_class = symmetry_.class_size(*symmetry_.colour(key.first));
+// `count` messages or groups that each take `shares`, spread evenly over the links of every class that they cross.
+template <class Share>
+std::vector<Share> Folding::folded(std::vector<Share> shares, std::uint64_t count) const {
+  for (Share& share : shares) share.link = acting(share.link);
+  std::ranges::sort(shares);
+  std::vector<Share> result;
+  for (auto first = shares.begin(); first != shares.end();) {
+    const auto last = std::find_if(first, shares.end(), [&](const Share& share) { return !(share == *first); });
+    const auto links = static_cast<std::uint64_t>(last - first);  // of one message
+    const std::uint32_t in_class = symmetry_.class_size(*symmetry_.colour(first->link));
     ORRERY_ASSERT(count * links % in_class == 0);
     const std::uint64_t copies = count * links / in_class;
-    ORRERY_ASSERT(copies <= UINT32_MAX && copies <= std::numeric_limits<std::int64_t>::max() / key.second);
-    result.push_back({key.first, key.second, static_cast<std::uint32_t>(copies)});
+    ORRERY_ASSERT(copies <= UINT32_MAX);
+    result.push_back(*first);
+    result.back().copies = static_cast<std::uint32_t>(copies);
+    first = last;
   }
   return result;
 }

@@ -22,7 +22,7 @@ void note_latencies(GroupLayout& layout, NodePattern pattern, std::span<const De
 std::vector<LinkPace> paces(NodePattern pattern, const NodeMembers& nodes, std::span<const DeviceId> devices,
                             const Fabric& fabric) {
   std::vector<LinkPace> all;
-  for (const LinkLoad& load : link_loads({pattern, kMany, kMany, {}}, nodes, devices, fabric)) {
+  for (const LinkTraffic& load : traffic_by_link({pattern, kMany, kMany, {}}, nodes, devices, fabric).links) {
     const double byte =
         1.0 / static_cast<double>(kMany.count()) / static_cast<double>(fabric.link(load.link).bandwidth.count());
     all.push_back({static_cast<double>(load.within.count()) * byte, static_cast<double>(load.between.count()) * byte});

@@ -4,56 +4,43 @@
 #include <unordered_map>
 
 namespace orrery {
-namespace {
 
-// So that no share of a link is more than weight_of() takes.
-constexpr int kMostWeightBits = 30;
-
-Bytes sum(const LinkLoad& load) { return saturating_add(load.within, load.between); }
-
-// Of links that take equally long, the most loaded.
-Bytes load_of_slowest(std::span<const LinkLoad> loads, const Fabric& fabric) {
-  Int128 slowest = 0, rate = 1;
-  Bytes most(0);
-  for (const LinkLoad& load : loads) {
-    const Int128 bytes = sum(load).count(), own_rate = fabric.link(load.link).bandwidth.count();
-    most = std::max(most, sum(load));
-    const Int128 longer = bytes * rate - slowest * own_rate;
-    if (longer < 0 || (longer == 0 && bytes <= slowest)) continue;
-    slowest = bytes;
-    rate = own_rate;
-  }
-  return std::max(Bytes(static_cast<std::int64_t>(slowest)), ceil_div(most, std::int64_t{1} << kMostWeightBits));
-}
-
-}  // namespace
-
-std::vector<LinkLoad> link_loads(const GroupTransfer& transfer, const NodeMembers& nodes,
-                                 std::span<const DeviceId> devices, const Fabric& fabric) {
-  std::vector<LinkLoad> loads;
-  std::unordered_map<std::uint32_t, std::size_t> number;  // by link
+GroupTraffic traffic_by_link(const GroupTransfer& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
+                             const Fabric& fabric) {
+  GroupTraffic traffic;
+  std::vector<LinkTraffic>& links = traffic.links;
+  std::unordered_map<std::uint32_t, std::size_t> number;               // by link
+  std::vector<Bytes> within(devices.size()), between(devices.size());  // sent, by member
   std::vector<LinkId> route;
   for_each_message(transfer, nodes, devices, fabric, [&](const GroupMessage& message) {
+    const auto add = [&](Bytes& sum) { sum = saturating_add(sum, message.bytes); };
+    add(message.is_within ? within[message.from] : between[message.from]);
     fabric.route(devices[message.from], devices[message.to], route);
     for (const LinkId link : route) {
-      const auto [known, is_new] = number.try_emplace(index_of(link), loads.size());
-      if (is_new) loads.push_back({link, Bytes(0), Bytes(0)});
-      Bytes& load = message.is_within ? loads[known->second].within : loads[known->second].between;
-      load = saturating_add(load, message.bytes);
+      const auto [known, is_new] = number.try_emplace(index_of(link), links.size());
+      if (is_new) links.push_back({link, Bytes(0), Bytes(0)});
+      add(message.is_within ? links[known->second].within : links[known->second].between);
     }
   });
-  std::ranges::sort(loads, {}, &LinkLoad::link);
-  return loads;
+  std::ranges::sort(links, {}, &LinkTraffic::link);
+  if (links.empty()) return traffic;
+  traffic.most_within = *std::ranges::max_element(within);
+  traffic.most_between = *std::ranges::max_element(between);
+  return traffic;
 }
 
 LineTraffic group_traffic(const GroupTransfer& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
                           const Fabric& fabric) {
-  const std::vector<LinkLoad> loads = link_loads(transfer, nodes, devices, fabric);
-  for (const LinkLoad& load : loads) require_countable_load(sum(load));
+  const GroupTraffic by_link = traffic_by_link(transfer, nodes, devices, fabric);
   LineTraffic traffic;
-  traffic.busiest = load_of_slowest(loads, fabric);
   traffic.latency = transfer.latency;
-  for (const LinkLoad& load : loads) traffic.shares.push_back({load.link, weight_of(sum(load), traffic.busiest)});
+  for (const LinkTraffic& link : by_link.links) {
+    const Bytes load = saturating_add(link.within, link.between);
+    require_countable_load(load);
+    traffic.loads.push_back({link.link, load,
+                             std::max(connections_of(link.within, by_link.most_within),
+                                      connections_of(link.between, by_link.most_between))});
+  }
   return traffic;
 }
 

@@ -13,18 +13,23 @@
 
 namespace orrery {
 
-struct LinkLoad {
+struct LinkTraffic {
   LinkId link{};
   Bytes within{0};  // of messages within nodes
   Bytes between{0};
 };
 
-// By LinkId, each link that carries something once. Counts stop at Bytes::max().
-std::vector<LinkLoad> link_loads(const GroupTransfer& transfer, const NodeMembers& nodes,
-                                 std::span<const DeviceId> devices, const Fabric& fabric);
+// By LinkId, each link that carries something once, and the most that any rank sends. Counts stop at Bytes::max().
+struct GroupTraffic {
+  std::vector<LinkTraffic> links;
+  Bytes most_within{0};
+  Bytes most_between{0};
+};
+GroupTraffic traffic_by_link(const GroupTransfer& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
+                             const Fabric& fabric);
 
-// `devices` by member. What the slowest link carries sets the pace: there the group has the share of one message.
-// Throws InputError when a link would carry 2^62 bytes or more.
+// The same as the network takes it. `devices` by member. On every link what one rank sends within its node, or between
+// nodes, counts as one connection. Throws InputError when a link would carry 2^62 bytes or more.
 LineTraffic group_traffic(const GroupTransfer& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
                           const Fabric& fabric);
 

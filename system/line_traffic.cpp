@@ -55,22 +55,30 @@ void require_countable_load(Bytes load) {
                      "look for a size that is off by orders of magnitude");
 }
 
+std::uint32_t connections_of(Bytes load, Bytes most) {
+  if (load == Bytes(0)) return 0;
+  return static_cast<std::uint32_t>(std::min<std::int64_t>((load.count() - 1) / most.count() + 1, UINT32_MAX));
+}
+
 LineTraffic line_traffic(const Schedule& schedule, std::span<const DeviceId> devices, const Fabric& fabric) {
-  LineTraffic traffic;
   std::map<LinkId, Bytes> loads;
+  Bytes most(0);  // that a rank sends
   std::vector<LinkId> route;
   SentBy sent(schedule.ranks());
   for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank) {
     sent.count(schedule, rank);
+    Bytes of_rank(0);
     for (const std::uint32_t to : sent.receivers()) {
-      traffic.busiest = std::max(traffic.busiest, sent.to(to));
+      of_rank = saturating_add(of_rank, sent.to(to));
       fabric.route(devices[rank], devices[to], route);
       for (const LinkId link : route) loads[link] = saturating_add(loads[link], sent.to(to));
     }
+    most = std::max(most, of_rank);
   }
+  LineTraffic traffic;
   for (const auto& [link, load] : loads) {
     require_countable_load(load);
-    traffic.shares.push_back({link, weight_of(load, traffic.busiest)});
+    traffic.loads.push_back({link, load, connections_of(load, most)});
   }
   traffic.latency = longest_chain(schedule, [&](std::uint32_t from, std::uint32_t to) {
     return route_latency(fabric, devices[from], devices[to]);

@@ -118,8 +118,7 @@ void Symmetry::add_lines(GroupId group, const Pattern& pattern) {
     for (const std::uint32_t member : line.members) devices.push_back(plans_.devices(group)[member]);
     LineTraffic traffic = traffic_of(*pattern.plan, line.phase, devices, fabric_);
     const Vertex vertex = refinement_.add_vertex(
-        hash_of({kLine, pattern.key, line.phase, static_cast<std::uint64_t>(traffic.busiest.count()),
-                 static_cast<std::uint64_t>(traffic.latency.count())}));
+        hash_of({kLine, pattern.key, line.phase, static_cast<std::uint64_t>(traffic.latency.count())}));
     ORRERY_ASSERT(vertex == first + line.number);
     line_traffic_.emplace(vertex, std::move(traffic));
   });
@@ -200,8 +199,7 @@ void Symmetry::cross_links_of_news() {
     for (std::uint32_t i = 0; i < patterns_.of(group).size(); ++i) cross_links(group, i);
   for (const PeerSlot& used : news_.sends) {
     const RankId to = job_.ranks[index_of(used.rank)].peers[used.slot];
-    cross_links(sends(used.rank, used.slot).vertex,
-                route_of(placement_[index_of(used.rank)], placement_[index_of(to)]));
+    cross_route(sends(used.rank, used.slot).vertex, placement_[index_of(used.rank)], placement_[index_of(to)]);
   }
 }
 
@@ -211,22 +209,26 @@ void Symmetry::cross_links(GroupId group, std::uint32_t number) {
   const std::span<const DeviceId> devices = plans_.devices(group);
   if (granularity_ == Granularity::kPhase)
     return for_each_line(pattern, [&](const PatternLine& line) {
-      cross_links(first + line.number, traffic(first + line.number).shares);
+      for (const LinkLoad& load : traffic(first + line.number).loads)
+        cross_link(first + line.number, load.link,
+                   hash_of({kCrosses, static_cast<std::uint64_t>(load.bytes.count()), load.connections}));
     });
   for_each_message(pattern, [&](const PatternMessage& message) {
-    cross_links(first + message.number, route_of(devices[message.from], devices[message.to]));
+    cross_route(first + message.number, devices[message.from], devices[message.to]);
   });
 }
 
-void Symmetry::cross_links(Vertex vertex, std::span<const LinkShare> shares) {
-  for (const LinkShare& share : shares) {
-    std::optional<Vertex>& link = link_vertices_[index_of(share.link)];
-    if (!link) {
-      link = refinement_.add_vertex(hash_of({kLink, fabric_.kind_of(share.link)}));
-      news_.links.push_back(share.link);
-    }
-    refinement_.add_edge(vertex, *link, hash_of({kCrosses, share.weight}));
+void Symmetry::cross_route(Vertex message, DeviceId from, DeviceId to) {
+  for (const LinkShare& share : route_of(from, to)) cross_link(message, share.link, hash_of({kCrosses, share.times}));
+}
+
+void Symmetry::cross_link(Vertex vertex, LinkId id, std::uint64_t how) {
+  std::optional<Vertex>& link = link_vertices_[index_of(id)];
+  if (!link) {
+    link = refinement_.add_vertex(hash_of({kLink, fabric_.kind_of(id)}));
+    news_.links.push_back(id);
   }
+  refinement_.add_edge(vertex, *link, how);
 }
 
 std::optional<Symmetry::Colour> Symmetry::colour(LinkId link) const {
@@ -242,9 +244,9 @@ std::vector<LinkShare> Symmetry::route_of(DeviceId from, DeviceId to) const {
   std::vector<LinkShare> shares;
   for (const LinkId link : route) {
     if (shares.empty() || shares.back().link != link)
-      shares.push_back({link, kUnitWeight});
+      shares.push_back({link});
     else
-      shares.back().weight += kUnitWeight;
+      ++shares.back().times;
   }
   return shares;
 }

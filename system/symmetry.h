@@ -126,7 +126,8 @@ class Symmetry {
   void add_lines(GroupId group, const Pattern& pattern);
   void cross_links_of_news();
   void cross_links(GroupId group, std::uint32_t pattern);
-  void cross_links(Vertex vertex, std::span<const LinkShare> shares);
+  void cross_route(Vertex message, DeviceId from, DeviceId to);
+  void cross_link(Vertex vertex, LinkId link, std::uint64_t how);
   std::uint32_t rank_classes() const;
   std::uint32_t slot_of(GroupId group, std::uint32_t member) const;
   RankId rank_of(GroupId group, std::uint32_t member) const;

@@ -158,7 +158,7 @@ std::span<const MessagePart> TransferExecution::parts_of(std::uint32_t id, std::
   const Message whole = messages_[id];
   const ExecutionGraph& graph = job_.graph(whole.from);
   const std::uint32_t agent = folding_->agent_of(whole.from);
-  parts.push_back({message_tag | id, path(whole.from, whole.send), {}});
+  parts.push_back({message_tag | id, path(whole.from, whole.send)});
   const auto before = split_->sends_before.find({agent, graph.peer_slot(whole.send)});
   if (before == split_->sends_before.end()) return parts;
   const auto add_parts_of = [&](RankId from) {
@@ -168,7 +168,7 @@ std::span<const MessagePart> TransferExecution::parts_of(std::uint32_t id, std::
       if (message.sends.front() != slot) continue;
       const NodeId send = slots.sends(slot)[slots.ordinal(graph, whole.send)];
       if (from == whole.from && send == whole.send) continue;
-      parts.push_back({message_tag | messages_.put({from, send, whole.started, message_tag}), message.path, {}});
+      parts.push_back({message_tag | messages_.put({from, send, whole.started, message_tag}), message.path});
     }
   };
   add_parts_of(whole.from);

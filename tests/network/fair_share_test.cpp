@@ -2,6 +2,7 @@
 // bytes per second, so a share of r is short by less than 1 in r, which goes to others.
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,12 @@ Fabric oversubscribed(const Routing& routing = {}) {
       "cluster: {device: {name: x}, dims: [{topology: fat-tree, size: 16, bandwidth: 10 GB/s, latency: 600 ns, "
       "leaf_ports: 4, oversubscription: 4, trunk_latency: 300 ns}]}\n",
       routing);
+}
+
+std::vector<LinkLoad> values(const std::map<LinkId, LinkLoad>& loads) {
+  std::vector<LinkLoad> result;
+  for (const auto& [link, load] : loads) result.push_back(load);
+  return result;
 }
 
 bool same_leaf(std::uint32_t a, std::uint32_t b) { return a / 4 == b / 4; }
@@ -84,8 +91,7 @@ TEST_CASE("all-to-all on a 4:1 fat-tree: the trunk sets the rate between leaves,
 }
 
 TEST_CASE("all-to-all on a 4:1 fat-tree as a group flow ends with the last of the flows it stands for") {
-  // The 15 * 16 messages as one flow whose busiest message has 30 MB: it takes 15 x of a member's link and 48 x of a
-  // trunk, of 10 GB/s each. The trunk binds: x = 10/48 GB/s, 144 ms.
+  // The 15 * 16 messages put 15 * 30 MB on a member's link and 48 * 30 MB on a trunk, of 10 GB/s each: 144 ms there.
   const Fabric fabric = oversubscribed();
   std::vector<std::int64_t> bytes(fabric.link_count(), 0);
   std::vector<LinkId> route;
@@ -94,11 +100,11 @@ TEST_CASE("all-to-all on a 4:1 fat-tree as a group flow ends with the last of th
       fabric.route(DeviceId(from), DeviceId(to), route);
       for (const LinkId link : route) bytes[index_of(link)] += 30'000'000;
     }
-  std::vector<LinkShare> shares;
+  std::vector<LinkLoad> loads;
   for (std::uint32_t link = 0; link < bytes.size(); ++link)
-    shares.push_back({LinkId(link), weight_of(Bytes(bytes[link]), Bytes(30'000'000))});
+    loads.push_back({LinkId(link), Bytes(bytes[link]), static_cast<std::uint32_t>(bytes[link] / 30'000'000)});
   FlowProbe probe(fabric);
-  probe.at(0, [&] { probe.network.start_group(shares, Bytes(30'000'000), Duration(1'200'000), 1); });
+  probe.at(0, [&] { probe.send_group(loads, 1'200'000, 1); });
   probe.run();
   check_ppm(probe.released(1), 144 * kMillisecond);
   CHECK(probe.arrived(1) - probe.released(1) == 1'200'000);
@@ -119,15 +125,19 @@ TEST_CASE("a group flow beside plain flows shares as the messages it stands for 
   check_ppm(plain.released(3), 6 * kMillisecond);
 
   const Fabric fabric = oversubscribed();
-  std::vector<LinkShare> shares;
+  std::map<LinkId, LinkLoad> loads;
   std::vector<LinkId> route;
   for (std::uint32_t i = 0; i < 3; ++i) {
     fabric.route(DeviceId(i), DeviceId(4 + i), route);
-    for (const LinkId link : route) shares.push_back({link});  // the trunk three times
+    for (const LinkId link : route) {
+      LinkLoad& load = loads.try_emplace(link, LinkLoad{link, Bytes(0), 0}).first->second;
+      load.bytes += Bytes(10'000'000);
+      ++load.connections;  // three on the trunk
+    }
   }
   FlowProbe group(fabric);
   group.at(0, [&] {
-    group.network.start_group(shares, Bytes(10'000'000), Duration(1'200'000), 0);
+    group.send_group(values(loads), 1'200'000, 0);
     group.send(3, 7, 30'000'000, 3);
   });
   group.run();

@@ -161,20 +161,20 @@ TEST_CASE("a message that is started when another is released shares nothing wit
     CHECK(probe.released(token) == 10 * static_cast<std::int64_t>(token));
 }
 
-TEST_CASE("a group flow over one message's route is that message") {
+TEST_CASE("a group over one message's route is that message") {
   auto probe = on_switch(4, 7, 11);  // odd figures
   auto group = on_switch(4, 7, 11);
   probe.at(5, [&] { probe.send(0, 1, 10, 1); });
   probe.at(5, [&] { probe.send(0, 2, 30, 2); });
-  const std::vector<LinkShare> route = {{LinkId(0)}, {LinkId(4 + 1)}};
-  group.at(5, [&] { group.network.start_group(route, Bytes(10), Duration(11), 1); });
+  const std::vector<LinkLoad> route = {{LinkId(0), Bytes(10)}, {LinkId(4 + 1), Bytes(10)}};
+  group.at(5, [&] { group.send_group(route, 11, 1); });
   group.at(5, [&] { group.send(0, 2, 30, 2); });
   CHECK(group.run() == probe.run());
 }
 
-TEST_CASE("a group flow ends like the equal messages it stands for") {
+TEST_CASE("a group ends like the equal messages it stands for") {
   // Two messages of 600 bytes leave 0, one goes to 1 and one to 2, beside a message 0 -> 3 of 900 bytes: 0.3 B/ps each
-  // of 0.9. As a group: rate x of the busiest message, 2 x of the link up, so 2 x + x = 0.9.
+  // of 0.9. As a group: two connections on the link up, of three.
   auto plain = on_switch(4, 900'000'000'000);
   plain.at(0, [&] {
     plain.send(0, 1, 600, 1);
@@ -186,10 +186,10 @@ TEST_CASE("a group flow ends like the equal messages it stands for") {
   CHECK(plain.released(2) == 2000);
   CHECK(plain.released(3) == 2334);  // 600 by 2000, then 300 at 0.9 B/ps: 333.3
   auto group = on_switch(4, 900'000'000'000);
-  const std::vector<LinkShare> shares = {
-      {LinkId(0), weight_of(Bytes(1200), Bytes(600))}, {LinkId(4 + 1)}, {LinkId(4 + 2)}};
+  const std::vector<LinkLoad> loads = {
+      {LinkId(0), Bytes(1200), 2}, {LinkId(4 + 1), Bytes(600)}, {LinkId(4 + 2), Bytes(600)}};
   group.at(0, [&] {
-    group.network.start_group(shares, Bytes(600), Duration(2), 1);
+    group.send_group(loads, 2, 1);
     group.send(0, 3, 900, 3);
   });
   group.run();
@@ -200,26 +200,64 @@ TEST_CASE("a group flow ends like the equal messages it stands for") {
   CHECK(group.network.link_usage()[5].bytes == Bytes(600));
 }
 
-TEST_CASE("a group that sends less than its busiest message over a link takes less of it") {
-  // x / 2 + x = 0.9 B/ps on the shared link: x = 0.6, which the group's own link allows.
-  auto probe = on_switch(4, 900'000'000'000);
-  const std::vector<LinkShare> shares = {{LinkId(0), weight_of(Bytes(300), Bytes(600))}, {LinkId(1)}};
+TEST_CASE("a group has its part of every link, however little it sends there beside what it sends elsewhere") {
+  // Half of the shared link each, 0.5 B/ps, until the group's 100 bytes are through at 200; then the message has 500
+  // left, alone. The group's own link, of which nobody else wants anything, takes it 700.
+  auto probe = on_switch(4, kBytePerPicosecond);
+  const std::vector<LinkLoad> loads = {{LinkId(0), Bytes(100)}, {LinkId(1), Bytes(700)}};
   probe.at(0, [&] {
-    probe.network.start_group(shares, Bytes(600), Duration(0), 1);
+    probe.send_group(loads, 0, 1);
     probe.send(0, 3, 600, 2);
   });
   probe.run();
-  CHECK(probe.released(1) == 1000);
-  CHECK(probe.arrived(1) == 1000);
-  CHECK(probe.released(2) == 1000);
+  CHECK(probe.released(1) == 700);
+  CHECK(probe.arrived(1) == 700);
+  CHECK(probe.released(2) == 700);
+  const std::vector<LinkUsage> usage = probe.network.link_usage();
+  CHECK(usage[0].busy == Duration(700));
+  CHECK(usage[1].busy == Duration(700));
+}
+
+TEST_CASE("two groups that meet share the link where they meet, whatever they send elsewhere") {
+  // Link 1 carries 100 bytes of the first and 300 of the second: half each until 200, then the second has 200 left.
+  auto probe = on_switch(4, kBytePerPicosecond);
+  probe.at(0, [&] {
+    probe.send_group({{LinkId(0), Bytes(800)}, {LinkId(1), Bytes(100)}}, 0, 1);
+    probe.send_group({{LinkId(1), Bytes(300)}, {LinkId(2), Bytes(50)}}, 0, 2);
+  });
+  probe.run();
+  CHECK(probe.released(1) == 800);
+  CHECK(probe.released(2) == 400);
+  const std::vector<LinkUsage> usage = probe.network.link_usage();
+  CHECK(usage[0].busy == Duration(800));
+  CHECK(usage[1].busy == Duration(400));
+  CHECK(usage[2].busy == Duration(50));
+}
+
+TEST_CASE("a message that comes later finds what a group has left on the link") {
+  // At 40 the group has 60 of 100 bytes left on link 0: half each, it is through at 160. On link 1 nothing changes.
+  auto probe = on_switch(4, kBytePerPicosecond);
+  probe.at(0, [&] {
+    probe.send_group({{LinkId(0), Bytes(100)}, {LinkId(1), Bytes(30)}, {LinkId(2), Bytes(90)}}, 5, 1);
+  });
+  probe.at(40, [&] { probe.send(0, 3, 100, 2); });
+  probe.run();
+  CHECK(probe.released(1) == 160);
+  CHECK(probe.arrived(1) == 165);
+  CHECK(probe.released(2) == 40 + 120 + 40);
+  const std::vector<LinkUsage> usage = probe.network.link_usage();
+  CHECK(usage[0].busy == Duration(200));
+  CHECK(usage[1].busy == Duration(30));
+  CHECK(usage[2].busy == Duration(90));
 }
 
 TEST_CASE("what crosses a link twice takes it twice") {
   auto probe = on_switch(3, kBytePerPicosecond);
-  const std::vector<LinkShare> twice = {{LinkId(0)}, {LinkId(5)}, {LinkId(0)}};
-  probe.at(0, [&] { probe.network.start_group(twice, Bytes(100), Duration(0), 1); });  // alone: half the rate
+  const std::vector<LinkShare> shares = {{LinkId(0), 2}, {LinkId(5)}};
+  const PathId twice = probe.network.class_path(shares, Duration(0));
+  probe.at(0, [&] { probe.network.start(twice, Bytes(100), 1); });  // alone: half the rate
   probe.at(1000, [&] {
-    probe.network.start_group(twice, Bytes(100), Duration(0), 2);  // 2 x + x = 1 B/ps
+    probe.network.start(twice, Bytes(100), 2);  // 2 x + x = 1 B/ps
     probe.send(0, 1, 100, 3);
   });
   probe.run();
@@ -229,12 +267,11 @@ TEST_CASE("what crosses a link twice takes it twice") {
   CHECK(probe.network.link_usage()[0].bytes == Bytes(200 + 200 + 100));
 }
 
-TEST_CASE("groups without links or bytes take their latency only") {
+TEST_CASE("groups without links take their latency only") {
   auto probe = on_switch(3, 1);
-  const std::vector<LinkShare> share = {{LinkId(0)}};
   probe.at(7, [&] {
-    probe.network.start_group({}, Bytes(100), Duration(5), 1);
-    probe.network.start_group(share, Bytes(0), Duration(0), 2);
+    probe.send_group({}, 5, 1);
+    probe.send_group({}, 0, 2);
   });
   CHECK(probe.run() ==
         std::vector<Notice>{{7, 1, "released"}, {7, 2, "arrived"}, {7, 2, "released"}, {12, 1, "arrived"}});

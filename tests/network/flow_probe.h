@@ -50,8 +50,12 @@ struct Probe final : MessageListener, InstantObserver, EventSink {
     engine.at(Time(Duration(picoseconds)), *this, actions.size() - 1);
   }
   void send(std::uint32_t from, std::uint32_t to, std::int64_t bytes, std::uint64_t token) {
-    parts[token] = {token, network.path(DeviceId(from), DeviceId(to)), {}};
+    parts[token] = {token, network.path(DeviceId(from), DeviceId(to))};
     network.start(parts[token].path, Bytes(bytes), token);
+  }
+  void send_group(const std::vector<LinkLoad>& loads, std::int64_t latency, std::uint64_t token) {
+    parts[token] = {token, network.group_path(loads, Duration(latency))};
+    network.start_group(parts[token].path, token);
   }
   // What was reported, sorted, so that runs can be compared: the order within an instant carries no meaning.
   std::vector<Notice> run() {

@@ -19,7 +19,7 @@ struct Message {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
   std::int64_t bytes = 0;
-  std::vector<LinkShare> shares;  // a group, if not empty
+  std::vector<LinkLoad> loads;  // a group, if not empty
 };
 
 struct Traffic {
@@ -48,8 +48,9 @@ Traffic random_traffic(std::mt19937& random, std::size_t messages, std::int64_t 
     for (std::uint32_t burst = 1 + below(6); burst > 0; --burst) {
       Message message{now, below(fabric.device_count()), below(fabric.device_count()), size, {}};
       if (below(8) == 0)
-        for (std::uint32_t links = 1 + below(6); links > 0; --links)
-          message.shares.push_back({LinkId(below(fabric.link_count())), kUnitWeight / 4 + random()});
+        for (std::uint32_t link = below(4); link < fabric.link_count() && message.loads.size() < 6;
+             link += 1 + below(5))
+          message.loads.push_back({LinkId(link), Bytes(1 + below(static_cast<std::uint32_t>(size))), 1 + below(3)});
       traffic.messages.push_back(message);
     }
   }
@@ -78,10 +79,7 @@ void add_traffic(Probe<Model>& probe, const Traffic& traffic, const std::vector<
     const Message& message = traffic.messages[token];
     probe.at(message.start, [&probe, &message, token] {
       if constexpr (std::is_same_v<Model, FlowNetwork>)
-        if (!message.shares.empty()) {
-          probe.parts[token] = {token, {}, message.shares};
-          return probe.network.start_group(message.shares, Bytes(message.bytes), Duration(5), token);
-        }
+        if (!message.loads.empty()) return probe.send_group(message.loads, 5, token);
       probe.send(message.from, message.to, message.bytes, token);
     });
   }
@@ -103,13 +101,14 @@ std::vector<std::size_t> in_order(const Traffic& traffic) {
 }
 
 // The definition, without any of the bookkeeping: whenever something starts or ends, solve everything anew, and move
-// all flows on to the next such instant.
+// all flows on to the next such instant. A group is a flow on each of its links, and ends with the last.
 std::vector<std::int64_t> release_times(const Traffic& traffic) {
   const Fabric fabric = compose(traffic.fabric);
   struct Running {
     std::size_t token;
-    std::vector<LinkShare> shares;
+    std::vector<LinkId> route;
     Int128 left;
+    std::uint32_t connections;
     std::int64_t rate;
   };
   std::vector<Running> running;
@@ -118,27 +117,26 @@ std::vector<std::int64_t> release_times(const Traffic& traffic) {
   for (std::int64_t now = 0; next < traffic.messages.size() || !running.empty();) {
     for (; next < traffic.messages.size() && traffic.messages[next].start == now; ++next) {
       const Message& message = traffic.messages[next];
-      std::vector<LinkShare> shares = message.shares;
+      for (const LinkLoad& load : message.loads)
+        running.push_back({next, {load.link}, work_of(load.bytes), load.connections, 0});
       std::vector<LinkId> route;
       fabric.route(DeviceId(message.from), DeviceId(message.to), route);
-      if (shares.empty())
-        for (const LinkId link : route) shares.push_back({link});
-      if (shares.empty())
+      if (message.loads.empty() && route.empty())
         released[next] = now;
-      else
-        running.push_back({next, shares, Int128{message.bytes} * 1'000'000'000'000, 0});
+      else if (message.loads.empty())
+        running.push_back({next, route, work_of(Bytes(message.bytes)), 1, 0});
     }
     MaxMin solver;
     for (std::uint32_t link = 0; link < fabric.link_count(); ++link)
-      solver.add_link(capacity_of(fabric.link(LinkId(link)).bandwidth));
+      solver.add_link(fabric.link(LinkId(link)).bandwidth);
     for (const Running& flow : running) {
       solver.add_flow();
-      for (const LinkShare& share : flow.shares) solver.cross(index_of(share.link), share.weight);
+      for (const LinkId link : flow.route) solver.cross(index_of(link), flow.connections);
     }
     solver.solve();
     std::int64_t until = next < traffic.messages.size() ? traffic.messages[next].start : INT64_MAX;
     for (std::uint32_t i = 0; i < running.size(); ++i) {
-      running[i].rate = solver.rate(i);
+      running[i].rate = solver.rate(i) * running[i].connections;
       const Int128 needed = (running[i].left + running[i].rate - 1) / running[i].rate;
       until = std::min(until, now + static_cast<std::int64_t>(needed));
     }
@@ -267,7 +265,7 @@ TEST_CASE("a link is never faster than its bandwidth, and no message beats alpha
   std::mt19937 random(34);
   for (int instance = 0; instance < 40; ++instance) {
     Traffic traffic = random_traffic(random, 100);
-    for (Message& message : traffic.messages) message.shares.clear();
+    for (Message& message : traffic.messages) message.loads.clear();
     if (traffic.fabric[0].bandwidth < Bandwidth(100)) continue;  // may be overbooked
     Probe<FlowNetwork> probe(traffic.fabric);
     for (std::uint64_t token = 0; token < traffic.messages.size(); ++token) {

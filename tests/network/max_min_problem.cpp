@@ -7,7 +7,7 @@ namespace orrery::test {
 
 Solution solve(const Problem& problem, MaxMin solver) {
   solver.clear();
-  for (const std::int64_t bandwidth : problem.bandwidths) solver.add_link(capacity_of(Bandwidth(bandwidth)));
+  for (const std::int64_t bandwidth : problem.bandwidths) solver.add_link(Bandwidth(bandwidth));
   for (const auto& crossings : problem.flows) {
     solver.add_flow();
     for (const Crossing& crossing : crossings) solver.cross(crossing.link, crossing.weight);
@@ -24,7 +24,7 @@ Solution solve(const Problem& problem, MaxMin solver) {
 std::vector<Fraction> exact_rates(const Problem& problem) {
   std::vector<Natural> left;
   for (const std::int64_t bandwidth : problem.bandwidths)
-    left.push_back(Natural(static_cast<std::uint64_t>(bandwidth)) * Natural(kUnitWeight));
+    left.push_back(Natural(static_cast<std::uint64_t>(bandwidth)));
   Natural denominator = 1;
   std::vector<Fraction> rates(problem.flows.size());
   std::vector<bool> is_frozen(problem.flows.size(), false);
@@ -65,17 +65,16 @@ Problem random_problem(std::mt19937& random) {
     auto& crossings = problem.flows.emplace_back();
     const std::uint32_t hops = 1 + below(std::min(links, 5U));
     const bool odd = below(3) == 0;
-    for (std::uint32_t hop = 0; hop < hops; ++hop)
-      crossings.push_back({below(links), odd ? kUnitWeight / 4 + random() * std::uint64_t{3} : kUnitWeight});
+    for (std::uint32_t hop = 0; hop < hops; ++hop) crossings.push_back({below(links), odd ? 1 + below(100) : 1});
   }
   return problem;
 }
 
-Int128 taken(const Problem& problem, const Solution& solution, std::uint32_t link) {
-  Int128 sum = 0;
+std::int64_t taken(const Problem& problem, const Solution& solution, std::uint32_t link) {
+  std::int64_t sum = 0;
   for (std::size_t flow = 0; flow < problem.flows.size(); ++flow)
     for (const Crossing& crossing : problem.flows[flow])
-      if (crossing.link == link) sum += Int128{solution.rates[flow]} * static_cast<std::int64_t>(crossing.weight);
+      if (crossing.link == link) sum += solution.rates[flow] * static_cast<std::int64_t>(crossing.weight);
   return sum;
 }
 

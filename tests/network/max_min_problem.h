@@ -12,7 +12,7 @@ namespace orrery::test {
 
 struct Crossing {
   std::uint32_t link = 0;
-  std::uint64_t weight = kUnitWeight;
+  std::uint64_t weight = 1;
 };
 
 struct Problem {
@@ -31,10 +31,10 @@ Solution solve(const Problem& problem, MaxMin solver = {});
 // grows by the weight of each link that fills.
 std::vector<Fraction> exact_rates(const Problem& problem);
 
-// Up to 40 flows over up to 14 links of 1 to 1,000 GB/s, a third of them with odd weights.
+// Up to 40 flows over up to 14 links of 1 to 1,000 GB/s, a third of them with weights up to 100.
 Problem random_problem(std::mt19937& random);
 
-// What the flows take of a link, in 2^-32 B/s.
-Int128 taken(const Problem& problem, const Solution& solution, std::uint32_t link);
+// What the flows take of a link, in B/s.
+std::int64_t taken(const Problem& problem, const Solution& solution, std::uint32_t link);
 
 }  // namespace orrery::test

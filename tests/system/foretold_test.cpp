@@ -25,9 +25,10 @@ class Reporting final : public Network {
     return network_.class_path(shares, latency);
   }
   void start(PathId path, Bytes bytes, std::uint64_t token) override { network_.start(path, bytes, token); }
-  void start_group(std::span<const LinkShare> shares, Bytes busiest, Duration latency, std::uint64_t token) override {
-    network_.start_group(shares, busiest, latency, token);
+  PathId group_path(std::span<const LinkLoad> loads, Duration latency) override {
+    return network_.group_path(loads, latency);
   }
+  void start_group(PathId path, std::uint64_t token) override { network_.start_group(path, token); }
   Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) override {
     return network_.count_private(path, bytes, messages);
   }

@@ -15,9 +15,8 @@ class FreeNetwork final : public Network, private EventSink {
   PathId path(DeviceId, DeviceId) override { return {}; }
   PathId class_path(std::span<const LinkShare>, Duration) override { return {}; }
   void start(PathId, Bytes, std::uint64_t token) override { engine_.at(engine_.now(), *this, token); }
-  void start_group(std::span<const LinkShare>, Bytes, Duration, std::uint64_t token) override {
-    engine_.at(engine_.now(), *this, token);
-  }
+  PathId group_path(std::span<const LinkLoad>, Duration) override { return {}; }
+  void start_group(PathId, std::uint64_t token) override { engine_.at(engine_.now(), *this, token); }
   Duration count_private(PathId, Bytes, std::uint32_t) override { return Duration::zero(); }
   void split(std::span<const LinkSplit>) override {}
   void settle() override {}

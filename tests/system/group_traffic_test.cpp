@@ -51,7 +51,7 @@ std::vector<DeviceId> some_devices(const std::vector<std::uint32_t>& numbers) {
 std::map<std::string, std::int64_t> loads(const GroupTransfer& transfer, std::span<const DeviceId> devices,
                                           const Fabric& fabric) {
   std::map<std::string, std::int64_t> result;
-  for (const LinkLoad& load : link_loads(transfer, members_of_nodes(devices, fabric), devices, fabric)) {
+  for (const LinkTraffic& load : traffic_by_link(transfer, members_of_nodes(devices, fabric), devices, fabric).links) {
     const LinkEnds ends = fabric.ends(load.link);
     result[fabric.vertex_name(ends.from) + ">" + fabric.vertex_name(ends.to)] = (load.within + load.between).count();
   }
@@ -62,7 +62,7 @@ std::map<std::string, std::int64_t> loads(const GroupTransfer& transfer, std::sp
 std::map<std::int64_t, int> loads_of_class(const GroupTransfer& transfer, std::span<const DeviceId> devices,
                                            const Fabric& fabric, std::string_view link_class) {
   std::map<std::int64_t, int> result;
-  for (const LinkLoad& load : link_loads(transfer, members_of_nodes(devices, fabric), devices, fabric))
+  for (const LinkTraffic& load : traffic_by_link(transfer, members_of_nodes(devices, fabric), devices, fabric).links)
     if (fabric.link_classes()[fabric.link(load.link).link_class] == link_class)
       ++result[(load.within + load.between).count()];
   return result;
@@ -243,18 +243,27 @@ TEST_CASE("a layout knows how long the links take, within nodes, between them, a
   CHECK(shared.together > shared.within);
 }
 
-TEST_CASE("a group has the share of one message on its slowest link, and takes as long as that") {
+TEST_CASE("on every link a group counts as one message for each of its ranks that fill it") {
   const Fabric fabric = switched_nodes(2, 4, 2);
   const std::vector<DeviceId> devices = all_devices(fabric);
   const GroupTransfer transfer{kRing, Bytes(kWithin), Bytes(kBetween), Duration(7)};
   const LineTraffic traffic = group_traffic(transfer, members_of_nodes(devices, fabric), devices, fabric);
   CHECK(traffic.latency == Duration(7));
-  CHECK(traffic.busiest == Bytes(2 * kBetween));  // two devices on a NIC
-  for (const LinkShare& share : traffic.shares) {
-    const std::string_view link_class = fabric.link_classes()[fabric.link(share.link).link_class];
-    if (link_class == "nic.up" || link_class == "nic.down") CHECK(share.weight == kUnitWeight);
-    if (link_class == "nvlink.up") CHECK(share.weight == weight_of(Bytes(kWithin), Bytes(2 * kBetween)));
+  for (const LinkLoad& load : traffic.loads) {
+    const std::string_view link_class = fabric.link_classes()[fabric.link(load.link).link_class];
+    const bool is_nic = link_class == "nic.up" || link_class == "nic.down";  // of two devices
+    if (is_nic) CHECK(load.bytes == Bytes(2 * kBetween));
+    if (link_class == "nvlink.up") CHECK(load.bytes == Bytes(kWithin));
+    CHECK(load.connections == (is_nic ? 2 : 1));
+  }
+  // In a double tree over four nodes an inner node has four edges, all of one rank of a NIC: still two connections.
+  const Fabric four = switched_nodes(4, 4, 2);
+  const std::vector<DeviceId> all = all_devices(four);
+  const GroupTransfer tree{kDoubleTree, Bytes(0), Bytes(kBetween), Duration(7)};
+  for (const LinkLoad& load : group_traffic(tree, members_of_nodes(all, four), all, four).loads) {
+    const std::string_view link_class = four.link_classes()[four.link(load.link).link_class];
+    if (link_class == "nic.up") CHECK(load.connections == ceil_div(load.bytes, 4 * kBetween).count());
   }
   CHECK(group_traffic({kRing, Bytes(0), Bytes(0), Duration(7)}, members_of_nodes(devices, fabric), devices, fabric)
-            .shares.empty());
+            .loads.empty());
 }
