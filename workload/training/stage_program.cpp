@@ -8,6 +8,7 @@
 
 #include "workload/training/gradient_exchange.h"
 #include "workload/training/memory_need.h"
+#include "workload/training/parameter_gathers.h"
 #include "workload/training/program_writer.h"
 #include "workload/training/ring_program.h"
 
@@ -18,13 +19,7 @@ enum class Direction : std::uint8_t { kForward, kRecompute, kBackward };
 
 constexpr std::array<std::string_view, 3> kDirectionNames = {"forward", "recompute", "backward"};
 
-// One layer in one pass of one micro-batch.
-struct Unit {
-  Pass pass;
-  const StageLayer* layer = nullptr;
-  bool first = false;  // of its pass
-  bool last = false;
-};
+using Unit = StageUnit;
 
 class StageBuilder {
  public:
@@ -35,7 +30,8 @@ class StageBuilder {
         times_(times),
         gradients_(training_, request.group_sizes, writer_),
         dense_(dense_groups(parallel_, request.group_sizes)),
-        expert_(expert_groups(parallel_, request.group_sizes)) {
+        expert_(expert_groups(parallel_, request.group_sizes)),
+        gathers_(training_, request.stage, dense_, expert_, writer_) {
     for (const auto& chunk : request.chunks)
       for (const StageLayer& layer : chunk) parameters_ += layer.layer->parameters;
   }
@@ -65,11 +61,11 @@ class StageBuilder {
   }
 
   void run_iteration(const std::vector<Unit>& units) {
-    gathered_.clear();
     writer_.begin_iteration();
+    gathers_.begin_iteration(units);
+    forward_passes_ = 0;
     for (std::size_t i = 0; i < units.size(); ++i) {
-      gather_parameters(units, i);
-      if (looks_ahead()) gather_next(units, i);
+      gathers_.before(i);
       run(units[i], i);
     }
     finish_iteration();
@@ -77,64 +73,17 @@ class StageBuilder {
 
   bool shares_parameters() const { return parallel_.zero == 3; }
   bool updates_shares() const { return parallel_.zero == 1 || parallel_.zero == 2; }
-  // As in Megatron-Core, only together with the overlap of gradients.
-  bool gathers_later() const { return training_.software.overlap_parameters && training_.software.overlap_gradients; }
-  bool looks_ahead() const { return shares_parameters() ? training_.software.overlap_gradients : gathers_later(); }
-
-  // FSDP: before every pass through a layer. Where the optimizer updates shares: before the first one, if not behind
-  // it.
-  bool gathers_before(const Unit& unit) const {
-    if (unit.layer == nullptr || unit.pass.kind == PassKind::kWeight) return false;
-    if (shares_parameters()) return true;
-    return updates_shares() && gathers_later() && unit.pass.kind == PassKind::kForward && unit.pass.micro_batch == 0;
-  }
-
-  // While the first layer of a bucket is computed, the next bucket comes; under FSDP every layer is one.
-  void gather_next(const std::vector<Unit>& units, std::size_t i) {
-    const auto gathered = gathered_.find(i);
-    if (!shares_parameters() && (gathered == gathered_.end() || gathered->second.empty())) return;
-    const std::size_t end = shares_parameters() ? std::min(i + 2, units.size()) : units.size();
-    for (std::size_t next = i + 1; next < end; ++next)
-      if (gathers_before(units[next]) && !gathered_.contains(next)) return gather_parameters(units, next);
-  }
-
-  // Parameters of the layer, and of those behind it as far as the bucket goes.
-  ParameterCount take_bucket(const std::vector<Unit>& units, std::size_t i) {
-    ParameterCount parameters = units[i].layer->layer->parameters;
-    const std::int64_t bucket = shares_parameters() ? 0 : bucket_parameters(training_.software);
-    for (std::size_t next = i + 1; next < units.size() && parameters.total() < bucket; ++next) {
-      if (!gathers_before(units[next]) || !gathered_.try_emplace(next).second) continue;
-      parameters += units[next].layer->layer->parameters;
-    }
-    return parameters;
-  }
-
-  void gather_parameters(const std::vector<Unit>& units, std::size_t i) {
-    if (!gathers_before(units[i]) || gathered_.contains(i)) return;
-    const ParameterCount parameters = take_bucket(units, i);
-    Nodes& nodes = gathered_[i];
-    const std::string name = prefix_of(*units[i].layer) + "parameters gather";
-    const auto gather = [&](const ReplicaGroups& groups, std::int64_t count) {
-      if (groups.shards < 2 || count == 0) return;
-      const Bytes bytes = ceil_div(training_.parameter_size() * count, groups.shards);
-      nodes.push_back(writer_.collective_beside(name, groups.shard, CollectiveKind::kAllGather, bytes, writer_.tail()));
-    };
-    gather(dense_, parameters.dense);
-    gather(expert_, parameters.expert);
-  }
 
   void run(const Unit& unit, std::size_t number) {
     if (unit.first) begin(unit);
-    if (const auto gathered = gathered_.find(number); gathered != gathered_.end()) {
-      for (const NodeId node : gathered->second) writer_.join(node);
-      gathered_.erase(gathered);
-    }
+    for (const NodeId node : gathers_.take(number)) writer_.join(node);
     if (unit.layer != nullptr) run_layer(unit);
     if (unit.last) end(unit);
   }
 
   void begin(const Unit& unit) {
     if (unit.pass.kind != PassKind::kWeight) receive(unit);
+    if (unit.pass.kind == PassKind::kForward) gathers_.before_forward_pass(forward_passes_++);
     pass_start_ = writer_.size();
   }
 
@@ -251,7 +200,7 @@ class StageBuilder {
     const Bytes traffic = training_.software.optimizer * updated_parameters(parameters_, dense_, expert_);
     if (traffic.count() > 0)
       writer_.compute("optimizer", cost_of({ElementWise{ElementWiseKind::kOptimizer, traffic}}, times_));
-    if (updates_shares() && !gathers_later()) gradients_.gather(parameters_);
+    if (updates_shares() && !ParameterGathers::is_overlapped(training_)) gradients_.gather(parameters_);
   }
 
   void join_beside() {
@@ -267,10 +216,6 @@ class StageBuilder {
     if (request_.tied == 0 || (stage != 0 && stage + 1 != parallel_.pipeline())) return;
     const Bytes bytes = ceil_div(size_of(training_.software.gradients) * request_.tied, dense_.shards);
     writer_.collective("tied embedding gradients", GroupFamily::kEmbedding, CollectiveKind::kAllReduce, bytes);
-  }
-
-  static std::string prefix_of(const StageLayer& layer) {
-    return layer.number < 0 ? std::string() : fmt::format("layer {} ", layer.number);
   }
 
   // "layer 3 attention forward", action by action.
@@ -296,7 +241,8 @@ class StageBuilder {
   const ReplicaGroups dense_;
   const ReplicaGroups expert_;
   ParameterCount parameters_;
-  std::map<std::size_t, Nodes> gathered_;  // parameters of units to come
+  ParameterGathers gathers_;
+  std::uint32_t forward_passes_ = 0;       // of the iteration, so far
   Nodes before_collective_;                // what the latest collective in line waits for
   Nodes beside_;                           // weight gradients of this iteration that nothing has waited for
   std::uint32_t pass_start_ = 0;
