@@ -1,120 +1,13 @@
 #include "report/breakdown.h"
 
 #include <algorithm>
-#include <array>
-#include <set>
-#include <tuple>
+#include <functional>
+#include <iterator>
+#include <utility>
 
 #include "core/assert.h"
 
 namespace orrery {
-namespace {
-
-enum class Change : std::uint8_t { kEnd, kMoving, kStart };
-
-struct Moment {
-  Time time;
-  Change change;
-  const OperationRecord* operation;
-};
-
-enum class Busy : std::uint8_t { kDevice, kMemory, kHost };
-
-// Follows one rank through its operations and books every interval between two moments.
-class Sweep {
- public:
-  Sweep(const Job& job, RankId rank) : job_(job), rank_(rank), graph_(job.graph(rank)), position_(graph_.size()) {
-    std::uint32_t position = 0;
-    for (const NodeId node : graph_.order()) position_[index_of(node)] = position++;
-  }
-
-  void book_until(Time time) {
-    const Duration span = time - now_;
-    now_ = time;
-    if (span == Duration::zero()) return;
-    if (busy(Busy::kDevice) + busy(Busy::kMemory) + busy(Busy::kHost) > 0) {
-      result_.compute += span;
-      if (busy(Busy::kDevice) == 0) (busy(Busy::kMemory) > 0 ? result_.memory : result_.host) += span;
-    } else if (open_.empty()) {
-      result_.idle += span;
-    } else {
-      book_blocked(*open_.begin(), span);
-    }
-  }
-
-  void apply(const Moment& moment) {
-    const NodeId node = moment.operation->node;
-    const NodeKind kind = graph_.kind(node);
-    switch (kind) {
-      case NodeKind::kFree:
-        return;
-      case NodeKind::kCompute:
-        return count(Busy::kDevice, moment.change);
-      case NodeKind::kMemoryLoad:
-      case NodeKind::kMemoryStore:
-        return count(Busy::kMemory, moment.change);
-      case NodeKind::kHostCompute:
-        return count(Busy::kHost, moment.change);
-      case NodeKind::kCollective:
-      case NodeKind::kSend:
-      case NodeKind::kReceive:
-        break;
-    }
-    if (moment.change == Change::kStart) open_.insert(entry(moment));
-    if (moment.change == Change::kEnd) open_.erase(entry(moment));
-  }
-
-  Breakdown take(Time finish) {
-    result_.finish = finish;
-    return std::move(result_);
-  }
-
- private:
-  struct Open {
-    std::uint32_t position;  // in canonical order
-    const OperationRecord* operation;
-    bool operator<(const Open& other) const { return position < other.position; }
-  };
-
-  Open entry(const Moment& moment) const { return {position_[index_of(moment.operation->node)], moment.operation}; }
-
-  int busy(Busy what) const { return busy_[static_cast<std::size_t>(what)]; }
-
-  void count(Busy what, Change change) {
-    if (change == Change::kMoving) return;
-    busy_[static_cast<std::size_t>(what)] += change == Change::kStart ? 1 : -1;
-  }
-
-  void book_blocked(const Open& first, Duration span) {
-    // The interval ends at now_; it lies wholly before or after the instant of moving, which is a moment of its own.
-    const bool moving = first.operation->moving < now_;
-    const bool collective = graph_.kind(first.operation->node) == NodeKind::kCollective;
-    if (moving) {
-      const NodeId node = first.operation->node;
-      result_.exposed[collective ? job_.communicators[index_of(job_.communicator(rank_, node))].name
-                                 : std::string(job_.peer_family(rank_, node))] += span;
-    } else {
-      (collective || !is_pipeline(first.operation->node) ? result_.wait : result_.bubble) += span;
-    }
-  }
-
-  // Traces do not say what their messages are for; mostly pipelines send them.
-  bool is_pipeline(NodeId transfer) const {
-    const std::string_view family = job_.peer_family(rank_, transfer);
-    return family == "pipeline" || family == "p2p";
-  }
-
-  const Job& job_;
-  RankId rank_;
-  const ExecutionGraph& graph_;
-  std::vector<std::uint32_t> position_;
-  Time now_{};
-  std::array<int, 3> busy_{};
-  std::set<Open> open_;  // communication under way, in program order
-  Breakdown result_;
-};
-
-}  // namespace
 
 Duration Breakdown::exposed_total() const {
   Duration total{};
@@ -122,27 +15,142 @@ Duration Breakdown::exposed_total() const {
   return total;
 }
 
-Breakdown break_down(const Job& job, RankId rank, std::span<const OperationRecord> operations, Time end) {
-  std::vector<Moment> moments;
-  Time finish{};
+Breakdown TimeAccount::of(RankId rank, std::span<const OperationRecord> operations, Time end) {
+  take_up(rank);
+  sort_starts(operations);
+  auto next = starts_.begin();
   for (const OperationRecord& operation : operations) {
+    for (; next != starts_.end() && next->time < operation.end; ++next) {
+      book_until(next->time);
+      start(operations[next->operation]);
+    }
     if (operation.start == operation.end) continue;
-    moments.push_back({operation.start, Change::kStart, &operation});
-    moments.push_back({operation.moving, Change::kMoving, &operation});
-    moments.push_back({operation.end, Change::kEnd, &operation});
-    finish = std::max(finish, operation.end);
+    book_until(operation.end);
+    finish(operation);
+    result_.finish = operation.end;
   }
-  std::ranges::sort(moments, {}, [](const Moment& m) { return std::tuple(m.time, m.change, m.operation->node); });
-  Sweep sweep(job, rank);
-  for (const Moment& moment : moments) {
-    sweep.book_until(moment.time);
-    sweep.apply(moment);
-  }
-  sweep.book_until(end);
-  Breakdown result = sweep.take(finish);
-  ORRERY_ASSERT(result.compute + result.exposed_total() + result.bubble + result.wait + result.idle ==
+  book_until(end);
+  for (std::uint32_t slot = 0; slot < in_collectives_.size(); ++slot)
+    if (in_collectives_[slot] > Duration::zero())
+      result_.exposed[job_.communicators[index_of(job_.ranks[index_of(rank)].communicators[slot])].name] +=
+          in_collectives_[slot];
+  for (std::uint32_t slot = 0; slot < in_transfers_.size(); ++slot)
+    if (in_transfers_[slot] > Duration::zero())
+      result_.exposed[std::string(peer_family(slot))] += in_transfers_[slot];
+  ORRERY_ASSERT(result_.compute + result_.exposed_total() + result_.bubble + result_.wait + result_.idle ==
                 end.time_since_epoch());
-  return result;
+  return std::move(result_);
+}
+
+void TimeAccount::take_up(RankId rank) {
+  result_ = {};
+  now_ = Time{};
+  busy_ = {};
+  open_.clear();
+  const ExecutionGraph& graph = job_.graph(rank);
+  in_collectives_.assign(graph.communicator_slots(), Duration::zero());
+  in_transfers_.assign(graph.peer_slots(), Duration::zero());
+  if (graph_ == &graph) return;
+  graph_ = &graph;
+  graph_number_ = job_.ranks[index_of(rank)].graph;
+  position_.resize(graph.size());
+  std::uint32_t position = 0;
+  for (const NodeId node : graph.order()) position_[index_of(node)] = position++;
+}
+
+// Most operations start in the order in which they end: only the others are sorted.
+void TimeAccount::sort_starts(std::span<const OperationRecord> operations) {
+  starts_.clear();
+  late_.clear();
+  for (std::uint32_t i = 0; i < operations.size(); ++i) {
+    if (operations[i].start == operations[i].end) continue;
+    const bool in_order = starts_.empty() || starts_.back().time <= operations[i].start;
+    (in_order ? starts_ : late_).push_back({operations[i].start, i});
+  }
+  if (late_.empty()) return;
+  std::ranges::sort(late_, std::less{});
+  merged_.clear();
+  std::ranges::merge(starts_, late_, std::back_inserter(merged_), std::less{});
+  starts_.swap(merged_);
+}
+
+void TimeAccount::start(const OperationRecord& operation) {
+  switch (graph_->kind(operation.node)) {
+    case NodeKind::kFree:
+      return;
+    case NodeKind::kCompute:
+      ++busy(Busy::kDevice);
+      return;
+    case NodeKind::kMemoryLoad:
+    case NodeKind::kMemoryStore:
+      ++busy(Busy::kMemory);
+      return;
+    case NodeKind::kHostCompute:
+      ++busy(Busy::kHost);
+      return;
+    case NodeKind::kCollective:
+    case NodeKind::kSend:
+    case NodeKind::kReceive:
+      open_.push_back({position_[index_of(operation.node)], &operation});
+      std::ranges::push_heap(open_, std::greater{});
+  }
+}
+
+void TimeAccount::finish(const OperationRecord& operation) {
+  switch (graph_->kind(operation.node)) {
+    case NodeKind::kCompute:
+      --busy(Busy::kDevice);
+      return;
+    case NodeKind::kMemoryLoad:
+    case NodeKind::kMemoryStore:
+      --busy(Busy::kMemory);
+      return;
+    case NodeKind::kHostCompute:
+      --busy(Busy::kHost);
+      return;
+    case NodeKind::kFree:
+    case NodeKind::kCollective:  // the heap finds out
+    case NodeKind::kSend:
+    case NodeKind::kReceive:
+      return;
+  }
+}
+
+// The same is under way from now_ to `time`.
+void TimeAccount::book_until(Time time) {
+  const Duration span = time - now_;
+  if (span == Duration::zero()) return;
+  while (!open_.empty() && open_.front().operation->end <= now_) {
+    std::ranges::pop_heap(open_, std::greater{});
+    open_.pop_back();
+  }
+  if (busy(Busy::kDevice) + busy(Busy::kMemory) + busy(Busy::kHost) > 0) {
+    result_.compute += span;
+    if (busy(Busy::kDevice) == 0) (busy(Busy::kMemory) > 0 ? result_.memory : result_.host) += span;
+  } else if (open_.empty()) {
+    result_.idle += span;
+  } else {
+    book_blocked(*open_.front().operation, time);
+  }
+  now_ = time;
+}
+
+// Traces do not say what their messages are for; mostly pipelines send them.
+void TimeAccount::book_blocked(const OperationRecord& first, Time until) {
+  const Time moving = std::clamp(first.moving, now_, until);
+  if (graph_->kind(first.node) == NodeKind::kCollective) {
+    result_.wait += moving - now_;
+    in_collectives_[graph_->communicator_slot(first.node)] += until - moving;
+    return;
+  }
+  const std::uint32_t slot = graph_->peer_slot(first.node);
+  const std::string_view family = peer_family(slot);
+  (family == "pipeline" || family == "p2p" ? result_.bubble : result_.wait) += moving - now_;
+  in_transfers_[slot] += until - moving;
+}
+
+std::string_view TimeAccount::peer_family(std::uint32_t peer_slot) const {
+  return job_.peer_families.empty() ? "p2p" : job_.peer_families[graph_number_][peer_slot];
 }
 
 }  // namespace orrery

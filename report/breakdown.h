@@ -1,9 +1,12 @@
 // Where a rank's time went. The parts are disjoint and sum to the iteration time, to the picosecond.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/units.h"
@@ -30,7 +33,50 @@ struct Breakdown {
   bool operator==(const Breakdown&) const = default;
 };
 
-// `operations` are all of `rank`'s; `end` is the end of the iteration.
-Breakdown break_down(const Job& job, RankId rank, std::span<const OperationRecord> operations, Time end);
+// Breaks down the ranks of a job, one after the other, and keeps the memory it works in.
+class TimeAccount {
+ public:
+  explicit TimeAccount(const Job& job) : job_(job) {}
+
+  // `operations` are all of `rank`'s, in order of their end; `end` is the end of the iteration.
+  Breakdown of(RankId rank, std::span<const OperationRecord> operations, Time end);
+
+ private:
+  enum class Busy : std::uint8_t { kDevice, kMemory, kHost };
+  // Communication under way; the first in the canonical order decides.
+  struct Open {
+    std::uint32_t position = 0;
+    const OperationRecord* operation = nullptr;
+    bool operator>(const Open& other) const { return position > other.position; }
+  };
+  struct Start {
+    Time time;
+    std::uint32_t operation = 0;
+    bool operator<(const Start& other) const { return time < other.time; }
+  };
+
+  void take_up(RankId rank);
+  void sort_starts(std::span<const OperationRecord> operations);
+  void start(const OperationRecord& operation);
+  void finish(const OperationRecord& operation);
+  void book_until(Time time);
+  void book_blocked(const OperationRecord& first, Time until);
+  std::string_view peer_family(std::uint32_t peer_slot) const;
+  int& busy(Busy what) { return busy_[static_cast<std::size_t>(what)]; }
+
+  const Job& job_;
+  const ExecutionGraph* graph_ = nullptr;
+  std::uint32_t graph_number_ = 0;
+  std::vector<std::uint32_t> position_;  // in the canonical order of *graph_, by node
+  Breakdown result_;
+  Time now_;
+  std::array<int, 3> busy_{};
+  std::vector<Open> open_;                // a heap, with operations that have ended
+  std::vector<Start> starts_;             // of operations that take time, in order
+  std::vector<Start> late_;               // scratch of sort_starts()
+  std::vector<Start> merged_;             // likewise
+  std::vector<Duration> in_collectives_;  // exposed, by communicator slot
+  std::vector<Duration> in_transfers_;    // likewise, by peer slot
+};
 
 }  // namespace orrery

@@ -25,9 +25,14 @@ class OperationLog final : public SimulationObserver {
   // In order of their end.
   std::vector<OperationRecord> of(RankId rank) const {
     std::vector<OperationRecord> operations;
+    of(rank, operations);
+    return operations;
+  }
+  // The same into `operations`, which is replaced.
+  void of(RankId rank, std::vector<OperationRecord>& operations) const {
+    operations.clear();
     copy(rank, by_rank_[index_of(rank)].size(), operations);
     for (OperationRecord& operation : operations) operation.rank = rank;
-    return operations;
   }
   std::size_t ranks() const { return by_rank_.size(); }
 

@@ -61,12 +61,15 @@ Result make_result(const Job& job, const Fabric& fabric, const Simulation& simul
                    const OperationLog& log) {
   Result result;
   result.finish = totals.finish;
+  TimeAccount account(job);
+  std::vector<OperationRecord> operations;
   std::vector<std::uint32_t> class_of_acting(job.ranks.size(), UINT32_MAX);
   for (const RankId acting : totals.acting) {
     std::uint32_t& number = class_of_acting[index_of(acting)];
     if (number == UINT32_MAX) {
       number = static_cast<std::uint32_t>(result.classes.size());
-      result.classes.push_back(break_down(job, acting, log.of(acting), totals.finish));
+      log.of(acting, operations);
+      result.classes.push_back(account.of(acting, operations, totals.finish));
     }
     result.class_of_rank.push_back(number);
   }

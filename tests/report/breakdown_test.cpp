@@ -17,7 +17,7 @@ Fabric fabric(std::uint32_t ranks) {
 constexpr Bytes kMegabyte{1'000'000};
 
 Breakdown of(const Job& job, const Outcome& outcome, std::uint32_t rank) {
-  return break_down(job, RankId(rank), outcome.log.of(RankId(rank)), outcome.totals.finish);
+  return TimeAccount(job).of(RankId(rank), outcome.log.of(RankId(rank)), outcome.totals.finish);
 }
 
 }  // namespace
