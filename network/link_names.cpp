@@ -43,6 +43,22 @@ std::vector<LinkId> links_at(const Fabric& fabric, VertexId vertex) {
 
 }  // namespace
 
+std::string name_of(const Fabric& fabric, LinkId link) {
+  const LinkEnds ends = fabric.ends(link);
+  const std::string from = fabric.vertex_name(ends.from), to = fabric.vertex_name(ends.to);
+  const std::string_view link_class = fabric.link_classes()[fabric.link(link).link_class];
+  const std::size_t dot = link_class.rfind('.');
+  const std::string_view direction = dot == std::string_view::npos ? "" : link_class.substr(dot + 1);
+  const bool is_down = direction == "down";
+  const auto is_device = [&](VertexId vertex) { return index_of(vertex) < fabric.device_count(); };
+  if ((!is_down && direction != "up") || (is_device(ends.from) && is_device(ends.to))) return from + ">" + to;
+  const std::string& at = is_down ? to : from;
+  // What is called after its vertex need not say so twice.
+  const std::string_view own = std::string_view(at).substr(at.rfind('.') + 1);
+  if (own.starts_with(link_class.substr(0, dot))) return fmt::format("{}.{}", at, direction);
+  return fmt::format("{}.{}", at, link_class);
+}
+
 std::vector<LinkId> links_named(const Fabric& fabric, std::string_view name) {
   const ClassName parsed = parse(name);
   const std::vector<LinkId> links = links_of_class(fabric, parsed.link_class);
@@ -51,7 +67,10 @@ std::vector<LinkId> links_named(const Fabric& fabric, std::string_view name) {
     return {links[static_cast<std::size_t>(*parsed.number)]};
   for (std::uint32_t i = 0; i < fabric.vertex_count(); ++i)
     if (fabric.vertex_name(VertexId(i)) == name) return links_at(fabric, VertexId(i));
-  return {};
+  std::vector<LinkId> called_so;
+  for (std::uint32_t i = 0; i < fabric.link_count(); ++i)
+    if (name_of(fabric, LinkId(i)) == name) called_so.push_back(LinkId(i));
+  return called_so;
 }
 
 std::string link_name_hint(const Fabric& fabric, std::string_view name) {

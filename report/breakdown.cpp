@@ -150,7 +150,8 @@ void TimeAccount::book_blocked(const OperationRecord& first, Time until) {
 }
 
 std::string_view TimeAccount::peer_family(std::uint32_t peer_slot) const {
-  return job_.peer_families.empty() ? "p2p" : job_.peer_families[graph_number_][peer_slot];
+  if (job_.peer_families.empty()) return "p2p";
+  return job_.peer_families[graph_number_][peer_slot];
 }
 
 }  // namespace orrery

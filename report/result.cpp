@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "network/link_names.h"
 #include "report/group_family.h"
 
 namespace orrery {
@@ -33,6 +34,18 @@ std::vector<LinkClassUse> use_of_links(const Fabric& fabric, const std::vector<L
   }
   std::erase_if(classes, [](const LinkClassUse& use) { return use.count == 0; });
   return classes;
+}
+
+std::optional<BusiestLink> busiest_of(const Fabric& fabric, const std::vector<LinkUsage>& usage, Time finish) {
+  // All links of a route are in use for as long as its slowest.
+  const auto needed = [&](const LinkUsage& of) {
+    const LinkId link{static_cast<std::uint32_t>(&of - usage.data())};
+    return static_cast<double>(of.bytes.count()) / static_cast<double>(fabric.link(link).bandwidth.count());
+  };
+  const auto busiest = std::ranges::max_element(usage, {}, needed);
+  if (busiest == usage.end() || busiest->busy == Duration::zero()) return std::nullopt;
+  const LinkId link{static_cast<std::uint32_t>(busiest - usage.begin())};
+  return BusiestLink{name_of(fabric, link), seconds(busiest->busy) / seconds(finish)};
 }
 
 }  // namespace
@@ -76,7 +89,9 @@ Result make_result(const Job& job, const Fabric& fabric, const Simulation& simul
   const std::vector<std::string> families = group_families(job.communicators);
   for (std::size_t group = 0; group < families.size(); ++group)
     result.group_family[job.communicators[group].name] = families[group];
-  result.links = use_of_links(fabric, simulation.link_usage(), totals.finish);
+  const std::vector<LinkUsage> usage = simulation.link_usage();
+  result.links = use_of_links(fabric, usage, totals.finish);
+  result.busiest_link = busiest_of(fabric, usage, totals.finish);
   result.link_classes = totals.link_classes;
   result.folded = simulation.is_folded();
   result.folding = simulation.folding_text();

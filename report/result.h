@@ -34,6 +34,12 @@ struct LinkClassUse {
   double mean_utilisation = 0;  // bytes / (capacity * time), all as fast as the fastest
 };
 
+// The link that needed longest for what it carried.
+struct BusiestLink {
+  std::string name;   // "node1.nic0.up"
+  double busy = 0;    // share of the time in which it carried anything
+};
+
 // What only a training job has.
 struct TrainingFigures {
   double mfu = 0;                   // model FLOPs over peak FLOPs of all workers in the time
@@ -60,6 +66,7 @@ struct Result {
   std::vector<std::uint32_t> class_of_rank;         // by rank
   std::map<std::string, std::string> group_family;  // communicator -> what tables add up: "tensor3" -> "tensor"
   std::vector<LinkClassUse> links;
+  std::optional<BusiestLink> busiest_link;  // none if no link carried anything
   std::uint32_t link_classes = 0;  // told apart in simulating
   bool folded = false;
   std::string folding;              // how many classes and what told them apart, or why the job was not folded

@@ -95,6 +95,8 @@ Json to_json(const Result& result, bool deterministic) {
   document["breakdown"] = std::move(breakdown);
   if (result.training) document["memory"] = memory_json(*result.training);
   document["links"] = links_json(result.links);
+  if (result.busiest_link)
+    document["busiest_link"] = {{"name", result.busiest_link->name}, {"busy", result.busiest_link->busy}};
   Json warnings = Json::array();
   for (const Problem& warning : result.warnings) warnings.push_back(to_string(warning));
   document["warnings"] = std::move(warnings);

@@ -28,7 +28,7 @@ std::string parts_text(const std::vector<Part>& parts, double iteration) {
   return table.text();
 }
 
-// Ranks with equal rows on one line.
+// Ranks with equal rows on one line, those that compute longest first.
 std::string ranks_text(const Result& result) {
   std::vector<RankParts> rows;  // by class
   for (const Breakdown& one : result.classes) rows.push_back(parts_of(one, result));
@@ -47,6 +47,7 @@ std::string ranks_text(const Result& result) {
   }
   for (std::size_t rank = 0; rank < result.class_of_rank.size(); ++rank)
     groups[group_of_class[result.class_of_rank[rank]]].second.push_back(rank);
+  std::ranges::stable_sort(groups, std::ranges::greater{}, [](const auto& group) { return group.first.compute; });
   Table table;
   table.column("ranks", Table::Align::kLeft);
   for (const char* heading : {"compute", "of it host"}) table.column(heading);
@@ -111,7 +112,11 @@ std::string summary_text(const Result& result) {
     text += fmt::format("mean of {} iterations; the times below are of all of them\n", result.iterations);
   if (result.training) text += training_text(*result.training);
   if (!parts.empty())
-    text += fmt::format("bound by {}: {} of the iteration\n", parts.front().name, share(parts.front().seconds, whole));
+    text += fmt::format("mostly {} ({} of the iteration)", parts.front().name, share(parts.front().seconds, whole));
+  if (result.busiest_link)
+    text += fmt::format("{}busiest link {} (busy {} of the time)", parts.empty() ? "" : "; ", result.busiest_link->name,
+                        share(result.busiest_link->busy, 1));
+  if (!parts.empty() || result.busiest_link) text += "\n";
   text += fmt::format("\n{}\n{}", parts_text(parts, whole), ranks_text(result));
   if (!result.links.empty()) text += fmt::format("\n{}", links_text(result.links));
   return text;

@@ -135,7 +135,7 @@ std::string heading_of(SweepColumn column) {
     case SweepColumn::kMemory:
       return "memory";
     case SweepColumn::kBound:
-      return "bound by";
+      return "mostly";
     case SweepColumn::kExposed:
       return "exposed";
     case SweepColumn::kBubble:

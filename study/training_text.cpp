@@ -97,7 +97,7 @@ std::string rows_text(const ValidatedTrainingFamily& family) {
   Table text;
   for (const char* heading : {"table", "row"}) text.column(heading, Table::Align::kLeft);
   for (const char* heading : {"measured", "predicted", "error", "MFU"}) text.column(heading);
-  text.column("bound by", Table::Align::kLeft);
+  text.column("mostly", Table::Align::kLeft);
   for (const ValidatedTrainingRow& row : family.rows)
     text.row({row.table->name, row.row->label, time_text(row.measured), time_text(row.predicted.seconds),
               fmt::format("{:+.1f}", 100 * row.error()), fmt::format("{:.1f}", 100 * row.predicted.mfu),

@@ -75,10 +75,20 @@ TEST_CASE("the summary says what bounds the run and shows unequal ranks apart") 
   Result with_nccl = result_of(milliseconds(40), milliseconds(20));
   with_nccl.library = "nccl 2.30.0";
   CHECK(summary_text(with_nccl).find("alpha-beta network, granularity step, nccl 2.30.0)\n") != std::string::npos);
-  CHECK(text.find("bound by device compute: 60.0 % of the iteration") != std::string::npos);
+  CHECK(text.find("mostly device compute (60.0 % of the iteration)\n") != std::string::npos);
   CHECK(text.find("  0      60.00 ms        0 ps  40.00 ms") != std::string::npos);
   CHECK(text.find("  1      60.00 ms        0 ps  20.00 ms") != std::string::npos);
   CHECK(summary_text(result_of(milliseconds(40), milliseconds(40))).find("  0-1 ") != std::string::npos);
+}
+
+TEST_CASE("the summary names the busiest link, and the ranks that compute longest first") {
+  Result result = result_of(milliseconds(40), milliseconds(20));
+  result.busiest_link = BusiestLink{"node1.nic0.up", 0.923};
+  result.classes[1].compute += milliseconds(5);
+  const std::string text = summary_text(result);
+  CHECK(text.find("mostly device compute (62.5 % of the iteration); busiest link node1.nic0.up (busy 92.3 % of the time)\n") !=
+        std::string::npos);
+  CHECK(text.find("\n  1 ") < text.find("\n  0 "));
 }
 
 TEST_CASE("a comparison gives ratios and what explains the difference") {

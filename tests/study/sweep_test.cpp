@@ -132,7 +132,7 @@ TEST_CASE("the table lays the compared axis out in columns, with ratios to its f
   // 75 % compute; 24.5 % data rounds to 24; 0.5 % idle is below 1 %. At half the time all shares are double.
   const std::string text = sweep_text(sweep, points);
   INFO(text);
-  CHECK(text.starts_with("a title\n\n  global  two: time  MFU  bound by      exposed    four: time  ratio  MFU"));
+  CHECK(text.starts_with("a title\n\n  global  two: time  MFU  mostly        exposed    four: time  ratio  MFU"));
   CHECK(text.find("  8        2.000 ms    -  compute 75 %  data 24 %    1.000 ms  0.500    -  compute 150 %") !=
         std::string::npos);
   CHECK(std::ranges::count(text, '\n') == 2 + 1 + 2);  // title, heading, two batches

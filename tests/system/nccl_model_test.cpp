@@ -89,6 +89,20 @@ TEST_CASE("NVLS: each of p GPUs sends S + S/p, so that bus bandwidth is 2 (p - 1
   CHECK(Gpus("dgx-h200", 1, 4).way(kAllReduce, Bytes(std::int64_t{16} << 30)).algorithm == kRing);
 }
 
+TEST_CASE("NVLS gathers and scatters with the amount in one direction of a GPU's link, and no steps") {
+  const double sent = 450e9 * 0.824 * kConstants.nvls_efficiency(Architecture::kHopper);
+  const Gpus gpus("dgx-h200", 1, 8);
+  const std::int64_t amount = std::int64_t{16} << 30;
+  for (const CollectiveKind kind : {CollectiveKind::kAllGather, CollectiveKind::kReduceScatter}) {
+    const Bytes bytes(kind == kind == CollectiveKind::kAllGather ? amount / 8 : amount);
+    const NcclWay way = gpus.way(kind, bytes, Gpus::held({kNvls}, {kSimple}));
+    REQUIRE(way.algorithm == kNvls);
+    CHECK(static_cast<double>(amount) / way.seconds == Approx(sent).epsilon(0.005));
+    // Of a large amount a ring sends an eighth less, and at NVLink's full rate.
+    CHECK(gpus.way(kind, bytes).algorithm == kRing);
+  }
+}
+
 TEST_CASE("a ring of 8 on one node: base, 14 steps, and what a protocol puts on the wire") {
   const Gpus gpus("dgx-a100", 1, 8);
   for (const NcclProtocol protocol : kAllNcclProtocols) {

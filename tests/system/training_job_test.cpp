@@ -244,6 +244,38 @@ TEST_CASE("updated parameters are gathered behind the optimizer, or layer by lay
   }
 }
 
+TEST_CASE("with interleaving a stage gathers two chunks before its first pass, and others a chunk ahead of the pipeline") {
+  // Three chunks on two stages. Pass 2 - s of stage s is at about the same time on both, and the first of chunk 1 on
+  // the first stage: then the third chunk is gathered.
+  TrainingSpec training = pipelined(small_gpt(), 6, 2, 4, ScheduleKind::kInterleaved);
+  training.virtual_stages = 3;
+  std::get<TransformerSpec>(training.model.sizes).layers = 6;
+  training.parallel.zero = 1;
+  degree(training, ParallelDimension::kData) = 2;
+  training.global_batch = 8;
+  training.software.overlap_gradients = training.software.overlap_parameters = true;
+  training.software.bucket = Bytes(4);  // a layer
+  const Job job = generate_job(training, FakeTimes()).job;
+  for (const std::uint32_t stage : {0U, 1U}) {
+    const RankId rank{2 * stage};
+    const ExecutionGraph& graph = job.graph(rank);
+    std::vector<std::size_t> passes_before;  // of each gather: forward passes that it waits for
+    for (std::uint32_t node = 0; node < graph.size(); ++node) {
+      if (job.labels_of(rank).name(NodeId(node)).find("parameters gather") == std::string_view::npos) continue;
+      const std::vector<bool> waited_for = before(graph, NodeId(node));
+      std::size_t passes = 0;
+      for (std::uint32_t other = 0; other < graph.size(); ++other)
+        passes += waited_for[other] &&
+                  job.labels_of(rank).name(NodeId(other)).find("mlp forward") != std::string_view::npos;
+      passes_before.push_back(passes);
+    }
+    INFO("stage " << stage);
+    const std::size_t at_first = static_cast<std::size_t>(std::ranges::count(passes_before, 0U));
+    CHECK(at_first + 1 == passes_before.size());
+    CHECK(passes_before.back() == 2 - stage);
+  }
+}
+
 TEST_CASE("iterations take as long as one after the other") {
   for (const TransformerSpec& model : models())
     for (const ScheduleKind schedule : {ScheduleKind::kGpipe, ScheduleKind::kOneForwardOneBackward})

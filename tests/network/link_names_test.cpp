@@ -1,0 +1,38 @@
+#include "network/link_names.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "tests/network/fabric_ways.h"
+
+using namespace orrery;
+
+
+TEST_CASE("a link is called by the device, switch or NIC that it begins or ends at") {
+  const Fabric fabric = fabric_of("cluster: dgx-a100\nnodes: 2\n");
+  std::set<std::string> names;
+  for (std::uint32_t link = 0; link < fabric.link_count(); ++link) names.insert(name_of(fabric, LinkId(link)));
+  CHECK(names.size() == fabric.link_count());
+  for (const char* name : {"node0.gpu0.nvlink.up", "node1.gpu7.nvlink.down", "node1.nic0.up", "node0.nic7.down"}) {
+    INFO(name);
+    CHECK(names.contains(name));
+  }
+  // From device to device there is no up and down.
+  const Fabric cube = fabric_of("cluster: dgx-1v\nnodes: 2\n");
+  std::vector<LinkId> route;
+  cube.route(DeviceId(0), DeviceId(1), route);
+  REQUIRE(route.size() == 1);
+  CHECK(name_of(cube, route.front()) == "node0.gpu0>node0.gpu1");
+}
+
+TEST_CASE("every link is found by its name") {
+  for (const char* cluster : {"dgx-a100", "dgx-1v", "l40s-pcie", "dgx-superpod"}) {
+    const Fabric fabric = fabric_of(std::string("cluster: ") + cluster + "\nnodes: 2\n");
+    for (std::uint32_t link = 0; link < fabric.link_count(); ++link) {
+      const std::string name = name_of(fabric, LinkId(link));
+      INFO(cluster << ": " << name);
+      CHECK(std::ranges::count(links_named(fabric, name), LinkId(link)) == 1);
+    }
+  }
+}
