@@ -94,7 +94,7 @@ TEST_CASE("NVLS gathers and scatters with the amount in one direction of a GPU's
   const Gpus gpus("dgx-h200", 1, 8);
   const std::int64_t amount = std::int64_t{16} << 30;
   for (const CollectiveKind kind : {CollectiveKind::kAllGather, CollectiveKind::kReduceScatter}) {
-    const Bytes bytes(kind == kind == CollectiveKind::kAllGather ? amount / 8 : amount);
+    const Bytes bytes(kind == CollectiveKind::kAllGather ? amount / 8 : amount);
     const NcclWay way = gpus.way(kind, bytes, Gpus::held({kNvls}, {kSimple}));
     REQUIRE(way.algorithm == kNvls);
     CHECK(static_cast<double>(amount) / way.seconds == Approx(sent).epsilon(0.005));
