@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -23,6 +24,8 @@ constexpr double kTail = 0.82;
 // Computing and loading overlap but for this: the order of the norm that joins their times. A choice among 2, 4 and
 // infinity.
 constexpr double kOverlap = 4;
+// A product is split along k into as many slices as fill so many waves at most: more gain nothing.
+constexpr double kSplitWaves = 4;
 // Of the rate where rows of operands do not start at multiples of 16 bytes, which the kernels with tensor cores load:
 // attention by heads whose size is no multiple of 8. Fitted to configs/validation/training/bloom.
 constexpr double kUnaligned = 0.125;
@@ -105,29 +108,47 @@ double OperatorModel::peak(Precision precision) const {
       fmt::format("it computes in {}; or add peak.{} to the device", fmt::join(names, ", "), name_of(precision)));
 }
 
-// A multiprocessor computes one tile at a time. Without their number the whole device works on the product as it is.
-double OperatorModel::compute_time(const Gemm& gemm) const {
+double OperatorModel::gemm_rate(const Gemm& gemm) const {
   const double loss = gemm.precision == Precision::kFp8 ? share(device_.compute.fp8) : 1;
   const double alignment = gemm.aligned ? 1 : kUnaligned;
-  const double rate = peak(gemm.precision) * share(device_.compute.gemm) * loss * alignment * rates_.gemm;
-  const double depth = number(gemm.k) + kPrologue / number(size_of(gemm.precision).count());
-  if (device_.streaming_multiprocessors == 0)
-    return 2 * number(gemm.batch) * number(gemm.m) * number(gemm.n) * depth / rate;
+  return peak(gemm.precision) * share(device_.compute.gemm) * loss * alignment * rates_.gemm;
+}
+
+// A kernel of its own reads the partial sums that every slice has written, in fp32.
+double OperatorModel::reduction_time(const Gemm& gemm, double slices) const {
+  const double sums = number(gemm.batch) * number(gemm.m) * number(gemm.n) * slices;
+  return seconds(device_.compute.launch) + 2 * sums * number(size_of(Precision::kFp32).count()) / memory_bandwidth_;
+}
+
+// A multiprocessor computes one tile of one slice at a time; the library takes the tiles and slices that are fastest.
+// Without the number of multiprocessors the whole device works on the product as it is.
+double OperatorModel::product_time(const Gemm& gemm) const {
+  const double loading = number(bytes_of(gemm).count()) / memory_bandwidth_;
+  const double rate = gemm_rate(gemm);
+  const double prologue = kPrologue / number(size_of(gemm.precision).count());
+  if (device_.streaming_multiprocessors == 0) {
+    const double products = number(gemm.batch) * number(gemm.m) * number(gemm.n);
+    return joined(2 * products * (number(gemm.k) + prologue) / rate, loading);
+  }
   const double multiprocessors = device_.streaming_multiprocessors;
-  double fewest = 0;  // multiply-adds that one multiprocessor waits for, corrected for the tile
+  double best = std::numeric_limits<double>::infinity();
   for (const Tile& tile : kTiles) {
     const double tiles = std::ceil(number(gemm.m) / tile.m) * std::ceil(number(gemm.n) / tile.n) * number(gemm.batch);
-    const double work = waves_of(tiles, multiprocessors) * tile.m * tile.n / tile.efficiency();
-    if (fewest == 0 || work < fewest) fewest = work;
+    const double slowdown = tile.m * tile.n / tile.efficiency() * multiprocessors / rate;
+    for (double slices = 1; slices == 1 || tiles * slices <= kSplitWaves * multiprocessors; ++slices) {
+      const double depth = number(gemm.k) / slices + prologue;
+      const double computing = 2 * waves_of(tiles * slices, multiprocessors) * depth * slowdown;
+      const double reducing = slices > 1 ? reduction_time(gemm, slices) : 0;
+      best = std::min(best, joined(computing, loading) + reducing);
+    }
   }
-  return 2 * fewest * depth * multiprocessors / rate;
+  return best;
 }
 
 Duration OperatorModel::time_of(const Gemm& gemm) const {
   ORRERY_ASSERT(gemm.m >= 0 && gemm.n >= 0 && gemm.k >= 0 && gemm.batch >= 0);
   if (gemm.m == 0 || gemm.n == 0 || gemm.k == 0 || gemm.batch == 0) return Duration::zero();
-  const double loading = number(bytes_of(gemm).count()) / memory_bandwidth_;
-  return from_seconds(seconds(device_.compute.gemm_launch) + joined(compute_time(gemm), loading));
+  return from_seconds(seconds(device_.compute.gemm_launch) + product_time(gemm));
 }
 
 Duration OperatorModel::time_of(const FlashAttention& attention) const {

@@ -1,5 +1,6 @@
-// How long one operator takes on a device: matrix products by tiles, waves and memory; element-wise kernels and flash
-// attention by a roofline. docs/compute.md has the equations, where the constants come from, and the errors.
+// How long one operator takes on a device: matrix products by tiles, slices of k, waves and memory; element-wise
+// kernels and flash attention by a roofline. docs/compute.md has the equations, where the constants come from, and the
+// errors.
 #pragma once
 
 #include <span>
@@ -36,8 +37,10 @@ class OperatorModel final : public OperatorTimes {
   Duration time_of(const Gemm& gemm) const;
   Duration time_of(const FlashAttention& attention) const;
   Duration time_of(const ElementWise& op) const;
-  double peak(Precision precision) const;  // at the clock that lasts, in FLOP/s
-  double compute_time(const Gemm& gemm) const;
+  double peak(Precision precision) const;                        // at the clock that lasts, in FLOP/s
+  double gemm_rate(const Gemm& gemm) const;                      // in the main loop of a tile of 256 x 128, in FLOP/s
+  double product_time(const Gemm& gemm) const;                   // without the launch, in seconds
+  double reduction_time(const Gemm& gemm, double slices) const;  // of what slices of k have summed up, in seconds
 
   DeviceSpec device_;
   SoftwareRates rates_;

@@ -72,21 +72,58 @@ TEST_CASE("two full waves take twice as long as one, and a hardly filled one its
   CHECK(more <= (1 + constant("tail")) * one * 1.000001);
 }
 
-TEST_CASE("a product that is all loading takes as long as its bytes, and computing joins by the fourth power") {
+TEST_CASE("computing joins loading by the fourth power") {
   const OperatorModel model(device());
-  // 1 x 1000000 times 1000000 x 8: 2 * (1e6 + 8e6 + 8) bytes at 1 TB/s are 18 us.
-  const Gemm product{1, 8, 1000000};
+  // One tile of 64 x 64 on one multiprocessor of 1 TFLOP/s, less efficient than 256 x 128 by the loss of small tiles:
+  // too little work to be split.
+  const Gemm product{64, 64, 64};
   const double loading = microseconds(bytes_of(product) / Bandwidth(1'000'000'000'000));
-  CHECK(loading == Approx(18.000016));
-  // One tile of 64 x 64 on one multiprocessor of 1 TFLOP/s, less efficient than 256 x 128 by the loss of small tiles.
+  CHECK(loading == Approx(3 * 64 * 64 * 2 / 1e12 * 1e6).epsilon(1e-4));
   const double loss = 1 + constant("small_tile") * (1.0 / 64 + 1.0 / 64 - 1.0 / 256 - 1.0 / 128);
-  const double computing = 2 * 64 * 64 * (1000000 + elements()) * loss / 1e12 * 1e6;
+  const double computing = 2 * 64 * 64 * (64 + elements()) * loss / 1e12 * 1e6;
   const double joined = std::pow(std::pow(loading, 4) + std::pow(computing, 4), 0.25);
-  CHECK(microseconds(model.time(product)) == Approx(5 + joined).epsilon(1e-9));
+  CHECK(microseconds(model.time(product)) == Approx(5 + joined).epsilon(1e-6));
   // With a thousandth of the bandwidth computing does not count.
   DeviceSpec slow = device();
   slow.memory_bandwidth = Bandwidth(1'000'000);
-  CHECK(microseconds(OperatorModel(slow).time(product)) == Approx(5 + loading * 1e6).epsilon(1e-9));
+  CHECK(microseconds(OperatorModel(slow).time(product)) == Approx(5 + loading * 1e6).epsilon(1e-6));
+}
+
+TEST_CASE("a product of few tiles and a deep k is split, and its partial sums are added up") {
+  const OperatorModel model(device());
+  // One tile of 256 x 128, 100 slices of which fill the device. Partial sums of 256 * 128 * 4 bytes a slice are written
+  // and read at 1 TB/s, by a kernel that is launched in 3 us.
+  const Gemm deep{256, 128, 10'000'000};
+  const double slice = 2 * 256 * 128 * (100000 + elements()) / 1e12 * 1e6;
+  const double loading = microseconds(bytes_of(deep) / Bandwidth(1'000'000'000'000));
+  const double joined = std::pow(std::pow(slice, 4) + std::pow(loading, 4), 0.25);
+  const double sums = 100 * 2 * 256 * 128 * 4 / 1e12 * 1e6;
+  CHECK(microseconds(model.time(deep)) == Approx(5 + joined + 3 + sums).epsilon(1e-6));
+  // Four tiles take a quarter of the slices each.
+  const Gemm four{512, 256, 10'000'000};
+  CHECK(microseconds(model.time(four)) > 5 + 4 * slice);
+  CHECK(microseconds(model.time(four)) < 5 + 4 * slice * 1.1);
+  // Not worth the launch: 64 x 64 x 1000 takes less as it is.
+  const double loss = 1 + constant("small_tile") * (1.0 / 64 + 1.0 / 64 - 1.0 / 256 - 1.0 / 128);
+  const double whole = 2 * 64 * 64 * (200 + elements()) * loss / 1e12 * 1e6;
+  CHECK(microseconds(model.time(Gemm{64, 64, 200})) == Approx(5 + whole).epsilon(1e-3));
+  // A device that launches in no time splits it.
+  DeviceSpec eager = device();
+  eager.compute.launch = 0s;
+  CHECK(microseconds(OperatorModel(eager).time(Gemm{64, 64, 200})) < 5 + 0.9 * whole);
+}
+
+// A convolution's weight gradient: 12 tiles of 64 x 64, whose 1.6 million products each would keep 12 of 80
+// multiprocessors busy.
+TEST_CASE("the weight gradient of ResNet-50's first convolution runs at the rate of other products") {
+  DeviceSpec v100 = device();
+  v100.streaming_multiprocessors = 80;
+  v100.peaks[static_cast<std::size_t>(Precision::kFp32)] = FlopRate(15'700'000'000'000);
+  v100.memory_bandwidth = Bandwidth(900'000'000'000);
+  const Gemm gradient{147, 64, 128 * 112 * 112, 1, Precision::kFp32, 49};
+  const double rate = static_cast<double>(flops_of(gradient).count()) / seconds(OperatorModel(v100).time(gradient));
+  // 147 of 192 rows of tiles are of use, which are two thirds as fast as the largest.
+  CHECK(rate > 0.4 * 15.7e12);
 }
 
 TEST_CASE("without a number of multiprocessors nothing is rounded up to tiles") {
