@@ -10,6 +10,8 @@ void read_compute(Section& section, ComputeSpec& compute) {
       "clock", compute.clock, "share of the peak's clock that the device keeps up under its power limit");
   compute.gemm = section.optional<Efficiency>("gemm", compute.gemm, "share of the peak in the main loop of a product");
   compute.fp8 = section.optional<Efficiency>("fp8", compute.fp8, "share of that where operands are fp8");
+  compute.fp32 = section.optional<Efficiency>(
+      "fp32", compute.gemm, "in place of gemm where operands are fp32, which tensor cores do not take", "as gemm");
   compute.gemm_launch =
       section.optional<Duration>("gemm_launch", compute.gemm_launch, "what a matrix product takes beside its work");
   compute.memory =

@@ -26,6 +26,8 @@ constexpr double kTail = 0.82;
 constexpr double kOverlap = 4;
 // A product is split along k into as many slices as fill so many waves at most: more gain nothing.
 constexpr double kSplitWaves = 4;
+// What Winograd's algorithm multiplies of a 3x3 convolution: 4 by 4 values for 2 by 2 results of 9 products each.
+constexpr double kWinograd = 16.0 / 36;
 // Of the rate where rows of operands do not start at multiples of 16 bytes, which the kernels with tensor cores load:
 // attention by heads whose size is no multiple of 8. Fitted to configs/validation/training/bloom.
 constexpr double kUnaligned = 0.125;
@@ -46,8 +48,13 @@ struct Tile {
   constexpr double efficiency() const { return 1 / (1 + kSmallTile * (1 / m + 1 / n - 1.0 / 256 - 1.0 / 128)); }
 };
 
-// What cuBLAS and CUTLASS choose from, less what makes no difference here.
-constexpr std::array<Tile, 6> kTiles = {{{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}}};
+// What cuBLAS and CUTLASS choose from, less what makes no difference here. The last is for batches of small products:
+// a single one of few rows does not run faster with it (configs/validation/compute).
+constexpr std::array<Tile, 7> kTiles = {{{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}, {32, 32}}};
+
+std::span<const Tile> tiles_for(const Gemm& gemm) {
+  return std::span(kTiles).first(gemm.batch > 1 ? kTiles.size() : kTiles.size() - 1);
+}
 
 double number(std::int64_t value) { return static_cast<double>(value); }
 
@@ -111,7 +118,8 @@ double OperatorModel::peak(Precision precision) const {
 double OperatorModel::gemm_rate(const Gemm& gemm) const {
   const double loss = gemm.precision == Precision::kFp8 ? share(device_.compute.fp8) : 1;
   const double alignment = gemm.aligned ? 1 : kUnaligned;
-  return peak(gemm.precision) * share(device_.compute.gemm) * loss * alignment * rates_.gemm;
+  const Efficiency main_loop = gemm.precision == Precision::kFp32 ? device_.compute.fp32 : device_.compute.gemm;
+  return peak(gemm.precision) * share(main_loop) * loss * alignment * rates_.gemm;
 }
 
 // A kernel of its own reads the partial sums that every slice has written, in fp32.
@@ -126,17 +134,18 @@ double OperatorModel::product_time(const Gemm& gemm) const {
   const double loading = number(bytes_of(gemm).count()) / memory_bandwidth_;
   const double rate = gemm_rate(gemm);
   const double prologue = kPrologue / number(size_of(gemm.precision).count());
+  const double multiplied = number(gemm.k) * (gemm.winograd ? kWinograd : 1);
   if (device_.streaming_multiprocessors == 0) {
     const double products = number(gemm.batch) * number(gemm.m) * number(gemm.n);
-    return joined(2 * products * (number(gemm.k) + prologue) / rate, loading);
+    return joined(2 * products * (multiplied + prologue) / rate, loading);
   }
   const double multiprocessors = device_.streaming_multiprocessors;
   double best = std::numeric_limits<double>::infinity();
-  for (const Tile& tile : kTiles) {
+  for (const Tile& tile : tiles_for(gemm)) {
     const double tiles = std::ceil(number(gemm.m) / tile.m) * std::ceil(number(gemm.n) / tile.n) * number(gemm.batch);
     const double slowdown = tile.m * tile.n / tile.efficiency() * multiprocessors / rate;
     for (double slices = 1; slices == 1 || tiles * slices <= kSplitWaves * multiprocessors; ++slices) {
-      const double depth = number(gemm.k) / slices + prologue;
+      const double depth = multiplied / slices + prologue;
       const double computing = 2 * waves_of(tiles * slices, multiprocessors) * depth * slowdown;
       const double reducing = slices > 1 ? reduction_time(gemm, slices) : 0;
       best = std::min(best, joined(computing, loading) + reducing);

@@ -88,6 +88,14 @@ MODELS = [
           "error: the last layer has 32 values, a row of the tables 64", "end it with 64"),
     model("A network of no convolutions", "kind: convolutional, convolutions: [], features: 8, classes: 8",
           "error: 'convolutions' is no list of 1 to 10000"),
+    model("A convolution pooled over more than its output",
+          "kind: convolutional, features: 8, classes: 8, convolutions: [{inputs: 3, outputs: 8, size: 4, pool: 5}]",
+          "error: 5 by 5 pixels of an output of 4 by 4", "at most the size of the output"),
+    model("More predictions than tokens", SIZES + ", predictions: 2048",
+          "error: 2048 predictions in a sequence of 1024 tokens", "at most 1024"),
+    whole("Software that fuses norms in no precision there is",
+          MODEL + "  software: {name: some, fused_norm: [fp17]}\n",
+          "job.yaml:6:", "error: no precision is called 'fp17'", "did you mean 'fp16'?"),
 ]
 
 DEGREES = [

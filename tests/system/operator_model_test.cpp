@@ -24,6 +24,7 @@ DeviceSpec device() {
   device.streaming_multiprocessors = 100;
   device.compute.gemm = kFullEfficiency;
   device.compute.fp8 = kFullEfficiency;
+  device.compute.fp32 = kFullEfficiency;
   device.compute.memory = kFullEfficiency;
   device.compute.gemm_launch = 5us;
   device.compute.launch = 3us;
@@ -113,6 +114,18 @@ TEST_CASE("a product of few tiles and a deep k is split, and its partial sums ar
   CHECK(microseconds(OperatorModel(eager).time(Gemm{64, 64, 200})) < 5 + 0.9 * whole);
 }
 
+TEST_CASE("Winograd's algorithm multiplies 4 times where windows do 9, and loads the same") {
+  DeviceSpec fast = device();
+  fast.memory_bandwidth = Bandwidth(1'000'000'000'000'000);
+  fast.compute.gemm_launch = 0s;
+  const OperatorModel model(fast);
+  Gemm product{2560, 1280, 90000};
+  const Duration windows = model.time(Gemm{2560, 1280, 40000});
+  product.winograd = true;
+  CHECK(microseconds(model.time(product)) == Approx(microseconds(windows)).epsilon(1e-6));
+  CHECK(flops_of(product) == flops_of(Gemm{2560, 1280, 90000}));
+}
+
 // A convolution's weight gradient: 12 tiles of 64 x 64, whose 1.6 million products each would keep 12 of 80
 // multiprocessors busy.
 TEST_CASE("the weight gradient of ResNet-50's first convolution runs at the rate of other products") {
@@ -120,7 +133,7 @@ TEST_CASE("the weight gradient of ResNet-50's first convolution runs at the rate
   v100.streaming_multiprocessors = 80;
   v100.peaks[static_cast<std::size_t>(Precision::kFp32)] = FlopRate(15'700'000'000'000);
   v100.memory_bandwidth = Bandwidth(900'000'000'000);
-  const Gemm gradient{147, 64, 128 * 112 * 112, 1, Precision::kFp32, 49};
+  const Gemm gradient{147, 64, 128 * 112 * 112, 1, Precision::kFp32};
   const double rate = static_cast<double>(flops_of(gradient).count()) / seconds(OperatorModel(v100).time(gradient));
   // 147 of 192 rows of tiles are of use, which are two thirds as fast as the largest.
   CHECK(rate > 0.4 * 15.7e12);
@@ -178,6 +191,11 @@ TEST_CASE("shares of the device and of the software slow down what they are of")
   const Gemm eighth{2560, 1280, 100000, 1, Precision::kFp8};
   const double prologue = (100000 + 2 * elements()) / (100000 + elements());
   CHECK(microseconds(OperatorModel(fast, rates).time(eighth)) == Approx(full * prologue / 2 / 0.32).epsilon(1e-6));
+  // Products in fp32 have a share of their own.
+  const Gemm plain{2560, 1280, 100000, 1, Precision::kFp32};
+  const double single = microseconds(OperatorModel(fast, rates).time(plain));
+  fast.compute.fp32 = Efficiency(900'000);
+  CHECK(microseconds(OperatorModel(fast, rates).time(plain)) == Approx(single / 0.9).epsilon(1e-6));
   // A clock of half is half of every rate of computing.
   fast.compute.clock = Efficiency(500'000);
   CHECK(microseconds(OperatorModel(fast, rates).time(product)) == Approx(full / 0.2).epsilon(1e-6));

@@ -109,7 +109,7 @@ TrainingSpec random_training(std::mt19937_64& random) {
   const TransformerSpec model = random_transformer(dice);
   training.model.sizes = model;
   if (dice.chance(10))
-    training.model.sizes = ConvolutionalSpec{{{"first", 3, 8, 3, 8, 1}, {"then", 8, 8, 3, 8, 3}}, 8, 10};
+    training.model.sizes = ConvolutionalSpec{{{"first", 3, 8, 3, 8, 1}, {"then", 8, 8, 3, 8, 1, 1, 3}}, 8, 10};
   if (dice.chance(10)) training.model.sizes = DlrmSpec{4, 100, 8, 2, 5, {16, 8}, {12, 1}};
   if (training.transformer() == nullptr) {
     const std::int64_t data = training.parallel.data();

@@ -300,7 +300,7 @@ TEST_CASE("nothing of an iteration is done after its optimizer, nothing of a bac
   transformer.software.overlap_tensor = TensorOverlap::kWeightGradient;
   jobs.push_back(transformer);
   TrainingSpec convolutional = small_training(small_gpt());
-  convolutional.model.sizes = ConvolutionalSpec{{{"c", 3, 16, 3, 8, 1}, {"d", 16, 16, 3, 8, 2}}, 16, 10};
+  convolutional.model.sizes = ConvolutionalSpec{{{"c", 3, 16, 3, 8, 1}, {"d", 16, 16, 3, 8, 1, 1, 2}}, 16, 10};
   convolutional.global_batch = 2;
   jobs.push_back(convolutional);
   TrainingSpec dlrm = small_training(small_gpt());

@@ -18,7 +18,28 @@ ModelSpec resnet_50() {
 }
 
 // A 3x3 convolution of 4 to 6 channels on 5x5 pixels, twice a 1x1 of 6 channels, 6 features and 10 classes.
-const ConvolutionalSpec kSmall{{{"wide", 4, 6, 3, 5, 1}, {"narrow", 6, 6, 1, 5, 2}}, 6, 10};
+const ConvolutionalSpec kSmall{{{.name = "wide", .inputs = 4, .outputs = 6, .kernel = 3, .size = 5},
+                                {.name = "narrow", .inputs = 6, .outputs = 6, .size = 5, .repeat = 2}},
+                               6,
+                               10};
+
+Bytes bytes(const Compute& compute) {
+  Bytes sum{0};
+  for (const Operator& op : compute.operators) sum += bytes_of(op);
+  return sum;
+}
+
+// The second layer of a network of one convolution behind another.
+LayerProgram behind(const Convolution& c, ConvolutionKernels kernels = {}) {
+  const ConvolutionalSpec model{{{.name = "first", .inputs = c.inputs, .outputs = c.inputs, .size = 5}, c}, 6, 10};
+  return convolutional_layers(model, 2, Precision::kFp16, kernels)[1];
+}
+
+std::vector<std::string> names(std::span<const Action> actions) {
+  std::vector<std::string> names;
+  for (const Compute& compute : computes(actions)) names.push_back(compute.name);
+  return names;
+}
 
 }  // namespace
 
@@ -98,4 +119,80 @@ TEST_CASE("the classifier takes the mean of every channel") {
   ConvolutionalSpec flat = kSmall;
   flat.features = 150;  // all pixels of all channels
   CHECK(computes(convolutional_layers(flat, 2, Precision::kFp16).back().forward).front().name == "classifier");
+}
+
+// 2 images of 8 channels on 4x4 pixels from 4 channels on 8x8.
+TEST_CASE("a stride leaves out pixels of the input, and its gradient has them all") {
+  constexpr std::int64_t kOutput = 2 * 16 * 8, kInput = 2 * 64 * 4;
+  const LayerProgram window =
+      behind({.name = "window", .inputs = 4, .outputs = 8, .kernel = 3, .size = 4, .stride = 2});
+  const Bytes kernels(2 * 4 * 9 * 8);
+  CHECK(bytes(computes(window.forward)[0]) == kernels + Bytes(2 * (kInput + kOutput)));
+  CHECK(bytes(computes(window.backward)[2]) == kernels + Bytes(2 * (kInput + kOutput)));
+  // A kernel of one pixel reads a quarter of them, and writes zeros to the others.
+  const LayerProgram point = behind({.name = "point", .inputs = 4, .outputs = 8, .size = 4, .stride = 2});
+  CHECK(bytes(computes(point.forward)[0]) == Bytes(2 * (kInput / 4 + 4 * 8 + kOutput)));
+  CHECK(bytes(computes(point.backward)[2]) == Bytes(2 * (kInput + 4 * 8 + kOutput)));
+  CHECK(bytes(computes(point.backward)[3]) == Bytes(2 * (kInput / 4 + 4 * 8 + kOutput)));
+  CHECK(flops(point.forward) == Flops(2 * kOutput * 4));
+  CHECK(flops(point.backward) == Flops(4 * kOutput * 4));
+}
+
+// A sum reads two tensors and writes one. Two branches from one input have a gradient each, which are added up.
+TEST_CASE("shortcuts are added up, forward and backward") {
+  const Bytes output(2 * 2 * 25 * 6);
+  const LayerProgram end = behind({.name = "end", .inputs = 6, .outputs = 6, .size = 5, .adds = true});
+  CHECK(names(end.forward) == std::vector<std::string>{"convolution", "norm", "sum", "activation"});
+  CHECK(bytes(computes(end.forward)[2]) == output * 3);
+  CHECK(names(end.backward) == std::vector<std::string>{"activation", "norm", "convolution", "convolution"});
+  const LayerProgram begin = behind({.name = "begin", .inputs = 6, .outputs = 6, .size = 5, .branches = true});
+  CHECK(names(begin.backward) == std::vector<std::string>{"activation", "norm", "convolution", "convolution", "sum"});
+  CHECK(bytes(computes(begin.backward).back()) == output * 3);
+  const LayerProgram linear = behind({.name = "linear", .inputs = 6, .outputs = 6, .size = 5, .activation = false});
+  CHECK(names(linear.forward) == std::vector<std::string>{"convolution", "norm"});
+}
+
+// Fused, the norm reads the other branch as well, and writes its gradient.
+TEST_CASE("a fused norm does what the sum and ReLU did") {
+  const Bytes output(2 * 2 * 25 * 6);
+  const LayerProgram end =
+      behind({.name = "end", .inputs = 6, .outputs = 6, .size = 5, .adds = true}, {.fused_norm = true});
+  CHECK(names(end.forward) == std::vector<std::string>{"convolution", "norm"});
+  CHECK(bytes(computes(end.forward)[1]) == output * 4);
+  CHECK(names(end.backward) == std::vector<std::string>{"norm", "convolution", "convolution"});
+  CHECK(bytes(computes(end.backward)[0]) == output * 6);
+}
+
+// Forward in, a quarter of it out; backward the gradient and where each came from, a quarter each, in, a gradient out.
+TEST_CASE("pooling is bound by the bytes of its operands") {
+  const LayerProgram pooled = behind({.name = "pooled", .inputs = 6, .outputs = 6, .size = 4, .pool = 2});
+  const Bytes output(2 * 2 * 16 * 6);
+  CHECK(bytes(computes(pooled.forward).back()) == Bytes(output.count() * 5 / 4));
+  CHECK(names(pooled.backward).front() == "pooling");
+  CHECK(bytes(computes(pooled.backward).front()) == Bytes(output.count() * 3 / 2));
+}
+
+// Each of three products per layer has both tensors read and written once more.
+TEST_CASE("kernels that take channels last copy tensors that have them first") {
+  const Convolution narrow{.name = "narrow", .inputs = 4, .outputs = 6, .size = 5};
+  const LayerProgram plain = behind(narrow), turned = behind(narrow, {.transposed = true});
+  const Bytes copies(2 * 2 * 2 * 25 * (4 + 6));
+  CHECK(bytes(computes(turned.forward)[0]) == bytes(computes(plain.forward)[0]) + copies);
+  for (const std::size_t product : {2u, 3u})
+    CHECK(bytes(computes(turned.backward)[product]) == bytes(computes(plain.backward)[product]) + copies);
+  SoftwareSpec software;
+  software.channels_first.fill(true);
+  // Kernels without tensor cores take them as they are.
+  CHECK_FALSE(convolution_kernels(software, Precision::kFp32).transposed);
+  CHECK(convolution_kernels(software, Precision::kTf32).transposed);
+}
+
+TEST_CASE("Winograd's algorithm is for 3x3 convolutions that skip no pixel") {
+  const auto is_winograd = [](const Convolution& c) {
+    const LayerProgram layer = behind(c, {.winograd = true});
+    return std::get<Gemm>(computes(layer.forward)[0].operators.back()).winograd;
+  };
+  CHECK(is_winograd({.name = "3x3", .inputs = 4, .outputs = 6, .kernel = 3, .size = 5}));
+  CHECK_FALSE(is_winograd({.name = "5x5", .inputs = 4, .outputs = 6, .kernel = 5, .size = 5}));
+  CHECK_FALSE(is_winograd({.name = "strided", .inputs = 4, .outputs = 6, .kernel = 3, .size = 5, .stride = 2}));
 }

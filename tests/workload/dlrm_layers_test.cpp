@@ -52,6 +52,17 @@ TEST_CASE("a rank looks up its tables for the samples of all ranks") {
   CHECK(bytes_of(computes(embedding.backward).front().operators.front()) == Bytes(4 * 5 * values));
 }
 
+// Tables stay in fp32 where all else is in fp16: 2 rows of 4 bytes a value, sums and their gradients of 2.
+TEST_CASE("tables have a precision of their own") {
+  const LayerProgram embedding = dlrm_layers(kCriteo, 1024, 8, Precision::kFp16).front();
+  const std::int64_t values = 8192 * 416;
+  CHECK(bytes_of(computes(embedding.forward).front().operators.front()) == Bytes((2 * 4 + 2) * values));
+  CHECK(bytes_of(computes(embedding.backward).front().operators.front()) == Bytes((4 * 4 + 2) * values));
+  DlrmSpec half = kCriteo;
+  half.table_precision = Precision::kFp16;
+  CHECK(dlrm_table_bytes(half, 8) == Bytes(2 * 1000 * 416));
+}
+
 TEST_CASE("multiplications are those of the perceptrons and of the dot products") {
   const std::vector<LayerProgram> layers = dlrm_layers(kCriteo, 64, 8, Precision::kFp16);
   CHECK(flops(layers[0].forward) == Flops(0));
@@ -84,9 +95,9 @@ TEST_CASE("nothing waits for the backward pass of the bottom but the exchange of
 }
 
 TEST_CASE("every rank has an equal share of the tables, split by columns where need be") {
-  CHECK(dlrm_table_bytes(kCriteo, 1, Precision::kFp32) == Bytes(4 * 26 * 1000 * 128));
-  CHECK(dlrm_table_bytes(kCriteo, 8, Precision::kFp32) == Bytes(4 * 1000 * 416));
-  CHECK(dlrm_table_bytes(kCriteo, 4096, Precision::kFp32) == Bytes(4 * 1000));
+  CHECK(dlrm_table_bytes(kCriteo, 1) == Bytes(4 * 26 * 1000 * 128));
+  CHECK(dlrm_table_bytes(kCriteo, 8) == Bytes(4 * 1000 * 416));
+  CHECK(dlrm_table_bytes(kCriteo, 4096) == Bytes(4 * 1000));
 }
 
 // Of a sample: 27 vectors of 128 values are copied together; of 27 * 27 products and 128 values of the bottom, 351 and

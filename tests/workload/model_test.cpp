@@ -116,6 +116,10 @@ TEST_CASE("keys that contradict one another are refused") {
   CHECK_THAT(problems("kind: convolutional\nfeatures: 2\nclasses: 1\nconvolutions:\n"
                       "- {inputs: 3, outputs: 4, size: 8, repeat: 2}\n"),
              Contains("a convolution of 3 to 4 channels cannot follow itself"));
+  CHECK_THAT(problems("kind: convolutional\nfeatures: 2\nclasses: 1\nconvolutions:\n"
+                      "- {inputs: 3, outputs: 4, size: 8, pool: 9}\n"),
+             Contains("x.yaml:5:42: error: 9 by 9 pixels of an output of 8 by 8"));
+  CHECK_THAT(problems(small("predictions: 9")), Contains("9 predictions in a sequence of 6 tokens"));
 }
 
 TEST_CASE("what is missing or misspelt is named") {

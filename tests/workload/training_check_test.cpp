@@ -214,7 +214,7 @@ TEST_CASE("jobs of too many operations are refused, whatever makes them many") {
   check(tags);
 
   TrainingSpec convolutions = small_training(small_gpt());
-  convolutions.model.sizes = ConvolutionalSpec{{{"c", 1, 1, 1, 1, 10'000}}, 1, 1};
+  convolutions.model.sizes = ConvolutionalSpec{{{"c", 1, 1, 1, 1, 1, 1, 10'000}}, 1, 1};
   convolutions.global_batch = 100'000;
   check(convolutions);
 }

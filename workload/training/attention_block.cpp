@@ -20,7 +20,7 @@ struct Core {
 Gemm core_product(const Core& core, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision) {
   const std::int64_t width = size_of(precision).count();
   const bool aligned = core.head * width % 16 == 0 && core.keys * width % 16 == 0;
-  return {m, n, k, core.batch, precision, 1, aligned};
+  return {m, n, k, core.batch, precision, aligned};
 }
 
 // The products that make queries, keys and values, the one behind the core, and the sizes between.

@@ -96,7 +96,8 @@ class Perceptron {
 
 // Forward: rows in, sums out. Backward: gradients of sums in, and every row read and written once.
 LayerProgram embedding(const Share& share) {
-  const Bytes rows = share.bytes(share.ranks * share.batch * share.columns() * share.model.lookups);
+  const Bytes rows =
+      size_of(share.model.table_precision) * (share.ranks * share.batch * share.columns() * share.model.lookups);
   const Bytes pooled = share.exchanged();
   LayerProgram layer;
   layer.name = "embedding";
@@ -168,8 +169,8 @@ std::vector<LayerProgram> dlrm_layers(const DlrmSpec& model, std::int64_t batch,
   return {embedding(share), bottom(share), top(share)};
 }
 
-Bytes dlrm_table_bytes(const DlrmSpec& model, std::int64_t ranks, Precision precision) {
-  return size_of(precision) * (model.rows * Share{model, 1, ranks, precision}.columns());
+Bytes dlrm_table_bytes(const DlrmSpec& model, std::int64_t ranks) {
+  return size_of(model.table_precision) * (model.rows * Share{model, 1, ranks, model.table_precision}.columns());
 }
 
 }  // namespace orrery

@@ -22,6 +22,6 @@ std::vector<LayerProgram> dlrm_layers(const DlrmSpec& model, std::int64_t batch,
                                       Precision precision);
 
 // A rank's share of the tables.
-Bytes dlrm_table_bytes(const DlrmSpec& model, std::int64_t ranks, Precision precision);
+Bytes dlrm_table_bytes(const DlrmSpec& model, std::int64_t ranks);
 
 }  // namespace orrery

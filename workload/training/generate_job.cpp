@@ -101,7 +101,8 @@ class ModelLayers {
       const std::vector<LayerProgram> layers =
           dlrm != nullptr
               ? dlrm_layers(*dlrm, batch, training_.parallel.data(), training_.precision)
-              : convolutional_layers(std::get<ConvolutionalSpec>(training_.model.sizes), batch, training_.precision);
+              : convolutional_layers(std::get<ConvolutionalSpec>(training_.model.sizes), batch, training_.precision,
+                                     convolution_kernels(training_.software, training_.precision));
       for (const LayerProgram& layer : layers) others_.push_back(price(layer, training_.software.accumulation, times_));
     }
     std::vector<StageLayer> layers;
@@ -125,7 +126,7 @@ StageRequest stage_request(const TrainingSpec& training, const RankGrid& grid, s
   request.chunks = std::move(chunks);
   request.group_sizes = group_sizes(grid);
   if (const auto* dlrm = std::get_if<DlrmSpec>(&training.model.sizes))
-    request.tables = dlrm_table_bytes(*dlrm, training.parallel.data(), training.precision);
+    request.tables = dlrm_table_bytes(*dlrm, training.parallel.data());
   if (const TransformerSpec* model = training.transformer()) {
     const LayerShape shape = layer_shape(training, 1);
     const bool splits = training.software.scatter_gather && shape.tensor > 1;

@@ -1,6 +1,7 @@
 // What is trained: the sizes of a model, as configs/models has them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -33,9 +34,10 @@ struct TransformerSpec {
   std::int64_t kv_heads = 0;   // fewer than heads: grouped queries
   std::int64_t head_size = 0;  // hidden / heads by default
   std::int64_t ffn_hidden = 0;
-  std::int64_t vocab = 0;     // 0: neither an embedding nor a head
-  std::int64_t sequence = 0;  // tokens
-  bool gated_mlp = false;     // three products instead of two
+  std::int64_t vocab = 0;        // 0: neither an embedding nor a head
+  std::int64_t sequence = 0;     // tokens
+  std::int64_t predictions = 0;  // tokens of a sequence whose scores the head computes; 0: all
+  bool gated_mlp = false;        // three products instead of two
   bool tied_embeddings = true;
   bool biases = true;           // of linear layers and norms
   bool embedding_norm = false;  // a norm of its own behind the embedding
@@ -49,6 +51,7 @@ struct TransformerSpec {
   std::optional<LatentAttention> latent;
   std::optional<AttentionKind> attention;  // of the software if not given
 
+  std::int64_t predicted() const { return predictions > 0 ? predictions : sequence; }
   bool has_experts(std::int64_t layer) const { return experts > 0 && layer >= dense_layers; }
 };
 
@@ -61,6 +64,7 @@ struct DlrmSpec {
   std::int64_t dense_features = 0;
   std::vector<std::int64_t> bottom;  // widths of its layers; the last is `dimension`
   std::vector<std::int64_t> top;
+  Precision table_precision = Precision::kFp32;
 };
 
 struct Convolution {
@@ -69,10 +73,19 @@ struct Convolution {
   std::int64_t outputs = 0;  // channels
   std::int64_t kernel = 1;   // its side
   std::int64_t size = 0;     // side of the output
+  std::int64_t stride = 1;   // pixels of the input from one of the output to the next
+  std::int64_t pool = 1;     // a maximum over so many by so many pixels behind it
   std::int64_t repeat = 1;   // one behind the other
+  bool branches = false;     // a shortcut takes its input as well, so that two gradients of it are added up
+  bool adds = false;         // the other branch is added to the result of its batch norm
+  bool activation = true;    // ReLU
+
+  // Pixels of one image that it reads.
+  std::int64_t read_pixels() const { return size * size * std::min(stride, kernel) * std::min(stride, kernel); }
+  std::int64_t input_pixels() const { return size * size * stride * stride; }
 };
 
-// Convolutions with batch norm and ReLU, and a linear classifier.
+// Convolutions with batch norm, and a linear classifier.
 struct ConvolutionalSpec {
   std::vector<Convolution> convolutions;
   std::int64_t features = 0;  // that the classifier takes

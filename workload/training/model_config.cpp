@@ -48,6 +48,8 @@ DlrmSpec read_dlrm(Section& section) {
   model.dense_features =
       section.required_integer("dense_features", kWidth, "dlrm: numbers of a sample that are no lookups");
   model.bottom = read_widths(section, "bottom", "dlrm: widths of the layers over the dense features");
+  model.table_precision = kAllPrecisions[section.optional_choice("table_precision", precision_names(), 0,
+                                                                 "dlrm: what the embedding tables are stored in")];
   model.top = read_widths(section, "top", "dlrm: widths of the layers over the interactions; the last is the result");
   if (section.describes() || section.context().diagnostics().error_count() > errors) return model;
   if (model.bottom.back() != model.dimension)
@@ -69,7 +71,16 @@ Convolution read_convolution(Section& section) {
   c.outputs = section.required_integer("outputs", kWidth, "channels of the output");
   c.kernel = section.optional_integer("kernel", 1, {1, 1024}, "side of the kernel");
   c.size = section.required_integer("size", {1, 1 << 16}, "side of the output");
+  c.stride = section.optional_integer("stride", 1, {1, 1024}, "pixels of the input from one of the output to the next");
+  c.pool =
+      section.optional_integer("pool", 1, {1, 1024}, "behind it the maximum of so many by so many pixels is taken");
   c.repeat = section.optional_integer("repeat", 1, {1, 10'000}, "how many of it follow one another");
+  c.branches = section.optional<bool>("branches", c.branches, "a shortcut takes its input as well");
+  c.adds = section.optional<bool>("adds", c.adds, "the other branch is added to the result of its batch norm");
+  c.activation = section.optional<bool>("activation", c.activation, "ReLU behind the batch norm, and behind the sum");
+  if (section.context().diagnostics().error_count() == errors && c.pool > c.size)
+    section.error("pool", fmt::format("{} by {} pixels of an output of {} by {}", c.pool, c.pool, c.size, c.size),
+                  "at most the size of the output");
   if (section.context().diagnostics().error_count() == errors && c.repeat > 1 && c.inputs != c.outputs)
     section.error("repeat", fmt::format("a convolution of {} to {} channels cannot follow itself", c.inputs, c.outputs),
                   "list the first one apart from those behind it");
@@ -80,8 +91,9 @@ Convolution read_convolution(Section& section) {
 void check_convolution(Section& section, const Convolution& c) {
   constexpr Int128 kMostWork = Int128{1} << 44;
   constexpr Int128 kMostValues = Int128{1} << 34;
-  const Int128 values = Int128{c.size} * c.size * c.outputs;
-  const Int128 work = 6 * values * c.inputs * c.kernel * c.kernel;
+  const Int128 results = Int128{c.size} * c.size * c.outputs;
+  const Int128 values = std::max(results, Int128{c.size} * c.size * c.stride * c.stride * c.inputs);
+  const Int128 work = 6 * results * c.inputs * c.kernel * c.kernel;
   if (work > kMostWork || values > kMostValues)
     section.error("size",
                   fmt::format("one image takes {:.1e} FLOPs and {:.1e} values in this convolution",

@@ -27,7 +27,7 @@ double weights_passed(const TransformerSpec& model, bool has_experts) {
 }
 
 double flops_per_token(const TransformerSpec& model, bool causal_flops) {
-  double weights = as_real(model.vocab) * as_real(model.hidden);
+  double weights = as_real(model.vocab) * as_real(model.hidden) * as_real(model.predicted()) / as_real(model.sequence);
   for (std::int64_t layer = 0; layer < model.layers; ++layer)
     weights += weights_passed(model, model.has_experts(layer));
   double head_values = 2 * as_real(model.head_size);

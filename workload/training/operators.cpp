@@ -19,8 +19,9 @@ Flops work(const FlashAttention& attention) {
 Flops work(const ElementWise&) { return Flops(0); }
 
 Bytes traffic(const Gemm& gemm) {
-  const Bytes operands = size_of(gemm.precision) * (gemm.m * gemm.k / gemm.window + gemm.k * gemm.n);
-  return (operands + result_size(gemm.precision) * (gemm.m * gemm.n)) * gemm.batch;
+  const std::int64_t a = gemm.stored_a > 0 ? gemm.stored_a : gemm.m * gemm.k;
+  const std::int64_t c = gemm.stored_c > 0 ? gemm.stored_c : gemm.m * gemm.n;
+  return (size_of(gemm.precision) * (a + gemm.k * gemm.n) + result_size(gemm.precision) * c) * gemm.batch;
 }
 
 // Forward: queries, keys, values in, result out. Backward: those and the result's gradient in, three gradients out.

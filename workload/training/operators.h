@@ -22,8 +22,12 @@ struct Gemm {
   std::int64_t k = 0;
   std::int64_t batch = 1;
   Precision precision = Precision::kBf16;
-  std::int64_t window = 1;  // how often A repeats each of its values, which memory has once: a convolution's kernel^2
-  bool aligned = true;      // rows of operands start at multiples of 16 bytes, which fast kernels load
+  bool aligned = true;  // rows of operands start at multiples of 16 bytes, which fast kernels load
+  bool winograd =
+      false;  // of a 3x3 convolution: F(2x2, 3x3) multiplies 16 times where windows do 36 (arXiv 1509.09308)
+  // What memory has of A and of C, in values, where a convolution's windows overlap or skip some; 0: m * k and m * n.
+  std::int64_t stored_a = 0;
+  std::int64_t stored_c = 0;
 
   auto operator<=>(const Gemm&) const = default;
 };

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/suggest.h"
 #include "workload/training/software_constants.h"
 
 namespace orrery {
@@ -53,6 +54,21 @@ void read_rates_of(Section& section, SoftwareSpec& software) {
               });
 }
 
+// The precisions that something holds for, by name.
+std::array<bool, kAllPrecisions.size()> read_precisions(Section& section, std::string_view key,
+                                                        std::string_view meaning) {
+  std::array<bool, kAllPrecisions.size()> chosen{};
+  const std::vector<std::string> names = precision_names();
+  for (const std::string& word : section.words(key, meaning)) {
+    const auto found = std::ranges::find(names, word);
+    if (found == names.end())
+      section.error(key, fmt::format("no precision is called '{}'", printable(word, 40)), suggestion(word, names));
+    else
+      chosen[static_cast<std::size_t>(found - names.begin())] = true;
+  }
+  return chosen;
+}
+
 void read_overlap(Section& section, SoftwareSpec& software) {
   section.defaulted_section("overlap", "communication beside computation", [&](Section& s) {
     software.overlap_gradients =
@@ -87,6 +103,17 @@ SoftwareSpec read_software(Section& section) {
   software.attention = static_cast<AttentionKind>(
       section.optional_choice("attention", attentions, 0, "kernel of attention; plain keeps the scores in memory"));
   software.dropout = section.optional<bool>("dropout", software.dropout, "dropout in training");
+  software.fused_norm = read_precisions(
+      section, "fused_norm",
+      "convolutional networks: precisions in which batch norm, the sum with a shortcut and ReLU are one "
+      "kernel");
+  software.winograd = read_precisions(
+      section, "winograd",
+      "convolutional networks: precisions in which 3x3 convolutions at a stride of 1 run by Winograd's algorithm");
+  software.channels_first =
+      read_precisions(section, "channels_first",
+                      "convolutional networks: precisions in which channels come before pixels; kernels with tensor "
+                      "cores, of all but fp32, take them the other way round, and both tensors are copied");
   const std::vector<std::string> kinds = {"scores", "operators"};
   software.selective = static_cast<SelectiveKind>(section.optional_choice(
       "selective", kinds, 0,

@@ -54,6 +54,9 @@ struct SoftwareSpec {
   std::string name;
   AttentionKind attention = AttentionKind::kFlash;
   bool dropout = false;
+  std::array<bool, kAllPrecisions.size()> fused_norm{};      // batch norm, sum with a shortcut and ReLU are one kernel
+  std::array<bool, kAllPrecisions.size()> winograd{};        // for 3x3 convolutions
+  std::array<bool, kAllPrecisions.size()> channels_first{};  // of images: channels come before pixels
   SelectiveKind selective = SelectiveKind::kScores;
   Precision gradients = Precision::kFp32;  // that are accumulated and exchanged
   Bytes accumulation{0};                   // memory traffic per parameter and micro-batch, where no GEMM accumulates
@@ -78,7 +81,9 @@ SoftwareSpec read_software(Section& section);
 // The precision that gradients are added up and exchanged in: the key `gradients` of a software or a workload.
 Precision read_gradients(Section& section, Precision fallback, std::string_view documented = {});
 
-// The software of a device's generation, where an experiment names none: a file of configs/software.
+// What stands in where an experiment names no software, a file of configs/software: for transformers and the like that
+// of the device's generation, and one for convolutional networks.
 std::string_view default_software(Architecture architecture);
+inline constexpr std::string_view kConvolutionalSoftware = "pytorch-2021";
 
 }  // namespace orrery

@@ -146,8 +146,11 @@ TrainingSpec read_training(Section& section, Architecture architecture) {
   });
   section.defaulted_section("schedule", "the pipeline's schedule", [&](Section& s) { read_schedule(s, training); });
   read_pipeline_layers(section, training);
+  const bool convolutional = std::holds_alternative<ConvolutionalSpec>(training.model.sizes);
+  const std::string_view fallback = convolutional ? kConvolutionalSoftware : default_software(architecture);
   section.section_or(
-      "software", section.describes() ? "by the device's architecture" : default_software(architecture),
+      "software",
+      section.describes() ? "by the device's architecture, or pytorch-2021 for convolutional networks" : fallback,
       "the generation of training software: a file of configs/software",
       [&](Section& s) { training.software = read_software(s); }, "software");
   override_software(section, training.software);

@@ -164,6 +164,11 @@ TransformerSpec read_transformer(Section& section) {
   model.vocab =
       section.required_integer("vocab", kVocab, "tokens of the vocabulary, as padded; 0: no embedding, no head");
   model.sequence = section.required_integer("sequence", kSequence, "tokens of a sequence");
+  model.predictions = section
+                          .maybe_integer("predictions", kSequence,
+                                         "tokens of a sequence whose scores the head computes, where masked ones "
+                                         "are guessed; all by default")
+                          .value_or(0);
   model.tied_embeddings =
       section.optional<bool>("tied_embeddings", model.tied_embeddings, "the head has the embedding's table");
   model.biases = section.optional<bool>("biases", model.biases, "of linear layers and norms");
@@ -172,6 +177,10 @@ TransformerSpec read_transformer(Section& section) {
   read_experts(section, model);
   read_latent(section, model);
   if (section.describes() || section.context().diagnostics().error_count() > errors) return model;
+  if (model.predictions > model.sequence)
+    section.error("predictions",
+                  fmt::format("{} predictions in a sequence of {} tokens", model.predictions, model.sequence),
+                  fmt::format("at most {}", model.sequence));
   check_heads(section, model);
   check_latent(section, model);
   check_experts(section, model);

@@ -162,13 +162,15 @@ LayerProgram head_layer(const LayerShape& shape, bool tied_here) {
   LayerProgram layer;
   layer.name = "head";
   if (model.vocab == 0) return layer;
-  const Gemm logits = {shape.tokens(), shape.vocab(), model.hidden, 1, shape.activation()};
+  // Of ranks that share a sequence, each has its part of those tokens.
+  const std::int64_t predicted = (shape.micro_batch * model.predicted() + shape.context - 1) / shape.context;
+  const Gemm logits = {predicted, shape.vocab(), model.hidden, 1, shape.activation()};
   const std::int64_t scores = logits.m * logits.n;
   layer.parameters.dense = norm_parameters(model) + (tied_here ? 0 : shape.vocab() * model.hidden);
 
   // The loss over a vocabulary that is split: maximum, target and sum of each token, in fp32.
   const auto across = [&](const char* what, ActionList& actions) {
-    actions.collective(what, GroupFamily::kTensor, shape.tensor, CollectiveKind::kAllReduce, Bytes(4 * shape.tokens()));
+    actions.collective(what, GroupFamily::kTensor, shape.tensor, CollectiveKind::kAllReduce, Bytes(4 * predicted));
   };
   ActionList forward;
   forward.compute("head");
