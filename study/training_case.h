@@ -20,6 +20,7 @@ struct TrainingCase {
   SoftwareSpec& software() { return experiment.workload.training->software; }
   const SoftwareSpec& software() const { return experiment.workload.training->software; }
   Architecture architecture() const { return experiment.device.architecture; }
+  std::size_t model_kind() const { return experiment.workload.training->model.sizes.index(); }
 };
 
 struct TrainingPrediction {

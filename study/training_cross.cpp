@@ -19,8 +19,8 @@ std::vector<TrainingConstant> constants_of(const TrainingValidation& validation)
     for (const SoftwareConstant constant : one.constants) {
       const double shipped = value_of(one.software, one.architecture, constant);
       if (shipped > 0)
-        constants.push_back(
-            {one.software.name, one.architecture, constant, shipped, nominal_value(one.software, constant)});
+        constants.push_back({one.software.name, one.architecture, constant, shipped,
+                             nominal_value(one.software, constant), one.model_kind});
     }
   return constants;
 }

@@ -50,7 +50,7 @@ std::string training_cross_text(const TrainingValidation& validation, const Trai
   const OverallTrainingErrors with = overall_errors(validation.families);
   const OverallTrainingErrors without = overall_errors(cross.left_out);
   return "\nThe constants of the software, fitted to all families at once; those of one name on one architecture "
-         "hold together:\n\n" +
+         "hold together, each kind of model by itself:\n\n" +
          constants_text(cross) + "\nEach family by constants fitted to the others:\n\n" +
          families_text(validation, cross) +
          fmt::format(

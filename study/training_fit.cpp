@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -29,7 +30,7 @@ constexpr double spread(SoftwareConstant constant) {
   return constant == SoftwareConstant::kGemm ? kProductSpread : kKernelSpread;
 }
 
-using Group = std::pair<Architecture, SoftwareConstant>;
+using Group = std::tuple<Architecture, SoftwareConstant, std::size_t>;
 
 // Signed, so that its square is Huber's loss made smooth: the error's square near 0, twice its size far off.
 double bounded(double error) {
@@ -49,7 +50,7 @@ class TrainingFit {
       ++rows_of_family_[row.family];
     }
     for (const TrainingConstant& constant : constants)
-      centre_.push_back(groups_.try_emplace({constant.architecture, constant.constant}, groups_.size()).first->second);
+      centre_.push_back(group_of({constant.architecture, constant.constant, constant.model_kind}));
   }
 
   std::vector<double> values() const {
@@ -68,6 +69,8 @@ class TrainingFit {
   }
 
  private:
+  std::size_t group_of(const Group& group) { return groups_.try_emplace(group, groups_.size()).first->second; }
+
   FittedConstant centre(std::size_t group) const {
     const auto first = std::ranges::find(centre_, group) - centre_.begin();
     FittedConstant constant{"centre", constants_[static_cast<std::size_t>(first)].nominal};

@@ -1,6 +1,6 @@
 // The fitted constants of all software fitted again to families of training jobs, whose times are taken as power laws
-// of the constants near the shipped ones. A generation of software is like the others on its architecture unless its
-// own runs say otherwise, which is what is left of it when its only family is left out.
+// of the constants near the shipped ones. A generation of software is like the others that train its kind of model on
+// its architecture unless its own runs say otherwise, which is what is left of it when its only family is left out.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +21,8 @@ struct TrainingConstant {
   SoftwareConstant constant = SoftwareConstant::kGemm;
   double shipped = 0;  // above 0
   double nominal = 0;  // without measurements; above 0
+  // What its runs train, as the index of ModelSpec::sizes: convolutions are another library's kernels than products.
+  std::size_t model_kind = 0;
 
   bool operator==(const TrainingConstant&) const = default;
 };
@@ -37,7 +39,7 @@ struct TrainingFitRow {
 double nominal_value(const SoftwareSpec& software, SoftwareConstant constant);
 
 // The values that fit the families best, but for the one left out. Each family counts the same, rows far off count
-// less; constants of one name on one architecture hold together.
+// less; constants of one name hold together on one architecture and for one kind of model.
 std::vector<double> fit_training(std::span<const TrainingConstant> constants, std::span<const TrainingFitRow> rows,
                                  std::optional<std::size_t> left_out = {});
 

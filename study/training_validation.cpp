@@ -94,7 +94,8 @@ TrainingValidation validate_training(std::span<const TrainingTable> tables, cons
         Diagnostics diagnostics;
         const TrainingCase one = read_training_case(*scored[i].table, *scored[i].row, files, diagnostics);
         rows[i] = {one.table, one.row, one.software().name, one.measured, predict(one)};
-        software[i] = {one.software(), one.architecture(), fitted_on(one.software(), one.architecture())};
+        software[i] = {one.software(), one.architecture(), fitted_on(one.software(), one.architecture()),
+                       one.model_kind()};
       },
       progress);
   TrainingValidation validation{by_family(std::move(rows)), each_once(std::move(software)), {}};

@@ -46,6 +46,7 @@ struct FittedSoftware {
   SoftwareSpec software;
   Architecture architecture = Architecture::kOther;
   std::vector<SoftwareConstant> constants;
+  std::size_t model_kind = 0;  // that the first of its rows trains, as the index of ModelSpec::sizes
 };
 
 struct TrainingValidation {

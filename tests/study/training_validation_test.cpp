@@ -177,7 +177,7 @@ struct Generations {
   std::vector<TrainingFitRow> rows;
 
   void add(const std::string& name, Architecture architecture, double share, double slope = -1) {
-    constants.push_back({name, architecture, SoftwareConstant::kGemm, 0.9, 1});
+    constants.push_back({name, architecture, SoftwareConstant::kGemm, 0.9, 1, 0});
     // Predicted with 0.9 instead of `share`.
     for (int i = 0; i < 4; ++i)
       rows.push_back({constants.size() - 1, slope * std::log(0.9 / share), {{constants.size() - 1, slope}}});
@@ -201,6 +201,18 @@ TEST_CASE("a generation that is left out takes the mean of the others on its arc
   CHECK(without[2] == Approx(std::sqrt(0.8 * 0.9)).epsilon(0.005));
   // Nothing is known of Hopper without d but the nominal value.
   CHECK(fit_training(generations.constants, generations.rows, 3)[3] == Approx(1).epsilon(0.005));
+}
+
+TEST_CASE("a generation that trains another kind of model says nothing of one that is left out") {
+  Generations generations;
+  generations.add("a", Architecture::kAmpere, 0.8);
+  generations.add("b", Architecture::kAmpere, 0.8);
+  generations.add("convolutions", Architecture::kAmpere, 0.5);
+  const double together = fit_training(generations.constants, generations.rows, 1)[1];
+  CHECK(together == Approx(std::sqrt(0.8 * 0.5)).epsilon(0.01));
+  generations.constants[2].model_kind = 2;
+  CHECK(fit_training(generations.constants, generations.rows, 1)[1] == Approx(0.8).epsilon(0.01));
+  CHECK(fit_training(generations.constants, generations.rows)[2] == Approx(0.5).epsilon(0.02));
 }
 
 TEST_CASE("a row that is far off moves a fit little") {
