@@ -11,10 +11,7 @@ namespace orrery::cli {
 namespace {
 
 // "dgx-a100-calibrated.yaml" in the working directory, also for a cluster that is a file.
-std::string default_file(const std::string& cluster) {
-  const std::string name = looks_like_path(cluster) ? std::filesystem::path(cluster).stem().string() : cluster;
-  return name + "-calibrated.yaml";
-}
+std::string default_file(const std::string& cluster) { return cluster_title(cluster) + "-calibrated.yaml"; }
 
 void refuse_to_overwrite(const std::string& log, const std::string& out) {
   std::error_code code;
@@ -33,7 +30,9 @@ void warn_of_settings(const CalibrationQuestion& question, Calibration& calibrat
 
 std::string command_line(const CalibrationQuestion& question) {
   const CollectiveQuestion& machine = question.machine;
-  std::string text = fmt::format("orrery calibrate {} --cluster {}", question.log, machine.cluster);
+  const bool has_spaces = machine.cluster.find(' ') != std::string::npos;
+  std::string text = fmt::format("orrery calibrate {} --cluster {}", question.log,
+                                 has_spaces ? fmt::format("'{}'", machine.cluster) : machine.cluster);
   const auto add = [&](std::string_view option, const std::string& value) {
     if (!value.empty()) text += fmt::format(" {} {}", option, value);
   };
@@ -79,7 +78,9 @@ void add_calibrate_command(CLI::App& app, Session& session) {
       ->add_option("log", question.log,
                    "What all_reduce_perf and its sisters printed; CSV of their numbers; `orrery collective --json`")
       ->required();
-  command->add_option("--cluster", question.machine.cluster, "A name from `orrery list clusters`, or a file")
+  command
+      ->add_option("--cluster", question.machine.cluster,
+                   "A name from `orrery list clusters`, a file, or the cluster itself: '{node: ...}'")
       ->required();
   command->add_option("--nodes", question.machine.nodes, "How many nodes; without it, the cluster's own number");
   command->add_option("--gpus-per-node", question.machine.devices_per_node,

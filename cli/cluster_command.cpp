@@ -95,7 +95,10 @@ void add_cluster_command(CLI::App& app, Session& session) {
   command->require_subcommand(1);
   CLI::App* show_command =
       command->add_subcommand("show", "Print the fabric: vertices, links and what of it is assumed");
-  show_command->add_option("cluster", options.cluster, "A name from `orrery list clusters`, or a file")->required();
+  show_command
+      ->add_option("cluster", options.cluster,
+                   "A name from `orrery list clusters`, a file, or the cluster itself: '{node: ...}'")
+      ->required();
   show_command->add_option("--nodes", options.nodes, "How many nodes; without it, the cluster's own number");
   show_command->add_option("--set", options.settings, "Change a key first, as cluster.a.b=v (may be repeated)")
       ->expected(1)

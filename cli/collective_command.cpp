@@ -16,7 +16,7 @@ void collective(const CollectiveCommandOptions& options, const Session& session)
     throw InputError({"--json"}, "one document holds one cluster", "run the command once for each --cluster");
   check_writable(options.json);
   const BenchmarkOperation operation = benchmark_operation_named(options.operation, "--op");
-  const std::vector<Bytes> sizes = sizes_of(options.sizes);
+  const std::vector<Bytes> sizes = sizes_of(options.sizes, operation);
   std::vector<CollectiveTable> tables;
   CollectiveQuestion question = options.question;
   for (const std::string& cluster : options.clusters) {
@@ -40,8 +40,10 @@ void add_collective_command(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand(
       "collective", "Time one collective on a cluster, size by size, as nccl-tests does: bandwidths, what bounds it");
   command
-      ->add_option("--cluster", options.clusters,
-                   "A name from `orrery list clusters`, or a file; several are set side by side")
+      ->add_option(
+          "--cluster", options.clusters,
+          "A name from `orrery list clusters`, a file, or the cluster itself: '{node: ...}'; several are set side "
+          "by side")
       ->required()
       ->expected(1)
       ->take_all();
@@ -49,8 +51,10 @@ void add_collective_command(CLI::App& app, Session& session) {
   command->add_option("--gpus-per-node", options.question.devices_per_node,
                       "Ranks on the first so many devices of each node; without it, on all");
   command
-      ->add_option("--op", options.operation,
-                   "all_gather | all_reduce | all_to_all | broadcast | reduce | reduce_scatter | sendrecv")
+      ->add_option(
+          "--op", options.operation,
+          "all_gather | all_reduce | all_to_all | barrier | broadcast | gather | reduce | reduce_scatter | scatter | "
+          "sendrecv")
       ->required();
   command->add_option("-b,--minbytes", options.sizes.first, "First size in bytes, K, M, G = 2^10, 2^20, 2^30; 32M");
   command->add_option("-e,--maxbytes", options.sizes.last, "Last size; without it, the first");

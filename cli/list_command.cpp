@@ -75,15 +75,17 @@ void list(const ListOptions& options, Session& session) {
 }  // namespace
 
 void add_list_command(CLI::App& app, Session& session) {
-  const std::array<std::string, 9> kinds = {"algorithms", "clusters", "devices",  "keys",      "libraries",
-                                            "models",     "nodes",    "software", "topologies"};
+  const std::array<std::string, 11> kinds = {"algorithms", "clusters", "devices", "keys",     "libraries", "links",
+                                             "models",     "networks", "nodes",   "software", "topologies"};
   CLI::App* command =
       app.add_subcommand("list",
-                         "List what is there by name: devices, nodes, clusters, models, software, algorithms, "
-                         "libraries, topologies; or all configuration keys");
+                         "List what is there by name: devices, nodes, clusters, links, networks, models, software, "
+                         "algorithms, libraries, topologies; or all configuration keys");
   command
-      ->add_option("what", session.list.what,
-                   "algorithms | clusters | devices | keys | libraries | models | nodes | software | topologies")
+      ->add_option(
+          "what", session.list.what,
+          "algorithms | clusters | devices | keys | libraries | links | models | networks | nodes | software | "
+          "topologies")
       ->required()
       ->check(CLI::IsMember(std::vector<std::string>(kinds.begin(), kinds.end())));
   command->add_option("--json", session.list.json, "Write the list as JSON to this file, '-' for standard output");

@@ -9,6 +9,7 @@ namespace orrery {
 // Defined by the algorithms, each in the `.cpp` of its name.
 const Program* direct(CollectiveKind kind);
 const Program* halving_doubling(CollectiveKind kind);
+const Program* in_network(CollectiveKind kind);
 const Program* ring(CollectiveKind kind);
 
 namespace {
@@ -22,6 +23,11 @@ constexpr std::array kAlgorithms = {
     Algorithm{.name = "halving-doubling",
               .description = "exchanges with partners 1, 2, 4, ... ranks away; binomial trees from and to a root",
               .program = halving_doubling,
+              .takes_window = false,
+              .window = {}},
+    Algorithm{.name = "in-network",
+              .description = "switches add up and copy on the way; up once and down once, on the last dimension",
+              .program = in_network,
               .takes_window = false,
               .window = {}},
     Algorithm{.name = "ring",
@@ -43,6 +49,15 @@ std::optional<std::uint32_t> parse_window(std::string_view digits) {
 }  // namespace
 
 bool Algorithm::supports(CollectiveKind kind) const { return program(kind) != nullptr; }
+
+bool Algorithm::is_in_network() const {
+  const Program* found = program(CollectiveKind::kAllReduce);
+  return found != nullptr && found->is_in_network;
+}
+
+bool Algorithm::splits_all_reduce() const {
+  return supports(CollectiveKind::kReduceScatter) && supports(CollectiveKind::kAllGather);
+}
 
 std::string_view Algorithm::cost(CollectiveKind kind) const {
   const Program* found = program(kind);

@@ -22,6 +22,10 @@ struct Algorithm {
   std::optional<std::uint32_t> window;  // that number
 
   bool supports(CollectiveKind kind) const;
+  // Whether its schedules are Schedule::is_in_network.
+  bool is_in_network() const;
+  // Whether it can run an all-reduce in two halves, reduce-scatter and all-gather, with other dimensions in between.
+  bool splits_all_reduce() const;
   // Its time on a network of latency a and bandwidth b as text; c is ceil(S/n). Empty when not supported.
   std::string_view cost(CollectiveKind kind) const;
 };

@@ -1,5 +1,9 @@
 #include "collectives/exchange.h"
 
+#include <map>
+#include <optional>
+#include <set>
+
 #include "core/assert.h"
 
 namespace orrery {
@@ -34,11 +38,46 @@ Numbering number_messages(const Schedule& schedule) {
   return numbering;
 }
 
+// What the ranks send goes up to one switch. A rank that receives is sent what of it is there, but for what is its own
+// alone, once all of that is there.
+Exchange expand_in_network(const Schedule& schedule) {
+  const Request& request = schedule.request();
+  Exchange exchange{request.kind, request.ranks, request.root, schedule.piece_kinds(), {}, 1};
+  const std::uint32_t the_switch = request.ranks;
+  std::vector<std::optional<Combine>> receives(request.ranks);
+  std::map<PieceId, std::vector<std::uint32_t>> sent;  // up, by piece: messages, which are in the order of the ranks
+  for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank) {
+    if (schedule.sends(rank) == 0) continue;
+    const std::vector<PieceId> pieces = schedule.pieces(rank, 0);
+    for (const PieceId piece : pieces) sent[piece].push_back(static_cast<std::uint32_t>(exchange.messages.size()));
+    exchange.messages.push_back({rank, the_switch, pieces, Combine::kReduce, {}});
+    for (std::uint32_t i = 0; i < schedule.sends(rank); ++i) {
+      const Step step = schedule.step(rank, i);
+      ORRERY_ASSERT(step.to < schedule.ranks() && schedule.pieces(rank, i) == pieces);
+      receives[step.to] = step.combine;
+    }
+  }
+  for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank) {
+    if (!receives[rank]) continue;
+    Message down{the_switch, rank, {}, *receives[rank], {}};
+    std::set<std::uint32_t> after;
+    for (const auto& [piece, messages] : sent) {
+      if (messages.size() == 1 && exchange.messages[messages.front()].from == rank) continue;
+      down.pieces.push_back(piece);
+      after.insert(messages.begin(), messages.end());
+    }
+    down.after.assign(after.begin(), after.end());
+    exchange.messages.push_back(std::move(down));
+  }
+  return exchange;
+}
+
 }  // namespace
 
 Exchange expand(const Schedule& schedule) {
+  if (schedule.is_in_network()) return expand_in_network(schedule);
   const Request& request = schedule.request();
-  Exchange exchange{request.kind, request.ranks, request.root, schedule.piece_kinds(), {}};
+  Exchange exchange{request.kind, request.ranks, request.root, schedule.piece_kinds(), {}, 0};
   const Numbering numbering = number_messages(schedule);
   for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank)
     for (std::uint32_t i = 0; i < schedule.sends(rank); ++i) {

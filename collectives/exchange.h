@@ -25,6 +25,8 @@ struct Exchange {
   std::uint32_t root = 0;
   PieceId piece_kinds = 1;  // piece ids are below this; Schedule::pieces() says what they stand for
   std::vector<Message> messages;
+  // Behind the ranks, as senders and receivers of messages: they have no data of their own, and add up what they get.
+  std::uint32_t switches = 0;
 };
 
 // Asserts that each receive slot is filled by exactly one send.

@@ -22,8 +22,10 @@ std::string fault_of_dependency(const Exchange& exchange, const Message& message
 }
 
 std::string fault_of_message(const Exchange& exchange, const Message& message) {
-  if (message.from >= exchange.ranks || message.to >= exchange.ranks) return "goes outside the group";
+  const std::uint32_t ends = exchange.ranks + exchange.switches;
+  if (message.from >= ends || message.to >= ends) return "goes outside the group";
   if (message.from == message.to) return "goes to its sender";
+  if (message.to >= exchange.ranks && message.combine == Combine::kCopy) return "overwrites what a switch adds up";
   if (message.pieces.empty()) return "carries nothing";
   std::vector<PieceId> pieces = message.pieces;
   std::ranges::sort(pieces);
@@ -56,7 +58,7 @@ struct Access {
 
 // [rank * piece_kinds + piece]
 std::vector<std::vector<Access>> accesses_of_copies(const Exchange& exchange) {
-  std::vector<std::vector<Access>> accesses(exchange.ranks * exchange.piece_kinds);
+  std::vector<std::vector<Access>> accesses((exchange.ranks + exchange.switches) * exchange.piece_kinds);
   for (std::uint32_t m = 0; m < exchange.messages.size(); ++m) {
     const Message& message = exchange.messages[m];
     for (const PieceId piece : message.pieces) {

@@ -16,7 +16,8 @@ struct Verdict {
 };
 
 // Checks, in this order:
-//   1. Form: ranks and pieces in range, no message to oneself, no piece twice in a message, every dependency one of the
+//   1. Form: ranks and pieces in range, switches only added to, no message to oneself, no piece twice in a message,
+//   every dependency one of the
 //      sender's own messages, no cycle.
 //   2. Races: two messages that touch a rank's copy of a piece, one of them writing, are ordered by their dependencies,
 //      unless both reduce. A message reads from its start to its release and may write until it arrives.

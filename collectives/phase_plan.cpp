@@ -48,9 +48,14 @@ struct Planner {
     }
   }
   // The all-gathers undo the reduce-scatters, with the shards as they were rounded on the way up.
-  void all_reduce(Bytes bytes) {
+  void all_reduce(Bytes bytes, AllReduceTop top) {
     reduce_scatter_up(bytes);
-    for (std::size_t d = dimensions.size(); d-- > 0;)
+    std::size_t halves = dimensions.size();
+    if (top == AllReduceTop::kWhole) {
+      phases.back().kind = kAllReduce;
+      --halves;
+    }
+    for (std::size_t d = halves; d-- > 0;)
       add(kAllGather, dimensions[d], ceil_div(phases[d].bytes, dimensions[d].size));
   }
   void gather_up(Bytes bytes) {
@@ -80,7 +85,7 @@ std::uint32_t rank_count(std::span<const std::uint32_t> dimension_sizes) {
 }  // namespace
 
 std::vector<Phase> plan_phases(CollectiveKind kind, std::span<const std::uint32_t> dimension_sizes, Bytes bytes,
-                               std::span<const std::uint32_t> root) {
+                               std::span<const std::uint32_t> root, AllReduceTop top) {
   ORRERY_ASSERT(bytes >= Bytes(0));
   require_countable(kind, rank_count(dimension_sizes), bytes);
   ORRERY_ASSERT(root.empty() || root.size() == dimension_sizes.size());
@@ -92,7 +97,7 @@ std::vector<Phase> plan_phases(CollectiveKind kind, std::span<const std::uint32_
       if (planner.dimensions.size() == 1)
         planner.add(kAllReduce, planner.dimensions.front(), bytes);
       else
-        planner.all_reduce(bytes);
+        planner.all_reduce(bytes, top);
       break;
     case kReduceScatter: planner.reduce_scatter_up(bytes); break;
     case kAllGather: planner.all_gather_down(bytes); break;

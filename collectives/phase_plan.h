@@ -25,6 +25,9 @@ enum class Participants : std::uint8_t {
   kAlignedWithRoot,  // whose coordinates in all lower dimensions are the root's
 };
 
+// How an all-reduce runs on the last of its dimensions.
+enum class AllReduceTop : std::uint8_t { kHalves, kWhole };
+
 struct Phase {
   std::uint32_t dimension = 0;
   CollectiveKind kind = CollectiveKind::kAllReduce;
@@ -38,8 +41,9 @@ struct Phase {
 // The phases of a collective of `bytes` input per rank (as in Request::bytes), in order. Sizes are split by ceil(S/n).
 // `root` are the root's coordinates, one per dimension; may be empty for kinds without a root. Throws InputError when
 // the result of a gather would pass 2^62 bytes.
+// With `top` kWhole an all-reduce is one phase on the last dimension, between the halves on the others.
 std::vector<Phase> plan_phases(CollectiveKind kind, std::span<const std::uint32_t> dimension_sizes, Bytes bytes,
-                               std::span<const std::uint32_t> root = {});
+                               std::span<const std::uint32_t> root = {}, AllReduceTop top = AllReduceTop::kHalves);
 
 // Whether the rank at `coordinates` takes part in `phase`; `root` as given to plan_phases.
 bool participates(const Phase& phase, std::span<const std::uint32_t> coordinates, std::span<const std::uint32_t> root);

@@ -25,6 +25,7 @@ struct Program {
   std::string_view cost;             // time on links of latency a and bandwidth b; c is ceil(S/n)
   std::uint32_t default_window = 0;  // 0 is all sends at once
   bool is_relay = false;             // as Schedule::is_relay, where all pieces weigh the same
+  bool is_in_network = false;        // as Schedule::is_in_network
 };
 
 // Trees and chains towards or from a root: what `ring` and `halving-doubling` do for broadcast, reduce, gather and

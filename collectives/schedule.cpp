@@ -23,6 +23,8 @@ Step Schedule::step(std::uint32_t rank, std::uint32_t index) const { return prog
 
 bool Schedule::is_relay() const { return program_->is_relay && layout_.running_sum.empty(); }
 
+bool Schedule::is_in_network() const { return program_->is_in_network; }
+
 std::vector<PieceId> Schedule::pieces(std::uint32_t rank, std::uint32_t index) const {
   return program_->pieces(layout_, rank, index);
 }

@@ -37,6 +37,10 @@ class Schedule {
   // there. So what holds for one step holds for all.
   bool is_relay() const;
 
+  // Switches on the way add up what ranks send and copy what they receive. All ranks begin together and end together; a
+  // link carries what its messages share once, and every receiver has the sum of all that was sent.
+  bool is_in_network() const;
+
   // Which pieces that send carries, each once, for checking the meaning; simulation never asks. In all_gather, gather,
   // scatter, reduce_scatter and barrier piece p is the contribution or the result of rank p; in all_to_all piece
   // source * ranks + destination; elsewhere the p-th part of the buffer, cut into piece_kinds() parts.

@@ -19,7 +19,7 @@ class SymbolicState {
  public:
   explicit SymbolicState(const Exchange& exchange)
       : exchange_(exchange),
-        copies_(exchange.ranks * exchange.piece_kinds, exchange.ranks),
+        copies_((exchange.ranks + exchange.switches) * exchange.piece_kinds, exchange.ranks),
         promised_(exchange.ranks + 1, exchange.ranks) {
     for (std::uint32_t rank = 0; rank < exchange.ranks; ++rank) {
       insert(promised_.row(rank), rank);
@@ -134,7 +134,7 @@ class Replay {
         std::ranges::copy(carried, copy.begin());
         continue;
       }
-      if (is_empty(copy)) return fmt::format("reduces piece {} onto nothing", piece);
+      if (is_empty(copy) && message.to < exchange_.ranks) return fmt::format("reduces piece {} onto nothing", piece);
       if (intersects(copy, carried)) return fmt::format("counts a contribution to piece {} twice", piece);
       add_all(copy, carried);
     }

@@ -150,12 +150,17 @@ std::vector<std::string> ConfigFiles::names(std::string_view folder) const {
 }
 
 std::string_view folder_of_key(std::string_view key) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kFolders = {{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kFolders = {{
       {"cluster", "clusters"},
       {"constants", "libraries"},
       {"device", "devices"},
+      {"host_link", "links"},
+      {"link", "links"},
       {"model", "models"},
+      {"network", "networks"},
       {"node", "nodes"},
+      {"nvlink", "links"},
+      {"pcie", "links"},
       {"software", "software"},
   }};
   const auto found = std::ranges::find(kFolders, key, &std::pair<std::string_view, std::string_view>::first);
@@ -195,6 +200,21 @@ void set_value(ConfigValue& root, std::string_view path, ConfigValue value, cons
   *place = std::move(value);
 }
 
+ConfigValue parse_option(std::string_view text, std::string_view origin, Diagnostics& diagnostics) {
+  const Location where{std::string(origin)};
+  ConfigValue parsed = parse_config(text, where.file, diagnostics);
+  const std::function<void(ConfigValue&)> relocate = [&](ConfigValue& v) {
+    v.where = where;
+    for (ConfigValue& item : v.items) relocate(item);
+    for (ConfigEntry& entry : v.entries) {
+      entry.where = where;
+      relocate(entry.value);
+    }
+  };
+  relocate(parsed);
+  return parsed;
+}
+
 void apply_setting(ConfigValue& root, const std::string& setting, const ConfigFiles& files, Diagnostics& diagnostics) {
   const Location where{std::string(kSettingOrigin) + printable(setting)};
   const std::size_t equals = setting.find('=');
@@ -208,16 +228,7 @@ void apply_setting(ConfigValue& root, const std::string& setting, const ConfigFi
     return;
   }
   const std::size_t errors = diagnostics.error_count();
-  ConfigValue parsed = parse_config(text, where.file, diagnostics);
-  const std::function<void(ConfigValue&)> relocate = [&](ConfigValue& v) {
-    v.where = where;
-    for (ConfigValue& item : v.items) relocate(item);
-    for (ConfigEntry& entry : v.entries) {
-      entry.where = where;
-      relocate(entry.value);
-    }
-  };
-  relocate(parsed);
+  ConfigValue parsed = parse_option(text, where.file, diagnostics);
   if (diagnostics.error_count() == errors)
     set_value(root, setting.substr(0, equals), std::move(parsed), files, diagnostics);
 }

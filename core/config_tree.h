@@ -76,6 +76,10 @@ std::vector<std::string> split_key_path(std::string_view path);
 void set_value(ConfigValue& root, std::string_view path, ConfigValue value, const ConfigFiles& files,
                Diagnostics& diagnostics);
 
+// A value from the command line: a name, a path (relative to the working directory) or YAML. Every part of it stands at
+// `origin`, the option that gave it.
+ConfigValue parse_option(std::string_view text, std::string_view origin, Diagnostics& diagnostics);
+
 // Applies one `a.b=v` edit: `v` is YAML.
 void apply_setting(ConfigValue& root, const std::string& setting, const ConfigFiles& files, Diagnostics& diagnostics);
 

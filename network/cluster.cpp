@@ -40,7 +40,7 @@ InterconnectKind interconnect_of(const ClusterSpec& cluster) {
   kind.within = cluster.node.interconnect;
   kind.multicast = cluster.node.multicast;
   if (!cluster.scale_out) return kind;
-  kind.network = cluster.scale_out->network;
+  kind.network = cluster.scale_out->network.kind;
   kind.in_network_reduction = cluster.scale_out->in_network_reduction;
   return kind;
 }
@@ -61,15 +61,16 @@ TopologyParameters scale_out_parameters(const ClusterSpec& cluster) {
           cluster.scale_out->latency,
           std::move(own),
           cluster.routing,
-          nics.efficiency};
+          nics.efficiency.value_or(cluster.scale_out->network.efficiency)};
 }
 
 std::uint64_t link_count(const ClusterSpec& cluster) {
   const std::uint64_t inside =
       cluster.nodes * cluster.node.fabric.topology->shape->links(node_parameters(cluster.node));
   if (cluster.nodes == 1) return inside;
-  const std::uint64_t host = nics_inside(cluster.node) ? 0 : 2 * std::uint64_t{cluster.nodes} * cluster.node.devices;
-  return inside + host + cluster.scale_out->topology->shape->links(scale_out_parameters(cluster));
+  const std::uint64_t pairs = (nics_inside(cluster.node) ? 0 : 1) + (cluster.scale_out->network.stack ? 1 : 0);
+  const std::uint64_t of_devices = 2 * pairs * cluster.nodes * cluster.node.devices;
+  return inside + of_devices + cluster.scale_out->topology->shape->links(scale_out_parameters(cluster));
 }
 
 Fabric build_cluster(const ClusterSpec& cluster) {
@@ -92,6 +93,11 @@ Fabric build_cluster(const ClusterSpec& cluster) {
       layout.first_host_link =
           add_links(parts, parts.devices, nics.host_bandwidth, nics.host_efficiency, nics.host_latency, "host.up");
       add_links(parts, parts.devices, nics.host_bandwidth, nics.host_efficiency, nics.host_latency, "host.down");
+    }
+    if (const std::optional<HostStack>& stack = cluster.scale_out->network.stack) {
+      layout.first_stack_link =
+          add_links(parts, parts.devices, stack->bandwidth, kFullEfficiency, stack->latency, "stack.up");
+      add_links(parts, parts.devices, stack->bandwidth, kFullEfficiency, stack->latency, "stack.down");
     }
     // 3. Between the NICs.
     const Topology& scale_out = *cluster.scale_out->topology;

@@ -8,6 +8,7 @@
 
 #include "core/machine_kind.h"
 #include "network/fabric.h"
+#include "network/network_kind.h"
 #include "network/topology.h"
 
 namespace orrery {
@@ -29,7 +30,7 @@ struct NicSpec {
   Duration host_latency{};
   // Where they are: the NIC that each device uses.
   std::vector<std::uint32_t> of{};
-  Efficiency efficiency = kFullEfficiency;  // of the NICs and of the fabric that joins them
+  std::optional<Efficiency> efficiency{};  // of the NICs and of the fabric that joins them; nothing: the network's
   Efficiency host_efficiency = kFullEfficiency;
 };
 
@@ -45,7 +46,7 @@ struct ScaleOutSpec {
   const Topology* topology = topology_named("switch");  // a switched one; its bandwidth is that of the NICs
   Duration latency{};                                   // from NIC to NIC
   TopologyOwn own{};                                    // as the topology's reader left it
-  NetworkKind network = NetworkKind::kOther;
+  NetworkSpec network{};
   bool in_network_reduction = false;
 };
 

@@ -11,6 +11,7 @@
 #include "network/cluster.h"
 #include "network/compose.h"
 #include "network/link_bandwidth.h"
+#include "network/link_type.h"
 #include "network/node_config.h"
 #include "network/topology_config.h"
 
@@ -60,9 +61,9 @@ DimensionSpec read_dimension(Section& section, std::size_t index, const Routing&
   spec.own = std::move(choice.own);
   spec.size = narrow(std::clamp<std::int64_t>(size, 1, spec.topology->most));
   if (!writes_out_links(*spec.topology)) {
-    spec.bandwidth =
-        required_link_bandwidth(section, "bandwidth", "of one directed link (switch: of a port, per direction)");
-    spec.efficiency = read_efficiency(section);
+    const LinkRate rate = read_link_rate(section, "of one directed link (switch: of a port, per direction)");
+    spec.bandwidth = rate.nominal;
+    spec.efficiency = rate.efficiency;
     spec.latency = section.required<Duration>("latency", "from end to end between neighbours");
   }
   spec.name =
@@ -100,9 +101,9 @@ ScaleOutSpec read_scale_out(Section& section, std::uint32_t nics) {
   spec.own = std::move(choice.own);
   if (!writes_out_links(*spec.topology))
     spec.latency = section.required<Duration>("latency", "from NIC to NIC through one switch, without software");
-  spec.network = static_cast<NetworkKind>(
-      section.optional_choice("network", network_kind_names(), 0,
-                              "what the NICs speak; efa-v2: the second generation on, ethernet: without RDMA"));
+  section.section(
+      "network", "what the NICs speak; without it nothing is known of it, and messages get all of the NICs",
+      [&](Section& network) { spec.network = read_network(network); }, "networks");
   spec.in_network_reduction =
       section.optional<bool>("in_network_reduction", false, "whether the switches add messages up on the way (SHARP)");
   section.note("source", "where the figures come from");

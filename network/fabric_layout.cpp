@@ -97,6 +97,7 @@ void ClusterLayout::route(DeviceId from, DeviceId to, std::vector<LinkId>& out) 
   const auto member_of_nic = [&](std::uint32_t nic) { return devices_per_node + nic % nics_per_node; };
   const std::uint32_t source_nic = nic_of(source);
   const std::uint32_t target_nic = nic_of(target);
+  if (first_stack_link) out.push_back(LinkId(*first_stack_link + source));
   if (nics_inside)
     node.route(source_node, source % devices_per_node, member_of_nic(source_nic), ends, out);
   else
@@ -106,6 +107,7 @@ void ClusterLayout::route(DeviceId from, DeviceId to, std::vector<LinkId>& out) 
     node.route(target / devices_per_node, member_of_nic(target_nic), target % devices_per_node, ends, out);
   else
     out.push_back(LinkId(first_host_link + devices + target));
+  if (first_stack_link) out.push_back(LinkId(*first_stack_link + devices + target));
 }
 
 LinkEnds ClusterLayout::ends(LinkId link) const {
@@ -118,6 +120,10 @@ LinkEnds ClusterLayout::ends(LinkId link) const {
   }
   if (scale_out.holds(link))
     return ends_in(scale_out, place_of(scale_out, link), [&](std::uint32_t nic) { return first_nic + nic; });
+  if (first_stack_link && index_of(link) - *first_stack_link < 2 * devices) {
+    const VertexId device{(index_of(link) - *first_stack_link) % devices};
+    return {device, device};
+  }
   const std::uint32_t offset = index_of(link) - first_host_link;
   ORRERY_ASSERT(offset < 2 * devices);
   const std::uint32_t device = offset % devices;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -63,6 +64,8 @@ struct ClusterLayout {
   Tier node;
   Tier scale_out;                     // one instance, whose members are the NICs
   std::uint32_t first_host_link = 0;  // one up link per device, then one down link per device
+  // Where software of the host moves the data: one link out of each device, then one into each; both are at the device.
+  std::optional<std::uint32_t> first_stack_link{};
   std::uint32_t first_nic = 0;        // vertex
 
   std::uint32_t nic_of(std::uint32_t device) const;

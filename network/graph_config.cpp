@@ -12,6 +12,7 @@
 #include "core/quantity_text.h"
 #include "core/suggest.h"
 #include "network/link_bandwidth.h"
+#include "network/link_type.h"
 #include "network/topology_config.h"
 
 namespace orrery {
@@ -61,8 +62,10 @@ Edge read_edge(Section& section) {
   Edge edge;
   edge.from = read_word(section, "from", section.required<std::string>("from", "gpu<i>, nic<i> or any other name"));
   edge.to = read_word(section, "to", section.required<std::string>("to", "gpu<i>, nic<i> or any other name"));
-  edge.bandwidth = required_link_bandwidth(section, "bandwidth", "of one link, per direction");
-  edge.efficiency = read_efficiency(section, "efficiency", "share of the nominal bandwidth that messages get");
+  const LinkRate rate =
+      read_link_rate(section, "of one link, per direction", "share of the nominal bandwidth that messages get");
+  edge.bandwidth = rate.nominal;
+  edge.efficiency = rate.efficiency;
   edge.latency = section.required<Duration>("latency", "of the link, with the switch it leads to");
   const std::int64_t count =
       section.optional_integer("count", 1, {1, 4096}, "parallel links, as one trunk of summed bandwidth");
@@ -75,9 +78,8 @@ Edge read_edge(Section& section) {
   else
     edge.bandwidth = edge.bandwidth * count;
   edge.count = static_cast<std::uint32_t>(count);
-  for (const std::string_view reserved : {"host", "nic"})
-    if (edge.link_class == reserved)
-      section.error("class", fmt::format("'{}' names the links that leave a node", reserved));
+  if (is_outside(edge.link_class))
+    section.error("class", fmt::format("'{}' names the links that leave a node", edge.link_class));
   if (const std::string problem = reserved_name_problem(edge.link_class); !problem.empty())
     section.error("class", problem, "choose another name");
   edge.from_at = section.where("from");

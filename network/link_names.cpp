@@ -51,7 +51,8 @@ std::string name_of(const Fabric& fabric, LinkId link) {
   const std::string_view direction = dot == std::string_view::npos ? "" : link_class.substr(dot + 1);
   const bool is_down = direction == "down";
   const auto is_device = [&](VertexId vertex) { return index_of(vertex) < fabric.device_count(); };
-  if ((!is_down && direction != "up") || (is_device(ends.from) && is_device(ends.to))) return from + ">" + to;
+  const bool is_between_devices = ends.from != ends.to && is_device(ends.from) && is_device(ends.to);
+  if ((!is_down && direction != "up") || is_between_devices) return from + ">" + to;
   const std::string& at = is_down ? to : from;
   // What is called after its vertex need not say so twice.
   const std::string_view own = std::string_view(at).substr(at.rfind('.') + 1);

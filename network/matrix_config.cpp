@@ -26,18 +26,25 @@ constexpr Duration kNvlinkLatency{700'000};
 constexpr Duration kPcieLatency{250'000};
 constexpr Bandwidth kSockets{10'000'000'000};
 
-MatrixCapacities read_capacities(Section& section) {
+MatrixCapacities read_capacities(Section& section, const DeviceLinks& links) {
   MatrixCapacities c;
   const auto efficiency = [&](std::string_view key, Efficiency fallback, std::string_view documented = {}) {
     return read_efficiency(section, key, "share of that bandwidth that messages get", fallback, documented);
   };
-  c.nvlink.bandwidth = optional_link_bandwidth(section, "nvlink", Bandwidth(25'000'000'000),
-                                               "of one NVLink, per direction (NVLink 2 to 4: 25 GB/s; 5: 50 GB/s)");
-  c.nvlink.efficiency = efficiency("nvlink_efficiency", kFullEfficiency);
+  constexpr std::string_view kOfDevice = "by the device's `nvlink`, else 100 %";
+  const LinkType nvlink = links.nvlink.value_or(LinkType{Bandwidth(25'000'000'000)});
+  c.nvlink.bandwidth = optional_link_bandwidth(section, "nvlink", nvlink.bandwidth,
+                                               "of one NVLink, per direction (NVLink 2 to 4: 25 GB/s; 5: 50 GB/s)",
+                                               "by the device's `nvlink`, else 25 GB/s");
+  c.nvlink.efficiency = efficiency("nvlink_efficiency", nvlink.efficiency, kOfDevice);
   c.nvlink.latency = section.optional<Duration>("nvlink_latency", kNvlinkLatency, "from GPU to GPU over NVLink");
-  c.pcie.bandwidth = required_link_bandwidth(section, "pcie",
-                                             "of a PCIe link, per direction (3.0 x16: 15.75 GB/s; 4.0: 31.5; 5.0: 63)");
-  c.pcie.efficiency = efficiency("pcie_efficiency", kFullEfficiency);
+  constexpr std::string_view kPcie = "of a PCIe link, per direction (3.0 x16: 15.75 GB/s; 4.0: 31.5; 5.0: 63)";
+  c.pcie.bandwidth = links.pcie || section.describes()
+                         ? optional_link_bandwidth(section, "pcie", links.pcie.value_or(LinkType{}).bandwidth, kPcie,
+                                                   "by the device's `pcie`, else required")
+                         : required_link_bandwidth(section, "pcie", kPcie);
+  c.pcie.efficiency =
+      efficiency("pcie_efficiency", links.pcie.value_or(LinkType{}).efficiency, "by the device's `pcie`, else 100 %");
   c.pcie.latency = section.optional<Duration>("pcie_latency", kPcieLatency, "of a PCIe link, with what it leads to");
   c.host_bridge.bandwidth = optional_link_bandwidth(section, "host_bridge", c.pcie.bandwidth,
                                                     "from a host bridge to the rest of its socket", "as `pcie`");
@@ -86,16 +93,21 @@ bool fits(Section& section, const TopologyMatrix& matrix, const GraphMembers& me
 
 }  // namespace
 
-RoutedGraph read_matrix(Section& section, const GraphMembers& members) {
+RoutedGraph read_matrix(Section& section, const GraphMembers& members, const DeviceLinks& links) {
   Diagnostics& diagnostics = section.context().diagnostics();
   const std::size_t errors = diagnostics.error_count();
   const auto name = section.maybe<std::string>("topology_matrix",
                                                "a file with the output of `nvidia-smi topo -m`, in place of `fabric`");
   MatrixCapacities capacities;
-  const bool given = section.section("capacities", "of the links that `topology_matrix` implies",
-                                     [&](Section& inner) { capacities = read_capacities(inner); });
+  constexpr std::string_view kCapacities =
+      "of the links that `topology_matrix` implies; may be left out where the device says its `pcie`";
+  const auto read = [&](Section& inner) { capacities = read_capacities(inner, links); };
+  const bool implied = links.pcie && !section.has("capacities") && !section.describes();
+  if (implied)
+    section.defaulted_section("capacities", kCapacities, read);
+  else if (!section.section("capacities", kCapacities, read) && !section.describes())
+    section.error("capacities", "'topology_matrix' without 'capacities'", "for example {pcie: 31.5 GB/s}");
   if (section.describes()) return {};
-  if (!given) section.error("capacities", "'topology_matrix' without 'capacities'", "for example {pcie: 31.5 GB/s}");
   if (!name) return {};
   const std::filesystem::path path = path_of(section, *name);
   const std::optional<std::string> text = read_text(section, path);

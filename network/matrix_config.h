@@ -3,11 +3,13 @@
 
 #include "core/config.h"
 #include "network/graph_config.h"
+#include "network/link_type.h"
 #include "network/routed_graph.h"
 
 namespace orrery {
 
-// The graph of the node; without its NICs if `members` has none. Empty after an error and in description mode.
-RoutedGraph read_matrix(Section& section, const GraphMembers& members);
+// The graph of the node; without its NICs if `members` has none. What `capacities` leaves out, the generations of the
+// device's `links` say. Empty after an error and in description mode.
+RoutedGraph read_matrix(Section& section, const GraphMembers& members, const DeviceLinks& links);
 
 }  // namespace orrery

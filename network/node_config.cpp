@@ -9,6 +9,7 @@
 #include "core/quantity_text.h"
 #include "network/graph_config.h"
 #include "network/link_bandwidth.h"
+#include "network/link_type.h"
 #include "network/matrix_config.h"
 #include "network/topology_config.h"
 
@@ -30,14 +31,14 @@ NodeFabricSpec read_node_fabric(Section& section, std::uint32_t devices) {
   spec.topology = choice.topology;
   spec.own = std::move(choice.own);
   if (!writes_out_links(*spec.topology)) {
-    spec.bandwidth = required_link_bandwidth(
-        section, "bandwidth", "switch: of a device, per direction; else of one directed link between two devices");
-    spec.efficiency = read_efficiency(section);
+    const LinkRate rate =
+        read_link_rate(section, "switch: of a device, per direction; else of one directed link between two devices");
+    spec.bandwidth = rate.nominal;
+    spec.efficiency = rate.efficiency;
     spec.latency = section.required<Duration>("latency", "from device to device, without software");
   }
   spec.name = read_name(section, "fabric", "of its links in results");
-  if (spec.name == "host" || spec.name == "nic")
-    section.error("name", fmt::format("'{}' names the links that leave the node", spec.name));
+  if (is_outside(spec.name)) section.error("name", fmt::format("'{}' names the links that leave the node", spec.name));
   section.note("source", "where the figures come from");
   if (section.describes() || !sound()) return spec;
   const std::string derived = bandwidth_problem(*spec.topology, {devices, spec.bandwidth, spec.latency, spec.own});
@@ -48,15 +49,18 @@ NodeFabricSpec read_node_fabric(Section& section, std::uint32_t devices) {
 void read_nic_count(Section& section, NicSpec& spec) {
   spec.count = narrow(section.required_integer("count", {1, kMostNics}, "NICs of a node"));
   spec.bandwidth = required_link_bandwidth(section, "bandwidth", "of one NIC, per direction");
-  spec.efficiency = read_efficiency(section, "efficiency",
-                                    "share of the NICs' bandwidth that messages get, on every link of `scale_out`");
+  spec.efficiency = section.maybe<Efficiency>(
+      "efficiency",
+      "share of the NICs' bandwidth that messages get, on every link of `scale_out`; without it, that of the network");
   section.note("source", "where the figures come from");
 }
 
 void read_host_links(Section& section, std::uint32_t devices, NicSpec& spec) {
-  spec.host_bandwidth = required_link_bandwidth(section, "host_bandwidth",
-                                                "with `fabric`: between a device and its NICs (PCIe), per direction");
-  spec.host_efficiency = read_efficiency(section, "host_efficiency", "share of `host_bandwidth` that messages get");
+  const LinkRate host =
+      read_link_rate(section, "with `fabric`: between a device and its NICs (PCIe), per direction",
+                     "share of `host_bandwidth` that messages get", {"host_bandwidth", "host_efficiency", "host_link"});
+  spec.host_bandwidth = host.nominal;
+  spec.host_efficiency = host.efficiency;
   spec.host_latency =
       section.required<Duration>("host_latency", "with `fabric`: between a device and its NICs, without software");
   if (section.describes() || spec.count <= devices) return;
@@ -119,14 +123,14 @@ void read_with_fabric(Section& section, NodeSpec& node) {
   });
 }
 
-void read_with_graph(Section& section, NodeSpec& node) {
+void read_with_graph(Section& section, const DeviceLinks& links, NodeSpec& node) {
   const std::size_t errors = section.context().diagnostics().error_count();
   section.section("nics", "what joins a node to the others; needed with more than one node", [&](Section& nics) {
     read_nic_count(nics, node.nics.emplace());
     read_nics_of(nics, node.devices, *node.nics);
   });
   const GraphMembers members{node.devices, node.nics ? node.nics->count : 0};
-  RoutedGraph graph = section.has("links") ? read_graph(section, members) : read_matrix(section, members);
+  RoutedGraph graph = section.has("links") ? read_graph(section, members) : read_matrix(section, members, links);
   if (section.context().diagnostics().error_count() == errors) use_graph(section, node, std::move(graph));
 }
 
@@ -167,14 +171,23 @@ void read_interconnect(Section& section, NodeSpec& node) {
 
 NodeSpec read_node(Section& section, const ReadDevice& read_device) {
   NodeSpec node;
-  section.required_section("device", "the device of the node", read_device, "devices");
+  DeviceLinks links;
+  section.required_section(
+      "device", "the device of the node",
+      [&](Section& device) {
+        const std::size_t errors = device.context().diagnostics().error_count();
+        read_device(device);
+        const bool sound = device.context().diagnostics().error_count() == errors;
+        if (sound && !device.describes()) links = read_device_links(device);
+      },
+      "devices");
   node.devices = narrow(section.required_integer("devices", {1, kMostDevices}, "devices of a node"));
   if (section.describes()) {
     read_graph(section, GraphMembers{});
-    read_matrix(section, GraphMembers{});
+    read_matrix(section, GraphMembers{}, links);
   }
   if (is_written_out(section))
-    read_with_graph(section, node);
+    read_with_graph(section, links, node);
   else
     read_with_fabric(section, node);
   read_interconnect(section, node);

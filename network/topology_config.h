@@ -34,6 +34,9 @@ Efficiency read_efficiency(Section& section, std::string_view key = "efficiency"
 std::string read_name(Section& section, std::string fallback, std::string_view meaning,
                       std::string_view documented = {});
 
+// Whether a class of links of this name leads out of the node: "host", "nic", "stack".
+bool is_outside(std::string_view name);
+
 // What a name may not be, since results have it for something else: what is wrong, or "".
 std::string reserved_name_problem(std::string_view name);
 

@@ -21,9 +21,12 @@ constexpr std::array kOperations = {
     BenchmarkOperation{"all_gather", CollectiveKind::kAllGather, BenchmarkSize::kShares},
     BenchmarkOperation{"all_reduce", CollectiveKind::kAllReduce, BenchmarkSize::kBuffer},
     BenchmarkOperation{"all_to_all", CollectiveKind::kAllToAll, BenchmarkSize::kShares},
+    BenchmarkOperation{"barrier", CollectiveKind::kBarrier, BenchmarkSize::kNone},
     BenchmarkOperation{"broadcast", CollectiveKind::kBroadcast, BenchmarkSize::kBuffer},
+    BenchmarkOperation{"gather", CollectiveKind::kGather, BenchmarkSize::kShares},
     BenchmarkOperation{"reduce", CollectiveKind::kReduce, BenchmarkSize::kBuffer},
     BenchmarkOperation{"reduce_scatter", CollectiveKind::kReduceScatter, BenchmarkSize::kShares},
+    BenchmarkOperation{"scatter", CollectiveKind::kScatter, BenchmarkSize::kShares},
     BenchmarkOperation{"sendrecv", std::nullopt, BenchmarkSize::kBuffer},
 };
 static_assert(std::ranges::is_sorted(kOperations, {}, &BenchmarkOperation::name));
@@ -56,10 +59,14 @@ std::int64_t float_count(const BenchmarkOperation& operation, Bytes size, std::u
   return ceil_div(size, parts * kFloat).count();
 }
 
+Bytes input_of_rank(const BenchmarkOperation& operation, Bytes size, std::uint32_t ranks) {
+  const bool is_share = operation.kind == CollectiveKind::kAllGather || operation.kind == CollectiveKind::kGather;
+  return is_share ? ceil_div(size, ranks) : size;
+}
+
 Job benchmark_job(const BenchmarkOperation& operation, Bytes size, std::uint32_t ranks) {
   if (!operation.kind) return neighbour_job(size, ranks);
-  const bool own_share = operation.kind == CollectiveKind::kAllGather;  // its input is a share of the result
-  return collective_job(*operation.kind, own_share ? ceil_div(size, ranks) : size, ranks);
+  return collective_job(*operation.kind, input_of_rank(operation, size, ranks), ranks);
 }
 
 }  // namespace orrery

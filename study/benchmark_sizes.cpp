@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -80,6 +81,17 @@ std::vector<Bytes> sizes_of(const BenchmarkSizes& sizes) {
     size = increment > 0 ? size + increment : times(size, factor);
   }
   return found;
+}
+
+std::vector<Bytes> sizes_of(const BenchmarkSizes& sizes, const BenchmarkOperation& operation) {
+  if (operation.size != BenchmarkSize::kNone) return sizes_of(sizes);
+  const std::pair<const char*, const std::string*> given[] = {
+      {"-b", &sizes.first}, {"-e", &sizes.last}, {"-f", &sizes.factor}, {"-i", &sizes.increment}};
+  for (const auto& [option, text] : given)
+    if (!text->empty())
+      throw InputError({option}, fmt::format("a {} carries no data, so it has no sizes", operation.name),
+                       fmt::format("leave {} out", option));
+  return {Bytes(0)};
 }
 
 }  // namespace orrery

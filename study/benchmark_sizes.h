@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/units.h"
+#include "study/benchmark_operation.h"
 
 namespace orrery {
 
@@ -19,5 +20,8 @@ struct BenchmarkSizes {
 // From `first` to at most `last`, each the one before times `factor` (rounded down) or plus `increment`. Sizes are
 // whole bytes; K, M, G and T are 2^10, 2^20, 2^30 and 2^40. InputError names the option that is wrong.
 std::vector<Bytes> sizes_of(const BenchmarkSizes& sizes);
+
+// Those of an operation: a barrier has none, which is one row of size 0; InputError where a size was given.
+std::vector<Bytes> sizes_of(const BenchmarkSizes& sizes, const BenchmarkOperation& operation);
 
 }  // namespace orrery

@@ -153,7 +153,7 @@ class DataReader {
     if (table.ranks != 0 && table.ranks != ranks)
       throw InputError(where,
                        fmt::format("the log is of {} ranks, but {} has {} here ({} x {})", table.ranks,
-                                   printable(question_.machine.cluster), ranks, nodes, ranks / nodes),
+                                   printable(cluster_title(question_.machine.cluster)), ranks, nodes, ranks / nodes),
                        "--nodes and --gpus-per-node say which of the cluster took part");
     if (ranks < 2) throw InputError({"--cluster"}, "there is only one rank here, which sends nothing");
     if (table.nodes != 0 && table.nodes != nodes)

@@ -27,8 +27,9 @@ std::string heading(const CalibrationQuestion& question, const Calibration& cali
   }
   const NcclOptions& options = data.benchmarks.front().options;
   return fmt::format("{} on {}: {} ranks ({} x {} {}), NCCL {}, launch {}, {} rows\n\n", operations,
-                     printable(question.machine.cluster), data.ranks, data.nodes, data.ranks / data.nodes, data.device,
-                     to_text(options.version), name_of(options.launch), data.rows.size());
+                     printable(cluster_title(question.machine.cluster)), data.ranks, data.nodes,
+                     data.ranks / data.nodes, data.device, to_text(options.version), name_of(options.launch),
+                     data.rows.size());
 }
 
 std::string remark(const FittedNcclConstant& fitted) {

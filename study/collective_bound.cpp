@@ -12,13 +12,6 @@
 namespace orrery {
 namespace {
 
-// Traffic goes both ways alike in most collectives: which of the two is named would mean nothing.
-std::string without_direction(std::string_view link_class) {
-  for (const std::string_view direction : {".up", ".down"})
-    if (link_class.ends_with(direction)) link_class.remove_suffix(direction.size());
-  return std::string(link_class);
-}
-
 // The link that carried most of what it could have in a time of its own; the first of equals.
 LinkOverload most_loaded(const Fabric& fabric, std::span<const LinkUsage> usage,
                          const std::function<double(const LinkUsage&)>& time) {
@@ -38,13 +31,19 @@ LinkOverload most_loaded(const Fabric& fabric, std::span<const LinkUsage> usage,
 
 }  // namespace
 
+std::string without_direction(std::string_view link_class) {
+  for (const std::string_view direction : {".up", ".down"})
+    if (link_class.ends_with(direction)) link_class.remove_suffix(direction.size());
+  return std::string(link_class);
+}
+
 LinkOverload worst_overload(const Fabric& fabric, std::span<const LinkUsage> usage) {
   return most_loaded(fabric, usage, [](const LinkUsage& link) { return seconds(link.busy); });
 }
 
 CollectiveBound collective_bound(const Fabric& fabric, std::span<const LinkUsage> usage, Time finish,
                                  Duration latency) {
-  ORRERY_ASSERT(finish > Time{});
+  if (finish == Time{}) return {"latency", 1};  // of a barrier over links without latency
   const double time = seconds(finish);
   if (2 * seconds(latency) >= time) return {"latency", std::min(1.0, seconds(latency) / time)};
   const LinkOverload most = most_loaded(fabric, usage, [time](const LinkUsage&) { return time; });

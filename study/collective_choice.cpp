@@ -20,8 +20,8 @@ std::string name_with_window(const Algorithm& algorithm) {
 }
 
 // Of ranks that are no whole part of the cluster.
-std::string logical_ring_algorithm(CollectiveKind kind, const CollectiveOptions& options, std::uint32_t ranks) {
-  std::string used = name_with_window(choose_algorithm(kind, options, {}, 0, ranks));
+std::string logical_group_algorithm(CollectiveKind kind, const CollectiveOptions& options, const Algorithm& algorithm) {
+  std::string used = name_with_window(algorithm);
   for (const Algorithm& named : options.algorithms[static_cast<std::size_t>(kind)])
     if (name_with_window(named) != used)
       throw InputError({"--gpus-per-node"},
@@ -43,14 +43,14 @@ std::string fixed_algorithms(CollectiveKind kind, const Experiment& experiment, 
   const auto dimensions = experiment.fabric.dimensions();
   std::vector<std::uint32_t> sizes;
   for (const LogicalDimension& dimension : dimensions) sizes.push_back(dimension.size);
+  std::vector<std::string> topologies;
+  for (const LogicalDimension& dimension : dimensions) topologies.push_back(dimension.topology);
   const CommunicatorLayout layout = lay_out(devices, sizes);
   const CollectiveOptions& options = experiment.simulation.collectives;
-  if (!layout.cuboid) return logical_ring_algorithm(kind, options, layout.size());
   std::string text;
-  for (std::size_t i = 0; i < layout.sizes.size(); ++i) {
-    const std::uint32_t dimension = layout.dimensions[i];
-    const Algorithm algorithm =
-        choose_algorithm(kind, options, dimensions[dimension].topology, dimension, layout.sizes[i]);
+  for (std::uint32_t i = 0; i < layout.sizes.size(); ++i) {
+    const Algorithm algorithm = choose_algorithm(kind, options, layout, i, topologies);
+    if (!layout.cuboid) return logical_group_algorithm(kind, options, algorithm);
     text += (text.empty() ? "" : "+") + name_with_window(algorithm);
   }
   return text;

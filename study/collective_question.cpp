@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,6 +16,13 @@ namespace {
 
 ConfigValue option_value(std::string_view option, std::string text) {
   return {ConfigValue::Kind::kScalar, {std::string(option)}, std::move(text), {}, {}};
+}
+
+bool is_written_out(std::string_view cluster) { return cluster.starts_with('{'); }
+
+// A name or a path as it is; `{...}` as the map that it is.
+ConfigValue cluster_value(const std::string& cluster, Diagnostics& diagnostics) {
+  return is_written_out(cluster) ? parse_option(cluster, "--cluster", diagnostics) : option_value("--cluster", cluster);
 }
 
 ConfigValue map_of(std::string_view option) { return {ConfigValue::Kind::kMap, {std::string(option)}, {}, {}, {}}; }
@@ -70,7 +78,7 @@ void set_library(ConfigValue& root, const CollectiveQuestion& question, const Co
 // The configuration that the question comes to, but for --algo.
 ConfigValue machine_of(const CollectiveQuestion& question, const ConfigFiles& files, Diagnostics& diagnostics) {
   ConfigValue root = map_of("--cluster");
-  entry(root, "cluster", option_value("--cluster", question.cluster));
+  entry(root, "cluster", cluster_value(question.cluster, diagnostics));
   if (!question.nodes.empty()) entry(root, "nodes", option_value("--nodes", question.nodes));
   for (const std::string& setting : question.settings) {
     refuse_other_cluster(setting);
@@ -116,23 +124,35 @@ bool means_fixed(const ConfigValue& collectives, const ConfigValue& names) {
 
 }  // namespace
 
+std::string cluster_origin(const std::string& cluster) { return is_written_out(cluster) ? "--cluster" : cluster; }
+
+std::string cluster_title(const std::string& cluster) {
+  if (!is_written_out(cluster))
+    return looks_like_path(cluster) ? std::filesystem::path(cluster).stem().string() : cluster;
+  Diagnostics unread;
+  const ConfigValue value = parse_option(cluster, "--cluster", unread);
+  const ConfigEntry* name = value.find("name");
+  return name != nullptr && name->value.kind == ConfigValue::Kind::kScalar ? name->value.scalar : "inline";
+}
+
 Experiment read_question(const CollectiveQuestion& question, const BenchmarkOperation& operation,
                          const ConfigFiles& files, Diagnostics& diagnostics) {
   refuse_choice("--algo", "algorithm", question.algorithm, operation);
   refuse_choice("--proto", "protocol", question.protocol, operation);
   ConfigValue root = machine_of(question, files, diagnostics);
-  if (question.algorithm.empty()) return read_machine(question.cluster, std::move(root), files, diagnostics);
+  if (question.algorithm.empty())
+    return read_machine(cluster_origin(question.cluster), std::move(root), files, diagnostics);
   // Which library there is and how many dimensions are known when all has been read; warnings come with the second
   // reading.
   Diagnostics first_reading;
-  const Experiment first = read_machine(question.cluster, root, files, first_reading);
+  const Experiment first = read_machine(cluster_origin(question.cluster), root, files, first_reading);
   ConfigValue& collectives = map_at(root, "collectives", "--algo", files, diagnostics);
   const ConfigValue names = list_of("--algo", question.algorithm);
   if (first.simulation.collectives.nccl && !means_fixed(collectives, names))
     set(collectives, "algo", names);
   else
     set_algorithm(collectives, names, *operation.kind, first.fabric.dimensions().size(), files, diagnostics);
-  return read_machine(question.cluster, std::move(root), files, diagnostics);
+  return read_machine(cluster_origin(question.cluster), std::move(root), files, diagnostics);
 }
 
 std::vector<DeviceId> benchmark_devices(const CollectiveQuestion& question, const Fabric& fabric) {

@@ -13,7 +13,7 @@ namespace orrery {
 
 // As written on the command line; an empty text was not given.
 struct CollectiveQuestion {
-  std::string cluster;             // a name or a file
+  std::string cluster;             // a name, a file or, in braces, the cluster itself
   std::string nodes{};             // the cluster's own number
   std::string devices_per_node{};  // all; else the first so many of each. Of `dims`, the first dimension is a node.
   std::string algorithm{};  // for all dimensions, or "a,b": one per dimension, case ignored; of nccl: any of them
@@ -27,6 +27,12 @@ struct CollectiveQuestion {
 // `diagnostics`.
 Experiment read_question(const CollectiveQuestion& question, const BenchmarkOperation& operation,
                          const ConfigFiles& files, Diagnostics& diagnostics);
+
+// Where errors of the cluster stand: its name or file, or the option.
+std::string cluster_origin(const std::string& cluster);
+
+// What a cluster is called in results: a name stays, a file has its stem, one in braces its key `name` or "inline".
+std::string cluster_title(const std::string& cluster);
 
 // The device of each rank: the first so many of each node, node by node, by the fabric of its experiment. InputError,
 // which names --gpus-per-node, where a node has fewer.

@@ -1,7 +1,6 @@
 #include "study/collective_study.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -95,7 +94,7 @@ CollectiveRow measure(const Benchmark& benchmark, Bytes size, const Choices& cho
   row.count = float_count(benchmark.operation, size, benchmark.ranks());
   simulate(benchmark, size, progress, [&](const Matching& matching, Time finish, std::span<const LinkUsage> usage) {
     row.time = finish.time_since_epoch();
-    row.algorithm_bandwidth = static_cast<double>(size.count()) / seconds(finish);
+    row.algorithm_bandwidth = size == Bytes(0) ? 0 : static_cast<double>(size.count()) / seconds(finish);
     row.bus_bandwidth = row.algorithm_bandwidth * bus_factor(benchmark.operation, benchmark.ranks());
     row.overload = worst_overload(benchmark.experiment.fabric, usage);
     row.bound = collective_bound(benchmark.experiment.fabric, usage, finish, choices.choose(matching, row));
@@ -105,8 +104,7 @@ CollectiveRow measure(const Benchmark& benchmark, Bytes size, const Choices& cho
 
 CollectiveTable heading_of(const CollectiveQuestion& question, const Benchmark& benchmark, std::uint32_t nodes) {
   CollectiveTable table;
-  const bool is_path = looks_like_path(question.cluster);
-  table.cluster = is_path ? std::filesystem::path(question.cluster).stem().string() : question.cluster;
+  table.cluster = cluster_title(question.cluster);
   table.operation = benchmark.operation.name;
   table.ranks = benchmark.ranks();
   table.nodes = nodes;
@@ -167,7 +165,7 @@ CollectiveTable study_collective(const CollectiveQuestion& question, const Bench
   try {
     return study(question, operation, sizes, files, progress);
   } catch (const InputError& error) {
-    throw located(error, question.cluster);
+    throw located(error, cluster_origin(question.cluster));
   }
 }
 

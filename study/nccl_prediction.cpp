@@ -26,13 +26,8 @@ void note_sends(NcclBenchmark& benchmark, const Fabric& fabric, std::span<const 
   benchmark.sends_between_nodes = benchmark.shape.nodes > 1;
 }
 
-// As benchmark_job() has it.
-Bytes bytes_of_rank(const BenchmarkOperation& operation, Bytes size, std::uint32_t ranks) {
-  return operation.kind == CollectiveKind::kAllGather ? ceil_div(size, ranks) : size;
-}
-
 NcclCall call_of(const NcclBenchmark& b, Bytes size) {
-  return {*b.operation.kind, bytes_of_rank(b.operation, size, b.shape.ranks), &b.shape, b.machine};
+  return {*b.operation.kind, input_of_rank(b.operation, size, b.shape.ranks), &b.shape, b.machine};
 }
 
 double send_seconds(const NcclBenchmark& b, Bytes size, const NcclConstants& constants) {

@@ -1,10 +1,12 @@
 #include "study/sweep.h"
 
 #include <algorithm>
+#include <functional>
 #include <mutex>
 #include <set>
 
 #include "report/run.h"
+#include "study/collective_bound.h"
 #include "study/in_parallel.h"
 #include "system/experiment_job.h"
 
@@ -33,8 +35,23 @@ void attempt(const Sweep& sweep, std::size_t number, const ConfigFiles& files, S
   }
 }
 
+std::vector<std::pair<std::string, double>> links_of(const Result& result) {
+  std::vector<std::pair<std::string, double>> links;
+  for (const LinkClassUse& use : result.links) {
+    const std::string name = without_direction(use.name);
+    const auto known = std::ranges::find(links, name, &std::pair<std::string, double>::first);
+    if (known != links.end())
+      known->second = std::max(known->second, use.most);
+    else
+      links.emplace_back(name, use.most);
+  }
+  std::erase_if(links, [](const auto& link) { return link.second <= 0; });
+  std::ranges::stable_sort(links, std::ranges::greater{}, &std::pair<std::string, double>::second);
+  return links;
+}
+
 SweepFigures figures_of(const Result& result) {
-  SweepFigures figures{iteration_time(result), result.training, mean_parts(result)};
+  SweepFigures figures{iteration_time(result), result.training, mean_parts(result), links_of(result)};
   for (Part& part : figures.parts) part.seconds /= static_cast<double>(result.iterations);
   return figures;
 }

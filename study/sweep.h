@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -22,6 +23,8 @@ struct SweepFigures {
   Duration iteration_time{};
   std::optional<TrainingFigures> training;
   std::vector<Part> parts;  // of an iteration, mean over ranks, largest first
+  // Utilisation of the busiest link of each class, without its direction, of those in use; the most utilised first.
+  std::vector<std::pair<std::string, double>> links;
 };
 
 // A point either ran, was refused as an experiment, or is stuck.

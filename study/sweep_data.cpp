@@ -66,6 +66,10 @@ class PointData {
     figures_["bubble_s"] = bubble;
     figures_["wait_s"] = wait;
     figures_["idle_s"] = idle;
+    if (!figures.links.empty()) {
+      figures_["busiest_link_class"] = printable(figures.links.front().first, SIZE_MAX);
+      figures_["busiest_link_utilisation"] = figures.links.front().second;
+    }
     if (figures.parts.empty() || figures.iteration_time <= Duration::zero()) return;
     figures_["bound_by"] = printable(short_name(figures.parts.front()), SIZE_MAX);
     figures_["bound_share"] = figures.parts.front().seconds / seconds(figures.iteration_time);
@@ -109,7 +113,9 @@ std::string sweep_csv(const Sweep& sweep, std::span<const SweepPoint> points) {
   const std::vector<std::string> before = {"iteration_time_s",     "mfu",
                                            "tokens_per_s_per_gpu", "samples_per_s_per_gpu",
                                            "model_tflops_per_gpu", "memory_peak_bytes"};
-  const std::vector<std::string> behind = {"compute_s", "bubble_s", "wait_s", "idle_s", "bound_by", "bound_share"};
+  const std::vector<std::string> behind = {"compute_s", "bubble_s",     "wait_s",
+                                           "idle_s",    "busiest_link_class", "busiest_link_utilisation",
+                                           "bound_by",  "bound_share"};
   const std::vector<PointData> data = data_of(sweep, points);
   std::set<std::string> families;
   for (const PointData& point : data)

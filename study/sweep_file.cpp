@@ -13,8 +13,8 @@ namespace orrery {
 namespace {
 
 constexpr std::size_t kMostPoints = 100'000;
-constexpr std::array<std::string_view, 9> kColumns = {"iteration_time", "mfu",     "throughput", "tflops",    "memory",
-                                                      "bound",          "exposed", "bubble",     "efficiency"};
+constexpr std::array<std::string_view, 10> kColumns = {
+    "iteration_time", "mfu", "throughput", "tflops", "memory", "bound", "exposed", "bubble", "efficiency", "links"};
 constexpr std::array<SweepColumn, 4> kDefaultColumns = {SweepColumn::kTime, SweepColumn::kMfu, SweepColumn::kBound,
                                                         SweepColumn::kExposed};
 

@@ -32,7 +32,7 @@ struct SweepAxis {
 };
 
 // Of the table; `efficiency` needs an axis laid out in columns.
-enum class SweepColumn { kTime, kMfu, kThroughput, kTflops, kMemory, kBound, kExposed, kBubble, kEfficiency };
+enum class SweepColumn { kTime, kMfu, kThroughput, kTflops, kMemory, kBound, kExposed, kBubble, kEfficiency, kLinks };
 // "iteration_time", "mfu", ...: as `show` has them.
 std::string_view name_of(SweepColumn column);
 

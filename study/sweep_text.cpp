@@ -75,6 +75,14 @@ std::string exposed_text(const SweepFigures& figures) {
   return text.empty() ? std::string(kNothing) : text;
 }
 
+// "nvlink 96 %, host 69 %": the most utilised links.
+std::string links_text(const SweepFigures& figures) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(figures.links.size(), kMostShown); ++i)
+    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", figures.links[i].first, percent(figures.links[i].second));
+  return text.empty() ? std::string(kNothing) : text;
+}
+
 // Bubble, wait and idle over the rest: (p - 1) / m of an ideal pipeline.
 std::string bubble_text(const SweepFigures& figures) {
   double lost = 0;
@@ -117,6 +125,8 @@ std::string cell(SweepColumn column, const SweepFigures& figures, const SweepFig
       return bubble_text(figures);
     case SweepColumn::kEfficiency:
       return efficiency_text(figures, first);
+    case SweepColumn::kLinks:
+      return links_text(figures);
   }
   ORRERY_ASSERT(false);
   return {};
@@ -142,13 +152,15 @@ std::string heading_of(SweepColumn column) {
       return "bubble";
     case SweepColumn::kEfficiency:
       return "efficiency";
+    case SweepColumn::kLinks:
+      return "busiest links";
   }
   ORRERY_ASSERT(false);
   return {};
 }
 
 Table::Align align_of(SweepColumn column) {
-  const bool words = column == SweepColumn::kBound || column == SweepColumn::kExposed;
+  const bool words = column == SweepColumn::kBound || column == SweepColumn::kExposed || column == SweepColumn::kLinks;
   return words ? Table::Align::kLeft : Table::Align::kRight;
 }
 

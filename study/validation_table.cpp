@@ -4,6 +4,7 @@
 #include <array>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "core/quantity_text.h"
 #include "core/suggest.h"
@@ -25,7 +26,8 @@ std::vector<std::string> words_of(std::span<const std::string_view> names) { ret
 
 std::vector<std::string> operation_names() {
   std::vector<std::string> names;
-  for (const BenchmarkOperation& operation : benchmark_operations()) names.emplace_back(operation.name);
+  for (const BenchmarkOperation& operation : benchmark_operations())
+    if (operation.size != BenchmarkSize::kNone) names.emplace_back(operation.name);
   return names;
 }
 
@@ -46,14 +48,16 @@ void read_origin(Section& section, ValidationTable& table) {
 }
 
 void read_operation(Section& section, ValidationTable& table) {
-  table.cluster = section.maybe<std::string>("cluster", "a name in clusters; left out if the source says too little")
-                      .value_or(std::string());
+  const ConfigValue* cluster = section.raw("cluster", "map, path or name in clusters", "optional",
+                                           "the machine; left out if the source says too little");
+  if (cluster != nullptr)
+    table.cluster = cluster->kind == ConfigValue::Kind::kMap ? to_json(*cluster).dump() : cluster->scalar;
   table.nodes = static_cast<std::uint32_t>(
       section.required_integer("nodes", {1, kMostNodes}, "nodes of the cluster (NVLink domains, not trays)"));
   table.gpus_per_node =
       static_cast<std::uint32_t>(section.required_integer("gpus_per_node", {1, kMostDevices}, "GPUs in use of a node"));
   const std::vector<std::string> names = operation_names();
-  table.operation = benchmark_operations()[section.required_choice("op", names, "what was measured")];
+  table.operation = benchmark_operation_named(names[section.required_choice("op", names, "what was measured")], "op");
   if (!section.describes() && std::int64_t{table.nodes} * table.gpus_per_node < 2 && section.has("nodes"))
     section.error("gpus_per_node", "one GPU has no other to talk to");
 }
@@ -164,7 +168,10 @@ void check_machine(Section& section, const ValidationTable& table) {
   ConfigValue root{ConfigValue::Kind::kMap, section.where(), {}, {}, {}};
   const Location cluster = section.where("cluster");
   const Location nodes = section.where("nodes");
-  root.entries.push_back({"cluster", cluster, scalar_at(cluster, table.cluster)});
+  root.entries.push_back({"cluster", cluster,
+                          table.cluster.starts_with('{')
+                              ? parse_option(table.cluster, cluster.file, section.context().diagnostics())
+                              : scalar_at(cluster, table.cluster)});
   root.entries.push_back({"nodes", nodes, scalar_at(nodes, std::to_string(table.nodes))});
   Diagnostics& diagnostics = section.context().diagnostics();
   try {

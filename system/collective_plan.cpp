@@ -8,6 +8,7 @@
 #include "core/assert.h"
 #include "core/error.h"
 #include "system/group_traffic.h"
+#include "system/in_network_traffic.h"
 
 namespace orrery {
 namespace {
@@ -51,9 +52,23 @@ Algorithm choose_algorithm(CollectiveKind kind, const CollectiveOptions& options
                            std::uint32_t fabric_dimension, std::uint32_t size) {
   const std::vector<Algorithm>& configured = options.algorithms[static_cast<std::size_t>(kind)];
   if (!topology.empty() && fabric_dimension < configured.size()) return configured[fabric_dimension];
+  const auto in_network = find_algorithm("in-network");
+  if (options.in_network_dimension == fabric_dimension && in_network->supports(kind)) return *in_network;
   const auto found = find_algorithm(default_algorithm(kind, topology, size));
   ORRERY_ASSERT(found.has_value());
   return *found;
+}
+
+Algorithm choose_algorithm(CollectiveKind kind, const CollectiveOptions& options, const CommunicatorLayout& layout,
+                           std::uint32_t which, std::span<const std::string> topologies) {
+  const std::uint32_t size = layout.sizes[which];
+  if (layout.cuboid) {
+    const std::uint32_t dimension = layout.dimensions[which];
+    return choose_algorithm(kind, options, topologies[dimension], dimension, size);
+  }
+  // Whose members are on nodes of their own has the switches between them.
+  const auto last = static_cast<std::uint32_t>(topologies.size() - 1);
+  return choose_algorithm(kind, options, {}, layout.apart ? last : UINT32_MAX, size);
 }
 
 CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLayout& layout,
@@ -67,19 +82,21 @@ CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLay
   // Never chunks of less than a byte: each is rounded up to one.
   if (splits) plan.chunks = static_cast<std::uint32_t>(std::min<std::int64_t>(options.chunks, request.bytes.count()));
   const Bytes chunk = ceil_div(request.bytes, plan.chunks);
-  const std::vector<Phase> phases = plan_phases(request.kind, layout.sizes, chunk, plan.root);
+  const auto algorithm_of = [&](std::uint32_t which) {
+    return choose_algorithm(request.kind, options, layout, which, topologies);
+  };
+  const auto top = static_cast<std::uint32_t>(layout.sizes.size() - 1);
+  const AllReduceTop on_top = algorithm_of(top).splits_all_reduce() ? AllReduceTop::kHalves : AllReduceTop::kWhole;
+  const std::vector<Phase> phases = plan_phases(request.kind, layout.sizes, chunk, plan.root, on_top);
   if (std::uint64_t{layout.size()} * plan.chunks * phases.size() > kMostStates)
     throw InputError(
         {}, fmt::format("{} chunks of a collective of {} ranks are too many to simulate", plan.chunks, layout.size()),
         "lower collectives.chunks");
   for (const Phase& phase : phases) {
     const std::uint32_t size = layout.sizes[phase.dimension];
-    const std::uint32_t dimension = layout.cuboid ? layout.dimensions[phase.dimension] : 0;
-    const std::string_view topology = layout.cuboid ? std::string_view(topologies[dimension]) : std::string_view();
-    const Algorithm algorithm = choose_algorithm(request.kind, options, topology, dimension, size);
-    plan.phases.push_back(
-        {phase, make_schedule(algorithm, {phase.kind, size, phase.root, phase.bytes,
-                                          by_position(request.bytes_of_member, layout), std::nullopt})});
+    plan.phases.push_back({phase, make_schedule(algorithm_of(phase.dimension),
+                                                {phase.kind, size, phase.root, phase.bytes,
+                                                 by_position(request.bytes_of_member, layout), std::nullopt})});
   }
   return plan;
 }
@@ -101,6 +118,7 @@ LineTraffic traffic_of(const CollectivePlan& plan, std::size_t phase, std::span<
                        const Fabric& fabric) {
   const PlannedPhase& planned = plan.phases[phase];
   if (planned.is_whole()) return group_traffic(planned.transfer(), plan.group->nodes, devices, fabric);
+  if (planned.schedule().is_in_network()) return in_network_traffic(planned.schedule(), devices, fabric);
   return line_traffic(planned.schedule(), devices, fabric);
 }
 

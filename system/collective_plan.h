@@ -41,6 +41,8 @@ struct CollectiveOptions {
   std::uint32_t chunks = 1;
   QueuePolicy queue = QueuePolicy::kFifo;
   Granularity granularity = Granularity::kStep;
+  // The fabric's dimension whose switches add up, if there is one: by default what can runs in them.
+  std::optional<std::uint32_t> in_network_dimension{};
   std::uint32_t active_chunks = 1;    // chunks of one collective that a rank has in flight on one dimension
   std::optional<NcclOptions> nccl{};  // with `library: nccl`, whose granularity is kPhase
   std::optional<NcclConstantsFile> nccl_constants{};  // likewise
@@ -76,10 +78,15 @@ struct PlanRequest {
 };
 
 // The algorithm for `kind` on a dimension of `size` members of topology `topology` ("" for a logical ring): the
-// configured one, or direct for all-to-all and where fully connected, halving-doubling for 2^k members on a switch, a
-// fat-tree or rails, ring elsewhere.
+// configured one, or in-network where the switches of the fabric's dimension add up and the kind has it, direct for
+// all-to-all and where fully connected, halving-doubling for 2^k members on a switch, a fat-tree or rails, ring
+// elsewhere.
 Algorithm choose_algorithm(CollectiveKind kind, const CollectiveOptions& options, std::string_view topology,
                            std::uint32_t fabric_dimension, std::uint32_t size);
+
+// For the dimension `which` of a communicator; `topologies` are those of the fabric's.
+Algorithm choose_algorithm(CollectiveKind kind, const CollectiveOptions& options, const CommunicatorLayout& layout,
+                           std::uint32_t which, std::span<const std::string> topologies);
 
 // `topologies` are those of the fabric's dimensions. `layout` must be of one dimension where sizes differ.
 CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLayout& layout,

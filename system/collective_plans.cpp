@@ -43,7 +43,7 @@ void CollectivePlans::find_models() {
 }
 
 const CommunicatorLayout& CollectivePlans::shared(CommunicatorLayout layout) {
-  LayoutKey key{layout.sizes, layout.dimensions, layout.position_of};
+  LayoutKey key{layout.sizes, layout.dimensions, layout.position_of, layout.apart};
   return layouts_.try_emplace(std::move(key), std::move(layout)).first->second;
 }
 

@@ -18,13 +18,6 @@ std::string counted(std::size_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-// An all-reduce over several dimensions runs as reduce-scatter and all-gather.
-bool supports_all_phases(const Algorithm& algorithm, CollectiveKind kind) {
-  if (!algorithm.supports(kind)) return false;
-  return kind != CollectiveKind::kAllReduce ||
-         (algorithm.supports(CollectiveKind::kReduceScatter) && algorithm.supports(CollectiveKind::kAllGather));
-}
-
 void read_algorithms_of(Section& section, CollectiveKind kind, CollectiveOptions& options,
                         std::vector<NamedAlgorithms>& named) {
   Diagnostics& diagnostics = section.context().diagnostics();
@@ -32,17 +25,24 @@ void read_algorithms_of(Section& section, CollectiveKind kind, CollectiveOptions
   const std::vector<std::string> names =
       section.words(name_of(kind), "an algorithm per dimension of the cluster, see `orrery list algorithms`");
   if (!section.has(name_of(kind)) || diagnostics.error_count() > errors) return;
-  for (const std::string& name : names) {
+  bool is_in_network = false;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string& name = names[i];
     const auto algorithm = find_algorithm(name);
+    const bool is_last = i + 1 == names.size();
     if (!algorithm)
       section.error(name_of(kind), fmt::format("unknown algorithm '{}'", printable(name, 40)),
                     suggestion(name, algorithm_names()));
-    else if (!supports_all_phases(*algorithm, kind))
+    else if (!algorithm->supports(kind))
       section.error(name_of(kind), fmt::format("'{}' cannot do {}", name, name_of(kind)));
+    else if (algorithm->is_in_network() && !is_last)
+      section.error(name_of(kind), fmt::format("'{}' is for the last dimension only", name),
+                    "the others take parts of the buffer before it and give them back after it");
     else
       options.algorithms[static_cast<std::size_t>(kind)].push_back(*algorithm);
+    is_in_network = algorithm && algorithm->is_in_network() && is_last;
   }
-  named.push_back({kind, names.size(), section.where(name_of(kind))});
+  named.push_back({kind, names.size(), is_in_network, section.where(name_of(kind))});
 }
 
 std::vector<NamedAlgorithms> read_fixed(Section& section, CollectiveOptions& options) {
@@ -51,7 +51,7 @@ std::vector<NamedAlgorithms> read_fixed(Section& section, CollectiveOptions& opt
       "algorithms",
       "algorithms by collective, per dimension; without it direct for all_to_all and where fully connected, "
       "halving-doubling for 2^k ranks on a switch, a fat-tree or rails, ring elsewhere (ring, mesh, torus, "
-      "dragonfly, edge list, groups that are no dimension)",
+      "dragonfly, edge list, groups that are no dimension); but in-network between nodes whose switches add up",
       [&](Section& s) {
         for (const CollectiveKind kind : kAllCollectiveKinds) read_algorithms_of(s, kind, options, named);
       });
@@ -181,6 +181,7 @@ std::vector<NamedAlgorithms> read_collectives(Section& section, const LibraryHin
   }
   if (library.kind == LibraryKind::kFixed) {
     refuse(section, kNcclKeys, library, "write 'library: nccl', or leave it out");
+    options.in_network_dimension = hints.in_network_dimension;
     return read_fixed(section, options);
   }
   refuse(section, kFixedKeys, library, "NCCL cuts and orders messages itself: leave it out, or write 'library: fixed'");
@@ -190,24 +191,47 @@ std::vector<NamedAlgorithms> read_collectives(Section& section, const LibraryHin
   return {};
 }
 
-void check_algorithms(std::span<const NamedAlgorithms> named, std::span<const std::string> dimensions,
+void check_algorithms(std::span<const NamedAlgorithms> named, std::span<const DimensionKind> dimensions,
                       Diagnostics& diagnostics) {
-  for (const NamedAlgorithms& list : named)
+  std::vector<std::string> texts;
+  for (const DimensionKind& dimension : dimensions) texts.push_back(dimension.text);
+  for (const NamedAlgorithms& list : named) {
     if (list.count != dimensions.size())
       diagnostics.error(list.where,
                         fmt::format("{} for a cluster of {} ({})", counted(list.count, "algorithm"),
-                                    counted(dimensions.size(), "dimension"), fmt::join(dimensions, ", ")),
+                                    counted(dimensions.size(), "dimension"), fmt::join(texts, ", ")),
                         "name one per dimension, the innermost first");
+    else if (list.is_in_network && !dimensions.back().can_add_up)
+      diagnostics.error(
+          list.where, fmt::format("in-network needs switches that add up, which '{}' has not", dimensions.back().text),
+          "set cluster.scale_out.in_network_reduction: true, or name another algorithm");
+  }
+}
+
+// Whether some collective runs in the switches, by name or by default.
+bool runs_in_network(const CollectiveOptions& options) {
+  for (const CollectiveKind kind : kAllCollectiveKinds) {
+    const std::vector<Algorithm>& named = options.algorithms[static_cast<std::size_t>(kind)];
+    if (std::ranges::any_of(named, &Algorithm::is_in_network)) return true;
+    const bool by_default = options.in_network_dimension && named.empty();
+    if (by_default && find_algorithm("in-network")->supports(kind)) return true;
+  }
+  return false;
 }
 
 void read_granularity(Section& network, CollectiveOptions& options) {
-  constexpr std::string_view kDefault = "phase with nccl, else step";
+  constexpr std::string_view kDefault = "phase with nccl or where switches add up, else step";
+  const bool in_network = !network.describes() && runs_in_network(options);
+  if (in_network) options.granularity = Granularity::kPhase;
   options.granularity = static_cast<Granularity>(network.optional_choice(
       "granularity", granularity_names(), static_cast<std::size_t>(options.granularity),
       "step: every message of every collective; phase: all messages of a collective's phase as one, which starts when "
       "all its ranks have come and takes the latencies of the longest chain and the time of its busiest link "
-      "(always so with `library: nccl`)",
+      "(always so with `library: nccl` and where switches add up)",
       kDefault));
+  if (in_network && options.granularity == Granularity::kStep)
+    network.error("granularity", "'step' has no meaning where switches add up",
+                  "what they add up is no message from rank to rank: leave it out, or name other algorithms");
   if (options.nccl && options.granularity == Granularity::kStep)
     network.error("granularity", "'step' has no meaning with 'library: nccl'",
                   "each channel of NCCL sends in an order of its own, so that there is no small set of messages to "

@@ -19,13 +19,21 @@ namespace orrery {
 struct NamedAlgorithms {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   std::size_t count = 0;
+  bool is_in_network = false;  // one of them needs switches that add up
   Location where;
+};
+
+// A dimension of the cluster, as far as algorithms are named for it.
+struct DimensionKind {
+  std::string text;        // "16 switch"
+  bool can_add_up = true;  // its switches: those of `dims` do where an algorithm asks for it
 };
 
 // What the library follows from where the configuration does not name it.
 struct LibraryHints {
   std::optional<LibraryKind> machine;  // what its collectives run on; nothing: not known, for want of a sound cluster
   bool asks_for_steps = false;         // `network.granularity: step`
+  std::optional<std::uint32_t> in_network_dimension{};  // as in CollectiveOptions
 };
 
 // NCCL (RCCL) for GPUs of a real cluster, fixed for other devices and for dimensions.
@@ -35,8 +43,9 @@ LibraryKind library_of(const MachineKind& machine, bool is_real_cluster);
 // after it: the library decides which there are.
 std::vector<NamedAlgorithms> read_collectives(Section& section, const LibraryHints& hints, CollectiveOptions& options);
 
-// Reports the lists that are not as long as the cluster has dimensions, each of which is described in `dimensions`.
-void check_algorithms(std::span<const NamedAlgorithms> named, std::span<const std::string> dimensions,
+// Reports the lists that are not as long as the cluster has dimensions, and those that ask for switches that add up
+// where there are none.
+void check_algorithms(std::span<const NamedAlgorithms> named, std::span<const DimensionKind> dimensions,
                       Diagnostics& diagnostics);
 
 // Reads `granularity` of `network`.

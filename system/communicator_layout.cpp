@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 namespace orrery {
 namespace {
@@ -30,6 +31,14 @@ bool find_extent(std::span<const DeviceId> devices, std::span<const std::uint32_
   return volume == devices.size();  // devices are distinct, so equal counts mean equal sets
 }
 
+// Whether all are at different places of the fabric's last dimension.
+bool are_apart(std::span<const DeviceId> devices, std::span<const std::uint32_t> sizes) {
+  std::set<std::uint32_t> places;
+  for (const DeviceId device : devices)
+    if (!places.insert(coordinates_of(device, sizes).back()).second) return false;
+  return true;
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> CommunicatorLayout::coordinates(std::uint32_t position) const {
@@ -51,7 +60,11 @@ CommunicatorLayout logical_ring(std::uint32_t members) {
 CommunicatorLayout lay_out(std::span<const DeviceId> devices, std::span<const std::uint32_t> fabric_sizes) {
   const auto members = static_cast<std::uint32_t>(devices.size());
   std::vector<bool> whole;
-  if (members == 1 || !find_extent(devices, fabric_sizes, whole)) return logical_ring(members);
+  if (members == 1 || !find_extent(devices, fabric_sizes, whole)) {
+    CommunicatorLayout ring = logical_ring(members);
+    ring.apart = are_apart(devices, fabric_sizes);
+    return ring;
+  }
   CommunicatorLayout layout;
   layout.cuboid = true;
   std::uint32_t stride = 1;

@@ -13,6 +13,7 @@ namespace orrery {
 // Members are addressed by position: 0 .. size-1, mixed-radix over `sizes`, the first dimension fastest.
 struct CommunicatorLayout {
   bool cuboid = false;               // else one dimension in the order of the members
+  bool apart = false;                // all members differ in the fabric's last dimension: each is on a node of its own
   std::vector<std::uint32_t> sizes;  // members along each dimension; all of them > 1, unless the group has one member
   std::vector<std::uint32_t> dimensions;   // the fabric's dimension behind each; empty for a logical ring
   std::vector<std::uint32_t> strides;      // distance in positions between neighbours along each dimension

@@ -6,6 +6,8 @@
 #include "core/assert.h"
 #include "core/config.h"
 #include "network/cluster_config.h"
+#include "network/link_type.h"
+#include "network/network_kind.h"
 #include "system/cluster_parts.h"
 #include "system/experiment.h"
 #include "system/experiment_job.h"
@@ -22,7 +24,7 @@ struct TellingKeys {
   ConfigKind kind;
   std::array<std::string_view, 3> keys;
 };
-constexpr std::array<TellingKeys, 7> kTellingKeys = {{
+constexpr std::array<TellingKeys, 9> kTellingKeys = {{
     {ConfigKind::kExperiment, {"workload", "cluster", "collectives"}},
     {ConfigKind::kCluster, {"dims", "node", "scale_out"}},
     {ConfigKind::kNode, {"devices", "nics", "fabric"}},
@@ -30,6 +32,8 @@ constexpr std::array<TellingKeys, 7> kTellingKeys = {{
     {ConfigKind::kLibrary, {"ll_cap", "hop", "chunk"}},
     {ConfigKind::kModel, {"hidden", "tables", "convolutions"}},
     {ConfigKind::kSoftware, {"rates", "attention", "optimizer"}},
+    {ConfigKind::kNetwork, {"kind", "stack", "stack"}},
+    {ConfigKind::kLink, {"bandwidth", "efficiency", "efficiency"}},
 }};
 
 std::optional<ConfigKind> kind_of(const ConfigValue& root) {
@@ -76,6 +80,10 @@ std::string_view name_of(ConfigKind kind) {
       return "model";
     case ConfigKind::kSoftware:
       return "software";
+    case ConfigKind::kNetwork:
+      return "network";
+    case ConfigKind::kLink:
+      return "link";
   }
   ORRERY_ASSERT(false);
 }
@@ -100,6 +108,14 @@ ConfigKind check_config(const std::string& file, const std::vector<std::string>&
   ConfigContext context(files, diagnostics);
   if (kind == ConfigKind::kDevice) {
     read_config(root, context, [](Section& section) { read_device(section); });
+    return kind;
+  }
+  if (kind == ConfigKind::kLink) {
+    read_config(root, context, [](Section& section) { read_link_type(section); });
+    return kind;
+  }
+  if (kind == ConfigKind::kNetwork) {
+    read_config(root, context, [](Section& section) { read_network(section); });
     return kind;
   }
   if (kind == ConfigKind::kLibrary) {

@@ -11,7 +11,7 @@
 namespace orrery {
 
 // What a file holds, told by its keys.
-enum class ConfigKind { kExperiment, kCluster, kNode, kDevice, kLibrary, kModel, kSoftware };
+enum class ConfigKind { kExperiment, kCluster, kNode, kDevice, kLibrary, kModel, kSoftware, kNetwork, kLink };
 
 std::string_view name_of(ConfigKind kind);  // "experiment", "cluster", ...
 

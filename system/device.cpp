@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "network/link_type.h"
+
 namespace orrery {
 namespace {
 
@@ -56,6 +58,7 @@ DeviceSpec read_device(Section& section) {
       section.optional_choice("architecture", architecture_names(), 0, "generation of an NVIDIA or AMD GPU"));
   section.defaulted_section("compute", "what the best kernels reach; the defaults are means of measured GPUs",
                             [&](Section& compute) { read_compute(compute, device.compute); });
+  read_device_links(section);  // for the node that the device is in
   section.note("vendor", "for people");
   section.note("source", "where the figures come from");
   section.note("assumed", "figures that were not read in a source");

@@ -25,6 +25,7 @@ struct ExperimentKeys {
   SimulationOptions simulation;
   std::vector<NamedAlgorithms> algorithms;
   NcclConstantList measured;  // on the cluster
+  bool is_cluster = false;    // of nodes, not of `dims`
 };
 
 constexpr std::string_view kNetworkMeaning = "how messages are timed";
@@ -99,12 +100,21 @@ MachineKind machine_of(const ExperimentKeys& experiment) {
   return {experiment.fabric->interconnect(), experiment.device.architecture};
 }
 
+// That of the nodes, where the switches between them add up.
+std::optional<std::uint32_t> in_network_dimension(const Fabric& fabric) {
+  const auto dimensions = static_cast<std::uint32_t>(fabric.dimensions().size());
+  if (dimensions < 2 || !fabric.interconnect().in_network_reduction) return std::nullopt;
+  return dimensions - 1;
+}
+
 // `network` is that of `section`; the cluster has been read.
 void read_collectives_of(Section& section, const Section& network, ExperimentKeys& experiment) {
   LibraryHints hints;
   const ConfigValue* cluster = section.value("cluster");
-  if (experiment.fabric) hints.machine = library_of(machine_of(experiment), cluster->find("node") != nullptr);
+  experiment.is_cluster = cluster != nullptr && cluster->find("node") != nullptr;
+  if (experiment.fabric) hints.machine = library_of(machine_of(experiment), experiment.is_cluster);
   const ConfigValue* granularity = network.value("granularity");
+  if (experiment.fabric) hints.in_network_dimension = in_network_dimension(*experiment.fabric);
   hints.asks_for_steps = granularity != nullptr && granularity->scalar == "step";
   section.defaulted_section("collectives", "how collectives are run", [&](Section& s) {
     experiment.algorithms = read_collectives(s, hints, experiment.simulation.collectives);
@@ -113,9 +123,11 @@ void read_collectives_of(Section& section, const Section& network, ExperimentKey
 
 void check_dimensions(Section& section, const ExperimentKeys& experiment) {
   if (!experiment.fabric) return;
-  std::vector<std::string> dimensions;
+  std::vector<DimensionKind> dimensions;
   for (const LogicalDimension& d : experiment.fabric->dimensions())
-    dimensions.push_back(fmt::format("{} {}", d.size, d.topology));
+    dimensions.push_back(
+        {fmt::format("{} {}", d.size, d.topology), !experiment.is_cluster && topology_named(d.topology)->switched});
+  if (in_network_dimension(*experiment.fabric)) dimensions.back().can_add_up = true;
   check_algorithms(experiment.algorithms, dimensions, section.context().diagnostics());
 }
 

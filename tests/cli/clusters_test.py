@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """clusters_test.py PROGRAM: every cluster that `orrery list clusters` names can be shown, as text and as a drawing.
 
-The text names every figure that the cluster, its node and its device call assumed.
+The text names every figure that the cluster, its node, device, links and network call assumed.
 """
 import re
 import sys
@@ -15,18 +15,27 @@ def assumed_in(path):
     """The entries of `assumed` in a file, which stand on one line, and the names of the files that it takes in."""
     text = path.read_text()
     found = re.search(r"^assumed: \[(.*)\]", text, re.M)
-    parts = dict(re.findall(r"^(node|device): ([\w.-]+)", text, re.M))
+    parts = dict(re.findall(r"^ *(node|device|network|nvlink|pcie): ([\w.-]+)", text, re.M))
     return [word.strip() for word in found.group(1).split(",")] if found else [], parts
 
 
 def assumed_of(cluster):
     """The paths that `orrery cluster show` should print."""
-    figures, parts = assumed_in(SOURCE / "configs" / "clusters" / f"{cluster}.yaml")
-    paths = [f"cluster.{figure}" for figure in figures]
-    figures, parts = assumed_in(SOURCE / "configs" / "nodes" / f"{parts['node']}.yaml")
-    paths += [f"cluster.node.{figure}" for figure in figures]
-    figures, _ = assumed_in(SOURCE / "configs" / "devices" / f"{parts['device']}.yaml")
-    return paths + [f"cluster.node.device.{figure}" for figure in figures]
+    paths = []
+
+    def take(folder, name, prefix, parts):
+        figures, inner = assumed_in(SOURCE / "configs" / folder / f"{name}.yaml")
+        paths.extend(f"{prefix}.{figure}" for figure in figures)
+        return {part: inner[part] for part in parts if part in inner}
+
+    of_cluster = take("clusters", cluster, "cluster", ["node", "network"])
+    of_node = take("nodes", of_cluster["node"], "cluster.node", ["device"])
+    links = take("devices", of_node["device"], "cluster.node.device", ["nvlink", "pcie"])
+    for key, name in links.items():
+        take("links", name, f"cluster.node.device.{key}", [])
+    if "network" in of_cluster:
+        take("networks", of_cluster["network"], "cluster.scale_out.network", [])
+    return paths
 
 
 def check_text(cluster, shown, checks):

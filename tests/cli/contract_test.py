@@ -22,9 +22,10 @@ SIMULATION = ["events", "messages", "wall_s", "peak_rss_bytes", "granularity", "
 COLLECTIVE_ROW = ["bytes", "time_us", "algbw_GBps", "busbw_GBps", "algorithm", "protocol", "bound"]
 # Bus over algorithm bandwidth among 16 ranks.
 OPERATIONS = {"all_gather": 15 / 16, "all_reduce": 30 / 16, "all_to_all": 15 / 16, "broadcast": 1, "reduce": 1,
-              "reduce_scatter": 15 / 16, "sendrecv": 1}
+              "reduce_scatter": 15 / 16, "gather": 15 / 16, "scatter": 15 / 16, "sendrecv": 1}
 # What NCCL takes between two nodes of A100, and in what; "ring" for other operations.
-ALGORITHMS = {"all_reduce": {"ring", "tree"}, "all_to_all": {"send/recv"}, "sendrecv": {"send/recv"}}
+ALGORITHMS = {"all_reduce": {"ring", "tree"}, "all_to_all": {"send/recv"}, "gather": {"send/recv"}, "scatter": {"send/recv"},
+              "sendrecv": {"send/recv"}}
 PROTOCOLS = {"ll", "ll128", "simple"}
 SOUND = {"job.yaml": JOB, "rank.0.et": small_trace(), "rank.1.et": small_trace()}
 # 5 us of computing; then each half of the all-reduce of 1 MiB goes to the other rank and back, one after the other:

@@ -7,7 +7,7 @@ namespace orrery {
 namespace {
 
 TEST_CASE("every algorithm is found by its name and says what it does and costs") {
-  CHECK(algorithm_names() == std::vector<std::string>{"direct", "halving-doubling", "ring"});
+  CHECK(algorithm_names() == std::vector<std::string>{"direct", "halving-doubling", "in-network", "ring"});
   for (const Algorithm& algorithm : algorithms()) {
     INFO(algorithm.name);
     REQUIRE(find_algorithm(algorithm.name).has_value());
@@ -15,10 +15,24 @@ TEST_CASE("every algorithm is found by its name and says what it does and costs"
     CHECK(!find_algorithm(algorithm.name)->window.has_value());
     CHECK(!algorithm.description.empty());
     for (const CollectiveKind kind : kAllCollectiveKinds) {
-      CHECK(algorithm.supports(kind));
-      CHECK(!algorithm.cost(kind).empty());
+      CHECK((algorithm.supports(kind) || algorithm.is_in_network()));
+      CHECK(algorithm.cost(kind).empty() != algorithm.supports(kind));
     }
   }
+}
+
+TEST_CASE("switches add up, copy and meet, and hand out no shares") {
+  using enum CollectiveKind;
+  const Algorithm in_network = find_algorithm("in-network").value();
+  for (const CollectiveKind kind : kAllCollectiveKinds) {
+    INFO(name_of(kind));
+    CHECK(in_network.supports(kind) ==
+          (kind == kAllReduce || kind == kReduce || kind == kBroadcast || kind == kBarrier));
+  }
+  CHECK(in_network.is_in_network());
+  CHECK_FALSE(in_network.splits_all_reduce());
+  CHECK(find_algorithm("ring")->splits_all_reduce());
+  CHECK_FALSE(find_algorithm("ring")->is_in_network());
 }
 
 TEST_CASE("a number after direct is its window") {

@@ -101,5 +101,34 @@ TEST_CASE("a malformed exchange is refused with the message at fault") {
         "messages wait for one another in a circle");
 }
 
+// Both ranks send up to a switch, which returns the sum.
+Exchange sum_in_a_switch() {
+  return {kAllReduce,
+          2,
+          0,
+          1,
+          {{0, 2, {0}, Combine::kReduce, {}},
+           {1, 2, {0}, Combine::kReduce, {}},
+           {2, 0, {0}, kCopy, {0, 1}},
+           {2, 1, {0}, kCopy, {0, 1}}},
+          1};
+}
+
+TEST_CASE("a switch adds up from nothing, and has to have all before it returns the sum") {
+  CHECK(reason(sum_in_a_switch()) == "");
+  Exchange exchange = sum_in_a_switch();
+  exchange.messages[2].after = {0};
+  CHECK(reason(exchange) == "message 1 (1 -> 2) and message 2 (2 -> 0) race for piece 0 of rank 2");
+  exchange = sum_in_a_switch();
+  exchange.messages[0].combine = kCopy;
+  CHECK(reason(exchange) == "message 0 (0 -> 2) overwrites what a switch adds up");
+  exchange = sum_in_a_switch();
+  exchange.messages[2].combine = Combine::kReduce;
+  CHECK(reason(exchange) == "message 2 (2 -> 0) counts a contribution to piece 0 twice");
+  exchange = sum_in_a_switch();
+  exchange.switches = 0;
+  CHECK(reason(exchange) == "message 0 (0 -> 2) goes outside the group");
+}
+
 }  // namespace
 }  // namespace orrery

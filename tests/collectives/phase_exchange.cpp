@@ -23,6 +23,8 @@ class Units {
       case kReduce: return part(piece, local_kinds);
       case kAllReduce:  // of one dimension has as many units as local pieces
         if (piece_kinds_ != cuboid_.ranks() || local_kinds == piece_kinds_) return part(piece, local_kinds);
+        if (local_kinds == 1)  // all that the rank has come to hold
+          return matching([&](const Coordinates& u) { return below(u, at, d); });
         return matching([&](const Coordinates& u) { return below(u, at, d) && u[d] == piece; });
       case kReduceScatter:
       case kAllGather: return matching([&](const Coordinates& u) { return below(u, at, d) && u[d] == piece; });
@@ -77,7 +79,7 @@ class PlanExpander {
  public:
   PlanExpander(CollectiveKind kind, const Cuboid& cuboid, std::uint32_t root, PieceId piece_kinds)
       : cuboid_(cuboid), units_(cuboid, kind, piece_kinds), root_(cuboid.coordinates(root)) {
-    result_.exchange = {kind, cuboid.ranks(), root, piece_kinds, {}};
+    result_.exchange = {kind, cuboid.ranks(), root, piece_kinds, {}, 0};
   }
 
   void add_phase(const Phase& phase, const Schedule& schedule) {
@@ -96,6 +98,7 @@ class PlanExpander {
     for (at[phase.dimension] = 0; at[phase.dimension] < schedule.ranks(); ++at[phase.dimension])
       members.push_back(cuboid_.rank_at(at));
     const Exchange line = expand(schedule);
+    for (std::uint32_t i = 0; i < line.switches; ++i) members.push_back(cuboid_.ranks() + result_.exchange.switches++);
     const auto offset = static_cast<std::uint32_t>(result_.exchange.messages.size());
     for (const Message& local : line.messages) {
       Message message{members[local.from], members[local.to], {}, local.combine, {}};
@@ -114,7 +117,7 @@ class PlanExpander {
 
   void check_sizes(const Phase& phase, const Schedule& schedule, std::uint32_t message) {
     for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank)
-      for (std::uint32_t i = 0; i < schedule.sends(rank); ++i, ++message) {
+      for (std::uint32_t i = 0; i < schedule.sends(rank); ++i, message += schedule.is_in_network() ? 0 : 1) {
         const auto units = static_cast<std::int64_t>(result_.exchange.messages[message].pieces.size());
         const Bytes expected = phase.kind == kBarrier ? Bytes(0) : kUnitBytes * units;
         if (schedule.step(rank, i).bytes == expected || !result_.wrong_size.empty()) continue;
@@ -157,7 +160,10 @@ PhaseExchange expand_plan(CollectiveKind kind, const Cuboid& cuboid, std::uint32
   const std::vector<std::uint32_t> root_at = cuboid.coordinates(root);
   const auto plan_for = [&](PieceId units) {
     const bool is_shard = kind == kAllGather || kind == kGather;
-    return plan_phases(kind, cuboid.sizes, kUnitBytes * (is_shard ? 1 : static_cast<std::int64_t>(units)), root_at);
+    const bool halves =
+        cuboid.sizes.empty() || find_algorithm(algorithm_of_dimension[cuboid.sizes.size() - 1])->splits_all_reduce();
+    return plan_phases(kind, cuboid.sizes, kUnitBytes * (is_shard ? 1 : static_cast<std::int64_t>(units)), root_at,
+                       halves ? AllReduceTop::kHalves : AllReduceTop::kWhole);
   };
   const auto schedule_for = [&](const Phase& phase) {
     return make_schedule(find_algorithm(algorithm_of_dimension[phase.dimension]).value(),

@@ -31,7 +31,20 @@ TEST_CASE("phases together do what the collective means, in bytes that fit their
   for (const CollectiveKind kind : kAllCollectiveKinds)
     for (const Cuboid& cuboid : kCuboids)
       for (const std::string& algorithm : algorithm_names())
-        check_plan(kind, cuboid, std::vector<std::string>(cuboid.sizes.size() + 1, algorithm));
+        if (!find_algorithm(algorithm)->is_in_network())
+          check_plan(kind, cuboid, std::vector<std::string>(cuboid.sizes.size() + 1, algorithm));
+}
+
+TEST_CASE("the last dimension may add up in its switches, between the halves on the others") {
+  for (const CollectiveKind kind : kAllCollectiveKinds) {
+    if (!find_algorithm("in-network")->supports(kind)) continue;
+    for (const Cuboid& cuboid :
+         std::vector<Cuboid>{{{5}}, {{2, 2}}, {{3, 2}}, {{2, 3}}, {{4, 3}}, {{2, 2, 2}}, {{2, 3, 2}}}) {
+      std::vector<std::string> algorithms(cuboid.sizes.size(), "ring");
+      algorithms.back() = "in-network";
+      check_plan(kind, cuboid, algorithms);
+    }
+  }
 }
 
 TEST_CASE("each dimension may have an algorithm of its own") {

@@ -125,6 +125,17 @@ TEST_CASE("direct takes one latency a phase when all sends are in flight at once
       {2, 3, 4, 5, 7, 8, 16, 33}, kEqual);
 }
 
+TEST_CASE("through switches that add up, a buffer goes up and down at once, whatever the number of ranks") {
+  check_laws(
+      {
+          {"in-network", kAllReduce, [](auto, auto a, auto S, auto) { return a + S; }},
+          {"in-network", kReduce, [](auto, auto a, auto S, auto) { return a + S; }},
+          {"in-network", kBroadcast, [](auto, auto a, auto S, auto) { return a + S; }},
+          {"in-network", kBarrier, [](auto, auto a, auto, auto) { return a; }},
+      },
+      {2, 3, 4, 5, 7, 8, 16, 33}, kEqual);
+}
+
 TEST_CASE("a window of W sends takes ceil((n-1)/W) turns") {
   const auto turns = [](std::int64_t n, std::int64_t window) { return (n - 1 + window - 1) / window; };
   check_laws(

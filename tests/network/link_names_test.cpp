@@ -24,6 +24,12 @@ TEST_CASE("a link is called by the device, switch or NIC that it begins or ends 
   cube.route(DeviceId(0), DeviceId(1), route);
   REQUIRE(route.size() == 1);
   CHECK(name_of(cube, route.front()) == "node0.gpu0>node0.gpu1");
+  // The stack of a host begins and ends at the device for which it works.
+  const Fabric tcp = fabric_of(
+      "cluster: {node: dgx-a100, scale_out: {topology: switch, latency: 1 us, network: ethernet}}\nnodes: 2\n");
+  tcp.route(DeviceId(0), DeviceId(15), route);
+  CHECK(name_of(tcp, route.front()) == "node0.gpu0.stack.up");
+  CHECK(name_of(tcp, route.back()) == "node1.gpu7.stack.down");
 }
 
 TEST_CASE("every link is found by its name") {

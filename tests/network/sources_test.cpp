@@ -142,9 +142,9 @@ std::string complaints_about(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("every figure of the shipped devices, nodes and clusters has its source") {
+TEST_CASE("every figure of the shipped devices, nodes, clusters, links and networks has its source") {
   std::size_t files = 0;
-  for (const char* folder : {"devices", "nodes", "clusters"}) {
+  for (const char* folder : {"devices", "nodes", "clusters", "links", "networks"}) {
     for (const auto& entry : std::filesystem::directory_iterator(kConfigs / folder)) {
       INFO(entry.path().filename());
       const File file = read_file(entry.path());
@@ -152,7 +152,7 @@ TEST_CASE("every figure of the shipped devices, nodes and clusters has its sourc
       ++files;
     }
   }
-  CHECK(files > 90);
+  CHECK(files > 120);
 }
 
 TEST_CASE("figures without sources are noticed") {
@@ -180,46 +180,47 @@ std::string scalar_of(const ConfigValue& map, std::string_view key) {
   return entry == nullptr ? "" : entry->value.scalar;
 }
 
-// What NCCL counts on of a link of this device's NVLink: topo.h, over the nominal 20, 25, 50 or 14.0625 GB/s.
-std::string nvlink_efficiency(const std::string& device) {
-  const std::vector<std::pair<std::string, std::string>> shares = {
-      {"p100", "90 %"},    {"v100", "80 %"},   {"a100", "80 %"},   {"a800", "80 %"},
-      {"a40", "85.33 %"},  {"h100", "82.4 %"}, {"h800", "82.4 %"}, {"h200", "82.4 %"},
-      {"gh200", "82.4 %"}, {"b200", "80.2 %"}, {"gb200", "80.2 %"}};
-  for (const auto& [start, share] : shares)
-    if (device.starts_with(start + "-") || device == start) return share;
-  return "unknown";
-}
-
-// PCIe x16 of generation 3, 4 or 5, of which NCCL counts on 12, 24 and 48 GB/s (topo.cc).
-bool is_pcie(const std::string& bandwidth) {
-  return bandwidth == "15.75 GB/s" || bandwidth == "31.5 GB/s" || bandwidth == "63 GB/s";
+std::string shipped(const std::string& folder, const std::string& name, std::string_view key) {
+  return scalar_of(read_file(kConfigs / folder / (name + ".yaml")).root, key);
 }
 
 }  // namespace
 
-TEST_CASE("all shipped nodes count on the same share of NVLink and of PCIe") {
+TEST_CASE("kinds of links have the share that NCCL counts on") {
+  // topo.h, over the nominal 20, 25, 50 or 14.0625 GB/s of a link; topo.cc: 12, 24 and 48 GB/s of PCIe x16.
+  const std::map<std::string, std::string> shares = {
+      {"nvlink-1", "90 %"},        {"nvlink-2", "80 %"},   {"nvlink-3", "80 %"},
+      {"nvlink-3-a40", "85.33 %"}, {"nvlink-4", "82.4 %"}, {"nvlink-5", "80.2 %"},
+      {"pcie-3", "76.19 %"},       {"pcie-4", "76.19 %"},  {"pcie-5", "76.19 %"}};
+  for (const auto& [name, share] : shares) CHECK(shipped("links", name, "efficiency") == share);
+}
+
+TEST_CASE("the links of a shipped node are of the kind that its device has, and say nothing else") {
   std::size_t nvlinks = 0;
   std::size_t pcie_links = 0;
   for (const auto& entry : std::filesystem::directory_iterator(kConfigs / "nodes")) {
     INFO(entry.path().filename());
     const File file = read_file(entry.path());
-    const std::string expected = nvlink_efficiency(scalar_of(file.root, "device"));
+    const std::string expected = shipped("devices", scalar_of(file.root, "device"), "nvlink");
     if (const ConfigEntry* fabric = file.root.find("fabric"); fabric && scalar_of(fabric->value, "name") == "nvlink") {
-      CHECK(scalar_of(fabric->value, "efficiency") == expected);
+      CHECK(scalar_of(fabric->value, "link") == expected);
+      CHECK(scalar_of(fabric->value, "efficiency") == "");
       ++nvlinks;
     }
-    if (const ConfigEntry* nics = file.root.find("nics"); nics && is_pcie(scalar_of(nics->value, "host_bandwidth"))) {
-      CHECK(scalar_of(nics->value, "host_efficiency") == "76.19 %");
+    if (const ConfigEntry* nics = file.root.find("nics"); nics && scalar_of(nics->value, "host_link") != "") {
+      CHECK(scalar_of(nics->value, "host_link").starts_with("pcie-"));
+      CHECK(scalar_of(nics->value, "host_efficiency") == "");
       ++pcie_links;
     }
     const ConfigEntry* links = file.root.find("links");
     if (links == nullptr) continue;
     for (const ConfigValue& link : links->value.items) {
       const std::string link_class = scalar_of(link, "class");
-      CHECK(scalar_of(link, "efficiency") == (link_class == "nvlink" ? expected
-                                              : link_class == "pcie" ? "76.19 %"
-                                                                     : ""));
+      const std::string kind = scalar_of(link, "link");
+      CHECK((link_class == "nvlink" ? kind == expected
+             : link_class == "pcie" ? kind.starts_with("pcie-")
+                                    : kind.empty()));
+      CHECK(scalar_of(link, "efficiency") == "");
     }
   }
   CHECK(nvlinks > 20);

@@ -69,14 +69,14 @@ TEST_CASE("bus bandwidth and counts follow nccl-tests") {
   for (const auto& [name, factor, count] :
        {Expected{"all_reduce", 1.75, 1024}, Expected{"all-gather", 0.875, 128}, Expected{"Reduce_Scatter", 0.875, 128},
         Expected{"all_to_all", 0.875, 128}, Expected{"broadcast", 1, 1024}, Expected{"reduce", 1, 1024},
-        Expected{"sendrecv", 1, 1024}}) {
+        Expected{"gather", 0.875, 128}, Expected{"scatter", 0.875, 128}, Expected{"sendrecv", 1, 1024}}) {
     CAPTURE(name);
     const BenchmarkOperation operation = benchmark_operation_named(name, "--op");
     CHECK(bus_factor(operation, 8) == factor);
     CHECK(float_count(operation, Bytes(4096), 8) == count);
     CHECK(float_count(operation, Bytes(1), 8) == 1);
   }
-  CHECK(benchmark_operations().size() == 7);
+  CHECK(benchmark_operations().size() == 10);
   CHECK_THROWS_AS(benchmark_operation_named("scan", "--op"), InputError);
 }
 
@@ -86,6 +86,16 @@ TEST_CASE("an all-gather's rank brings a share, a reduce-scatter's the whole") {
     return job.graph(RankId(7)).bytes(NodeId(0)).count();
   };
   CHECK(input("all_gather") == 126);  // ceil(1001 / 8)
-  for (const char* name : {"reduce_scatter", "all_to_all", "all_reduce", "broadcast", "sendrecv"})
+  CHECK(input("gather") == 126);
+  for (const char* name : {"reduce_scatter", "scatter", "all_to_all", "all_reduce", "broadcast", "sendrecv"})
     CHECK(input(name) == 1001);
+}
+
+TEST_CASE("a barrier has one row and takes no sizes") {
+  const BenchmarkOperation barrier = benchmark_operation_named("barrier", "--op");
+  CHECK(sizes_of({}, barrier) == std::vector{Bytes(0)});
+  CHECK(sizes_of({}, benchmark_operation_named("reduce", "--op")) == std::vector{Bytes(32 << 20)});
+  for (const BenchmarkSizes& given : {BenchmarkSizes{.first = "8"}, BenchmarkSizes{.last = "8"},
+                                      BenchmarkSizes{.factor = "2"}, BenchmarkSizes{.increment = "8"}})
+    CHECK_THROWS_AS(sizes_of(given, barrier), InputError);
 }

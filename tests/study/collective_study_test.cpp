@@ -228,3 +228,77 @@ TEST_CASE("tables stand side by side with the ratio to the first") {
   CHECK(has(nccl, "dgx-a100: 8 ranks (1 x 8 a100-sxm-80gb), flow network, nccl 2.30.0\n"));
   CHECK(has(nccl, "ring simple"));
 }
+
+TEST_CASE("a cluster in braces is one like any other") {
+  const std::string inline_cluster =
+      "{device: a100-sxm-80gb, dims: [{topology: switch, size: 8, bandwidth: 240 GB/s, latency: 700 ns}]}";
+  const CollectiveTable table = table_of({.cluster = inline_cluster}, "all_reduce", {kGiB});
+  CHECK(table.cluster == "inline");
+  CHECK(table.rows.at(0).time == halving_doubling(kGiB, 8, kNvlink, kNvlinkLatency));
+  CHECK(table_of({.cluster = "{name: pair, " + inline_cluster.substr(1)}, "all_reduce", {kGiB}).cluster == "pair");
+  const std::string nodes = "{node: dgx-a100, scale_out: {topology: switch, network: infiniband, latency: 600 ns}}";
+  CHECK(row_of({.cluster = nodes, .nodes = "2"}, "all_reduce", kGiB).time ==
+        row_of({.cluster = "dgx-a100", .nodes = "2"}, "all_reduce", kGiB).time);
+  CHECK(has(error_of({.cluster = "{node: dgx-a100, scale_ot: {}}"}), "--cluster: error: unknown key 'scale_ot'"));
+  CHECK(has(error_of({.cluster = "{device: a100-sxm-80gb"}), "--cluster"));
+}
+
+TEST_CASE("gather and scatter take as long as the root's link, a barrier its latencies") {
+  // Rank 0 takes 7/8 of the result through its link, or hands out as much of the input, along a binomial tree.
+  const CollectiveQuestion fixed{.cluster = "dgx-a100", .library = "fixed"};
+  const Duration root = Bytes(kGiB.count() * 7 / 8) / kNvlink;
+  for (const char* operation : {"gather", "scatter"}) {
+    const CollectiveRow row = row_of(fixed, operation, kGiB);
+    CHECK(row.time >= root + 3 * kNvlinkLatency);
+    CHECK(row.time <= root + 3 * kNvlinkLatency + Duration(3));  // each of three messages is rounded up
+    CHECK(row.bus_bandwidth == Approx(0.875 * row.algorithm_bandwidth));
+    CHECK(row.count == 1 << 25);
+    CHECK(row_of({.cluster = "dgx-a100"}, operation, kGiB).algorithm == "send/recv");
+  }
+  const CollectiveRow barrier = row_of(fixed, "barrier", Bytes(0));
+  CHECK(barrier.time == 3 * kNvlinkLatency);
+  CHECK(barrier.bus_bandwidth == 0);
+  CHECK(barrier.bound.name == "latency");
+  CHECK(row_of({.cluster = "dgx-a100"}, "barrier", Bytes(0)).time > kNvlinkLatency);
+  const CollectiveQuestion instant{
+      .cluster = "{device: a100-sxm-80gb, dims: [{topology: switch, size: 8, bandwidth: 1 GB/s, latency: 0 ns}]}"};
+  CHECK(row_of(instant, "barrier", Bytes(0)).time == Duration::zero());
+}
+
+TEST_CASE("TCP is slower than RDMA with either library, by its threads and its latency") {
+  for (const char* library : {"fixed", "nccl"}) {
+    INFO(library);
+    const auto row = [&](const char* network, Bytes size) {
+      return row_of({.cluster = "dgx-a100",
+                     .nodes = "2",
+                     .library = library,
+                     .settings = {std::string("cluster.scale_out.network=") + network}},
+                    "all_reduce", size);
+    };
+    // Each step between nodes passes two stacks of 8 us: two steps there, two of a tree or ring.
+    CHECK(row("ethernet", Bytes(8)).time - row("infiniband", Bytes(8)).time >= 2 * 16us);
+    // 24 GB/s of a NIC against 2 GB/s of a thread, for the part of it that is between the nodes.
+    CHECK(seconds(row("ethernet", kGiB).time) > 5 * seconds(row("infiniband", kGiB).time));
+    CHECK(row("ethernet", kGiB).bound.name == "stack");
+    CHECK(row("roce", kGiB).time >= row("infiniband", kGiB).time);
+  }
+}
+
+TEST_CASE("switches that add up shorten an all-reduce with either library") {
+  for (const char* library : {"fixed", "nccl"}) {
+    INFO(library);
+    const auto time = [&](const char* adds_up) {
+      return row_of({.cluster = "dgx-a100",
+                     .nodes = "16",
+                     .library = library,
+                     .settings = {std::string("cluster.scale_out.in_network_reduction=") + adds_up}},
+                    "all_reduce", kGiB)
+          .time;
+    };
+    CHECK(time("true") < time("false"));
+  }
+  CHECK(row_of({.cluster = "gaudi2-8", .nodes = "4", .settings = {"cluster.scale_out.in_network_reduction=true"}},
+               "all_reduce", kGiB)
+            .algorithm == "direct+in-network");
+  CHECK(row_of({.cluster = "cerebras-swarmx", .nodes = "4"}, "all_reduce", kGiB).algorithm == "in-network");
+}

@@ -82,7 +82,7 @@ TEST_CASE("the time of NCCL's collectives is latency and the bytes of the boundi
   for (const char* model : {"flow", "alpha-beta", "fifo"})
     for (const char* nodes : {"1", "2", "3"})
       for (const BenchmarkOperation& operation : benchmark_operations()) {
-        if (!operation.kind) continue;
+        if (!operation.kind || operation.size == BenchmarkSize::kNone) continue;
         const CollectiveQuestion question{
             .cluster = "dgx-h100", .nodes = nodes, .settings = {std::string("network.model=") + model}};
         for (const Bytes size : {Bytes(1 << 16), kGiB}) {

@@ -150,8 +150,28 @@ TEST_CASE("the table lays the compared axis out in columns, with ratios to its f
   const std::string csv = sweep_csv(sweep, points);
   INFO(csv);
   CHECK(csv.starts_with("point,global,devices,iteration_time_s,mfu,"));
-  CHECK(csv.find("\n1,8,two,,,,,,,,,,,,,,it does not fit\n") != std::string::npos);
-  CHECK(csv.find("\n2,8,four,0.001,,,,,,0.00049,0.0015,0.0,0.0,1e-05,compute,1.5,\n") != std::string::npos);
+  CHECK(csv.find("\n1,8,two,,,,,,,,,,,,,,,,it does not fit\n") != std::string::npos);
+  CHECK(csv.find("\n2,8,four,0.001,,,,,,0.00049,0.0015,0.0,0.0,1e-05,,,compute,1.5,\n") != std::string::npos);
+}
+
+TEST_CASE("the busiest links of a point are named, with how busy they are") {
+  Sweep sweep = load(kGood);
+  sweep.columns = {SweepColumn::kTime, SweepColumn::kLinks};
+  std::vector<SweepPoint> points(6);
+  for (SweepPoint& point : points) {
+    point.figures.emplace();
+    point.figures->iteration_time = Duration(1'000'000'000);
+    point.figures->links = {{"nvlink", 0.957}, {"host", 0.687}, {"nic", 0.66}, {"pcie", 0.1}};
+  }
+  points[1].figures->links.clear();
+  const std::string text = sweep_text(sweep, points);
+  INFO(text);
+  CHECK(text.find("1.000 ms  nvlink 96 %, host 69 %, nic 66 %  ") != std::string::npos);
+  CHECK(text.find("pcie") == std::string::npos);
+  const std::string csv = sweep_csv(sweep, points);
+  CHECK(csv.find(",nvlink,0.957,") != std::string::npos);
+  CHECK(sweep_json(sweep, points)["points"][0]["busiest_link_class"] == "nvlink");
+  CHECK_FALSE(sweep_json(sweep, points)["points"][1].contains("busiest_link_class"));
 }
 
 TEST_CASE("the reasons of refused points stand below the table, each once and in full") {

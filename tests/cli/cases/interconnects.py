@@ -56,17 +56,30 @@ CASES = [
     Case("EFA v1", show("aws-p4d"), "{~nic.up .* ([0-9]+) +12.5 GB/s} / 2 * " + rate("nic.up") + " * 8", "Gb/s", "400",
          "4 × 100 Gb/s a node"),
     Case("EFA v1, effective: NCCL between two nodes", "collective --cluster aws-p4d --nodes 2 --op all_reduce -b 16G",
-         GBPS + " * 8", "Gb/s", "340", "a tree sends the buffer once over the NICs each way", 17,
-         "Orrery takes the full rate of EFA; aws-samples measured 334 on p4de"),
-    Case("the same with 85 % of EFA", "collective --cluster aws-p4d --nodes 2 --op all_reduce -b 16G "
-         "--set 'cluster.node.nics.efficiency=85 %'", GBPS + " * 8", "Gb/s", "340", "340 of 400", 1, "latencies"),
+         GBPS + " * 8", "Gb/s", "340", "340 of 400: a tree sends the buffer once over the NICs each way", 1,
+         "latencies; aws-samples measured 334 on p4de"),
     Case("EFA v2", show("aws-p5"), "{~nic.up .* ([0-9]+) +50 GB/s} / 2 * " + rate("nic.up") + " * 8", "Gb/s", "3200",
          "32 × 100 Gb/s a node, four to a GPU"),
     Case("Slingshot, a link", show("alps-gh200"), rate("nic.up") + " * 8", "Gb/s", "200", "one for each GPU"),
     Case("Omni-Path", show("jeanzay-a100"), rate("nic.up") + " * 8", "Gb/s", "100", "the first generation"),
     Case("Omni-Path, the second, between two GPUs",
-         pair("jeanzay-a100", [WIDE, "cluster.node.nics.bandwidth=200 Gb/s"], "1000000000000"), GBPS + " * 8", "Gb/s",
+         pair("jeanzay-a100", [WIDE, "cluster.node.nics.bandwidth=200 Gb/s", "cluster.node.nics.efficiency=100 %"],
+              "1000000000000"), GBPS + " * 8", "Gb/s",
          "200", "twice that", *LATENCY),
+    Case("Omni-Path of Jean Zay, a node in an all-reduce of 4", "collective --cluster jeanzay-a100 --nodes 4 --op all_reduce "
+         "--algo ring -b 16G", "{/rows/0/busbw_GBps} * 8", "Gb/s", "135", "measured there: of 4 × 100", 1, "latencies"),
+    Case("TCP over 100 Gb/s Ethernet with eight threads, NCCL", "collective --cluster dgx-a100 --nodes 4 --op all_reduce "
+         "--algo ring -b 16G --set cluster.scale_out.network=ethernet --set cluster.node.nics.count=1 "
+         "--set 'cluster.node.nics.bandwidth=100 Gb/s' --set cluster.scale_out.network.stack.threads=8",
+         "{/rows/0/busbw_GBps}", "GB/s", "10", "NVIDIA's deck of 2024: 10 of 12.5", 22,
+         "97 % of the NIC, as measured with eight threads on 32 Gb/s"),
+    Case("one GPU a node, and the one thread that NCCL takes unless told otherwise", "collective --cluster dgx-a100 "
+         "--nodes 2 --gpus-per-node 1 --op all_reduce --algo ring -b 1G --set cluster.scale_out.network=ethernet",
+         "{/rows/0/busbw_GBps}", "GB/s", "1.9", "measured: 1.85 to 2.06 (NVIDIA/nccl issue 209)", 6,
+         "2 GB/s for a thread"),
+    Case("8 B over TCP, broadcast between two nodes", "collective --cluster dgx-1v --nodes 2 --gpus-per-node 1 --op broadcast "
+         "--proto Simple -b 8 --set cluster.scale_out.network=ethernet", "{/rows/0/time_us}", "µs", "38.2",
+         "measured: NVIDIA/nccl-tests issue 82", 3, "what the software takes is from there"),
     Case("GPUDirect-TCPX", show("gcp-a3-high"), "{~nic.up .* ([0-9]+) +25 GB/s} / 2 * " + rate("nic.up") + " * 8",
          "Gb/s", "800", "4 × 200 Gb/s a node"),
 ]

@@ -9,6 +9,20 @@ GATHER = ("collective --cluster dgx-a100 --library fixed --algo ring --set clust
 OPTIMIZER = (0.001, "the optimizer counts as computing")
 MOVED = "{/rows/0/time_us} * 300e3 / 2**20"
 
+VERDICT = "sweep configs/studies/nvlink-against-network.yaml"
+
+
+def time_of(machine):
+    """Of a point of VERDICT."""
+    return "{~^ +" + machine + " +([0-9.]+) us}"
+
+
+def point(question, machine, link, words):
+    """The utilisation of the busiest link of a point, which has to be `link`: "A100 as shipped  254.5 us  nvlink 96 %"."""
+    return Case(question, VERDICT, "{~^ +" + machine + " +[0-9.]+ us +" + link + " ([0-9]+) %}", "%", "100", words, 4.5,
+                "latencies of 14 steps")
+
+
 CASES = [
     Case("Bubble of 4 stages and 8 micro-batches, idle over ideal (1F1B)", BUBBLE, IDLE, "", "(4 - 1) / 8", "(p − 1)/m",
          *OPTIMIZER),
@@ -51,4 +65,32 @@ CASES = [
     Case("the step of A800 over A100", (BESIDE + " --set 'cluster.dims.0.bandwidth=200 GB/s'", BESIDE),
          "{/iteration_time_s} / {2/iteration_time_s}", "", "1.75 * 160 / 200",
          "1.75·d·B over NVLink against d·B between the servers", 0.001, "whole picoseconds"),
+    point("the same trace on the shipped machines, DGX A100: NVLink is the busiest", "A100 as shipped", "nvlink",
+          "the bottleneck of both: 240 / 192 = 1.25 and 160 / 192 = 0.83 are less than 1.75"),
+    point("HGX A800: NVLink", "A800 as shipped", "nvlink", "the same"),
+    point("with the lecture's figures, NVLink in full and 160 GB/s between, A100: the NIC is the busiest",
+          "A100 of the lecture", "nic", "passes: NVLink waits for the network"),
+    point("A800: NVLink", "A800 of the lecture", "nvlink", "does not pass"),
+    Case("the step of A800 over A100, shipped", VERDICT, time_of("A800 as shipped") + " / " + time_of("A100 as shipped"),
+         "", "300 / 200", "both wait for NVLink", 2, "latencies"),
+    Case("by the lecture's figures", VERDICT, time_of("A800 of the lecture") + " / " + time_of("A100 of the lecture"),
+         "", "1.75 * 160 / 200", "1.75·d·B over NVLink against d·B between the servers", 5, "latencies"),
+    Case("NVLink of a pair of A100 PCIe, both ways", "cluster show a100-pcie --nodes 1",
+         "2 * {~nvlink +gpu +gpu .* ([0-9.]+) GB/s}", "GB/s", "600", "a bridge over two cards: 12 links of 50"),
+    Case("of a pair of A800 PCIe", "cluster show a800-pcie --nodes 1", "2 * {~nvlink +gpu +gpu .* ([0-9.]+) GB/s}",
+         "GB/s", "400", "8 links of 50"),
+    Case("PCIe of either, both ways", "cluster show a800-pcie --nodes 1", "2 * {~pcie +gpu +cpu .* ([0-9.]+) GB/s}",
+         "GB/s", "64", "PCIe 4.0: 64", 2, "128/130 of it"),
+    Case("Same FLOPs and HBM of the PCIe cards: the same step on one A100 over one A800", (
+         "run configs/studies/llama3-8b-fsdp.yaml --allow-oom --set cluster=a100-pcie --set workload.parallel.data=1",
+         "run configs/studies/llama3-8b-fsdp.yaml --allow-oom --set cluster=a800-pcie --set workload.parallel.data=1"),
+         "{/breakdown/0/compute_s} / {2/breakdown/0/compute_s}", "", "1", "312 TFLOP/s and 1,935 GB/s both"),
+    Case("All-reduce of 1 GiB over a bridged pair, A800 over A100", (
+         "collective --cluster a800-pcie --nodes 1 --gpus-per-node 2 --op all_reduce -b 1G",
+         "collective --cluster a100-pcie --nodes 1 --gpus-per-node 2 --op all_reduce -b 1G"),
+         "{/rows/0/time_us} / {2/rows/0/time_us}", "", "600 / 400", "NVLink of the bridge", 2, "latencies"),
+    Case("and over all eight cards", (
+         "collective --cluster a800-pcie --nodes 1 --op all_reduce -b 1G",
+         "collective --cluster a100-pcie --nodes 1 --op all_reduce -b 1G"),
+         "{/rows/0/time_us} / {2/rows/0/time_us}", "", "1", "the way between the sockets bounds both", 1, "latencies"),
 ]
