@@ -1,3 +1,4 @@
+#include <array>
 #include <filesystem>
 #include <string>
 
@@ -12,12 +13,6 @@ namespace {
 
 // "dgx-a100-calibrated.yaml" in the working directory, also for a cluster that is a file.
 std::string default_file(const std::string& cluster) { return cluster_title(cluster) + "-calibrated.yaml"; }
-
-void refuse_to_overwrite(const std::string& log, const std::string& out) {
-  std::error_code code;
-  if (out != "-" && std::filesystem::equivalent(log, out, code))
-    throw InputError({"--out"}, fmt::format("{} is the log itself", printable(out)), "name another file");
-}
 
 // Constants of an experiment are not part of a cluster.
 void warn_of_settings(const CalibrationQuestion& question, Calibration& calibration) {
@@ -55,8 +50,7 @@ std::string use_of(const Calibration& calibration, const std::string& file) {
 void calibrate(const CalibrateOptions& options, const Session& session) {
   const CalibrationQuestion& question = options.question;
   const std::string out = options.out.empty() ? default_file(question.machine.cluster) : options.out;
-  refuse_to_overwrite(question.log, out);
-  check_writable(out);
+  check_writable(out, std::array{question.log, question.machine.cluster});
   Calibration calibration = orrery::calibrate(question, session.files);
   warn_of_settings(question, calibration);
   print_warnings(calibration.warnings);

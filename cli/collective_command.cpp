@@ -14,7 +14,7 @@ namespace {
 void collective(const CollectiveCommandOptions& options, const Session& session) {
   if (!options.json.empty() && options.clusters.size() > 1)
     throw InputError({"--json"}, "one document holds one cluster", "run the command once for each --cluster");
-  check_writable(options.json);
+  check_writable(options.json, options.clusters);
   const BenchmarkOperation operation = benchmark_operation_named(options.operation, "--op");
   const std::vector<Bytes> sizes = sizes_of(options.sizes, operation);
   std::vector<CollectiveTable> tables;
@@ -28,7 +28,7 @@ void collective(const CollectiveCommandOptions& options, const Session& session)
     progress.clear();
     print_warnings(tables.back().warnings);
   }
-  if (!options.json.empty()) write_text(options.json, to_json(tables.front()).dump(2) + "\n");
+  if (!options.json.empty()) write_json(options.json, to_json(tables.front()));
   if (options.json == "-") return;
   write_text("-", tables.size() == 1 ? collective_text(tables.front()) : side_by_side_text(tables));
 }

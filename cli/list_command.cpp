@@ -69,7 +69,7 @@ void list(const ListOptions& options, Session& session) {
                      : options.what == "topologies" ? topology_list()
                                                     : shipped(session.files, options.what);
   if (options.json.empty()) return write_text("-", text_of(items));
-  write_text(options.json, Json{{"schema", "orrery.list/1"}, {"what", options.what}, {"items", items}}.dump(2) + "\n");
+  write_json(options.json, Json{{"schema", "orrery.list/1"}, {"what", options.what}, {"items", items}});
 }
 
 }  // namespace

@@ -10,7 +10,10 @@
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
+
+#include "workload/output_file.h"
 
 namespace orrery::cli {
 namespace {
@@ -19,6 +22,13 @@ constexpr std::ptrdiff_t kWarningsShown = 20;
 
 void refuse(const std::string& path, int reason) {
   throw InputError({path}, fmt::format("cannot be written: {}", std::strerror(reason)));
+}
+
+void refuse_inputs(const std::string& path, std::span<const std::string> inputs) {
+  std::error_code code;
+  for (const std::string& input : inputs)
+    if (std::filesystem::equivalent(path, input, code))
+      throw InputError({path}, "is read and would be written over", "write to another file");
 }
 
 }  // namespace
@@ -30,30 +40,39 @@ void print_warnings(std::span<const Problem> problems) {
   if (shown > kWarningsShown) spdlog::warn("... and {} more warnings", shown - kWarningsShown);
 }
 
-void check_writable(const std::string& path) {
+void check_writable(const std::string& path, std::span<const std::string> inputs) {
   if (path.empty() || path == "-") return;
   struct stat found {};
   const bool there = stat(path.c_str(), &found) == 0;
   if (there && S_ISDIR(found.st_mode)) return refuse(path, EISDIR);
+  if (there) refuse_inputs(path, inputs);
   if (there && access(path.c_str(), W_OK) == 0) return;
   if (there || errno != ENOENT) return refuse(path, errno);
   const std::string folder = std::filesystem::path(path).parent_path().string();
   if (access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0) refuse(path, errno);
 }
 
-void make_folder(const std::string& folder, std::span<const std::string> files) {
+void make_folder(const std::string& folder, std::span<const std::string> files, std::span<const std::string> inputs) {
   std::error_code code;
   std::filesystem::create_directories(folder, code);
   if (code) throw InputError({folder}, fmt::format("the folder cannot be made: {}", code.message()));
-  for (const std::string& file : files) check_writable(folder + "/" + file);
+  for (const std::string& file : files) check_writable(folder + "/" + file, inputs);
 }
 
-void write_text(const std::string& path, const std::string& text) {
+void write_text(const std::string& path, const std::string& text, TextKind kind) {
+  if (path != "-") {
+    OutputFile file(path);
+    file.write(text);
+    return file.close();
+  }
   errno = 0;
-  std::FILE* stream = path == "-" ? stdout : std::fopen(path.c_str(), "wb");
-  const bool written = stream != nullptr && std::fwrite(text.data(), 1, text.size(), stream) == text.size();
-  const bool closed = path == "-" ? std::fflush(stdout) == 0 : stream != nullptr && std::fclose(stream) == 0;
-  if (!written || !closed) refuse(path == "-" ? "standard output" : path, errno);
+  const std::string safe = printable_lines(text, kind);
+  const bool written = std::fwrite(safe.data(), 1, safe.size(), stdout) == safe.size();
+  if (std::fflush(stdout) != 0 || !written) refuse("standard output", errno);
+}
+
+void write_json(const std::string& path, const nlohmann::ordered_json& document) {
+  write_text(path, document.dump(2) + "\n", TextKind::kJson);
 }
 
 }  // namespace orrery::cli

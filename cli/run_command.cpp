@@ -1,4 +1,5 @@
 #include <array>
+#include <span>
 #include <string>
 
 #include <fmt/format.h>
@@ -67,9 +68,10 @@ void refuse_other_kinds(const std::string& file) {
 
 void run(const RunOptions& options, Session& session) {
   refuse_other_kinds(options.experiment);
-  check_writable(options.json);
+  const std::span<const std::string> input(&options.experiment, 1);
+  check_writable(options.json, input);
   const std::array<std::string, 4> files = {"result.json", "summary.txt", "operations.csv", "memory.csv"};
-  if (!options.out.empty()) make_folder(options.out, files);
+  if (!options.out.empty()) make_folder(options.out, files, input);
   Progress progress;
   std::vector<std::string> settings = options.settings;
   if (options.no_fold) settings.emplace_back("fold=off");
@@ -81,11 +83,11 @@ void run(const RunOptions& options, Session& session) {
   print_warnings(run.result.warnings);
   spdlog::info("{} ranks with {} distinct graphs, {} messages, {} events, {:.3f} s", run.job.ranks.size(),
                run.job.graphs.size(), run.result.messages, run.result.events, run.result.wall_seconds);
-  const std::string document = to_json(run.result, options.deterministic).dump(2) + "\n";
+  const nlohmann::ordered_json document = to_json(run.result, options.deterministic);
   const std::string summary = summary_text(run.result);
-  if (!options.json.empty()) write_text(options.json, document);
+  if (!options.json.empty()) write_json(options.json, document);
   if (!options.out.empty()) {
-    write_text(options.out + "/result.json", document);
+    write_json(options.out + "/result.json", document);
     write_text(options.out + "/summary.txt", summary);
     write_text(options.out + "/operations.csv", operations_csv(run.job, run.log, run.acting));
     if (run.training) write_text(options.out + "/memory.csv", memory_csv(*run.training, run.log, run.acting));

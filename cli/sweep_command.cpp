@@ -25,15 +25,17 @@ std::string result_file(const SweepCommandOptions& options, std::size_t point) {
 }
 
 void prepare(const SweepCommandOptions& options, const Sweep& sweep) {
-  check_writable(options.json);
+  const std::array inputs = {sweep.file, sweep.experiment.where.file};
+  check_writable(options.json, inputs);
   if (options.out.empty()) return;
-  make_folder(options.out, std::array<std::string, 2>{"points.csv", "table.txt"});
-  for (std::size_t point = 0; point < sweep.point_count(); ++point) check_writable(result_file(options, point));
+  make_folder(options.out, std::array<std::string, 2>{"points.csv", "table.txt"}, inputs);
+  for (std::size_t point = 0; point < sweep.point_count(); ++point)
+    check_writable(result_file(options, point), inputs);
 }
 
 // Without a result none from before may stand there.
 void write_result(const std::string& file, const Result* result) {
-  if (result != nullptr) return write_text(file, to_json(*result, true).dump(2) + "\n");
+  if (result != nullptr) return write_json(file, to_json(*result, true));
   std::error_code code;
   std::filesystem::remove(file, code);
   if (code) throw InputError({file}, fmt::format("cannot be removed: {}", code.message()));
@@ -74,7 +76,7 @@ int sweep(const SweepCommandOptions& options, const Session& session) {
     write_text(options.out + "/points.csv", sweep_csv(sweep, points));
     write_text(options.out + "/table.txt", table);
   }
-  if (!options.json.empty()) write_text(options.json, sweep_json(sweep, points).dump(2) + "\n");
+  if (!options.json.empty()) write_json(options.json, sweep_json(sweep, points));
   if (options.json != "-") write_text("-", table);
   return print_failures(points);
 }

@@ -126,12 +126,14 @@ void add(Answer& all, const char* name, Answer section) {
 
 void validate(const ValidateOptions& options, const Session& session) {
   check_options(options);
-  check_writable(options.json);
+  std::vector<std::string> inputs = options.training_tables;
+  inputs.push_back(options.compute_table.file);
+  check_writable(options.json, inputs);
   Answer answer{{}, {{"schema", "orrery.validation/1"}, {"version", kVersion}}};
   if (wants(options, "nccl")) answer = validate_collectives(options, session);
   if (wants(options, "compute")) add(answer, "compute", validate_operators(options, session));
   if (wants(options, "training")) add(answer, "training", validate_jobs(options, session));
-  if (!options.json.empty()) write_text(options.json, answer.document.dump(2) + "\n");
+  if (!options.json.empty()) write_json(options.json, answer.document);
   if (options.json != "-") write_text("-", answer.text);
 }
 

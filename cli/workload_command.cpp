@@ -8,10 +8,12 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "system/order_check.h"
 #include "workload/chakra_dump.h"
 #include "workload/chakra_file.h"
 #include "workload/inspect.h"
 #include "workload/lint.h"
+#include "workload/trace_files.h"
 
 namespace orrery::cli {
 namespace {
@@ -41,7 +43,9 @@ void dump(const std::string& file) {
 
 void inspect_workload(const WorkloadOptions& options) {
   if (options.dump) return dump(options.trace);
-  check_writable(options.json);
+  std::vector<std::string> inputs = {options.trace, options.groups};
+  for (const TraceFile& file : list_trace_files(options.trace)) inputs.push_back(file.path);
+  check_writable(options.json, inputs);
   Diagnostics diagnostics;
   Progress progress;
   const ChakraSource source = source_of(options);
@@ -50,22 +54,25 @@ void inspect_workload(const WorkloadOptions& options) {
                                     : inspect(load_chakra_job(source, diagnostics, shown_by(progress)), options.trace);
   progress.clear();
   print_warnings(diagnostics.problems());
-  if (!options.json.empty()) write_text(options.json, to_json(inspection).dump(2) + "\n");
+  if (!options.json.empty()) write_json(options.json, to_json(inspection));
   if (options.json != "-") write_text("-", to_text(inspection));
 }
 
 int lint_workload(const WorkloadOptions& options) {
   Progress progress;
   const ChakraSource source = source_of(options);
-  const LintReport report =
-      is_file(options.trace) ? lint_trace(options.trace, source.dependencies) : lint_job(source, shown_by(progress));
+  const auto check = [&](const Job& job, const Matching& matching) {
+    check_order(job, matching, [&](auto done, auto total) { progress.show("checking the order", done, total); });
+  };
+  const LintReport report = is_file(options.trace) ? lint_trace(options.trace, source.dependencies)
+                                                   : lint_job(source, shown_by(progress), check);
   progress.clear();
   std::string text;
   for (const Problem& problem : report.problems) text += to_string(problem) + "\n";
   if (!report.disagreement.empty()) text += "error: " + report.disagreement + "\n";
   if (report.exit_status() == 0)
     text +=
-        report.matched ? "the traces are sound, and the ranks agree about all communication\n" : "the trace is sound\n";
+        report.matched ? "the traces are sound, the ranks agree about all communication, and none waits for ever\n" : "the trace is sound\n";
   write_text("-", text);
   return report.exit_status();
 }

@@ -11,8 +11,8 @@
 
 namespace orrery::cli {
 
-void write_and_tell(const Job& job, const std::string& folder) {
-  const ChakraSource source = write_job(job, folder, "rank");
+void write_and_tell(const Job& job, const std::string& folder, std::span<const std::string> inputs) {
+  const ChakraSource source = write_job(job, folder, "rank", inputs);
   std::size_t nodes = 0;
   for (const RankBinding& rank : job.ranks) nodes += job.graphs[rank.graph].size();
   const auto quoted = [](const std::string& path) {

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "collectives/nccl_outline.h"
 #include "core/error.h"
 
 namespace orrery {
@@ -20,7 +19,7 @@ Bytes whole(double bytes) { return Bytes(std::llround(std::min(bytes, kMostBytes
 Duration duration(double seconds) { return Duration(std::llround(std::min(seconds, kMostSeconds) * 1e12)); }
 
 void require_countable(double seconds) {
-  if (!(seconds < kMostSeconds))
+  if (!is_countable(seconds))
     throw InputError({}, "NCCL would take longer than 104 days, more than its times can hold",
                      "look for a size, bandwidth or constant that is off by orders of magnitude");
 }
@@ -35,24 +34,43 @@ double fill(const NcclOutline& way, double moving, const NcclCall& call, const N
   return std::min(best, way.stages * largest * moving);
 }
 
-NcclWay timed(const NcclOutline& way, const NcclCall& call, const NcclOptions& options,
-              const NcclConstants& constants) {
+// What a way puts on the wire, and how long it takes with nothing else on the links.
+struct Timing {
+  double within = 0;
+  double between = 0;
+  double latency = 0;
+  double seconds = 0;
+};
+
+GroupTransfer transfer_of(const NcclOutline& way, double within, double between) {
+  return {way.volume.pattern, whole(within), whole(between), {}};
+}
+
+Timing timing_of(const NcclOutline& way, const NcclCall& call, const NcclOptions& options,
+                 const NcclConstants& constants) {
   const double host = call.machine.within == NodeLinkKind::kHost ? constants.host_efficiency() : 1;
-  double within = way.volume.within / way.within_efficiency / host;
-  double between = way.volume.between / way.between_efficiency / constants.network_efficiency();
-  const auto transfer = [&] { return GroupTransfer{way.volume.pattern, whole(within), whole(between), {}}; };
-  double moving = lone_seconds(transfer(), *call.shape).together;
+  Timing timing;
+  timing.within = way.volume.within / way.within_efficiency / host;
+  timing.between = way.volume.between / way.between_efficiency / constants.network_efficiency();
+  double moving = lone_seconds(transfer_of(way, timing.within, timing.between), *call.shape).together;
   if (way.cap > 0 && moving > 0 && way.volume.amount / way.cap > moving) {
     const double slower = way.volume.amount / way.cap / moving;
-    within *= slower;
-    between *= slower;
+    timing.within *= slower;
+    timing.between *= slower;
     moving *= slower;
   }
-  NcclWay done{way.algorithm, way.protocol, transfer(), 0};
-  const double latency =
+  timing.latency =
       constants.launch(options.launch, call.shape->fullest) + way.latency + fill(way, moving, call, constants);
-  done.transfer.latency = duration(latency);
-  done.seconds = std::max(within, between) < kMostBytes ? latency + moving : std::numeric_limits<double>::infinity();
+  timing.seconds = std::max(timing.within, timing.between) < kMostBytes ? timing.latency + moving
+                                                                       : std::numeric_limits<double>::infinity();
+  return timing;
+}
+
+NcclWay timed(const NcclOutline& way, const NcclCall& call, const NcclOptions& options,
+              const NcclConstants& constants) {
+  const Timing timing = timing_of(way, call, options, constants);
+  NcclWay done{way.algorithm, way.protocol, transfer_of(way, timing.within, timing.between), timing.seconds};
+  done.transfer.latency = duration(timing.latency);
   return done;
 }
 
@@ -60,9 +78,16 @@ NcclWay timed(const NcclOutline& way, const NcclCall& call, const NcclOptions& o
 
 std::vector<NcclWay> nccl_ways(const NcclCall& call, const NcclOptions& options, const NcclConstants& constants) {
   std::vector<NcclWay> ways;
-  for (const NcclOutline& outline : nccl_outlines(call, options, constants))
-    ways.push_back(timed(outline, call, options, constants));
+  for (const NcclOffer& offer : all_nccl_offers(call, options))
+    ways.push_back(timed(nccl_outline(offer, call, options, constants), call, options, constants));
   return ways;
+}
+
+bool is_countable(double seconds) { return seconds < kMostSeconds; }
+
+double lone_seconds(const NcclOutline& way, const NcclCall& call, const NcclOptions& options,
+                    const NcclConstants& constants) {
+  return timing_of(way, call, options, constants).seconds;
 }
 
 NcclWay fastest_nccl_way(const NcclCall& call, const NcclOptions& options, const NcclConstants& constants) {

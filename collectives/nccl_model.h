@@ -16,6 +16,7 @@
 #include "collectives/nccl_constants.h"
 #include "collectives/nccl_offer.h"
 #include "collectives/nccl_options.h"
+#include "collectives/nccl_outline.h"
 #include "core/machine_kind.h"
 #include "core/units.h"
 
@@ -31,6 +32,13 @@ struct NcclWay {
 
 // All ways that NCCL has and that the options leave, in the order of the enumerations; empty if there are none.
 std::vector<NcclWay> nccl_ways(const NcclCall& call, const NcclOptions& options, const NcclConstants& constants);
+
+// How long one of them takes with nothing else on the links.
+double lone_seconds(const NcclOutline& way, const NcclCall& call, const NcclOptions& options,
+                    const NcclConstants& constants);
+
+// Whether a time is one that can be simulated.
+bool is_countable(double seconds);
 
 // The fastest of them, the first of equal ones. InputError if the options leave none.
 NcclWay fastest_nccl_way(const NcclCall& call, const NcclOptions& options, const NcclConstants& constants);

@@ -214,15 +214,19 @@ class Outlines {
 
 }  // namespace
 
-std::vector<NcclOutline> nccl_outlines(const NcclCall& call, const NcclOptions& options,
-                                       const NcclConstants& constants) {
-  const Outlines outlines(call, options, constants);
-  if (call.is_made_of_sends()) return {outlines.sends()};
-  std::vector<NcclOutline> all;
+std::vector<NcclOffer> all_nccl_offers(const NcclCall& call, const NcclOptions& options) {
+  if (call.is_made_of_sends()) return {{std::nullopt, kSimple}};
+  std::vector<NcclOffer> all;
   for (const NcclAlgorithm algorithm : kAllNcclAlgorithms)
     for (const NcclProtocol protocol : kAllNcclProtocols)
-      if (nccl_offers(call, options, algorithm, protocol)) all.push_back(outlines.outline(algorithm, protocol));
+      if (nccl_offers(call, options, algorithm, protocol)) all.push_back({algorithm, protocol});
   return all;
+}
+
+NcclOutline nccl_outline(const NcclOffer& offer, const NcclCall& call, const NcclOptions& options,
+                         const NcclConstants& constants) {
+  const Outlines outlines(call, options, constants);
+  return offer.algorithm ? outlines.outline(*offer.algorithm, offer.protocol) : outlines.sends();
 }
 
 }  // namespace orrery

@@ -32,8 +32,16 @@ struct NcclOutline {
   double cap = 0;     // most bytes of the amount per second; 0: none
 };
 
-// All that NCCL offers, in the order of the enumerations.
-std::vector<NcclOutline> nccl_outlines(const NcclCall& call, const NcclOptions& options,
-                                       const NcclConstants& constants);
+// One that NCCL offers for such calls, whatever their size.
+struct NcclOffer {
+  std::optional<NcclAlgorithm> algorithm;  // none of what is made of sends
+  NcclProtocol protocol;                   // which follows from the size of what is made of sends
+};
+
+// All that it offers, in the order of the enumerations.
+std::vector<NcclOffer> all_nccl_offers(const NcclCall& call, const NcclOptions& options);
+
+NcclOutline nccl_outline(const NcclOffer& offer, const NcclCall& call, const NcclOptions& options,
+                         const NcclConstants& constants);
 
 }  // namespace orrery

@@ -15,6 +15,21 @@ constexpr std::size_t kProblemsShown = 20;
 // A file's name comes from the input, too; a path longer than this cannot be opened.
 constexpr std::size_t kLongestFile = 4096;
 
+struct Character {
+  std::size_t length = 1;     // in bytes
+  bool is_printable = false;  // neither a control character (C0, C1, DEL) nor broken UTF-8, which is taken byte by byte
+};
+
+// `text` is not empty.
+Character first_character(std::string_view text) {
+  const std::size_t length = utf8_length(text);
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (length == 0) return {1, false};
+  const bool is_control =
+      byte(0) < 0x20 || byte(0) == 0x7F || (length == 2 && byte(0) == 0xC2 && byte(1) < 0xA0);
+  return {length, !is_control};
+}
+
 std::string to_string(std::span<const Problem> problems) {
   std::string text;
   for (std::size_t i = 0; i < problems.size(); ++i) {
@@ -34,16 +49,35 @@ std::string printable(std::string_view text, std::size_t limit) {
   std::string result;
   while (!text.empty()) {
     if (result.size() >= limit) return result + "...";
-    const std::size_t length = utf8_length(text);
-    const unsigned char first = static_cast<unsigned char>(text[0]);
-    const bool control_in_two_bytes = length == 2 && first == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0;
-    if (length == 0 || first < 0x20 || first == 0x7F || control_in_two_bytes) {
-      result += fmt::format("\\x{:02X}", first);
-      text.remove_prefix(1);
-    } else {
-      result += text.substr(0, length);
-      text.remove_prefix(length);
+    const Character character = first_character(text);
+    if (character.is_printable)
+      result += text.substr(0, character.length);
+    else
+      for (const char byte : text.substr(0, character.length))
+        result += fmt::format("\\x{:02X}", static_cast<unsigned char>(byte));
+    text.remove_prefix(character.length);
+  }
+  return result;
+}
+
+std::string printable_lines(std::string_view text, TextKind kind) {
+  std::string result;
+  result.reserve(text.size());
+  while (!text.empty()) {
+    std::size_t safe = 0;
+    Character next;
+    for (; safe < text.size(); safe += next.length) {
+      next = first_character(text.substr(safe));
+      if (!next.is_printable && text[safe] != '\n' && text[safe] != '\t') break;
     }
+    result += text.substr(0, safe);
+    text.remove_prefix(safe);
+    if (text.empty()) break;
+    const std::string_view control = text.substr(0, next.length);
+    // Of two bytes in UTF-8 the second is the character.
+    result += kind == TextKind::kPlain ? printable(control)
+                                       : fmt::format("\\u{:04X}", static_cast<unsigned char>(control.back()));
+    text.remove_prefix(next.length);
   }
   return result;
 }

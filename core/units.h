@@ -84,7 +84,10 @@ constexpr Bandwidth operator*(Bandwidth nominal, Efficiency efficiency) {
 constexpr Duration operator/(Flops flops, FlopRate rate) { return detail::time_at_rate(flops.count(), rate.count()); }
 
 // One part of an n-way split: ceil(S / n), on every rank, so that one odd byte does not tell ranks apart.
-constexpr Bytes ceil_div(Bytes bytes, std::int64_t parts) { return Bytes((bytes.count() + parts - 1) / parts); }
+// `bytes` is not negative.
+constexpr Bytes ceil_div(Bytes bytes, std::int64_t parts) {
+  return Bytes(bytes.count() / parts + (bytes.count() % parts > 0 ? 1 : 0));
+}
 
 // Sums that stop at the largest value instead of overflowing.
 constexpr Duration saturating_add(Duration a, Duration b) {

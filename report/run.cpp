@@ -91,12 +91,10 @@ Run simulate_experiment(const Experiment& experiment, bool allow_oom, Diagnostic
   };
   // 1. What is asked, and whether it can be.
   check_memory(experiment, allow_oom, diagnostics);
-  auto [job, training] = load_experiment_job(experiment, diagnostics, show("reading traces"));
+  auto [job, training, placement] = load_experiment_job(experiment, diagnostics, show("reading traces"));
   warn_of_memory_nodes(experiment, job, diagnostics);
   warn_of_idle_roofline(experiment, job, diagnostics);
   const Matching matching = match(job);
-  const std::vector<DeviceId> placement =
-      place_ranks(experiment.placement, static_cast<std::uint32_t>(job.ranks.size()), experiment.fabric);
   warn_of_rings(experiment, job, matching, placement, diagnostics);
   // 2. Simulate.
   OperationLog log(job.ranks.size());

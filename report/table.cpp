@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/assert.h"
+#include "core/error.h"
 
 namespace orrery {
 namespace {
@@ -17,10 +18,13 @@ std::size_t width(const std::string& text) {
 
 }  // namespace
 
-void Table::column(std::string heading, Align align) { columns_.push_back({std::move(heading), align}); }
+void Table::column(std::string heading, Align align) {
+  columns_.push_back({printable(heading, std::string::npos), align});
+}
 
 void Table::row(std::vector<std::string> cells) {
   ORRERY_ASSERT(cells.size() == columns_.size());
+  for (std::string& cell : cells) cell = printable(cell, std::string::npos);
   rows_.push_back(std::move(cells));
 }
 

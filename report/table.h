@@ -12,7 +12,7 @@ class Table {
 
   // Columns in order.
   void column(std::string heading, Align align = Align::kRight);
-  // As many cells as columns.
+  // As many cells as columns. A cell is one line of printable text, whatever it is made of.
   void row(std::vector<std::string> cells);
 
   // Each line indented by two spaces and ended by a newline; columns two spaces apart; no trailing spaces.

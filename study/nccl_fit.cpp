@@ -11,6 +11,7 @@
 #include "study/independent_columns.h"
 #include "study/least_squares.h"
 #include "study/nccl_effects.h"
+#include "study/nccl_predictor.h"
 
 namespace orrery {
 namespace {
@@ -52,7 +53,7 @@ double rounded_to_digits(double value) {
 class NcclFitter {
  public:
   NcclFitter(const CalibrationData& data, std::span<const CalibrationRow> rows)
-      : data_(data), rows_(rows), start_(data.constants), now_(data.constants) {}
+      : data_(data), rows_(rows), predictor_(data, rows), start_(data.constants), now_(data.constants) {}
 
   NcclFit fit() {
     // 1. From several places, since the fastest of several algorithms has many minima.
@@ -156,10 +157,10 @@ class NcclFitter {
     return c;
   }
 
-  void write_residuals(std::span<const double> values, std::span<double> residuals) const {
-    const NcclConstants constants = with(offered_, values);
+  void write_residuals(std::span<const double> values, std::span<double> residuals) {
+    const std::span<const double> predicted = predictor_.seconds(with(offered_, values));
     for (std::size_t i = 0; i < rows_.size(); ++i)
-      residuals[i] = std::log(predicted_seconds(data_, rows_[i], constants) / rows_[i].seconds) / error_;
+      residuals[i] = std::log(predicted[i] / rows_[i].seconds) / error_;
   }
 
   // Fits the offered constants, beginning with `from`.
@@ -325,6 +326,7 @@ class NcclFitter {
 
   const CalibrationData& data_;
   std::span<const CalibrationRow> rows_;
+  NcclPredictor predictor_;
   const NcclConstants start_;
   NcclConstants now_;
   double error_ = kFirstError;

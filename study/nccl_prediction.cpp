@@ -26,10 +26,6 @@ void note_sends(NcclBenchmark& benchmark, const Fabric& fabric, std::span<const 
   benchmark.sends_between_nodes = benchmark.shape.nodes > 1;
 }
 
-NcclCall call_of(const NcclBenchmark& b, Bytes size) {
-  return {*b.operation.kind, input_of_rank(b.operation, size, b.shape.ranks), &b.shape, b.machine};
-}
-
 double send_seconds(const NcclBenchmark& b, Bytes size, const NcclConstants& constants) {
   const NcclSend send = nccl_send(size, !b.sends_between_nodes, b.machine, b.options, constants);
   return seconds(send.latency + b.send_latency) + seconds(send.bytes / b.send_rate);
@@ -43,6 +39,10 @@ NcclBenchmark nccl_benchmark(const Experiment& experiment, const BenchmarkOperat
                           *experiment.simulation.collectives.nccl};
   if (!operation.kind) note_sends(benchmark, experiment.fabric, devices);
   return benchmark;
+}
+
+NcclCall call_of(const NcclBenchmark& b, Bytes size) {
+  return {*b.operation.kind, input_of_rank(b.operation, size, b.shape.ranks), &b.shape, b.machine};
 }
 
 double predicted_seconds(const NcclBenchmark& benchmark, Bytes size, const NcclConstants& constants) {

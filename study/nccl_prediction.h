@@ -8,6 +8,7 @@
 
 #include "collectives/group_shape.h"
 #include "collectives/nccl_constants.h"
+#include "collectives/nccl_offer.h"
 #include "collectives/nccl_options.h"
 #include "core/ids.h"
 #include "core/machine_kind.h"
@@ -31,6 +32,9 @@ struct NcclBenchmark {
 // Of the operation on `devices`, by rank, of an experiment with library `nccl`.
 NcclBenchmark nccl_benchmark(const Experiment& experiment, const BenchmarkOperation& operation,
                              std::span<const DeviceId> devices);
+
+// What NCCL is asked for `size`, which is as BenchmarkSize says, of an operation that is a collective.
+NcclCall call_of(const NcclBenchmark& benchmark, Bytes size);
 
 // `size` as BenchmarkSize says. InputError if NCCL is held to ways that it has not got.
 double predicted_seconds(const NcclBenchmark& benchmark, Bytes size, const NcclConstants& constants);

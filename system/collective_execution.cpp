@@ -74,15 +74,6 @@ void CollectiveExecution::advance() {
   }
 }
 
-std::vector<bool> CollectiveExecution::entered(CallKey key) const {
-  std::vector<bool> result;
-  if (index_of(key.group) >= open_calls_.size()) return result;
-  for (const std::uint32_t slot : open_calls_[index_of(key.group)])
-    if (calls_[slot].key == key)
-      for (const Seat& seat : calls_[slot].seats) result.push_back(seat.in);
-  return result;
-}
-
 std::uint32_t CollectiveExecution::open(CallKey key, const CallSetting& setting) {
   if (index_of(key.group) >= open_calls_.size()) open_calls_.resize(index_of(key.group) + 1);
   std::vector<std::uint32_t>& open = open_calls_[index_of(key.group)];

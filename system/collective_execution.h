@@ -93,8 +93,6 @@ class CollectiveExecution final : private EventSink {
   // What a message under way has come apart into by the latest split(), itself first; until end_split().
   std::span<const MessagePart> parts_of(std::uint32_t message);
   void end_split();
-  // Which seats have entered a call that is under way; empty when none is.
-  std::vector<bool> entered(CallKey call) const;
 
  private:
   enum class Status : std::uint8_t { kAhead, kWaiting, kActive, kDone };

@@ -1,12 +1,23 @@
 #include "system/collective_plans.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 
 namespace orrery {
+namespace {
+
+constexpr std::size_t kFewSlots = 64;
+
+std::uint64_t rank_and_group(RankId rank, GroupId group) {
+  return std::uint64_t{index_of(rank)} << 32 | index_of(group);
+}
+
+}  // namespace
 
 CollectivePlans::CollectivePlans(const Job& job, const Matching& matching, const Fabric& fabric,
                                  std::span<const DeviceId> placement, const CollectiveOptions& options)
-    : matching_(matching), options_(options) {
+    : job_(job), matching_(matching), options_(options) {
   if (options.library != nullptr && options.granularity == Granularity::kStep)
     throw InputError({}, "a library of collectives runs each call as one whole, not message by message",
                      "set network.granularity: phase");
@@ -15,8 +26,22 @@ CollectivePlans::CollectivePlans(const Job& job, const Matching& matching, const
     std::vector<DeviceId>& devices = devices_.emplace_back();
     for (const RankId rank : communicator.members) devices.push_back(placement[index_of(rank)]);
   }
+  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
+    const std::vector<GroupId>& groups = job.ranks[rank].communicators;
+    for (std::uint32_t slot = 0; groups.size() > kFewSlots && slot < groups.size(); ++slot)
+      slots_of_many_.emplace(rank_and_group(RankId(rank), groups[slot]), slot);
+  }
   lay_out_all(fabric);
   find_models();
+}
+
+std::uint32_t CollectivePlans::slot_of(RankId rank, GroupId group) const {
+  const std::vector<GroupId>& groups = job_.ranks[index_of(rank)].communicators;
+  if (groups.size() > kFewSlots) {
+    const auto slot = slots_of_many_.find(rank_and_group(rank, group));
+    return slot == slots_of_many_.end() ? static_cast<std::uint32_t>(groups.size()) : slot->second;
+  }
+  return static_cast<std::uint32_t>(std::ranges::find(groups, group) - groups.begin());
 }
 
 void CollectivePlans::lay_out_all(const Fabric& fabric) {
@@ -29,7 +54,7 @@ void CollectivePlans::lay_out_all(const Fabric& fabric) {
       continue;
     }
     layout_of_.push_back(&shared(logical_ring(static_cast<std::uint32_t>(devices_[i].size()))));
-    group_layout_of_[i] = &*group_layouts_.insert(lay_out_group(devices_[i], fabric)).first;
+    group_layout_of_[i] = &*group_layouts_.insert(options_.library->layout(devices_[i], fabric)).first;
   }
 }
 

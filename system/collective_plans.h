@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,8 @@ class CollectivePlans {
                   const CollectiveOptions& options);
 
   std::span<const DeviceId> devices(GroupId group) const { return devices_[index_of(group)]; }  // by member
+  // Which of the rank's communicators this one is; their number if it is none.
+  std::uint32_t slot_of(RankId rank, GroupId group) const;
   const CommunicatorLayout& layout(GroupId group) const { return *layout_of_[index_of(group)]; }
   // The first communicator that lies as this one does and makes the same calls: it has the same plans.
   GroupId model_of(GroupId group) const { return model_of_[index_of(group)]; }
@@ -47,6 +50,9 @@ class CollectivePlans {
   CollectivePlan make_plan(GroupId group, const CollectiveCall& call);
   const CollectivePlan& uneven_plan(GroupId group, std::uint32_t call);
 
+  const Job& job_;
+  // By rank and communicator, of ranks with more communicators than are soon searched.
+  std::unordered_map<std::uint64_t, std::uint32_t> slots_of_many_;
   const Matching& matching_;
   const CollectiveOptions& options_;
   std::vector<std::string> topologies_;  // of the fabric's dimensions

@@ -12,7 +12,7 @@
 #include "system/experiment.h"
 #include "system/experiment_job.h"
 #include "system/nccl_constants_config.h"
-#include "workload/matching.h"
+#include "system/order_check.h"
 #include "workload/training/model.h"
 #include "workload/training/software.h"
 
@@ -56,10 +56,8 @@ void check_experiment(const std::string& file, const std::vector<std::string>& s
   check_memory(experiment, false, diagnostics);
   const ExperimentJob loaded = load_experiment_job(experiment, diagnostics);
   const Job& job = loaded.job;
-  match(job);
-  const auto ranks = static_cast<std::uint32_t>(job.ranks.size());
-  place_ranks(experiment.placement, ranks, experiment.fabric);
-  check_perturbed_ranks(experiment.simulation.perturbation, ranks);
+  check_perturbed_ranks(experiment.simulation.perturbation, static_cast<std::uint32_t>(job.ranks.size()));
+  check_order(job, match(job));
 }
 
 }  // namespace

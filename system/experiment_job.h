@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "system/experiment.h"
 #include "workload/job.h"
@@ -13,9 +14,11 @@ namespace orrery {
 struct ExperimentJob {
   Job job;
   std::optional<TrainingFacts> training;  // of a generated job
+  std::vector<DeviceId> placement;        // by rank
 };
 
-// Throws InputError for traces that are wrong, and for a device that does not compute in the precision.
+// Throws InputError for traces that are wrong, for a device that does not compute in the precision, and for more ranks
+// than devices.
 ExperimentJob load_experiment_job(const Experiment& experiment, Diagnostics& diagnostics,
                                   const LoadProgress& progress = {});
 

@@ -176,9 +176,4 @@ std::vector<std::uint32_t> Folding::take_seats(GroupId group) {
   return parent_seat;
 }
 
-std::uint32_t Folding::slot_of(RankId rank, GroupId group) const {
-  const std::vector<GroupId>& groups = job_.ranks[index_of(rank)].communicators;
-  return static_cast<std::uint32_t>(std::ranges::find(groups, group) - groups.begin());
-}
-
 }  // namespace orrery

@@ -132,7 +132,7 @@ class Folding {
   }
 
  private:
-  std::uint32_t slot_of(RankId rank, GroupId group) const;
+  std::uint32_t slot_of(RankId rank, GroupId group) const { return plans_.slot_of(rank, group); }
   void fold_ranks(ClassSplit& split);
   void fold_links(ClassSplit& split);
   void fold_links(std::span<const LinkId> links, ClassSplit& split);

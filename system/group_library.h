@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "collectives/group_transfer.h"
 #include "core/collective_kind.h"
@@ -20,6 +21,11 @@ struct PointToPoint {
 class GroupLibrary {
  public:
   virtual ~GroupLibrary() = default;
+
+  // What the library knows of the group on `devices`.
+  virtual GroupLayout layout(std::span<const DeviceId> devices, const Fabric& fabric) const {
+    return lay_out_group(devices, fabric);
+  }
 
   // Of a group of two or more. `bytes` as in Request::bytes, of whoever has most where members differ; `root` is a
   // member. The same for equal arguments.

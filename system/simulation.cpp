@@ -1,6 +1,7 @@
 #include "system/simulation.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -62,10 +63,8 @@ Simulation::Simulation(const SimulationInput& input, const SimulationOptions& op
 void Simulation::prepare_agents() {
   for (const ExecutionGraph& graph : input_.job.graphs) {
     lanes_.emplace_back(graph);
-    compute_times_.push_back(compute_times(graph, input_.device, options_.compute));
-    std::vector<bool>& in_sequence = in_sequence_.emplace_back();
-    for (std::uint32_t slot = 0; slot < graph.communicator_slots(); ++slot)
-      in_sequence.push_back(calls_are_in_sequence(graph, slot));
+    compute_times_.push_back(options_.timed ? compute_times(graph, input_.device, options_.compute)
+                                            : std::vector<Duration>(graph.size()));
   }
   const auto ranks = static_cast<std::uint32_t>(input_.job.ranks.size());
   const std::uint32_t agents = folding_ ? folding_->agent_count() : ranks;
@@ -85,7 +84,8 @@ SimulationTotals Simulation::run(const SimulationProgress& progress) {
   progress_ = progress;
   for (std::uint32_t i = 0; i < agents_.size(); ++i) begin(first_rank(folding(), i));
   engine_.at(Time{}, *this, kStart);
-  engine_.run(*this);
+  do engine_.run(*this);
+  while (join_ready_calls());
   if (!std::ranges::all_of(agents_, &RankExecution::finished)) throw StuckError(StuckReport(*this).text());
   report_progress(true);
   for (std::uint32_t rank = 0; rank < totals_.rank_finish.size(); ++rank)
@@ -100,6 +100,40 @@ SimulationTotals Simulation::run(const SimulationProgress& progress) {
   totals_.link_classes = folding_ ? folding_->link_class_count()
                                   : static_cast<std::uint32_t>(std::ranges::count_if(network_->link_usage(), is_used));
   return totals_;
+}
+
+// Nothing happens any more. Where every member waits in another call of a communicator, none has entered a call that all
+// of them could: then they join it. False where there is none, so that no order of the calls goes on from here.
+bool Simulation::join_ready_calls() {
+  std::set<std::pair<GroupId, std::uint32_t>> ready;  // calls that some member could join
+  for (std::uint32_t i = 0; i < agents_.size(); ++i) {
+    const RankId rank = first_rank(folding(), i);
+    for (const NodeId node : agents_[i].graph().collectives()) {
+      if (agents_[i].state(node) != RankExecution::State::kReady) continue;
+      const GroupId group = input_.job.communicator(rank, node);
+      ready.emplace(folding_ ? folding_->home_of(group) : group, agents_[i].graph().call_index(node));
+    }
+  }
+  bool any = false;
+  std::optional<GroupId> joined;
+  for (const auto& [home, index] : ready) {
+    const CallKey call{home, index};
+    if (joined == home || !all_could_join(call)) continue;
+    joined = home;  // one call of a communicator: it holds the others up
+    on_call_opened(call);
+    any = true;
+  }
+  if (any) engine_.after(Duration::zero(), *this, kStart);
+  return any;
+}
+
+bool Simulation::all_could_join(CallKey call) const {
+  for (std::uint32_t seat = 0; seat < seats(call.group); ++seat) {
+    const RankId rank = holder(call.group, seat);
+    const RankExecution::State state = agent(rank).state(node_of(call, rank));
+    if (state != RankExecution::State::kReady && state != RankExecution::State::kRunning) return false;
+  }
+  return true;
 }
 
 void Simulation::on_event(std::uint64_t payload) {
@@ -190,9 +224,7 @@ void Simulation::on_collective_done(CallKey call, std::uint32_t seat, Time all_e
 
 // The rank's part in a call.
 NodeId Simulation::node_of(CallKey call, RankId rank) const {
-  const std::vector<GroupId>& groups = input_.job.ranks[index_of(rank)].communicators;
-  const auto slot = static_cast<std::uint32_t>(std::ranges::find(groups, call.group) - groups.begin());
-  return input_.job.graph(rank).calls(slot)[call.index];
+  return input_.job.graph(rank).calls(plans_.slot_of(rank, call.group))[call.index];
 }
 
 void Simulation::on_transfer_done(RankId rank, NodeId node, Time moving) { complete(rank, node, moving); }
@@ -245,6 +277,7 @@ void Simulation::start_for(RankId rank, NodeId node, Duration duration) {
 
 void Simulation::start_memory(RankId rank, NodeId node) {
   const ExecutionGraph& graph = input_.job.graph(rank);
+  if (!options_.timed) return start_for(rank, node, Duration::zero());
   if (const auto measured = graph.duration(node)) return start_for(rank, node, disturbed(rank, node, *measured));
   const Duration time = memory_->access(rank, graph.bytes(node), engine_.now()) - engine_.now();
   start_for(rank, node, options_.remote_memory ? time : disturbed(rank, node, time));

@@ -38,6 +38,7 @@ namespace orrery {
 enum class FoldMode : std::uint8_t { kAuto, kOff };
 
 struct SimulationOptions {
+  bool timed = true;               // else nothing takes time (system/order_check.h)
   bool fast_forward = true;        // folded calls whose ends follow from their entries are not simulated step by step
   FoldMode fold = FoldMode::kOff;  // kAuto: not with the fifo model, whose queues tell all messages apart
   CollectiveOptions collectives;
@@ -125,10 +126,11 @@ class Simulation final : private EventSink,
 
   NodeId node_of(CallKey call, RankId rank) const;
   const CallSetting& setting_of(GroupId home, std::uint32_t call);
-  bool may_fast_forward(CallKey call, const CallSetting& setting) const;
+  bool may_fast_forward(CallKey call, const CallSetting& setting);
   std::uint32_t seats(GroupId home) const;
   RankId holder(GroupId home, std::uint32_t seat) const;
-  bool has_entered(GroupId group, std::uint32_t call, RankId rank) const;
+  bool join_ready_calls();
+  bool all_could_join(CallKey call) const;
   std::string reason_not_to_fold() const;
   double messages_to_compare();
   double messages_to_compare(const CollectivePlan& plan) const;
@@ -180,7 +182,7 @@ class Simulation final : private EventSink,
   const ClassSplit* split_ = nullptr;  // while events and messages are being split
   std::vector<std::map<const CollectivePlan*, CallSetting>> settings_;  // by communicator; of the calls that were made
   std::vector<LaneTable> lanes_;                                        // by graph
-  std::vector<std::vector<bool>> in_sequence_;        // by graph, by communicator slot: calls_are_in_sequence()
+  std::map<std::pair<std::uint32_t, std::uint32_t>, bool> in_sequence_;  // by graph and slot: calls_are_in_sequence()
   std::vector<std::vector<Duration>> compute_times_;  // by graph, by node
   std::vector<RankExecution> agents_;
   std::vector<bool> touched_;          // by agent; of those that wait to begin, too

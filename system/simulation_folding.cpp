@@ -134,22 +134,16 @@ RankId Simulation::holder(GroupId home, std::uint32_t seat) const {
   return members[folding_ ? folding_->home(home).member_of_seat[seat] : seat];
 }
 
-bool Simulation::has_entered(GroupId group, std::uint32_t call, RankId rank) const {
-  const std::vector<bool> entered = collectives_->entered({folding_ ? folding_->home_of(group) : group, call});
-  const auto member = input_.job.communicators[index_of(group)].position_of(rank);
-  const std::uint32_t seat = folding_ ? folding_->seat_of(rank, group) : *member;
-  return seat < entered.size() && entered[seat];
-}
-
-bool Simulation::may_fast_forward(CallKey call, const CallSetting& setting) const {
+bool Simulation::may_fast_forward(CallKey call, const CallSetting& setting) {
   const GroupId home = call.group;
   if (!options_.fast_forward || !folding_->is_private_relay(home, call.index) || setting.plan->chunks > 1) return false;
   if (setting.plan->phases.front().schedule().step(0, 0).bytes == Bytes(0)) return false;  // all in one instant
   for (std::uint32_t seat = 0; seat < seats(home); ++seat) {
     const RankId rank = holder(home, seat);
-    const std::vector<GroupId>& groups = input_.job.ranks[index_of(rank)].communicators;
-    const auto slot = static_cast<std::uint32_t>(std::ranges::find(groups, home) - groups.begin());
-    if (!in_sequence_[input_.job.ranks[index_of(rank)].graph][slot]) return false;
+    const std::uint32_t graph = input_.job.ranks[index_of(rank)].graph, slot = plans_.slot_of(rank, home);
+    const auto [known, is_new] = in_sequence_.try_emplace({graph, slot});
+    if (is_new) known->second = calls_are_in_sequence(input_.job.graphs[graph], slot);
+    if (!known->second) return false;
   }
   return true;
 }

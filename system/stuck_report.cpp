@@ -1,11 +1,10 @@
 #include "system/stuck_report.h"
 
 #include <algorithm>
-#include <map>
-#include <utility>
 
 #include <fmt/format.h>
 
+#include "core/assert.h"
 #include "core/error.h"
 #include "core/quantity_text.h"
 #include "system/simulation.h"
@@ -23,7 +22,58 @@ std::string list_of(const std::vector<RankId>& ranks) {
   return text;
 }
 
+// It depends on nothing any more.
+bool has_come(const RankExecution& execution, NodeId node) {
+  return execution.state(node) != RankExecution::State::kBlocked;
+}
+
 }  // namespace
+
+StuckReport::StuckReport(const Simulation& simulation) : simulation_(simulation) {
+  const auto ranks = static_cast<std::uint32_t>(simulation.input_.job.ranks.size());
+  waits_.resize(ranks);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    if (simulation.agent(RankId(rank)).finished()) continue;
+    unfinished_.push_back(RankId(rank));
+    find_waits(RankId(rank));
+  }
+}
+
+void StuckReport::find_waits(RankId rank) {
+  using enum RankExecution::State;
+  const Job& job = simulation_.input_.job;
+  const RankExecution& execution = simulation_.agent(rank);
+  const ExecutionGraph& graph = execution.graph();
+  std::vector<bool> waits_in(graph.communicator_slots());
+  for (const NodeId node : graph.order()) {
+    const NodeKind kind = graph.kind(node);
+    if (kind != NodeKind::kCollective && kind != NodeKind::kReceive) continue;
+    if (execution.state(node) != kRunning && execution.state(node) != kReady) continue;
+    if (kind == NodeKind::kReceive) {
+      waits_[index_of(rank)].push_back({rank, node, job.peer(rank, node)});
+      continue;
+    }
+    // Of a communicator the first call.
+    if (waits_in[graph.communicator_slot(node)]) continue;
+    waits_in[graph.communicator_slot(node)] = true;
+    const Members& members = members_of({job.communicator(rank, node), graph.call_index(node)});
+    waits_[index_of(rank)].push_back({rank, node, members.missing.front()});
+  }
+}
+
+const StuckReport::Members& StuckReport::members_of(Call call) {
+  const auto [known, is_new] = calls_.try_emplace(call);
+  Members& members = known->second;
+  if (!is_new) return members;
+  for (const RankId member : simulation_.input_.job.communicators[index_of(call.first)].members) {
+    const NodeId node = simulation_.node_of({call.first, call.second}, member);
+    const bool is_there = has_come(simulation_.agent(member), node);
+    if (is_there && members.there.empty()) members.node = node;
+    (is_there ? members.there : members.missing).push_back(member);
+  }
+  ORRERY_ASSERT(!members.there.empty() && !members.missing.empty());  // else it would have been joined
+  return members;
+}
 
 std::string StuckReport::operation(RankId rank, NodeId node) const {
   const Job& job = simulation_.input_.job;
@@ -46,77 +96,47 @@ std::string StuckReport::operation(RankId rank, NodeId node) const {
   }
 }
 
-std::vector<RankId> StuckReport::missing_members(RankId rank, NodeId node) const {
-  const Job& job = simulation_.input_.job;
-  const GroupId group = job.communicator(rank, node);
-  std::vector<RankId> missing;
-  for (const RankId member : job.communicators[index_of(group)].members)
-    if (!simulation_.has_entered(group, job.graph(rank).call_index(node), member)) missing.push_back(member);
-  return missing;
-}
-
-std::vector<StuckReport::Wait> StuckReport::waits_of(RankId rank) const {
-  const Job& job = simulation_.input_.job;
-  const RankExecution& execution = simulation_.agent(rank);
-  const ExecutionGraph& graph = execution.graph();
-  std::vector<Wait> waits;
-  for (const NodeId node : graph.order()) {
-    if (execution.state(node) != RankExecution::State::kRunning) continue;
-    if (graph.kind(node) == NodeKind::kCollective) waits.push_back({rank, node, missing_members(rank, node)});
-    if (graph.kind(node) == NodeKind::kReceive) waits.push_back({rank, node, {job.peer(rank, node)}});
-  }
-  return waits;
-}
-
 std::string StuckReport::describe(const Wait& wait) const {
-  return fmt::format("  rank {} waits in {} for rank{} {}\n", index_of(wait.rank), operation(wait.rank, wait.node),
-                     wait.for_ranks.size() == 1 ? "" : "s", list_of(wait.for_ranks));
+  return fmt::format("  rank {} waits in {} for rank {}\n", index_of(wait.rank), operation(wait.rank, wait.node),
+                     index_of(wait.for_rank));
 }
 
-// Per communicator: the call that is under way, who has come and who has not.
-std::string StuckReport::describe_calls(const std::vector<std::vector<Wait>>& waits) const {
+// The calls that some have come to, but not all.
+std::string StuckReport::describe_calls() const {
   const Job& job = simulation_.input_.job;
-  std::map<std::pair<GroupId, std::uint32_t>, const Wait*> calls;
-  for (const std::vector<Wait>& of_rank : waits)
-    for (const Wait& wait : of_rank)
-      if (job.graph(wait.rank).kind(wait.node) == NodeKind::kCollective)
-        calls.try_emplace({job.communicator(wait.rank, wait.node), job.graph(wait.rank).call_index(wait.node)}, &wait);
   std::string text;
   std::size_t shown = 0;
-  for (const auto& [key, wait] : calls) {
+  for (const auto& [call, members] : calls_) {
     if (shown++ == kShown) {
-      text += fmt::format("  ... and {} more communicators\n", calls.size() - kShown);
+      text += fmt::format("  ... and {} more calls\n", calls_.size() - kShown);
       break;
     }
-    const Communicator& communicator = job.communicators[index_of(key.first)];
-    std::vector<RankId> there;
-    for (const RankId member : communicator.members)
-      if (simulation_.has_entered(key.first, key.second, member)) there.push_back(member);
-    const ExecutionGraph& graph = job.graph(wait->rank);
+    const ExecutionGraph& graph = job.graph(members.there.front());
     text += fmt::format("  communicator '{}', call {}: {} of {}: ranks {} have come, ranks {} have not\n",
-                        printable(communicator.name), key.second + 1, name_of(graph.collective_kind(wait->node)),
-                        rounded(graph.bytes(wait->node)), list_of(there), list_of(wait->for_ranks));
+                        printable(job.communicators[index_of(call.first)].name), call.second + 1,
+                        name_of(graph.collective_kind(members.node)), rounded(graph.bytes(members.node)),
+                        list_of(members.there), list_of(members.missing));
   }
   return text;
 }
 
 // Follows one wait from rank to rank until a rank comes again.
-std::string StuckReport::describe_circle(const std::vector<std::vector<Wait>>& waits) const {
-  for (std::uint32_t first = 0; first < waits.size(); ++first) {
+std::string StuckReport::describe_circle() const {
+  std::vector<bool> visited(waits_.size());
+  for (std::uint32_t first = 0; first < waits_.size(); ++first) {
     std::vector<const Wait*> path;
     std::map<RankId, std::size_t> at;
-    for (RankId rank{first}; !waits[index_of(rank)].empty();) {
+    for (RankId rank{first}; !waits_[index_of(rank)].empty();) {
       if (const auto seen = at.find(rank); seen != at.end()) {
         std::string text = "they wait for one another in a circle:\n";
-        for (std::size_t i = seen->second; i < path.size(); ++i)
-          text += describe({path[i]->rank, path[i]->node, {path[i]->for_ranks.front()}});
+        for (std::size_t i = seen->second; i < path.size(); ++i) text += describe(*path[i]);
         return text;
       }
+      if (visited[index_of(rank)]) break;
+      visited[index_of(rank)] = true;
       at[rank] = path.size();
-      const Wait& wait = waits[index_of(rank)].front();
-      path.push_back(&wait);
-      if (wait.for_ranks.empty()) break;
-      rank = wait.for_ranks.front();
+      path.push_back(&waits_[index_of(rank)].front());
+      rank = path.back()->for_rank;
     }
   }
   return {};
@@ -124,24 +144,21 @@ std::string StuckReport::describe_circle(const std::vector<std::vector<Wait>>& w
 
 std::string StuckReport::text() const {
   const Job& job = simulation_.input_.job;
-  const auto ranks = static_cast<std::uint32_t>(job.ranks.size());
-  std::vector<std::vector<Wait>> waits;
-  std::vector<RankId> unfinished;
-  for (std::uint32_t r = 0; r < ranks; ++r) {
-    waits.push_back(waits_of(RankId(r)));
-    if (!simulation_.agent(RankId(r)).finished()) unfinished.push_back(RankId(r));
-  }
-  std::string text =
-      fmt::format("the job is stuck at {}: {} of {} ranks can never finish (ranks {})\n",
-                  rounded(simulation_.last_step_.time_since_epoch()), unfinished.size(), ranks, list_of(unfinished));
-  text += describe_calls(waits);
+  const std::string when = simulation_.options_.timed
+                               ? fmt::format(" at {}", rounded(simulation_.last_step_.time_since_epoch()))
+                               : std::string();
+  std::string text = fmt::format("the job is stuck{}: {} of {} ranks can never finish (ranks {})\n", when,
+                                 unfinished_.size(), waits_.size(), list_of(unfinished_));
+  text += describe_calls();
   std::size_t shown = 0;
-  for (const RankId rank : unfinished)
-    for (const Wait& wait : waits[index_of(rank)])
+  for (const RankId rank : unfinished_)
+    for (const Wait& wait : waits_[index_of(rank)])
       if (job.graph(rank).kind(wait.node) == NodeKind::kReceive && shown++ < kShown) text += describe(wait);
   if (shown > kShown) text += fmt::format("  ... and {} more receives\n", shown - kShown);
-  text += describe_circle(waits);
-  text += "  hint: every rank must issue the calls that depend on one another in the same order";
+  text += describe_circle();
+  text +=
+      "  hint: no order that the dependencies allow finishes the job: whatever is left waits for a rank that waits as well. "
+      "Every rank must issue the calls that depend on one another in the same order";
   return text;
 }
 

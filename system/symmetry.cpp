@@ -258,8 +258,7 @@ RankId Symmetry::rank_of(GroupId group, std::uint32_t member) const {
 }
 
 std::uint32_t Symmetry::slot_of(GroupId group, std::uint32_t member) const {
-  const std::vector<GroupId>& groups = job_.ranks[index_of(rank_of(group, member))].communicators;
-  return static_cast<std::uint32_t>(std::ranges::find(groups, group) - groups.begin());
+  return plans_.slot_of(rank_of(group, member), group);
 }
 
 }  // namespace orrery

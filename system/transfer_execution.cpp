@@ -119,11 +119,6 @@ void TransferExecution::on_arrived(std::uint32_t id) {
   }
 }
 
-bool TransferExecution::sender_started(RankId rank, NodeId receive) const {
-  const Inbox* box = inboxes_[agent_of(folding_, rank)].find(job_.graph(rank).transfer_index(receive));
-  return box != nullptr && box->has_started;
-}
-
 void TransferExecution::on_event(std::uint64_t payload) {
   if ((payload & kBegins) != 0) return begin(static_cast<std::uint32_t>(payload));
   finish_receive(RankId(static_cast<std::uint32_t>(payload >> 32)), NodeId(static_cast<std::uint32_t>(payload)));

@@ -50,8 +50,6 @@ class TransferExecution final : private EventSink {
   // What a message under way has come apart into by the latest split(), itself first; until end_split().
   std::span<const MessagePart> parts_of(std::uint32_t message, std::uint64_t message_tag);
   void end_split();
-  // Whether the matching send of a receive has started.
-  bool sender_started(RankId rank, NodeId receive) const;
 
  private:
   struct Inbox {

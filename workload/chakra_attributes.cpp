@@ -1,7 +1,9 @@
 #include "workload/chakra_attributes.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -34,22 +36,22 @@ std::optional<std::int64_t> in_range(std::uint64_t value) {
   return static_cast<std::int64_t>(value);
 }
 
-// Nothing when the kind is no number or the value is no signed 64-bit integer.
-std::optional<std::int64_t> integer_of(const AttributeProto& a) {
+// Nothing when it is no list of bools or integers. What does not fit 64 bits becomes -1.
+std::optional<std::vector<std::int64_t>> integers_of(const AttributeProto& a) {
+  const auto all = [](const auto& list) {
+    std::vector<std::int64_t> numbers;
+    for (const auto value : list.values())
+      numbers.push_back(std::in_range<std::int64_t>(static_cast<std::uint64_t>(value)) ? static_cast<std::int64_t>(value) : -1);
+    return numbers;
+  };
   switch (a.value_case()) {
-    case AttributeProto::kDoubleVal: return integral(a.double_val());
-    case AttributeProto::kFloatVal: return integral(static_cast<double>(a.float_val()));
-    case AttributeProto::kInt32Val: return a.int32_val();
-    case AttributeProto::kInt64Val: return a.int64_val();
-    case AttributeProto::kUint32Val: return a.uint32_val();
-    case AttributeProto::kUint64Val: return in_range(a.uint64_val());
-    case AttributeProto::kSint32Val: return a.sint32_val();
-    case AttributeProto::kSint64Val: return a.sint64_val();
-    case AttributeProto::kFixed32Val: return a.fixed32_val();
-    case AttributeProto::kFixed64Val: return in_range(a.fixed64_val());
-    case AttributeProto::kSfixed32Val: return a.sfixed32_val();
-    case AttributeProto::kSfixed64Val: return a.sfixed64_val();
-    case AttributeProto::kBoolVal: return a.bool_val() ? 1 : 0;
+    case AttributeProto::kBoolList: return all(a.bool_list());
+    case AttributeProto::kInt32List: return all(a.int32_list());
+    case AttributeProto::kInt64List: return all(a.int64_list());
+    case AttributeProto::kUint32List: return all(a.uint32_list());
+    case AttributeProto::kUint64List: return all(a.uint64_list());
+    case AttributeProto::kSint32List: return all(a.sint32_list());
+    case AttributeProto::kSint64List: return all(a.sint64_list());
     default: return std::nullopt;
   }
 }
@@ -81,6 +83,25 @@ std::string found(const AttributeProto& a) {
 }
 
 }  // namespace
+
+std::optional<std::int64_t> integer_of(const AttributeProto& a) {
+  switch (a.value_case()) {
+    case AttributeProto::kDoubleVal: return integral(a.double_val());
+    case AttributeProto::kFloatVal: return integral(static_cast<double>(a.float_val()));
+    case AttributeProto::kInt32Val: return a.int32_val();
+    case AttributeProto::kInt64Val: return a.int64_val();
+    case AttributeProto::kUint32Val: return a.uint32_val();
+    case AttributeProto::kUint64Val: return in_range(a.uint64_val());
+    case AttributeProto::kSint32Val: return a.sint32_val();
+    case AttributeProto::kSint64Val: return a.sint64_val();
+    case AttributeProto::kFixed32Val: return a.fixed32_val();
+    case AttributeProto::kFixed64Val: return in_range(a.fixed64_val());
+    case AttributeProto::kSfixed32Val: return a.sfixed32_val();
+    case AttributeProto::kSfixed64Val: return a.sfixed64_val();
+    case AttributeProto::kBoolVal: return a.bool_val() ? 1 : 0;
+    default: return std::nullopt;
+  }
+}
 
 std::string_view kind_of(const AttributeProto& attribute) {
   if (!has_value(attribute)) return "";
@@ -128,6 +149,15 @@ std::optional<bool> ChakraAttributes::flag(std::string_view name) const {
   const auto value = integer_of(*attribute);
   if (value == 0 || value == 1) return value == 1;
   fail(name, found(*attribute), "a bool, 0 or 1");
+}
+
+std::optional<std::vector<bool>> ChakraAttributes::flags(std::string_view name) const {
+  const AttributeProto* attribute = find(name);
+  if (attribute == nullptr) return std::nullopt;
+  const auto numbers = integers_of(*attribute);
+  if (!numbers || std::ranges::any_of(*numbers, [](std::int64_t number) { return number != 0 && number != 1; }))
+    fail(name, found(*attribute), "a list of bools, or of integers that are 0 or 1");
+  return std::vector<bool>(numbers->begin(), numbers->end());
 }
 
 std::optional<std::string_view> ChakraAttributes::text(std::string_view name) const {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "workload/chakra.pb.h"
 
@@ -27,6 +28,8 @@ class ChakraAttributes {
   std::optional<double> number(std::string_view name) const;
   // A bool, or an integer that is 0 or 1.
   std::optional<bool> flag(std::string_view name) const;
+  // A list of bools, or of integers that are 0 or 1.
+  std::optional<std::vector<bool>> flags(std::string_view name) const;
   // A string. Valid as long as the node.
   std::optional<std::string_view> text(std::string_view name) const;
   // A string as it is, or an integer in decimal: communicator groups are named either way.
@@ -38,6 +41,12 @@ class ChakraAttributes {
   const std::string& file_;
   const chakra::Node& node_;
 };
+
+// The attribute of a trace's metadata that says how many ranks the job has. Orrery writes it; Chakra itself has none.
+inline constexpr std::string_view kWorldSize = "world_size";
+
+// As ChakraAttributes::integer(); nothing where the value is none.
+std::optional<std::int64_t> integer_of(const chakra::AttributeProto& attribute);
 
 // The kind of an attribute's value as Chakra spells it without the suffix: "int64", "bool_list", ...; "" without a
 // value.

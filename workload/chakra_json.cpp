@@ -34,7 +34,8 @@ class JsonReader {
     JsonScanner ahead = scanner_;
     const std::string_view object = ahead.take_value();
     JsonScanner inside(file_, text_, object);
-    std::string_view list;
+    std::string_view list, schema;
+    bool is_nodes = false;
     inside.expect('{');
     if (inside.accept('}')) return list;
     do {
@@ -49,8 +50,11 @@ class JsonReader {
       if (wanted && !list.empty()) key_place.fail("a second list of nodes");
       const std::string_view value = inside.take_value();
       if (wanted) list = value;
+      if (wanted) is_nodes = key == "nodes";
+      if (key == "schema" && value.starts_with('"')) schema = value;
     } while (inside.accept(','));
     inside.expect('}');
+    if (is_nodes && !schema.empty()) refuse_host_trace(schema);
     if (!list.empty()) scanner_ = ahead;
     return list;
   }
@@ -58,7 +62,20 @@ class JsonReader {
   [[noreturn]] static void refuse_chrome_trace(const JsonPlace& place) {
     place.fail(
         "this is a Chrome or Kineto trace (\"traceEvents\"), expected a Chakra trace",
-        "link it with its PyTorch execution trace (chakra_trace_link), then convert with chakra_converter PyTorch");
+        "make Chakra traces of it: `orrery workload import PROFILE... -o DIR`; or link it with its PyTorch execution trace "
+        "(chakra_trace_link) and convert that (chakra_converter PyTorch)");
+  }
+
+  // PyTorch's ExecutionTraceObserver writes its schema beside the "nodes"; no form of Chakra has that. Its nodes say what
+  // the host called, neither of what type they are nor how long the device took.
+  [[noreturn]] void refuse_host_trace(std::string_view schema) const {
+    throw InputError(
+        {file_},
+        fmt::format("this is a PyTorch execution trace (schema {}) of the host's operators, without the times of the "
+                    "device; expected a Chakra trace",
+                    printable(schema, 60)),
+        "import the Kineto profile of the same step: `orrery workload import PROFILE... -o DIR`; or link the two "
+        "(chakra_trace_link) and convert that (chakra_converter PyTorch)");
   }
 
   void read_list(std::string_view list) {

@@ -179,12 +179,15 @@ CommunicatorNaming name_communicators(std::span<const Communicator> communicator
   return naming;
 }
 
-std::string chakra_metadata_frame() {
+std::string chakra_metadata_frame(std::size_t ranks) {
   chakra::GlobalMetadata metadata;
   metadata.set_version("0.0.4");
   chakra::AttributeProto& schema = *metadata.add_attr();
   schema.set_name("schema");
   schema.set_string_val("orrery-chakra.0.0.4");
+  chakra::AttributeProto& world = *metadata.add_attr();
+  world.set_name(std::string(kWorldSize));
+  world.set_int64_val(static_cast<std::int64_t>(ranks));
   std::string frame;
   append_frame(metadata, frame);
   return frame;
@@ -228,6 +231,10 @@ void EncodedGraph::close(const OpenNode& open, const Job& job, RankId rank, cons
     if (group != GroupId(0)) attribute(rest, "pg_name").set_string_val(naming.keys[index_of(group)]);
     const std::string& description = naming.descriptions[index_of(group)];
     if (!description.empty()) attribute(rest, "pg_desc").set_string_val(description);
+    if (const auto& involved = job.communicators[index_of(group)].involved) {
+      auto& list = *attribute(rest, "involved_dim").mutable_bool_list();
+      for (const bool over : *involved) list.add_values(over);
+    }
     const std::int64_t root = binding.roots.empty() ? -1 : binding.roots[graph.collective_index(open.node)];
     if (root >= 0 && has_root(graph.collective_kind(open.node))) attribute(rest, "root").set_int64_val(root);
   } else {

@@ -22,8 +22,8 @@ struct CommunicatorNaming {
 
 CommunicatorNaming name_communicators(std::span<const Communicator> communicators);
 
-// The metadata frame that every file begins with.
-std::string chakra_metadata_frame();
+// The metadata frame that every file of a job of `ranks` begins with.
+std::string chakra_metadata_frame(std::size_t ranks);
 
 // What all ranks with this graph and these labels have in common.
 class EncodedGraph {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <set>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -40,9 +41,23 @@ void refuse_other_traces(const std::filesystem::path& prefix, std::uint32_t rank
                        "write to another directory, or remove the old traces");
 }
 
+// What was read is gone once it is written over.
+void refuse_inputs(std::span<const std::string> inputs, const std::filesystem::path& prefix,
+                   const std::filesystem::path& groups) {
+  std::set<std::string> written = {groups.filename().string()};
+  for (const TraceFile& file : list_trace_files(prefix.string()))
+    written.insert(std::filesystem::path(file.path).filename().string());
+  for (const std::string& input : inputs) {
+    std::error_code error;
+    const std::filesystem::path file = std::filesystem::canonical(input, error);
+    if (error || !std::filesystem::equivalent(file.parent_path(), prefix.parent_path(), error)) continue;
+    if (written.contains(file.filename().string()))
+      throw InputError({input}, "is read and would be written over", "write to another directory");
+  }
+}
+
 // {"1": [0, 1], ...} in the order of the GroupIds.
-void write_groups(const std::string& path, const Job& job, const CommunicatorNaming& naming) {
-  OutputFile file(path);
+void write_groups(OutputFile& file, const Job& job, const CommunicatorNaming& naming) {
   file.write("{");
   for (std::size_t group = 1; group < job.communicators.size(); ++group) {
     std::string line = fmt::format("{}\n  {}: [", group == 1 ? "" : ",", nlohmann::json(naming.keys[group]).dump());
@@ -51,15 +66,12 @@ void write_groups(const std::string& path, const Job& job, const CommunicatorNam
     file.write(line + "]");
   }
   file.write(job.communicators.size() > 1 ? "\n}\n" : "}\n");
-  file.close();
 }
 
-void write_trace(const std::string& path, const Job& job, RankId rank, const EncodedGraph& graph,
+void write_trace(OutputFile& file, const Job& job, RankId rank, const EncodedGraph& graph,
                  const CommunicatorNaming& naming) {
-  OutputFile file(path);
-  file.write(chakra_metadata_frame());
+  file.write(chakra_metadata_frame(job.ranks.size()));
   graph.for_each_piece(job, rank, naming, [&](std::string_view piece) { file.write(piece); });
-  file.close();
 }
 
 // Ranks of one graph and one set of labels one after the other, so that one encoded graph is held at a time.
@@ -73,18 +85,20 @@ std::vector<std::uint32_t> ranks_by_graph(const Job& job) {
 
 }  // namespace
 
-ChakraSource write_job(const Job& job, const std::filesystem::path& directory, const std::string& stem) {
+ChakraSource write_job(const Job& job, const std::filesystem::path& directory, const std::string& stem,
+                       std::span<const std::string> inputs) {
   if (stem.empty() || stem.find('/') != std::string::npos || stem.find('\0') != std::string::npos)
     throw InputError({directory.string()}, fmt::format("\"{}\" is no name of a file", printable(stem)),
                      "rank r becomes <name>.<r>.et");
   make_directory(directory);
   const std::filesystem::path prefix = directory / stem;
+  const std::string groups = (directory / "groups.json").string();
+  refuse_inputs(inputs, prefix, groups);
   refuse_other_traces(prefix, static_cast<std::uint32_t>(job.ranks.size()));
 
   const CommunicatorNaming naming = name_communicators(job.communicators);
-  const std::string groups = (directory / "groups.json").string();
-  write_groups(groups, job, naming);
-
+  OutputFiles files;
+  files.add(groups, [&](OutputFile& file) { write_groups(file, job, naming); });
   std::unique_ptr<const EncodedGraph> graph;
   const RankBinding* encoded = nullptr;
   for (const std::uint32_t rank : ranks_by_graph(job)) {
@@ -94,8 +108,10 @@ ChakraSource write_job(const Job& job, const std::filesystem::path& directory, c
       graph = std::make_unique<EncodedGraph>(job.graph(RankId(rank)), job.labels_of(RankId(rank)));
       encoded = &binding;
     }
-    write_trace(trace_path(prefix, rank), job, RankId(rank), *graph, naming);
+    files.add(trace_path(prefix, rank),
+              [&](OutputFile& file) { write_trace(file, job, RankId(rank), *graph, naming); });
   }
+  files.commit(trace_path(prefix, 0));
   return {.prefix = prefix.string(), .groups = groups};
 }
 

@@ -70,13 +70,13 @@ GraphNode ExecutionGraph::node(NodeId node) const {
   return result;
 }
 
-// The columns left out follow from these: the hash, the order, and everything derived from kinds and slots.
+// The columns left out follow from these: the hash, the order, and what is derived from kinds and slots.
 bool ExecutionGraph::operator==(const ExecutionGraph& other) const {
   return hash_ == other.hash_ && kinds_ == other.kinds_ && durations_ == other.durations_ && flops_ == other.flops_ &&
          bytes_ == other.bytes_ && priorities_ == other.priorities_ && streams_ == other.streams_ &&
          successor_offsets_ == other.successor_offsets_ && successors_ == other.successors_ &&
          collective_kinds_ == other.collective_kinds_ && collective_slots_ == other.collective_slots_ &&
-         peer_slots_ == other.peer_slots_;
+         call_indices_ == other.call_indices_ && peer_slots_ == other.peer_slots_;
 }
 
 std::size_t ExecutionGraph::memory_bytes() const {

@@ -38,6 +38,10 @@ std::string_view name_of(NodeKind kind);
 // True for what runs on, or is launched from, one of the device's streams.
 bool is_on_device(NodeKind kind);
 
+// What a message or the tensors of a node may have at most: 1 EiB, so that products with a few ranks fit 64 bits. Whoever
+// reads sizes from outside refuses more.
+inline constexpr Bytes kMostNodeBytes{std::int64_t{1} << 60};
+
 // One node by value: what a GraphBuilder takes.
 struct GraphNode {
   NodeKind kind = NodeKind::kFree;
@@ -82,10 +86,10 @@ class ExecutionGraph {
   std::uint32_t collective_index(NodeId node) const;  // of a kCollective node
   CollectiveKind collective_kind(NodeId node) const { return collective_kinds_[collective_index(node)]; }
   std::uint32_t communicator_slot(NodeId node) const { return collective_slots_[collective_index(node)]; }
-  // k: the node is the rank's k-th call on its communicator, counted from 0 in canonical order. Calls of a communicator
-  // execute in this order.
+  // k: the node is the rank's k-th call on its communicator, counted from 0 in canonical order, or by NodeId where that
+  // is what the members agree on (workload/call_identity.h). It meets the k-th call of the other members.
   std::uint32_t call_index(NodeId node) const { return call_indices_[collective_index(node)]; }
-  // The calls on one communicator slot in canonical order.
+  // The calls on one communicator slot by call_index.
   std::span<const NodeId> calls(std::uint32_t slot) const;
   std::uint32_t communicator_slots() const { return static_cast<std::uint32_t>(call_offsets_.size() - 1); }
 

@@ -58,6 +58,7 @@ ExecutionGraph GraphBuilder::build() && {
   digest.add_column(graph.successors_);
   digest.add_column(graph.collective_kinds_);
   digest.add_column(graph.collective_slots_);
+  digest.add_column(graph.call_indices_);
   digest.add_column(graph.peer_slots_);
   graph.hash_ = digest.value();
   return graph;
@@ -125,6 +126,11 @@ void GraphBuilder::store_communication(ExecutionGraph& graph) const {
     graph.call_indices_[graph.collective_index(node)] = static_cast<std::uint32_t>(of_slot.size());
     of_slot.push_back(node);
   }
+  for (const std::uint32_t slot : slots_by_node_) {
+    std::ranges::sort(calls[slot]);
+    for (std::uint32_t call = 0; call < calls[slot].size(); ++call)
+      graph.call_indices_[graph.collective_index(calls[slot][call])] = call;
+  }
   for (const std::vector<NodeId>& of_slot : calls) {
     graph.calls_.insert(graph.calls_.end(), of_slot.begin(), of_slot.end());
     graph.call_offsets_.push_back(static_cast<std::uint32_t>(graph.calls_.size()));
@@ -152,16 +158,30 @@ std::vector<NodeId> canonical_order(std::span<const std::uint32_t> successor_off
   return order;
 }
 
-ExecutionGraph with_communicator_slots(const ExecutionGraph& graph, std::span<const std::uint32_t> slot_map) {
+namespace {
+
+GraphBuilder builder_of(const ExecutionGraph& graph, std::span<const std::uint32_t> slot_map) {
   GraphBuilder builder;
   builder.reserve(graph.size(), graph.edge_count());
   for (std::uint32_t i = 0; i < graph.size(); ++i) {
     GraphNode node = graph.node(NodeId(i));
-    if (node.kind == NodeKind::kCollective) node.slot = slot_map[node.slot];
+    if (node.kind == NodeKind::kCollective && !slot_map.empty()) node.slot = slot_map[node.slot];
     builder.add(node);
   }
   for (std::uint32_t i = 0; i < graph.size(); ++i)
     for (const NodeId after : graph.successors(NodeId(i))) builder.depend(after, NodeId(i));
+  return builder;
+}
+
+}  // namespace
+
+ExecutionGraph with_communicator_slots(const ExecutionGraph& graph, std::span<const std::uint32_t> slot_map) {
+  return builder_of(graph, slot_map).build();
+}
+
+ExecutionGraph with_calls_by_node(const ExecutionGraph& graph, std::span<const std::uint32_t> slots) {
+  GraphBuilder builder = builder_of(graph, {});
+  for (const std::uint32_t slot : slots) builder.count_calls_by_node(slot);
   return std::move(builder).build();
 }
 

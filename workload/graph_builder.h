@@ -26,6 +26,8 @@ class GraphBuilder {
   NodeId add(const GraphNode& node);
   // Both nodes may still be to come. A repeated edge counts once; an edge from a node to itself is a bug.
   void depend(NodeId after, NodeId before) { edges_.push_back({before, after}); }
+  // The calls of the communicator slot count by NodeId instead of in canonical order (ExecutionGraph::call_index).
+  void count_calls_by_node(std::uint32_t slot) { slots_by_node_.push_back(slot); }
 
   // The edges must be acyclic and name existing nodes: whoever reads them from outside checks that first
   // (workload/dependency_check.h).
@@ -39,6 +41,7 @@ class GraphBuilder {
 
   std::vector<GraphNode> nodes_;
   std::vector<Edge> edges_;
+  std::vector<std::uint32_t> slots_by_node_;
 };
 
 // The order that always takes the smallest ready node, by successor lists in CSR form. Nodes on a cycle, and those
@@ -49,5 +52,8 @@ std::vector<NodeId> canonical_order(std::span<const std::uint32_t> successor_off
 
 // The same graph, with communicator slot s renumbered to slot_map[s]; several may become one.
 ExecutionGraph with_communicator_slots(const ExecutionGraph& graph, std::span<const std::uint32_t> slot_map);
+
+// The same graph, with the calls of these communicator slots counted by NodeId. `graph` counts all in canonical order.
+ExecutionGraph with_calls_by_node(const ExecutionGraph& graph, std::span<const std::uint32_t> slots);
 
 }  // namespace orrery

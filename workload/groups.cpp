@@ -45,8 +45,8 @@ class CountingIterator {
 // Receives the parser's events. What stands where it should not is reported once and skipped with all it contains.
 class GroupsHandler final : public nlohmann::json_sax<nlohmann::json> {
  public:
-  GroupsHandler(const std::string& file, std::string_view text, std::uint32_t ranks, Diagnostics& diagnostics)
-      : file_(file), text_(text), ranks_(ranks), diagnostics_(diagnostics), read_(text.data()) {}
+  GroupsHandler(const std::string& file, std::string_view text, const TraceSet& traces, Diagnostics& diagnostics)
+      : file_(file), text_(text), traces_(traces), diagnostics_(diagnostics), read_(text.data()) {}
 
   const char** read() { return &read_; }
   std::vector<CommunicatorGroup> take() { return std::move(groups_); }
@@ -96,12 +96,12 @@ class GroupsHandler final : public nlohmann::json_sax<nlohmann::json> {
   std::size_t number_start(std::size_t length) const { return word_start(length + 1); }
   std::size_t string_start() const { return consumed() < 2 ? 0 : text_.rfind('"', consumed() - 2); }
 
-  Location location(std::size_t offset) const {
-    const std::string_view before = text_.substr(0, offset);
-    const std::size_t newline = before.rfind('\n');
-    const std::size_t line_start = newline == std::string_view::npos ? 0 : newline + 1;
-    return {file_, static_cast<int>(std::ranges::count(before, '\n')) + 1,
-            static_cast<int>(before.size() - line_start) + 1};
+  // Lines are counted on from the last place that was asked for: a file may have an error for every word.
+  Location location(std::size_t offset) {
+    if (offset < counted_) line_ = 1, line_start_ = counted_ = 0;
+    for (; counted_ < std::min(offset, text_.size()); ++counted_)
+      if (text_[counted_] == '\n') ++line_, line_start_ = counted_ + 1;
+    return {file_, line_, static_cast<int>(offset - line_start_) + 1};
   }
 
   static std::string quoted(const std::string& text) { return fmt::format("\"{}\"", printable(text, 40)); }
@@ -143,9 +143,8 @@ class GroupsHandler final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   void member(std::size_t offset, std::uint64_t rank) {
-    if (rank >= ranks_) {
-      const std::string there_are = ranks_ == 1 ? "is 1 rank" : fmt::format("are {} ranks", ranks_);
-      fail(offset, fmt::format("group {}: rank {} is out of range; there {}", quoted(group_.name), rank, there_are));
+    if (rank >= traces_.ranks) {
+      fail(offset, fmt::format("group {}: {}", quoted(group_.name), traces_.lacks(rank)));
     } else if (!members_.insert(rank).second) {
       fail(offset, fmt::format("group {} has rank {} twice", quoted(group_.name), rank));
     } else {
@@ -161,9 +160,12 @@ class GroupsHandler final : public nlohmann::json_sax<nlohmann::json> {
 
   const std::string& file_;
   std::string_view text_;
-  std::uint32_t ranks_;
+  const TraceSet& traces_;
   Diagnostics& diagnostics_;
   const char* read_;
+  std::size_t counted_ = 0;  // up to where lines are counted
+  int line_ = 1;
+  std::size_t line_start_ = 0;
   int depth_ = 0;        // 1 within the object, 2 within a group's list
   int skip_depth_ = 0;   // everything from this depth on is skipped; 0: nothing
   bool named_ = false;   // a group's name has been read
@@ -176,9 +178,9 @@ class GroupsHandler final : public nlohmann::json_sax<nlohmann::json> {
 
 }  // namespace
 
-std::vector<CommunicatorGroup> read_groups(const std::string& file, std::string_view text, std::uint32_t ranks,
+std::vector<CommunicatorGroup> read_groups(const std::string& file, std::string_view text, const TraceSet& traces,
                                            Diagnostics& diagnostics) {
-  GroupsHandler handler(file, text, ranks, diagnostics);
+  GroupsHandler handler(file, text, traces, diagnostics);
   nlohmann::json::sax_parse(CountingIterator(text.data(), handler.read()),
                             CountingIterator(text.data() + text.size(), handler.read()), &handler);
   return handler.take();

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/error.h"
 #include "core/ids.h"
+#include "workload/trace_files.h"
 
 namespace orrery {
 
@@ -20,16 +22,18 @@ struct CommunicatorGroup {
 };
 
 // The groups in the JSON `text`, in the order of the file. All that is wrong (not an object of lists, an empty list, a
-// rank that is repeated, negative, fractional or not below `ranks`, a repeated name, not JSON) goes to `diagnostics`
-// with line and column; the groups without errors are returned.
-std::vector<CommunicatorGroup> read_groups(const std::string& file, std::string_view text, std::uint32_t ranks,
+// rank that is repeated, negative, fractional or not among the `traces`, a repeated name, not JSON) goes to
+// `diagnostics` with line and column; the groups without errors are returned.
+std::vector<CommunicatorGroup> read_groups(const std::string& file, std::string_view text, const TraceSet& traces,
                                            Diagnostics& diagnostics);
 
-// A process group as a PyTorch trace declares it. `is_world`: the list of ranks is empty, which means all of them.
+// A process group as a PyTorch trace declares it. `is_world`: the list of ranks is empty, which means all of them;
+// `world` is then how many those are, where the trace says it.
 struct ProcessGroup {
   std::string name;
   std::vector<std::uint32_t> ranks;
   bool is_world = false;
+  std::optional<std::uint64_t> world{};
 
   bool operator==(const ProcessGroup&) const = default;
 };

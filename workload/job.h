@@ -20,6 +20,9 @@ namespace orrery {
 struct Communicator {
   std::string name;             // as the groups file has it; "world" for GroupId 0
   std::vector<RankId> members;  // in the order of the groups file, each once
+  // By dimension of the fabric, whether its calls run over it; not over those that are left out. None: over all. Along
+  // the others the members are groups of their own (system/involved_dimensions.h).
+  std::optional<std::vector<bool>> involved{};
 
   // Position of `rank` among the members, if it is one.
   std::optional<std::uint32_t> position_of(RankId rank) const;

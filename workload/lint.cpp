@@ -5,7 +5,6 @@
 
 #include "workload/chakra_file.h"
 #include "workload/findings.h"
-#include "workload/matching.h"
 #include "workload/rank_trace.h"
 
 namespace orrery {
@@ -42,13 +41,22 @@ LintReport lint_trace(const std::string& file, Dependencies dependencies) {
   return result;
 }
 
-LintReport lint_job(const ChakraSource& source, const LoadProgress& progress) {
+LintReport lint_job(const ChakraSource& source, const LoadProgress& progress, const JobCheck& check) {
   Diagnostics diagnostics;
   const std::optional<Job> job = try_load_chakra_job(source, TraceChecks::kLint, diagnostics, progress);
-  LintReport result{problems_of(diagnostics), {}, job.has_value()};
-  if (!job) return result;
+  const bool knows_groups = job && std::ranges::none_of(job->communicators, [](const Communicator& communicator) {
+    return communicator.involved.has_value();
+  });
+  if (job && !knows_groups)
+    diagnostics.warning({source.prefix},
+                        "collectives with involved_dim run over dimensions of a cluster, which is not known here: "
+                        "whether the ranks agree is not checked",
+                        "`orrery check EXPERIMENT` does it");
+  LintReport result{problems_of(diagnostics), {}, knows_groups};
+  if (!knows_groups) return result;
   try {
-    match(*job);
+    const Matching matching = match(*job);
+    if (check) check(*job, matching);
   } catch (const StuckError& error) {
     result.disagreement = error.what();
   }

@@ -1,17 +1,19 @@
 // Everything that is wrong or doubtful about traces, without stopping at the first problem.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
 #include "workload/load_job.h"
+#include "workload/matching.h"
 
 namespace orrery {
 
 struct LintReport {
   std::vector<Problem> problems;  // errors and warnings, as loading would report them, and what lint adds
-  std::string disagreement;       // how the ranks disagree about their communication; empty: they agree, or see below
+  std::string disagreement;       // why the ranks cannot finish; empty: they can, or see below
   bool matched = false;           // the ranks were compared; they are not while files have errors
 
   bool has_errors() const;
@@ -21,7 +23,10 @@ struct LintReport {
 
 // One trace on its own: its rank, the other ranks and the groups are not known.
 LintReport lint_trace(const std::string& file, Dependencies dependencies);
-// The traces of all ranks, and whether they agree.
-LintReport lint_job(const ChakraSource& source, const LoadProgress& progress = {});
+// What else is asked of a job whose ranks agree. Throws StuckError.
+using JobCheck = std::function<void(const Job&, const Matching&)>;
+
+// The traces of all ranks, whether they agree, and what `check` says of them.
+LintReport lint_job(const ChakraSource& source, const LoadProgress& progress = {}, const JobCheck& check = {});
 
 }  // namespace orrery

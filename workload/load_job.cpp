@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/assert.h"
+#include "workload/call_identity.h"
 #include "workload/chakra_file.h"
 #include "workload/content_pool.h"
 #include "workload/findings.h"
@@ -29,13 +30,17 @@ class JobLoader {
   // Nothing when there are errors.
   std::optional<Job> load(const LoadProgress& progress) {
     files_ = find_trace_files(source_.prefix);
-    CommunicatorNames names(world(), source_.groups.value_or(""));
-    read_groups_file(names);
+    const TraceSet traces{source_.prefix, world()};
+    CommunicatorNames names(traces, source_.groups.value_or(""));
+    read_groups_file(traces, names);
     for (std::uint32_t rank = 0; rank < files_.size(); ++rank) {
       read_trace(rank);
       if (progress) progress(rank + 1, files_.size());
     }
-    for (std::uint32_t rank = 0; rank < files_.size(); ++rank) declare_groups(rank, names);
+    for (std::uint32_t rank = 0; rank < files_.size(); ++rank) {
+      check_world(rank, traces);
+      declare_groups(rank, names);
+    }
     // A broken groups file would make every communicator unknown.
     const bool groups_are_whole = !diagnostics_.has_errors();
     for (std::uint32_t rank = 0; groups_are_whole && rank < files_.size(); ++rank) bind(rank, names);
@@ -55,11 +60,11 @@ class JobLoader {
 
   std::uint32_t world() const { return static_cast<std::uint32_t>(files_.size()); }
 
-  void read_groups_file(CommunicatorNames& names) {
+  void read_groups_file(const TraceSet& traces, CommunicatorNames& names) {
     if (!source_.groups) return;
     try {
       const std::string text = read_file(*source_.groups);
-      for (CommunicatorGroup& group : read_groups(*source_.groups, text, world(), diagnostics_))
+      for (CommunicatorGroup& group : read_groups(*source_.groups, text, traces, diagnostics_))
         names.add(std::move(group));
     } catch (const InputError& error) {
       for (const Problem& problem : error.problems()) diagnostics_.error(problem.where, problem.message, problem.hint);
@@ -94,6 +99,14 @@ class JobLoader {
     traces_.push_back(std::move(loaded));
   }
 
+  // The world is the number of files, unless a trace knows better: the last rank's file would not be missed.
+  void check_world(std::uint32_t rank, const TraceSet& traces) {
+    const std::optional<std::uint64_t> world = traces_[trace_of_rank_[rank]].trace.world;
+    if (!world || *world == traces.ranks) return;
+    of_rank_[rank].error(fmt::format("the trace is of a world of {}", *world), traces.differs_from(*world),
+                         TraceSet::kHint);
+  }
+
   void declare_groups(std::uint32_t rank, CommunicatorNames& names) {
     for (const ProcessGroup& group : traces_[trace_of_rank_[rank]].trace.process_groups)
       names.add(group, of_rank_[rank]);
@@ -108,6 +121,9 @@ class JobLoader {
                         of_rank_[rank]);
     for (std::size_t slot = 0; slot < binding.communicators.size(); ++slot)
       names.describe(binding.communicators[slot], loaded.trace.descriptions[slot]);
+    for (std::size_t slot = 0; slot < binding.communicators.size(); ++slot)
+      if (const auto& involved = loaded.trace.involved[slot])
+        binding.communicators[slot] = names.over(binding.communicators[slot], *involved);
     binding.graph = loaded.graph;
     binding.labels = loaded.labels;
     merge_slots(binding);
@@ -116,11 +132,12 @@ class JobLoader {
   // A trace may call the same communicator by two names, "" and "0". Its calls are counted together.
   void merge_slots(RankBinding& binding) {
     std::vector<GroupId> distinct;
+    std::map<GroupId, std::uint32_t> slot_of;
     std::vector<std::uint32_t> slot_map;
     for (const GroupId group : binding.communicators) {
-      const auto found = std::ranges::find(distinct, group);
-      slot_map.push_back(static_cast<std::uint32_t>(found - distinct.begin()));
-      if (found == distinct.end()) distinct.push_back(group);
+      const auto [slot, is_new] = slot_of.try_emplace(group, static_cast<std::uint32_t>(distinct.size()));
+      slot_map.push_back(slot->second);
+      if (is_new) distinct.push_back(group);
     }
     if (distinct.size() == binding.communicators.size()) return;
     const auto [known, is_new] = merged_.try_emplace({binding.graph, slot_map}, 0);
@@ -133,7 +150,8 @@ class JobLoader {
   void warn_of_unused_groups(const CommunicatorNames& names) {
     if (!source_.groups || names.from_file() == 0) return;
     const auto is_from_file = [&](GroupId group) {
-      return index_of(group) >= 1 && index_of(group) <= names.from_file();
+      const std::uint32_t base = index_of(names.base_of(group));
+      return base >= 1 && base <= names.from_file();
     };
     for (const RankBinding& binding : bindings_)
       if (std::ranges::any_of(binding.communicators, is_from_file)) return;
@@ -157,6 +175,7 @@ class JobLoader {
     job.labels = labels_.take();
     job.ranks = std::move(bindings_);
     job.communicators = names.take();
+    count_calls_by_id(job);
     drop_unused_graphs(job);
     for (const Problem& problem : diagnostics_.problems())
       if (problem.severity == Severity::kWarning) job.warnings.push_back(problem);

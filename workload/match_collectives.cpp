@@ -49,13 +49,8 @@ struct Agreement {
   std::optional<std::size_t> disagreed;  // the first call about which they disagree
 };
 
-bool may_differ_in_bytes(CollectiveKind kind) {
-  return kind == CollectiveKind::kAllToAll || kind == CollectiveKind::kGather || kind == CollectiveKind::kScatter;
-}
-
-// The requests can be one operation.
 bool agree(const CallRequest& a, const CallRequest& b) {
-  return a.kind == b.kind && a.root == b.root && (a.bytes == b.bytes || may_differ_in_bytes(a.kind));
+  return a.root == b.root && can_be_one(a.kind, a.bytes, b.kind, b.bytes);
 }
 
 class CallMatcher {
@@ -105,6 +100,12 @@ struct Matched {
 };
 
 }  // namespace
+
+bool can_be_one(CollectiveKind kind, Bytes bytes, CollectiveKind other_kind, Bytes other_bytes) {
+  const bool may_differ =
+      kind == CollectiveKind::kAllToAll || kind == CollectiveKind::kGather || kind == CollectiveKind::kScatter;
+  return kind == other_kind && (bytes == other_bytes || may_differ);
+}
 
 CallLists match_collectives(const Job& job, DisagreementReport& report) {
   Callers callers(job);

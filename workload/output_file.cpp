@@ -4,8 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdio>
 #include <system_error>
 #include <utility>
 
@@ -18,19 +20,24 @@ namespace {
 constexpr std::size_t kBuffer = std::size_t{1} << 20;
 constexpr mode_t kReadableByAll = 0666;  // less what the umask takes away
 
+[[noreturn]] void refuse(const std::string& path, const char* what, int reason) {
+  throw InputError({path}, std::string(what) + ": " + std::generic_category().message(reason));
+}
+
 }  // namespace
 
 // POSIX files rather than streams, because streams lose the reason of a failure.
-OutputFile::OutputFile(std::string path)
+OutputFile::OutputFile(std::string path, std::string_view suffix)
     : path_(std::move(path)),
-      descriptor_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kReadableByAll)) {
+      written_(path_ + std::string(suffix)),
+      descriptor_(::open(written_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kReadableByAll)) {
   if (descriptor_ < 0) fail("cannot be created", errno);
 }
 
 OutputFile::~OutputFile() {
   if (descriptor_ < 0) return;
   struct stat status = {};
-  if (::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode)) ::unlink(path_.c_str());
+  if (::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode)) ::unlink(written_.c_str());
   ::close(descriptor_);
 }
 
@@ -62,8 +69,29 @@ void OutputFile::close() {
   if (::close(std::exchange(descriptor_, -1)) != 0) fail("cannot be written", errno);
 }
 
-void OutputFile::fail(const char* what, int reason) const {
-  throw InputError({path_}, std::string(what) + ": " + std::generic_category().message(reason));
+void OutputFile::fail(const char* what, int reason) const { refuse(path_, what, reason); }
+
+OutputFiles::~OutputFiles() {
+  for (const std::string& path : unnamed_) ::unlink((path + std::string(kSuffix)).c_str());
+}
+
+void OutputFiles::refuse_other_kinds(const std::string& path) {
+  struct stat status = {};
+  if (::lstat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode) || S_ISLNK(status.st_mode)) return;
+  if (S_ISDIR(status.st_mode)) refuse(path, "cannot be replaced", EISDIR);
+  throw InputError({path}, "is not a regular file, and would be replaced by one", "write to another directory");
+}
+
+void OutputFiles::name(const std::string& path) {
+  if (std::rename((path + std::string(kSuffix)).c_str(), path.c_str()) != 0) refuse(path, "cannot be written", errno);
+}
+
+void OutputFiles::commit(const std::string& last) {
+  const auto found = std::ranges::find(unnamed_, last);
+  ORRERY_ASSERT(found != unnamed_.end());
+  std::iter_swap(found, unnamed_.begin());
+  if (::unlink(last.c_str()) != 0 && errno != ENOENT) refuse(last, "cannot be replaced", errno);
+  for (; !unnamed_.empty(); unnamed_.pop_back()) name(unnamed_.back());
 }
 
 }  // namespace orrery

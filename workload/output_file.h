@@ -1,16 +1,17 @@
-// A file that is written from front to back. Whatever fails is an InputError that names the file and the system's
-// reason, and leaves no half of a file behind.
+// Files that are written from front to back. Whatever fails is an InputError that names the file and the system's reason,
+// and leaves no half of a file behind, nor a part of several files that belong together.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace orrery {
 
 class OutputFile {
  public:
-  // Replaces what is there.
-  explicit OutputFile(std::string path);
+  // Replaces what is there. With a `suffix`, `path` + `suffix` is written; messages name `path`.
+  explicit OutputFile(std::string path, std::string_view suffix = {});
   // Removes a regular file that was not closed.
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -25,8 +26,42 @@ class OutputFile {
   [[noreturn]] void fail(const char* what, int reason) const;
 
   std::string path_;
+  std::string written_;  // the path that is written
   int descriptor_;
   std::string buffer_;
+};
+
+// Files that are of use together only. Each is written under a name of its own, `NAME.partial`, until all of them are
+// there.
+class OutputFiles {
+ public:
+  OutputFiles() = default;
+  // Removes what has not got its name.
+  ~OutputFiles();
+  OutputFiles(const OutputFiles&) = delete;
+  OutputFiles& operator=(const OutputFiles&) = delete;
+
+  // Has `write` fill the file. InputError when something else than a regular file has this name.
+  template <class Write>
+  void add(const std::string& path, Write write) {
+    refuse_other_kinds(path);
+    unnamed_.push_back(path);
+    OutputFile file(path, kSuffix);
+    write(file);
+    file.close();
+  }
+
+  // All get their names. `last` is the one of them without which nobody takes the others for complete: what had its name
+  // before goes first, and it comes last.
+  void commit(const std::string& last);
+
+ private:
+  static constexpr std::string_view kSuffix = ".partial";
+
+  static void refuse_other_kinds(const std::string& path);
+  static void name(const std::string& path);
+
+  std::vector<std::string> unnamed_;
 };
 
 }  // namespace orrery

@@ -108,6 +108,8 @@ std::optional<ProcessGroup> group_of(const Json& entry, std::string& problem) {
     group.ranks.push_back(rank.get<std::uint32_t>());
   }
   group.is_world = group.ranks.empty();
+  const auto size = entry.find("group_size");
+  if (group.is_world && size != entry.end() && size->is_number_unsigned()) group.world = size->get<std::uint64_t>();
   return group;
 }
 
@@ -134,7 +136,8 @@ std::vector<ProcessGroup> read_process_groups(const Location& where, const std::
         "expected a list of {\"pg_name\": ..., \"ranks\": [...]}, as PyTorch's execution trace observer writes");
   };
   const std::optional<Json> list = unwrap(values);
-  if (!list) fail(fmt::format("its process groups cannot be read: {}", printable(values, 60)));
+  const bool is_blank = values.find_first_not_of(" \t\r\n") == std::string_view::npos;
+  if (!list) fail(fmt::format("its process groups cannot be read: {}", is_blank ? "its inputs are empty" : printable(values, 60)));
   if (!list->is_array()) fail("its process groups are not a list");
 
   std::vector<ProcessGroup> groups;

@@ -98,10 +98,10 @@ class Binder {
 
 }  // namespace
 
-CommunicatorNames::CommunicatorNames(std::uint32_t ranks, std::string groups_file)
-    : groups_file_(std::move(groups_file)) {
+CommunicatorNames::CommunicatorNames(TraceSet traces, std::string groups_file)
+    : traces_(std::move(traces)), groups_file_(std::move(groups_file)) {
   Communicator world{"world", {}};
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) world.members.push_back(RankId(rank));
+  for (std::uint32_t rank = 0; rank < traces_.ranks; ++rank) world.members.push_back(RankId(rank));
   append(std::move(world));
 }
 
@@ -120,14 +120,14 @@ void CommunicatorNames::add(CommunicatorGroup group) {
 }
 
 void CommunicatorNames::add(const ProcessGroup& group, Findings& findings) {
-  const std::uint32_t ranks = static_cast<std::uint32_t>(communicators_[0].members.size());
   Communicator communicator{group.name, {}};
   if (group.is_world) communicator.members = communicators_[0].members;
+  if (group.world && *group.world != traces_.ranks)
+    return findings.error(fmt::format("process group {} is of a world of {}", quoted(group.name), *group.world),
+                          traces_.differs_from(*group.world), TraceSet::kHint);
   for (const std::uint32_t rank : group.ranks) {
-    if (rank >= ranks)
-      return findings.error(fmt::format("process group {} has a rank that is out of range; there {} {}",
-                                        quoted(group.name), ranks == 1 ? "is" : "are", counted_ranks(ranks)),
-                            fmt::format("rank {}", rank), "the world is the number of trace files");
+    if (rank >= traces_.ranks)
+      return findings.error(fmt::format("process group {}", quoted(group.name)), traces_.lacks(rank), TraceSet::kHint);
     communicator.members.push_back(RankId(rank));
   }
   const auto known = by_name_.find(group.name);
@@ -146,6 +146,17 @@ std::optional<GroupId> CommunicatorNames::find(const std::string& name) const {
   if (found != by_name_.end()) return found->second;
   if (name.empty() || name == "0") return GroupId(0);
   return std::nullopt;
+}
+
+GroupId CommunicatorNames::over(GroupId group, const std::vector<bool>& involved) {
+  const GroupId next{static_cast<std::uint32_t>(communicators_.size() + made_.size())};
+  const auto [known, is_new] = over_.try_emplace({group, involved}, next);
+  if (is_new) made_.emplace_back(group, involved);
+  return known->second;
+}
+
+GroupId CommunicatorNames::base_of(GroupId group) const {
+  return index_of(group) < communicators_.size() ? group : made_[index_of(group) - communicators_.size()].first;
 }
 
 std::string CommunicatorNames::hint(const std::string& name) const {
@@ -179,6 +190,11 @@ std::vector<Communicator> CommunicatorNames::take() {
     for (const std::string& description : said) ++uses[description];
   for (const auto& [group, said] : descriptions_)
     if (said.size() == 1 && uses[*said.begin()] == 1) communicators_[index_of(group)].name = *said.begin();
+  for (auto& [base, involved] : made_) {
+    Communicator communicator = communicators_[index_of(base)];
+    communicator.involved = std::move(involved);
+    communicators_.push_back(std::move(communicator));
+  }
   return std::move(communicators_);
 }
 

@@ -20,7 +20,7 @@ namespace orrery {
 class CommunicatorNames {
  public:
   // `groups_file` is for messages; empty when none was given.
-  CommunicatorNames(std::uint32_t ranks, std::string groups_file);
+  CommunicatorNames(TraceSet traces, std::string groups_file);
 
   // How many are from the groups file: the first after the world.
   std::size_t from_file() const { return from_file_ == 0 ? 0 : from_file_ - 1; }
@@ -35,6 +35,10 @@ class CommunicatorNames {
   std::string hint(const std::string& name) const;
 
   const Communicator& operator[](GroupId group) const { return communicators_[index_of(group)]; }
+  // The same ranks, calling over these dimensions only. No communicator is added any more from then on.
+  GroupId over(GroupId group, const std::vector<bool>& involved);
+  // The one that `group` was made of by over(), or itself.
+  GroupId base_of(GroupId group) const;
   bool is_member(GroupId group, RankId rank) const;
   // What a trace calls a communicator besides its name; "" says nothing.
   void describe(GroupId group, const std::string& description);
@@ -45,10 +49,13 @@ class CommunicatorNames {
  private:
   void append(Communicator communicator);
 
+  TraceSet traces_;
   std::string groups_file_;
   std::vector<Communicator> communicators_;          // 0 is the world
   std::vector<std::vector<RankId>> sorted_members_;  // by GroupId
   std::map<std::string, GroupId> by_name_;
+  std::map<std::pair<GroupId, std::vector<bool>>, GroupId> over_;
+  std::vector<std::pair<GroupId, std::vector<bool>>> made_;  // by over(); they are numbered behind all others
   std::map<GroupId, std::set<std::string>> descriptions_;
   std::size_t from_file_ = 1;  // communicators below this are the world and those of the groups file
 };

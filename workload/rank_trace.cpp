@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "workload/chakra_attributes.h"
 #include "workload/chakra_reader.h"
 #include "workload/dependency_check.h"
 #include "workload/graph_builder.h"
@@ -30,6 +31,12 @@ class Collector final : public ChakraVisitor {
  public:
   explicit Collector(Findings& findings) : findings_(findings) {}
 
+  void metadata(const chakra::GlobalMetadata& metadata) override {
+    for (const chakra::AttributeProto& attribute : metadata.attr())
+      if (attribute.name() == kWorldSize)
+        if (const auto size = integer_of(attribute); size && *size > 0) world_ = static_cast<std::uint64_t>(*size);
+  }
+
   void node(const chakra::Node& node, ChakraPosition position) override {
     nodes_.push_back({node.id(),
                       position.frame,
@@ -40,10 +47,12 @@ class Collector final : public ChakraVisitor {
   }
 
   std::vector<DecodedNode> take() { return std::move(nodes_); }
+  std::optional<std::uint64_t> world() const { return world_; }
 
  private:
   Findings& findings_;
   std::vector<DecodedNode> nodes_;
+  std::optional<std::uint64_t> world_;
 };
 
 // Sorts by id and leaves the first of each id.
@@ -93,13 +102,14 @@ std::map<std::int64_t, std::uint32_t> number_streams(const std::vector<DecodedNo
 
 void add_nodes(const std::vector<DecodedNode>& nodes, GraphBuilder& builder, RankTrace& trace) {
   const std::map<std::int64_t, std::uint32_t> streams = number_streams(nodes);
-  SlotNumbering<std::string> communicators;
+  // Over other dimensions the same ranks are other groups.
+  SlotNumbering<std::pair<std::string, std::optional<std::vector<bool>>>> communicators;
   SlotNumbering<std::int64_t> peers;
   for (const DecodedNode& decoded : nodes) {
     GraphNode work = decoded.node.work;
     if (is_on_device(work.kind) && decoded.node.stream) work.stream = streams.at(*decoded.node.stream);
     if (work.kind == NodeKind::kCollective) {
-      work.slot = communicators.slot_of(decoded.node.communicator);
+      work.slot = communicators.slot_of({decoded.node.communicator, decoded.node.involved});
       trace.descriptions.resize(std::max<std::size_t>(trace.descriptions.size(), work.slot + 1));
       if (!decoded.node.description.empty()) trace.descriptions[work.slot] = decoded.node.description;
       trace.roots.push_back(decoded.node.root);
@@ -110,7 +120,10 @@ void add_nodes(const std::vector<DecodedNode>& nodes, GraphBuilder& builder, Ran
     }
     builder.add(work);
   }
-  trace.communicators = communicators.take();
+  for (auto& [name, involved] : communicators.take()) {
+    trace.communicators.push_back(std::move(name));
+    trace.involved.push_back(std::move(involved));
+  }
   trace.peers = peers.take();
 }
 
@@ -160,6 +173,7 @@ RankTrace read_rank_trace(const std::string& file, std::string_view bytes, Depen
     trace.findings.take(error);
     return trace;
   }
+  trace.world = collector.world();
   build_graph(collector.take(), dependencies, checks, trace);
   return trace;
 }

@@ -96,6 +96,15 @@ std::vector<std::string> find_trace_files(const std::string& prefix) {
   return files;
 }
 
+std::string TraceSet::lacks(std::uint64_t rank) const {
+  return fmt::format("there is no trace of rank {}: {} has {}", rank, printable(prefix),
+                     ranks == 1 ? "that of rank 0" : fmt::format("those of ranks 0-{}", ranks - 1));
+}
+
+std::string TraceSet::differs_from(std::uint64_t world) const {
+  return world > ranks ? lacks(ranks) : fmt::format("{} has traces of {}", printable(prefix), ranks);
+}
+
 std::vector<TraceFile> list_trace_files(const std::string& prefix) {
   const std::filesystem::path path(prefix);
   auto found = list(path.has_parent_path() ? path.parent_path() : ".");

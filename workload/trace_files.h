@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace orrery {
@@ -10,6 +11,19 @@ namespace orrery {
 // The trace file of every rank: `<prefix>.<rank>.et`, `.et.gz` or `.json`, ranks contiguous from 0. Throws InputError
 // when there is none, when a rank is missing, or when one has two files.
 std::vector<std::string> find_trace_files(const std::string& prefix);
+
+// The ranks that have traces: 0 .. ranks - 1.
+struct TraceSet {
+  std::string prefix;
+  std::uint32_t ranks = 0;
+
+  // "there is no trace of rank 5: w/rank has those of ranks 0-4", to say of what names another rank.
+  std::string lacks(std::uint64_t rank) const;
+  // The same about a world of another number of ranks.
+  std::string differs_from(std::uint64_t world) const;
+
+  static constexpr std::string_view kHint = "a job needs the traces of all of its ranks, numbered from 0, and no others";
+};
 
 // Any file that a prefix stands for.
 struct TraceFile {

@@ -1,5 +1,6 @@
 #include "workload/trace_node.h"
 
+#include <algorithm>
 #include <limits>
 #include <string_view>
 
@@ -11,10 +12,9 @@
 namespace orrery {
 namespace {
 
-constexpr std::int64_t kLargestSize = std::int64_t{1} << 60;
-
 constexpr std::string_view kNoPeerHint =
     "PyTorch's trace converter does not write the peers of sends and receives; such a trace cannot be matched";
+constexpr std::string_view kNoProcessGroupsHint = "give the groups in a file: workload.chakra.groups, or --groups";
 constexpr std::string_view kMissingSizeHint = "re-export the trace with a converter that writes comm_size";
 
 std::optional<CollectiveKind> collective_kind_of(std::int64_t comm_type) {
@@ -116,7 +116,7 @@ class NodeReader {
   }
 
   // An attribute that counts something: not negative, and not beyond what any job could mean.
-  std::optional<std::int64_t> amount(std::string_view attribute, std::int64_t largest = kLargestSize) {
+  std::optional<std::int64_t> amount(std::string_view attribute, std::int64_t largest = kMostNodeBytes.count()) {
     const std::optional<std::int64_t> value = attributes_.integer(attribute);
     if (!value) return std::nullopt;
     if (*value < 0) {
@@ -138,7 +138,11 @@ class NodeReader {
   void read_metadata() {
     result_.work.duration.reset();
     if (!is_process_group_node(node_.name())) return read_untimed("METADATA");
-    result_.process_groups = read_process_groups({findings_.file(), 0, 0}, name(), node_.inputs().values());
+    // A marker whose list some tool has dropped says nothing; calls on its groups are then errors of their own.
+    if (node_.inputs().values().find_first_not_of(" \t\r\n") != std::string::npos)
+      result_.process_groups = read_process_groups({findings_.file(), 0, 0}, name(), node_.inputs().values());
+    if (result_.process_groups.empty())
+      findings_.warning("nodes that declare process groups list none in their inputs", name(), kNoProcessGroupsHint);
   }
 
   // Free, if nothing says how long it takes.
@@ -197,6 +201,10 @@ class NodeReader {
     if (!group) group = attributes_.label("comm_group");
     result_.communicator = group.value_or("");
     result_.description = attributes_.text("pg_desc").value_or("");
+    result_.involved = attributes_.flags("involved_dim");
+    // Of converters that always write it; they do not know how many dimensions there will be.
+    if (result_.involved && std::ranges::find(*result_.involved, false) == result_.involved->end())
+      result_.involved.reset();
     if (has_root(result_.work.collective)) read_root();
   }
 

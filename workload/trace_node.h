@@ -19,6 +19,7 @@ struct TraceNode {
   std::optional<std::int64_t> stream;    // as the trace numbers it
   std::string communicator;              // kCollective: the name in the trace; "" = not given
   std::string description;               // kCollective: what people call the communicator; "" = not given
+  std::optional<std::vector<bool>> involved;  // kCollective: dimensions of the fabric (Communicator::involved)
   std::int64_t root = -1;                // kCollective with a root: a global rank, or -1 for the first member
   std::int64_t peer = -1;                // kSend, kReceive: a global rank
   std::optional<std::int64_t> own_rank;  // kSend, kReceive: the rank the trace says it is on

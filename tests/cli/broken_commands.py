@@ -104,7 +104,7 @@ ROWS = [
     calibrate("A calibrated cluster that cannot be written",
               "nowhere/x.yaml: error: cannot be written: No such file or directory",
               options=[*ALL_REDUCE, "--out", "nowhere/x.yaml"]),
-    calibrate("A calibrated cluster in place of its log", "--out: error: log.csv is the log itself",
+    calibrate("A calibrated cluster in place of its log", "log.csv: error: is read and would be written over",
               options=[*ALL_REDUCE, "--out", "log.csv"]),
     *[calibrate(f"An empty value of {name} of `calibrate`", f"error: {name} needs a value", options=[name, ""])
       for name in ("--nodes", "--gpus-per-node", "--op", "--launch", "--version", "--out", "--set")],

@@ -38,6 +38,8 @@ FILES = [
     bring("A text as a profile", {"job.txt": "remember the milk\n"}, "job.txt", "error: not JSON", options=["--format", "kineto"]),
     bring("An unknown format", {"job.txt": ASTRA}, "--format: chakra not in", options=["--format", "chakra"]),
     bring("An import into a file", {"job.goal": GOAL, "out": "x"}, "out: error: ", names=["job.goal"]),
+    bring("An import over its own file", {"out/groups.json": GOAL}, "out/groups.json: error: is read and would be written over",
+          "write to another directory", names=["out/groups.json"]),
     bring("Two files of a format with one", {"a.goal": GOAL, "b.goal": GOAL},
           "a.goal: error: more than one file has no meaning for goal", "leave it out"),
     Row("An import without a folder", 2, ["--out is required"], ["workload", "import", "job.goal"], {"job.goal": GOAL}),
@@ -61,6 +63,8 @@ TEXTS = [
     astra("Hybrid parallelism without its groups", "DATA\n", "HYBRID_DATA_MODEL\n", "job.txt", "--model-parallel"),
     bring("SimAI's groups that do not divide its ranks", {"job.txt": SIMAI.replace("all_gpus: 4", "all_gpus: 3")},
           "job.txt:1", "error: "),
+    bring("SimAI's size beyond counting", {"job.txt": SIMAI.replace("ALLREDUCE 4096", "ALLGATHER 9223372036854775807", 1)},
+          "job.txt:3:", "error: a message of 9223372036854775807 bytes, more than 1152921504606846976"),
     bring("`--model-parallel` of SimAI", {"job.txt": SIMAI}, "--model-parallel has no meaning for simai",
           options=["--model-parallel", "2"]),
 ]

@@ -87,7 +87,7 @@ MODELS = [
           "dense_features: 13, bottom: [512, 32], top: [64, 1]",
           "error: the last layer has 32 values, a row of the tables 64", "end it with 64"),
     model("A network of no convolutions", "kind: convolutional, convolutions: [], features: 8, classes: 8",
-          "error: 'convolutions' is no list of 1 to 10000"),
+          "error: 'convolutions' is no list of at least one"),
     model("A convolution pooled over more than its output",
           "kind: convolutional, features: 8, classes: 8, convolutions: [{inputs: 3, outputs: 8, size: 4, pool: 5}]",
           "error: 5 by 5 pixels of an output of 4 by 4", "at most the size of the output"),

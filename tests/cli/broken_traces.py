@@ -65,6 +65,15 @@ def numbered(number, kind=COMP, after=()):
         (make_traces.bytes_field(5, bytes(after)) if after else b"") + make_traces.number_field(7, 1)
 
 
+def declaring(groups):
+    """A trace that declares process groups as PyTorch does."""
+    trace = make_traces.Trace()
+    values = make_traces.bytes_field(1, groups.encode())
+    trace.nodes.append(make_traces.bytes_field(2, b"## process_group:init ##") + make_traces.number_field(3, 1) +
+                       make_traces.bytes_field(8, values))
+    return trace.bytes()
+
+
 METADATA = make_traces.bytes_field(1, b"0.0.4")
 # A node of schema 0.0.1: id, name, type, a parent each in a field of its own, and simulation fields from 12 on.
 OLD = b"\x08\x00\x12\x01x\x18\x03\x20\x00\x60\x05"
@@ -76,6 +85,12 @@ FILES = [
         files={"job.yaml": JOB.replace("rank", "ran")}),
     Row("No trace of rank 1 of 3", 2, ["rank.1.et: error: no trace of rank 1: found ranks 0 and 2"],
         files={"rank.1.et": ABSENT, "rank.2.et": small_trace()}),
+    Row("The last rank's trace is not there", 2,
+        ["rank.0.et: error: the trace is of a world of 3: there is no trace of rank 2: rank has those of ranks 0-1"],
+        files={f"rank.{rank}.et": make_traces.every_collective(3)[rank].bytes(3) for rank in range(2)}),
+    Row("A process group of a rank that is not there", 2,
+        ["rank.0.et: error: process group \"0\" is of a world of 3: there is no trace of rank 2: rank has those of ranks 0-1"],
+        files={"rank.0.et": declaring('[{"pg_name": "0", "ranks": [], "group_size": 3}]')}),
     Row("Ranks that count from 1", 2, ["rank.0.et: error: no trace of rank 0"],
         files={"rank.0.et": ABSENT, "rank.2.et": small_trace()}),
     Row("A prefix with control characters", 2, ["r\\x1B[31m\\x0Ak.0.et: error: no trace of rank 0"],
@@ -102,6 +117,10 @@ FILES = [
     Row("JSON that is no trace", 2, ["rank.0.json:1:1: error: this JSON object gives nothing of a node",
                                      "expected {\"id\": ..., \"name\": ..., ...}"],
         files={"rank.0.et": ABSENT, "rank.0.json": "{\"milk\": 3}"}),
+    Row("A PyTorch execution trace", 2, ["rank.0.json: error: this is a PyTorch execution trace (schema \"1.0.1\")",
+                                         "orrery workload import"],
+        files={"rank.0.et": ABSENT, "rank.0.json": json.dumps({"schema": "1.0.1", "pid": 7, "nodes": [
+            {"name": "aten::mm", "id": 5, "rf_id": 3, "parent": 4, "op_schema": "", "inputs": [[1, 2]], "outputs": []}]})}),
     Row("JSON that is cut", 2, ["rank.0.json:1:", "the file was cut"],
         files={"rank.0.et": ABSENT, "rank.0.json": "{\"nodes\": [{\"id\": 1,"}),
     Row("JSON with an unknown node type", 2, ["rank.0.json:1:", "\"type\" of this node is \"MILK\""],
@@ -138,6 +157,7 @@ NODES = [
     node("A root that is no member", call(comm_type=make_traces.BROADCAST, root=5), "root", "5"),
 ]
 
+CROSSED_GROUPS = {"groups.json": "{\"a\": [0, 1], \"b\": [0, 1]}"}
 CALLS_A = trace_of(call(pg_name="a"))
 GROUP_FILES = [
     Row("A groups file that is not there", 2, ["groups.json: error: cannot be opened: No such file or directory"],
@@ -151,7 +171,7 @@ GROUP_FILES = [
     groups("A group with a name in place of a rank", "{\"a\": [0, \"one\"]}", "groups.json:1:11: error: group \"a\":",
            "is not a rank"),
     groups("A group with a rank that is not there", "{\"a\": [0, 2]}",
-           "groups.json:1:11: error: group \"a\": rank 2 is out of range; there are 2 ranks"),
+           "groups.json:1:11: error: group \"a\": there is no trace of rank 2: rank has those of ranks 0-1"),
     groups("A group with a rank twice", "{\"a\": [0, 0]}", "groups.json:1:11: error: group \"a\" has rank 0 twice"),
     groups("A group given twice", "{\"a\": [0],\n \"a\": [1]}", "groups.json:2:2: error: group \"a\" is given twice"),
     groups("A group without ranks", "{\"a\": []}", "groups.json:1:8: error: group \"a\" has no ranks"),
@@ -195,8 +215,14 @@ TOGETHER = [
              "communicator 'a', call 1: all_reduce of 1.000 MiB: ranks 0 have come, ranks 1 have not",
              "communicator 'b', call 1: all_reduce of 1.000 MiB: ranks 1 have come, ranks 0 have not",
              "they wait for one another in a circle", "rank 0 waits in", "rank 1 waits in",
-             "hint: every rank must issue the calls that depend on one another in the same order",
-             job=GROUPS, **{"groups.json": "{\"a\": [0, 1], \"b\": [0, 1]}"}),
+             "hint: no order that the dependencies allow finishes the job", job=GROUPS, **CROSSED_GROUPS),
+    *[Row(f"`{' '.join(arguments[:-1])}` of two communicators called in opposite order", 3,
+          ["error: the job is stuck: 2 of 2 ranks can never finish",
+           "communicator 'b', call 1: all_reduce of 1.000 MiB: ranks 1 have come, ranks 0 have not",
+           "they wait for one another in a circle"], [*arguments, *options],
+          {"job.yaml": GROUPS, **CROSSED_GROUPS,
+           **{f"rank.{rank}.et": trace.bytes() for rank, trace in enumerate(make_traces.crossed_groups())}}, answers=True)
+      for arguments, options in ((["workload", "lint", "rank"], ["--groups", "groups.json"]), (["check", "job.yaml"], []))],
     Row("`workload lint` of ranks that disagree", 3, ["all_reduce of 999 bytes"], ["workload", "lint", "rank"],
         {"rank.0.et": trace_of(call()), "rank.1.et": trace_of(call(comm_size=999))}, answers=True),
     Row("`workload lint` of a broken trace", 2, ["rank.0.et: error: collective without comm_size"],

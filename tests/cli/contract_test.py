@@ -358,6 +358,47 @@ def check_output_trouble(program, checks, folder):
     checks.check(reader.stdout == "# Configuration\n" and not reader.stderr, "a reader may stop early", reader.stderr)
 
 
+def check_names(program, checks, folder):
+    """Control characters of names reach neither the terminal nor break lines, whatever file the names are from."""
+    evil = "x\x1b[31m\x9b2J\x7f\ny"
+    traces = []
+    for _ in range(2):
+        trace = make_traces.Trace()
+        work = trace.node(make_traces.COMP, evil, [], micros=5, is_cpu_op=False)
+        trace.node(make_traces.COLL, evil, [work], is_cpu_op=False, comm_type=make_traces.ALL_REDUCE, comm_size=1 << 20,
+                   pg_name=evil, pg_desc=evil)
+        traces.append(trace.bytes())
+    job = JOB.replace("{prefix: rank}", "{prefix: rank, groups: groups.json}")
+    quoted = json.dumps(evil)
+    write_files(folder, {
+        "job.yaml": job, "rank.0.et": traces[0], "rank.1.et": traces[1], "groups.json": json.dumps({evil: [0, 1]}),
+        f"{evil}.yaml": job, f"{evil}.0.et": traces[0], f"{evil}.1.et": traces[1],
+        "named.yaml": f"{job}name: {quoted}\n",
+        "device.yaml": job.replace("device: a100-sxm-80gb", f"device: {{name: {quoted}, peak: {{bf16: 1 TFLOP/s}}, memory: "
+                                   "{capacity: 1 GB, bandwidth: 1 GB/s}}"),
+        "sweep.yaml": f"title: {quoted}\nexperiment: job.yaml\nvary:\n  - {{key: name, values: [{quoted}, b]}}\n"})
+    said = {}
+    for arguments in (["run", "job.yaml"], ["run", "job.yaml", "--json", "-"], ["run", f"{evil}.yaml"],
+                      ["run", "named.yaml", "--json", "-"], ["run", "device.yaml"], ["run", "device.yaml", "--json", "-"],
+                      ["compare", "job.yaml", f"{evil}.yaml"], ["check", f"{evil}.yaml", evil],
+                      ["workload", "inspect", "rank", "--groups", "groups.json"],
+                      ["workload", "inspect", evil, "--groups", "groups.json", "--json", "-"],
+                      ["workload", "inspect", f"{evil}.0.et"], ["workload", "inspect", "rank.0.et", "--dump"],
+                      ["workload", "lint", "rank"], ["sweep", "sweep.yaml"], ["sweep", "sweep.yaml", "--json", "-"],
+                      ["cluster", "show", "device.yaml", "--dot"], ["run", "job.yaml", "--set", f"name={evil}"],
+                      ["workload", "import", f"{evil}.yaml", "-o", evil], ["run", "-v", evil]):
+        outcome = program.run(arguments, folder)
+        said[arguments[0]] = said.get(arguments[0], "") + outcome.stdout + outcome.stderr
+        checks.check(not outcome.broken, f"`{' '.join(map(repr, arguments))}` prints no control characters",
+                     f"{outcome.broken}\n{outcome.stdout!r}\n{outcome.stderr!r}")
+        checks.check(not any(line.startswith("y") for line in outcome.stdout.splitlines()),
+                     f"`{' '.join(map(repr, arguments))}` breaks no line", repr(outcome.stdout))
+        if "--json" in arguments and outcome.code == 0:
+            json.loads(outcome.stdout)
+    for command in ("run", "compare", "workload", "sweep"):
+        checks.check("\\x1B" in said[command] or "\\u001b" in said[command], f"`{command}` shows what the name is", repr(said[command]))
+
+
 def check_warnings(program, checks, folder):
     """What says nothing is told, and changes nothing."""
     idle = {
@@ -428,7 +469,7 @@ def main():
     checks = Checks()
     for part in (check_shipped_data, check_lists, check_results, check_validation, check_collectives, check_calibration,
                  check_library_options, check_settings_in_files, check_resolved,
-                 check_output_trouble, check_warnings, check_odd_but_sound):
+                 check_output_trouble, check_names, check_warnings, check_odd_but_sound):
         with scratch_folder() as folder:
             part(program, checks, folder)
     return checks.exit_code()

@@ -34,7 +34,7 @@ class Outcome:
             self.broken.append("it crashed")
         if code != 0 and not (stdout + stderr).strip():
             self.broken.append("it failed without a word")
-        if re.search(r"[\x00-\x08\x0b-\x1f\x7f]", stdout + stderr):
+        if re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", stdout + stderr):
             self.broken.append("it printed control characters")
 
 

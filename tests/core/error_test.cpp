@@ -21,6 +21,13 @@ TEST_CASE("text from an input cannot reach the terminal as control characters") 
   CHECK(printable("") == "");
 }
 
+TEST_CASE("lines keep their ends and tabs, and lose all other control characters") {
+  CHECK(printable_lines("a\tb\nc\n") == "a\tb\nc\n");
+  CHECK(printable_lines("a\x1b[31m\r\x7f\n") == "a\\x1B[31m\\x0D\\x7F\n");
+  CHECK(printable_lines("gr\xC3\xBC\xC3\x9F \xC2\x9B \x9B") == "gr\xC3\xBC\xC3\x9F \\xC2\\x9B \\x9B");
+  CHECK(printable_lines("{\"a\x7f\": \"\xC2\x9B\"}\n", TextKind::kJson) == "{\"a\\u007F\": \"\\u009B\"}\n");
+}
+
 TEST_CASE("an input error shows the first problems and counts the rest") {
   Diagnostics diagnostics;
   for (int i = 0; i < 25; ++i) diagnostics.error({"f", i + 1, 1}, "bad");

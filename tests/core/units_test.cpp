@@ -37,6 +37,14 @@ TEST_CASE("a transfer longer than 106 days saturates instead of overflowing") {
   CHECK(saturating_add(Duration::max(), Duration(1)) == Duration::max());
 }
 
+TEST_CASE("a part of a split is rounded up, also of the largest sizes") {
+  CHECK(ceil_div(Bytes(9), 3) == Bytes(3));
+  CHECK(ceil_div(Bytes(10), 3) == Bytes(4));
+  CHECK(ceil_div(Bytes(0), 3) == Bytes(0));
+  CHECK(ceil_div(Bytes::max(), 1) == Bytes::max());
+  CHECK(ceil_div(Bytes::max(), 2) == Bytes(std::int64_t{1} << 62));  // (2^63 - 1) / 2, rounded up
+}
+
 TEST_CASE("a 128-bit intermediate keeps large transfers exact") {
   // 2^50 B at 10^9 B/s: 1,125,899,906,842,624 ns exactly.
   CHECK(Bytes(std::int64_t{1} << 50) / Bandwidth(1'000'000'000) == Duration(1'125'899'906'842'624'000));

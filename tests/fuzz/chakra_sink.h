@@ -17,6 +17,7 @@ class ChakraSink : public ChakraVisitor {
       tried([&] { attributes.integer(attribute.name()); });
       tried([&] { attributes.number(attribute.name()); });
       tried([&] { attributes.flag(attribute.name()); });
+      tried([&] { attributes.flags(attribute.name()); });
       tried([&] { attributes.text(attribute.name()); });
       tried([&] { attributes.label(attribute.name()); });
       if (++looked_at_ > kEnough) return;

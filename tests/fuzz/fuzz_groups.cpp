@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   constexpr std::uint32_t kRanks = 16;
   Diagnostics diagnostics;
-  for (const CommunicatorGroup& group : read_groups("fuzz.json", text, kRanks, diagnostics)) {
+  for (const CommunicatorGroup& group : read_groups("fuzz.json", text, {"fuzz", kRanks}, diagnostics)) {
     ORRERY_ASSERT(!group.members.empty());
     std::set<RankId> members(group.members.begin(), group.members.end());
     ORRERY_ASSERT(members.size() == group.members.size());

@@ -48,6 +48,27 @@ TEST_CASE("every integer kind is an integer") {
   }
 }
 
+TEST_CASE("lists of bools, and of integers that are 0 or 1, are flags") {
+  const std::function<void(A&)> lists[] = {
+      [](A& a) { a.mutable_bool_list()->add_values(true), a.mutable_bool_list()->add_values(false); },
+      [](A& a) { a.mutable_int32_list()->add_values(1), a.mutable_int32_list()->add_values(0); },
+      [](A& a) { a.mutable_int64_list()->add_values(1), a.mutable_int64_list()->add_values(0); },
+      [](A& a) { a.mutable_uint64_list()->add_values(1), a.mutable_uint64_list()->add_values(0); }};
+  for (const auto& set : lists)
+    CHECK(ChakraAttributes(kFile, node_with(set)).flags("comm_size") == std::vector<bool>{true, false});
+  CHECK(ChakraAttributes(kFile, node_with([](A& a) { a.mutable_bool_list(); })).flags("comm_size")->empty());
+  CHECK_FALSE(ChakraAttributes(kFile, node_with([](A&) {})).flags("comm_size").has_value());
+  const std::function<void(A&)> others[] = {
+      [](A& a) { a.mutable_int32_list()->add_values(2); }, [](A& a) { a.mutable_int64_list()->add_values(-1); },
+      [](A& a) { a.mutable_uint64_list()->add_values(UINT64_MAX); }, [](A& a) { a.mutable_double_list()->add_values(1); },
+      [](A& a) { a.set_bool_val(true); }};
+  for (const auto& set : others) {
+    const auto node = node_with(set);
+    CHECK_THAT(error_of([&] { ChakraAttributes(kFile, node).flags("comm_size"); }),
+               Contains("expected a list of bools, or of integers that are 0 or 1"));
+  }
+}
+
 TEST_CASE("a bool is 0 or 1, and 0 or 1 is a flag") {
   const auto yes = node_with([](A& a) { a.set_bool_val(true); });
   const auto no = node_with([](A& a) { a.set_int32_val(0); });

@@ -222,6 +222,22 @@ TEST_CASE("malformed JSON is reported where it is") {
   CHECK_THAT(error_reading("{\"traceEvents\": []}"), Contains("Kineto") && Contains("chakra_trace_link"));
 }
 
+TEST_CASE("a PyTorch execution trace is refused by what it is") {
+  const std::string old_node = R"({"name": "aten::mm", "id": 5, "rf_id": 3, "parent": 4, "inputs": [[1, 2]]})";
+  const std::string new_node =
+      R"({"id": 2, "name": "aten::mm", "ctrl_deps": 1, "inputs": {"values": []}, "attrs": [{"name": "rf_id", "value": 0}]})";
+  for (const std::string& text : {R"({"schema": "1.0.1", "pid": 7, "nodes": [)" + old_node + R"(], "finish_ts": 9})",
+                                  R"({"schema": "1.1.1-chakra.0.0.4", "nodes": [)" + new_node + "]}",
+                                  R"({"nodes": [)" + old_node + R"(], "schema": "1.0.1"})"}) {
+    const std::string error = error_reading(text);
+    CHECK_THAT(error, StartsWith("trace.json: error: this is a PyTorch execution trace (schema \"1."));
+    CHECK_THAT(error, Contains("orrery workload import") && Contains("chakra_trace_link"));
+  }
+  // The metadata of Chakra's own form has a schema in its attributes.
+  CHECK(read(R"({"version":"0.0.4","attr":[{"name":"schema","stringVal":"1.0.1"}]}{"id":"1","type":"COMP_NODE"})")
+            .nodes.size() == 1);
+}
+
 TEST_CASE("JSON without a node is an error") {
   for (const char* text : {"{}", "[]", "{\"nodes\": []}", "{\"version\": \"0.0.4\"}"})
     CHECK_THAT(error_reading(text), Contains("no node"));

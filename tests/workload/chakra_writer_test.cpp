@@ -13,6 +13,7 @@
 #include "workload/chakra_file.h"
 #include "workload/chakra_reader.h"
 #include "workload/graph_builder.h"
+#include "workload/output_file.h"
 
 using namespace orrery;
 using namespace orrery::testing;
@@ -232,16 +233,67 @@ TEST_CASE("what cannot be written is an error that names the file and the reason
   CHECK_THAT(writing(small_job(), directory.path(""), "a/b"), Contains("no name of a file"));
   std::filesystem::create_directory(directory.path("groups.json"));
   CHECK_THAT(writing(small_job(), directory.path(""), "x"),
-             Contains("groups.json: error: cannot be created: Is a directory"));
+             Contains("groups.json: error: cannot be replaced: Is a directory"));
 }
 
-TEST_CASE("a full disk is an error") {
+TEST_CASE("a job that cannot be written to its end leaves nothing that looks like a whole one") {
   if (!std::filesystem::exists("/dev/full")) {
     WARN("SKIPPED: no /dev/full");
     return;
   }
+  std::mt19937_64 random(5);
+  const Job job = random_mixed_job(random, 3, 30);
+  for (const char* full : {"groups.json", "x.0.et", "x.1.et", "x.2.et"}) {
+    INFO(full);
+    const ScratchDirectory directory;
+    const auto fill_disk = [&] {
+      std::filesystem::create_symlink("/dev/full", directory.path(std::string(full) + ".partial"));
+      CHECK_THAT(writing(job, directory.path(""), "x"),
+                 Contains(std::string("/") + full + ": error: cannot be written: No space left"));
+    };
+    fill_disk();
+    CHECK(files_in(directory.path("")).empty());
+    // What stood there before still does.
+    REQUIRE(writing(small_job(), directory.path(""), "x").empty());
+    const auto before = files_in(directory.path(""));
+    fill_disk();
+    CHECK(files_in(directory.path("")) == before);
+  }
+}
+
+TEST_CASE("where files cannot get their names, the one that all wait for is gone") {
   const ScratchDirectory directory;
-  std::filesystem::create_symlink("/dev/full", directory.path("x.0.et"));
-  CHECK_THAT(writing(small_job(), directory.path(""), "x"),
-             Contains("x.0.et: error: cannot be written: No space left"));
+  directory.write("first", "old");
+  {
+    OutputFiles files;
+    for (const char* name : {"first", "second"})
+      files.add(directory.path(name), [](OutputFile& file) { file.write("new"); });
+    CHECK(read_file(directory.path("first")) == "old");
+    CHECK(!std::filesystem::exists(directory.path("second")));
+    std::filesystem::create_directories(directory.path("second/in the way"));
+    CHECK_THROWS_AS(files.commit(directory.path("first")), InputError);
+  }
+  CHECK(!std::filesystem::exists(directory.path("first")));
+  std::filesystem::remove_all(directory.path("second"));
+  CHECK(files_in(directory.path("")).empty());
+}
+
+TEST_CASE("a file that is read is not written over") {
+  const ScratchDirectory directory;
+  for (const char* name : {"groups.json", "x.0.et"}) {
+    directory.write(name, "what is imported");
+    const std::vector<std::string> inputs = {directory.path(name)};
+    CHECK_THAT(
+        [&] {
+          try {
+            write_job(small_job(), directory.path(""), "x", inputs);
+          } catch (const InputError& error) {
+            return std::string(error.what());
+          }
+          return std::string();
+        }(),
+        Contains(std::string(name) + ": error: is read and would be written over"));
+    CHECK(read_file(directory.path(name)) == "what is imported");
+    std::filesystem::remove(directory.path(name));
+  }
 }

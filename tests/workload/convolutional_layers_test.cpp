@@ -65,13 +65,16 @@ TEST_CASE("ResNet-50 multiplies 4.09 billion times per image") {
   ParameterCount exchanged;
   const std::vector<LayerProgram> layers =
       convolutional_layers(std::get<ConvolutionalSpec>(resnet_50().sizes), kImages, Precision::kFp16);
-  for (const LayerProgram& layer : layers) {
-    forward += flops(layer.forward);
-    backward += flops(layer.backward);
-    parameters += layer.parameters;
-    exchanged += finished(layer.backward);
-  }
-  CHECK(layers.size() == 53 + 1);
+  std::int64_t count = 0;
+  for (const LayerProgram& layer : layers)
+    for (std::int64_t i = 0; i < layer.repeat; ++i) {
+      ++count;
+      forward += flops(layer.forward);
+      backward += flops(layer.backward);
+      parameters += layer.parameters;
+      exchanged += finished(layer.backward);
+    }
+  CHECK(count == 53 + 1);
   CHECK(forward == Flops(2 * expected * kImages));
   // Twice as much backward, but for the gradient of the images.
   CHECK(backward == Flops(2 * (2 * expected - 3 * 49 * 64 * 112 * 112) * kImages));
@@ -88,11 +91,16 @@ TEST_CASE("a convolution reads every pixel once, however many windows it is in")
   CHECK(bytes_of(computes(layer.backward).back().operators.front()) == expected);
 }
 
-TEST_CASE("convolutions that repeat are layers of their own") {
+TEST_CASE("convolutions that repeat are described once, but for the first of the network") {
   const std::vector<LayerProgram> layers = convolutional_layers(kSmall, 2, Precision::kFp16);
-  REQUIRE(layers.size() == 4);
+  REQUIRE(layers.size() == 3);
   CHECK(layers[1].name == "narrow");
-  CHECK(layers[2].name == "narrow");
+  CHECK(layers[1].repeat == 2);
+  const ConvolutionalSpec alike{{{"same", 4, 4, 1, 5, 3}}, 4, 2};
+  const std::vector<LayerProgram> first_and_others = convolutional_layers(alike, 2, Precision::kFp16);
+  REQUIRE(first_and_others.size() == 3);
+  CHECK(first_and_others[0].repeat == 1);
+  CHECK(first_and_others[1].repeat == 2);
   CHECK(layers[1].parameters == ParameterCount{36 + 12, 0});
   // 2 * 25 pixels of 6 channels, two bytes each, before and behind the batch norm.
   CHECK(layers[1].saved == Bytes(2 * 600));

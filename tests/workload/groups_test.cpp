@@ -11,14 +11,14 @@ namespace {
 
 std::vector<CommunicatorGroup> good(std::string_view text, std::uint32_t ranks = 8) {
   Diagnostics diagnostics;
-  const std::vector<CommunicatorGroup> groups = read_groups("g.json", text, ranks, diagnostics);
+  const std::vector<CommunicatorGroup> groups = read_groups("g.json", text, {"w/rank", ranks}, diagnostics);
   CHECK_NOTHROW(diagnostics.throw_if_errors());
   return groups;
 }
 
 std::string problems(std::string_view text, std::uint32_t ranks = 8) {
   Diagnostics diagnostics;
-  read_groups("g.json", text, ranks, diagnostics);
+  read_groups("g.json", text, {"w/rank", ranks}, diagnostics);
   std::string all;
   for (const Problem& problem : diagnostics.problems())
     all += to_string({problem.severity, problem.where, problem.message, {}}) + "\n";
@@ -56,7 +56,8 @@ TEST_CASE("each mistake in a groups file is reported with line and column") {
       {"{\"1\": [0, 1, 0]}", "g.json:1:14: error: group \"1\" has rank 0 twice\n"},
       {"{\"1\": [0,\n -1]}", "g.json:2:2: error: group \"1\": -1 is not a rank\n"},
       {"{\"1\": [0, 1.5]}", "g.json:1:11: error: group \"1\": 1.5 is not a rank\n"},
-      {"{\"1\": [0, 8]}", "g.json:1:11: error: group \"1\": rank 8 is out of range; there are 8 ranks\n"},
+      {"{\"1\": [0, 8]}",
+       "g.json:1:11: error: group \"1\": there is no trace of rank 8: w/rank has those of ranks 0-7\n"},
       {"{\"1\": [99999999999999999999]}", "g.json:1:8: error: group \"1\": 99999999999999999999 is not a rank\n"},
       {"{\"1\": [\"0\"]}", "g.json:1:8: error: group \"1\": \"0\" is not a rank\n"},
       {"{\"1\": [true]}", "g.json:1:8: error: group \"1\": true is not a rank\n"},
@@ -97,14 +98,22 @@ TEST_CASE("process groups are read from a Python list of a JSON string") {
       R"([[{'pg_name': '0', 'ranks': []}, {'pg_name': 1, 'ranks': [0, 1]}, {'pg_name': 'a1b2', 'ranks': [3, 2]}]])",
       R"([{"pg_name": "0", "ranks": []}, {"pg_name": "1", "ranks": [0, 1]}, {"pg_name": "a1b2", "ranks": [3, 2]}])",
   };
-  for (const std::string_view text : cases) CHECK(process_groups(text) == expected);
+  for (const std::string_view text : cases) {
+    std::vector<ProcessGroup> groups = process_groups(text);
+    REQUIRE_FALSE(groups.empty());
+    // Only the first says how many ranks the world has.
+    CHECK(groups[0].world == (text == cases[0] ? std::optional<std::uint64_t>(8) : std::nullopt));
+    groups[0].world.reset();
+    CHECK(groups == expected);
+  }
   CHECK(process_groups("[]").empty());
   CHECK(process_groups("['[]']").empty());
 }
 
 TEST_CASE("process groups that cannot be read are an error that names the node") {
   const std::pair<std::string_view, std::string_view> cases[] = {
-      {"", "cannot be read"},
+      {"", "cannot be read: its inputs are empty"},
+      {" \n", "cannot be read: its inputs are empty"},
       {"['[{']", "cannot be read"},
       {"['unclosed", "cannot be read"},
       {"5", "not a list"},

@@ -169,3 +169,16 @@ TEST_CASE("numbers of SimAI's header that do not go together are refused") {
   CHECK_THAT(layers(kForm + "model_parallel_NPU_group: 2 all_gpus: 4 gaa: 2"),
              Contains("is not a key of the first line"));
 }
+
+TEST_CASE("sizes that no message may have are refused with their line and column") {
+  const std::string header = kForm + "model_parallel_NPU_group: 2 ep: 1 pp: 1 vpp: 1 ga: 1 all_gpus: 4 ";
+  const auto gather = [&](const std::string& size) {
+    return failure(header + "pp_comm: 0\n1\nx -1 1 ALLGATHER " + size + " 1 NONE 0 1 NONE 0 1\n");
+  };
+  CHECK(gather("1152921504606846976").empty());
+  CHECK_THAT(gather("1152921504606846977"),
+             Contains("w.txt:3:18: error: a message of 1152921504606846977 bytes, more than 1152921504606846976"));
+  CHECK_THAT(gather("9223372036854775807"), Contains("w.txt:3:18: error: a message of 9223372036854775807 bytes"));
+  CHECK_THAT(failure(header + "pp_comm: 9223372036854775807\n1\nx -1 1 ALLREDUCE 8 1 NONE 0 1 NONE 0 1\n"),
+             Contains("w.txt:1:") && Contains("a message of 9223372036854775807 bytes"));
+}

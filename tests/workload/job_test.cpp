@@ -191,7 +191,8 @@ TEST_CASE("a rank that calls on a group it is no member of is an error") {
 TEST_CASE("a wrong or missing groups file is an error, and does not make every communicator unknown") {
   const Trace trace = {collective(9, 0, 8, "1")};
   const std::string problems = JobFiles({trace}, R"({"1": [0, 1]})").problems();
-  CHECK_THAT(problems, Contains("groups.json:1:11: error: group \"1\": rank 1 is out of range; there is 1 rank") &&
+  CHECK_THAT(problems, Contains("groups.json:1:11: error: group \"1\": there is no trace of rank 1: ") &&
+                           Contains("job has that of rank 0") &&
                            !Contains("not defined"));
   const JobFiles files({trace});
   CHECK_THAT(loading({.prefix = files.source().prefix, .groups = files.directory().path("missing.json")}),
@@ -213,6 +214,44 @@ TEST_CASE("process groups in the traces define communicators") {
   CHECK(job.warnings.empty());
 }
 
+TEST_CASE("a declaration of process groups without a list is a warning") {
+  for (const std::string_view values : {"", " ", "[]", "['[]']"}) {
+    const JobFiles files({{process_groups_node(1, values), collective(2, 0, 8)}});
+    CHECK_THAT(files.problems(), Contains("warning: nodes that declare process groups list none in their inputs: node 1"));
+    CHECK(files.load().communicators.size() == 1);
+  }
+  CHECK_THAT(JobFiles({{process_groups_node(1, ""), collective(2, 0, 8, "7")}}).problems(),
+             Contains("error: communicator \"7\" is not defined"));
+}
+
+TEST_CASE("a process group of the whole world says how many ranks that has") {
+  const auto job = [](std::string_view size) {
+    const std::string groups = R"(['[{"pg_name": "0", "ranks": [], "group_size": )" + std::string(size) + "}]']";
+    const Trace trace = {process_groups_node(1, groups), collective(2, 0, 8, "0")};
+    return JobFiles({trace, trace}).problems();
+  };
+  CHECK(job("2").empty());
+  CHECK_THAT(job("3"), Contains("error: process group \"0\" is of a world of 3: there is no trace of rank 2: ") &&
+                           Contains("job has those of ranks 0-1") && Contains("[ranks 0-1]"));
+  CHECK_THAT(job("1"), Contains("error: process group \"0\" is of a world of 1: ") && Contains("job has traces of 2"));
+}
+
+TEST_CASE("a trace that says how many ranks there are is not read as one of fewer, or of more") {
+  const auto job = [](std::int64_t world) {
+    chakra::GlobalMetadata metadata;
+    chakra::AttributeProto& attribute = *metadata.add_attr();
+    attribute.set_name("world_size");
+    attribute.set_int64_val(world);
+    const JobFiles files({{collective(1, 0, 8)}, {collective(1, 0, 8)}});
+    for (const char* name : {"job.0.et", "job.1.et"})
+      files.directory().write(name, bytes_of({collective(1, 0, 8)}, metadata));
+    return files.problems();
+  };
+  CHECK(job(2).empty());
+  CHECK_THAT(job(3), Contains("job.0.et: error: the trace is of a world of 3: there is no trace of rank 2: "));
+  CHECK_THAT(job(1), Contains("job.0.et: error: the trace is of a world of 1: ") && Contains("has traces of 2"));
+}
+
 TEST_CASE("process groups that differ between traces are an error, unless the groups file settles it") {
   const auto trace = [](std::string_view members) {
     return Trace{process_groups_node(1, "[{'pg_name': '5', 'ranks': " + std::string(members) + "}]"),
@@ -223,9 +262,58 @@ TEST_CASE("process groups that differ between traces are an error, unless the gr
              Contains("job.1.et: error: process group \"5\" has other ranks than in another trace"));
   CHECK(JobFiles(traces, R"({"5": [0, 1]})").problems().empty());
   CHECK_THAT(JobFiles({trace("[0, 2]")}).problems(),
-             Contains("process group \"5\" has a rank that is out of range") && Contains("rank 2"));
+             Contains("process group \"5\": there is no trace of rank 2: ") && Contains("job has that of rank 0"));
   CHECK_THAT(JobFiles({trace("[0, 'x']")}).problems(),
              Contains("node 1 \"## process_group:init ##\"") && Contains("no whole number"));
+}
+
+TEST_CASE("calls over some dimensions are calls on a communicator of their own") {
+  const Trace trace = {collective(1, 0, 8), collective(2, 0, 8).flags("involved_dim", {true, false}),
+                       collective(3, 0, 8).flags("involved_dim", {false, true}),
+                       collective(4, 0, 8).flags("involved_dim", {true, false})};
+  const Job job = JobFiles({trace, trace}).load();
+  REQUIRE(job.communicators.size() == 3);
+  CHECK(job.communicators[0].involved == std::nullopt);
+  CHECK(job.communicators[1].involved == std::vector<bool>{true, false});
+  CHECK(job.communicators[1].members == ranks({0, 1}));
+  CHECK(job.communicators[1].name == "world");
+  CHECK(job.communicators[2].involved == std::vector<bool>{false, true});
+  for (const std::uint32_t rank : {0, 1}) {
+    CHECK(job.communicator(RankId{rank}, NodeId{0}) == GroupId{0});
+    CHECK(job.communicator(RankId{rank}, NodeId{1}) == GroupId{1});
+    CHECK(job.communicator(RankId{rank}, NodeId{2}) == GroupId{2});
+    CHECK(job.communicator(RankId{rank}, NodeId{3}) == GroupId{1});
+    CHECK(job.graph(RankId{rank}).call_index(NodeId{3}) == 1);
+  }
+  // All of them, however many there are: no restriction.
+  const Job all = JobFiles({{collective(1, 0, 8).flags("involved_dim", {true, true}), collective(2, 0, 8)}}).load();
+  CHECK(all.communicators.size() == 1);
+  CHECK_THAT(JobFiles({{collective(1, 0, 8).with("involved_dim", 1)}}).problems(),
+             Contains("attribute involved_dim is int64 1, expected a list of bools, or of integers that are 0 or 1"));
+}
+
+TEST_CASE("ids and names say which calls belong together where a dependency changes one rank's order") {
+  const auto calls = [](bool first_waits, const char* name) {
+    TraceNodeBuilder first = collective(1, 0, 8), second = collective(2, 0, 8);
+    if (first_waits) first.data({3});
+    if (*name != 0) second = TraceNodeBuilder(2, name, chakra::COMM_COLL_NODE).with("comm_type", 0).with("comm_size", 8);
+    return Trace{first, second, collective(3, 0, 8)};
+  };
+  const auto order = [](const Job& job, std::uint32_t rank) {
+    std::vector<std::uint64_t> ids;
+    for (const NodeId node : job.graph(RankId{rank}).calls(0)) ids.push_back(job.labels_of(RankId{rank}).trace_id(node));
+    return ids;
+  };
+  using Ids = std::vector<std::uint64_t>;
+  const Job job = JobFiles({calls(false, ""), calls(true, ""), calls(false, "")}).load();
+  for (const std::uint32_t rank : {0, 1, 2}) CHECK(order(job, rank) == Ids{1, 2, 3});
+  CHECK(job.ranks[0].graph == job.ranks[2].graph);
+  CHECK(job.graph(RankId{1}).call_index(NodeId{0}) == 0);
+  // All ranks alike: there is nothing to settle.
+  const Job alike = JobFiles({calls(true, ""), calls(true, "")}).load();
+  CHECK(order(alike, 0) == Ids{2, 3, 1});
+  // Other names: the ids may mean something else on each rank.
+  CHECK(order(JobFiles({calls(false, ""), calls(true, "other")}).load(), 1) == Ids{2, 3, 1});
 }
 
 TEST_CASE("peers out of range, the rank itself, and a wrong own rank are errors naming the node") {

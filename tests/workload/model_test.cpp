@@ -128,6 +128,10 @@ TEST_CASE("what is missing or misspelt is named") {
   CHECK_THAT(problems(small("kind: transformers")),
              Contains("unknown value 'transformers'") && Contains("transformer"));
   CHECK_THAT(problems(small("attention: flahs")), Contains("did you mean 'flash'?"));
+  // A list of eleven makes more layers than a network may have.
+  std::string deep = "kind: convolutional\nfeatures: 2\nclasses: 1\nconvolutions:\n";
+  for (int i = 0; i < 11; ++i) deep += "- {inputs: 4, outputs: 4, size: 8, repeat: 10000}\n";
+  CHECK_THAT(problems(deep), Contains("110000 convolutions, repeated ones included; at most 100000"));
   CHECK_THAT(problems("kind: convolutional\nfeatures: 2\nclasses: 1\n"), Contains("'convolutions' is no list"));
   CHECK_THAT(problems("kind: dlrm\ntables: 3\nrows: 9\ndimension: 4\ndense_features: 5\nbottom: [6, x]\ntop: []\n"),
              Contains("x.yaml:6:13: error: no width of a layer of 'bottom'") && Contains("'top' is no list"));

@@ -67,6 +67,11 @@ TraceNodeBuilder& TraceNodeBuilder::text(std::string_view name, std::string_view
   return *this;
 }
 
+TraceNodeBuilder& TraceNodeBuilder::flags(std::string_view name, std::initializer_list<bool> values) {
+  for (const bool value : values) attribute(name).mutable_bool_list()->add_values(value);
+  return *this;
+}
+
 TraceNodeBuilder& TraceNodeBuilder::flag(std::string_view name, bool value) {
   attribute(name).set_bool_val(value);
   return *this;
@@ -102,9 +107,9 @@ TraceNodeBuilder receive(std::uint64_t id, std::int64_t from, std::int64_t bytes
       .with("comm_tag", tag);
 }
 
-std::string bytes_of(const Trace& trace) {
+std::string bytes_of(const Trace& trace, const chakra::GlobalMetadata& metadata) {
   std::string bytes;
-  append_frame(chakra::GlobalMetadata(), bytes);
+  append_frame(metadata, bytes);
   for (const chakra::Node& node : trace) append_frame(node, bytes);
   return bytes;
 }

@@ -27,6 +27,7 @@ class TraceNodeBuilder {
   TraceNodeBuilder& with(std::string_view attribute, std::int64_t value);
   TraceNodeBuilder& text(std::string_view attribute, std::string_view value);
   TraceNodeBuilder& flag(std::string_view attribute, bool value);
+  TraceNodeBuilder& flags(std::string_view attribute, std::initializer_list<bool> values);
   TraceNodeBuilder& inputs(std::string_view values);
 
   operator const chakra::Node&() const { return node_; }
@@ -44,8 +45,8 @@ TraceNodeBuilder receive(std::uint64_t id, std::int64_t from, std::int64_t bytes
 
 using Trace = std::vector<chakra::Node>;
 
-// As a file: an empty metadata frame, then the nodes.
-std::string bytes_of(const Trace& trace);
+// As a file: the metadata, then the nodes.
+std::string bytes_of(const Trace& trace, const chakra::GlobalMetadata& metadata = {});
 
 RankTrace read(const Trace& trace, Dependencies dependencies = Dependencies::kBoth);
 // All problems of a trace read on its own, one after the other.

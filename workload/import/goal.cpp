@@ -19,7 +19,6 @@ namespace {
 
 constexpr std::int64_t kPicosecondsPerNanosecond = 1'000;
 constexpr std::int64_t kLongestCalc = Duration::max().count() / kPicosecondsPerNanosecond;
-constexpr std::int64_t kLargestMessage = std::int64_t{1} << 60;
 
 // One block for each rank, in the order of the ranks.
 void check_ranks(const std::string& file, GoalSchedule& schedule, Diagnostics& diagnostics) {
@@ -52,8 +51,8 @@ void check_operations(const std::string& file, const GoalSchedule& schedule, Dia
           diagnostics.error(where, "a calc beyond the 106 days that can be simulated");
         continue;
       }
-      if (operation.amount > kLargestMessage)
-        diagnostics.error(where, fmt::format("a message beyond {} bytes", kLargestMessage));
+      if (operation.amount > kMostNodeBytes.count())
+        diagnostics.error(where, fmt::format("a message beyond {} bytes", kMostNodeBytes.count()));
       if (operation.peer >= schedule.ranks)
         diagnostics.error(where,
                           fmt::format("rank {} is out of range: num_ranks is {}", operation.peer, schedule.ranks),

@@ -20,7 +20,6 @@ namespace orrery {
 namespace {
 
 constexpr std::int64_t kPicosecondsPerNanosecond = 1'000;
-constexpr std::int64_t kLargestMessage = std::int64_t{1} << 60;
 
 constexpr std::string_view kNoNotesHint =
     "c10d notes sizes and groups since PyTorch 2.2; record with CPU and CUDA activities on, since a kernel gets them "
@@ -39,8 +38,8 @@ class RankImporter {
           "operations began more than a microsecond before the one in front on their stream had ended; they begin "
           "after it",
           fmt::format("{} of {}", timeline.overlaps, timeline.steps.size()));
-    if (!fits(timeline)) return {};
     number_streams();
+    if (!fits(timeline)) return {};
     for (const KinetoStep& step : timeline.steps) add(step);
     return std::move(result_);
   }
@@ -51,6 +50,12 @@ class RankImporter {
   }
 
   bool fits(const KinetoTimeline& timeline) {
+    if (timeline.waits > kMostKinetoWaits) {
+      findings_.error(fmt::format("operations wait for one another more than {} times", kMostKinetoWaits),
+                      fmt::format("{} operations on {} streams", trace_.operations.size(), streams_.size()),
+                      "a shorter profile");
+      return false;
+    }
     KinetoTime last = timeline.steps.front().begin;
     for (const KinetoStep& step : timeline.steps) last = std::max(last, step.end);
     if (last - timeline.steps.front().begin <= Duration::max().count() / kPicosecondsPerNanosecond) return true;
@@ -153,8 +158,8 @@ class RankImporter {
           fmt::format("no \"{} msg nelems\" on a {}", is_input ? "In" : "Out", printable(message.collective, 40)));
     const std::optional<std::int64_t> size = element_size(message.type);
     if (!size) throw KinetoProblem(fmt::format("elements of an unknown type, \"{}\"", printable(message.type, 40)));
-    if (elements > kLargestMessage / *size)
-      throw KinetoProblem(fmt::format("a message beyond {} bytes", kLargestMessage));
+    if (elements > kMostNodeBytes.count() / *size)
+      throw KinetoProblem(fmt::format("a message beyond {} bytes", kMostNodeBytes.count()));
     return Bytes(elements * *size);
   }
 

@@ -15,9 +15,11 @@ using StreamKey = std::pair<std::int64_t, std::int64_t>;  // device, stream
 constexpr KinetoTime kJitter = 1'000;  // of the device's clock: a microsecond
 
 struct Stream {
+  StreamKey key;
   std::vector<std::uint32_t> all;  // steps so far
   std::vector<std::uint32_t> computations;
   std::vector<std::uint32_t> communications;
+  std::vector<std::uint32_t> waited_for;  // by other stream: 1 + the last step of it that one of this stream waits for
 };
 
 StreamKey key_of(const KinetoOperation& operation) { return {operation.device, operation.stream}; }
@@ -93,10 +95,12 @@ class TimelineMaker {
   KinetoTimeline make() && {
     KinetoTimeline result;
     steps_ = steps_of(trace_, result.overlaps);
-    for (std::uint32_t i = 0; i < steps_.size(); ++i) {
+    number_streams();
+    for (std::uint32_t i = 0; i < steps_.size() && result.waits <= kMostKinetoWaits; ++i) {
       connect(i);
+      result.waits += steps_[i].after.size();
       wait_for_host(steps_[i]);
-      Stream& stream = streams_[key_of(operation(i))];
+      Stream& stream = streams_[stream_of_[i]];
       stream.all.push_back(i);
       (operation(i).is_communication ? stream.communications : stream.computations).push_back(i);
     }
@@ -108,8 +112,18 @@ class TimelineMaker {
   const KinetoOperation& operation(std::uint32_t step) const { return trace_.operations[steps_[step].operation]; }
   std::int64_t launch(std::uint32_t step) const { return operation(step).correlation; }
 
+  void number_streams() {
+    std::map<StreamKey, std::uint32_t> numbers;
+    for (std::uint32_t i = 0; i < steps_.size(); ++i) numbers.try_emplace(key_of(operation(i)));
+    for (auto& [key, number] : numbers) {
+      number = static_cast<std::uint32_t>(streams_.size());
+      streams_.push_back({key, {}, {}, {}, {}});
+    }
+    for (std::uint32_t i = 0; i < steps_.size(); ++i) stream_of_.push_back(numbers.at(key_of(operation(i))));
+  }
+
   void connect(std::uint32_t i) {
-    const std::vector<std::uint32_t>& own = streams_[key_of(operation(i))].all;
+    const std::vector<std::uint32_t>& own = streams_[stream_of_[i]].all;
     std::optional<std::uint32_t> last;
     if (!own.empty()) last = own.back();
     if (last) steps_[i].after.push_back(*last);
@@ -118,7 +132,16 @@ class TimelineMaker {
     else
       connect_by_launch(i, last ? launch(*last) : -1);
     std::ranges::sort(steps_[i].after);
-    steps_[i].after.erase(std::unique(steps_[i].after.begin(), steps_[i].after.end()), steps_[i].after.end());
+  }
+
+  // What the stream has waited for already need not be said again: it is in front of the last operation.
+  void wait_for(std::uint32_t i, std::uint32_t before) {
+    std::vector<std::uint32_t>& waited_for = streams_[stream_of_[i]].waited_for;
+    waited_for.resize(streams_.size());
+    std::uint32_t& waited = waited_for[stream_of_[before]];
+    if (waited > before) return;
+    waited = before + 1;
+    steps_[i].after.push_back(before);
   }
 
   // The last of `candidates` that had ended when step `i` began and was launched before `limit`.
@@ -126,7 +149,7 @@ class TimelineMaker {
                                        std::int64_t limit) const {
     auto end = candidates.end();
     while (end != candidates.begin() && steps_[*std::prev(end)].end > steps_[i].begin) --end;
-    if (knows_launches_)
+    if (knows_launches_ && end != candidates.begin() && launch(*std::prev(end)) >= limit)
       end = std::partition_point(candidates.begin(), end, [&](std::uint32_t step) { return launch(step) < limit; });
     if (end == candidates.begin()) return std::nullopt;
     return *std::prev(end);
@@ -134,10 +157,10 @@ class TimelineMaker {
 
   void connect_to(std::uint32_t i, std::vector<std::uint32_t> Stream::*which, std::int64_t limit,
                   std::optional<std::int64_t> only_stream = {}) {
-    const StreamKey own = key_of(operation(i));
-    for (const auto& [key, stream] : streams_) {
-      if (key == own || (only_stream && key != StreamKey{own.first, *only_stream})) continue;
-      if (const auto step = last_of(stream.*which, i, limit)) steps_[i].after.push_back(*step);
+    const std::uint32_t own = stream_of_[i];
+    for (std::uint32_t s = 0; s < streams_.size(); ++s) {
+      if (s == own || (only_stream && streams_[s].key != StreamKey{streams_[own].key.first, *only_stream})) continue;
+      if (const auto step = last_of(streams_[s].*which, i, limit)) wait_for(i, *step);
     }
   }
 
@@ -167,11 +190,10 @@ class TimelineMaker {
   void connect_by_time(std::uint32_t i, std::optional<std::uint32_t> last) {
     constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
     if (operation(i).is_communication) return connect_to(i, &Stream::computations, kNoLimit);
-    const StreamKey own = key_of(operation(i));
-    for (const auto& [key, stream] : streams_) {
-      if (key == own) continue;
-      const auto step = last_of(stream.communications, i, kNoLimit);
-      if (step && (!last || steps_[*step].end > steps_[*last].end)) steps_[i].after.push_back(*step);
+    for (std::uint32_t s = 0; s < streams_.size(); ++s) {
+      if (s == stream_of_[i]) continue;
+      const auto step = last_of(streams_[s].communications, i, kNoLimit);
+      if (step && (!last || steps_[*step].end > steps_[*last].end)) wait_for(i, *step);
     }
   }
 
@@ -191,7 +213,8 @@ class TimelineMaker {
   HostCalls calls_;
   bool knows_launches_ = false;
   std::map<StreamKey, std::vector<const KinetoStreamWait*>> waits_;
-  std::map<StreamKey, Stream> streams_;
+  std::vector<Stream> streams_;           // ascending by key
+  std::vector<std::uint32_t> stream_of_;  // by step, into streams_
   std::vector<KinetoStep> steps_;
   std::optional<KinetoTime> host_done_;
 };

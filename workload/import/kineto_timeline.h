@@ -35,8 +35,12 @@ struct KinetoStep {
   bool waits_for_host = false;       // for the last stretch of the host up to here
 };
 
+// How often operations may wait for one another: some gigabytes.
+inline constexpr std::size_t kMostKinetoWaits = 32'000'000;
+
 struct KinetoTimeline {
   std::vector<KinetoStep> steps;  // in the order in which they began
+  std::size_t waits = 0;          // beyond the limit the rest is not looked at
   std::size_t overlaps = 0;       // operations that began more than a microsecond before the one in front had ended
 };
 

@@ -1,6 +1,7 @@
 #include "workload/import/kineto_world.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,9 +18,21 @@ std::string read_text(const std::string& file) {
   return is_gzip(text) ? inflate_gzip(file, text) : text;
 }
 
+// Each operation may wait for one of every stream. PyTorch hands out 32 streams of each priority on a device, and each
+// process group has its own.
+void check_streams(const std::string& file, const KinetoTrace& trace) {
+  constexpr std::size_t kMostStreams = 1024;
+  std::set<std::pair<std::int64_t, std::int64_t>> streams;
+  for (const KinetoOperation& operation : trace.operations) streams.emplace(operation.device, operation.stream);
+  if (streams.size() <= kMostStreams) return;
+  throw InputError({file}, fmt::format("operations on {} streams, at most {} are supported", streams.size(), kMostStreams),
+                   "the stream of an operation is its args.stream, or else its tid");
+}
+
 KinetoTrace read_trace(const std::string& file, std::string_view text) {
   KinetoTrace trace = read_kineto(file, text);
   give_batches(trace);
+  check_streams(file, trace);
   if (trace.operations.empty())
     throw InputError({file}, "no operation of a device among the events",
                      "record with ProfilerActivity.CUDA; kernels have cat \"kernel\"");

@@ -10,6 +10,7 @@
 
 #include "core/quantity_text.h"
 #include "core/suggest.h"
+#include "workload/execution_graph.h"
 
 namespace orrery {
 namespace {
@@ -159,21 +160,14 @@ class HeaderReader {
     return true;
   }
 
-  // Python writes it as a fraction: 8388608.0.
   bool read_message(const TextWord& key) {
     if (next_ == words_.size()) {
       error(key, "'pp_comm' has no size after it");
       return false;
     }
-    const TextWord word = take();
-    const auto size = parse_quantity<Bytes>(std::string(word.text) + " B");
-    if (!size.value) {
-      error(word, fmt::format("'{}' is not a size in bytes", printable(word.text, 40)),
-            "a number such as 8388608.0, without a unit");
-      return false;
-    }
-    header_.pipeline_message = *size.value;
-    return true;
+    const auto size = read_text_size(file_, line_, take(), diagnostics_);
+    header_.pipeline_message = size.value_or(Bytes(0));
+    return size.has_value();
   }
 
   static constexpr const char* kSimaiHint = "import the file as a SimAI workload";
@@ -197,6 +191,20 @@ std::optional<TextParallelism> text_parallelism_named(std::string_view name) {
   const auto* found = std::ranges::find(kParallelisms, name, &std::pair<TextParallelism, std::string_view>::second);
   if (found == kParallelisms.end()) return std::nullopt;
   return found->first;
+}
+
+std::optional<Bytes> read_text_size(const std::string& file, int line, const TextWord& word, Diagnostics& diagnostics) {
+  const auto size = parse_quantity<Bytes>(std::string(word.text) + " B").value;
+  const Location where{file, line, word.column};
+  if (!size) {
+    diagnostics.error(where, fmt::format("'{}' is not a size in bytes", printable(word.text, 40)),
+                      "a number such as 8388608, without a unit");
+    return std::nullopt;
+  }
+  if (*size <= kMostNodeBytes) return size;
+  diagnostics.error(where, fmt::format("a message of {} bytes, more than {}", size->count(), kMostNodeBytes.count()),
+                    "look for a size that is off by orders of magnitude");
+  return std::nullopt;
 }
 
 std::optional<TextHeader> read_text_header(const std::string& file, const TextLine& line, TextDialect dialect,

@@ -144,11 +144,7 @@ class WorkloadReader {
     TextPass pass;
     pass.compute = read_time(words[0]);
     read_communication(words[1], pass);
-    const auto size = parse_quantity<Bytes>(std::string(words[2].text) + " B");
-    if (!size.value)
-      error(line_, words[2], fmt::format("'{}' is not a size in bytes", printable(words[2].text, 40)),
-            "a number such as 4096, without a unit");
-    pass.size = size.value.value_or(Bytes(0));
+    pass.size = read_text_size(file_, line_, words[2], diagnostics_).value_or(Bytes(0));
     return pass;
   }
 

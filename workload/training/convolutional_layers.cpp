@@ -36,9 +36,10 @@ class ConvolutionLayer {
       : c_(c), pass_(pass), tensors_(c, pass), output_(pass.bytes(tensors_.output)), first_(first) {}
 
   // Kept: what the batch norm takes, and what the next convolution takes.
-  LayerProgram program() const {
+  LayerProgram program(std::int64_t repeat) const {
     LayerProgram layer;
     layer.name = c_.name;
+    layer.repeat = repeat;
     layer.parameters.dense = c_.inputs * c_.outputs * tensors_.window + 2 * c_.outputs;
     layer.forward = forward();
     layer.backward = backward(layer.parameters);
@@ -169,8 +170,11 @@ std::vector<LayerProgram> convolutional_layers(const ConvolutionalSpec& model, s
   ORRERY_ASSERT(batch > 0 && batch <= (1 << 18));
   const Pass pass{batch, precision, kernels};
   std::vector<LayerProgram> layers;
-  for (const Convolution& c : model.convolutions)
-    for (std::int64_t i = 0; i < c.repeat; ++i) layers.push_back(ConvolutionLayer(c, pass, layers.empty()).program());
+  for (const Convolution& c : model.convolutions) {
+    const std::int64_t first = layers.empty() ? 1 : 0;
+    if (first > 0) layers.push_back(ConvolutionLayer(c, pass, true).program(first));
+    if (c.repeat > first) layers.push_back(ConvolutionLayer(c, pass, false).program(c.repeat - first));
+  }
   layers.push_back(classifier(model, pass));
   return layers;
 }

@@ -103,10 +103,11 @@ class ModelLayers {
               ? dlrm_layers(*dlrm, batch, training_.parallel.data(), training_.precision)
               : convolutional_layers(std::get<ConvolutionalSpec>(training_.model.sizes), batch, training_.precision,
                                      convolution_kernels(training_.software, training_.precision));
-      for (const LayerProgram& layer : layers) others_.push_back(price(layer, training_.software.accumulation, times_));
+      for (const LayerProgram& layer : layers)
+        others_.emplace_back(price(layer, training_.software.accumulation, times_), layer.repeat);
     }
     std::vector<StageLayer> layers;
-    for (const PricedLayer& layer : others_) layers.push_back({&layer});
+    for (const auto& [layer, repeat] : others_) layers.insert(layers.end(), static_cast<std::size_t>(repeat), {&layer});
     return layers;
   }
 
@@ -115,7 +116,7 @@ class ModelLayers {
   std::vector<double> loads_;
   std::vector<std::int64_t> stages_;
   std::map<std::pair<Kind, std::size_t>, PricedLayer> transformer_;
-  std::vector<PricedLayer> others_;
+  std::vector<std::pair<PricedLayer, std::int64_t>> others_;  // each so many times
 };
 
 StageRequest stage_request(const TrainingSpec& training, const RankGrid& grid, std::uint32_t stage,

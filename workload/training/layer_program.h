@@ -75,7 +75,8 @@ struct RingExchange {
 using Action = std::variant<Compute, Collective, RingExchange>;
 
 struct LayerProgram {
-  std::string name;  // "embedding", "layer", "head"
+  std::string name;         // "embedding", "layer", "head"
+  std::int64_t repeat = 1;  // how many of it follow one another
   std::vector<Action> forward;
   std::vector<Action> recompute;  // before backward
   std::vector<Action> backward;

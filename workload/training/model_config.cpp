@@ -13,6 +13,7 @@ namespace {
 constexpr Range kWidth{1, std::int64_t{1} << 20};
 constexpr std::int64_t kMostParameters = 1'000'000'000'000'000;
 constexpr std::size_t kMostLayers = 1000;
+constexpr std::int64_t kMostConvolutions = 100'000;  // as many as a transformer has layers
 
 const std::vector<std::string> kKinds = {"transformer", "dlrm", "convolutional"};
 
@@ -110,10 +111,13 @@ ConvolutionalSpec read_convolutional(Section& section) {
     model.convolutions.push_back(read_convolution(s));
     if (s.context().diagnostics().error_count() == errors_before) check_convolution(s, model.convolutions.back());
   });
-  const bool wrong_length = model.convolutions.empty() || model.convolutions.size() > 10 * kMostLayers;
-  if (wrong_length && section.context().diagnostics().error_count() == errors)
-    section.error("convolutions", fmt::format("'convolutions' is no list of 1 to {}", 10 * kMostLayers),
-                  "each has inputs, outputs, kernel and size");
+  std::int64_t layers = 0;
+  for (const Convolution& c : model.convolutions) layers += c.repeat;
+  if (section.context().diagnostics().error_count() == errors && (layers < 1 || layers > kMostConvolutions))
+    section.error("convolutions",
+                  layers < 1 ? "'convolutions' is no list of at least one"
+                             : fmt::format("{} convolutions, repeated ones included; at most {}", layers, kMostConvolutions),
+                  layers < 1 ? "each has inputs, outputs, kernel and size" : "fewer of them, or lower 'repeat'");
   model.features = section.required_integer("features", kWidth, "convolutional: what the classifier takes");
   model.classes = section.required_integer("classes", kWidth, "convolutional: what the classifier tells apart");
   return model;

@@ -39,14 +39,14 @@ double flops_per_token(const TransformerSpec& model, bool causal_flops) {
 // Products forward and backward of one sample, as the layers have them.
 double flops_of_layers(const std::vector<LayerProgram>& layers) {
   double sum = 0;
-  const auto add = [&](const std::vector<Action>& actions) {
+  const auto add = [&](const std::vector<Action>& actions, std::int64_t times) {
     for (const Action& action : actions)
       if (const auto* compute = std::get_if<Compute>(&action))
-        for (const Operator& op : compute->operators) sum += as_real(flops_of(op).count());
+        for (const Operator& op : compute->operators) sum += as_real(flops_of(op).count()) * as_real(times);
   };
   for (const LayerProgram& layer : layers) {
-    add(layer.forward);
-    add(layer.backward);
+    add(layer.forward, layer.repeat);
+    add(layer.backward, layer.repeat);
   }
   return sum;
 }
