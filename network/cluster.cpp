@@ -68,7 +68,7 @@ std::uint64_t link_count(const ClusterSpec& cluster) {
   const std::uint64_t inside =
       cluster.nodes * cluster.node.fabric.topology->shape->links(node_parameters(cluster.node));
   if (cluster.nodes == 1) return inside;
-  const std::uint64_t pairs = (nics_inside(cluster.node) ? 0 : 1) + (cluster.scale_out->network.stack ? 1 : 0);
+  const std::uint64_t pairs = (nics_inside(cluster.node) ? 0U : 1U) + (cluster.scale_out->network.stack ? 1U : 0U);
   const std::uint64_t of_devices = 2 * pairs * cluster.nodes * cluster.node.devices;
   return inside + of_devices + cluster.scale_out->topology->shape->links(scale_out_parameters(cluster));
 }
@@ -85,7 +85,8 @@ Fabric build_cluster(const ClusterSpec& cluster) {
   parts.kind_of_link.reserve(links);
   // 1. Inside the nodes.
   ClusterLayout layout = lay_out_nodes(cluster, parts);
-  parts.dimensions.push_back({"node", std::string(node.fabric.topology->name), node.devices});
+  parts.dimensions.push_back({"node", std::string(node.fabric.topology->name), node.devices,
+                              axes_of(*node.fabric.topology, node_parameters(node))});
   if (cluster.nodes > 1) {
     // 2. From the devices to their NICs.
     const NicSpec& nics = *node.nics;
