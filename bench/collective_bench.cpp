@@ -36,7 +36,7 @@ Case ring_case(std::uint32_t ranks, Start start) {
           fmt::format("{{device: a100-sxm-80gb, "
                       "dims: [{{topology: ring, size: {}, bandwidth: 25 GB/s, latency: 1 us}}]}}",
                       ranks),
-          "{}"};
+          "{algorithms: {all_reduce: [ring]}}"};
 }
 
 Case hierarchical_case(Start start) {

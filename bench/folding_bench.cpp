@@ -118,7 +118,7 @@ void report_stages(std::uint32_t pipeline, std::uint32_t data, Odd odd, bool fas
 void measure_folding() {
   report("ring all-reduce, 64 chunks",
          machine("cluster: {device: a40, dims: [{topology: ring, size: 1024, bandwidth: 25 GB/s, latency: 1 us}]}\n"
-                 "collectives: {chunks: 64}\n"),
+                 "collectives: {chunks: 64, algorithms: {all_reduce: [ring]}}\n"),
          collective_job(CollectiveKind::kAllReduce, Bytes(1 << 30), 1024));
   for (const std::uint32_t nodes : {2u, 16u, 128u, 512u, 2048u})
     report("hierarchical all-reduce, DGX A100", machine(fmt::format("cluster: dgx-a100\nnodes: {}\n", nodes)),

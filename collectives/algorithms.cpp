@@ -15,13 +15,20 @@ const Program* ring(CollectiveKind kind);
 namespace {
 
 constexpr std::array kAlgorithms = {
+    Algorithm{.name = "bidirectional-ring",
+              .description = "two rings, half of the data each way round; on a torus or a mesh along every axis at once",
+              .program = ring,
+              .both_ways = true,
+              .takes_window = false,
+              .window = {}},
     Algorithm{.name = "direct",
               .description = "every rank to every other one, in shifted order; directK keeps K sends in flight",
               .program = direct,
               .takes_window = true,
               .window = {}},
     Algorithm{.name = "halving-doubling",
-              .description = "exchanges with partners 1, 2, 4, ... ranks away; binomial trees from and to a root",
+              .description = "exchanges with partners 2^k ranks away, the largest with the nearest (on one switch: with the farthest); binomial "
+                             "trees from and to a root",
               .program = halving_doubling,
               .takes_window = false,
               .window = {}},
@@ -59,9 +66,11 @@ bool Algorithm::splits_all_reduce() const {
   return supports(CollectiveKind::kReduceScatter) && supports(CollectiveKind::kAllGather);
 }
 
-std::string_view Algorithm::cost(CollectiveKind kind) const {
+std::string Algorithm::cost(CollectiveKind kind) const {
   const Program* found = program(kind);
-  return found == nullptr ? std::string_view{} : found->cost;
+  if (found == nullptr) return {};
+  const bool is_halved = both_ways && kind != CollectiveKind::kBarrier;
+  return std::string(found->cost) + (is_halved ? ", with ceil(S/2) for S" : "");
 }
 
 std::span<const Algorithm> algorithms() { return kAlgorithms; }

@@ -18,6 +18,7 @@ struct Algorithm {
   std::string_view name;                // without a window: "direct" also for "direct4"
   std::string_view description;         // one line
   const Program* (*program)(CollectiveKind);  // null for a kind that it does not support
+  bool both_ways = false;               // each half of the data in one direction; along every axis of a grid
   bool takes_window = false;            // may be written with a number: direct4 has at most 4 sends in flight per rank
   std::optional<std::uint32_t> window;  // that number
 
@@ -27,7 +28,7 @@ struct Algorithm {
   // Whether it can run an all-reduce in two halves, reduce-scatter and all-gather, with other dimensions in between.
   bool splits_all_reduce() const;
   // Its time on a network of latency a and bandwidth b as text; c is ceil(S/n). Empty when not supported.
-  std::string_view cost(CollectiveKind kind) const;
+  std::string cost(CollectiveKind kind) const;
 };
 
 // All algorithms, sorted by name.

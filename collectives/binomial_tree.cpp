@@ -9,7 +9,7 @@
 namespace orrery {
 namespace {
 
-std::uint32_t place_of(const Layout& layout, std::uint32_t rank) { return behind(layout, rank, layout.root); }
+std::uint32_t place_of(const Layout& layout, std::uint32_t rank) { return distance(layout, layout.root, rank); }
 std::uint32_t rank_at(const Layout& layout, std::uint32_t place) { return ahead(layout, layout.root, place); }
 std::uint32_t lowest_bit(std::uint32_t place) { return static_cast<std::uint32_t>(std::countr_zero(place)); }
 

@@ -8,8 +8,10 @@ namespace orrery {
 namespace {
 
 // Distance from the head of the chain: the root (outward) or the rank after it (inward, where the root is last).
-std::uint32_t outward(const Layout& layout, std::uint32_t rank) { return behind(layout, rank, layout.root); }
-std::uint32_t inward(const Layout& layout, std::uint32_t rank) { return behind(layout, rank, layout.root + 1); }
+std::uint32_t outward(const Layout& layout, std::uint32_t rank) { return distance(layout, layout.root, rank); }
+std::uint32_t inward(const Layout& layout, std::uint32_t rank) {
+  return distance(layout, ahead(layout, layout.root, 1), rank);
+}
 bool is_last(const Layout& layout, std::uint32_t place) { return place == layout.ranks - 1; }
 
 Step step_of(const Layout& layout, std::uint32_t rank, std::uint32_t index, Bytes bytes, Combine combine) {

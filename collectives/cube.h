@@ -9,6 +9,7 @@
 // whose results are a cargo with piece_count(layout), bytes(layout), pieces(layout) and combine.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -37,6 +38,40 @@ struct Block {
 
 // The corners of the aligned block of `size` (a power of two) that holds `corner`.
 inline Block corners_around(std::uint32_t corner, std::uint32_t size) { return {corner & ~(size - 1), size}; }
+
+// Every `stride`-th corner of [first, end).
+struct Comb {
+  std::uint32_t first = 0;
+  std::uint32_t end = 0;
+  std::uint32_t stride = 1;
+
+  std::uint32_t corners_below(std::uint32_t limit) const {
+    const std::uint32_t last = std::min(limit, end);
+    return first < last ? (last - 1 - first) / stride + 1 : 0;
+  }
+  std::uint32_t corner_count() const { return corners_below(end); }
+  // A corner below the surplus has two ranks.
+  std::uint32_t rank_count(const Layout& layout) const { return corner_count() + corners_below(layout.surplus); }
+  std::vector<std::uint32_t> corners() const {
+    std::vector<std::uint32_t> corners;
+    for (std::uint32_t corner = first; corner < end; corner += stride) corners.push_back(corner);
+    return corners;
+  }
+  std::vector<std::uint32_t> ranks(const Layout& layout) const {
+    std::vector<std::uint32_t> ranks;
+    for (const std::uint32_t corner : corners())
+      for (std::uint32_t rank = rank_of(layout, corner); rank < rank_of(layout, corner + 1); ++rank)
+        ranks.push_back(rank);
+    return ranks;
+  }
+};
+
+inline Comb comb_of(Block corners) { return {corners.first, corners.first + corners.count, 1}; }
+inline Comb all_corners(const Layout& layout) { return {0, 1U << layout.rounds, 1}; }
+// The corners that agree with `corner` in all bits below that of `stride`.
+inline Comb corners_like(const Layout& layout, std::uint32_t corner, std::uint32_t stride) {
+  return {corner & (stride - 1), 1U << layout.rounds, stride};
+}
 
 inline Block ranks_of(const Layout& layout, Block corners) {
   const std::uint32_t first = rank_of(layout, corners.first);

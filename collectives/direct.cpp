@@ -40,14 +40,15 @@ Step all_to_all(const Layout& layout, std::uint32_t rank, std::uint32_t index) {
   return to_peer(layout, rank, index, layout.weight_of(rank), Combine::kCopy);
 }
 
-// All-reduce: once a rank's own part of the sum is complete, it goes to all others, with a window of its own.
+// All-reduce: once a rank's own part of the sum is complete, it goes to all others. The last parts of the others' sums
+// may still be leaving then: the window is of both.
 Step all_reduce(const Layout& layout, std::uint32_t rank, std::uint32_t index) {
   const std::uint32_t peers = layout.ranks - 1;
   if (index < peers) return reduce_scatter(layout, rank, index);
   Step step = all_gather(layout, rank, index - peers);
   step.slot += peers;
   step.needs = {0, peers};
-  if (step.after_send) *step.after_send += peers;
+  if (layout.window > 0) step.after_send = earlier(index, layout.window);
   return step;
 }
 
@@ -59,7 +60,7 @@ Step from_root(const Layout& layout, std::uint32_t rank, std::uint32_t index) {
 }
 
 Step to_root(const Layout& layout, std::uint32_t rank, Bytes bytes, Combine combine) {
-  return make_step(layout.root, behind(layout, layout.root, rank) - 1, 1, bytes, combine);
+  return make_step(layout.root, distance(layout, rank, layout.root) - 1, 1, bytes, combine);
 }
 
 Step reduce(const Layout& layout, std::uint32_t rank, std::uint32_t) {

@@ -1,5 +1,7 @@
-// Recursive halving and doubling on the hypercube of cube.h: reduce-scatter exchanges halves of what is left with
-// partners n/2, n/4, ..., 1 away; all-gather doubles what it has with partners 1, 2, ..., n/2 away; all-reduce is both.
+// Recursive halving and doubling on the hypercube of cube.h: reduce-scatter exchanges halves of what is left, all-gather
+// doubles what it has, in log2(n) rounds of which each has another distance between partners; all-reduce is both. The
+// largest messages are the first of a reduce-scatter and the last of an all-gather. They go to the partners farthest
+// away, n/2, so that pieces stay in one run; or, Request::nearest_first, to those next to each other.
 // The rooted kinds are binomial trees.
 #include <array>
 
@@ -12,57 +14,80 @@ const Program* halving_doubling(CollectiveKind kind);
 
 namespace {
 
-using cube::Block;
+using cube::Comb;
 
 constexpr std::uint32_t kNoPiece = UINT32_MAX;
 
-// A run of pieces, perhaps without one inside it.
+// The pieces of some corners (of all their ranks, where there is a piece for each rank), perhaps without one; or one.
 struct Run {
-  Block block;
+  Comb corners;
   Combine combine = Combine::kCopy;
+  bool is_of_ranks = true;
   std::uint32_t without = kNoPiece;
+  std::uint32_t only = kNoPiece;
 
-  std::uint32_t piece_count(const Layout&) const { return block.count - (without == kNoPiece ? 0 : 1); }
+  std::uint32_t piece_count(const Layout& layout) const {
+    if (only != kNoPiece) return 1;
+    return (is_of_ranks ? corners.rank_count(layout) : corners.corner_count()) - (without == kNoPiece ? 0 : 1);
+  }
   Bytes bytes(const Layout& layout) const { return layout.piece * piece_count(layout); }
-  std::vector<PieceId> pieces(const Layout&) const {
+  std::vector<PieceId> pieces(const Layout& layout) const {
+    if (only != kNoPiece) return {only};
     std::vector<PieceId> pieces;
-    for (std::uint32_t i = 0; i < block.count; ++i)
-      if (block.first + i != without) pieces.push_back(block.first + i);
+    for (const std::uint32_t piece : is_of_ranks ? corners.ranks(layout) : corners.corners())
+      if (piece != without) pieces.push_back(piece);
     return pieces;
   }
 };
 
-Block all_ranks(const Layout& layout) { return {0, layout.ranks}; }
+Run all_but(const Layout& layout, std::uint32_t rank, Combine combine) {
+  return {cube::all_corners(layout), combine, true, rank};
+}
+Run piece_of(std::uint32_t rank, Combine combine) { return {{}, combine, true, kNoPiece, rank}; }
 
-std::uint32_t halving_distance(const Layout& layout, std::uint32_t round) { return 1U << (layout.rounds - 1 - round); }
+// Of the partners in a round, the first one with the largest messages.
+std::uint32_t halving_distance(const Layout& layout, std::uint32_t round) {
+  return 1U << (layout.nearest_first ? round : layout.rounds - 1 - round);
+}
+std::uint32_t doubling_distance(const Layout& layout, std::uint32_t round) {
+  return halving_distance(layout, layout.rounds - 1 - round);
+}
 
-// What a corner gives away in a halving round: the half of its block that its partner keeps.
-Block given_half(const Layout& layout, std::uint32_t corner, std::uint32_t round) {
-  const std::uint32_t distance = halving_distance(layout, round);
-  return cube::corners_around(corner ^ distance, distance);
+// What a corner still has to reduce before a halving round, and has gathered after the doubling round that undoes it:
+// where it agrees with the corner in the bits of the rounds before.
+Comb share(const Layout& layout, std::uint32_t corner, std::uint32_t round) {
+  if (layout.nearest_first) return cube::corners_like(layout, corner, 1U << round);
+  return cube::comb_of(cube::corners_around(corner, 1U << (layout.rounds - round)));
+}
+
+// What a corner gives away in a halving round: what its partner keeps.
+Comb given_half(const Layout& layout, std::uint32_t corner, std::uint32_t round) {
+  return share(layout, corner ^ halving_distance(layout, round), round + 1);
 }
 
 // What a corner has before a doubling round.
-Block gathered(std::uint32_t corner, std::uint32_t round) { return cube::corners_around(corner, 1U << round); }
+Comb gathered(const Layout& layout, std::uint32_t corner, std::uint32_t round) {
+  return share(layout, corner, layout.rounds - round);
+}
 
 // A folded rank keeps its own part of its own piece, to which the sum of all others is added in the end.
 struct ReduceScatter {
   static std::uint32_t rounds(const Layout& layout) { return layout.rounds; }
   static std::uint32_t distance(const Layout& layout, std::uint32_t round) { return halving_distance(layout, round); }
-  static Run fold(const Layout& layout, std::uint32_t rank) { return {all_ranks(layout), Combine::kReduce, rank}; }
-  static Run unfold(const Layout&, std::uint32_t rank) { return {{rank, 1}, Combine::kReduce}; }
+  static Run fold(const Layout& layout, std::uint32_t rank) { return all_but(layout, rank, Combine::kReduce); }
+  static Run unfold(const Layout&, std::uint32_t rank) { return piece_of(rank, Combine::kReduce); }
   static Run exchange(const Layout& layout, std::uint32_t corner, std::uint32_t round) {
-    return {cube::ranks_of(layout, given_half(layout, corner, round)), Combine::kReduce};
+    return {given_half(layout, corner, round), Combine::kReduce};
   }
 };
 
 struct AllGather {
   static std::uint32_t rounds(const Layout& layout) { return layout.rounds; }
-  static std::uint32_t distance(const Layout&, std::uint32_t round) { return 1U << round; }
-  static Run fold(const Layout&, std::uint32_t rank) { return {{rank, 1}, Combine::kCopy}; }
-  static Run unfold(const Layout& layout, std::uint32_t rank) { return {all_ranks(layout), Combine::kCopy, rank}; }
+  static std::uint32_t distance(const Layout& layout, std::uint32_t round) { return doubling_distance(layout, round); }
+  static Run fold(const Layout&, std::uint32_t rank) { return piece_of(rank, Combine::kCopy); }
+  static Run unfold(const Layout& layout, std::uint32_t rank) { return all_but(layout, rank, Combine::kCopy); }
   static Run exchange(const Layout& layout, std::uint32_t corner, std::uint32_t round) {
-    return {cube::ranks_of(layout, gathered(corner, round)), Combine::kCopy};
+    return {gathered(layout, corner, round), Combine::kCopy};
   }
 };
 
@@ -70,13 +95,15 @@ struct AllGather {
 struct AllReduce {
   static std::uint32_t rounds(const Layout& layout) { return 2 * layout.rounds; }
   static std::uint32_t distance(const Layout& layout, std::uint32_t round) {
-    return round < layout.rounds ? halving_distance(layout, round) : 1U << (round - layout.rounds);
+    return round < layout.rounds ? halving_distance(layout, round) : doubling_distance(layout, round - layout.rounds);
   }
-  static Run fold(const Layout& layout, std::uint32_t) { return {{0, layout.parts}, Combine::kReduce}; }
-  static Run unfold(const Layout& layout, std::uint32_t) { return {{0, layout.parts}, Combine::kCopy}; }
+  static Run fold(const Layout& layout, std::uint32_t) {
+    return {cube::all_corners(layout), Combine::kReduce, false};
+  }
+  static Run unfold(const Layout& layout, std::uint32_t) { return {cube::all_corners(layout), Combine::kCopy, false}; }
   static Run exchange(const Layout& layout, std::uint32_t corner, std::uint32_t round) {
-    if (round < layout.rounds) return {given_half(layout, corner, round), Combine::kReduce};
-    return {gathered(corner, round - layout.rounds), Combine::kCopy};
+    if (round < layout.rounds) return {given_half(layout, corner, round), Combine::kReduce, false};
+    return {gathered(layout, corner, round - layout.rounds), Combine::kCopy, false};
   }
 };
 

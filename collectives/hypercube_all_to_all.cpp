@@ -12,28 +12,9 @@ const Program* hypercube_all_to_all(CollectiveKind kind);
 namespace {
 
 using cube::Block;
+using cube::Comb;
 
 constexpr std::uint32_t kNobody = UINT32_MAX;
-
-// Every `stride`-th corner from `first` on, and the ranks of those corners.
-struct Comb {
-  std::uint32_t first = 0;
-  std::uint32_t stride = 1;
-
-  std::uint32_t corners_below(std::uint32_t end) const { return first < end ? (end - 1 - first) / stride + 1 : 0; }
-  // A corner below the surplus has two ranks.
-  std::uint32_t count(const Layout& layout) const {
-    return corners_below(1U << layout.rounds) + corners_below(layout.surplus);
-  }
-  std::vector<std::uint32_t> ranks(const Layout& layout) const {
-    std::vector<std::uint32_t> ranks;
-    for (std::uint32_t corner = first; corner < 1U << layout.rounds; corner += stride) {
-      const Block block = cube::ranks_of(layout, {corner, 1});
-      for (std::uint32_t i = 0; i < block.count; ++i) ranks.push_back(block.first + i);
-    }
-    return ranks;
-  }
-};
 
 // The pieces from each of the sources to each of the destinations, but none from `folded` to itself.
 struct Parcel {
@@ -44,7 +25,7 @@ struct Parcel {
   Combine combine = Combine::kCopy;
 
   std::uint32_t destination_count(const Layout& layout) const {
-    return only_to_folded ? 1 : destinations.count(layout);
+    return only_to_folded ? 1 : destinations.rank_count(layout);
   }
   std::uint32_t piece_count(const Layout& layout) const {
     return sources.count * destination_count(layout) - (folded == kNobody ? 0 : 1);
@@ -66,12 +47,13 @@ struct Parcel {
 struct AllToAll {
   static std::uint32_t rounds(const Layout& layout) { return layout.rounds; }
   static std::uint32_t distance(const Layout&, std::uint32_t round) { return 1U << round; }
-  static Parcel fold(const Layout&, std::uint32_t rank) { return {{rank, 1}, {}, rank}; }
+  static Parcel fold(const Layout& layout, std::uint32_t rank) {
+    return {{rank, 1}, cube::all_corners(layout), rank};
+  }
   static Parcel unfold(const Layout& layout, std::uint32_t rank) { return {{0, layout.ranks}, {}, rank, true}; }
   static Parcel exchange(const Layout& layout, std::uint32_t corner, std::uint32_t round) {
     const std::uint32_t bit = 1U << round;
-    const std::uint32_t stride = 2 * bit;
-    return {cube::ranks_of(layout, cube::corners_around(corner, bit)), {(corner ^ bit) & (stride - 1), stride}};
+    return {cube::ranks_of(layout, cube::corners_around(corner, bit)), cube::corners_like(layout, corner ^ bit, 2 * bit)};
   }
 };
 

@@ -68,6 +68,8 @@ Layout make_layout(const Request& request, Split split, std::uint32_t window) {
   layout.ranks = request.ranks;
   layout.root = request.root;
   layout.window = window;
+  layout.descending = request.descending;
+  layout.nearest_first = request.nearest_first;
   layout.parts = parts_of(request, split);
   layout.rounds = static_cast<std::uint32_t>(std::bit_width(request.ranks) - 1);
   layout.surplus = request.ranks - std::bit_floor(request.ranks);

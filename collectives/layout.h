@@ -21,6 +21,8 @@ struct Layout {
   std::uint32_t parts = 1;    // pieces of one rank's buffer
   std::uint32_t rounds = 0;   // floor(log2(ranks))
   std::uint32_t surplus = 0;  // ranks - 2^rounds
+  bool descending = false;    // as in Request
+  bool nearest_first = false;
 
   Bytes piece{0};                 // weight of a piece where all weigh the same: ceil(S / parts)
   std::vector<Bytes> running_sum;  // where they differ: [r] = weight of one piece of each rank before r; ranks + 1 long

@@ -107,17 +107,23 @@ NcclWay fastest_nccl_way(const NcclCall& call, const NcclOptions& options, const
 NcclSend nccl_send(Bytes bytes, bool is_same_node, const MachineKind& machine, const NcclOptions& options,
                    const NcclConstants& constants) {
   using enum NcclAlgorithm;
-  NcclSend send;
-  send.protocol = nccl_protocol_of_send(bytes, options);
+  const auto data = static_cast<double>(bytes.count());
+  const NcclSendCosts costs = nccl_send_costs(data, options, constants);
   const double factor = constants.latency_factor(machine.architecture);
-  const double hop = is_same_node ? factor * constants.hop(kRing, send.protocol, machine.within)
-                                  : constants.network_hop(kRing, send.protocol, machine.network);
-  const double latency = constants.launch(options.launch, 1) + factor * constants.base(kRing, send.protocol) + hop;
+  const auto latency_of = [&](NcclProtocol protocol) {
+    const double hop = is_same_node ? factor * constants.hop(kRing, protocol, machine.within)
+                                    : constants.network_hop(kRing, protocol, machine.network);
+    return factor * constants.base(kRing, protocol) + hop;
+  };
+  const double latency = constants.launch(options.launch, 1) +
+                         std::lerp(latency_of(NcclProtocol::kLl), latency_of(NcclProtocol::kSimple), costs.simple);
+  NcclSend send;
+  send.protocol = nccl_protocol_of_send(data, options);
   send.latency = duration(latency);
-  double efficiency = constants.protocol_efficiency(send.protocol);
+  double efficiency = 1;
   if (!is_same_node) efficiency *= constants.network_efficiency();
   if (is_same_node && machine.within == NodeLinkKind::kHost) efficiency *= constants.host_efficiency();
-  const double sent = static_cast<double>(bytes.count()) / efficiency;
+  const double sent = costs.wire / efficiency;
   require_countable(sent < kMostBytes ? latency : std::numeric_limits<double>::infinity());
   send.bytes = whole(sent);
   return send;

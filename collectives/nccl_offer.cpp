@@ -9,7 +9,7 @@ using enum NcclAlgorithm;
 using enum NcclProtocol;
 
 // Sends up to this size go in LL: NVIDIA/nccl, NCCL_P2P_LL_THRESHOLD.
-constexpr Bytes kLargestLlSend{16384};
+constexpr double kLargestLlSend = 16384;
 
 // Releases that brought an algorithm or a protocol, from NCCL's release notes; and one that raised the caps of LL on
 // Hopper.
@@ -84,8 +84,16 @@ bool nccl_offers(const NcclCall& call, const NcclOptions& options, NcclAlgorithm
   return may_take(call, options, algorithm) && is_there(call, options, algorithm);
 }
 
-NcclProtocol nccl_protocol_of_send(Bytes bytes, const NcclOptions& options) {
+NcclProtocol nccl_protocol_of_send(double bytes, const NcclOptions& options) {
   return bytes <= kLargestLlSend && options.may_take(kLl) ? kLl : kSimple;
+}
+
+NcclSendCosts nccl_send_costs(double bytes, const NcclOptions& options, const NcclConstants& constants) {
+  if (nccl_protocol_of_send(bytes, options) == kSimple) return {1, bytes / constants.protocol_efficiency(kSimple)};
+  const double most = kLargestLlSend / constants.protocol_efficiency(kSimple);
+  const double full = std::min(most * constants.protocol_efficiency(kLl), kLargestLlSend);
+  if (bytes <= full) return {0, bytes / constants.protocol_efficiency(kLl)};
+  return {(bytes - full) / (kLargestLlSend - full), most};
 }
 
 bool nccl_has_hopper_caps(NcclVersion version) { return version >= kFirstWithHopperCaps; }

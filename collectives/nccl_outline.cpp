@@ -66,12 +66,12 @@ class Outlines {
     const bool is_gather = call_.kind == CollectiveKind::kGather;
     const double part = static_cast<double>(call_.bytes.count()) / (is_gather ? 1 : ranks());
     NcclOutline way{std::nullopt,
-                    nccl_protocol_of_send(Bytes(std::llround(part)), options_),
+                    nccl_protocol_of_send(part, options_),
                     {is_all_to_all ? NodePattern::kAllPairs : NodePattern::kRing, part * (per_node() - 1),
                      part * (ranks() - per_node()), part}};
-    way.latency =
-        base(kRing, way.protocol) + (call_.spans_nodes() ? network_hop(kRing, way.protocol) : hop(kRing, way.protocol));
-    way.within_efficiency = way.between_efficiency = c_.protocol_efficiency(way.protocol);
+    const NcclSendCosts costs = nccl_send_costs(part, options_, c_);
+    way.latency = std::lerp(send_latency(kLl), send_latency(kSimple), costs.simple);
+    way.within_efficiency = way.between_efficiency = costs.wire > 0 ? part / costs.wire : 1;
     return way;
   }
 
@@ -93,6 +93,9 @@ class Outlines {
     return c_.network_hop(algorithm, protocol, call_.machine.network) + seconds(shape_.between_latency);
   }
   double base(NcclAlgorithm algorithm, NcclProtocol protocol) const { return factor() * c_.base(algorithm, protocol); }
+  double send_latency(NcclProtocol protocol) const {
+    return base(kRing, protocol) + (call_.spans_nodes() ? network_hop(kRing, protocol) : hop(kRing, protocol));
+  }
   double factor() const { return c_.latency_factor(call_.machine.architecture); }
   // Bus bandwidth.
   double ll_cap() const {

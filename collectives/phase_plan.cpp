@@ -1,6 +1,7 @@
 #include "collectives/phase_plan.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "collectives/request.h"
 #include "core/assert.h"
@@ -10,73 +11,121 @@ namespace {
 
 using enum CollectiveKind;
 
-struct Dimension {
-  std::uint32_t number;
+constexpr std::size_t kMostAxes = 32;  // bits of Phase::aligned
+
+enum class Direction { kUp, kDown };
+
+// What becomes of a rank's data when it has passed an axis.
+using Passed = Bytes (*)(Bytes bytes, std::uint32_t size);
+Bytes same(Bytes bytes, std::uint32_t) { return bytes; }
+Bytes scattered(Bytes bytes, std::uint32_t size) { return ceil_div(bytes, size); }
+Bytes gathered(Bytes bytes, std::uint32_t size) { return bytes * size; }
+
+// One axis on the way of a part up its dimension.
+struct Leg {
+  std::uint32_t axis;
   std::uint32_t size;
+  bool descending;
+  std::uint32_t aligned;
 };
+using Part = std::vector<Leg>;
+using Stage = std::vector<Part>;  // the parts of one dimension
 
-struct Planner {
-  std::span<const std::uint32_t> root;
-  std::vector<Dimension> dimensions;  // those with more than one rank
-  std::vector<Phase> phases;
-
-  void add(CollectiveKind kind, Dimension dimension, Bytes bytes, Participants participants = Participants::kEveryone) {
-    const bool is_rooted = participants == Participants::kAlignedWithRoot;
-    const std::uint32_t line_root = is_rooted && !root.empty() ? root[dimension.number] : 0;
-    phases.push_back({dimension.number, kind, bytes, participants, line_root});
-  }
-
-  // A whole buffer in every dimension, upwards or downwards.
-  void same_up(CollectiveKind kind, Bytes bytes, Participants participants) {
-    for (const Dimension dimension : dimensions) add(kind, dimension, bytes, participants);
-  }
-  void same_down(CollectiveKind kind, Bytes bytes, Participants participants) {
-    same_up(kind, bytes, participants);
-    std::ranges::reverse(phases);
-  }
-
-  void reduce_scatter_up(Bytes bytes) {
-    for (const Dimension dimension : dimensions) {
-      add(kReduceScatter, dimension, bytes);
-      bytes = ceil_div(bytes, dimension.size);
+class Planner {
+ public:
+  Planner(std::span<const PlanAxis> axes, std::span<const std::uint32_t> root, bool is_cut) : root_(root) {
+    for (std::uint32_t first = 0, last = 0; first < axes.size(); first = last) {
+      while (last < axes.size() && axes[last].dimension == axes[first].dimension) ++last;
+      add_stage(axes, first, last, is_cut);
     }
   }
-  void all_gather_down(Bytes shard) {
-    for (auto dimension = dimensions.rbegin(); dimension != dimensions.rend(); ++dimension) {
-      add(kAllGather, *dimension, shard);
-      shard = shard * dimension->size;
+
+  std::uint32_t axes() const { return static_cast<std::uint32_t>(std::popcount(aligned_)); }
+
+  void add(CollectiveKind kind, Direction direction, Bytes bytes, Passed passed, bool is_rooted = false) {
+    std::vector<std::uint32_t> before;  // the ends of the parts of the stage before
+    for (std::size_t i = 0; i < stages_.size(); ++i) {
+      const Stage& stage = stages_[direction == Direction::kUp ? i : stages_.size() - 1 - i];
+      std::vector<std::uint32_t> ends;
+      for (std::uint32_t part = 0; part < stage.size(); ++part) {
+        std::vector<std::uint32_t> after = before;
+        Bytes part_bytes = ceil_div(bytes, static_cast<std::int64_t>(stage.size()));
+        for (std::size_t j = 0; j < stage[part].size(); ++j) {
+          const Leg& leg = stage[part][direction == Direction::kUp ? j : stage[part].size() - 1 - j];
+          phases_.push_back({leg.axis, kind, part_bytes, is_rooted && !root_.empty() ? root_[leg.axis] : 0,
+                             is_rooted ? leg.aligned : 0, leg.descending, part,
+                             static_cast<std::uint32_t>(stage.size()), std::move(after)});
+          part_bytes = passed(part_bytes, leg.size);
+          after = {static_cast<std::uint32_t>(phases_.size() - 1)};
+        }
+        ends.push_back(after.front());
+      }
+      for (const Leg& leg : stage.front()) bytes = passed(bytes, leg.size);
+      before = std::move(ends);
     }
   }
-  // The all-gathers undo the reduce-scatters, with the shards as they were rounded on the way up.
-  void all_reduce(Bytes bytes, AllReduceTop top) {
-    reduce_scatter_up(bytes);
-    std::size_t halves = dimensions.size();
+
+  // The all-gathers undo the reduce-scatters, the last one first, with the shards as they were rounded on the way up. A
+  // part of the topmost dimension turns round by itself, or is reduced as a whole.
+  void all_reduce(std::span<const PlanAxis> axes, Bytes bytes, AllReduceTop top) {
+    add(kReduceScatter, Direction::kUp, bytes, scattered);
+    const auto count = static_cast<std::uint32_t>(phases_.size());
+    auto halves = count;
     if (top == AllReduceTop::kWhole) {
-      phases.back().kind = kAllReduce;
+      ORRERY_ASSERT(stages_.back().size() == 1 && stages_.back().front().size() == 1);
+      phases_.back().kind = kAllReduce;
       --halves;
     }
-    for (std::size_t d = halves; d-- > 0;)
-      add(kAllGather, dimensions[d], ceil_div(phases[d].bytes, dimensions[d].size));
-  }
-  void gather_up(Bytes bytes) {
-    for (const Dimension dimension : dimensions) {
-      add(kGather, dimension, bytes, Participants::kAlignedWithRoot);
-      bytes = bytes * dimension.size;
+    for (std::uint32_t i = halves; i-- > 0;) {
+      Phase undo = phases_[i];
+      undo.kind = kAllGather;
+      undo.bytes = scattered(undo.bytes, axes[undo.axis].size);
+      undo.after.clear();
+      for (std::uint32_t later = i + 1; later < count; ++later)
+        if (std::ranges::find(phases_[later].after, i) != phases_[later].after.end())
+          undo.after.push_back(count + halves - 1 - later);
+      if (undo.after.empty()) undo.after = {i};
+      phases_.push_back(std::move(undo));
     }
   }
-  void scatter_down(Bytes bytes) {
-    for (auto dimension = dimensions.rbegin(); dimension != dimensions.rend(); ++dimension) {
-      add(kScatter, *dimension, bytes, Participants::kAlignedWithRoot);
-      bytes = ceil_div(bytes, dimension->size);
+
+  std::vector<Phase> phases() && { return std::move(phases_); }
+
+ private:
+  void add_stage(std::span<const PlanAxis> axes, std::uint32_t first, std::uint32_t last, bool is_cut) {
+    std::vector<std::uint32_t> turn;  // axes of the dimension with more than one rank
+    bool both_ways = false;
+    for (std::uint32_t axis = first; axis < last; ++axis) {
+      if (axes[axis].size == 1) continue;
+      turn.push_back(axis);
+      both_ways = both_ways || axes[axis].both_ways;
     }
+    if (turn.empty()) return;
+    const std::size_t parts = is_cut ? turn.size() * (both_ways ? 2 : 1) : 1;
+    Stage& stage = stages_.emplace_back(parts);
+    for (std::size_t part = 0; part < parts; ++part) {
+      std::uint32_t aligned = aligned_;
+      for (std::size_t i = 0; i < turn.size(); ++i) {
+        const std::uint32_t axis = turn[(part + i) % turn.size()];
+        const bool descending = part >= turn.size() && axes[axis].both_ways;
+        stage[part].push_back({axis, axes[axis].size, descending, aligned});
+        aligned |= 1U << axis;
+      }
+    }
+    for (const std::uint32_t axis : turn) aligned_ |= 1U << axis;
   }
+
+  std::span<const std::uint32_t> root_;
+  std::vector<Stage> stages_;  // up
+  std::uint32_t aligned_ = 0;  // all axes of the stages
+  std::vector<Phase> phases_;
 };
 
-std::uint32_t rank_count(std::span<const std::uint32_t> dimension_sizes) {
+std::uint32_t rank_count(std::span<const PlanAxis> axes) {
   std::uint64_t ranks = 1;
-  for (const std::uint32_t size : dimension_sizes) {
-    ORRERY_ASSERT(size > 0 && size <= kMostRanks);
-    ranks *= size;
+  for (const PlanAxis& axis : axes) {
+    ORRERY_ASSERT(axis.size > 0 && axis.size <= kMostRanks);
+    ranks *= axis.size;
     ORRERY_ASSERT(ranks <= kMostRanks);
   }
   return static_cast<std::uint32_t>(ranks);
@@ -84,38 +133,34 @@ std::uint32_t rank_count(std::span<const std::uint32_t> dimension_sizes) {
 
 }  // namespace
 
-std::vector<Phase> plan_phases(CollectiveKind kind, std::span<const std::uint32_t> dimension_sizes, Bytes bytes,
+std::vector<Phase> plan_phases(CollectiveKind kind, std::span<const PlanAxis> axes, Bytes bytes,
                                std::span<const std::uint32_t> root, AllReduceTop top) {
-  ORRERY_ASSERT(bytes >= Bytes(0));
-  require_countable(kind, rank_count(dimension_sizes), bytes);
-  ORRERY_ASSERT(root.empty() || root.size() == dimension_sizes.size());
-  Planner planner{root, {}, {}};
-  for (std::uint32_t d = 0; d < dimension_sizes.size(); ++d)
-    if (dimension_sizes[d] > 1) planner.dimensions.push_back({d, dimension_sizes[d]});
+  using enum Direction;
+  ORRERY_ASSERT(bytes >= Bytes(0) && axes.size() <= kMostAxes);
+  require_countable(kind, rank_count(axes), bytes);
+  ORRERY_ASSERT(root.empty() || root.size() == axes.size());
+  if (kind == kBarrier) bytes = Bytes(0);
+  Planner planner(axes, root, bytes > Bytes(0));
+  constexpr bool kRooted = true;
   switch (kind) {
     case kAllReduce:
-      if (planner.dimensions.size() == 1)
-        planner.add(kAllReduce, planner.dimensions.front(), bytes);
-      else
-        planner.all_reduce(bytes, top);
+      planner.axes() == 1 ? planner.add(kind, kUp, bytes, same) : planner.all_reduce(axes, bytes, top);
       break;
-    case kReduceScatter: planner.reduce_scatter_up(bytes); break;
-    case kAllGather: planner.all_gather_down(bytes); break;
-    case kGather: planner.gather_up(bytes); break;
-    case kScatter: planner.scatter_down(bytes); break;
-    case kReduce: planner.same_up(kind, bytes, Participants::kAlignedWithRoot); break;
-    case kBroadcast: planner.same_down(kind, bytes, Participants::kAlignedWithRoot); break;
-    case kAllToAll: planner.same_up(kind, bytes, Participants::kEveryone); break;
-    case kBarrier: planner.same_up(kind, Bytes(0), Participants::kEveryone); break;
+    case kReduceScatter: planner.add(kind, kUp, bytes, scattered); break;
+    case kAllGather: planner.add(kind, kDown, bytes, gathered); break;
+    case kGather: planner.add(kind, kUp, bytes, gathered, kRooted); break;
+    case kScatter: planner.add(kind, kDown, bytes, scattered, kRooted); break;
+    case kReduce: planner.add(kind, kUp, bytes, same, kRooted); break;
+    case kBroadcast: planner.add(kind, kDown, bytes, same, kRooted); break;
+    case kAllToAll:
+    case kBarrier: planner.add(kind, kUp, bytes, same); break;
   }
-  return std::move(planner.phases);
+  return std::move(planner).phases();
 }
 
 bool participates(const Phase& phase, std::span<const std::uint32_t> coordinates, std::span<const std::uint32_t> root) {
-  if (phase.participants == Participants::kEveryone) return true;
-  ORRERY_ASSERT(phase.dimension < coordinates.size());
-  for (std::uint32_t d = 0; d < phase.dimension; ++d)
-    if (coordinates[d] != (root.empty() ? 0 : root[d])) return false;
+  for (std::uint32_t axis = 0; axis < coordinates.size(); ++axis)
+    if ((phase.aligned >> axis & 1) != 0 && coordinates[axis] != (root.empty() ? 0 : root[axis])) return false;
   return true;
 }
 

@@ -1,13 +1,17 @@
-// A collective over a cuboid of ranks, dimension by dimension: each phase is a one-dimensional collective in every line
-// of ranks along its dimension (which differ in that coordinate only).
+// A collective over a cuboid of ranks, axis by axis: each phase is a one-dimensional collective in every line of ranks
+// along its axis (which differ in that coordinate only).
 //
-//   all_reduce      reduce_scatter up the dimensions, all_gather down      all_to_all   up, the whole buffer in each
-//   reduce_scatter  up                                                     all_gather   down
-//   reduce, gather  up, in the lines that hold what the root needs         barrier      up
+//   all_reduce      reduce_scatter up the axes, all_gather down      all_to_all   up, the whole buffer in each
+//   reduce_scatter  up                                               all_gather   down
+//   reduce, gather  up, in the lines that hold what the root needs   barrier      up
 //   broadcast, scatter  down, in the lines that already hold data
 //
-// Dimensions of size 1 are skipped; with one dimension left, the plan is the collective itself. All ranks must have the
-// same size: an all-to-all, gather or scatter with sizes that differ runs on one dimension (one logical ring).
+// The axes of one dimension (those of a torus) are all in use at once: the data is cut into as many parts, and each part
+// goes through them beginning with another one. Where an axis goes both ways there are two parts for each, one for each
+// direction. From one dimension to the next the parts come together.
+//
+// Axes of size 1 are skipped; with one axis left, a part of the plan is the collective itself. All ranks must have the
+// same size: an all-to-all, gather or scatter with sizes that differ runs on one axis (one logical ring).
 #pragma once
 
 #include <cstdint>
@@ -19,30 +23,40 @@
 
 namespace orrery {
 
-// Who takes part in a phase.
-enum class Participants : std::uint8_t {
-  kEveryone,
-  kAlignedWithRoot,  // whose coordinates in all lower dimensions are the root's
+struct PlanAxis {
+  std::uint32_t size = 1;
+  std::uint32_t dimension = 0;  // those of one dimension are side by side
+  bool both_ways = false;       // a ring in each direction
+
+  bool operator==(const PlanAxis&) const = default;
 };
 
 // How an all-reduce runs on the last of its dimensions.
 enum class AllReduceTop : std::uint8_t { kHalves, kWhole };
 
 struct Phase {
-  std::uint32_t dimension = 0;
+  std::uint32_t axis = 0;
   CollectiveKind kind = CollectiveKind::kAllReduce;
-  Bytes bytes{0};  // input of one rank, as in Request::bytes
-  Participants participants = Participants::kEveryone;
-  std::uint32_t root = 0;  // position of the line's root in its line: the root's coordinate in this dimension
+  Bytes bytes{0};            // input of one rank, as in Request::bytes
+  std::uint32_t root = 0;    // position of the line's root in its line: the root's coordinate on this axis
+  std::uint32_t aligned = 0; // a bit for each axis: only ranks with the root's coordinate on all of them take part
+  bool descending = false;   // as Request::descending
+  // Of the data of its dimension it has part `part` of `parts`.
+  std::uint32_t part = 0;
+  std::uint32_t parts = 1;
+  std::vector<std::uint32_t> after{};  // phases of the plan, all of them earlier ones, that a rank has behind it then
+
+  // Phases of one axis and one direction use the same links.
+  std::uint32_t lane() const { return 2 * axis + (descending ? 1 : 0); }
 
   bool operator==(const Phase&) const = default;
 };
 
 // The phases of a collective of `bytes` input per rank (as in Request::bytes), in order. Sizes are split by ceil(S/n).
-// `root` are the root's coordinates, one per dimension; may be empty for kinds without a root. Throws InputError when
-// the result of a gather would pass 2^62 bytes.
-// With `top` kWhole an all-reduce is one phase on the last dimension, between the halves on the others.
-std::vector<Phase> plan_phases(CollectiveKind kind, std::span<const std::uint32_t> dimension_sizes, Bytes bytes,
+// `root` are the root's coordinates, one per axis; may be empty for kinds without a root. At most 32 axes. Throws
+// InputError when the result of a gather would pass 2^62 bytes. With `top` kWhole an all-reduce is one phase on the last
+// dimension, which has one axis, between the halves on the others.
+std::vector<Phase> plan_phases(CollectiveKind kind, std::span<const PlanAxis> axes, Bytes bytes,
                                std::span<const std::uint32_t> root = {}, AllReduceTop top = AllReduceTop::kHalves);
 
 // Whether the rank at `coordinates` takes part in `phase`; `root` as given to plan_phases.

@@ -59,10 +59,16 @@ constexpr SlotRange one_slot(std::uint32_t slot) { return {slot, slot + 1}; }
 
 // `distance` ranks further and back around the ring of ranks; distance <= ranks.
 constexpr std::uint32_t ahead(const Layout& layout, std::uint32_t rank, std::uint32_t distance) {
+  if (layout.descending) distance = layout.ranks - distance;
   return distance < layout.ranks - rank ? rank + distance : rank - (layout.ranks - distance);
 }
 constexpr std::uint32_t behind(const Layout& layout, std::uint32_t rank, std::uint32_t distance) {
-  return rank >= distance ? rank - distance : rank + (layout.ranks - distance);
+  return ahead(layout, rank, layout.ranks - distance);
+}
+// How far ahead `to` is of `from`.
+constexpr std::uint32_t distance(const Layout& layout, std::uint32_t from, std::uint32_t to) {
+  const std::uint32_t up = to >= from ? to - from : to + (layout.ranks - from);
+  return layout.descending && up > 0 ? layout.ranks - up : up;
 }
 
 // The pieces of `count` ranks from `first` on, around the ring of ranks.

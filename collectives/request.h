@@ -31,6 +31,12 @@ struct Request {
   // How many sends a rank may have in flight in the algorithms that know a window (`direct`); 0 is all of them at
   // once, nothing is the algorithm's own choice.
   std::optional<std::uint32_t> window;
+
+  // The other way round, from rank to rank - 1, in the algorithms of a ring.
+  bool descending = false;
+
+  // Whether the largest messages of halving-doubling go to the nearest ranks, rather than to the farthest.
+  bool nearest_first = false;
 };
 
 // Throws InputError when the buffers of all ranks together pass 2^62 bytes, so that bytes of messages cannot overflow.

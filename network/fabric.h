@@ -30,6 +30,7 @@ struct LogicalDimension {
   std::string name;
   std::string topology;  // a name of topologies()
   std::uint32_t size = 1;
+  std::vector<GridAxis> axes{};  // of a ring, a torus or a mesh, whose sizes multiply to `size`; of others none
 };
 
 // What a fabric is made of. Built by compose() and build_cluster().

@@ -1,6 +1,7 @@
 #include "network/fifo_network.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/assert.h"
 
@@ -47,7 +48,6 @@ FifoNetwork::Message& FifoNetwork::queue_new(Bytes bytes, std::span<const LinkId
     free_.pop_back();
   }
   Message& message = messages_[index];
-  message.number = started_++;
   message.bytes = bytes;
   message.route.assign(route.begin(), route.end());
   message.hop = 0;
@@ -64,8 +64,13 @@ FifoNetwork::Message& FifoNetwork::queue_new(Bytes bytes, std::span<const LinkId
 Duration FifoNetwork::count_private(PathId, Bytes, std::uint32_t) { ORRERY_ASSERT(false); }
 
 void FifoNetwork::settle() {
-  std::ranges::sort(came_, {}, [&](std::uint32_t message) { return messages_[message].number; });
-  for (const std::uint32_t message : came_) queue_up(message);
+  std::ranges::sort(came_, {}, [&](std::uint32_t message) { return next_link(message); });
+  for (auto first = came_.begin(); first != came_.end();) {
+    const auto last =
+        std::find_if(first, came_.end(), [&](std::uint32_t other) { return next_link(other) != next_link(*first); });
+    queue_up(std::span(first, last));
+    first = last;
+  }
   came_.clear();
   for (const LinkId link : ready_) send_next(link);
   ready_.clear();
@@ -118,6 +123,18 @@ void FifoNetwork::on_part_sent(std::uint32_t index) {
   if (latency > Duration::zero()) events_.arrive(latency, token);
   listener_.on_released(token);
   if (latency == Duration::zero()) listener_.on_arrived(token);
+}
+
+// All of one link.
+void FifoNetwork::queue_up(std::span<const std::uint32_t> messages) {
+  if (messages.size() == 1) return queue_up(messages.front());
+  std::vector<std::pair<MessagePlace, std::uint32_t>> queue;
+  for (const std::uint32_t index : messages) {
+    const Message& message = messages_[index];
+    queue.emplace_back(listener_.place_of(message.group == kNone ? message.token : groups_[message.group].token), index);
+  }
+  std::ranges::sort(queue);
+  for (const auto& [place, index] : queue) queue_up(index);
 }
 
 void FifoNetwork::queue_up(std::uint32_t index) {

@@ -2,8 +2,9 @@
 // goes on to its next link when all of it has come. Every hop takes bytes / bandwidth, in which the link is taken, and
 // then the link's latency.
 //
-// Messages that come to a link at the same instant queue in the order in which they were started. So results depend on
-// that order, other than in the other models.
+// Of messages that come to a link at the same instant one has to be first: they queue by MessagePlace, as an arbiter
+// serves its ports in a fixed order. So ranks on places that are alike may fare differently, other than in the other
+// models, and which of them waits depends on where they are in the fabric, but not on how ranks are numbered.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,7 @@ class FifoNetwork final : public Network, private EventSink {
   FifoNetwork& operator=(const FifoNetwork&) = delete;
 
   PathId path(DeviceId from, DeviceId to) override { return paths_.intern(from, to); }
-  // They queue in the order in which they were started.
+  // Of messages that are alike but for their ends one waits for the other.
   bool keeps_messages_alike() const override { return false; }
   PathId class_path(std::span<const LinkShare>, Duration) override { ORRERY_ASSERT(false); }
   void start(PathId path, Bytes bytes, std::uint64_t token) override;
@@ -49,7 +50,6 @@ class FifoNetwork final : public Network, private EventSink {
 
   struct Message {
     std::uint64_t token = 0;
-    std::uint64_t number = 0;  // in the order of starts
     Bytes bytes{0};
     std::vector<LinkId> route;
     std::uint32_t hop = 0;
@@ -72,6 +72,8 @@ class FifoNetwork final : public Network, private EventSink {
   Message& queue_new(Bytes bytes, std::span<const LinkId> route);
   void on_sent(std::uint32_t message);
   void on_part_sent(std::uint32_t group);
+  LinkId next_link(std::uint32_t message) const { return messages_[message].route[messages_[message].hop]; }
+  void queue_up(std::span<const std::uint32_t> messages);
   void queue_up(std::uint32_t message);
   void send_next(LinkId link);
 
@@ -84,7 +86,6 @@ class FifoNetwork final : public Network, private EventSink {
   std::vector<Message> messages_;
   std::vector<std::uint32_t> free_;  // of messages_
   Slab<Group> groups_;
-  std::uint64_t started_ = 0;
   std::vector<std::uint32_t> came_;  // messages that came to their next link at this instant
   std::vector<LinkId> ready_;        // links that may have become able to send at this instant
 };

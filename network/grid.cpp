@@ -97,12 +97,25 @@ void route(const TopologyParameters& p, std::uint32_t from, std::uint32_t to, Ro
   });
 }
 
+template <Ends ends>
+std::vector<GridAxis> axes(const TopologyParameters& p) {
+  std::vector<GridAxis> axes;
+  each_axis<ends>(p, [&](std::size_t, const Axis& axis) {
+    axes.push_back({axis.size, ends == Ends::kClosed});
+    return false;
+  });
+  return axes;
+}
+
+template <Ends ends>
+constexpr TopologyShape shape() {
+  return {kClasses, switches, links<ends>, link<ends>, route<ends>, nullptr, nullptr, axes<ends>};
+}
+
 }  // namespace
 
-extern constinit const TopologyShape kMeshShape{kClasses, switches, links<Ends::kOpen>, link<Ends::kOpen>,
-                                                route<Ends::kOpen>};
-extern constinit const TopologyShape kTorusShape{kClasses, switches, links<Ends::kClosed>, link<Ends::kClosed>,
-                                                 route<Ends::kClosed>};
+extern constinit const TopologyShape kMeshShape = shape<Ends::kOpen>();
+extern constinit const TopologyShape kTorusShape = shape<Ends::kClosed>();
 
 void read_grid(Section& section, const Members&, TopologyOwn& own) {
   own.numbers = {1, 1};

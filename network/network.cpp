@@ -4,13 +4,15 @@
 
 namespace orrery {
 
-// Only messages of some models are foretold, and only classes come apart.
+// Only messages of some models are foretold or queue, and only classes come apart.
 
 void MessageListener::on_foretold(std::uint64_t /*token*/, Time /*release*/) { ORRERY_ASSERT(false); }
 
 void MessageListener::on_delayed(std::uint64_t /*token*/) { ORRERY_ASSERT(false); }
 
 std::span<const MessagePart> MessageListener::parts_of(std::uint64_t /*token*/) { ORRERY_ASSERT(false); }
+
+MessagePlace MessageListener::place_of(std::uint64_t /*token*/) const { ORRERY_ASSERT(false); }
 
 void Network::split(std::span<const LinkSplit> /*links*/) { ORRERY_ASSERT(false); }
 

@@ -1,6 +1,7 @@
 // How long a message takes: the interface that each link-sharing model implements and that the system layer uses.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -26,6 +27,11 @@ struct LinkSplit {
   LinkId parent{};
 };
 
+// Where a message stands among others that come to a link with it: the devices that it goes between (of a group, its
+// first and its last), then what it is in the programs of these ranks. Different for any two messages; nothing in it
+// depends on the numbers of ranks or on the order of events.
+using MessagePlace = std::array<std::uint64_t, 6>;
+
 // `token` is what the caller gave to Network::start.
 class MessageListener {
  public:
@@ -40,6 +46,8 @@ class MessageListener {
   // What a message under way has come apart into, itself first. Asked during Network::split() and
   // Engine::split_pending(), any number of times.
   virtual std::span<const MessagePart> parts_of(std::uint64_t token);
+  // Of a message under way. Asked by a model in which messages queue.
+  virtual MessagePlace place_of(std::uint64_t token) const;
 
  protected:
   ~MessageListener() = default;

@@ -34,8 +34,10 @@ void route(const TopologyParameters& p, std::uint32_t from, std::uint32_t to, Ro
   }
 }
 
+std::vector<GridAxis> axes(const TopologyParameters& p) { return {{p.size, true}}; }
+
 }  // namespace
 
-extern constinit const TopologyShape kRingShape{kClasses, switches, links, link, route};
+extern constinit const TopologyShape kRingShape{kClasses, switches, links, link, route, nullptr, nullptr, axes};
 
 }  // namespace orrery

@@ -65,6 +65,12 @@ struct RouteBuilder {
   void cross(std::uint32_t link) { out.push_back(LinkId(first + link)); }
 };
 
+// An axis of a ring, a torus or a mesh.
+struct GridAxis {
+  std::uint32_t size = 1;
+  bool closed = false;  // links join its ends
+};
+
 // Pure functions of the parameters. Links are numbered 0 .. links-1 within an instance.
 struct TopologyShape {
   std::span<const std::string_view> link_classes;  // "up", "down"; empty: those of the graph
@@ -77,6 +83,9 @@ struct TopologyShape {
   std::string (*switch_name)(const TopologyParameters&, std::uint32_t index) = nullptr;
   // What is wrong with bandwidths that follow from the parameters, or ""; null: none do.
   std::string (*problem)(const TopologyParameters&) = nullptr;
+  // Members side by side on an axis have a link each way, and nothing else joins any; the first axis varies fastest.
+  // Null: this is no grid.
+  std::vector<GridAxis> (*axes)(const TopologyParameters&) = nullptr;
 };
 
 enum class MemberKind : std::uint8_t { kDevice, kNic };
@@ -98,6 +107,11 @@ struct Topology {
   const TopologyShape* shape;
   ReadTopology read = nullptr;  // null: it has no keys of its own
 };
+
+// The axes of a grid; none of what is none.
+inline std::vector<GridAxis> axes_of(const Topology& topology, const TopologyParameters& parameters) {
+  return topology.shape->axes == nullptr ? std::vector<GridAxis>() : topology.shape->axes(parameters);
+}
 
 // Whether the links have figures of their own, so that `bandwidth` and `latency` mean nothing.
 inline bool writes_out_links(const Topology& topology) { return topology.shape->link_classes.empty(); }

@@ -1,6 +1,7 @@
 #include "report/fold_check.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -8,27 +9,29 @@
 namespace orrery {
 namespace {
 
-// By node: operations that end at one instant come in no particular order.
-std::vector<OperationRecord> by_node(std::span<const OperationRecord> operations) {
-  std::vector<OperationRecord> sorted(operations.begin(), operations.end());
-  std::ranges::sort(sorted, {}, &OperationRecord::node);
-  return sorted;
+using Records = std::vector<OperationRecord>;
+
+bool is_same(const OperationRecord& a, const OperationRecord& b) {
+  return a.node == b.node && a.start == b.start && a.moving == b.moving && a.end == b.end;
 }
 
-bool same_times(const OperationRecord& a, const OperationRecord& b) {
-  return a.start == b.start && a.moving == b.moving && a.end == b.end;
+bool comes_before(const OperationRecord& a, const OperationRecord& b) {
+  return std::pair(a.end, a.node) < std::pair(b.end, b.node);
 }
 
-std::optional<FoldDifference> first_difference(RankId rank, std::span<const OperationRecord> folded,
-                                               std::span<const OperationRecord> unfolded) {
-  for (std::size_t i = 0; i < std::max(folded.size(), unfolded.size()); ++i) {
-    if (i == folded.size() || (i < unfolded.size() && unfolded[i].node < folded[i].node))
-      return FoldDifference{rank, unfolded[i].node, std::nullopt, unfolded[i]};
-    if (i == unfolded.size() || folded[i].node < unfolded[i].node)
-      return FoldDifference{rank, folded[i].node, folded[i], std::nullopt};
-    if (!same_times(folded[i], unfolded[i])) return FoldDifference{rank, folded[i].node, folded[i], unfolded[i]};
-  }
-  return std::nullopt;
+std::optional<OperationRecord> record_of(const Records& operations, NodeId node) {
+  const auto found = std::ranges::find(operations, node, &OperationRecord::node);
+  return found == operations.end() ? std::nullopt : std::optional(*found);
+}
+
+// Row by row, as operations.csv has them. Of two rows that differ the earlier one is of an operation that has no such
+// row in the other run.
+std::optional<FoldDifference> first_difference(RankId rank, const Records& folded, const Records& unfolded) {
+  const auto [here, there] = std::ranges::mismatch(folded, unfolded, is_same);
+  if (here == folded.end() && there == unfolded.end()) return std::nullopt;
+  const bool is_here = there == unfolded.end() || (here != folded.end() && comes_before(*here, *there));
+  const NodeId node = is_here ? here->node : there->node;
+  return FoldDifference{rank, node, record_of(folded, node), record_of(unfolded, node)};
 }
 
 std::string times_text(const std::optional<OperationRecord>& operation) {
@@ -41,13 +44,12 @@ std::string times_text(const std::optional<OperationRecord>& operation) {
 }  // namespace
 
 std::optional<FoldDifference> first_difference(const LoggedRun& folded, const LoggedRun& unfolded) {
-  RankId sorted_for{UINT32_MAX};
-  std::vector<OperationRecord> of_acting;
+  RankId acting{UINT32_MAX};
+  Records of_acting;
   for (std::uint32_t i = 0; i < folded.acting.size(); ++i) {
-    const RankId rank{i};
-    if (sorted_for != folded.acting[i]) of_acting = by_node(folded.log.of(folded.acting[i]));
-    sorted_for = folded.acting[i];
-    const auto difference = first_difference(rank, of_acting, by_node(unfolded.log.of(unfolded.acting[i])));
+    if (acting != folded.acting[i]) of_acting = folded.log.of(folded.acting[i]);
+    acting = folded.acting[i];
+    const auto difference = first_difference(RankId(i), of_acting, unfolded.log.of(unfolded.acting[i]));
     if (difference) return difference;
   }
   return std::nullopt;

@@ -22,7 +22,8 @@ class OperationLog final : public SimulationObserver {
     by_rank_[index_of(rank)].inherited = by_rank_[index_of(parent)].size();
   }
 
-  // In order of their end.
+  // In order of their ends, those of one instant in order of their nodes: an order that does not depend on that of
+  // simultaneous events.
   std::vector<OperationRecord> of(RankId rank) const {
     std::vector<OperationRecord> operations;
     of(rank, operations);
@@ -33,6 +34,11 @@ class OperationLog final : public SimulationObserver {
     operations.clear();
     copy(rank, by_rank_[index_of(rank)].size(), operations);
     for (OperationRecord& operation : operations) operation.rank = rank;
+    for (auto first = operations.begin(); first != operations.end();) {
+      const auto last = std::find_if(first, operations.end(), [&](const auto& other) { return other.end != first->end; });
+      std::ranges::sort(first, last, {}, &OperationRecord::node);
+      first = last;
+    }
   }
   std::size_t ranks() const { return by_rank_.size(); }
 

@@ -41,18 +41,15 @@ const NcclLibrary& library_of(const Experiment& experiment) {
 
 std::string fixed_algorithms(CollectiveKind kind, const Experiment& experiment, std::span<const DeviceId> devices) {
   const auto dimensions = experiment.fabric.dimensions();
-  std::vector<std::uint32_t> sizes;
-  for (const LogicalDimension& dimension : dimensions) sizes.push_back(dimension.size);
   std::vector<std::string> topologies;
   for (const LogicalDimension& dimension : dimensions) topologies.push_back(dimension.topology);
-  const CommunicatorLayout layout = lay_out(devices, sizes);
+  const CommunicatorLayout layout = lay_out(devices, dimensions);
   const CollectiveOptions& options = experiment.simulation.collectives;
+  const std::vector<DimensionAlgorithm> algorithms = choose_algorithms(kind, options, layout, topologies);
+  if (!layout.cuboid) return logical_group_algorithm(kind, options, algorithms.front().algorithm);
   std::string text;
-  for (std::uint32_t i = 0; i < layout.sizes.size(); ++i) {
-    const Algorithm algorithm = choose_algorithm(kind, options, layout, i, topologies);
-    if (!layout.cuboid) return logical_group_algorithm(kind, options, algorithm);
-    text += (text.empty() ? "" : "+") + name_with_window(algorithm);
-  }
+  for (const DimensionAlgorithm& chosen : algorithms)
+    text += (text.empty() ? "" : "+") + name_with_window(chosen.algorithm);
   return text;
 }
 

@@ -30,7 +30,9 @@ void CollectiveExecution::enter(CallKey key, std::uint32_t seat, const CallSetti
     finish_seat(slot, seat);
     return;
   }
-  for (std::uint32_t chunk = 0; chunk < plan.chunks; ++chunk) enqueue_next_phase(slot, {seat, chunk, UINT32_MAX});
+  for (std::uint32_t chunk = 0; chunk < plan.chunks; ++chunk)
+    for (std::uint32_t phase = 0; phase < plan.phases.size(); ++phase)
+      if (plan.phases[phase].phase.after.empty()) begin_phase(slot, {seat, chunk, phase});
 }
 
 void CollectiveExecution::on_released(std::uint32_t id) {
@@ -58,14 +60,14 @@ void CollectiveExecution::on_arrived(std::uint32_t id) {
 
 void CollectiveExecution::advance() {
   while (!touched_.empty() || !touched_lineups_.empty()) {
-    // 1. Book what has ended and start sends; an ended phase puts its chunk into the next lineup.
+    // 1. Book what has ended and start sends; an ended phase puts its chunk into the next lineups.
     for (std::size_t i = 0; i < touched_.size(); ++i) {
       const Touched touched = touched_[i];
       calls_[touched.call].states[touched.state].touched = false;
       advance_state(touched.call, touched.state);
     }
     touched_.clear();
-    // 2. Fill the dimensions that were touched; who is taken in decides in the next turn.
+    // 2. Fill the lanes that were touched; who is taken in decides in the next turn.
     for (const TouchedLineup& touched : touched_lineups_) fill(touched);
     touched_lineups_.clear();
     // 3. Who is the first of its line calls the others, whatever they took up in this turn.
@@ -91,7 +93,7 @@ std::uint32_t CollectiveExecution::open(CallKey key, const CallSetting& setting)
           Time{},
           std::vector<Seat>(seats),
           std::vector<PhaseState>(setting.fast_forward ? 0 : seats * plan.chunks * plan.phases.size())};
-  for (Seat& seat : call.seats) seat.lineups.resize(plan.layout->sizes.size());
+  for (Seat& seat : call.seats) seat.lineups.resize(2 * plan.layout->sizes.size());
   return slot;
 }
 
@@ -112,11 +114,11 @@ void CollectiveExecution::touch(std::uint32_t call, std::uint32_t state) {
   touched_.push_back({call, state});
 }
 
-void CollectiveExecution::touch_lineup(std::uint32_t call, std::uint32_t seat, std::uint32_t dimension) {
-  Lineup& lineup = calls_[call].seats[seat].lineups[dimension];
+void CollectiveExecution::touch_lineup(std::uint32_t call, std::uint32_t seat, std::uint32_t lane) {
+  Lineup& lineup = calls_[call].seats[seat].lineups[lane];
   if (lineup.touched) return;
   lineup.touched = true;
-  touched_lineups_.push_back({call, seat, dimension});
+  touched_lineups_.push_back({call, seat, lane});
 }
 
 void CollectiveExecution::advance_state(std::uint32_t slot, std::uint32_t state) {
@@ -125,41 +127,53 @@ void CollectiveExecution::advance_state(std::uint32_t slot, std::uint32_t state)
   if (phase.status != Status::kActive && phase.status != Status::kWaiting) return;
   if (phase.status == Status::kActive && !is_through(slot, state)) return;
   const StateKey key = key_of(call, state);
-  const std::uint32_t dimension = call.setting.plan->phases[key.phase].phase.dimension;
+  const std::uint32_t lane = planned(call, key).phase.lane();
   if (phase.status == Status::kWaiting) {  // touched by an arrival
-    call.seats[key.seat].lineups[dimension].called.push_back(state);
-    return touch_lineup(slot, key.seat, dimension);
+    call.seats[key.seat].lineups[lane].called.push_back(state);
+    return touch_lineup(slot, key.seat, lane);
   }
   phase.status = Status::kDone;
   if (phase.running != kNone) running_.release(phase.running);
-  --call.seats[key.seat].lineups[dimension].active;
-  touch_lineup(slot, key.seat, dimension);
-  enqueue_next_phase(slot, key);
+  --call.seats[key.seat].lineups[lane].active;
+  touch_lineup(slot, key.seat, lane);
+  end_phase(slot, key);
 }
 
 bool CollectiveExecution::is_through(std::uint32_t slot, std::uint32_t state) {
   return options_.granularity == Granularity::kPhase ? calls_[slot].states[state].through : start_sends(slot, state);
 }
 
-// The chunk of `key` goes on to its next phase in which the member takes part (from UINT32_MAX: to the first).
-void CollectiveExecution::enqueue_next_phase(std::uint32_t slot, StateKey key) {
+// The chunk waits for its turn on the lane; a phase in which the member takes no part is over at once.
+void CollectiveExecution::begin_phase(std::uint32_t slot, StateKey key) {
   Call& call = calls_[slot];
-  const std::uint32_t position = position_of(call, key.seat);
-  const auto phases = static_cast<std::uint32_t>(call.setting.plan->phases.size());
-  std::uint32_t next = key.phase + 1;  // wraps to 0 for the first
-  while (next < phases && !call.setting.plan->participates(next, position)) ++next;
-  if (next == phases) {
-    if (++call.seats[key.seat].chunks_done == call.setting.plan->chunks) finish_seat(slot, key.seat);
-    return;
+  const std::uint32_t state = state_of(call, key);
+  const std::uint32_t lane = planned(call, key).phase.lane();
+  ORRERY_ASSERT(call.states[state].status == Status::kAhead);
+  if (!call.setting.plan->participates(key.phase, position_of(call, key.seat))) {
+    call.states[state].status = Status::kPassed;
+    return end_phase(slot, key);
   }
-  const std::uint32_t state = state_of(call, {key.seat, key.chunk, next});
-  const std::uint32_t dimension = call.setting.plan->phases[next].phase.dimension;
   call.states[state].status = Status::kWaiting;
   call.states[state].waiting_since = engine_.now();
-  Lineup& lineup = call.seats[key.seat].lineups[dimension];
+  Lineup& lineup = call.seats[key.seat].lineups[lane];
   lineup.waiting.insert(place_of(call, state));
-  if (has_been_called(call, {key.seat, key.chunk, next})) lineup.called.push_back(state);
-  touch_lineup(slot, key.seat, dimension);
+  if (has_been_called(call, key)) lineup.called.push_back(state);
+  touch_lineup(slot, key.seat, lane);
+}
+
+// What came after the phase alone begins.
+void CollectiveExecution::end_phase(std::uint32_t slot, StateKey key) {
+  Call& call = calls_[slot];
+  const CollectivePlan& plan = *call.setting.plan;
+  if (++call.seats[key.seat].phases_done == plan.chunks * plan.phases.size()) return finish_seat(slot, key.seat);
+  for (const std::uint32_t next : planned(call, key).then)
+    if (may_begin(call, {key.seat, key.chunk, next})) begin_phase(slot, {key.seat, key.chunk, next});
+}
+
+bool CollectiveExecution::may_begin(const Call& call, StateKey key) {
+  return std::ranges::all_of(planned(call, key).phase.after, [&](std::uint32_t before) {
+    return call.states[state_of(call, {key.seat, key.chunk, before})].status >= Status::kDone;
+  });
 }
 
 // Whether a peer waits for this seat in the phase.
@@ -177,7 +191,7 @@ CollectiveExecution::Place CollectiveExecution::place_of(const Call& call, std::
 
 void CollectiveExecution::fill(const TouchedLineup& touched) {
   Call& call = calls_[touched.call];
-  Lineup& lineup = call.seats[touched.seat].lineups[touched.dimension];
+  Lineup& lineup = call.seats[touched.seat].lineups[touched.lane];
   lineup.touched = false;
   while (lineup.active < options_.active_chunks && !lineup.waiting.empty())
     activate(touched.call, std::get<3>(*lineup.waiting.begin()), lineup);
@@ -237,6 +251,24 @@ void CollectiveExecution::report_done(std::uint32_t slot, std::uint32_t seat) {
   listener_.on_collective_done(key, seat, all_entered);
 }
 
+// The line of a phase is known by its first and last member, among all lines of the communicators.
+MessagePlace CollectiveExecution::place_of(std::uint32_t id) const {
+  const Message& message = messages_[id];
+  const Call& call = calls_[message.call];
+  ORRERY_ASSERT(call.setting.home == nullptr);
+  const StateKey key = key_of(call, message.from_state);
+  std::uint32_t from = key.seat, to = key_of(call, message.to_state).seat;
+  if (message.index == kWholeLine) {
+    const CommunicatorLayout& layout = *call.setting.plan->layout;
+    const std::uint32_t axis = planned(call, key).phase.axis, position = position_of(call, key.seat);
+    from = layout.member_at[layout.moved_to(position, axis, 0)];
+    to = layout.member_at[layout.moved_to(position, axis, layout.sizes[axis] - 1)];
+  }
+  return {index_of(call.setting.devices[from]), index_of(call.setting.devices[to]),
+          1 + std::uint64_t{index_of(call.key.group)}, call.key.index,
+          std::uint64_t{key.chunk} << 32 | key.phase, message.index};
+}
+
 CollectiveExecution::StateKey CollectiveExecution::key_of(const Call& call, std::uint32_t state) const {
   const auto phases = static_cast<std::uint32_t>(call.setting.plan->phases.size());
   const std::uint32_t chunk = state / phases;
@@ -254,8 +286,7 @@ std::uint32_t CollectiveExecution::position_of(const Call& call, std::uint32_t s
 }
 
 std::uint32_t CollectiveExecution::line_position(const Call& call, StateKey key) {
-  const CommunicatorLayout& layout = *call.setting.plan->layout;
-  return layout.coordinate(position_of(call, key.seat), call.setting.plan->phases[key.phase].phase.dimension);
+  return call.setting.plan->layout->coordinate(position_of(call, key.seat), planned(call, key).phase.axis);
 }
 
 }  // namespace orrery

@@ -44,8 +44,8 @@ struct CallSetting {
   // If the job is folded: the members of the communicator that act, and the messages they exchange.
   const Home* home = nullptr;
   const PatternTables* tables = nullptr;
-  // A relay of one chunk on links of its own (PrivateRelays), of which no other call of the
-  // communicator can be under way: what it takes follows from when its members enter.
+  // Relays of one chunk on links of their own (PrivateRelays), of which no other call of the
+  // communicator can be under way: what they take follows from when its members enter.
   bool fast_forward = false;
 };
 
@@ -93,9 +93,12 @@ class CollectiveExecution final : private EventSink {
   // What a message under way has come apart into by the latest split(), itself first; until end_split().
   std::span<const MessagePart> parts_of(std::uint32_t message);
   void end_split();
+  // As MessageListener has it; of a job that is not folded.
+  MessagePlace place_of(std::uint32_t message) const;
 
  private:
-  enum class Status : std::uint8_t { kAhead, kWaiting, kActive, kDone };
+  // kPassed: over, and the member took no part in it.
+  enum class Status : std::uint8_t { kAhead, kWaiting, kActive, kDone, kPassed };
 
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
@@ -146,7 +149,7 @@ class CollectiveExecution final : private EventSink {
   };
   // Where a waiting chunk stands: the time it came (negated for LIFO), chunk, phase, and its state.
   using Place = std::tuple<std::int64_t, std::uint32_t, std::uint32_t, std::uint32_t>;
-  // The chunks of a member at one dimension.
+  // The chunks of a member at one axis in one direction (Phase::lane).
   struct Lineup {
     std::uint32_t active = 0;
     bool touched = false;
@@ -158,8 +161,8 @@ class CollectiveExecution final : private EventSink {
     bool in = false;
     bool done = false;
     bool reported = false;
-    std::uint32_t chunks_done = 0;
-    std::vector<Lineup> lineups;  // by dimension
+    std::uint32_t phases_done = 0;  // of all chunks
+    std::vector<Lineup> lineups;    // by lane
   };
   struct Call {
     CallKey key;
@@ -194,7 +197,7 @@ class CollectiveExecution final : private EventSink {
   struct TouchedLineup {
     std::uint32_t call;
     std::uint32_t seat;
-    std::uint32_t dimension;
+    std::uint32_t lane;
   };
   struct StateKey {
     std::uint32_t seat;
@@ -215,8 +218,9 @@ class CollectiveExecution final : private EventSink {
   std::uint32_t open(CallKey key, const CallSetting& setting);
   std::uint32_t take_call();
   void fast_forward(std::uint32_t call);
+  std::vector<Duration> relay_ends(const Call& call, std::uint32_t phase);
   void touch(std::uint32_t call, std::uint32_t state);
-  void touch_lineup(std::uint32_t call, std::uint32_t seat, std::uint32_t dimension);
+  void touch_lineup(std::uint32_t call, std::uint32_t seat, std::uint32_t lane);
   void advance_state(std::uint32_t call, std::uint32_t state);
   bool start_sends(std::uint32_t call, std::uint32_t state);
   std::uint32_t start_program(const Call& call, std::uint32_t state);
@@ -234,7 +238,9 @@ class CollectiveExecution final : private EventSink {
   LineView line_of(const Call& call, StateKey key);
   const LineClass& own_line(const Call& call, StateKey key);
   void on_line_arrived(std::uint32_t call, std::uint32_t state);
-  void enqueue_next_phase(std::uint32_t call, StateKey key);
+  void begin_phase(std::uint32_t call, StateKey key);
+  void end_phase(std::uint32_t call, StateKey key);
+  static bool may_begin(const Call& call, StateKey key);
   void fill(const TouchedLineup& touched);
   void activate(std::uint32_t call, std::uint32_t state, Lineup& lineup);
   bool has_been_called(const Call& call, StateKey key);
@@ -262,6 +268,7 @@ class CollectiveExecution final : private EventSink {
 
   StateKey key_of(const Call& call, std::uint32_t state) const;
   static std::uint32_t state_of(const Call& call, StateKey key);
+  static const PlannedPhase& planned(const Call& call, StateKey key) { return call.setting.plan->phases[key.phase]; }
   static std::uint32_t position_of(const Call& call, std::uint32_t seat);
   static std::uint32_t line_position(const Call& call, StateKey key);
 

@@ -1,4 +1,5 @@
-// The end of a relay that has its links to itself, from when its members entered, without an event for each message.
+// The ends of relays that have their links to themselves, from when their members entered, without an event for each
+// message.
 #include <algorithm>
 #include <vector>
 
@@ -26,13 +27,24 @@ void step(const std::vector<Hop>& hops, std::vector<Duration>& starts, std::vect
 
 void CollectiveExecution::fast_forward(std::uint32_t slot) {
   const Call& call = calls_[slot];
-  const Schedule& schedule = call.setting.plan->phases.front().schedule();
+  std::vector<Duration> ends(call.seats.size());
+  for (std::uint32_t phase = 0; phase < call.setting.plan->phases.size(); ++phase) {
+    const std::vector<Duration> of_phase = relay_ends(call, phase);
+    for (std::uint32_t seat = 0; seat < ends.size(); ++seat) ends[seat] = std::max(ends[seat], of_phase[seat]);
+  }
+  for (std::uint32_t seat = 0; seat < ends.size(); ++seat)
+    engine_.after(ends[seat] - engine_.now().time_since_epoch(), *this, payload_of(News::kSeatDone, slot, seat));
+}
+
+// By seat.
+std::vector<Duration> CollectiveExecution::relay_ends(const Call& call, std::uint32_t phase) {
+  const Schedule& schedule = call.setting.plan->phases[phase].schedule();
   const std::uint32_t steps = schedule.sends(0);
   const Bytes bytes = schedule.step(0, 0).bytes;
   std::vector<Hop> hops;
   std::vector<Duration> starts;
   for (std::uint32_t seat = 0; seat < call.seats.size(); ++seat) {
-    const MessageClass& message = *call.setting.tables->message(0, seat, 0);
+    const MessageClass& message = *call.setting.tables->message(phase, seat, 0);
     const Duration transfer = network_.count_private(message.path, bytes, steps);
     hops.push_back({message.receiver, transfer, saturating_add(transfer, message.latency)});
     starts.push_back(call.seats[seat].entered.time_since_epoch());
@@ -40,8 +52,7 @@ void CollectiveExecution::fast_forward(std::uint32_t slot) {
   }
   std::vector<Duration> next(starts.size());
   for (std::uint32_t i = 0; i < steps; ++i) step(hops, starts, next);
-  for (std::uint32_t seat = 0; seat < starts.size(); ++seat)
-    engine_.after(starts[seat] - engine_.now().time_since_epoch(), *this, payload_of(News::kSeatDone, slot, seat));
+  return starts;
 }
 
 }  // namespace orrery

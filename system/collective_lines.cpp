@@ -17,12 +17,12 @@ void CollectiveExecution::join_line(std::uint32_t slot, std::uint32_t state) {
 void CollectiveExecution::call_line(const Touched& first) {
   Call& call = calls_[first.call];
   const StateKey key = key_of(call, first.state);
-  const std::uint32_t dimension = call.setting.plan->phases[key.phase].phase.dimension;
+  const std::uint32_t lane = planned(call, key).phase.lane();
   for (const std::uint32_t seat : line_of(call, key).seats) {
     const std::uint32_t state = state_of(call, {seat, key.chunk, key.phase});
     if (call.states[state].status != Status::kWaiting) continue;
-    call.seats[seat].lineups[dimension].called.push_back(state);
-    touch_lineup(first.call, seat, dimension);
+    call.seats[seat].lineups[lane].called.push_back(state);
+    touch_lineup(first.call, seat, lane);
   }
 }
 
@@ -43,13 +43,13 @@ CollectiveExecution::LineView CollectiveExecution::line_of(const Call& call, Sta
 // Of a job that is not folded.
 const LineClass& CollectiveExecution::own_line(const Call& call, StateKey key) {
   const CommunicatorLayout& layout = *call.setting.plan->layout;
-  const std::uint32_t dimension = call.setting.plan->phases[key.phase].phase.dimension;
-  const std::uint32_t first = layout.moved_to(position_of(call, key.seat), dimension, 0);
+  const std::uint32_t axis = planned(call, key).phase.axis;
+  const std::uint32_t first = layout.moved_to(position_of(call, key.seat), axis, 0);
   const auto [known, is_new] = lines_.try_emplace({call.key.group, call.setting.plan, key.phase, first});
   if (!is_new) return known->second;
   std::vector<DeviceId> devices;
-  for (std::uint32_t coordinate = 0; coordinate < layout.sizes[dimension]; ++coordinate) {
-    known->second.seats.push_back(layout.member_at[layout.moved_to(first, dimension, coordinate)]);
+  for (std::uint32_t coordinate = 0; coordinate < layout.sizes[axis]; ++coordinate) {
+    known->second.seats.push_back(layout.member_at[layout.moved_to(first, axis, coordinate)]);
     devices.push_back(call.setting.devices[known->second.seats.back()]);
   }
   const LineTraffic traffic = traffic_of(*call.setting.plan, key.phase, devices, fabric_);

@@ -24,19 +24,46 @@ bool is_one_switch(std::string_view topology) {
   return topology == "switch" || topology == "fat-tree" || topology == "rail-optimised";
 }
 
+// Whether all members are alike far from one another; elsewhere long messages had better stay near.
+bool is_equally_far(std::string_view topology) { return topology == "switch" || topology == "fully-connected"; }
+
+// Of two members there is one link each way, which a ring fills.
+bool is_grid(std::string_view topology, std::uint32_t size) {
+  return (topology == "ring" && size > 2) || topology == "torus" || topology == "mesh";
+}
+
 std::string_view default_algorithm(CollectiveKind kind, std::string_view topology, std::uint32_t size) {
   if (kind == CollectiveKind::kAllToAll) return "direct";
   if (topology == "fully-connected") return "direct";
   if (is_one_switch(topology) && std::has_single_bit(size)) return "halving-doubling";
-  return "ring";
+  return is_grid(topology, size) ? "bidirectional-ring" : "ring";
 }
 
-// Sizes in the order of positions, as the schedule counts its ranks.
-std::vector<Bytes> by_position(std::span<const Bytes> of_member, const CommunicatorLayout& layout) {
+// Sizes in the order of positions, as the schedule counts its ranks, of one of `parts` parts.
+std::vector<Bytes> by_position(std::span<const Bytes> of_member, const CommunicatorLayout& layout,
+                               std::uint32_t parts) {
   std::vector<Bytes> sizes;
   if (of_member.empty()) return sizes;
-  for (const std::uint32_t member : layout.member_at) sizes.push_back(of_member[member]);
+  for (const std::uint32_t member : layout.member_at) sizes.push_back(ceil_div(of_member[member], parts));
   return sizes;
+}
+
+// A line with open ends is no ring: its ring, one way, sends over the links of both directions.
+std::vector<PlanAxis> plan_axes(const CommunicatorLayout& layout, std::span<const DimensionAlgorithm> algorithms) {
+  std::vector<PlanAxis> axes;
+  std::size_t at = 0;
+  for (std::size_t axis = 0; axis < layout.sizes.size(); ++axis) {
+    const std::uint32_t dimension = layout.cuboid ? layout.dimensions[axis] : 0;
+    while (algorithms[at].dimension != dimension) ++at;
+    const bool both_ways = algorithms[at].algorithm.both_ways && !layout.open[axis] && layout.sizes[axis] > 2;
+    axes.push_back({layout.sizes[axis], dimension, both_ways});
+  }
+  return axes;
+}
+
+void connect(std::vector<PlannedPhase>& phases) {
+  for (std::uint32_t i = 0; i < phases.size(); ++i)
+    for (const std::uint32_t before : phases[i].phase.after) phases[before].then.push_back(i);
 }
 
 }  // namespace
@@ -45,7 +72,7 @@ std::vector<std::string> granularity_names() { return {"step", "phase"}; }
 
 bool CollectivePlan::participates(std::size_t phase, std::uint32_t position) const {
   const Phase& p = phases[phase].phase;
-  return p.participants == Participants::kEveryone || orrery::participates(p, layout->coordinates(position), root);
+  return p.aligned == 0 || orrery::participates(p, layout->coordinates(position), root);
 }
 
 Algorithm choose_algorithm(CollectiveKind kind, const CollectiveOptions& options, std::string_view topology,
@@ -59,20 +86,29 @@ Algorithm choose_algorithm(CollectiveKind kind, const CollectiveOptions& options
   return *found;
 }
 
-Algorithm choose_algorithm(CollectiveKind kind, const CollectiveOptions& options, const CommunicatorLayout& layout,
-                           std::uint32_t which, std::span<const std::string> topologies) {
-  const std::uint32_t size = layout.sizes[which];
-  if (layout.cuboid) {
-    const std::uint32_t dimension = layout.dimensions[which];
-    return choose_algorithm(kind, options, topologies[dimension], dimension, size);
+std::vector<DimensionAlgorithm> choose_algorithms(CollectiveKind kind, const CollectiveOptions& options,
+                                                  const CommunicatorLayout& layout,
+                                                  std::span<const std::string> topologies) {
+  if (!layout.cuboid) {
+    // Whose members are on nodes of their own has the switches between them.
+    const std::uint32_t dimension = layout.apart ? static_cast<std::uint32_t>(topologies.size() - 1) : UINT32_MAX;
+    return {{0, choose_algorithm(kind, options, {}, dimension, layout.size())}};
   }
-  // Whose members are on nodes of their own has the switches between them.
-  const auto last = static_cast<std::uint32_t>(topologies.size() - 1);
-  return choose_algorithm(kind, options, {}, layout.apart ? last : UINT32_MAX, size);
+  std::vector<DimensionAlgorithm> algorithms;
+  for (std::size_t axis = 0, next = 0; axis < layout.sizes.size(); axis = next) {
+    const std::uint32_t dimension = layout.dimensions[axis];
+    std::uint32_t size = 1;
+    for (next = axis; next < layout.sizes.size() && layout.dimensions[next] == dimension; ++next)
+      size *= layout.sizes[next];
+    const std::string_view topology = topologies[dimension];
+    algorithms.push_back(
+        {dimension, choose_algorithm(kind, options, topology, dimension, size), !is_equally_far(topology)});
+  }
+  return algorithms;
 }
 
 CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLayout& layout,
-                               const CollectiveOptions& options, std::span<const std::string> topologies) {
+                               const CollectiveOptions& options, std::span<const DimensionAlgorithm> algorithms) {
   ORRERY_ASSERT(request.bytes_of_member.empty() || layout.sizes.size() == 1);
   CollectivePlan plan;
   plan.layout = &layout;
@@ -82,22 +118,23 @@ CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLay
   // Never chunks of less than a byte: each is rounded up to one.
   if (splits) plan.chunks = static_cast<std::uint32_t>(std::min<std::int64_t>(options.chunks, request.bytes.count()));
   const Bytes chunk = ceil_div(request.bytes, plan.chunks);
-  const auto algorithm_of = [&](std::uint32_t which) {
-    return choose_algorithm(request.kind, options, layout, which, topologies);
-  };
-  const auto top = static_cast<std::uint32_t>(layout.sizes.size() - 1);
-  const AllReduceTop on_top = algorithm_of(top).splits_all_reduce() ? AllReduceTop::kHalves : AllReduceTop::kWhole;
-  const std::vector<Phase> phases = plan_phases(request.kind, layout.sizes, chunk, plan.root, on_top);
+  const std::vector<PlanAxis> axes = plan_axes(layout, algorithms);
+  const bool halves = algorithms.back().algorithm.splits_all_reduce();
+  const std::vector<Phase> phases = plan_phases(request.kind, axes, chunk, plan.root,
+                                                halves ? AllReduceTop::kHalves : AllReduceTop::kWhole);
   if (std::uint64_t{layout.size()} * plan.chunks * phases.size() > kMostStates)
     throw InputError(
         {}, fmt::format("{} chunks of a collective of {} ranks are too many to simulate", plan.chunks, layout.size()),
         "lower collectives.chunks");
   for (const Phase& phase : phases) {
-    const std::uint32_t size = layout.sizes[phase.dimension];
-    plan.phases.push_back({phase, make_schedule(algorithm_of(phase.dimension),
-                                                {phase.kind, size, phase.root, phase.bytes,
-                                                 by_position(request.bytes_of_member, layout), std::nullopt})});
+    const PlanAxis& axis = axes[phase.axis];
+    const auto chosen = std::ranges::find(algorithms, axis.dimension, &DimensionAlgorithm::dimension);
+    plan.phases.push_back(
+        {phase, make_schedule(chosen->algorithm, {phase.kind, axis.size, phase.root, phase.bytes,
+                                                  by_position(request.bytes_of_member, layout, phase.parts),
+                                                  std::nullopt, phase.descending, chosen->nearest_first})});
   }
+  connect(plan.phases);
   return plan;
 }
 
@@ -109,7 +146,7 @@ CollectivePlan plan_transfer(const PlanRequest& request, const CommunicatorLayou
   plan.root = layout.coordinates(layout.position_of[request.root]);
   plan.group = &group;
   if (layout.size() == 1) return plan;
-  const Phase phase{0, request.kind, request.bytes, Participants::kEveryone, request.root};
+  const Phase phase{.kind = request.kind, .bytes = request.bytes, .root = request.root};
   plan.phases.push_back({phase, library.transfer(request.kind, request.bytes, request.root, group)});
   return plan;
 }

@@ -51,8 +51,9 @@ struct CollectiveOptions {
 
 struct PlannedPhase {
   Phase phase;
-  // Of every line along the phase's dimension; or of the whole communicator, by a library.
+  // Of every line along the phase's axis; or of the whole communicator, by a library.
   std::variant<Schedule, GroupTransfer> work;
+  std::vector<std::uint32_t> then{};  // phases that come after it: Phase::after the other way round
 
   bool is_whole() const { return std::holds_alternative<GroupTransfer>(work); }
   const Schedule& schedule() const { return std::get<Schedule>(work); }
@@ -79,18 +80,26 @@ struct PlanRequest {
 
 // The algorithm for `kind` on a dimension of `size` members of topology `topology` ("" for a logical ring): the
 // configured one, or in-network where the switches of the fabric's dimension add up and the kind has it, direct for
-// all-to-all and where fully connected, halving-doubling for 2^k members on a switch, a fat-tree or rails, ring
-// elsewhere.
+// all-to-all and where fully connected, halving-doubling for 2^k members on a switch, a fat-tree or rails,
+// bidirectional-ring on rings, tori and meshes, ring elsewhere.
 Algorithm choose_algorithm(CollectiveKind kind, const CollectiveOptions& options, std::string_view topology,
                            std::uint32_t fabric_dimension, std::uint32_t size);
 
-// For the dimension `which` of a communicator; `topologies` are those of the fabric's.
-Algorithm choose_algorithm(CollectiveKind kind, const CollectiveOptions& options, const CommunicatorLayout& layout,
-                           std::uint32_t which, std::span<const std::string> topologies);
+// That of each dimension that the layout has more than one coordinate in, in order; of a logical ring that alone.
+// `topologies` are those of the fabric's dimensions.
+struct DimensionAlgorithm {
+  std::uint32_t dimension = 0;
+  Algorithm algorithm;
+  bool nearest_first = false;  // as in Request
+};
+std::vector<DimensionAlgorithm> choose_algorithms(CollectiveKind kind, const CollectiveOptions& options,
+                                                  const CommunicatorLayout& layout,
+                                                  std::span<const std::string> topologies);
 
-// `topologies` are those of the fabric's dimensions. `layout` must be of one dimension where sizes differ.
+// `algorithms` as chosen for the layout, in which the axes of a dimension are one where its algorithm does not go along
+// each (Algorithm::both_ways). `layout` must be of one axis where sizes differ.
 CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLayout& layout,
-                               const CollectiveOptions& options, std::span<const std::string> topologies);
+                               const CollectiveOptions& options, std::span<const DimensionAlgorithm> algorithms);
 
 // By the library: one phase of one chunk. `layout` is the logical ring of the members of `group`.
 CollectivePlan plan_transfer(const PlanRequest& request, const CommunicatorLayout& layout, const GroupLayout& group,

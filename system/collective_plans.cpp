@@ -1,6 +1,8 @@
 #include "system/collective_plans.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "core/error.h"
 
@@ -45,12 +47,10 @@ std::uint32_t CollectivePlans::slot_of(RankId rank, GroupId group) const {
 }
 
 void CollectivePlans::lay_out_all(const Fabric& fabric) {
-  std::vector<std::uint32_t> sizes;
-  for (const LogicalDimension& dimension : fabric.dimensions()) sizes.push_back(dimension.size);
   group_layout_of_.resize(devices_.size());
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     if (options_.library == nullptr) {
-      layout_of_.push_back(&shared(lay_out(devices_[i], sizes)));
+      layout_of_.push_back(&shared(lay_out(devices_[i], fabric.dimensions())));
       continue;
     }
     layout_of_.push_back(&shared(logical_ring(static_cast<std::uint32_t>(devices_[i].size()))));
@@ -68,7 +68,7 @@ void CollectivePlans::find_models() {
 }
 
 const CommunicatorLayout& CollectivePlans::shared(CommunicatorLayout layout) {
-  LayoutKey key{layout.sizes, layout.dimensions, layout.position_of, layout.apart};
+  LayoutKey key{layout.sizes, layout.dimensions, layout.open, layout.position_of, layout.apart};
   return layouts_.try_emplace(std::move(key), std::move(layout)).first->second;
 }
 
@@ -93,8 +93,15 @@ CollectivePlan CollectivePlans::make_plan(GroupId group, const CollectiveCall& c
   const PlanRequest request{call.kind, call.bytes, call.root, call.bytes_of_member};
   if (options_.library != nullptr)
     return plan_transfer(request, own, *group_layout_of_[index_of(group)], *options_.library);
-  const bool must_be_flat = !call.bytes_of_member.empty() && own.sizes.size() > 1;
-  return plan_collective(request, must_be_flat ? shared(logical_ring(own.size())) : own, options_, topologies_);
+  const std::vector<DimensionAlgorithm> algorithms = choose_algorithms(call.kind, options_, own, topologies_);
+  std::optional<CommunicatorLayout> merged = merge_axes(own, [&](std::uint32_t dimension) {
+    return !std::ranges::find(algorithms, dimension, &DimensionAlgorithm::dimension)->algorithm.both_ways;
+  });
+  const CommunicatorLayout& used = merged ? shared(std::move(*merged)) : own;
+  if (call.bytes_of_member.empty() || used.sizes.size() == 1)
+    return plan_collective(request, used, options_, algorithms);
+  const CommunicatorLayout& flat = shared(logical_ring(own.size()));
+  return plan_collective(request, flat, options_, choose_algorithms(call.kind, options_, flat, topologies_));
 }
 
 }  // namespace orrery

@@ -40,8 +40,8 @@ class CollectivePlans {
   const CollectivePlan& plan(GroupId group, std::uint32_t call);
 
  private:
-  using LayoutKey =
-      std::tuple<std::vector<std::uint32_t>, std::vector<std::uint32_t>, std::vector<std::uint32_t>, bool>;
+  using LayoutKey = std::tuple<std::vector<std::uint32_t>, std::vector<std::uint32_t>, std::vector<bool>,
+                               std::vector<std::uint32_t>, bool>;
   using PlanKey = std::tuple<const CommunicatorLayout*, const GroupLayout*, CollectiveKind, Bytes, std::uint32_t>;
 
   void lay_out_all(const Fabric& fabric);
@@ -57,7 +57,8 @@ class CollectivePlans {
   const CollectiveOptions& options_;
   std::vector<std::string> topologies_;  // of the fabric's dimensions
   std::vector<std::vector<DeviceId>> devices_;
-  std::map<LayoutKey, CommunicatorLayout> layouts_;   // by sizes, dimensions and positions of the members, apart
+  // By sizes, dimensions, openness and positions of the members, and whether they are apart.
+  std::map<LayoutKey, CommunicatorLayout> layouts_;
   std::vector<const CommunicatorLayout*> layout_of_;  // by communicator
   std::set<GroupLayout> group_layouts_;
   std::vector<const GroupLayout*> group_layout_of_;  // by communicator; null without a library

@@ -30,7 +30,7 @@ bool CollectiveExecution::start_sends(std::uint32_t slot, std::uint32_t state) {
 
 std::uint32_t CollectiveExecution::start_program(const Call& call, std::uint32_t state) {
   const StateKey key = key_of(call, state);
-  const Schedule& schedule = call.setting.plan->phases[key.phase].schedule();
+  const Schedule& schedule = planned(call, key).schedule();
   Running running;
   running.on_line = line_position(call, key);
   running.sends = schedule.sends(running.on_line);
@@ -48,9 +48,8 @@ void CollectiveExecution::find_peer(const Call& call, std::uint32_t state, Runni
   if (call.setting.tables != nullptr) return find_folded_peer(call, state, running);
   const CommunicatorLayout& layout = *call.setting.plan->layout;
   const StateKey key = key_of(call, state);
-  const std::uint32_t dimension = call.setting.plan->phases[key.phase].phase.dimension;
-  const std::uint32_t member =
-      layout.member_at[layout.moved_to(position_of(call, key.seat), dimension, running.next.to)];
+  const std::uint32_t axis = planned(call, key).phase.axis;
+  const std::uint32_t member = layout.member_at[layout.moved_to(position_of(call, key.seat), axis, running.next.to)];
   running.peer = {running.next.to, state_of(call, {member, key.chunk, key.phase}),
                   network_.path(call.setting.devices[key.seat], call.setting.devices[member]), nullptr, 1, false};
 }

@@ -50,8 +50,9 @@ std::vector<NamedAlgorithms> read_fixed(Section& section, CollectiveOptions& opt
   section.section(
       "algorithms",
       "algorithms by collective, per dimension; without it direct for all_to_all and where fully connected, "
-      "halving-doubling for 2^k ranks on a switch, a fat-tree or rails, ring elsewhere (ring, mesh, torus, "
-      "dragonfly, edge list, groups that are no dimension); but in-network between nodes whose switches add up",
+      "halving-doubling for 2^k ranks on a switch, a fat-tree or rails, bidirectional-ring on a ring, a torus (rings along "
+      "all its axes at once) or a mesh, ring elsewhere (dragonfly, edge list, groups that are no part of a dimension), "
+      "but in-network between nodes whose switches add up; ring on a ring or a torus: one ring, one way",
       [&](Section& s) {
         for (const CollectiveKind kind : kAllCollectiveKinds) read_algorithms_of(s, kind, options, named);
       });

@@ -33,7 +33,8 @@ constexpr std::string_view kNetworkMeaning = "how messages are timed";
 void read_network_model(Section& section, ExperimentKeys& experiment) {
   experiment.network = static_cast<NetworkModel>(section.optional_choice(
       "model", network_model_names(), static_cast<std::size_t>(kDefaultNetworkModel),
-      "how messages share links; alpha-beta: not at all, flow: max-min fair, fifo: one at a time, store and forward"));
+      "how messages share links; alpha-beta: not at all, flow: max-min fair, fifo: one at a time, store and "
+      "forward, and of those that come to a link together the one between the lowest devices first"));
 }
 
 void read_memory(Section& section, ExperimentKeys& experiment) {

@@ -15,9 +15,7 @@ namespace {
 class Splitter {
  public:
   Splitter(Job& job, const Fabric& fabric, std::span<const DeviceId> placement, const CollectiveOptions& options)
-      : job_(job), placement_(placement), library_(options.library) {
-    for (const LogicalDimension& dimension : fabric.dimensions()) sizes_.push_back(dimension.size);
-  }
+      : job_(job), placement_(placement), library_(options.library), dimensions_(fabric.dimensions()) {}
 
   void split() {
     const std::size_t groups = job_.communicators.size();
@@ -62,7 +60,7 @@ class Splitter {
     const Communicator whole = job_.communicators[index_of(group)];
     std::vector<DeviceId> devices;
     for (const RankId member : whole.members) devices.push_back(placement_[index_of(member)]);
-    const CommunicatorLayout layout = lay_out(devices, sizes_);
+    const CommunicatorLayout layout = lay_out(devices, dimensions_);
     if (!layout.cuboid) {
       if (irregular_++ == 0) first_irregular_ = whole.name;
       return;
@@ -111,7 +109,7 @@ class Splitter {
   Job& job_;
   std::span<const DeviceId> placement_;
   const GroupLibrary* library_;
-  std::vector<std::uint32_t> sizes_;
+  std::span<const LogicalDimension> dimensions_;
   std::map<GroupId, Lines> lines_;  // by the communicator that was split
   std::size_t whole_ = 0;
   std::size_t irregular_ = 0;

@@ -50,12 +50,12 @@ void for_each_message(const Pattern& pattern, const std::function<void(const Pat
     message.is_relay = planned.schedule().is_relay();
     for (std::uint32_t position = 0; position < layout.size(); ++position) {
       if (!pattern.plan->participates(message.phase, position)) continue;
-      const std::uint32_t in_line = layout.coordinate(position, planned.phase.dimension);
+      const std::uint32_t in_line = layout.coordinate(position, planned.phase.axis);
       const std::uint32_t sends = std::min(planned.schedule().sends(in_line), message.is_relay ? 1U : UINT32_MAX);
       message.from = layout.member_at[position];
       for (message.send = 0; message.send < sends; ++message.send) {
         const Step step = planned.schedule().step(in_line, message.send);
-        message.to = layout.member_at[layout.moved_to(position, planned.phase.dimension, step.to)];
+        message.to = layout.member_at[layout.moved_to(position, planned.phase.axis, step.to)];
         message.slot = message.is_relay ? 0 : step.slot;
         visit(message);
         ++message.number;
@@ -69,12 +69,12 @@ void for_each_line(const Pattern& pattern, const std::function<void(const Patter
   PatternLine line;
   std::vector<std::uint32_t> members;
   for (line.phase = 0; line.phase < pattern.plan->phases.size(); ++line.phase) {
-    const std::uint32_t dimension = pattern.plan->phases[line.phase].phase.dimension;
+    const std::uint32_t axis = pattern.plan->phases[line.phase].phase.axis;
     for (std::uint32_t position = 0; position < layout.size(); ++position) {
-      if (layout.coordinate(position, dimension) != 0 || !pattern.plan->participates(line.phase, position)) continue;
+      if (layout.coordinate(position, axis) != 0 || !pattern.plan->participates(line.phase, position)) continue;
       members.clear();
-      for (std::uint32_t coordinate = 0; coordinate < layout.sizes[dimension]; ++coordinate)
-        members.push_back(layout.member_at[layout.moved_to(position, dimension, coordinate)]);
+      for (std::uint32_t coordinate = 0; coordinate < layout.sizes[axis]; ++coordinate)
+        members.push_back(layout.member_at[layout.moved_to(position, axis, coordinate)]);
       line.members = members;
       visit(line);
       ++line.number;

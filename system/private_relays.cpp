@@ -35,9 +35,11 @@ class LinkUsers {
   std::vector<LinkId> route_;  // scratch
 };
 
+// Relays that do not wait for one another: one, or one each way round.
 bool is_relay(const Pattern& pattern) {
-  if (pattern.plan->phases.size() != 1 || pattern.plan->phases.front().is_whole()) return false;
-  return pattern.plan->phases.front().schedule().is_relay();
+  return !pattern.plan->phases.empty() && std::ranges::all_of(pattern.plan->phases, [](const PlannedPhase& phase) {
+    return phase.phase.after.empty() && !phase.is_whole() && phase.schedule().is_relay();
+  });
 }
 
 bool is_private(const Pattern& pattern, GroupId group, std::span<const DeviceId> devices, LinkUsers& users) {

@@ -21,7 +21,7 @@ class PrivateRelays {
   PrivateRelays(const Job& job, const Fabric& fabric, std::span<const DeviceId> placement, const CollectivePlans& plans,
                 const Patterns& patterns, Granularity granularity);
 
-  // A pattern of one relay in one phase, of a communicator.
+  // A pattern of relays in phases that do not wait for one another, of a communicator.
   bool contains(GroupId group, std::uint32_t pattern) const { return private_[index_of(group)][pattern]; }
 
  private:

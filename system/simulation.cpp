@@ -156,8 +156,8 @@ void Simulation::begin(RankId rank) {
 
 void Simulation::decide() {
   collectives_->advance();
-  // Ascending, so that a shared memory pool serves the requests of one instant in a fixed order.
-  std::ranges::sort(touched_ranks_);
+  // By device, so that a shared memory pool serves the requests of one instant in an order that knows no rank numbers.
+  std::ranges::sort(touched_ranks_, {}, [&](RankId rank) { return input_.placement[index_of(rank)]; });
   for (const RankId rank : touched_ranks_) issue(rank);
   for (const RankId rank : touched_ranks_) touched_[agent_of(folding(), rank)] = false;
   touched_ranks_.clear();
@@ -193,6 +193,11 @@ void Simulation::on_delayed(std::uint64_t token) { collectives_->on_delayed(stat
 std::span<const MessagePart> Simulation::parts_of(std::uint64_t token) {
   if ((token & kTransferToken) != 0) return transfers_->parts_of(static_cast<std::uint32_t>(token), kTransferToken);
   return collectives_->parts_of(static_cast<std::uint32_t>(token));
+}
+
+MessagePlace Simulation::place_of(std::uint64_t token) const {
+  if ((token & kTransferToken) != 0) return transfers_->place_of(static_cast<std::uint32_t>(token));
+  return collectives_->place_of(static_cast<std::uint32_t>(token));
 }
 
 void Simulation::add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts) {

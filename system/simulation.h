@@ -118,6 +118,7 @@ class Simulation final : private EventSink,
   void on_foretold(std::uint64_t token, Time release) override;
   void on_delayed(std::uint64_t token) override;
   std::span<const MessagePart> parts_of(std::uint64_t token) override;
+  MessagePlace place_of(std::uint64_t token) const override;
   void add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts) override;
   void on_call_opened(CallKey call) override;
   void on_call_assembled(CallKey call) override;

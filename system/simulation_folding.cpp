@@ -24,7 +24,7 @@ constexpr double kMostMessages = 2e10;
 std::string Simulation::reason_not_to_fold() const {
   if (options_.fold == FoldMode::kOff) return "not folded: it is off";
   if (!network_->keeps_messages_alike())
-    return "not folded: the fifo model serves messages in the order of their starts";
+    return "not folded: the fifo model serves messages one after the other, so that none is like another";
   return {};
 }
 
@@ -94,7 +94,7 @@ double Simulation::messages_to_compare(const CollectivePlan& plan) const {
   double messages = 0;
   for (const PlannedPhase& phase : plan.phases) {
     if (options_.collectives.granularity == Granularity::kPhase)
-      messages += static_cast<double>(plan.layout->size()) / plan.layout->sizes[phase.phase.dimension];
+      messages += static_cast<double>(plan.layout->size()) / plan.layout->sizes[phase.phase.axis];
     else
       messages += phase.schedule().is_relay() ? plan.layout->size() : messages_of(phase, *plan.layout);
   }

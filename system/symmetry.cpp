@@ -58,6 +58,7 @@ std::uint64_t Symmetry::own_colour(GroupId group) const {
   std::uint64_t own = hash_of({kCommunicator, patterns_.calls_hash(group), layout.cuboid});
   for (const std::uint32_t size : layout.sizes) own = hash_of({own, size});
   for (const std::uint32_t dimension : layout.dimensions) own = hash_of({own, dimension});
+  for (const bool open : layout.open) own = hash_of({own, open});
   for (std::uint32_t i = 0; i < patterns_.of(group).size(); ++i) own = hash_of({own, is_private_relay(group, i)});
   return own;
 }
@@ -73,7 +74,7 @@ std::uint64_t Symmetry::program_hash(GroupId group, std::uint32_t member) const 
       const bool takes_part = pattern.plan->participates(phase, position);
       hash = hash_of({hash, pattern.key, takes_part});
       if (takes_part && granularity_ == Granularity::kStep)
-        hash = hash_of({hash, kinds(planned.schedule())[layout.coordinate(position, planned.phase.dimension)].hash});
+        hash = hash_of({hash, kinds(planned.schedule())[layout.coordinate(position, planned.phase.axis)].hash});
     }
   }
   return hash;
@@ -93,8 +94,8 @@ void Symmetry::add_messages(GroupId group, const Pattern& pattern) {
   const auto devices = plans_.devices(group);
   for_each_message(pattern, [&](const PatternMessage& message) {
     const PlannedPhase& planned = pattern.plan->phases[message.phase];
-    const std::uint32_t from = layout.coordinate(layout.position_of[message.from], planned.phase.dimension);
-    const std::uint32_t to = layout.coordinate(layout.position_of[message.to], planned.phase.dimension);
+    const std::uint32_t from = layout.coordinate(layout.position_of[message.from], planned.phase.axis);
+    const std::uint32_t to = layout.coordinate(layout.position_of[message.to], planned.phase.axis);
     const std::vector<ProgramKinds>& kinds = this->kinds(planned.schedule());
     const auto latency = static_cast<std::uint64_t>(latency_of(devices[message.from], devices[message.to]).count());
     const auto bytes = static_cast<std::uint64_t>(planned.schedule().step(from, message.send).bytes.count());

@@ -46,6 +46,12 @@ void TransferExecution::start_send(RankId rank, NodeId node, std::uint64_t messa
   engine_.after(latency, *this, kBegins | id);
 }
 
+MessagePlace TransferExecution::place_of(std::uint32_t id) const {
+  const Message& message = messages_[id];
+  const RankId to = job_.ranks[index_of(message.from)].peers[job_.graph(message.from).peer_slot(message.send)];
+  return {index_of(placement_[index_of(message.from)]), index_of(placement_[index_of(to)]), 0, index_of(message.send)};
+}
+
 void TransferExecution::begin(std::uint32_t id) {
   const Message& message = messages_[id];
   const Bytes bytes = point_to_point(message.from, message.send).bytes;

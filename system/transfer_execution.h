@@ -50,6 +50,8 @@ class TransferExecution final : private EventSink {
   // What a message under way has come apart into by the latest split(), itself first; until end_split().
   std::span<const MessagePart> parts_of(std::uint32_t message, std::uint64_t message_tag);
   void end_split();
+  // As MessageListener has it.
+  MessagePlace place_of(std::uint32_t message) const;
 
  private:
   struct Inbox {

@@ -1,6 +1,7 @@
 """fold_test.py ORRERY: every shipped study, and every set of stage traces and the Megatron trace of ../shared, under
---verify-fold: no operation of any rank differs by a picosecond. And with `fold: off` the output is the same to the byte,
-but for what says how it was folded. Without ../shared its traces are skipped, loudly."""
+--verify-fold: no operation of any rank differs by a picosecond. And with `fold: off` the output is the same to the byte
+(the tables of operations and of memory too), but for what says how it was folded. Without ../shared its traces are
+skipped, loudly."""
 import json
 import shutil
 import subprocess
@@ -31,15 +32,20 @@ def without_folding(document):
 
 def check_experiment(program, checks, experiment, settings, folder):
     name = f"{Path(experiment).name} {' '.join(settings)}"
-    folded = program.run(["run", experiment, "--verify-fold", "--json", "folded.json", "--deterministic",
+    folded = program.run(["run", experiment, "--verify-fold", "--json", "folded.json", "--deterministic", "--out", "folded",
                           *arguments(settings)], folder)
     if not checks.check(folded.code == 0 and not folded.broken, f"{name}: folded and every rank by itself",
                         folded.stderr):
         return
     checks.check("no operation of" in folded.stderr, f"{name}: says that it was verified", folded.stderr)
-    unfolded = program.run(["run", experiment, "--no-fold", "--json", "unfolded.json", "--deterministic",
-                            *arguments(settings)], folder)
+    unfolded = program.run(["run", experiment, "--no-fold", "--json", "unfolded.json", "--deterministic", "--out",
+                            "unfolded", *arguments(settings)], folder)
     checks.check(unfolded.code == 0, f"{name}: --no-fold", unfolded.stderr)
+    for table in ("operations.csv", "memory.csv"):
+        paths = [Path(folder) / run / table for run in ("folded", "unfolded")]
+        checks.check(paths[0].exists() == paths[1].exists(), f"{name}: {table}")
+        if paths[0].exists():
+            checks.check(paths[0].read_bytes() == paths[1].read_bytes(), f"{name}: the same {table}")
     checks.check(unfolded.stdout == folded.stdout, f"{name}: the same summary", unfolded.stdout + folded.stdout)
     every_message = program.run(["run", experiment, "--no-fast-forward", "--json", "every.json", "--deterministic",
                                  *arguments(settings)], folder)

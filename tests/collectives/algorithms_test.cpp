@@ -7,7 +7,8 @@ namespace orrery {
 namespace {
 
 TEST_CASE("every algorithm is found by its name and says what it does and costs") {
-  CHECK(algorithm_names() == std::vector<std::string>{"direct", "halving-doubling", "in-network", "ring"});
+  CHECK(algorithm_names() ==
+        std::vector<std::string>{"bidirectional-ring", "direct", "halving-doubling", "in-network", "ring"});
   for (const Algorithm& algorithm : algorithms()) {
     INFO(algorithm.name);
     REQUIRE(find_algorithm(algorithm.name).has_value());

@@ -12,8 +12,11 @@ std::vector<Case> every_case() {
   names.emplace_back("direct3");
   std::vector<Case> cases;
   for (const std::string& name : names)
-    for (const CollectiveKind kind : kAllCollectiveKinds)
-      if (find_algorithm(name).value().supports(kind)) cases.push_back({name, kind});
+    for (const CollectiveKind kind : kAllCollectiveKinds) {
+      if (!find_algorithm(name).value().supports(kind)) continue;
+      cases.push_back({name, kind, name == "bidirectional-ring"});
+      if (name == "halving-doubling") cases.push_back({name, kind, false, true});
+    }
   return cases;
 }
 
@@ -34,11 +37,14 @@ Schedule schedule_of(const Case& c, std::uint32_t ranks, std::uint32_t root, Byt
   request.ranks = ranks;
   request.root = root;
   request.bytes = bytes;
+  request.descending = c.descending;
+  request.nearest_first = c.nearest_first;
   return make_schedule(find_algorithm(c.algorithm).value(), std::move(request));
 }
 
 std::string title(const Case& c, std::uint32_t ranks, std::uint32_t root) {
-  return fmt::format("{} {}, {} ranks, root {}", c.algorithm, name_of(c.kind), ranks, root);
+  return fmt::format("{}{}{} {}, {} ranks, root {}", c.algorithm, c.descending ? ", descending" : "",
+                     c.nearest_first ? ", nearest first" : "", name_of(c.kind), ranks, root);
 }
 
 }  // namespace orrery

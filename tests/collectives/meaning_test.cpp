@@ -15,7 +15,8 @@ std::vector<std::uint64_t> seeds(std::uint32_t ranks) {
 }
 
 TEST_CASE("every algorithm does every kind for 1 to 33 ranks") {
-  CHECK(every_case().size() == 4 * 9 + 4);  // direct, direct3, halving-doubling, ring; nine kinds each
+  // bidirectional-ring, direct, direct3, halving-doubling in two orders, ring; nine kinds each; in-network four
+  CHECK(every_case().size() == 6 * 9 + 4);
   for (const Case& c : every_case())
     for (std::uint32_t ranks = 1; ranks <= 33; ++ranks)
       for (const std::uint32_t root : some_roots(c.kind, ranks)) {

@@ -1,9 +1,12 @@
 #include "tests/collectives/phase_exchange.h"
 
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "collectives/algorithms.h"
-#include "collectives/phase_plan.h"
 
 namespace orrery {
 namespace {
@@ -14,36 +17,38 @@ using Coordinates = std::vector<std::uint32_t>;
 // Which units of the cuboid's data a local piece of a phase stands for, at a rank with these coordinates.
 class Units {
  public:
-  Units(const Cuboid& cuboid, CollectiveKind kind, PieceId piece_kinds)
-      : cuboid_(cuboid), kind_(kind), piece_kinds_(piece_kinds) {}
+  // `order`: the axes as the slice goes up them.
+  Units(const Cuboid& cuboid, CollectiveKind kind, PieceId piece_kinds, std::vector<std::uint32_t> order)
+      : cuboid_(cuboid), kind_(kind), piece_kinds_(piece_kinds), order_(std::move(order)) {}
 
-  std::vector<PieceId> of(std::uint32_t d, const Coordinates& at, PieceId piece, PieceId local_kinds) const {
+  std::vector<PieceId> of(std::uint32_t axis, const Coordinates& at, PieceId piece, PieceId local_kinds) const {
     switch (kind_) {
       case kBroadcast:
       case kReduce: return part(piece, local_kinds);
-      case kAllReduce:  // of one dimension has as many units as local pieces
+      case kAllReduce:  // of one axis has as many units as local pieces
         if (piece_kinds_ != cuboid_.ranks() || local_kinds == piece_kinds_) return part(piece, local_kinds);
         if (local_kinds == 1)  // all that the rank has come to hold
-          return matching([&](const Coordinates& u) { return below(u, at, d); });
-        return matching([&](const Coordinates& u) { return below(u, at, d) && u[d] == piece; });
+          return matching([&](const Coordinates& u) { return below(u, at, axis); });
+        return matching([&](const Coordinates& u) { return below(u, at, axis) && u[axis] == piece; });
       case kReduceScatter:
-      case kAllGather: return matching([&](const Coordinates& u) { return below(u, at, d) && u[d] == piece; });
+      case kAllGather: return matching([&](const Coordinates& u) { return below(u, at, axis) && u[axis] == piece; });
       case kGather:
       case kScatter:
-      case kBarrier: return matching([&](const Coordinates& u) { return above(u, at, d) && u[d] == piece; });
-      case kAllToAll: return pairs(d, at, piece);
+      case kBarrier: return matching([&](const Coordinates& u) { return above(u, at, axis) && u[axis] == piece; });
+      case kAllToAll: return pairs(axis, at, piece);
     }
     return {};
   }
 
  private:
-  // Coordinates in lower and in higher dimensions agree.
-  static bool below(const Coordinates& a, const Coordinates& b, std::uint32_t d) {
-    return std::equal(a.begin(), a.begin() + d, b.begin());
+  // Coordinates on the axes before and after agree.
+  bool below(const Coordinates& a, const Coordinates& b, std::uint32_t axis) const {
+    return std::all_of(order_.begin(), place(axis), [&](std::uint32_t other) { return a[other] == b[other]; });
   }
-  static bool above(const Coordinates& a, const Coordinates& b, std::uint32_t d) {
-    return std::equal(a.begin() + d + 1, a.end(), b.begin() + d + 1);
+  bool above(const Coordinates& a, const Coordinates& b, std::uint32_t axis) const {
+    return std::all_of(place(axis) + 1, order_.end(), [&](std::uint32_t other) { return a[other] == b[other]; });
   }
+  std::vector<std::uint32_t>::const_iterator place(std::uint32_t axis) const { return std::ranges::find(order_, axis); }
 
   std::vector<PieceId> part(PieceId piece, PieceId parts) const {
     std::vector<PieceId> units;
@@ -59,13 +64,14 @@ class Units {
     return units;
   }
 
-  // All-to-all upwards: destinations are already right below d, sources still the rank's own above d.
-  std::vector<PieceId> pairs(std::uint32_t d, const Coordinates& at, PieceId piece) const {
-    const PieceId from = piece / cuboid_.sizes[d];
-    const PieceId to = piece % cuboid_.sizes[d];
+  // All-to-all upwards: destinations are already right on the axes before, sources still the rank's own on those after.
+  std::vector<PieceId> pairs(std::uint32_t axis, const Coordinates& at, PieceId piece) const {
+    const PieceId from = piece / cuboid_.sizes[axis];
+    const PieceId to = piece % cuboid_.sizes[axis];
     std::vector<PieceId> units;
-    for (const PieceId source : matching([&](const Coordinates& s) { return above(s, at, d) && s[d] == from; }))
-      for (const PieceId destination : matching([&](const Coordinates& t) { return below(t, at, d) && t[d] == to; }))
+    for (const PieceId source : matching([&](const Coordinates& s) { return above(s, at, axis) && s[axis] == from; }))
+      for (const PieceId destination :
+           matching([&](const Coordinates& t) { return below(t, at, axis) && t[axis] == to; }))
         units.push_back(source * cuboid_.ranks() + destination);
     return units;
   }
@@ -73,29 +79,60 @@ class Units {
   const Cuboid& cuboid_;
   CollectiveKind kind_;
   PieceId piece_kinds_;
+  std::vector<std::uint32_t> order_;
+};
+
+// A plan, and which of its phases a slice goes through.
+struct SlicedPlan {
+  std::vector<Phase> phases;
+  std::uint32_t slices = 1;
+
+  bool has(std::uint32_t phase, std::uint32_t slice) const {
+    return phases[phase].part == slice * phases[phase].parts / slices;
+  }
+  // The axes as the slice goes up them.
+  std::vector<std::uint32_t> order(CollectiveKind kind, std::uint32_t slice) const {
+    std::vector<std::uint32_t> order;
+    for (std::uint32_t i = 0; i < phases.size(); ++i)
+      if (has(i, slice) && std::ranges::find(order, phases[i].axis) == order.end()) order.push_back(phases[i].axis);
+    if (kind == kAllGather || kind == kBroadcast || kind == kScatter) std::ranges::reverse(order);
+    return order;
+  }
+  // Whether a phase comes after another one.
+  bool is_after(std::uint32_t phase, std::uint32_t earlier) const {
+    return std::ranges::any_of(phases[phase].after, [&](std::uint32_t before) {
+      return before == earlier || is_after(before, earlier);
+    });
+  }
 };
 
 class PlanExpander {
  public:
-  PlanExpander(CollectiveKind kind, const Cuboid& cuboid, std::uint32_t root, PieceId piece_kinds)
-      : cuboid_(cuboid), units_(cuboid, kind, piece_kinds), root_(cuboid.coordinates(root)) {
+  PlanExpander(CollectiveKind kind, const Cuboid& cuboid, std::uint32_t root, PieceId piece_kinds,
+               const SlicedPlan& plan, std::uint32_t slice)
+      : cuboid_(cuboid),
+        plan_(plan),
+        units_(cuboid, kind, piece_kinds, plan.order(kind, slice)),
+        root_(cuboid.coordinates(root)) {
     result_.exchange = {kind, cuboid.ranks(), root, piece_kinds, {}, 0};
   }
 
-  void add_phase(const Phase& phase, const Schedule& schedule) {
+  void add_phase(std::uint32_t number, const Schedule& schedule) {
+    const Phase& phase = plan_.phases[number];
     const auto before = static_cast<std::uint32_t>(result_.exchange.messages.size());
     for (std::uint32_t first = 0; first < cuboid_.ranks(); ++first) {
       const Coordinates at = cuboid_.coordinates(first);
-      if (at[phase.dimension] == 0 && participates(phase, at, root_)) add_line(phase, schedule, at, before);
+      if (at[phase.axis] == 0 && participates(phase, at, root_)) add_line(number, schedule, at, before);
     }
   }
 
   PhaseExchange result() { return std::move(result_); }
 
  private:
-  void add_line(const Phase& phase, const Schedule& schedule, Coordinates at, std::uint32_t before) {
+  void add_line(std::uint32_t number, const Schedule& schedule, Coordinates at, std::uint32_t before) {
+    const Phase& phase = plan_.phases[number];
     std::vector<std::uint32_t> members;
-    for (at[phase.dimension] = 0; at[phase.dimension] < schedule.ranks(); ++at[phase.dimension])
+    for (at[phase.axis] = 0; at[phase.axis] < schedule.ranks(); ++at[phase.axis])
       members.push_back(cuboid_.rank_at(at));
     const Exchange line = expand(schedule);
     for (std::uint32_t i = 0; i < line.switches; ++i) members.push_back(cuboid_.ranks() + result_.exchange.switches++);
@@ -103,33 +140,38 @@ class PlanExpander {
     for (const Message& local : line.messages) {
       Message message{members[local.from], members[local.to], {}, local.combine, {}};
       for (const PieceId piece : local.pieces)
-        for (const PieceId unit : units_.of(phase.dimension, at, piece, line.piece_kinds))
-          message.pieces.push_back(unit);
+        for (const PieceId unit : units_.of(phase.axis, at, piece, line.piece_kinds)) message.pieces.push_back(unit);
       for (const std::uint32_t earlier : local.after) message.after.push_back(earlier + offset);
       for (std::uint32_t m = 0; m < before; ++m) {
         const Message& past = result_.exchange.messages[m];
-        if (past.from == message.from || past.to == message.from) message.after.push_back(m);
+        if (past.from != message.from && past.to != message.from) continue;
+        if (plan_.is_after(number, phase_of_[m])) message.after.push_back(m);
       }
       result_.exchange.messages.push_back(std::move(message));
+      phase_of_.push_back(number);
     }
     check_sizes(phase, schedule, offset);
   }
 
+  // A message has every slice of the phase's part.
   void check_sizes(const Phase& phase, const Schedule& schedule, std::uint32_t message) {
+    const std::uint32_t slices = plan_.slices / phase.parts;
     for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank)
-      for (std::uint32_t i = 0; i < schedule.sends(rank); ++i, message += schedule.is_in_network() ? 0 : 1) {
-        const auto units = static_cast<std::int64_t>(result_.exchange.messages[message].pieces.size());
+      for (std::uint32_t i = 0; i < schedule.sends(rank); ++i, message += schedule.is_in_network() ? 0U : 1U) {
+        const auto units = static_cast<std::int64_t>(result_.exchange.messages[message].pieces.size()) * slices;
         const Bytes expected = phase.kind == kBarrier ? Bytes(0) : kUnitBytes * units;
         if (schedule.step(rank, i).bytes == expected || !result_.wrong_size.empty()) continue;
-        result_.wrong_size = fmt::format("{} in dimension {}: {} bytes for {} units", name_of(phase.kind),
-                                         phase.dimension, schedule.step(rank, i).bytes.count(), units);
+        result_.wrong_size = fmt::format("{} on axis {}: {} bytes for {} units", name_of(phase.kind), phase.axis,
+                                         schedule.step(rank, i).bytes.count(), units);
       }
   }
 
   const Cuboid& cuboid_;
+  const SlicedPlan& plan_;
   Units units_;
   Coordinates root_;
   PhaseExchange result_;
+  std::vector<std::uint32_t> phase_of_;  // by message
 };
 
 }  // namespace
@@ -155,32 +197,48 @@ std::uint32_t Cuboid::rank_at(const std::vector<std::uint32_t>& coordinates) con
   return rank;
 }
 
+std::vector<PlanAxis> Cuboid::axes() const {
+  std::vector<PlanAxis> axes;
+  for (std::uint32_t i = 0; i < sizes.size(); ++i)
+    axes.push_back({sizes[i], dimensions.empty() ? i : dimensions[i], both_ways});
+  return axes;
+}
+
+std::uint32_t slices_of(CollectiveKind kind, const Cuboid& cuboid) {
+  std::uint32_t slices = 1;
+  for (const Phase& phase : plan_phases(kind, cuboid.axes(), Bytes(1))) slices = std::lcm(slices, phase.parts);
+  return slices;
+}
+
 PhaseExchange expand_plan(CollectiveKind kind, const Cuboid& cuboid, std::uint32_t root,
-                          const std::vector<std::string>& algorithm_of_dimension) {
+                          const std::vector<std::string>& algorithm_of_axis, std::uint32_t slice) {
   const std::vector<std::uint32_t> root_at = cuboid.coordinates(root);
+  const std::uint32_t slices = slices_of(kind, cuboid);
   const auto plan_for = [&](PieceId units) {
     const bool is_shard = kind == kAllGather || kind == kGather;
     const bool halves =
-        cuboid.sizes.empty() || find_algorithm(algorithm_of_dimension[cuboid.sizes.size() - 1])->splits_all_reduce();
-    return plan_phases(kind, cuboid.sizes, kUnitBytes * (is_shard ? 1 : static_cast<std::int64_t>(units)), root_at,
-                       halves ? AllReduceTop::kHalves : AllReduceTop::kWhole);
+        cuboid.sizes.empty() || find_algorithm(algorithm_of_axis[cuboid.sizes.size() - 1])->splits_all_reduce();
+    const Bytes bytes = kUnitBytes * slices * (is_shard ? 1 : static_cast<std::int64_t>(units));
+    return SlicedPlan{
+        plan_phases(kind, cuboid.axes(), bytes, root_at, halves ? AllReduceTop::kHalves : AllReduceTop::kWhole), slices};
   };
   const auto schedule_for = [&](const Phase& phase) {
-    return make_schedule(find_algorithm(algorithm_of_dimension[phase.dimension]).value(),
-                         Request{.kind = phase.kind,
-                                 .ranks = cuboid.sizes[phase.dimension],
-                                 .root = phase.root,
-                                 .bytes = phase.bytes,
-                                 .bytes_of_rank = {},
-                                 .window = {}});
+    Request request;
+    request.kind = phase.kind;
+    request.ranks = cuboid.sizes[phase.axis];
+    request.root = phase.root;
+    request.bytes = phase.bytes;
+    request.descending = phase.descending;
+    return make_schedule(find_algorithm(algorithm_of_axis[phase.axis]).value(), request);
   };
   PieceId units = cuboid.ranks();
-  std::vector<Phase> plan = plan_for(units);
-  if (plan.size() == 1 && plan[0].kind == kAllReduce) units = schedule_for(plan[0]).piece_kinds();
-  plan = plan_for(units);
+  if (const SlicedPlan plan = plan_for(units); !plan.phases.empty() && plan.phases[0].kind == kAllReduce)
+    units = schedule_for(plan.phases[0]).piece_kinds();
+  const SlicedPlan plan = plan_for(units);
   const PieceId piece_kinds = kind == kAllToAll ? units * units : units;
-  PlanExpander expander(kind, cuboid, root, piece_kinds);
-  for (const Phase& phase : plan) expander.add_phase(phase, schedule_for(phase));
+  PlanExpander expander(kind, cuboid, root, piece_kinds, plan, slice);
+  for (std::uint32_t i = 0; i < plan.phases.size(); ++i)
+    if (plan.has(i, slice)) expander.add_phase(i, schedule_for(plan.phases[i]));
   return expander.result();
 }
 

@@ -7,14 +7,18 @@
 #include <vector>
 
 #include "collectives/exchange.h"
+#include "collectives/phase_plan.h"
 #include "core/units.h"
 
 namespace orrery {
 
 struct Cuboid {
-  std::vector<std::uint32_t> sizes;  // the first dimension varies fastest
+  std::vector<std::uint32_t> sizes;            // the first axis varies fastest
+  std::vector<std::uint32_t> dimensions = {};  // of each axis; empty: one each
+  bool both_ways = false;                      // all axes
 
   std::uint32_t ranks() const;
+  std::vector<PlanAxis> axes() const;
   std::vector<std::uint32_t> coordinates(std::uint32_t rank) const;
   std::uint32_t rank_at(const std::vector<std::uint32_t>& coordinates) const;
 };
@@ -24,10 +28,13 @@ struct PhaseExchange {
   std::string wrong_size;  // the first message whose bytes are not those of its units; "" if none
 };
 
-// The collective over `cuboid`, with one algorithm name per dimension. A piece of the exchange is a unit of kUnitBytes;
-// the messages of a rank wait for all its messages of earlier phases.
+// The parts that a plan cuts the data into are made of slices, each of which goes through a chain of phases.
+std::uint32_t slices_of(CollectiveKind kind, const Cuboid& cuboid);
+
+// What becomes of one slice in the collective over `cuboid`, with one algorithm name per axis. A piece of the exchange is
+// a unit of kUnitBytes; the messages of a rank wait for all its messages of the phases that theirs comes after.
 inline constexpr Bytes kUnitBytes{7};
 PhaseExchange expand_plan(CollectiveKind kind, const Cuboid& cuboid, std::uint32_t root,
-                          const std::vector<std::string>& algorithm_of_dimension);
+                          const std::vector<std::string>& algorithm_of_axis, std::uint32_t slice = 0);
 
 }  // namespace orrery

@@ -18,13 +18,14 @@ const std::vector<Cuboid> kCuboids = {
 };
 
 void check_plan(CollectiveKind kind, const Cuboid& cuboid, const std::vector<std::string>& algorithms) {
-  for (std::uint32_t root = 0; root < (is_rooted(kind) ? cuboid.ranks() : 1); ++root) {
-    const PhaseExchange plan = expand_plan(kind, cuboid, root, algorithms);
-    INFO(name_of(kind) << " on " << Catch::Detail::stringify(cuboid.sizes) << ", first " << algorithms[0] << ", root "
-                       << root);
-    CHECK(check_meaning(plan.exchange, kSeeds).reason == "");
-    CHECK(plan.wrong_size == "");
-  }
+  for (std::uint32_t root = 0; root < (is_rooted(kind) ? cuboid.ranks() : 1); ++root)
+    for (std::uint32_t slice = 0; slice < slices_of(kind, cuboid); ++slice) {
+      const PhaseExchange plan = expand_plan(kind, cuboid, root, algorithms, slice);
+      INFO(name_of(kind) << " on " << Catch::Detail::stringify(cuboid.sizes) << ", first " << algorithms[0]
+                         << ", root " << root << ", slice " << slice);
+      CHECK(check_meaning(plan.exchange, kSeeds).reason == "");
+      CHECK(plan.wrong_size == "");
+    }
 }
 
 TEST_CASE("phases together do what the collective means, in bytes that fit their data") {
@@ -44,10 +45,27 @@ TEST_CASE("the last dimension may add up in its switches, between the halves on 
       algorithms.back() = "in-network";
       check_plan(kind, cuboid, algorithms);
     }
+    check_plan(kind, {{2, 3, 2}, {0, 0, 1}}, {"bidirectional-ring", "bidirectional-ring", "in-network"});
   }
 }
 
-TEST_CASE("each dimension may have an algorithm of its own") {
+// One torus; a torus, then a dimension of its own; two tori; an axis of one in the middle of a torus.
+TEST_CASE("the parts of tori and of bidirectional rings do what the collective means") {
+  const std::string ring = "bidirectional-ring";
+  for (const CollectiveKind kind : kAllCollectiveKinds) {
+    for (const bool both_ways : {false, true}) {
+      check_plan(kind, {{5}, {0}, both_ways}, {ring});
+      check_plan(kind, {{3, 4}, {0, 0}, both_ways}, {ring, ring});
+      check_plan(kind, {{2, 3, 2}, {0, 0, 0}, both_ways}, {ring, ring, ring});
+      check_plan(kind, {{3, 1, 2}, {0, 0, 0}, both_ways}, {ring, ring, ring});
+      check_plan(kind, {{2, 2, 2, 2}, {0, 0, 1, 1}, both_ways}, {ring, ring, ring, ring});
+    }
+    check_plan(kind, {{2, 3, 2}, {0, 0, 1}}, {ring, ring, "halving-doubling"});
+    check_plan(kind, {{3, 2, 2}, {0, 1, 1}}, {"direct", ring, ring});
+  }
+}
+
+TEST_CASE("each axis may have an algorithm of its own") {
   for (const CollectiveKind kind : kAllCollectiveKinds) {
     check_plan(kind, {{2, 3, 2}}, {"ring", "halving-doubling", "direct"});
     check_plan(kind, {{3, 4}}, {"direct1", "ring"});

@@ -30,11 +30,11 @@ TEST_CASE("a lone message pays bytes / bandwidth and the latency on every hop") 
   CHECK(ring.run() == std::vector<Notice>{{100, 1, "released"}, {321, 1, "arrived"}});
 }
 
-TEST_CASE("messages for one link go one after the other, those of one instant as they were started") {
+TEST_CASE("messages for one link go one after the other, those of one instant by their places") {
   FifoProbe probe({dimension("ring", 4, kBytePerPicosecond, 5)});
   probe.at(0, [&] {
-    probe.send(0, 1, 300, 1);
     probe.send(0, 1, 100, 2);
+    probe.send(0, 1, 300, 1);
   });
   probe.at(50, [&] { probe.send(0, 1, 10, 3); });
   CHECK(probe.run() == std::vector<Notice>{{300, 1, "released"},
@@ -46,16 +46,16 @@ TEST_CASE("messages for one link go one after the other, those of one instant as
 }
 
 TEST_CASE("incast: the first links work side by side, the last one message at a time") {
-  // All three come to the link down at 100 + 1 and queue as they were started.
+  // All three come to the link down at 100 + 1 and queue by their places, here their numbers, however they were started.
   FifoProbe probe({dimension("switch", 4, kBytePerPicosecond, 2)});
   probe.at(0, [&] {
     for (const std::uint32_t from : {3U, 1U, 2U}) probe.send(from, 0, 100, from);
   });
   probe.run();
   for (const std::uint64_t token : {1U, 2U, 3U}) CHECK(probe.released(token) == 100);
-  CHECK(probe.arrived(3) == 101 + 100 + 1);
-  CHECK(probe.arrived(1) == 101 + 200 + 1);
-  CHECK(probe.arrived(2) == 101 + 300 + 1);
+  CHECK(probe.arrived(1) == 101 + 100 + 1);
+  CHECK(probe.arrived(2) == 101 + 200 + 1);
+  CHECK(probe.arrived(3) == 101 + 300 + 1);
 }
 
 TEST_CASE("what comes to a link first is sent first, whoever was started first") {

@@ -42,6 +42,7 @@ struct Probe final : MessageListener, InstantObserver, EventSink {
   void on_event(std::uint64_t action) override { actions[action](); }
   void decide() override { when_decided(); }
   std::span<const MessagePart> parts_of(std::uint64_t token) override { return {&parts.at(token), 1}; }
+  MessagePlace place_of(std::uint64_t token) const override { return {token}; }
   void settle() override { network.settle(); }
   std::int64_t now() const { return engine.now().time_since_epoch().count(); }
 

@@ -91,6 +91,65 @@ TEST_CASE("a ring on a ring takes 2(n-1)(a + ceil(S/n)/b)") {
   }
 }
 
+TEST_CASE("a bidirectional ring takes what one ring takes for half of the data") {
+  for (const std::uint32_t n : {2u, 3u, 7u, 16u}) {
+    const Fabric fabric = one_dimension("ring", n, kBandwidth, kLatency);
+    for (const CollectiveKind kind : kKinds)
+      for (const std::int64_t size : kSizes) {
+        // Of two members the links each way are those of one ring.
+        const Bytes half = n == 2 ? Bytes(size) : ceil_div(Bytes(size), 2);
+        INFO(name_of(kind) << " n=" << n << " S=" << size);
+        const Duration expected_time = expected("ring", kind, n, half, kBandwidth, kLatency);
+        CHECK(simulate_collective(kind, Bytes(size), fabric, {}) == expected_time);
+        CHECK(simulate_collective(kind, Bytes(size), fabric, always("bidirectional-ring")) == expected_time);
+        CHECK(simulate_collective(kind, Bytes(size), fabric, {}, NetworkModel::kFlow) == expected_time);
+        CHECK(simulate_collective(kind, Bytes(size), fabric, {}, NetworkModel::kFifo) == expected_time);
+      }
+  }
+}
+
+TEST_CASE("a torus with axes of k takes, with 1/2d of the data, what d rings of k take one after the other") {
+  for (const std::uint32_t k : {3u, 4u, 5u})
+    for (const std::uint32_t d : {1u, 2u, 3u}) {
+      std::uint32_t ranks = 1;
+      DimensionSpec torus = dimension("torus", 1, kBandwidth, kLatency);
+      torus.own.numbers = {d};
+      for (std::uint32_t axis = 1; axis <= d; ++axis) {
+        torus.own.numbers[axis] = k;
+        ranks *= k;
+      }
+      torus.size = torus.own.size = ranks;
+      const Fabric fabric = compose(std::vector{torus});
+      for (const std::int64_t size : kSizes) {
+        const auto ring = [&](CollectiveKind kind, Bytes bytes) {
+          return expected("ring", kind, k, bytes, kBandwidth, kLatency);
+        };
+        const Bytes part = ceil_div(Bytes(size), 2 * d);
+        Bytes up = part, down = part;
+        Duration reduce_scatter{}, all_reduce{}, all_gather{};
+        for (std::uint32_t axis = 0; axis < d; ++axis) {
+          reduce_scatter += ring(CollectiveKind::kReduceScatter, up);
+          all_reduce += ring(CollectiveKind::kAllReduce, up);
+          all_gather += ring(CollectiveKind::kAllGather, down);
+          up = ceil_div(up, k);
+          down = down * k;
+        }
+        INFO(d << " axes of " << k << ", S=" << size);
+        for (const NetworkModel model : {NetworkModel::kAlphaBeta, NetworkModel::kFlow, NetworkModel::kFifo}) {
+          const auto time = [&](CollectiveKind kind) {
+            return simulate_collective(kind, Bytes(size), fabric, {}, model);
+          };
+          CHECK(time(CollectiveKind::kReduceScatter) == reduce_scatter);
+          CHECK(time(CollectiveKind::kAllReduce) == all_reduce);
+          CHECK(time(CollectiveKind::kAllGather) == all_gather);
+          CHECK(time(CollectiveKind::kReduce) == d * ring(CollectiveKind::kReduce, part));
+          CHECK(time(CollectiveKind::kBroadcast) == d * ring(CollectiveKind::kBroadcast, part));
+          CHECK(time(CollectiveKind::kBarrier) == d * (k - 1) * kLatency);
+        }
+      }
+    }
+}
+
 TEST_CASE("the example of the handbook: eight ranks, 64 MiB, 300 GB/s, 700 ns") {
   // 14 * (700 ns + 8388608 B / 300 GB/s = 27.962027 us) = 401.268373 us, each transfer rounded up to a picosecond.
   const Fabric fabric = one_dimension("switch", 8, Bandwidth(300'000'000'000), std::chrono::nanoseconds(700));

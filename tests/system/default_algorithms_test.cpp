@@ -24,11 +24,11 @@ const std::map<std::string, Defaults> kDefaults = {
     {"edge-list", {"ring", "ring"}},
     {"fat-tree", {"halving-doubling", "ring"}},
     {"fully-connected", {"direct", "direct"}},
-    {"mesh", {"ring", "ring"}},
+    {"mesh", {"bidirectional-ring", "bidirectional-ring"}},
     {"rail-optimised", {"halving-doubling", "ring"}},
-    {"ring", {"ring", "ring"}},
+    {"ring", {"bidirectional-ring", "bidirectional-ring"}},
     {"switch", {"halving-doubling", "ring"}},
-    {"torus", {"ring", "ring"}},
+    {"torus", {"bidirectional-ring", "bidirectional-ring"}},
     {"", {"ring", "ring"}},  // a group that is no dimension: a logical ring
 };
 
@@ -48,7 +48,8 @@ TEST_CASE("every topology has its default algorithm") {
       for (std::uint32_t size = 2; size <= 33; ++size) {
         CAPTURE(topology, name_of(kind), size);
         const bool power_of_two = (size & (size - 1)) == 0;
-        const std::string expected = power_of_two ? defaults.power_of_two : defaults.other;
+        std::string expected = power_of_two ? defaults.power_of_two : defaults.other;
+        if (topology == "ring" && size == 2) expected = "ring";  // one link each way, which it fills
         CHECK(chosen(kind, topology, size) == (kind == CollectiveKind::kAllToAll ? "direct" : expected));
       }
 }

@@ -142,9 +142,9 @@ TEST_CASE("a group on nodes of its own uses the switches though it is no whole d
   const std::vector<std::string> topologies = {"switch", "switch"};
   CollectiveOptions options;
   options.in_network_dimension = 1;
-  const std::vector<std::uint32_t> sizes = {2, 4};
   const auto chosen = [&](const std::vector<DeviceId>& devices) {
-    return std::string(choose_algorithm(kAllReduce, options, lay_out(devices, sizes), 0, topologies).name);
+    const CommunicatorLayout layout = lay_out(devices, fabric.dimensions());
+    return std::string(choose_algorithms(kAllReduce, options, layout, topologies).front().algorithm.name);
   };
   CHECK(chosen({DeviceId(0), DeviceId(3), DeviceId(6)}) == "in-network");
   CHECK(chosen({DeviceId(0), DeviceId(1), DeviceId(6)}) == "ring");  // two share a node

@@ -23,16 +23,17 @@ const ConfigFiles kFiles(ORRERY_SOURCE_DIR "/configs");
 const NcclConstants kConstants = shipped_nccl_constants(kFiles).constants;
 constexpr auto kAllReduce = CollectiveKind::kAllReduce;
 
-// Some GPUs of each node of a cluster.
+// Some GPUs of each node of a cluster; by default all.
 class Gpus {
  public:
-  Gpus(const std::string& cluster, std::uint32_t nodes, std::uint32_t per_node) {
+  Gpus(const std::string& cluster, std::uint32_t nodes, std::uint32_t per_node = 0) {
     Diagnostics diagnostics;
     ConfigValue root =
         parse_config("cluster: " + cluster + "\nnodes: " + std::to_string(nodes) + "\n", "test.yaml", diagnostics);
     const Experiment experiment = read_machine("test.yaml", std::move(root), kFiles, diagnostics);
     const std::uint32_t all = experiment.fabric.dimensions().front().size;
     std::vector<DeviceId> devices;
+    if (per_node == 0) per_node = all;
     for (std::uint32_t node = 0; node < nodes; ++node)
       for (std::uint32_t i = 0; i < per_node; ++i) devices.push_back(DeviceId(node * all + i));
     shape_ = lay_out_group(devices, experiment.fabric).shape;
@@ -222,20 +223,39 @@ TEST_CASE("reduction in the network sends a node's data once, a tree over three 
 }
 
 TEST_CASE("more bytes never take less time") {
-  for (const std::string cluster : {"dgx-a100", "dgx-h100", "dgx-b200", "dgx-2", "aws-p5", "rtx4090-pcie", "mi300x-8"})
-    for (const std::uint32_t nodes : {1U, 2U, 5U, 16U}) {
-      const Gpus gpus(cluster, nodes, 8);
+  for (const std::string& cluster : kFiles.names("clusters")) {
+    if (Gpus(cluster, 1).machine().architecture == Architecture::kOther) continue;  // not NCCL's
+    for (const std::uint32_t nodes : {1U, 2U, 5U, 64U}) {
+      const Gpus gpus(cluster, nodes);
       for (const CollectiveKind kind : kAllCollectiveKinds) {
         double before = 0;
         for (double size = 1; size < 1e11; size *= 1.13) {
           const double now = gpus.way(kind, Bytes(std::llround(size))).seconds;
           INFO(cluster << ", " << nodes << " nodes, " << name_of(kind) << " of " << size);
-          // A send or part of an all-to-all beyond 16 KiB leaves LL for Simple, which may be faster.
-          const bool is_sends = !gpus.way(kind, Bytes(1)).algorithm;
-          if (!is_sends) CHECK(now >= before * (1 - 1e-9));
+          CHECK(now >= before * (1 - 1e-9));
           CHECK((std::isfinite(now) && now > 0));
           before = now;
         }
+      }
+    }
+  }
+}
+
+TEST_CASE("a send goes over from LL to Simple without a jump, and its bytes on the wire never fall") {
+  for (const std::string cluster : {"dgx-a100", "dgx-h100", "mi300x-8"})
+    for (const bool is_same_node : {false, true}) {
+      const Gpus gpus(cluster, 2, 8);
+      const auto send = [&](std::int64_t bytes) {
+        return nccl_send(Bytes(bytes), is_same_node, gpus.machine(), {}, kConstants);
+      };
+      CHECK(send(1).bytes == Bytes(2));  // a flag beside each word
+      CHECK(send(8192).latency == send(1).latency);
+      CHECK(send(16384).latency == send(16385).latency);
+      for (std::int64_t bytes = 0; bytes < 40'000; bytes += 7) {
+        INFO(cluster << ", " << bytes << " bytes");
+        CHECK(send(bytes).latency <= send(bytes + 7).latency);
+        CHECK(send(bytes).bytes <= send(bytes + 7).bytes);
+        CHECK(send(bytes).bytes >= Bytes(bytes));
       }
     }
 }

@@ -126,13 +126,13 @@ Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& 
 }
 
 Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& options,
-                 const Simulation::NetworkFactory& network) {
+                 const Simulation::NetworkFactory& network, std::vector<DeviceId> placement) {
   DeviceSpec device;
   device.name = "test device";
   device.peaks.fill(FlopRate(1'000'000'000'000'000));
   device.memory_bandwidth = Bandwidth(1'000'000'000'000);
-  std::vector<DeviceId> placement;
-  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) placement.push_back(DeviceId(rank));
+  for (auto rank = static_cast<std::uint32_t>(placement.size()); rank < job.ranks.size(); ++rank)
+    placement.push_back(DeviceId(rank));
   const Matching matching = match(job);
   Outcome outcome{{}, OperationLog(job.ranks.size()), {}, {}};
   Simulation simulation({job, matching, fabric, device, placement}, options, network, outcome.log);

@@ -67,8 +67,9 @@ struct Outcome {
 Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& options = {},
                  NetworkModel model = NetworkModel::kAlphaBeta);
 
+// `placement`: the device of each rank; empty: rank i on device i.
 Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& options,
-                 const Simulation::NetworkFactory& network);
+                 const Simulation::NetworkFactory& network, std::vector<DeviceId> placement = {});
 
 // How long it takes when everybody calls `kind` once on the world, from the start.
 Duration simulate_collective(CollectiveKind kind, Bytes bytes, const Fabric& fabric, const CollectiveOptions& options,
