@@ -29,7 +29,7 @@ Verdict check_trace(const std::string& file, const CheckOptions& options) {
   const LintReport report = lint_trace(file, *dependencies_named(options.dependencies));
   Verdict verdict{{}, report.exit_status()};
   for (const Problem& problem : report.problems) verdict.text += to_string(problem) + "\n";
-  if (verdict.exit_code == 0) verdict.text += fmt::format("{}: ok (trace)\n", file);
+  if (verdict.exit_code == 0) verdict.text += fmt::format("{}: ok (trace)\n", printable(file));
   return verdict;
 }
 
@@ -73,7 +73,7 @@ Verdict check_config_file(const std::string& file, const CheckOptions& options, 
   Diagnostics diagnostics;  // what is thrown has its errors, too
   try {
     const std::string_view kind = check_as_told(file, options, session, diagnostics);
-    if (!diagnostics.has_errors()) verdict.text = fmt::format("{}: ok ({})\n", file, kind);
+    if (!diagnostics.has_errors()) verdict.text = fmt::format("{}: ok ({})\n", printable(file), kind);
   } catch (const InputError& error) {
     verdict = {fmt::format("{}\n", error.what()), kBadInput};
   } catch (const StuckError& error) {

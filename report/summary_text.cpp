@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/error.h"
 #include "core/quantity_text.h"
 #include "report/parts.h"
 #include "report/rank_ranges.h"
@@ -106,7 +107,7 @@ std::string summary_text(const Result& result) {
   const std::vector<Part> parts = mean_parts(result);
   std::string text = fmt::format("iteration time {}   ({} rank{} on {} device{} {}, {} network, granularity {}{})\n",
                                  rounded(iteration_time(result)), ranks, ranks == 1 ? "" : "s", result.devices,
-                                 result.devices == 1 ? "" : "s", result.device, result.network_model,
+                                 result.devices == 1 ? "" : "s", printable(result.device), result.network_model,
                                  result.granularity, result.library.empty() ? "" : ", " + result.library);
   if (result.iterations > 1)
     text += fmt::format("mean of {} iterations; the times below are of all of them\n", result.iterations);

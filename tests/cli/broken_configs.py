@@ -338,7 +338,7 @@ ALGORITHMS = [
     more("collectives: {algorithms: {all_reduce: rnig}}", "job.yaml:7:40: error: unknown algorithm 'rnig'",
          "did you mean 'ring'?"),
     more("collectives: {algorithms: {all_to_all: halving}}", "job.yaml:7:40: error: unknown algorithm 'halving'",
-         "known: direct, halving-doubling, in-network, ring"),
+         "known: bidirectional-ring, direct, halving-doubling, in-network, ring"),
     more("collectives: {algorithms: {all_gather: in-network}}",
          "job.yaml:7:40: error: 'in-network' cannot do all_gather"),
     more("collectives: {algorithms: {all_reduce: [in-network, ring]}}",

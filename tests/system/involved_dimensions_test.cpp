@@ -78,8 +78,8 @@ TEST_CASE("every line along the involved dimensions is a group of its own") {
 }
 
 TEST_CASE("a line takes what a fabric of that dimension takes, folded or not") {
-  // Ring of 4: 2 * 3 messages of a quarter. Columns of 3 on a switch: rings, too, 2 * 2 messages of a third.
-  const Duration of_ring = 6 * (kLatency + Bytes(3'000) / kBandwidth);
+  // Ring of 4, half of the data each way: 2 * 3 messages of an eighth. Columns of 3 on a switch: rings, too, 2 * 2 messages of a third.
+  const Duration of_ring = 6 * (kLatency + Bytes(1'500) / kBandwidth);
   const Duration of_column = 4 * (kLatency + Bytes(4'000) / kBandwidth);
   for (const auto& [involved, expected] : {std::pair{std::vector<bool>{true, false}, of_ring},
                                            std::pair{std::vector<bool>{false, true}, of_column}}) {
@@ -103,7 +103,7 @@ TEST_CASE("lines wait for nobody of another line") {
   job.communicators[index_of(group)].involved = std::vector<bool>{true, false};
   split(job);
   const Outcome outcome = fold_and_compare(job, grid(), SimulationOptions{}, NetworkModel::kFlow);
-  const Duration of_ring = 6 * (kLatency + Bytes(3'000) / kBandwidth);
+  const Duration of_ring = 6 * (kLatency + Bytes(1'500) / kBandwidth);
   CHECK(outcome.end(0, call) == at(Duration(50'000'000) + of_ring));
   CHECK(outcome.end(4, call) == at(Duration(1) + of_ring));  // acts for the second and third ring
 }

@@ -239,8 +239,8 @@ TEST_CASE("updated parameters are gathered behind the optimizer, or layer by lay
     };
     CHECK(volumes(behind, RankId(0)) == volumes(together, RankId(0)));
     CHECK(gathers(behind) == 2);
-    CHECK(gathers(together) == 2);    // all layers are one bucket
-    CHECK(gathers(beside) == 2 * 4);  // the layers of a stage, each once an iteration
+    CHECK(gathers(together) == 2 * 2);  // a bucket for each chunk
+    CHECK(gathers(beside) == 2 * 4);    // the layers of a stage, each once an iteration
   }
 }
 

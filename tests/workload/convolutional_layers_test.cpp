@@ -96,7 +96,7 @@ TEST_CASE("convolutions that repeat are described once, but for the first of the
   REQUIRE(layers.size() == 3);
   CHECK(layers[1].name == "narrow");
   CHECK(layers[1].repeat == 2);
-  const ConvolutionalSpec alike{{{"same", 4, 4, 1, 5, 3}}, 4, 2};
+  const ConvolutionalSpec alike{{{.name = "same", .inputs = 4, .outputs = 4, .size = 5, .repeat = 3}}, 4, 2};
   const std::vector<LayerProgram> first_and_others = convolutional_layers(alike, 2, Precision::kFp16);
   REQUIRE(first_and_others.size() == 3);
   CHECK(first_and_others[0].repeat == 1);

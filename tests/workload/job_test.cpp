@@ -278,7 +278,7 @@ TEST_CASE("calls over some dimensions are calls on a communicator of their own")
   CHECK(job.communicators[1].members == ranks({0, 1}));
   CHECK(job.communicators[1].name == "world");
   CHECK(job.communicators[2].involved == std::vector<bool>{false, true});
-  for (const std::uint32_t rank : {0, 1}) {
+  for (const std::uint32_t rank : {0u, 1u}) {
     CHECK(job.communicator(RankId{rank}, NodeId{0}) == GroupId{0});
     CHECK(job.communicator(RankId{rank}, NodeId{1}) == GroupId{1});
     CHECK(job.communicator(RankId{rank}, NodeId{2}) == GroupId{2});
@@ -306,7 +306,7 @@ TEST_CASE("ids and names say which calls belong together where a dependency chan
   };
   using Ids = std::vector<std::uint64_t>;
   const Job job = JobFiles({calls(false, ""), calls(true, ""), calls(false, "")}).load();
-  for (const std::uint32_t rank : {0, 1, 2}) CHECK(order(job, rank) == Ids{1, 2, 3});
+  for (const std::uint32_t rank : {0u, 1u, 2u}) CHECK(order(job, rank) == Ids{1, 2, 3});
   CHECK(job.ranks[0].graph == job.ranks[2].graph);
   CHECK(job.graph(RankId{1}).call_index(NodeId{0}) == 0);
   // All ranks alike: there is nothing to settle.
