@@ -159,7 +159,8 @@ class Outlines {
     NcclOutline way{kNvls, kSimple, {NodePattern::kRing, amount() * nvls_within(), 0, amount()}};
     way.latency = base(kNvls, kSimple);
     way.within_efficiency = c_.nvls_efficiency(call_.machine.architecture);
-    way.stages = 1;
+    // What is added up of a chunk goes back as its copy; a reduce-scatter or an all-gather is over with the first way.
+    way.stages = call_.is_exchange() ? 0 : 1;
     if (call_.spans_nodes()) {
       way.volume.between = amount() / per_node() * (call_.is_exchange() ? (nodes() - 1) / nodes() : 1);
       way.latency += network_hop(kNvls, kSimple);

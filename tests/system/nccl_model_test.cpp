@@ -101,6 +101,12 @@ TEST_CASE("NVLS gathers and scatters with the amount in one direction of a GPU's
     CHECK(static_cast<double>(amount) / way.seconds == Approx(sent).epsilon(0.005));
     // Of a large amount a ring sends an eighth less, and at NVLink's full rate.
     CHECK(gpus.way(kind, bytes).algorithm == kRing);
+    // Of 16 MiB nothing waits for a chunk to be added up first: base, launch and the bytes.
+    const std::int64_t some = std::int64_t{16} << 20;
+    const NcclWay shorter = gpus.way(kind, Bytes(kind == CollectiveKind::kAllGather ? some / 8 : some));
+    CHECK(shorter.algorithm == kNvls);
+    const NcclWay all = gpus.way(CollectiveKind::kAllReduce, Bytes(some), Gpus::held({kNvls}, {kSimple}));
+    CHECK(shorter.seconds < 0.75 * all.seconds);
   }
 }
 
