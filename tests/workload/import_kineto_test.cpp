@@ -483,6 +483,7 @@ TEST_CASE("what is wrong with profiles is said with the file and the event") {
   CHECK_THAT(problems({""}), Contains("p0.json:1: error: not JSON"));
   CHECK_THAT(problems({good.substr(0, good.size() / 2)}), Contains("not JSON") && Contains("while it wrote"));
   CHECK_THAT(problems({"{}"}), Contains("no traceEvents"));
+  CHECK_THAT(problems({R"({"schema": "1.1.1", "nodes": []})"}), Contains("this is a PyTorch execution trace"));
   CHECK_THAT(problems({"[]"}), Contains("no operation of a device"));
   CHECK_THAT(problems({"7"}), Contains("no traceEvents"));
   CHECK_THAT(problems({std::string(1'000'000, '[')}), Contains("not JSON"));

@@ -88,6 +88,11 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
   KinetoHandler(const std::string& file, std::string_view text) : file_(file), text_(text) {}
 
   KinetoTrace take() {
+    if (!has_events_ && has_nodes_)
+      throw InputError({file_},
+                       "this is a PyTorch execution trace of the host's operators, without the times of the device; "
+                       "expected a profile of torch.profiler",
+                       "import the Kineto profile of the same step");
     if (!has_events_)
       throw InputError({file_}, "no traceEvents",
                        "expected a profile of torch.profiler: {\"traceEvents\": [...], ...}");
@@ -134,6 +139,7 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool start_array(std::size_t) override {
+    has_nodes_ = has_nodes_ || (level() == Level::kTrace && key_ == "nodes");
     if (levels_.empty() || (level() == Level::kTrace && key_ == "traceEvents")) {
       has_events_ = true;
       return push(Level::kEvents);
@@ -305,6 +311,7 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
   Event event_;
   std::uint64_t events_ = 0;
   bool has_events_ = false;
+  bool has_nodes_ = false;  // of a PyTorch execution trace
   std::string group_name_;
   std::string group_ranks_;
 };

@@ -145,17 +145,4 @@ Precision read_gradients(Section& section, Precision fallback, std::string_view 
                                         "precision that gradients are added up and exchanged in", documented)];
 }
 
-std::string_view default_software(Architecture architecture) {
-  switch (architecture) {
-    case Architecture::kPascal:
-    case Architecture::kVolta:
-    case Architecture::kTuring:
-      return "megatron-2021";
-    case Architecture::kAmpere:
-      return "megatron-2022";
-    default:
-      return "megatron-2024";
-  }
-}
-
 }  // namespace orrery

@@ -81,9 +81,4 @@ SoftwareSpec read_software(Section& section);
 // The precision that gradients are added up and exchanged in: the key `gradients` of a software or a workload.
 Precision read_gradients(Section& section, Precision fallback, std::string_view documented = {});
 
-// What stands in where an experiment names no software, a file of configs/software: for transformers and the like that
-// of the device's generation, and one for convolutional networks.
-std::string_view default_software(Architecture architecture);
-inline constexpr std::string_view kConvolutionalSoftware = "pytorch-2021";
-
 }  // namespace orrery

@@ -126,6 +126,23 @@ void read_steps(Section& section, TrainingSpec& training) {
       "causal_flops", false, "model FLOPs leave out the half of attention that causal masks do away with");
 }
 
+// Where an experiment names no software, a file of configs/software: that of the model's kind, and for transformers that
+// of the device's generation.
+std::string_view default_software(const ModelSpec& model, Architecture architecture) {
+  if (std::holds_alternative<ConvolutionalSpec>(model.sizes)) return "pytorch-2021";
+  if (std::holds_alternative<DlrmSpec>(model.sizes)) return "dlrm-2021";
+  switch (architecture) {
+    case Architecture::kPascal:
+    case Architecture::kVolta:
+    case Architecture::kTuring:
+      return "megatron-2021";
+    case Architecture::kAmpere:
+      return "megatron-2022";
+    default:
+      return "megatron-2024";
+  }
+}
+
 }  // namespace
 
 std::string_view name_of(ParallelDimension dimension) { return kDimensionNames[static_cast<std::size_t>(dimension)]; }
@@ -146,11 +163,11 @@ TrainingSpec read_training(Section& section, Architecture architecture) {
   });
   section.defaulted_section("schedule", "the pipeline's schedule", [&](Section& s) { read_schedule(s, training); });
   read_pipeline_layers(section, training);
-  const bool convolutional = std::holds_alternative<ConvolutionalSpec>(training.model.sizes);
-  const std::string_view fallback = convolutional ? kConvolutionalSoftware : default_software(architecture);
+  const std::string_view fallback = default_software(training.model, architecture);
   section.section_or(
       "software",
-      section.describes() ? "by the device's architecture, or pytorch-2021 for convolutional networks" : fallback,
+      section.describes() ? "by the device's architecture; pytorch-2021 for convolutional networks, dlrm-2021 for DLRM"
+                          : fallback,
       "the generation of training software: a file of configs/software",
       [&](Section& s) { training.software = read_software(s); }, "software");
   override_software(section, training.software);
