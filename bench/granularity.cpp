@@ -31,16 +31,17 @@ struct Shape {
 
 std::vector<Shape> shapes(std::uint32_t ranks) {
   const std::uint32_t rows = ranks == 16 ? 4 : 2;
-  return {{"switch", fmt::format("topology: switch, size: {}", ranks)},
-          {"ring", fmt::format("topology: ring, size: {}", ranks)},
-          {"fully-connected", fmt::format("topology: fully-connected, size: {}", ranks)},
-          {"torus", fmt::format("topology: torus, sizes: [{}, {}]", rows, ranks / rows)},
-          {"fat-tree 2:1", fmt::format("topology: fat-tree, size: {}, leaf_ports: {}, oversubscription: 2, "
-                                       "trunk_latency: 500 ns",
-                                       ranks, ranks / 2)},
-          {"dragonfly", fmt::format("topology: dragonfly, size: {}, router_ports: 2, group_routers: 2, local_bandwidth: "
-                                    "25 GB/s, global_bandwidth: 25 GB/s, local_latency: 500 ns, global_latency: 1 us",
-                                    ranks)}};
+  return {
+      {"switch", fmt::format("topology: switch, size: {}", ranks)},
+      {"ring", fmt::format("topology: ring, size: {}", ranks)},
+      {"fully-connected", fmt::format("topology: fully-connected, size: {}", ranks)},
+      {"torus", fmt::format("topology: torus, sizes: [{}, {}]", rows, ranks / rows)},
+      {"fat-tree 2:1", fmt::format("topology: fat-tree, size: {}, leaf_ports: {}, oversubscription: 2, "
+                                   "trunk_latency: 500 ns",
+                                   ranks, ranks / 2)},
+      {"dragonfly", fmt::format("topology: dragonfly, size: {}, router_ports: 2, group_routers: 2, local_bandwidth: "
+                                "25 GB/s, global_bandwidth: 25 GB/s, local_latency: 500 ns, global_latency: 1 us",
+                                ranks)}};
 }
 
 Experiment machine(const Shape& shape, std::string_view granularity) {

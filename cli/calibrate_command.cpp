@@ -18,7 +18,8 @@ std::string default_file(const std::string& cluster) { return cluster_title(clus
 void warn_of_settings(const CalibrationQuestion& question, Calibration& calibration) {
   for (const std::string& setting : question.machine.settings)
     if (setting.starts_with("collectives"))
-      calibration.warnings.push_back({Severity::kWarning, {"--set " + printable(setting)},
+      calibration.warnings.push_back({Severity::kWarning,
+                                      {"--set " + printable(setting)},
                                       "is no part of the cluster, and so not in its file",
                                       "set it as well where the file is used"});
 }
@@ -56,9 +57,9 @@ void calibrate(const CalibrateOptions& options, const Session& session) {
   print_warnings(calibration.warnings);
   write_text(out, calibrated_cluster(calibration, command_line(question)));
   if (out == "-") return;
-  write_text("-", calibration_text(question, calibration) +
-                      fmt::format("\nwritten to {}: {} uses it as it was measured\n", printable(out),
-                                  use_of(calibration, out)));
+  write_text("-",
+             calibration_text(question, calibration) + fmt::format("\nwritten to {}: {} uses it as it was measured\n",
+                                                                   printable(out), use_of(calibration, out)));
 }
 
 }  // namespace
@@ -84,8 +85,9 @@ void add_calibrate_command(CLI::App& app, Session& session) {
                       "mpi | threads | single-process | torch; without it, what the log says, or mpi");
   command->add_option("--version", question.version, "Of NCCL, as 2.18.5; without it, what the log says");
   command->add_flag("--in-place", question.in_place, "Fit to the in-place times, not to the out-of-place ones");
-  command->add_option("--out", options.out,
-                      "The calibrated cluster; '-' prints it instead of the report; without it, CLUSTER-calibrated.yaml");
+  command->add_option(
+      "--out", options.out,
+      "The calibrated cluster; '-' prints it instead of the report; without it, CLUSTER-calibrated.yaml");
   command
       ->add_option("--set", question.machine.settings,
                    "Change a key first, for example --set cluster.node.nics.count=4 (may be repeated)")

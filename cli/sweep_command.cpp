@@ -29,8 +29,7 @@ void prepare(const SweepCommandOptions& options, const Sweep& sweep) {
   check_writable(options.json, inputs);
   if (options.out.empty()) return;
   make_folder(options.out, std::array<std::string, 2>{"points.csv", "table.txt"}, inputs);
-  for (std::size_t point = 0; point < sweep.point_count(); ++point)
-    check_writable(result_file(options, point), inputs);
+  for (std::size_t point = 0; point < sweep.point_count(); ++point) check_writable(result_file(options, point), inputs);
 }
 
 // Without a result none from before may stand there.

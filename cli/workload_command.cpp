@@ -71,8 +71,8 @@ int lint_workload(const WorkloadOptions& options) {
   for (const Problem& problem : report.problems) text += to_string(problem) + "\n";
   if (!report.disagreement.empty()) text += "error: " + report.disagreement + "\n";
   if (report.exit_status() == 0)
-    text +=
-        report.matched ? "the traces are sound, the ranks agree about all communication, and none waits for ever\n" : "the trace is sound\n";
+    text += report.matched ? "the traces are sound, the ranks agree about all communication, and none waits for ever\n"
+                           : "the trace is sound\n";
   write_text("-", text);
   return report.exit_status();
 }

@@ -15,19 +15,21 @@ const Program* ring(CollectiveKind kind);
 namespace {
 
 constexpr std::array kAlgorithms = {
-    Algorithm{.name = "bidirectional-ring",
-              .description = "two rings, half of the data each way round; on a torus or a mesh along every axis at once",
-              .program = ring,
-              .both_ways = true,
-              .takes_window = false,
-              .window = {}},
+    Algorithm{
+        .name = "bidirectional-ring",
+        .description = "two rings, half of the data each way round; on a torus or a mesh along every axis at once",
+        .program = ring,
+        .both_ways = true,
+        .takes_window = false,
+        .window = {}},
     Algorithm{.name = "direct",
               .description = "every rank to every other one, in shifted order; directK keeps K sends in flight",
               .program = direct,
               .takes_window = true,
               .window = {}},
     Algorithm{.name = "halving-doubling",
-              .description = "exchanges with partners 2^k ranks away, the largest with the nearest (on one switch: with the farthest); binomial "
+              .description = "exchanges with partners 2^k ranks away, the largest with the nearest (on one switch: "
+                             "with the farthest); binomial "
                              "trees from and to a root",
               .program = halving_doubling,
               .takes_window = false,

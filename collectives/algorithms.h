@@ -15,10 +15,10 @@
 namespace orrery {
 
 struct Algorithm {
-  std::string_view name;                // without a window: "direct" also for "direct4"
-  std::string_view description;         // one line
+  std::string_view name;                      // without a window: "direct" also for "direct4"
+  std::string_view description;               // one line
   const Program* (*program)(CollectiveKind);  // null for a kind that it does not support
-  bool both_ways = false;               // each half of the data in one direction; along every axis of a grid
+  bool both_ways = false;                     // each half of the data in one direction; along every axis of a grid
   bool takes_window = false;            // may be written with a number: direct4 has at most 4 sends in flight per rank
   std::optional<std::uint32_t> window;  // that number
 

@@ -1,8 +1,8 @@
-// Recursive halving and doubling on the hypercube of cube.h: reduce-scatter exchanges halves of what is left, all-gather
-// doubles what it has, in log2(n) rounds of which each has another distance between partners; all-reduce is both. The
-// largest messages are the first of a reduce-scatter and the last of an all-gather. They go to the partners farthest
-// away, n/2, so that pieces stay in one run; or, Request::nearest_first, to those next to each other.
-// The rooted kinds are binomial trees.
+// Recursive halving and doubling on the hypercube of cube.h: reduce-scatter exchanges halves of what is left,
+// all-gather doubles what it has, in log2(n) rounds of which each has another distance between partners; all-reduce is
+// both. The largest messages are the first of a reduce-scatter and the last of an all-gather. They go to the partners
+// farthest away, n/2, so that pieces stay in one run; or, Request::nearest_first, to those next to each other. The
+// rooted kinds are binomial trees.
 #include <array>
 
 #include "collectives/cube.h"
@@ -97,9 +97,7 @@ struct AllReduce {
   static std::uint32_t distance(const Layout& layout, std::uint32_t round) {
     return round < layout.rounds ? halving_distance(layout, round) : doubling_distance(layout, round - layout.rounds);
   }
-  static Run fold(const Layout& layout, std::uint32_t) {
-    return {cube::all_corners(layout), Combine::kReduce, false};
-  }
+  static Run fold(const Layout& layout, std::uint32_t) { return {cube::all_corners(layout), Combine::kReduce, false}; }
   static Run unfold(const Layout& layout, std::uint32_t) { return {cube::all_corners(layout), Combine::kCopy, false}; }
   static Run exchange(const Layout& layout, std::uint32_t corner, std::uint32_t round) {
     if (round < layout.rounds) return {given_half(layout, corner, round), Combine::kReduce, false};
@@ -112,8 +110,7 @@ constexpr std::array kPrograms = {
     cube::program<AllReduce>(kAllReduce,
                              "2 log2(n)a + 2(n-1)c/b for n = 2^k; "
                              "else, with m = 2^k < n and c = ceil(S/m), at most 2(log2(m) + 1)a + (4m-2)c/b"),
-    cube::program<AllGather>(kAllGather,
-                             "log2(n)a + (n-1)S/b for n = 2^k; else at most (floor(log2(n)) + 2)a + 3nS/b"),
+    cube::program<AllGather>(kAllGather, "log2(n)a + (n-1)S/b for n = 2^k; else at most (floor(log2(n)) + 2)a + 3nS/b"),
     cube::program<ReduceScatter>(kReduceScatter,
                                  "log2(n)a + (n-1)c/b for n = 2^k; else at most (floor(log2(n)) + 2)a + 3nc/b"),
     cube::program<AllGather>(kBarrier, "log2(n)a for n = 2^k; else at most (floor(log2(n)) + 2)a"),

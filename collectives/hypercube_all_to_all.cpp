@@ -47,13 +47,12 @@ struct Parcel {
 struct AllToAll {
   static std::uint32_t rounds(const Layout& layout) { return layout.rounds; }
   static std::uint32_t distance(const Layout&, std::uint32_t round) { return 1U << round; }
-  static Parcel fold(const Layout& layout, std::uint32_t rank) {
-    return {{rank, 1}, cube::all_corners(layout), rank};
-  }
+  static Parcel fold(const Layout& layout, std::uint32_t rank) { return {{rank, 1}, cube::all_corners(layout), rank}; }
   static Parcel unfold(const Layout& layout, std::uint32_t rank) { return {{0, layout.ranks}, {}, rank, true}; }
   static Parcel exchange(const Layout& layout, std::uint32_t corner, std::uint32_t round) {
     const std::uint32_t bit = 1U << round;
-    return {cube::ranks_of(layout, cube::corners_around(corner, bit)), cube::corners_like(layout, corner ^ bit, 2 * bit)};
+    return {cube::ranks_of(layout, cube::corners_around(corner, bit)),
+            cube::corners_like(layout, corner ^ bit, 2 * bit)};
   }
 };
 

@@ -31,18 +31,24 @@ std::uint32_t parts_of(const Request& request, Split split) {
   switch (request.kind) {
     case CollectiveKind::kAllGather:
     case CollectiveKind::kGather:
-    case CollectiveKind::kBarrier: return 1;
+    case CollectiveKind::kBarrier:
+      return 1;
     case CollectiveKind::kReduceScatter:
     case CollectiveKind::kScatter:
-    case CollectiveKind::kAllToAll: return request.ranks;
+    case CollectiveKind::kAllToAll:
+      return request.ranks;
     case CollectiveKind::kAllReduce:
     case CollectiveKind::kReduce:
-    case CollectiveKind::kBroadcast: break;
+    case CollectiveKind::kBroadcast:
+      break;
   }
   switch (split) {
-    case Split::kWhole: return 1;
-    case Split::kPerRank: return request.ranks;
-    case Split::kPowerOfTwo: return std::bit_floor(request.ranks);
+    case Split::kWhole:
+      return 1;
+    case Split::kPerRank:
+      return request.ranks;
+    case Split::kPowerOfTwo:
+      return std::bit_floor(request.ranks);
   }
   ORRERY_ASSERT(false);
 }

@@ -24,7 +24,7 @@ struct Layout {
   bool descending = false;    // as in Request
   bool nearest_first = false;
 
-  Bytes piece{0};                 // weight of a piece where all weigh the same: ceil(S / parts)
+  Bytes piece{0};                  // weight of a piece where all weigh the same: ceil(S / parts)
   std::vector<Bytes> running_sum;  // where they differ: [r] = weight of one piece of each rank before r; ranks + 1 long
 
   // One piece of each of `count` ranks from `first` on, around the ring of ranks; count <= ranks.

@@ -62,7 +62,7 @@ Timing timing_of(const NcclOutline& way, const NcclCall& call, const NcclOptions
   timing.latency =
       constants.launch(options.launch, call.shape->fullest) + way.latency + fill(way, moving, call, constants);
   timing.seconds = std::max(timing.within, timing.between) < kMostBytes ? timing.latency + moving
-                                                                       : std::numeric_limits<double>::infinity();
+                                                                        : std::numeric_limits<double>::infinity();
   return timing;
 }
 

@@ -146,14 +146,28 @@ std::vector<Phase> plan_phases(CollectiveKind kind, std::span<const PlanAxis> ax
     case kAllReduce:
       planner.axes() == 1 ? planner.add(kind, kUp, bytes, same) : planner.all_reduce(axes, bytes, top);
       break;
-    case kReduceScatter: planner.add(kind, kUp, bytes, scattered); break;
-    case kAllGather: planner.add(kind, kDown, bytes, gathered); break;
-    case kGather: planner.add(kind, kUp, bytes, gathered, kRooted); break;
-    case kScatter: planner.add(kind, kDown, bytes, scattered, kRooted); break;
-    case kReduce: planner.add(kind, kUp, bytes, same, kRooted); break;
-    case kBroadcast: planner.add(kind, kDown, bytes, same, kRooted); break;
+    case kReduceScatter:
+      planner.add(kind, kUp, bytes, scattered);
+      break;
+    case kAllGather:
+      planner.add(kind, kDown, bytes, gathered);
+      break;
+    case kGather:
+      planner.add(kind, kUp, bytes, gathered, kRooted);
+      break;
+    case kScatter:
+      planner.add(kind, kDown, bytes, scattered, kRooted);
+      break;
+    case kReduce:
+      planner.add(kind, kUp, bytes, same, kRooted);
+      break;
+    case kBroadcast:
+      planner.add(kind, kDown, bytes, same, kRooted);
+      break;
     case kAllToAll:
-    case kBarrier: planner.add(kind, kUp, bytes, same); break;
+    case kBarrier:
+      planner.add(kind, kUp, bytes, same);
+      break;
   }
   return std::move(planner).phases();
 }

@@ -6,9 +6,9 @@
 //   reduce, gather  up, in the lines that hold what the root needs   barrier      up
 //   broadcast, scatter  down, in the lines that already hold data
 //
-// The axes of one dimension (those of a torus) are all in use at once: the data is cut into as many parts, and each part
-// goes through them beginning with another one. Where an axis goes both ways there are two parts for each, one for each
-// direction. From one dimension to the next the parts come together.
+// The axes of one dimension (those of a torus) are all in use at once: the data is cut into as many parts, and each
+// part goes through them beginning with another one. Where an axis goes both ways there are two parts for each, one for
+// each direction. From one dimension to the next the parts come together.
 //
 // Axes of size 1 are skipped; with one axis left, a part of the plan is the collective itself. All ranks must have the
 // same size: an all-to-all, gather or scatter with sizes that differ runs on one axis (one logical ring).
@@ -37,10 +37,10 @@ enum class AllReduceTop : std::uint8_t { kHalves, kWhole };
 struct Phase {
   std::uint32_t axis = 0;
   CollectiveKind kind = CollectiveKind::kAllReduce;
-  Bytes bytes{0};            // input of one rank, as in Request::bytes
-  std::uint32_t root = 0;    // position of the line's root in its line: the root's coordinate on this axis
-  std::uint32_t aligned = 0; // a bit for each axis: only ranks with the root's coordinate on all of them take part
-  bool descending = false;   // as Request::descending
+  Bytes bytes{0};             // input of one rank, as in Request::bytes
+  std::uint32_t root = 0;     // position of the line's root in its line: the root's coordinate on this axis
+  std::uint32_t aligned = 0;  // a bit for each axis: only ranks with the root's coordinate on all of them take part
+  bool descending = false;    // as Request::descending
   // Of the data of its dimension it has part `part` of `parts`.
   std::uint32_t part = 0;
   std::uint32_t parts = 1;
@@ -54,8 +54,8 @@ struct Phase {
 
 // The phases of a collective of `bytes` input per rank (as in Request::bytes), in order. Sizes are split by ceil(S/n).
 // `root` are the root's coordinates, one per axis; may be empty for kinds without a root. At most 32 axes. Throws
-// InputError when the result of a gather would pass 2^62 bytes. With `top` kWhole an all-reduce is one phase on the last
-// dimension, which has one axis, between the halves on the others.
+// InputError when the result of a gather would pass 2^62 bytes. With `top` kWhole an all-reduce is one phase on the
+// last dimension, which has one axis, between the halves on the others.
 std::vector<Phase> plan_phases(CollectiveKind kind, std::span<const PlanAxis> axes, Bytes bytes,
                                std::span<const std::uint32_t> root = {}, AllReduceTop top = AllReduceTop::kHalves);
 

@@ -33,13 +33,16 @@ PieceId Schedule::piece_kinds() const {
   switch (request_.kind) {
     case CollectiveKind::kAllReduce:
     case CollectiveKind::kReduce:
-    case CollectiveKind::kBroadcast: return layout_.parts;
-    case CollectiveKind::kAllToAll: return PieceId{layout_.ranks} * layout_.ranks;
+    case CollectiveKind::kBroadcast:
+      return layout_.parts;
+    case CollectiveKind::kAllToAll:
+      return PieceId{layout_.ranks} * layout_.ranks;
     case CollectiveKind::kAllGather:
     case CollectiveKind::kGather:
     case CollectiveKind::kScatter:
     case CollectiveKind::kReduceScatter:
-    case CollectiveKind::kBarrier: return layout_.ranks;
+    case CollectiveKind::kBarrier:
+      return layout_.ranks;
   }
   ORRERY_ASSERT(false);
 }

@@ -104,7 +104,9 @@ class Replay {
         ready_.push_back(m);
         unblock(messages_[m].release_unblocks);
         return {};
-      case Stage::kReleased: unblock(messages_[m].arrival_unblocks); return write(m);
+      case Stage::kReleased:
+        unblock(messages_[m].arrival_unblocks);
+        return write(m);
     }
     ORRERY_ASSERT(false);
   }

@@ -25,8 +25,7 @@ Character first_character(std::string_view text) {
   const std::size_t length = utf8_length(text);
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   if (length == 0) return {1, false};
-  const bool is_control =
-      byte(0) < 0x20 || byte(0) == 0x7F || (length == 2 && byte(0) == 0xC2 && byte(1) < 0xA0);
+  const bool is_control = byte(0) < 0x20 || byte(0) == 0x7F || (length == 2 && byte(0) == 0xC2 && byte(1) < 0xA0);
   return {length, !is_control};
 }
 

@@ -32,8 +32,8 @@ struct Problem {
 // "path:line:col: error: message", then "  hint: ..." on its own line. Control characters of the input are escaped.
 std::string to_string(const Problem& problem);
 
-// Text from an input made safe to print in a line: control characters and invalid UTF-8 become \xNN, long text is cut at
-// `limit`.
+// Text from an input made safe to print in a line: control characters and invalid UTF-8 become \xNN, long text is cut
+// at `limit`.
 std::string printable(std::string_view text, std::size_t limit = 120);
 
 // Lines of text made safe to print: likewise but for line ends and tabs. Text that is safe stays as it is. A control

@@ -45,8 +45,8 @@ Fabric compose(std::span<const DimensionSpec> dimensions, const Routing& routing
     layout.tiers.push_back(
         add_tier(parts, *spec.topology, parameters_of(spec, routing), parts.devices / spec.size, name));
     layout.strides.push_back(stride);
-    parts.dimensions.push_back({name, std::string(spec.topology->name), spec.size,
-                                axes_of(*spec.topology, parameters_of(spec, routing))});
+    parts.dimensions.push_back(
+        {name, std::string(spec.topology->name), spec.size, axes_of(*spec.topology, parameters_of(spec, routing))});
     stride *= spec.size;
   }
   parts.layout = std::move(layout);

@@ -66,7 +66,7 @@ struct ClusterLayout {
   std::uint32_t first_host_link = 0;  // one up link per device, then one down link per device
   // Where software of the host moves the data: one link out of each device, then one into each; both are at the device.
   std::optional<std::uint32_t> first_stack_link{};
-  std::uint32_t first_nic = 0;        // vertex
+  std::uint32_t first_nic = 0;  // vertex
 
   std::uint32_t nic_of(std::uint32_t device) const;
   void route(DeviceId from, DeviceId to, std::vector<LinkId>& out) const;

@@ -131,7 +131,8 @@ void FifoNetwork::queue_up(std::span<const std::uint32_t> messages) {
   std::vector<std::pair<MessagePlace, std::uint32_t>> queue;
   for (const std::uint32_t index : messages) {
     const Message& message = messages_[index];
-    queue.emplace_back(listener_.place_of(message.group == kNone ? message.token : groups_[message.group].token), index);
+    queue.emplace_back(listener_.place_of(message.group == kNone ? message.token : groups_[message.group].token),
+                       index);
   }
   std::ranges::sort(queue);
   for (const auto& [place, index] : queue) queue_up(index);

@@ -1,6 +1,7 @@
 #include "network/flow_network.h"
 
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "core/assert.h"
@@ -102,11 +103,7 @@ void FlowNetwork::cross(std::uint32_t flow, PathId path) {
 }
 
 void FlowNetwork::share_group(const SoloFlow& message) {
-  const std::vector<Moving> parts = left_of_group(message);
-  const std::span<const PathTable::GroupLoad> loads = paths_.loads(message.path);
-  std::size_t next = 0;
-  for (const auto& [load, transfer] : loads)
-    if (next < parts.size() && parts[next].link == load.link) join(create_part(parts[next++], load));
+  for (const Moving& part : left_of_group(message)) join(create_part(part));
 }
 
 // What the links that a group has had to itself since its start still have to carry. The group is taken up.
@@ -114,19 +111,21 @@ std::vector<FlowNetwork::Moving> FlowNetwork::left_of_group(const SoloFlow& mess
   const Duration elapsed = engine_.now() - message.start;
   const std::uint32_t group = groups_.put({});
   std::vector<Moving> parts;
-  for (const auto& [load, transfer] : paths_.loads(message.path)) {
+  const std::span<const PathTable::GroupLoad> loads = paths_.loads(message.path);
+  for (std::uint32_t i = 0; i < loads.size(); ++i) {
+    const auto& [load, transfer] = loads[i];
     if (transfer <= elapsed) continue;
-    Moving& part = parts.emplace_back(Moving{work_of(load.bytes), {message.token, message.path, group}, load.link});
+    Moving& part = parts.emplace_back(Moving{work_of(load.bytes), {message.token, message.path, group, i}, load});
     part.left -= Int128{rate_alone(fabric_, load).count()} * elapsed.count();
   }
   groups_[group].flows = parts.size();
   return parts;
 }
 
-std::uint32_t FlowNetwork::create_part(const Moving& part, const LinkLoad& load) {
-  const std::uint32_t flow = graph_.create_part(part.left, load.connections);
+std::uint32_t FlowNetwork::create_part(const Moving& part) {
+  const std::uint32_t flow = graph_.create_part(part.left, part.load.connections);
   own(flow, part.owner);
-  graph_.cross(flow, load.link, load.weight());
+  graph_.cross(flow, part.load.link, part.load.weight());
   return flow;
 }
 
@@ -166,8 +165,8 @@ std::vector<FlowNetwork::Moving> FlowNetwork::take_off() {
   std::vector<Moving> moving;
   for (const std::uint32_t flow : components_.flows()) {
     graph_.set_rate(flow, graph_.rate(flow), engine_.now());
-    const LinkId first = graph_.link(graph_.flow(flow).crossings.front().link).id;
-    moving.push_back({graph_.flow(flow).left, owners_[flow], first});
+    Moving& message = moving.emplace_back(Moving{graph_.flow(flow).left, owners_[flow], {}});
+    if (message.owner.group != kNoIndex) message.load = paths_.loads(message.owner.path)[message.owner.load].load;
     for (const FlowCrossing& crossing : graph_.flow(flow).crossings) solos_.unshare(graph_.link(crossing.link).id);
   }
   components_.clear();
@@ -177,7 +176,9 @@ std::vector<FlowNetwork::Moving> FlowNetwork::take_off() {
 void FlowNetwork::put_back(std::span<const Moving> moving, std::span<const LinkSplit> links) {
   std::map<LinkId, LinkId> parents;
   for (const LinkSplit& split : links) parents[split.link] = split.parent;
-  std::map<std::uint32_t, std::map<LinkId, Int128>> left_of_group;
+  // A group may have several loads on the acting link of a class, of other bytes or connections.
+  using LoadKey = std::tuple<LinkId, Bytes, std::uint32_t>;
+  std::map<std::uint32_t, std::map<LoadKey, Int128>> left_of_group;
   std::map<std::uint32_t, std::uint64_t> token_of_group;
   const auto put = [&](std::uint32_t flow) {
     share_links(flow);
@@ -185,7 +186,8 @@ void FlowNetwork::put_back(std::span<const Moving> moving, std::span<const LinkS
   };
   for (const Moving& message : moving) {
     if (message.owner.group != kNoIndex) {
-      left_of_group[message.owner.group][message.link] = message.left;
+      const LinkLoad& load = message.load;
+      left_of_group[message.owner.group][{load.link, load.bytes, load.connections}] = message.left;
       token_of_group[message.owner.group] = message.owner.token;
       continue;
     }
@@ -200,11 +202,14 @@ void FlowNetwork::put_back(std::span<const Moving> moving, std::span<const LinkS
     groups_.release(number);
     for (const MessagePart& part : listener_.parts_of(token_of_group[number])) {
       const std::uint32_t group = groups_.put({});
-      for (const auto& [load, transfer] : paths_.loads(part.path)) {
+      const std::span<const PathTable::GroupLoad> loads = paths_.loads(part.path);
+      for (std::uint32_t i = 0; i < loads.size(); ++i) {
+        const LinkLoad& load = loads[i].load;
         const auto parent = parents.find(load.link);
-        const auto known = left.find(parent == parents.end() ? load.link : parent->second);
+        const LinkId acting = parent == parents.end() ? load.link : parent->second;
+        const auto known = left.find({acting, load.bytes, load.connections});
         if (known == left.end()) continue;  // that link is through
-        put(create_part({known->second, {part.token, part.path, group}, load.link}, load));
+        put(create_part({known->second, {part.token, part.path, group, i}, load}));
         ++groups_[group].flows;
       }
       ORRERY_ASSERT(groups_[group].flows > 0);

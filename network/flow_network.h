@@ -63,6 +63,7 @@ class FlowNetwork final : public Network, private EventSink {
     std::uint64_t token = 0;
     PathId path{};
     std::uint32_t group = kNoIndex;  // in groups_, of a flow that is part of one
+    std::uint32_t load = 0;          // then: of its path
   };
   struct Group {
     std::size_t flows = 0;  // that have not ended
@@ -75,7 +76,7 @@ class FlowNetwork final : public Network, private EventSink {
   struct Moving {
     Int128 left;
     Owner owner;
-    LinkId link{};  // of part of a group
+    LinkLoad load{};  // of part of a group
   };
 
   void start(PathId path, Bytes bytes, std::uint64_t token, bool may_foretell);
@@ -84,7 +85,7 @@ class FlowNetwork final : public Network, private EventSink {
   void share(const SoloFlow& message);
   void share_group(const SoloFlow& message);
   std::vector<Moving> left_of_group(const SoloFlow& message);
-  std::uint32_t create_part(const Moving& part, const LinkLoad& load);
+  std::uint32_t create_part(const Moving& part);
   void adopt(const SoloFlow& message);
   void own(std::uint32_t flow, const Owner& owner);
   void cross(std::uint32_t flow, PathId path);

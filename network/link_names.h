@@ -14,7 +14,8 @@ namespace orrery {
 // Ascending; none if nothing is called so.
 std::vector<LinkId> links_named(const Fabric& fabric, std::string_view name);
 
-// One link by where it is: "node1.nic0.up", "node0.gpu3.nvlink.down", and from device to device "node0.gpu0>node0.gpu1".
+// One link by where it is: "node1.nic0.up", "node0.gpu3.nvlink.down", and from device to device
+// "node0.gpu0>node0.gpu1".
 std::string name_of(const Fabric& fabric, LinkId link);
 
 // What to write in place of a name that nothing has.

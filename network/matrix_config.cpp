@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/input_files.h"
 #include "network/link_bandwidth.h"
 #include "network/matrix_graph.h"
 #include "network/topology_config.h"
@@ -72,6 +73,7 @@ std::optional<std::string> read_text(Section& section, const std::filesystem::pa
                   "a path is relative to the file that names it");
     return std::nullopt;
   }
+  note_input(path.string());
   std::string text(kMostBytes + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(stream.gcount()));

@@ -28,8 +28,8 @@ struct LinkSplit {
 };
 
 // Where a message stands among others that come to a link with it: the devices that it goes between (of a group, its
-// first and its last), then what it is in the programs of these ranks. Different for any two messages; nothing in it
-// depends on the numbers of ranks or on the order of events.
+// first and its last), then its communicator, by the order in the job, and what it is in the programs of these ranks.
+// Different for any two messages; nothing in it depends on the order of events.
 using MessagePlace = std::array<std::uint64_t, 6>;
 
 // `token` is what the caller gave to Network::start.
@@ -73,7 +73,8 @@ class Network {
   // them take of one link of each class of links. Usage is then that of one link of the class.
   virtual PathId class_path(std::span<const LinkShare> shares, Duration latency) = 0;
 
-  // A path for many messages that make up one phase of a collective: what they put on each link in all, each link once.
+  // A path for many messages that make up one phase of a collective: what they put on each link in all, each link
+  // once; where links act for classes, once for each load that is not like the others of its class.
   virtual PathId group_path(std::span<const LinkLoad> loads, Duration latency) = 0;
 
   // A transfer starts now (software latency is the caller's). It is released when the last byte has left and arrives

@@ -35,8 +35,7 @@ Breakdown TimeAccount::of(RankId rank, std::span<const OperationRecord> operatio
       result_.exposed[job_.communicators[index_of(job_.ranks[index_of(rank)].communicators[slot])].name] +=
           in_collectives_[slot];
   for (std::uint32_t slot = 0; slot < in_transfers_.size(); ++slot)
-    if (in_transfers_[slot] > Duration::zero())
-      result_.exposed[std::string(peer_family(slot))] += in_transfers_[slot];
+    if (in_transfers_[slot] > Duration::zero()) result_.exposed[std::string(peer_family(slot))] += in_transfers_[slot];
   ORRERY_ASSERT(result_.compute + result_.exposed_total() + result_.bubble + result_.wait + result_.idle ==
                 end.time_since_epoch());
   return std::move(result_);

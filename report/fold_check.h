@@ -24,8 +24,8 @@ struct LoggedRun {
   std::span<const RankId> acting;
 };
 
-// The first operation, by rank and in the order of OperationLog::of, of which start, moving or end differ by a picosecond
-// or more. If there is none, both runs have the same operations.csv.
+// The first operation, by rank and in the order of OperationLog::of, of which start, moving or end differ by a
+// picosecond or more. If there is none, both runs have the same operations.csv.
 std::optional<FoldDifference> first_difference(const LoggedRun& folded, const LoggedRun& unfolded);
 
 // For people: rank, operation and the times of both.

@@ -35,7 +35,8 @@ class OperationLog final : public SimulationObserver {
     copy(rank, by_rank_[index_of(rank)].size(), operations);
     for (OperationRecord& operation : operations) operation.rank = rank;
     for (auto first = operations.begin(); first != operations.end();) {
-      const auto last = std::find_if(first, operations.end(), [&](const auto& other) { return other.end != first->end; });
+      const auto last =
+          std::find_if(first, operations.end(), [&](const auto& other) { return other.end != first->end; });
       std::ranges::sort(first, last, {}, &OperationRecord::node);
       first = last;
     }

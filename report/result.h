@@ -36,8 +36,8 @@ struct LinkClassUse {
 
 // The link that needed longest for what it carried.
 struct BusiestLink {
-  std::string name;   // "node1.nic0.up"
-  double busy = 0;    // share of the time in which it carried anything
+  std::string name;  // "node1.nic0.up"
+  double busy = 0;   // share of the time in which it carried anything
 };
 
 // What only a training job has.
@@ -67,7 +67,7 @@ struct Result {
   std::map<std::string, std::string> group_family;  // communicator -> what tables add up: "tensor3" -> "tensor"
   std::vector<LinkClassUse> links;
   std::optional<BusiestLink> busiest_link;  // none if no link carried anything
-  std::uint32_t link_classes = 0;  // told apart in simulating
+  std::uint32_t link_classes = 0;           // told apart in simulating
   bool folded = false;
   std::string folding;              // how many classes and what told them apart, or why the job was not folded
   std::vector<FoldingStep> splits;  // when classes came apart

@@ -61,7 +61,8 @@ void warn_of_rings(const Experiment& experiment, const Job& job, const Matching&
                         fmt::format("collectives.algorithms does not apply to {} groups ('{}' is one), which are no "
                                     "whole part of the cluster and run as logical rings",
                                     groups, printable(first)),
-                        "a group needs, in each dimension, all coordinates or one; on an axis of a ring, a torus or a mesh, equally spaced "
+                        "a group needs, in each dimension, all coordinates or one; on an axis of a ring, a torus or a "
+                        "mesh, equally spaced "
                         "ones");
 }
 

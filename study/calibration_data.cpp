@@ -49,9 +49,8 @@ class DataReader {
     diagnostics_.throw_if_errors();
     for (const NcclTable& table : tables) add(table);
     if (untimed_ > 0 && !data_.rows.empty())
-      diagnostics_.warning({question_.log},
-                           fmt::format("{} of {} rows have no {} time, or size 0; left out", untimed_,
-                                       untimed_ + data_.rows.size(), side_name()));
+      diagnostics_.warning({question_.log}, fmt::format("{} of {} rows have no {} time, or size 0; left out", untimed_,
+                                                        untimed_ + data_.rows.size(), side_name()));
     if (data_.rows.empty())
       throw InputError({question_.log}, fmt::format("none of its {} rows has an {} time", untimed_, side_name()),
                        question_.in_place ? "leave --in-place out" : "--in-place takes the other column");
@@ -63,8 +62,7 @@ class DataReader {
 
   void check_version() const {
     if (question_.version.empty() || parse_nccl_version(question_.version)) return;
-    throw InputError({"--version"},
-                     fmt::format("'{}' is no version of NCCL", printable(question_.version, 40)),
+    throw InputError({"--version"}, fmt::format("'{}' is no version of NCCL", printable(question_.version, 40)),
                      "write 2.18.5 or 2.27");
   }
 
@@ -73,8 +71,8 @@ class DataReader {
     const BenchmarkOperation operation = operation_of(table, where);
     if (table.cpu_times) throw InputError(where, "the times are of the host, which say nothing about the operation");
     if (table.groups > 1)
-      throw InputError(where, fmt::format("{} groups of ranks ran beside one another; one alone is expected",
-                                          table.groups));
+      throw InputError(where,
+                       fmt::format("{} groups of ranks ran beside one another; one alone is expected", table.groups));
     add_benchmark(table, operation, where);
     bool any = false;
     for (const NcclRow& row : table.rows) {

@@ -72,7 +72,8 @@ std::string side_by_side_text(std::span<const CollectiveTable> tables) {
       cells.insert(cells.end(), {time_text(row), rate_text(row.bus_bandwidth)});
       if (!tables[i].library.empty()) cells.push_back(fmt::format("{} {}", row.algorithm, row.protocol.value_or("")));
       cells.push_back(bound_text(row.bound));
-      if (i > 0) cells.push_back(fmt::format("{:.3f}", row.bus_bandwidth / tables.front().rows[r].bus_bandwidth));
+      const double first = tables.front().rows[r].bus_bandwidth;
+      if (i > 0) cells.push_back(first > 0 ? fmt::format("{:.3f}", row.bus_bandwidth / first) : "-");
     }
     text.row(std::move(cells));
   }

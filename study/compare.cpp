@@ -39,9 +39,10 @@ std::string explanation(const NamedResult& run, const std::map<std::string, doub
     if (!parts.contains(name)) changes.emplace_back(-time, name);
   std::erase_if(changes, [](const auto& change) { return std::abs(change.first) < 1e-12; });
   std::ranges::stable_sort(changes, std::ranges::greater{}, [](const auto& change) { return std::abs(change.first); });
-  if (changes.empty() || difference == 0) return fmt::format("{}: no difference in the iteration time\n", printable(run.name));
-  std::string text =
-      fmt::format("{}: {} {}:", printable(run.name), time_text(std::abs(difference)), difference < 0 ? "faster" : "slower");
+  if (changes.empty() || difference == 0)
+    return fmt::format("{}: no difference in the iteration time\n", printable(run.name));
+  std::string text = fmt::format("{}: {} {}:", printable(run.name), time_text(std::abs(difference)),
+                                 difference < 0 ? "faster" : "slower");
   for (std::size_t i = 0; i < std::min(kShown, changes.size()); ++i)
     text += fmt::format("{} {} {}", i == 0 ? "" : ",", changes[i].second, signed_time(changes[i].first));
   return text + "\n";

@@ -159,8 +159,7 @@ class NcclFitter {
 
   void write_residuals(std::span<const double> values, std::span<double> residuals) {
     const std::span<const double> predicted = predictor_.seconds(with(offered_, values));
-    for (std::size_t i = 0; i < rows_.size(); ++i)
-      residuals[i] = std::log(predicted[i] / rows_[i].seconds) / error_;
+    for (std::size_t i = 0; i < rows_.size(); ++i) residuals[i] = std::log(predicted[i] / rows_[i].seconds) / error_;
   }
 
   // Fits the offered constants, beginning with `from`.
@@ -312,8 +311,8 @@ class NcclFitter {
     fit.constants = start_;
     for (std::size_t i = 0; i < offered_.size(); ++i) {
       const std::size_t number = offered_[i];
-      FittedNcclConstant fitted{number, start_.value(number), rounded_to_digits(now_.value(number)), spread_of(i),
-                                result_.at_bound[i], std::ranges::count(gives_way_, number) > 0};
+      FittedNcclConstant fitted{number,       start_.value(number), rounded_to_digits(now_.value(number)),
+                                spread_of(i), result_.at_bound[i],  std::ranges::count(gives_way_, number) > 0};
       fit.constants.set(number, fitted.after);
       fit.fitted.push_back(fitted);
     }

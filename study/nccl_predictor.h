@@ -24,8 +24,8 @@ class NcclPredictor {
   std::span<const double> seconds(const NcclConstants& constants);
 
  private:
-  // What the time of a way depends on besides the size. Of the outlines, which depend on the size in their volume and in
-  // what each of them does with small and large ones, two stand for all.
+  // What the time of a way depends on besides the size. Of the outlines, which depend on the size in their volume and
+  // in what each of them does with small and large ones, two stand for all.
   struct Basis {
     std::array<double, 8> outlines{};
     std::array<double, 5> general{};

@@ -113,7 +113,7 @@ std::string sweep_csv(const Sweep& sweep, std::span<const SweepPoint> points) {
   const std::vector<std::string> before = {"iteration_time_s",     "mfu",
                                            "tokens_per_s_per_gpu", "samples_per_s_per_gpu",
                                            "model_tflops_per_gpu", "memory_peak_bytes"};
-  const std::vector<std::string> behind = {"compute_s", "bubble_s",     "wait_s",
+  const std::vector<std::string> behind = {"compute_s", "bubble_s",           "wait_s",
                                            "idle_s",    "busiest_link_class", "busiest_link_utilisation",
                                            "bound_by",  "bound_share"};
   const std::vector<PointData> data = data_of(sweep, points);

@@ -209,6 +209,20 @@ void CollectiveExecution::activate(std::uint32_t slot, std::uint32_t state, Line
   touch(slot, state);
 }
 
+bool CollectiveExecution::relieve() {
+  std::vector<TouchedLineup> held_up;
+  for (const std::vector<std::uint32_t>& open : open_calls_)
+    for (const std::uint32_t slot : open)
+      for (std::uint32_t seat = 0; seat < calls_[slot].seats.size(); ++seat)
+        for (std::uint32_t lane = 0; lane < calls_[slot].seats[seat].lineups.size(); ++lane)
+          if (!calls_[slot].seats[seat].lineups[lane].waiting.empty()) held_up.push_back({slot, seat, lane});
+  for (const auto& [slot, seat, lane] : held_up) {
+    Lineup& lineup = calls_[slot].seats[seat].lineups[lane];
+    activate(slot, std::get<3>(*lineup.waiting.begin()), lineup);
+  }
+  return !held_up.empty();
+}
+
 void CollectiveExecution::finish_seat(std::uint32_t slot, std::uint32_t number) {
   Seat& seat = calls_[slot].seats[number];
   ORRERY_ASSERT(!seat.done);
@@ -264,9 +278,9 @@ MessagePlace CollectiveExecution::place_of(std::uint32_t id) const {
     from = layout.member_at[layout.moved_to(position, axis, 0)];
     to = layout.member_at[layout.moved_to(position, axis, layout.sizes[axis] - 1)];
   }
-  return {index_of(call.setting.devices[from]), index_of(call.setting.devices[to]),
+  return {index_of(call.setting.devices[from]),        index_of(call.setting.devices[to]),
           1 + std::uint64_t{index_of(call.key.group)}, call.key.index,
-          std::uint64_t{key.chunk} << 32 | key.phase, message.index};
+          std::uint64_t{key.chunk} << 32 | key.phase,  message.index};
 }
 
 CollectiveExecution::StateKey CollectiveExecution::key_of(const Call& call, std::uint32_t state) const {

@@ -86,6 +86,9 @@ class CollectiveExecution final : private EventSink {
   void on_delayed(std::uint32_t message);
   // Members that were touched decide; done members are reported. Call it in decide().
   void advance();
+  // Nothing happens any more: chunks under way wait for members that hold their place with others. Every queue lets its
+  // first chunk go beside those. False where none waits.
+  bool relieve();
   // Messages that were sent, of all members.
   std::uint64_t messages() const { return messages_sent_; }
   // Communicators have come apart, or are described anew.

@@ -80,7 +80,10 @@ Algorithm choose_algorithm(CollectiveKind kind, const CollectiveOptions& options
   const std::vector<Algorithm>& configured = options.algorithms[static_cast<std::size_t>(kind)];
   if (!topology.empty() && fabric_dimension < configured.size()) return configured[fabric_dimension];
   const auto in_network = find_algorithm("in-network");
-  if (options.in_network_dimension == fabric_dimension && in_network->supports(kind)) return *in_network;
+  const bool is_named =
+      !configured.empty() && configured.back().is_in_network() && fabric_dimension + 1 == configured.size();
+  const bool is_default = configured.empty() && options.in_network_dimension == fabric_dimension;
+  if ((is_named || is_default) && in_network->supports(kind)) return *in_network;
   const auto found = find_algorithm(default_algorithm(kind, topology, size));
   ORRERY_ASSERT(found.has_value());
   return *found;
@@ -120,8 +123,8 @@ CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLay
   const Bytes chunk = ceil_div(request.bytes, plan.chunks);
   const std::vector<PlanAxis> axes = plan_axes(layout, algorithms);
   const bool halves = algorithms.back().algorithm.splits_all_reduce();
-  const std::vector<Phase> phases = plan_phases(request.kind, axes, chunk, plan.root,
-                                                halves ? AllReduceTop::kHalves : AllReduceTop::kWhole);
+  const std::vector<Phase> phases =
+      plan_phases(request.kind, axes, chunk, plan.root, halves ? AllReduceTop::kHalves : AllReduceTop::kWhole);
   if (std::uint64_t{layout.size()} * plan.chunks * phases.size() > kMostStates)
     throw InputError(
         {}, fmt::format("{} chunks of a collective of {} ranks are too many to simulate", plan.chunks, layout.size()),

@@ -50,8 +50,12 @@ void CollectiveExecution::find_peer(const Call& call, std::uint32_t state, Runni
   const StateKey key = key_of(call, state);
   const std::uint32_t axis = planned(call, key).phase.axis;
   const std::uint32_t member = layout.member_at[layout.moved_to(position_of(call, key.seat), axis, running.next.to)];
-  running.peer = {running.next.to, state_of(call, {member, key.chunk, key.phase}),
-                  network_.path(call.setting.devices[key.seat], call.setting.devices[member]), nullptr, 1, false};
+  running.peer = {running.next.to,
+                  state_of(call, {member, key.chunk, key.phase}),
+                  network_.path(call.setting.devices[key.seat], call.setting.devices[member]),
+                  nullptr,
+                  1,
+                  false};
 }
 
 void CollectiveExecution::find_folded_peer(const Call& call, std::uint32_t state, Running& running) {
@@ -59,8 +63,9 @@ void CollectiveExecution::find_folded_peer(const Call& call, std::uint32_t state
   const MessageClass* message = call.setting.tables->message(key.phase, key.seat, running.next.index);
   running.peer = {};
   if (message == nullptr) return;
-  running.peer = {running.next.to, state_of(call, {message->receiver, key.chunk, key.phase}), message->path, message,
-                  message->count, message->is_relay};
+  running.peer = {running.next.to, state_of(call, {message->receiver, key.chunk, key.phase}),
+                  message->path,   message,
+                  message->count,  message->is_relay};
 }
 
 void CollectiveExecution::send(std::uint32_t slot, std::uint32_t state, Running& running) {

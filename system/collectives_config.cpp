@@ -50,7 +50,8 @@ std::vector<NamedAlgorithms> read_fixed(Section& section, CollectiveOptions& opt
   section.section(
       "algorithms",
       "algorithms by collective, per dimension; without it direct for all_to_all and where fully connected, "
-      "halving-doubling for 2^k ranks on a switch, a fat-tree or rails, bidirectional-ring on a ring, a torus (rings along "
+      "halving-doubling for 2^k ranks on a switch, a fat-tree or rails, bidirectional-ring on a ring, a torus (rings "
+      "along "
       "all its axes at once) or a mesh, ring elsewhere (dragonfly, edge list, groups that are no part of a dimension), "
       "but in-network between nodes whose switches add up; ring on a ring or a torus: one ring, one way",
       [&](Section& s) {
@@ -71,9 +72,9 @@ std::vector<NamedAlgorithms> read_fixed(Section& section, CollectiveOptions& opt
 }
 
 NcclVersion read_version(Section& section) {
-  const std::string text =
-      section.optional<std::string>("version", to_text(kNewestNccl),
-                                    "with `library: nccl`: its release, as 2.18.5 or 2.27; costs and choices depend on it");
+  const std::string text = section.optional<std::string>(
+      "version", to_text(kNewestNccl),
+      "with `library: nccl`: its release, as 2.18.5 or 2.27; costs and choices depend on it");
   const auto version = parse_nccl_version(text);
   if (!version) {
     section.error("version", fmt::format("'{}' is no version of NCCL", printable(text, 40)), "write 2.18.5 or 2.27");
@@ -104,8 +105,9 @@ std::bitset<kCount> read_held(Section& section, std::string_view key, std::strin
       held.set(static_cast<std::size_t>(*found));
     else
       section.error(key, fmt::format("NCCL has no '{}'", printable(word, 40)),
-                    word.find(',') == std::string::npos ? suggestion(word, known)
-                                                        : fmt::format("write several as a list: [{}]", printable(word, 80)));
+                    word.find(',') == std::string::npos
+                        ? suggestion(word, known)
+                        : fmt::format("write several as a list: [{}]", printable(word, 80)));
   }
   return held;
 }
@@ -135,8 +137,9 @@ NcclOptions read_nccl(Section& section) {
 
 NcclConstantsFile read_constants(Section& section) {
   NcclConstantsFile file;
-  section.section_or("constants", "nccl", "with `library: nccl`: its latencies, caps and efficiencies",
-                     [&](Section& s) { file = read_nccl_constants(s); }, "libraries");
+  section.section_or(
+      "constants", "nccl", "with `library: nccl`: its latencies, caps and efficiencies",
+      [&](Section& s) { file = read_nccl_constants(s); }, "libraries");
   return file;
 }
 
@@ -171,7 +174,8 @@ std::vector<NamedAlgorithms> read_collectives(Section& section, const LibraryHin
   const Library& library = libraries()[section.optional_choice(
       "library", library_names(), static_cast<std::size_t>(default_library(section, hints)),
       "who chooses algorithms; fixed: one per dimension and collective, nccl: as NCCL does. Without it, nccl for GPUs "
-      "of NVIDIA and AMD in a cluster of nodes; but fixed for other devices, for `dims`, and beside a key that only fixed "
+      "of NVIDIA and AMD in a cluster of nodes; but fixed for other devices, for `dims`, and beside a key that only "
+      "fixed "
       "has: algorithms, chunks, queue, active_chunks, or `network.granularity: step`",
       "by the cluster")];
   if (section.describes()) {

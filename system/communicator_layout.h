@@ -15,12 +15,12 @@ namespace orrery {
 
 // Members are addressed by position: 0 .. size-1, mixed-radix over `sizes`, the first axis fastest.
 struct CommunicatorLayout {
-  bool cuboid = false;                     // else one axis in the order of the members
-  bool apart = false;  // of no cuboid: all differ in the fabric's last dimension, each is on a node of its own
-  std::vector<std::uint32_t> sizes;        // members along each axis; all of them > 1, unless the group has one member
-  std::vector<std::uint32_t> dimensions;   // the fabric's dimension that each axis is of; empty for a logical ring
-  std::vector<bool> open;                  // whether the way from its last member to the first leads back along the axis
-  std::vector<std::uint32_t> strides;      // distance in positions between neighbours along each axis
+  bool cuboid = false;  // else one axis in the order of the members
+  bool apart = false;   // of no cuboid: all differ in the fabric's last dimension, each is on a node of its own
+  std::vector<std::uint32_t> sizes;       // members along each axis; all of them > 1, unless the group has one member
+  std::vector<std::uint32_t> dimensions;  // the fabric's dimension that each axis is of; empty for a logical ring
+  std::vector<bool> open;                 // whether the way from its last member to the first leads back along the axis
+  std::vector<std::uint32_t> strides;     // distance in positions between neighbours along each axis
   std::vector<std::uint32_t> position_of;  // by member
   std::vector<std::uint32_t> member_at;    // by position
 
@@ -36,8 +36,8 @@ struct CommunicatorLayout {
   }
 };
 
-// `devices` are those of the members, in the order of the group. A group is a cuboid when it is all combinations of some
-// coordinates on each axis: of one or of all of them, on an axis of a grid also of equally spaced ones.
+// `devices` are those of the members, in the order of the group. A group is a cuboid when it is all combinations of
+// some coordinates on each axis: of one or of all of them, on an axis of a grid also of equally spaced ones.
 CommunicatorLayout lay_out(std::span<const DeviceId> devices, std::span<const LogicalDimension> dimensions);
 
 // The same group with the axes of a dimension as one where `is_one(dimension)`; nothing if it is so already.

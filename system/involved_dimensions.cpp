@@ -32,14 +32,17 @@ class Splitter {
                                       whole_, whole_ == 1 ? "" : "s"),
                           "collectives: {library: fixed} goes by the dimensions of the cluster");
     if (irregular_ > 0)
-      diagnostics.warning({file},
-                          fmt::format("involved_dim means nothing to {} group{} ('{}' is one), which are no whole part of "
-                                      "the cluster: the calls run over all of it",
-                                      irregular_, irregular_ == 1 ? "" : "s", printable(first_irregular_)),
-                          "a group needs, in each dimension, all coordinates or one");
+      diagnostics.warning(
+          {file},
+          fmt::format("involved_dim means nothing to {} group{} ('{}' is one), which are no whole part of "
+                      "the cluster: the calls run over all of it",
+                      irregular_, irregular_ == 1 ? "" : "s", printable(first_irregular_)),
+          "a group needs, in each dimension, all coordinates or one; on rings, tori and meshes equally "
+          "spaced ones will do");
     if (idle_ > 0)
-      diagnostics.warning({file}, fmt::format("involved_dim involves no dimension of {} group{}, whose calls move nothing",
-                                              idle_, idle_ == 1 ? "" : "s"));
+      diagnostics.warning(
+          {file}, fmt::format("involved_dim involves no dimension of {} group{}, whose calls move nothing", idle_,
+                              idle_ == 1 ? "" : "s"));
   }
 
  private:
@@ -61,7 +64,7 @@ class Splitter {
     std::vector<DeviceId> devices;
     for (const RankId member : whole.members) devices.push_back(placement_[index_of(member)]);
     const CommunicatorLayout layout = lay_out(devices, dimensions_);
-    if (!layout.cuboid) {
+    if (!layout.cuboid && library_ == nullptr) {
       if (irregular_++ == 0) first_irregular_ = whole.name;
       return;
     }
@@ -77,8 +80,7 @@ class Splitter {
     for (std::uint32_t member = 0; member < whole.members.size(); ++member) {
       Place place;
       for (std::size_t d = 0; d < layout.dimensions.size(); ++d)
-        (is_involved(d) ? place.within : place.of_line)
-            .push_back(layout.coordinate(layout.position_of[member], d));
+        (is_involved(d) ? place.within : place.of_line).push_back(layout.coordinate(layout.position_of[member], d));
       const GroupId next{static_cast<std::uint32_t>(job_.communicators.size())};
       const auto [line, is_new] = lines.by_line.try_emplace(place.of_line, next);
       if (is_new) job_.communicators.push_back({whole.name, {}});

@@ -44,11 +44,12 @@ void check_order(const Job& job, const Matching& matching, const SimulationProgr
   options.collectives.library = &library;
   NoObserver observer;
   const DeviceSpec device;
-  Simulation({job, matching, fabric, device, placement}, options,
-             [&](Engine& engine, MessageListener& listener) {
-               return make_network(NetworkModel::kAlphaBeta, engine, fabric, listener);
-             },
-             observer)
+  Simulation(
+      {job, matching, fabric, device, placement}, options,
+      [&](Engine& engine, MessageListener& listener) {
+        return make_network(NetworkModel::kAlphaBeta, engine, fabric, listener);
+      },
+      observer)
       .run(progress);
 }
 

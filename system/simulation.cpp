@@ -85,7 +85,7 @@ SimulationTotals Simulation::run(const SimulationProgress& progress) {
   for (std::uint32_t i = 0; i < agents_.size(); ++i) begin(first_rank(folding(), i));
   engine_.at(Time{}, *this, kStart);
   do engine_.run(*this);
-  while (join_ready_calls());
+  while (join_ready_calls() || relieve_queues());
   if (!std::ranges::all_of(agents_, &RankExecution::finished)) throw StuckError(StuckReport(*this).text());
   report_progress(true);
   for (std::uint32_t rank = 0; rank < totals_.rank_finish.size(); ++rank)
@@ -102,9 +102,11 @@ SimulationTotals Simulation::run(const SimulationProgress& progress) {
   return totals_;
 }
 
-// Nothing happens any more. Where every member waits in another call of a communicator, none has entered a call that all
-// of them could: then they join it. False where there is none, so that no order of the calls goes on from here.
+// Nothing happens any more. Where every member waits in another call of a communicator, none has entered a call that
+// all of them could: then they join it. False where there is none, so that no order of the calls goes on from here.
 bool Simulation::join_ready_calls() {
+  if (joined_at_ == started_ + nodes_done_) return false;  // the last time nobody could
+  joined_at_ = started_ + nodes_done_;
   std::set<std::pair<GroupId, std::uint32_t>> ready;  // calls that some member could join
   for (std::uint32_t i = 0; i < agents_.size(); ++i) {
     const RankId rank = first_rank(folding(), i);
@@ -125,6 +127,14 @@ bool Simulation::join_ready_calls() {
   }
   if (any) engine_.after(Duration::zero(), *this, kStart);
   return any;
+}
+
+// Nor does anything happen where chunks wait for members whose place in a queue another chunk holds, which waits
+// itself: with LIFO, on the axes of a torus, or for members that come late.
+bool Simulation::relieve_queues() {
+  if (!collectives_->relieve()) return false;
+  engine_.after(Duration::zero(), *this, kStart);
+  return true;
 }
 
 bool Simulation::all_could_join(CallKey call) const {
@@ -252,6 +262,7 @@ void Simulation::start_or_defer(RankId rank, NodeId node) {
 
 void Simulation::start(RankId rank, NodeId node) {
   last_step_ = engine_.now();
+  ++started_;
   const std::uint32_t graph = input_.job.ranks[index_of(rank)].graph;
   switch (input_.job.graphs[graph].kind(node)) {
     case NodeKind::kFree:

@@ -131,6 +131,7 @@ class Simulation final : private EventSink,
   std::uint32_t seats(GroupId home) const;
   RankId holder(GroupId home, std::uint32_t seat) const;
   bool join_ready_calls();
+  bool relieve_queues();
   bool all_could_join(CallKey call) const;
   std::string reason_not_to_fold() const;
   double messages_to_compare();
@@ -181,10 +182,10 @@ class Simulation final : private EventSink,
   };
   std::vector<FirstUse> first_uses_;   // in this round, of communicators and pairs of ranks
   const ClassSplit* split_ = nullptr;  // while events and messages are being split
-  std::vector<std::map<const CollectivePlan*, CallSetting>> settings_;  // by communicator; of the calls that were made
-  std::vector<LaneTable> lanes_;                                        // by graph
+  std::vector<std::map<const CollectivePlan*, CallSetting>> settings_;   // by communicator; of the calls that were made
+  std::vector<LaneTable> lanes_;                                         // by graph
   std::map<std::pair<std::uint32_t, std::uint32_t>, bool> in_sequence_;  // by graph and slot: calls_are_in_sequence()
-  std::vector<std::vector<Duration>> compute_times_;  // by graph, by node
+  std::vector<std::vector<Duration>> compute_times_;                     // by graph, by node
   std::vector<RankExecution> agents_;
   std::vector<bool> touched_;          // by agent; of those that wait to begin, too
   std::vector<RankId> touched_ranks_;  // that act
@@ -194,6 +195,8 @@ class Simulation final : private EventSink,
   SimulationTotals totals_;
   Time last_step_;  // when an operation last started or ended
   SimulationProgress progress_;
+  std::uint64_t started_ = 0;               // operations
+  std::optional<std::uint64_t> joined_at_;  // operations started and done when calls were last joined of necessity
   std::uint64_t nodes_done_ = 0;
   std::uint64_t nodes_total_ = 0;
 };

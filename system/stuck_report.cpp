@@ -157,7 +157,8 @@ std::string StuckReport::text() const {
   if (shown > kShown) text += fmt::format("  ... and {} more receives\n", shown - kShown);
   text += describe_circle();
   text +=
-      "  hint: no order that the dependencies allow finishes the job: whatever is left waits for a rank that waits as well. "
+      "  hint: no order that the dependencies allow finishes the job: whatever is left waits for a rank that waits as "
+      "well. "
       "Every rank must issue the calls that depend on one another in the same order";
   return text;
 }

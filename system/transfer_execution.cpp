@@ -37,7 +37,6 @@ void TransferExecution::start_send(RankId rank, NodeId node, std::uint64_t messa
   for (const TransferEnd& end : ends_of(rank, node)) {
     Inbox& box = inbox(end.rank, end.node);
     box.started = engine_.now();
-    box.has_started = true;
   }
   const std::uint32_t id = messages_.put({rank, node, engine_.now(), message_tag});
   sent_ += folding_ == nullptr ? 1 : message_class(rank, node).count;

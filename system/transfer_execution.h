@@ -57,7 +57,6 @@ class TransferExecution final : private EventSink {
   struct Inbox {
     Time started;
     Time posted;
-    bool has_started = false;
     bool has_arrived = false;
     bool is_posted = false;
   };

@@ -63,9 +63,8 @@ class CallIdentity {
     if (callers.size() < 2) return true;
     const std::vector<NodeId> first = calls(callers.front(), by_id);
     return std::ranges::all_of(callers, [&](const Caller& caller) {
-      return std::ranges::equal(first, calls(caller, by_id), [&](NodeId a, NodeId b) {
-        return is_same(callers.front(), a, caller, b);
-      });
+      return std::ranges::equal(first, calls(caller, by_id),
+                                [&](NodeId a, NodeId b) { return is_same(callers.front(), a, caller, b); });
     });
   }
 

@@ -10,8 +10,8 @@
 
 namespace orrery {
 
-// Counts calls by node, in graphs of their own, where the members' canonical orders are not the same and their ids, names
-// and operations are. NodeIds ascend with the ids of the trace.
+// Counts calls by node, in graphs of their own, where the members' canonical orders are not the same and their ids,
+// names and operations are. NodeIds ascend with the ids of the trace.
 void count_calls_by_id(Job& job);
 
 }  // namespace orrery

@@ -41,28 +41,42 @@ std::optional<std::vector<std::int64_t>> integers_of(const AttributeProto& a) {
   const auto all = [](const auto& list) {
     std::vector<std::int64_t> numbers;
     for (const auto value : list.values())
-      numbers.push_back(std::in_range<std::int64_t>(static_cast<std::uint64_t>(value)) ? static_cast<std::int64_t>(value) : -1);
+      numbers.push_back(
+          std::in_range<std::int64_t>(static_cast<std::uint64_t>(value)) ? static_cast<std::int64_t>(value) : -1);
     return numbers;
   };
   switch (a.value_case()) {
-    case AttributeProto::kBoolList: return all(a.bool_list());
-    case AttributeProto::kInt32List: return all(a.int32_list());
-    case AttributeProto::kInt64List: return all(a.int64_list());
-    case AttributeProto::kUint32List: return all(a.uint32_list());
-    case AttributeProto::kUint64List: return all(a.uint64_list());
-    case AttributeProto::kSint32List: return all(a.sint32_list());
-    case AttributeProto::kSint64List: return all(a.sint64_list());
-    default: return std::nullopt;
+    case AttributeProto::kBoolList:
+      return all(a.bool_list());
+    case AttributeProto::kInt32List:
+      return all(a.int32_list());
+    case AttributeProto::kInt64List:
+      return all(a.int64_list());
+    case AttributeProto::kUint32List:
+      return all(a.uint32_list());
+    case AttributeProto::kUint64List:
+      return all(a.uint64_list());
+    case AttributeProto::kSint32List:
+      return all(a.sint32_list());
+    case AttributeProto::kSint64List:
+      return all(a.sint64_list());
+    default:
+      return std::nullopt;
   }
 }
 
 std::optional<double> number_of(const AttributeProto& a) {
   switch (a.value_case()) {
-    case AttributeProto::kDoubleVal: return a.double_val();
-    case AttributeProto::kFloatVal: return static_cast<double>(a.float_val());
-    case AttributeProto::kUint64Val: return static_cast<double>(a.uint64_val());
-    case AttributeProto::kFixed64Val: return static_cast<double>(a.fixed64_val());
-    default: break;
+    case AttributeProto::kDoubleVal:
+      return a.double_val();
+    case AttributeProto::kFloatVal:
+      return static_cast<double>(a.float_val());
+    case AttributeProto::kUint64Val:
+      return static_cast<double>(a.uint64_val());
+    case AttributeProto::kFixed64Val:
+      return static_cast<double>(a.fixed64_val());
+    default:
+      break;
   }
   const auto integer = integer_of(a);
   return integer ? std::optional(static_cast<double>(*integer)) : std::nullopt;
@@ -72,10 +86,14 @@ std::optional<double> number_of(const AttributeProto& a) {
 std::string found(const AttributeProto& a) {
   const std::string kind(kind_of(a));
   switch (a.value_case()) {
-    case AttributeProto::kStringVal: return fmt::format("{} \"{}\"", kind, printable(a.string_val(), 40));
-    case AttributeProto::kUint64Val: return fmt::format("{} {}", kind, a.uint64_val());
-    case AttributeProto::kFixed64Val: return fmt::format("{} {}", kind, a.fixed64_val());
-    default: break;
+    case AttributeProto::kStringVal:
+      return fmt::format("{} \"{}\"", kind, printable(a.string_val(), 40));
+    case AttributeProto::kUint64Val:
+      return fmt::format("{} {}", kind, a.uint64_val());
+    case AttributeProto::kFixed64Val:
+      return fmt::format("{} {}", kind, a.fixed64_val());
+    default:
+      break;
   }
   if (const auto integer = integer_of(a)) return fmt::format("{} {}", kind, *integer);
   if (const auto number = number_of(a)) return fmt::format("{} {}", kind, *number);
@@ -86,20 +104,34 @@ std::string found(const AttributeProto& a) {
 
 std::optional<std::int64_t> integer_of(const AttributeProto& a) {
   switch (a.value_case()) {
-    case AttributeProto::kDoubleVal: return integral(a.double_val());
-    case AttributeProto::kFloatVal: return integral(static_cast<double>(a.float_val()));
-    case AttributeProto::kInt32Val: return a.int32_val();
-    case AttributeProto::kInt64Val: return a.int64_val();
-    case AttributeProto::kUint32Val: return a.uint32_val();
-    case AttributeProto::kUint64Val: return in_range(a.uint64_val());
-    case AttributeProto::kSint32Val: return a.sint32_val();
-    case AttributeProto::kSint64Val: return a.sint64_val();
-    case AttributeProto::kFixed32Val: return a.fixed32_val();
-    case AttributeProto::kFixed64Val: return in_range(a.fixed64_val());
-    case AttributeProto::kSfixed32Val: return a.sfixed32_val();
-    case AttributeProto::kSfixed64Val: return a.sfixed64_val();
-    case AttributeProto::kBoolVal: return a.bool_val() ? 1 : 0;
-    default: return std::nullopt;
+    case AttributeProto::kDoubleVal:
+      return integral(a.double_val());
+    case AttributeProto::kFloatVal:
+      return integral(static_cast<double>(a.float_val()));
+    case AttributeProto::kInt32Val:
+      return a.int32_val();
+    case AttributeProto::kInt64Val:
+      return a.int64_val();
+    case AttributeProto::kUint32Val:
+      return a.uint32_val();
+    case AttributeProto::kUint64Val:
+      return in_range(a.uint64_val());
+    case AttributeProto::kSint32Val:
+      return a.sint32_val();
+    case AttributeProto::kSint64Val:
+      return a.sint64_val();
+    case AttributeProto::kFixed32Val:
+      return a.fixed32_val();
+    case AttributeProto::kFixed64Val:
+      return in_range(a.fixed64_val());
+    case AttributeProto::kSfixed32Val:
+      return a.sfixed32_val();
+    case AttributeProto::kSfixed64Val:
+      return a.sfixed64_val();
+    case AttributeProto::kBoolVal:
+      return a.bool_val() ? 1 : 0;
+    default:
+      return std::nullopt;
   }
 }
 

@@ -60,14 +60,14 @@ class JsonReader {
   }
 
   [[noreturn]] static void refuse_chrome_trace(const JsonPlace& place) {
-    place.fail(
-        "this is a Chrome or Kineto trace (\"traceEvents\"), expected a Chakra trace",
-        "make Chakra traces of it: `orrery workload import PROFILE... -o DIR`; or link it with its PyTorch execution trace "
-        "(chakra_trace_link) and convert that (chakra_converter PyTorch)");
+    place.fail("this is a Chrome or Kineto trace (\"traceEvents\"), expected a Chakra trace",
+               "make Chakra traces of it: `orrery workload import PROFILE... -o DIR`; or link it with its PyTorch "
+               "execution trace "
+               "(chakra_trace_link) and convert that (chakra_converter PyTorch)");
   }
 
-  // PyTorch's ExecutionTraceObserver writes its schema beside the "nodes"; no form of Chakra has that. Its nodes say what
-  // the host called, neither of what type they are nor how long the device took.
+  // PyTorch's ExecutionTraceObserver writes its schema beside the "nodes"; no form of Chakra has that. Its nodes say
+  // what the host called, neither of what type they are nor how long the device took.
   [[noreturn]] void refuse_host_trace(std::string_view schema) const {
     throw InputError(
         {file_},

@@ -16,14 +16,22 @@ bool is_transfer(NodeKind kind) { return kind == NodeKind::kSend || kind == Node
 
 std::string_view name_of(NodeKind kind) {
   switch (kind) {
-    case NodeKind::kFree: return "free";
-    case NodeKind::kHostCompute: return "host compute";
-    case NodeKind::kCompute: return "compute";
-    case NodeKind::kMemoryLoad: return "memory load";
-    case NodeKind::kMemoryStore: return "memory store";
-    case NodeKind::kCollective: return "collective";
-    case NodeKind::kSend: return "send";
-    case NodeKind::kReceive: return "receive";
+    case NodeKind::kFree:
+      return "free";
+    case NodeKind::kHostCompute:
+      return "host compute";
+    case NodeKind::kCompute:
+      return "compute";
+    case NodeKind::kMemoryLoad:
+      return "memory load";
+    case NodeKind::kMemoryStore:
+      return "memory store";
+    case NodeKind::kCollective:
+      return "collective";
+    case NodeKind::kSend:
+      return "send";
+    case NodeKind::kReceive:
+      return "receive";
   }
   ORRERY_ASSERT(false);
 }

@@ -38,8 +38,8 @@ std::string_view name_of(NodeKind kind);
 // True for what runs on, or is launched from, one of the device's streams.
 bool is_on_device(NodeKind kind);
 
-// What a message or the tensors of a node may have at most: 1 EiB, so that products with a few ranks fit 64 bits. Whoever
-// reads sizes from outside refuses more.
+// What a message or the tensors of a node may have at most: 1 EiB, so that products with a few ranks fit 64 bits.
+// Whoever reads sizes from outside refuses more.
 inline constexpr Bytes kMostNodeBytes{std::int64_t{1} << 60};
 
 // One node by value: what a GraphBuilder takes.

@@ -113,9 +113,12 @@ class GroupsHandler final : public nlohmann::json_sax<nlohmann::json> {
 
   bool misplaced(std::size_t offset, const std::string& found) {
     if (skip_depth_ > 0) return true;
-    if (!named_) fail(offset, fmt::format("the groups are {}, not an object", found));
-    else if (depth_ == 2) fail(offset, fmt::format("group {}: {} is not a rank", quoted(group_.name), found));
-    else fail(offset, fmt::format("group {} is {}, not a list of ranks", quoted(group_.name), found));
+    if (!named_)
+      fail(offset, fmt::format("the groups are {}, not an object", found));
+    else if (depth_ == 2)
+      fail(offset, fmt::format("group {}: {} is not a rank", quoted(group_.name), found));
+    else
+      fail(offset, fmt::format("group {} is {}, not a list of ranks", quoted(group_.name), found));
     return true;
   }
 

@@ -45,8 +45,8 @@ LintReport lint_job(const ChakraSource& source, const LoadProgress& progress, co
   Diagnostics diagnostics;
   const std::optional<Job> job = try_load_chakra_job(source, TraceChecks::kLint, diagnostics, progress);
   const bool knows_groups = job && std::ranges::none_of(job->communicators, [](const Communicator& communicator) {
-    return communicator.involved.has_value();
-  });
+                              return communicator.involved.has_value();
+                            });
   if (job && !knows_groups)
     diagnostics.warning({source.prefix},
                         "collectives with involved_dim run over dimensions of a cluster, which is not known here: "

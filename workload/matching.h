@@ -92,8 +92,8 @@ class Matching {
   EndLists ends_;
 };
 
-// Whether calls of two members can be one: the same operation, on the same bytes unless it is one whose members may differ
-// in them (all-to-all, gather, scatter).
+// Whether calls of two members can be one: the same operation, on the same bytes unless it is one whose members may
+// differ in them (all-to-all, gather, scatter).
 bool can_be_one(CollectiveKind kind, Bytes bytes, CollectiveKind other_kind, Bytes other_bytes);
 
 // Throws StuckError, naming the ranks, nodes and operations, when members disagree or somebody is waited for in vain.

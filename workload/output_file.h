@@ -1,5 +1,5 @@
-// Files that are written from front to back. Whatever fails is an InputError that names the file and the system's reason,
-// and leaves no half of a file behind, nor a part of several files that belong together.
+// Files that are written from front to back. Whatever fails is an InputError that names the file and the system's
+// reason, and leaves no half of a file behind, nor a part of several files that belong together.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@ namespace orrery {
 
 class OutputFile {
  public:
-  // Replaces what is there. With a `suffix`, `path` + `suffix` is written; messages name `path`.
+  // Replaces what is there, but for files that were read. With a `suffix`, `path` + `suffix` is written; messages name
+  // `path`.
   explicit OutputFile(std::string path, std::string_view suffix = {});
   // Removes a regular file that was not closed.
   ~OutputFile();
@@ -51,8 +52,8 @@ class OutputFiles {
     file.close();
   }
 
-  // All get their names. `last` is the one of them without which nobody takes the others for complete: what had its name
-  // before goes first, and it comes last.
+  // All get their names. `last` is the one of them without which nobody takes the others for complete: what had its
+  // name before goes first, and it comes last.
   void commit(const std::string& last);
 
  private:

@@ -94,9 +94,12 @@ std::optional<ProcessGroup> group_of(const Json& entry, std::string& problem) {
   }
   ProcessGroup group;
   const Json& name = entry["pg_name"];
-  if (name.is_string()) group.name = name.get<std::string>();
-  else if (name.is_number_integer()) group.name = name.dump();
-  else problem = "a pg_name is not a string";
+  if (name.is_string())
+    group.name = name.get<std::string>();
+  else if (name.is_number_integer())
+    group.name = name.dump();
+  else
+    problem = "a pg_name is not a string";
   const Json& ranks = entry["ranks"];
   if (!ranks.is_array()) problem = fmt::format("the ranks of group \"{}\" are not a list", printable(group.name, 40));
   if (!problem.empty()) return std::nullopt;
@@ -137,7 +140,9 @@ std::vector<ProcessGroup> read_process_groups(const Location& where, const std::
   };
   const std::optional<Json> list = unwrap(values);
   const bool is_blank = values.find_first_not_of(" \t\r\n") == std::string_view::npos;
-  if (!list) fail(fmt::format("its process groups cannot be read: {}", is_blank ? "its inputs are empty" : printable(values, 60)));
+  if (!list)
+    fail(fmt::format("its process groups cannot be read: {}",
+                     is_blank ? "its inputs are empty" : printable(values, 60)));
   if (!list->is_array()) fail("its process groups are not a list");
 
   std::vector<ProcessGroup> groups;

@@ -22,13 +22,13 @@ struct RankTrace {
   // Missing when the file cannot be read or its dependencies are wrong.
   std::optional<ExecutionGraph> graph;
   NodeLabels labels;
-  std::vector<std::string> communicators;  // by slot: the name in the trace
+  std::vector<std::string> communicators;                  // by slot: the name in the trace
   std::vector<std::optional<std::vector<bool>>> involved;  // by communicator slot: dimensions (Communicator::involved)
-  std::vector<std::string> descriptions;   // by communicator slot: what people call it; empty where not given
-  std::vector<std::int64_t> peers;         // by slot: as in the trace, perhaps out of range
-  std::vector<std::int64_t> tags;          // by transfer index
-  std::vector<std::int64_t> own_ranks;     // by transfer index: where the trace says it is; -1: it does not say
-  std::vector<std::int64_t> roots;         // by collective index: global rank or -1
+  std::vector<std::string> descriptions;  // by communicator slot: what people call it; empty where not given
+  std::vector<std::int64_t> peers;        // by slot: as in the trace, perhaps out of range
+  std::vector<std::int64_t> tags;         // by transfer index
+  std::vector<std::int64_t> own_ranks;    // by transfer index: where the trace says it is; -1: it does not say
+  std::vector<std::int64_t> roots;        // by collective index: global rank or -1
   std::vector<ProcessGroup> process_groups;
   std::optional<std::uint64_t> world;  // how many ranks there are, where the metadata say it
 };

@@ -22,7 +22,8 @@ struct TraceSet {
   // The same about a world of another number of ranks.
   std::string differs_from(std::uint64_t world) const;
 
-  static constexpr std::string_view kHint = "a job needs the traces of all of its ranks, numbered from 0, and no others";
+  static constexpr std::string_view kHint =
+      "a job needs the traces of all of its ranks, numbered from 0, and no others";
 };
 
 // Any file that a prefix stands for.

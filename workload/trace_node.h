@@ -15,14 +15,14 @@
 namespace orrery {
 
 struct TraceNode {
-  GraphNode work;                        // slots are not assigned yet; `stream` is not used
-  std::optional<std::int64_t> stream;    // as the trace numbers it
-  std::string communicator;              // kCollective: the name in the trace; "" = not given
-  std::string description;               // kCollective: what people call the communicator; "" = not given
+  GraphNode work;                             // slots are not assigned yet; `stream` is not used
+  std::optional<std::int64_t> stream;         // as the trace numbers it
+  std::string communicator;                   // kCollective: the name in the trace; "" = not given
+  std::string description;                    // kCollective: what people call the communicator; "" = not given
   std::optional<std::vector<bool>> involved;  // kCollective: dimensions of the fabric (Communicator::involved)
-  std::int64_t root = -1;                // kCollective with a root: a global rank, or -1 for the first member
-  std::int64_t peer = -1;                // kSend, kReceive: a global rank
-  std::optional<std::int64_t> own_rank;  // kSend, kReceive: the rank the trace says it is on
+  std::int64_t root = -1;                     // kCollective with a root: a global rank, or -1 for the first member
+  std::int64_t peer = -1;                     // kSend, kReceive: a global rank
+  std::optional<std::int64_t> own_rank;       // kSend, kReceive: the rank the trace says it is on
   std::int64_t tag = 0;
   std::vector<ProcessGroup> process_groups;  // declared by this node
 };

@@ -111,6 +111,8 @@ ROWS = [
     Row("No command", 2, ["A subcommand is required", "--help"], []),
     Row("An unknown command", 2, ["unknown command or option 'fly'", "--help"], ["fly"]),
     Row("An unknown option", 2, ["--fly", "--help"], ["run", "job.yaml", "--fly"]),
+    Row("A result in place of a trace of the job", 2, ["rank.1.et: error: is read and would be written over"],
+        ["run", "job.yaml", "--json", "rank.1.et"]),
     Row("A check of what is switched off", 2, ["'fold: off' and --verify-fold contradict each other"],
         ["run", "job.yaml", "--verify-fold", "--set", "fold=off"]),
     Row("No experiment", 2, ["experiment is required"], ["run"]),

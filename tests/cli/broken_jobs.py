@@ -91,6 +91,10 @@ MODELS = [
     model("A convolution pooled over more than its output",
           "kind: convolutional, features: 8, classes: 8, convolutions: [{inputs: 3, outputs: 8, size: 4, pool: 5}]",
           "error: 5 by 5 pixels of an output of 4 by 4", "at most the size of the output"),
+    model("A convolution with a stride that repeats", "kind: convolutional, features: 8, classes: 8, "
+          "convolutions: [{inputs: 3, outputs: 3, size: 8, stride: 2, repeat: 2}]",
+          "error: a convolution whose output is smaller than its input cannot follow itself",
+          "list the one with a stride or a pool apart"),
     model("More predictions than tokens", SIZES + ", predictions: 2048",
           "error: 2048 predictions in a sequence of 1024 tokens", "at most 1024"),
     whole("Software that fuses norms in no precision there is",

@@ -1,5 +1,5 @@
-// The cases of the property tests: every algorithm of the table (one with a window, both orders of halving-doubling, the
-// descending ring of a bidirectional one) with every kind it supports.
+// The cases of the property tests: every algorithm of the table (one with a window, both orders of halving-doubling,
+// the descending ring of a bidirectional one) with every kind it supports.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace orrery {
 struct Case {
   std::string algorithm;
   CollectiveKind kind;
-  bool descending = false;     // as in Request
+  bool descending = false;  // as in Request
   bool nearest_first = false;
 };
 

@@ -21,9 +21,7 @@ std::string reason(const Exchange& exchange) {
 Exchange broadcast_to_two(std::vector<Message> messages) { return {kBroadcast, 3, 0, 1, std::move(messages)}; }
 
 // Rank 1 adds to rank 0, which returns the sum.
-Exchange sum_of_two() {
-  return {kAllReduce, 2, 0, 1, {{1, 0, {0}, Combine::kReduce, {}}, {0, 1, {0}, kCopy, {0}}}};
-}
+Exchange sum_of_two() { return {kAllReduce, 2, 0, 1, {{1, 0, {0}, Combine::kReduce, {}}, {0, 1, {0}, kCopy, {0}}}}; }
 
 TEST_CASE("a chain and a star broadcast alike") {
   CHECK(reason(broadcast_to_two({{0, 1, {0}, kCopy, {}}, {1, 2, {0}, kCopy, {0}}})) == "");

@@ -24,18 +24,22 @@ class Units {
   std::vector<PieceId> of(std::uint32_t axis, const Coordinates& at, PieceId piece, PieceId local_kinds) const {
     switch (kind_) {
       case kBroadcast:
-      case kReduce: return part(piece, local_kinds);
+      case kReduce:
+        return part(piece, local_kinds);
       case kAllReduce:  // of one axis has as many units as local pieces
         if (piece_kinds_ != cuboid_.ranks() || local_kinds == piece_kinds_) return part(piece, local_kinds);
         if (local_kinds == 1)  // all that the rank has come to hold
           return matching([&](const Coordinates& u) { return below(u, at, axis); });
         return matching([&](const Coordinates& u) { return below(u, at, axis) && u[axis] == piece; });
       case kReduceScatter:
-      case kAllGather: return matching([&](const Coordinates& u) { return below(u, at, axis) && u[axis] == piece; });
+      case kAllGather:
+        return matching([&](const Coordinates& u) { return below(u, at, axis) && u[axis] == piece; });
       case kGather:
       case kScatter:
-      case kBarrier: return matching([&](const Coordinates& u) { return above(u, at, axis) && u[axis] == piece; });
-      case kAllToAll: return pairs(axis, at, piece);
+      case kBarrier:
+        return matching([&](const Coordinates& u) { return above(u, at, axis) && u[axis] == piece; });
+      case kAllToAll:
+        return pairs(axis, at, piece);
     }
     return {};
   }
@@ -100,9 +104,8 @@ struct SlicedPlan {
   }
   // Whether a phase comes after another one.
   bool is_after(std::uint32_t phase, std::uint32_t earlier) const {
-    return std::ranges::any_of(phases[phase].after, [&](std::uint32_t before) {
-      return before == earlier || is_after(before, earlier);
-    });
+    return std::ranges::any_of(phases[phase].after,
+                               [&](std::uint32_t before) { return before == earlier || is_after(before, earlier); });
   }
 };
 
@@ -220,7 +223,8 @@ PhaseExchange expand_plan(CollectiveKind kind, const Cuboid& cuboid, std::uint32
         cuboid.sizes.empty() || find_algorithm(algorithm_of_axis[cuboid.sizes.size() - 1])->splits_all_reduce();
     const Bytes bytes = kUnitBytes * slices * (is_shard ? 1 : static_cast<std::int64_t>(units));
     return SlicedPlan{
-        plan_phases(kind, cuboid.axes(), bytes, root_at, halves ? AllReduceTop::kHalves : AllReduceTop::kWhole), slices};
+        plan_phases(kind, cuboid.axes(), bytes, root_at, halves ? AllReduceTop::kHalves : AllReduceTop::kWhole),
+        slices};
   };
   const auto schedule_for = [&](const Phase& phase) {
     Request request;

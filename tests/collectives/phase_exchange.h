@@ -31,8 +31,8 @@ struct PhaseExchange {
 // The parts that a plan cuts the data into are made of slices, each of which goes through a chain of phases.
 std::uint32_t slices_of(CollectiveKind kind, const Cuboid& cuboid);
 
-// What becomes of one slice in the collective over `cuboid`, with one algorithm name per axis. A piece of the exchange is
-// a unit of kUnitBytes; the messages of a rank wait for all its messages of the phases that theirs comes after.
+// What becomes of one slice in the collective over `cuboid`, with one algorithm name per axis. A piece of the exchange
+// is a unit of kUnitBytes; the messages of a rank wait for all its messages of the phases that theirs comes after.
 inline constexpr Bytes kUnitBytes{7};
 PhaseExchange expand_plan(CollectiveKind kind, const Cuboid& cuboid, std::uint32_t root,
                           const std::vector<std::string>& algorithm_of_axis, std::uint32_t slice = 0);

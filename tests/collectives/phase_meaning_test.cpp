@@ -13,16 +13,16 @@ namespace {
 constexpr std::array<std::uint64_t, 2> kSeeds = {1, 2};
 
 const std::vector<Cuboid> kCuboids = {
-    {{}}, {{1}}, {{1, 1}}, {{5}}, {{1, 3, 1}}, {{2, 2}}, {{3, 2}}, {{2, 3}}, {{4, 3}}, {{3, 1, 4}}, {{2, 2, 2}},
-    {{2, 3, 2}},
+    {{}},     {{1}},    {{1, 1}}, {{5}},       {{1, 3, 1}}, {{2, 2}},
+    {{3, 2}}, {{2, 3}}, {{4, 3}}, {{3, 1, 4}}, {{2, 2, 2}}, {{2, 3, 2}},
 };
 
 void check_plan(CollectiveKind kind, const Cuboid& cuboid, const std::vector<std::string>& algorithms) {
   for (std::uint32_t root = 0; root < (is_rooted(kind) ? cuboid.ranks() : 1); ++root)
     for (std::uint32_t slice = 0; slice < slices_of(kind, cuboid); ++slice) {
       const PhaseExchange plan = expand_plan(kind, cuboid, root, algorithms, slice);
-      INFO(name_of(kind) << " on " << Catch::Detail::stringify(cuboid.sizes) << ", first " << algorithms[0]
-                         << ", root " << root << ", slice " << slice);
+      INFO(name_of(kind) << " on " << Catch::Detail::stringify(cuboid.sizes) << ", first " << algorithms[0] << ", root "
+                         << root << ", slice " << slice);
       CHECK(check_meaning(plan.exchange, kSeeds).reason == "");
       CHECK(plan.wrong_size == "");
     }

@@ -55,8 +55,7 @@ TEST_CASE("no message of a plan over a cuboid can be changed unnoticed") {
     for (const Cuboid& cuboid : {Cuboid{{3, 2}}, Cuboid{{2, 2, 2}}})
       for (const std::string& algorithm : algorithm_names()) {
         if (!find_algorithm(algorithm)->supports(kind)) continue;
-        const PhaseExchange plan =
-            expand_plan(kind, cuboid, cuboid.ranks() - 1, on_all_dimensions(algorithm, cuboid));
+        const PhaseExchange plan = expand_plan(kind, cuboid, cuboid.ranks() - 1, on_all_dimensions(algorithm, cuboid));
         INFO(name_of(kind) << " by " << algorithm << " on " << cuboid.ranks() << " ranks");
         CHECK(try_mutations(plan.exchange, 60, 1, Waits::kForMore).survivor == "");
       }

@@ -46,7 +46,8 @@ TEST_CASE("messages for one link go one after the other, those of one instant by
 }
 
 TEST_CASE("incast: the first links work side by side, the last one message at a time") {
-  // All three come to the link down at 100 + 1 and queue by their places, here their numbers, however they were started.
+  // All three come to the link down at 100 + 1 and queue by their places, here their numbers, however they were
+  // started.
   FifoProbe probe({dimension("switch", 4, kBytePerPicosecond, 2)});
   probe.at(0, [&] {
     for (const std::uint32_t from : {3U, 1U, 2U}) probe.send(from, 0, 100, from);

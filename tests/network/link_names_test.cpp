@@ -8,7 +8,6 @@
 
 using namespace orrery;
 
-
 TEST_CASE("a link is called by the device, switch or NIC that it begins or ends at") {
   const Fabric fabric = fabric_of("cluster: dgx-a100\nnodes: 2\n");
   std::set<std::string> names;

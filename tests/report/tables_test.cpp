@@ -86,8 +86,10 @@ TEST_CASE("the summary names the busiest link, and the ranks that compute longes
   result.busiest_link = BusiestLink{"node1.nic0.up", 0.923};
   result.classes[1].compute += milliseconds(5);
   const std::string text = summary_text(result);
-  CHECK(text.find("mostly device compute (62.5 % of the iteration); busiest link node1.nic0.up (busy 92.3 % of the time)\n") !=
-        std::string::npos);
+  CHECK(
+      text.find(
+          "mostly device compute (62.5 % of the iteration); busiest link node1.nic0.up (busy 92.3 % of the time)\n") !=
+      std::string::npos);
   CHECK(text.find("\n  1 ") < text.find("\n  0 "));
 }
 

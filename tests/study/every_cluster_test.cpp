@@ -92,15 +92,15 @@ TEST_CASE("collectives over two nodes of every shipped cluster are within what i
 
 TEST_CASE("more bytes never take less time, with any operation on two nodes of any shipped cluster") {
   // About the changes of protocol and algorithm too, and sizes that do not divide.
-  const std::vector<Bytes> sizes = {Bytes(8),         Bytes(1 << 10),      Bytes(64 << 10), Bytes((256 << 10) + 4),
-                                    Bytes(260 << 10), Bytes(1 << 20),      Bytes(8 << 20),  Bytes((8 << 20) + (256 << 10)),
-                                    Bytes(64 << 20),  Bytes((64 << 20) + 4)};
+  const std::vector<Bytes> sizes = {
+      Bytes(8),         Bytes(1 << 10),       Bytes(64 << 10), Bytes((256 << 10) + 4),
+      Bytes(260 << 10), Bytes(1 << 20),       Bytes(8 << 20),  Bytes((8 << 20) + (256 << 10)),
+      Bytes(64 << 20),  Bytes((64 << 20) + 4)};
   for (const std::string& cluster : kFiles.names("clusters"))
     for (const BenchmarkOperation& operation : benchmark_operations()) {
       CAPTURE(cluster, operation.name);
       const CollectiveQuestion question{.cluster = cluster, .nodes = "2", .settings = settings_of(cluster)};
-      const CollectiveTable table =
-          study_collective(question, operation, sizes, kFiles);
+      const CollectiveTable table = study_collective(question, operation, sizes, kFiles);
       for (std::size_t i = 1; i < sizes.size(); ++i) {
         INFO(sizes[i].count() << " bytes: " << table.rows[i].time.count() << " ps, " << sizes[i - 1].count()
                               << " bytes: " << table.rows[i - 1].time.count() << " ps");

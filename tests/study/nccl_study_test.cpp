@@ -1,8 +1,8 @@
 // `orrery collective` with NCCL: which algorithm and protocol each size takes, and what bounds it.
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
-#include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "study/collective_study.h"

@@ -153,10 +153,11 @@ TEST_CASE("ranks that take up different chunks first still meet in their lines")
 }
 
 TEST_CASE("behind a link that two messages of every step share, latencies hide; a phase adds them up") {
-  // A dragonfly of 4 groups of 2 routers with 2 members each. Of a ring, 7 -> 8 comes into the third group at its second
-  // router and 11 -> 12 leaves it at its first: both cross the link between the two, in this direction nobody else does,
-  // and no other link is crossed twice. So that link never rests: of the latencies only the last message's counts, 500 ns
-  // up and down, 1 us to the group and 500 ns between its routers. A phase has those of its longest chain of 30.
+  // A dragonfly of 4 groups of 2 routers with 2 members each. Of a ring, 7 -> 8 comes into the third group at its
+  // second router and 11 -> 12 leaves it at its first: both cross the link between the two, in this direction nobody
+  // else does, and no other link is crossed twice. So that link never rests: of the latencies only the last message's
+  // counts, 500 ns up and down, 1 us to the group and 500 ns between its routers. A phase has those of its longest
+  // chain of 30.
   DimensionSpec dragonfly = dimension("dragonfly", 16, kBandwidth, Duration(1'000'000));
   const auto rate = kBandwidth.count();
   dragonfly.own.numbers = {2, 2, rate, rate, 500'000, 1'000'000, 1};

@@ -149,6 +149,10 @@ TEST_CASE("a group on nodes of its own uses the switches though it is no whole d
   CHECK(chosen({DeviceId(0), DeviceId(3), DeviceId(6)}) == "in-network");
   CHECK(chosen({DeviceId(0), DeviceId(1), DeviceId(6)}) == "ring");  // two share a node
   CHECK(chosen({DeviceId(0), DeviceId(1)}) == "halving-doubling");   // within a node
+  options.algorithms[static_cast<std::size_t>(kAllReduce)] = {*find_algorithm("ring"), *find_algorithm("ring")};
+  CHECK(chosen({DeviceId(0), DeviceId(3), DeviceId(6)}) == "ring");  // who names others does without
+  options.algorithms[static_cast<std::size_t>(kAllReduce)].back() = *find_algorithm("in-network");
+  CHECK(chosen({DeviceId(0), DeviceId(3), DeviceId(6)}) == "in-network");
 }
 
 TEST_CASE("in-network is refused where nothing adds up, on inner dimensions, and message by message") {

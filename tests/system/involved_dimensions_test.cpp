@@ -78,11 +78,12 @@ TEST_CASE("every line along the involved dimensions is a group of its own") {
 }
 
 TEST_CASE("a line takes what a fabric of that dimension takes, folded or not") {
-  // Ring of 4, half of the data each way: 2 * 3 messages of an eighth. Columns of 3 on a switch: rings, too, 2 * 2 messages of a third.
+  // Ring of 4, half of the data each way: 2 * 3 messages of an eighth. Columns of 3 on a switch: rings, too, 2 * 2
+  // messages of a third.
   const Duration of_ring = 6 * (kLatency + Bytes(1'500) / kBandwidth);
   const Duration of_column = 4 * (kLatency + Bytes(4'000) / kBandwidth);
-  for (const auto& [involved, expected] : {std::pair{std::vector<bool>{true, false}, of_ring},
-                                           std::pair{std::vector<bool>{false, true}, of_column}}) {
+  for (const auto& [involved, expected] :
+       {std::pair{std::vector<bool>{true, false}, of_ring}, std::pair{std::vector<bool>{false, true}, of_column}}) {
     Job job = job_over(involved);
     split(job);
     const Outcome outcome = fold_and_compare(job, grid(), SimulationOptions{}, NetworkModel::kFlow);
@@ -129,8 +130,9 @@ TEST_CASE("where the dimensions mean nothing, the group stays whole and one warn
   Job irregular = builder.build();
   for (const GroupId group : {odd, also})
     irregular.communicators[index_of(group)].involved = std::vector<bool>{true, false};
-  CHECK_THAT(split(irregular), Contains("job.yaml: warning: involved_dim means nothing to 2 groups ('odd' is one), which "
-                                        "are no whole part of the cluster"));
+  CHECK_THAT(split(irregular),
+             Contains("job.yaml: warning: involved_dim means nothing to 2 groups ('odd' is one), which "
+                      "are no whole part of the cluster"));
   CHECK(partners(irregular, 0).size() == 4);
 
   const FakeLibrary library;

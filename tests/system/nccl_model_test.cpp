@@ -267,7 +267,8 @@ TEST_CASE("a send goes over from LL to Simple without a jump, and its bytes on t
 }
 
 TEST_CASE("bytes that no number holds are refused, not cut off") {
-  // 10^-6 of a network: 10^12 bytes take the time of 10^18, which Bytes holds, and 10^13 that of 10^19, which it does not.
+  // 10^-6 of a network: 10^12 bytes take the time of 10^18, which Bytes holds, and 10^13 that of 10^19, which it does
+  // not.
   NcclConstants constants = kConstants;
   constants.set(*nccl_constant_named("efficiency.network"), 1e-6);
   const auto send = [&](Bytes bytes) { return nccl_send(bytes, false, MachineKind{}, NcclOptions{}, constants); };

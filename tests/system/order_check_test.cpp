@@ -75,8 +75,7 @@ Job tangled_job(std::mt19937_64& random) {
         if (below(4) == 0) after.push_back(node);
       if (below(2) == 0) after = {builder.compute(rank, Duration(1 + below(5'000'000)), after)};
       if (item.kind == NodeKind::kCollective)
-        nodes.push_back(
-            builder.collective(rank, CollectiveKind::kAllReduce, kSize, groups[item.other].first, after));
+        nodes.push_back(builder.collective(rank, CollectiveKind::kAllReduce, kSize, groups[item.other].first, after));
       else if (item.kind == NodeKind::kSend)
         nodes.push_back(builder.send(rank, item.other, kSize, after));
       else

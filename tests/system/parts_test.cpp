@@ -88,7 +88,9 @@ TEST_CASE("a group is laid out along the dimensions that it fills") {
     CHECK(layout.sizes == std::vector<std::uint32_t>{2});
     CHECK(layout.member_at == std::vector<std::uint32_t>{0, 1});
   }
-  SECTION("as many members as a cuboid, but not one") { CHECK_FALSE(lay_out(devices({0, 1, 2, 7}), switches(sizes)).cuboid); }
+  SECTION("as many members as a cuboid, but not one") {
+    CHECK_FALSE(lay_out(devices({0, 1, 2, 7}), switches(sizes)).cuboid);
+  }
   SECTION("a group of one") { CHECK(lay_out(devices({5}), switches(sizes)).size() == 1); }
 }
 

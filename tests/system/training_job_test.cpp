@@ -244,7 +244,8 @@ TEST_CASE("updated parameters are gathered behind the optimizer, or layer by lay
   }
 }
 
-TEST_CASE("with interleaving a stage gathers two chunks before its first pass, and others a chunk ahead of the pipeline") {
+TEST_CASE(
+    "with interleaving a stage gathers two chunks before its first pass, and others a chunk ahead of the pipeline") {
   // Three chunks on two stages. Pass 2 - s of stage s is at about the same time on both, and the first of chunk 1 on
   // the first stage: then the third chunk is gathered.
   TrainingSpec training = pipelined(small_gpt(), 6, 2, 4, ScheduleKind::kInterleaved);
@@ -265,8 +266,8 @@ TEST_CASE("with interleaving a stage gathers two chunks before its first pass, a
       const std::vector<bool> waited_for = before(graph, NodeId(node));
       std::size_t passes = 0;
       for (std::uint32_t other = 0; other < graph.size(); ++other)
-        passes += waited_for[other] &&
-                  job.labels_of(rank).name(NodeId(other)).find("mlp forward") != std::string_view::npos;
+        passes +=
+            waited_for[other] && job.labels_of(rank).name(NodeId(other)).find("mlp forward") != std::string_view::npos;
       passes_before.push_back(passes);
     }
     INFO("stage " << stage);

@@ -125,9 +125,10 @@ TEST_CASE("random training jobs that are allowed run, fold and survive being wri
 }
 
 // Where messages share nothing and take no latency, so that what runs beside the computation takes nobody's bandwidth
-// and many small messages no longer than a large one. Where they do share, an exchange of gradients beside the pipeline's
-// sends can delay these, and the step with them: with links shared fairly up to 15 % of these small jobs.
-TEST_CASE("exchanges beside the computation make no step longer, but for parameters in a pipeline without interleaving") {
+// and many small messages no longer than a large one. Where they do share, an exchange of gradients beside the
+// pipeline's sends can delay these, and the step with them: with links shared fairly up to 15 % of these small jobs.
+TEST_CASE(
+    "exchanges beside the computation make no step longer, but for parameters in a pipeline without interleaving") {
   std::mt19937_64 random(29);
   double worst = 0;
   for (int allowed = 0; allowed < 300;) {

@@ -60,8 +60,8 @@ TEST_CASE("lists of bools, and of integers that are 0 or 1, are flags") {
   CHECK_FALSE(ChakraAttributes(kFile, node_with([](A&) {})).flags("comm_size").has_value());
   const std::function<void(A&)> others[] = {
       [](A& a) { a.mutable_int32_list()->add_values(2); }, [](A& a) { a.mutable_int64_list()->add_values(-1); },
-      [](A& a) { a.mutable_uint64_list()->add_values(UINT64_MAX); }, [](A& a) { a.mutable_double_list()->add_values(1); },
-      [](A& a) { a.set_bool_val(true); }};
+      [](A& a) { a.mutable_uint64_list()->add_values(UINT64_MAX); },
+      [](A& a) { a.mutable_double_list()->add_values(1); }, [](A& a) { a.set_bool_val(true); }};
   for (const auto& set : others) {
     const auto node = node_with(set);
     CHECK_THAT(error_of([&] { ChakraAttributes(kFile, node).flags("comm_size"); }),

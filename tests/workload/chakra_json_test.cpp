@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include <catch2/catch.hpp>
 #include <google/protobuf/util/json_util.h>
+#include <catch2/catch.hpp>
 
 #include "tests/workload/chakra_bytes.h"
 #include "workload/chakra_attributes.h"
@@ -42,18 +42,26 @@ void set_example(google::protobuf::Message& message, const FieldDescriptor& fiel
       (reflection.*set)(&message, &field, value);
   };
   switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32: return put(&R::SetInt32, &R::AddInt32, INT32_MIN);
-    case FieldDescriptor::CPPTYPE_INT64: return put(&R::SetInt64, &R::AddInt64, INT64_MIN);
-    case FieldDescriptor::CPPTYPE_UINT32: return put(&R::SetUInt32, &R::AddUInt32, UINT32_MAX);
-    case FieldDescriptor::CPPTYPE_UINT64: return put(&R::SetUInt64, &R::AddUInt64, UINT64_MAX);
-    case FieldDescriptor::CPPTYPE_DOUBLE: return put(&R::SetDouble, &R::AddDouble, 0.1);
-    case FieldDescriptor::CPPTYPE_FLOAT: return put(&R::SetFloat, &R::AddFloat, 0.1f);
-    case FieldDescriptor::CPPTYPE_BOOL: return put(&R::SetBool, &R::AddBool, true);
+    case FieldDescriptor::CPPTYPE_INT32:
+      return put(&R::SetInt32, &R::AddInt32, INT32_MIN);
+    case FieldDescriptor::CPPTYPE_INT64:
+      return put(&R::SetInt64, &R::AddInt64, INT64_MIN);
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return put(&R::SetUInt32, &R::AddUInt32, UINT32_MAX);
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return put(&R::SetUInt64, &R::AddUInt64, UINT64_MAX);
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return put(&R::SetDouble, &R::AddDouble, 0.1);
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return put(&R::SetFloat, &R::AddFloat, 0.1f);
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return put(&R::SetBool, &R::AddBool, true);
     case FieldDescriptor::CPPTYPE_STRING:
       return put(
           &R::SetString, &R::AddString,
           field.type() == FieldDescriptor::TYPE_BYTES ? std::string("\xFF\0{", 3) : std::string("a\"}\\ \n\xC3\xA9"));
-    default: FAIL("an attribute of an unexpected type");
+    default:
+      FAIL("an attribute of an unexpected type");
   }
 }
 

@@ -192,8 +192,7 @@ TEST_CASE("a wrong or missing groups file is an error, and does not make every c
   const Trace trace = {collective(9, 0, 8, "1")};
   const std::string problems = JobFiles({trace}, R"({"1": [0, 1]})").problems();
   CHECK_THAT(problems, Contains("groups.json:1:11: error: group \"1\": there is no trace of rank 1: ") &&
-                           Contains("job has that of rank 0") &&
-                           !Contains("not defined"));
+                           Contains("job has that of rank 0") && !Contains("not defined"));
   const JobFiles files({trace});
   CHECK_THAT(loading({.prefix = files.source().prefix, .groups = files.directory().path("missing.json")}),
              Contains("missing.json") && !Contains("not defined"));
@@ -217,7 +216,8 @@ TEST_CASE("process groups in the traces define communicators") {
 TEST_CASE("a declaration of process groups without a list is a warning") {
   for (const std::string_view values : {"", " ", "[]", "['[]']"}) {
     const JobFiles files({{process_groups_node(1, values), collective(2, 0, 8)}});
-    CHECK_THAT(files.problems(), Contains("warning: nodes that declare process groups list none in their inputs: node 1"));
+    CHECK_THAT(files.problems(),
+               Contains("warning: nodes that declare process groups list none in their inputs: node 1"));
     CHECK(files.load().communicators.size() == 1);
   }
   CHECK_THAT(JobFiles({{process_groups_node(1, ""), collective(2, 0, 8, "7")}}).problems(),
@@ -296,12 +296,14 @@ TEST_CASE("ids and names say which calls belong together where a dependency chan
   const auto calls = [](bool first_waits, const char* name) {
     TraceNodeBuilder first = collective(1, 0, 8), second = collective(2, 0, 8);
     if (first_waits) first.data({3});
-    if (*name != 0) second = TraceNodeBuilder(2, name, chakra::COMM_COLL_NODE).with("comm_type", 0).with("comm_size", 8);
+    if (*name != 0)
+      second = TraceNodeBuilder(2, name, chakra::COMM_COLL_NODE).with("comm_type", 0).with("comm_size", 8);
     return Trace{first, second, collective(3, 0, 8)};
   };
   const auto order = [](const Job& job, std::uint32_t rank) {
     std::vector<std::uint64_t> ids;
-    for (const NodeId node : job.graph(RankId{rank}).calls(0)) ids.push_back(job.labels_of(RankId{rank}).trace_id(node));
+    for (const NodeId node : job.graph(RankId{rank}).calls(0))
+      ids.push_back(job.labels_of(RankId{rank}).trace_id(node));
     return ids;
   };
   using Ids = std::vector<std::uint64_t>;

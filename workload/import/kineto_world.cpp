@@ -25,7 +25,8 @@ void check_streams(const std::string& file, const KinetoTrace& trace) {
   std::set<std::pair<std::int64_t, std::int64_t>> streams;
   for (const KinetoOperation& operation : trace.operations) streams.emplace(operation.device, operation.stream);
   if (streams.size() <= kMostStreams) return;
-  throw InputError({file}, fmt::format("operations on {} streams, at most {} are supported", streams.size(), kMostStreams),
+  throw InputError({file},
+                   fmt::format("operations on {} streams, at most {} are supported", streams.size(), kMostStreams),
                    "the stream of an operation is its args.stream, or else its tid");
 }
 

@@ -10,8 +10,8 @@
 
 namespace orrery {
 
-// A size in bytes, without a unit; Python writes it as a fraction: 8388608.0. Nothing, with an error, where it is none or
-// more than a message may have.
+// A size in bytes, without a unit; Python writes it as a fraction: 8388608.0. Nothing, with an error, where it is none
+// or more than a message may have.
 std::optional<Bytes> read_text_size(const std::string& file, int line, const TextWord& word, Diagnostics& diagnostics);
 
 // Nothing when the parallelism is none that is known; other errors go to `diagnostics` too.

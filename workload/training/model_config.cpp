@@ -85,6 +85,9 @@ Convolution read_convolution(Section& section) {
   if (section.context().diagnostics().error_count() == errors && c.repeat > 1 && c.inputs != c.outputs)
     section.error("repeat", fmt::format("a convolution of {} to {} channels cannot follow itself", c.inputs, c.outputs),
                   "list the first one apart from those behind it");
+  if (section.context().diagnostics().error_count() == errors && c.repeat > 1 && (c.stride > 1 || c.pool > 1))
+    section.error("repeat", "a convolution whose output is smaller than its input cannot follow itself",
+                  "list the one with a stride or a pool apart from those behind it");
   return c;
 }
 
@@ -115,8 +118,9 @@ ConvolutionalSpec read_convolutional(Section& section) {
   for (const Convolution& c : model.convolutions) layers += c.repeat;
   if (section.context().diagnostics().error_count() == errors && (layers < 1 || layers > kMostConvolutions))
     section.error("convolutions",
-                  layers < 1 ? "'convolutions' is no list of at least one"
-                             : fmt::format("{} convolutions, repeated ones included; at most {}", layers, kMostConvolutions),
+                  layers < 1
+                      ? "'convolutions' is no list of at least one"
+                      : fmt::format("{} convolutions, repeated ones included; at most {}", layers, kMostConvolutions),
                   layers < 1 ? "each has inputs, outputs, kernel and size" : "fewer of them, or lower 'repeat'");
   model.features = section.required_integer("features", kWidth, "convolutional: what the classifier takes");
   model.classes = section.required_integer("classes", kWidth, "convolutional: what the classifier tells apart");

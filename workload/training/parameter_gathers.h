@@ -1,11 +1,11 @@
-// When a stage gathers the parameters of which its replicas hold a share each, beside the computation: before every pass
-// through a layer (ZeRO 3, FSDP), or bucket by bucket before the first pass of an iteration, where the optimizer has
-// updated a share each (ZeRO 1 and 2).
+// When a stage gathers the parameters of which its replicas hold a share each, beside the computation: before every
+// pass through a layer (ZeRO 3, FSDP), or bucket by bucket before the first pass of an iteration, where the optimizer
+// has updated a share each (ZeRO 1 and 2).
 //
-// As Megatron-Core does it (schedules.py and param_and_grad_buffer.py): without interleaving the next bucket is gathered
-// while the first layer of a bucket is computed. With interleaving every stage gathers its first two chunks before its
-// first pass, and chunk c when stage s has come to pass (c - 1) p - s of p stages, which is at about the same time on all
-// of them (`align_param_gather`).
+// As Megatron-Core does it (schedules.py and param_and_grad_buffer.py): without interleaving the next bucket is
+// gathered while the first layer of a bucket is computed. With interleaving every stage gathers its first two chunks
+// before its first pass, and chunk c when stage s has come to pass (c - 1) p - s of p stages, which is at about the
+// same time on all of them (`align_param_gather`).
 #pragma once
 
 #include <cstddef>
@@ -71,8 +71,8 @@ class ParameterGathers {
   const ReplicaGroups& expert_;
   ProgramWriter& writer_;
   std::span<const StageUnit> units_;
-  std::vector<Bucket> buckets_;  // in the order of their first units, none over two chunks
-  std::size_t next_ = 0;         // bucket that no unit has come to
+  std::vector<Bucket> buckets_;                           // in the order of their first units, none over two chunks
+  std::size_t next_ = 0;                                  // bucket that no unit has come to
   std::map<std::size_t, ProgramWriter::Nodes> gathered_;  // by unit, for those to come
 };
 

@@ -242,9 +242,9 @@ class StageBuilder {
   const ReplicaGroups expert_;
   ParameterCount parameters_;
   ParameterGathers gathers_;
-  std::uint32_t forward_passes_ = 0;       // of the iteration, so far
-  Nodes before_collective_;                // what the latest collective in line waits for
-  Nodes beside_;                           // weight gradients of this iteration that nothing has waited for
+  std::uint32_t forward_passes_ = 0;  // of the iteration, so far
+  Nodes before_collective_;           // what the latest collective in line waits for
+  Nodes beside_;                      // weight gradients of this iteration that nothing has waited for
   std::uint32_t pass_start_ = 0;
   std::map<std::tuple<const PricedLayer*, std::int64_t, Direction>, std::vector<std::string>> names_;
 };
