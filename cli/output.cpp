@@ -13,6 +13,7 @@
 #include <spdlog/spdlog.h>
 #include <nlohmann/json.hpp>
 
+#include "core/input_files.h"
 #include "workload/output_file.h"
 
 namespace orrery::cli {
@@ -24,11 +25,14 @@ void refuse(const std::string& path, int reason) {
   throw InputError({path}, fmt::format("cannot be written: {}", std::strerror(reason)));
 }
 
+[[noreturn]] void refuse_input(const std::string& path) {
+  throw InputError({path}, "is read and would be written over", "write to another file");
+}
+
 void refuse_inputs(const std::string& path, std::span<const std::string> inputs) {
   std::error_code code;
   for (const std::string& input : inputs)
-    if (std::filesystem::equivalent(path, input, code))
-      throw InputError({path}, "is read and would be written over", "write to another file");
+    if (std::filesystem::equivalent(path, input, code)) refuse_input(path);
 }
 
 }  // namespace
@@ -61,6 +65,7 @@ void make_folder(const std::string& folder, std::span<const std::string> files, 
 
 void write_text(const std::string& path, const std::string& text, TextKind kind) {
   if (path != "-") {
+    if (is_input(path)) refuse_input(path);
     OutputFile file(path);
     file.write(text);
     return file.close();

@@ -23,7 +23,8 @@ void check_writable(const std::string& path, std::span<const std::string> inputs
 void make_folder(const std::string& folder, std::span<const std::string> files,
                  std::span<const std::string> inputs = {});
 
-// Writes `text` to `path`, "-" being standard output. InputError when that fails; a file is gone then.
+// Writes `text` to `path`, "-" being standard output. InputError when that fails, and a file is gone then, or if that
+// would write over a file that was read.
 void write_text(const std::string& path, const std::string& text, TextKind kind = TextKind::kPlain);
 void write_json(const std::string& path, const nlohmann::ordered_json& document);
 

@@ -13,7 +13,6 @@
 
 #include "core/assert.h"
 #include "core/error.h"
-#include "core/input_files.h"
 
 namespace orrery {
 namespace {
@@ -29,9 +28,9 @@ constexpr mode_t kReadableByAll = 0666;  // less what the umask takes away
 
 // POSIX files rather than streams, because streams lose the reason of a failure.
 OutputFile::OutputFile(std::string path, std::string_view suffix)
-    : path_(std::move(path)), written_(path_ + std::string(suffix)), descriptor_(-1) {
-  if (is_input(path_)) throw InputError({path_}, "is read and would be written over", "write to another file");
-  descriptor_ = ::open(written_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kReadableByAll);
+    : path_(std::move(path)),
+      written_(path_ + std::string(suffix)),
+      descriptor_(::open(written_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kReadableByAll)) {
   if (descriptor_ < 0) fail("cannot be created", errno);
 }
 

@@ -10,8 +10,7 @@ namespace orrery {
 
 class OutputFile {
  public:
-  // Replaces what is there, but for files that were read. With a `suffix`, `path` + `suffix` is written; messages name
-  // `path`.
+  // Replaces what is there. With a `suffix`, `path` + `suffix` is written; messages name `path`.
   explicit OutputFile(std::string path, std::string_view suffix = {});
   // Removes a regular file that was not closed.
   ~OutputFile();

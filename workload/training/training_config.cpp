@@ -126,8 +126,8 @@ void read_steps(Section& section, TrainingSpec& training) {
       "causal_flops", false, "model FLOPs leave out the half of attention that causal masks do away with");
 }
 
-// Where an experiment names no software, a file of configs/software: that of the model's kind, and for transformers
-// that of the device's generation.
+}  // namespace
+
 std::string_view default_software(const ModelSpec& model, Architecture architecture) {
   if (std::holds_alternative<ConvolutionalSpec>(model.sizes)) return "pytorch-2021";
   if (std::holds_alternative<DlrmSpec>(model.sizes)) return "dlrm-2021";
@@ -142,8 +142,6 @@ std::string_view default_software(const ModelSpec& model, Architecture architect
       return "megatron-2024";
   }
 }
-
-}  // namespace
 
 std::string_view name_of(ParallelDimension dimension) { return kDimensionNames[static_cast<std::size_t>(dimension)]; }
 

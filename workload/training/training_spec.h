@@ -98,6 +98,10 @@ AttentionKind attention_of(const TrainingSpec& training);
 // software follows from by default.
 TrainingSpec read_training(Section& section, Architecture architecture);
 
+// Where an experiment names no software, a file of configs/software: that of the model's kind, and for transformers that
+// of the device's generation.
+std::string_view default_software(const ModelSpec& model, Architecture architecture);
+
 // Reports every combination that cannot be, each with what would work. `devices`: of the cluster.
 void check_training(const TrainingSpec& training, std::int64_t devices, Diagnostics& diagnostics);
 
