@@ -25,7 +25,7 @@ def small_trace():
 
 @dataclass
 class Row:
-    what: str  # what is wrong, as docs/errors.md shows it
+    what: str  # what is wrong, as tests/cli/errors.md shows it
     code: int  # expected exit code
     message: list  # texts that must be in the message
     arguments: list = field(default_factory=lambda: ["run", "job.yaml"])

@@ -2,7 +2,7 @@
 """error_table_test.py PROGRAM [--update]: broken inputs end with the right exit code and message.
 
 Every row of the tables broken_*.py is run. What the program says is also written down in
-docs/errors.md; the test fails when that file is out of date, --update writes it anew.
+tests/cli/errors.md; the test fails when that file is out of date, --update writes it anew.
 """
 import sys
 
@@ -14,7 +14,7 @@ import broken_traces
 from error_row import files_of
 from orrery_program import SOURCE, Checks, Program, scratch_folder, write_files
 
-DOCUMENT = SOURCE / "docs" / "errors.md"
+DOCUMENT = SOURCE / "tests" / "cli" / "errors.md"
 INTRODUCTION = """\
 # Errors
 
@@ -67,7 +67,7 @@ def main():
     if "--update" in sys.argv[2:]:
         DOCUMENT.write_text(text)
     written = DOCUMENT.read_text() if DOCUMENT.exists() else ""
-    checks.check(written == text, "docs/errors.md is out of date; --update writes it anew")
+    checks.check(written == text, "tests/cli/errors.md is out of date; --update writes it anew")
     print(f"{rows} rows")
     return checks.exit_code()
 
