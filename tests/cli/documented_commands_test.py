@@ -5,6 +5,7 @@ Commands are the lines of fenced `sh` blocks that call `orrery` or `build/releas
 are skipped. They run in a copy of the source tree's data, one after the other per file, so that a command may use what an
 earlier one wrote. A line ends with exit code 0, or as a comment at its end says: `# exit 3`. If the block is followed by a
 `text` block, that is what the block's commands print, standard output and then standard error, exactly.
+The picture and the table of accuracy in README.md are made from that output (readme_parts.py).
 --update writes what they print now.
 """
 import re
@@ -14,6 +15,7 @@ import sys
 from pathlib import Path
 
 from orrery_program import SOURCE, Checks, Program, scratch_folder
+from readme_parts import check_readme_parts
 
 FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```\s*$", re.M | re.S)
 COMMENT = re.compile(r"\s+#\s*(.*)$")
@@ -105,6 +107,7 @@ def main():
     documents = [path for path in (SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md"))) if path.exists()]
     is_update = "--update" in sys.argv[2:]
     commands = sum(check_document(program, path, checks, is_update) for path in documents)
+    check_readme_parts(checks, is_update)
     print(f"{commands} commands in {len(documents)} documents")
     return checks.exit_code()
 
