@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""documented_commands_test.py PROGRAM [--update]: every command of README.md and docs/*.md runs and ends as written.
+"""documented_commands_test.py PROGRAM [--update]: every command of README.md and docs/*.md runs and ends as written, and
+every link of these and of the folders' README.md leads to a file, and to a heading where it names one.
 
 Commands are the lines of fenced `sh` blocks that call `orrery` or `build/release/orrery`; others (scripts/..., git, cd)
 are skipped. They run in a copy of the source tree's data, one after the other per file, so that a command may use what an
@@ -20,6 +21,7 @@ from readme_parts import check_readme_parts
 FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```\s*$", re.M | re.S)
 COMMENT = re.compile(r"\s+#\s*(.*)$")
 SECONDS_OF_MANY = 600  # many runs, on a machine that does other things, too
+LINK = re.compile(r"\]\(([^()\s#]*)(?:#([^()\s]*))?\)")
 EXIT = re.compile(r"exit (?:code )?(\d+)")
 
 
@@ -69,6 +71,23 @@ def put(text, printed):
     return text
 
 
+def anchors_of(text):
+    """What links call the headings of a document."""
+    headings = re.findall(r"^#+ (.*)$", FENCE.sub("", text), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def check_links(path, checks):
+    text = FENCE.sub("", path.read_text())
+    for target, anchor in LINK.findall(text):
+        if re.match(r"\w+:", target):
+            continue
+        where = f"{path.relative_to(SOURCE)}: link to {target}#{anchor}"
+        found = (path.parent / target).resolve() if target else path
+        if checks.check(found.exists(), f"{where}: no such file") and anchor:
+            checks.check(anchor in anchors_of(found.read_text()), f"{where}: no such heading")
+
+
 def check_document(program, path, checks, is_update):
     with scratch_folder() as folder:
         for name in ("configs", "traces", "docs"):
@@ -107,6 +126,8 @@ def main():
     documents = [path for path in (SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md"))) if path.exists()]
     is_update = "--update" in sys.argv[2:]
     commands = sum(check_document(program, path, checks, is_update) for path in documents)
+    for path in (*documents, *sorted(SOURCE.glob("*/README.md"))):
+        check_links(path, checks)
     check_readme_parts(checks, is_update)
     print(f"{commands} commands in {len(documents)} documents")
     return checks.exit_code()
