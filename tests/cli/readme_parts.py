@@ -32,7 +32,7 @@ def picture(text):
     """Two stacked bars, a part of the iteration each, and a legend with both times."""
     names, parts = comparison(text)
     scale = (WIDTH - LEFT - 90) / max(sum(part[run] for part in parts) for run in (1, 2))
-    drawn = [label(LEFT, 16, "one training step of GPT-3 175B on 128 GPUs: mean over ranks, seconds")]
+    drawn = [label(LEFT, 16, "One training step of GPT-3 175B on 128 GPUs: mean over ranks, in seconds (below: A100, A800)")]
     for run, name in enumerate(names):
         x, y = LEFT, TOP + run * (BAR + GAP)
         drawn.append(label(LEFT - 8, y + BAR / 2 + 5, name.rsplit("-", 1)[-1].upper(), "end"))
@@ -42,7 +42,8 @@ def picture(text):
             if width > 40:
                 drawn.append(label(x + width / 2, y + BAR / 2 + 5, f"{part[1 + run]:.2f}", "middle", "#fff"))
             x += width
-        drawn.append(label(x + 8, y + BAR / 2 + 5, f"{sum(part[1 + run] for part in parts):.2f} s"))
+        total = sum(part[1 + run] for part in parts)
+        drawn.append(label(x + 8, y + BAR / 2 + 5, f"{total:.2f} s"))
     for i, (colour, (name, first, second)) in enumerate(zip(COLOURS, parts)):
         x, y = LEFT + i % 2 * 400, TOP + 2 * (BAR + GAP) + 12 + i // 2 * LINE
         drawn.append(f'<rect x="{x}" y="{y - 10}" width="12" height="12" fill="{colour}"/>')
@@ -65,21 +66,23 @@ def collectives(start):
 
 def accuracy_table():
     families, rows, mean, median = figures(
-        "training.md", r"^all families \((\d+), of (\d+) rows\): mean of their means ([\d.]+) %, median of their medians ([\d.]+) %$")
-    everything, labelled = collectives("^all tables"), collectives("^whose source says who launched the kernels")
-    unseen = collectives("^one system left out")
-    products = {device: figures("compute.md", rf"^  layers-{device} +all products +(\d+) +([\d.]+)") for device in ("a100", "a40", "h100")}
-    measured = sum(int(count) for count, _ in products.values())
-    lines = [
-        ("time of a training iteration", f"{rows} published runs in {families} families", f"{median} % (mean {mean} %)", "training"),
-        ("time of an NCCL collective", f"{everything[0]} tables of nccl-tests", f"{everything[1]} % (from 256 MiB: {everything[2]} %)", "validation"),
-        ("the same, launch known", f"{labelled[0]} of them", f"{labelled[1]} % (from 256 MiB: {labelled[2]} %)", "validation"),
-        ("the same, system left out", f"{unseen[0]} tables", f"{unseen[1]} % (from 256 MiB: {unseen[2]} %)", "validation"),
-        ("time of a matrix product", f"{measured} products of vLLM layers",
-         ", ".join(f"{device.upper()} {error} %" for device, (_, error) in products.items()), "compute"),
-    ]
-    return ("| predicted | held against | error | page |\n|---|---|---|---|\n"
-            + "".join(f"| {what} | {against} | {error} | [{page}](docs/{page}.md) |\n" for what, against, error, page in lines))
+        "training.md", r"^all families \((\d+), of (\d+) rows\): mean of their means ([\d.]+) %, "
+                       r"median of their medians ([\d.]+) %$")
+    products = {device: figures("compute.md", rf"^  layers-{device} +all products +(\d+) +([\d.]+)")
+                for device in ("a100", "a40", "h100")}
+    number_of_products = sum(int(count) for count, _ in products.values())
+    by_device = ", ".join(f"{device.upper()} {error} %" for device, (_, error) in products.items())
+    lines = [("a training iteration", f"{rows} published runs in {families} families", f"{median} % (mean {mean} %)",
+              "training")]
+    for what, start in (("an NCCL collective", "^all tables"),
+                        ("the same, launch known", "^whose source says who launched the kernels"),
+                        ("the same, system left out", "^one system left out")):
+        tables, median, of_large = collectives(start)
+        lines.append((what, f"{tables} tables of nccl-tests", f"{median} % (from 256 MiB: {of_large} %)", "validation"))
+    lines.append(("a matrix product", f"{number_of_products} products of vLLM layers", by_device, "compute"))
+    head = "| predicted time of | held against | error | page |\n|---|---|---|---|\n"
+    return head + "".join(f"| {what} | {against} | {error} | [{page}](docs/{page}.md) |\n"
+                          for what, against, error, page in lines)
 
 
 def check_readme_parts(checks, is_update):
