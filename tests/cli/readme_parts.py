@@ -1,6 +1,6 @@
-"""What README.md shows of figures that the documents print behind a command: the picture of the step on A100 and A800, from
-the output of `compare` in README.md, and the table of accuracy, from the output of `validate` in docs/. So both are as
-true as that output, which documented_commands_test.py compares."""
+"""What README.md shows of figures that the documents print behind a command: the picture of the step on A100 and A800,
+from the output of `compare` in README.md, and the accuracy table, from the output of `validate` in docs/. So both are
+as true as that output, which documented_commands_test.py compares."""
 import re
 from html import escape
 
@@ -32,7 +32,8 @@ def picture(text):
     """Two stacked bars, a part of the iteration each, and a legend with both times."""
     names, parts = comparison(text)
     scale = (WIDTH - LEFT - 90) / max(sum(part[run] for part in parts) for run in (1, 2))
-    drawn = [label(LEFT, 16, "One training step of GPT-3 175B on 128 GPUs: mean over ranks, in seconds (below: A100, A800)")]
+    title = "GPT-3 175B on 128 GPUs, one training step: mean over ranks, seconds (below: A100, A800)"
+    drawn = [label(LEFT, 16, title)]
     for run, name in enumerate(names):
         x, y = LEFT, TOP + run * (BAR + GAP)
         drawn.append(label(LEFT - 8, y + BAR / 2 + 5, name.rsplit("-", 1)[-1].upper(), "end"))
