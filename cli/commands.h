@@ -140,5 +140,8 @@ void add_cluster_command(CLI::App& app, Session& session);
 void add_collective_command(CLI::App& app, Session& session);
 void add_calibrate_command(CLI::App& app, Session& session);
 void add_validate_command(CLI::App& app, Session& session);
+// Hidden: the build calls them, to install what they print.
+void add_completion_command(CLI::App& app);
+void add_man_command(CLI::App& app);
 
 }  // namespace orrery::cli

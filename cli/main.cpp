@@ -6,10 +6,12 @@
 #include <new>
 #include <string>
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <CLI/CLI.hpp>
 
 #include "cli/commands.h"
+#include "cli/commit.h"
 #include "cli/exit_codes.h"
 #include "cli/log.h"
 #include "core/error.h"
@@ -35,9 +37,10 @@ constexpr const char* kDescription =
 constexpr const char* kFooter =
     "\nEvery key of an experiment is explained in docs/config.md; --set a.b=v changes one from the command line.\n"
     "Exit codes: 0 done, 2 bad input, 3 the simulated job cannot finish, 4 a check that was asked for failed.\n"
+    "The environment variable ORRERY_CONFIGS names the folder of configurations to use in place of the shipped one.\n"
     "The answer goes to standard output, everything else to standard error.";
 
-// The shipped configurations: where the environment says, beside the installed program, or in the source tree.
+// The shipped configurations: where the environment says, or where the build or the installation put them.
 std::filesystem::path configs_folder() {
   std::error_code code;
   if (const char* folder = std::getenv("ORRERY_CONFIGS"); folder != nullptr && *folder != '\0') {
@@ -46,11 +49,12 @@ std::filesystem::path configs_folder() {
                              "the environment variable ORRERY_CONFIGS names it");
   }
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", code);
-  for (const char* place : {"../../configs", "../share/orrery/configs"}) {
-    const std::filesystem::path folder = (program.parent_path() / place).lexically_normal();
+  for (const char* place : {"configs", ORRERY_INSTALLED_CONFIGS}) {
+    const std::filesystem::path folder = std::filesystem::canonical(program.parent_path() / place, code);
     if (!code && std::filesystem::is_directory(folder / "devices", code)) return folder;
   }
-  return ORRERY_CONFIGS_DIR;
+  throw orrery::InputError({program.string()}, "finds no configurations beside itself",
+                           "name their folder in the environment variable ORRERY_CONFIGS");
 }
 
 // An option whose value is empty is no option that was left out: mostly a variable of a script that is not set.
@@ -67,10 +71,15 @@ void refuse_empty_values(CLI::App& app) {
   for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) refuse_empty_values(*command);
 }
 
+std::string version_text() {
+  if (orrery::cli::kCommit.empty()) return fmt::format("orrery {}", orrery::kVersion);
+  return fmt::format("orrery {} (commit {})", orrery::kVersion, orrery::cli::kCommit);
+}
+
 int run(int argc, char** argv) {
   CLI::App app{kDescription, "orrery"};
   app.footer(kFooter);
-  app.set_version_flag("--version", "orrery " + std::string(orrery::kVersion));
+  app.set_version_flag("--version", version_text());
   app.add_flag_callback(
          "-v,--verbose", [] { orrery::cli::start_log(true); }, "Say on standard error what is being done")
       ->trigger_on_parse();
@@ -86,6 +95,8 @@ int run(int argc, char** argv) {
   orrery::cli::add_collective_command(app, session);
   orrery::cli::add_calibrate_command(app, session);
   orrery::cli::add_validate_command(app, session);
+  orrery::cli::add_completion_command(app);
+  orrery::cli::add_man_command(app);
   refuse_empty_values(app);
   app.failure_message([](const CLI::App*, const CLI::Error& error) {
     return orrery::printable(error.what(), 1000) + "\nRun with --help for more information.\n";

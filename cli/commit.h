@@ -1,0 +1,13 @@
+// The commit that the program was built from.
+#pragma once
+
+#include <string_view>
+
+namespace orrery::cli {
+
+// Twelve digits of it, followed by "-dirty" where tracked files differed; empty without a repository. commit.cpp is
+// written by cmake/WriteCommit.cmake at each build, so that a new commit compiles one file again. Results do not say
+// it: they are the same from the same sources, whether in a repository or not.
+extern const std::string_view kCommit;
+
+}  // namespace orrery::cli
