@@ -14,8 +14,8 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "${PROJECT_DESCRIPTION}
-Orrery simulates one iteration of distributed training on a GPU cluster: how long it takes, where the time goes, what
-bounds it, and what changes with other links, devices or parallelism. It replays Chakra execution traces, imports other
-formats, and makes jobs from a model and its parallelism.")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "It simulates one iteration of distributed training on a GPU cluster: how long it takes, where the time
+goes, what bounds it, and what changes with other links, devices or parallelism. It replays Chakra execution traces,
+imports other formats, and makes jobs from a model and its parallelism.")
 include(CPack)

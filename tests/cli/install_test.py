@@ -26,6 +26,8 @@ def check_version(program, checks, folder):
     text = program.run(["--version"], folder).stdout
     commit = r" \(commit [0-9a-f]{12}(-dirty)?\)" if (SOURCE / ".git").exists() and shutil.which("git") else ""
     checks.check(re.fullmatch(rf"orrery {re.escape(VERSION)}{commit}\n", text), "--version names version and commit", text)
+    checks.check(f"\n## {VERSION}\n" in (SOURCE / "CHANGELOG.md").read_text(), "CHANGELOG.md has this version")
+    checks.check(f"\nversion: {VERSION}\n" in (SOURCE / "CITATION.cff").read_text(), "CITATION.cff has this version")
 
 
 def check_written(program, checks, folder):
