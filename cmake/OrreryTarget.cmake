@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Compile options shared by every target, and one function per kind of target.
 
 set(CMAKE_CXX_STANDARD 20)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What `cmake --install` puts beside the program, and the Debian package (`cpack -G DEB` in the build folder). Build first:
 # neither waits for the tests, which the target `install` would otherwise build as well.
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # cmake -D SOURCE=... -D OUTPUT=... -P WriteCommit.cmake: writes OUTPUT, a .cpp that defines kCommit (cli/commit.h), from
 # the repository in SOURCE. Leaves the file alone where it says the same already.
 set(commit "")
