@@ -32,7 +32,7 @@ constexpr std::array<std::pair<std::string_view, Place>, 13> kColumns = {{
     {"ip_wrong", [](NcclRowText& row) -> std::string_view& { return row.sides[kInPlace].wrong; }},
 }};
 
-constexpr std::string_view kHint =
+constexpr std::string_view kCsvHint =
     "the columns are size_bytes, and oop_time_us, oop_algbw_GBps, oop_busbw_GBps, ip_time_us, ... for what there is";
 
 // Nothing, and errors, where they cannot be read.
@@ -45,14 +45,14 @@ std::vector<Place> places_of(const CsvLine& heading, const std::string& name, Di
     const auto found = std::ranges::find(kColumns, cell, [](const auto& column) { return column.first; });
     const std::string column = fmt::format("column '{}'", printable(cell, 40));
     if (found == kColumns.end())
-      diagnostics.error({name, heading.number}, column + " is not known", std::string(kHint));
+      diagnostics.error({name, heading.number}, column + " is not known", std::string(kCsvHint));
     else if (std::ranges::count(names, cell, &CsvCell::text) > 1)
       diagnostics.error({name, heading.number}, column + " twice");
     else
       places.push_back(found->second);
     timed = timed || cell == "oop_time_us" || cell == "ip_time_us";
   }
-  if (!timed) diagnostics.error({name, heading.number}, "no column of times", std::string(kHint));
+  if (!timed) diagnostics.error({name, heading.number}, "no column of times", std::string(kCsvHint));
   if (!timed || places.size() != names.size()) return {};
   return places;
 }

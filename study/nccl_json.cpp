@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kHint = "expected the document of `orrery collective --json`";
+constexpr std::string_view kJsonHint = "expected the document of `orrery collective --json`";
 
 std::optional<double> positive(const json& row, const char* key) {
   const auto found = row.find(key);
@@ -23,7 +23,7 @@ std::optional<double> positive(const json& row, const char* key) {
 std::optional<NcclRow> row_of(const json& document, std::size_t index, const std::string& name,
                               Diagnostics& diagnostics) {
   const auto refuse = [&](std::string_view what) {
-    diagnostics.error({name}, fmt::format("rows[{}]: {}", index, what), std::string(kHint));
+    diagnostics.error({name}, fmt::format("rows[{}]: {}", index, what), std::string(kJsonHint));
     return std::nullopt;
   };
   if (!document.is_object()) return refuse("no object");
@@ -54,7 +54,7 @@ std::optional<std::vector<NcclTable>> read_collective_json(std::string_view text
   std::vector<NcclTable> none;
   const auto schema = document.find("schema");
   if (schema == document.end() || *schema != "orrery.collective/1") {
-    diagnostics.error({name}, "JSON, but not of schema 'orrery.collective/1'", std::string(kHint));
+    diagnostics.error({name}, "JSON, but not of schema 'orrery.collective/1'", std::string(kJsonHint));
     return none;
   }
   NcclTable table;
@@ -66,7 +66,7 @@ std::optional<std::vector<NcclTable>> read_collective_json(std::string_view text
   table.groups = table.ranks > 0 ? 1 : 0;
   const auto rows = document.find("rows");
   if (rows == document.end() || !rows->is_array() || rows->empty()) {
-    diagnostics.error({name}, "no rows", std::string(kHint));
+    diagnostics.error({name}, "no rows", std::string(kJsonHint));
     return none;
   }
   for (std::size_t i = 0; i < rows->size(); ++i)

@@ -17,7 +17,7 @@
 namespace orrery {
 namespace {
 
-constexpr std::string_view kHint =
+constexpr std::string_view kLogHint =
     "give it the output of all_reduce_perf or another program of nccl-tests, with the line that names the columns; or "
     "CSV with size_bytes,oop_time_us,...; or what `orrery collective` printed for one cluster";
 
@@ -135,7 +135,7 @@ bool LogReader::begin_table(Stream& stream, std::span<const Word> words) {
   stream.columns = nccl_columns(words, stream.sides);
   stream.sides.clear();
   if (!stream.columns.problem.empty()) {
-    diagnostics_.error(here(), stream.columns.problem, std::string(kHint));
+    diagnostics_.error(here(), stream.columns.problem, std::string(kLogHint));
     return true;
   }
   NcclTable table;
@@ -265,7 +265,7 @@ std::vector<NcclTable> read_nccl_log(std::string_view text, const std::string& n
   std::vector<NcclTable> tables =
       is_nccl_csv(text) ? read_nccl_csv(text, name, diagnostics) : LogReader(name, diagnostics).read(text);
   if (tables.empty() && diagnostics.error_count() == errors)
-    diagnostics.error({name}, "no table of nccl-tests in it", std::string(kHint));
+    diagnostics.error({name}, "no table of nccl-tests in it", std::string(kLogHint));
   return tables;
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kMicrosecond = 1e6;  // picoseconds
 constexpr std::string_view kWrongResult = "what ran is not what should have been measured";
-constexpr std::string_view kHint = "expected a row as nccl-tests prints it";
+constexpr std::string_view kRowHint = "expected a row as nccl-tests prints it";
 
 // A number as printed: what was measured is at most `rounding` away.
 struct Printed {
@@ -62,7 +62,7 @@ class RowReader {
  private:
   void error(std::string message) {
     failed_ = true;
-    diagnostics_.error(where_, std::move(message), std::string(kHint));
+    diagnostics_.error(where_, std::move(message), std::string(kRowHint));
   }
   void warning(std::string message, std::string hint = {}) {
     diagnostics_.warning(where_, std::move(message), std::move(hint));

@@ -12,7 +12,7 @@
 namespace orrery {
 namespace {
 
-constexpr std::uint64_t kMostRanks = 1 << 24;
+constexpr std::uint64_t kMostNamedRanks = 1 << 24;
 
 std::optional<std::uint32_t> number_of(std::string_view text) {
   std::uint32_t number = 0;
@@ -156,8 +156,8 @@ std::uint32_t NcclRun::ranks(const std::string& file, Diagnostics& diagnostics) 
                         "nccl-tests built without MPI=1 runs once in every process, not once on all of them");
     return static_cast<std::uint32_t>(named);
   }
-  if (const std::uint64_t most = *ranks_.rbegin() + 1; most > kMostRanks) {
-    diagnostics.warning(last, fmt::format("rank {} is named; expected at most {} ranks", most - 1, kMostRanks));
+  if (const std::uint64_t most = *ranks_.rbegin() + 1; most > kMostNamedRanks) {
+    diagnostics.warning(last, fmt::format("rank {} is named; expected at most {} ranks", most - 1, kMostNamedRanks));
     return 0;
   } else if (most > named) {
     diagnostics.warning(last, fmt::format("of the ranks from 0 to {}, {} are named", most - 1, named),
@@ -165,7 +165,7 @@ std::uint32_t NcclRun::ranks(const std::string& file, Diagnostics& diagnostics) 
     return static_cast<std::uint32_t>(most);
   }
   const std::uint64_t each = devices_per_process();
-  if (each == 0 || each > kMostRanks / processes_.size()) return static_cast<std::uint32_t>(named);
+  if (each == 0 || each > kMostNamedRanks / processes_.size()) return static_cast<std::uint32_t>(named);
   const std::uint64_t expected = each * processes_.size();
   if (expected != named)
     diagnostics.warning(last,

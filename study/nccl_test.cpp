@@ -7,7 +7,7 @@
 namespace orrery {
 namespace {
 
-struct Program {
+struct TestProgram {
   NcclTest test;
   std::string_view program;
   std::string_view name;
@@ -15,21 +15,21 @@ struct Program {
 };
 
 constexpr std::array kPrograms = {
-    Program{NcclTest::kAllGather, "all_gather_perf", "all_gather", CollectiveKind::kAllGather},
-    Program{NcclTest::kAllReduce, "all_reduce_perf", "all_reduce", CollectiveKind::kAllReduce},
-    Program{NcclTest::kAllToAll, "alltoall_perf", "all_to_all", CollectiveKind::kAllToAll},
-    Program{NcclTest::kAllToAllV, "alltoallv_perf", "all_to_all_v", std::nullopt},
-    Program{NcclTest::kBroadcast, "broadcast_perf", "broadcast", CollectiveKind::kBroadcast},
-    Program{NcclTest::kGather, "gather_perf", "gather", CollectiveKind::kGather},
-    Program{NcclTest::kHypercube, "hypercube_perf", "hypercube", std::nullopt},
-    Program{NcclTest::kReduce, "reduce_perf", "reduce", CollectiveKind::kReduce},
-    Program{NcclTest::kReduceScatter, "reduce_scatter_perf", "reduce_scatter", CollectiveKind::kReduceScatter},
-    Program{NcclTest::kScatter, "scatter_perf", "scatter", CollectiveKind::kScatter},
-    Program{NcclTest::kSendRecv, "sendrecv_perf", "sendrecv", std::nullopt},
+    TestProgram{NcclTest::kAllGather, "all_gather_perf", "all_gather", CollectiveKind::kAllGather},
+    TestProgram{NcclTest::kAllReduce, "all_reduce_perf", "all_reduce", CollectiveKind::kAllReduce},
+    TestProgram{NcclTest::kAllToAll, "alltoall_perf", "all_to_all", CollectiveKind::kAllToAll},
+    TestProgram{NcclTest::kAllToAllV, "alltoallv_perf", "all_to_all_v", std::nullopt},
+    TestProgram{NcclTest::kBroadcast, "broadcast_perf", "broadcast", CollectiveKind::kBroadcast},
+    TestProgram{NcclTest::kGather, "gather_perf", "gather", CollectiveKind::kGather},
+    TestProgram{NcclTest::kHypercube, "hypercube_perf", "hypercube", std::nullopt},
+    TestProgram{NcclTest::kReduce, "reduce_perf", "reduce", CollectiveKind::kReduce},
+    TestProgram{NcclTest::kReduceScatter, "reduce_scatter_perf", "reduce_scatter", CollectiveKind::kReduceScatter},
+    TestProgram{NcclTest::kScatter, "scatter_perf", "scatter", CollectiveKind::kScatter},
+    TestProgram{NcclTest::kSendRecv, "sendrecv_perf", "sendrecv", std::nullopt},
 };
 
-const Program& program_of(NcclTest test) {
-  const auto found = std::ranges::find(kPrograms, test, &Program::test);
+const TestProgram& program_of(NcclTest test) {
+  const auto found = std::ranges::find(kPrograms, test, &TestProgram::test);
   ORRERY_ASSERT(found != kPrograms.end());
   return *found;
 }
@@ -46,7 +46,7 @@ std::optional<NcclTest> find(std::string_view text, Projection projection) {
 std::string_view name_of(NcclTest test) { return program_of(test).name; }
 std::optional<CollectiveKind> collective_of(NcclTest test) { return program_of(test).kind; }
 
-std::optional<NcclTest> nccl_test_named(std::string_view name) { return find(name, &Program::name); }
+std::optional<NcclTest> nccl_test_named(std::string_view name) { return find(name, &TestProgram::name); }
 
 std::optional<NcclTest> nccl_test_run_by(std::string_view word) {
   constexpr std::string_view kQuotes = "\"'`,:;()";
@@ -55,7 +55,7 @@ std::optional<NcclTest> nccl_test_run_by(std::string_view word) {
   if (start != std::string_view::npos) word.remove_prefix(start + 1);
   for (const std::string_view suffix : {".exe", "_mpi"})
     if (word.ends_with(suffix)) word.remove_suffix(suffix.size());
-  return find(word, &Program::program);
+  return find(word, &TestProgram::program);
 }
 
 }  // namespace orrery

@@ -33,14 +33,14 @@ constexpr double kLeft = kMargin + kLabels, kRight = kWidth - kMargin;
 constexpr double kRateHeight = 300, kErrorHeight = 150;
 constexpr double kRing = 4.2, kDot = 4, kSmallDot = 2.6;
 constexpr double kHeadingGap = 12;
-constexpr std::size_t kColumns = 115;  // of a line of text
+constexpr std::size_t kLineWidth = 115;  // of a line of text
 
 // At spaces where there are any.
 std::vector<std::string> wrapped(std::string_view text) {
   std::vector<std::string> lines;
-  while (text.size() > kColumns) {
-    std::size_t end = text.rfind(' ', kColumns);
-    if (end == std::string_view::npos || end == 0) end = kColumns;
+  while (text.size() > kLineWidth) {
+    std::size_t end = text.rfind(' ', kLineWidth);
+    if (end == std::string_view::npos || end == 0) end = kLineWidth;
     // A character of several bytes stays whole.
     while (end > 1 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
     lines.emplace_back(text.substr(0, end));

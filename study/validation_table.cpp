@@ -17,7 +17,7 @@ constexpr std::int64_t kMostNodes = 1 << 16;
 constexpr std::int64_t kMostDevices = 1 << 12;  // of a node
 
 constexpr std::array<std::string_view, 2> kTimed = {"calls", "kernels"};
-constexpr std::array<std::string_view, 3> kColumns = {"in-place", "out-of-place", "median"};
+constexpr std::array<std::string_view, 3> kColumnNames = {"in-place", "out-of-place", "median"};
 // As NCCL_ALGO and NCCL_PROTO spell them.
 constexpr std::array<std::string_view, 10> kForced = {
     "Ring", "Tree", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT", "LL", "LL128", "Simple"};
@@ -97,7 +97,7 @@ void read_timing(Section& section, ValidationTable& table) {
   table.nccl = section.maybe<std::string>("nccl", "its version, if the source says it").value_or(std::string());
   read_launch(section, table);
   table.column = static_cast<ValidationColumn>(
-      section.required_choice("column", words_of(kColumns), "which time of a row was taken"));
+      section.required_choice("column", words_of(kColumnNames), "which time of a row was taken"));
   table.column_reason = read_words(section, "column_reason", "why this column");
   read_forced(section, table);
   const bool median = table.column == ValidationColumn::kMedian;
@@ -199,7 +199,7 @@ void read_table(Section& section, ValidationTable& table) {
 }  // namespace
 
 std::string_view name_of(TimedPart part) { return kTimed[static_cast<std::size_t>(part)]; }
-std::string_view name_of(ValidationColumn column) { return kColumns[static_cast<std::size_t>(column)]; }
+std::string_view name_of(ValidationColumn column) { return kColumnNames[static_cast<std::size_t>(column)]; }
 
 ValidationTable read_validation_table(ConfigValue root, const ConfigFiles& files, Diagnostics& diagnostics) {
   ValidationTable table;

@@ -7,7 +7,7 @@
 namespace orrery {
 namespace {
 
-constexpr std::uint32_t kNone = UINT32_MAX;
+constexpr std::uint32_t kNoClass = UINT32_MAX;
 
 }  // namespace
 
@@ -51,7 +51,7 @@ void Folding::fold_messages(GroupId group, std::uint32_t number) {
     auto& classes = tables.class_of_send_[message.phase][seat];
     const auto [known, is_first] =
         class_at_seat.try_emplace({colour, seat}, static_cast<std::uint32_t>(tables.classes_.size()));
-    classes.push_back(is_first ? known->second : kNone);
+    classes.push_back(is_first ? known->second : kNoClass);
     if (!is_first) return tables.classes_[known->second].sends.push_back(message.send);
     const DeviceId from = plans_.devices(group)[message.from], to = plans_.devices(group)[message.to];
     MessageClass& added = tables.classes_.emplace_back();
@@ -70,7 +70,7 @@ void Folding::fold_lines(GroupId group, std::uint32_t number) {
   const Pattern& pattern = symmetry_.patterns().of(group)[number];
   PatternTables& tables = patterns_[{group, number}];
   tables.line_of_seat_.assign(pattern.plan->phases.size(),
-                              std::vector<std::uint32_t>(home.member_of_seat.size(), kNone));
+                              std::vector<std::uint32_t>(home.member_of_seat.size(), kNoClass));
   std::map<Symmetry::Colour, std::uint32_t> lines;
   for_each_line(pattern, [&](const PatternLine& line) {
     const Symmetry::Vertex one = symmetry_.first_message(group, number) + line.number;
@@ -84,8 +84,8 @@ void Folding::fold_lines(GroupId group, std::uint32_t number) {
     added.path = network_.group_path(added.loads, symmetry_.traffic(one).latency);
     for (const std::uint32_t member : line.members) {
       std::uint32_t& of_seat = tables.line_of_seat_[line.phase][home.seat_of_member[member]];
-      ORRERY_ASSERT(of_seat == kNone || of_seat == known->second);
-      if (of_seat == kNone) added.seats.push_back(home.seat_of_member[member]);
+      ORRERY_ASSERT(of_seat == kNoClass || of_seat == known->second);
+      if (of_seat == kNoClass) added.seats.push_back(home.seat_of_member[member]);
       of_seat = known->second;
     }
   });
@@ -180,14 +180,14 @@ std::vector<Share> Folding::folded(std::vector<Share> shares, std::uint64_t coun
 std::vector<const MessageClass*> PatternTables::messages(std::uint32_t phase, std::uint32_t seat) const {
   std::vector<const MessageClass*> messages;
   for (const std::uint32_t number : class_of_send_[phase][seat])
-    if (number != kNone) messages.push_back(&classes_[number]);
+    if (number != kNoClass) messages.push_back(&classes_[number]);
   return messages;
 }
 
 const MessageClass* PatternTables::message(std::uint32_t phase, std::uint32_t seat, std::uint32_t send) const {
   const std::vector<std::uint32_t>& classes = class_of_send_[phase][seat];
   const std::uint32_t number = send < classes.size() ? classes[send] : classes.front();
-  return number == kNone ? nullptr : &classes_[number];
+  return number == kNoClass ? nullptr : &classes_[number];
 }
 
 }  // namespace orrery

@@ -66,9 +66,9 @@ void check_operations(const std::string& file, const GoalSchedule& schedule, Dia
   }
 }
 
-class RankImporter {
+class ScheduleImporter {
  public:
-  RankImporter(const std::string& file, const GoalRank& block) : file_(file), block_(block) {}
+  ScheduleImporter(const std::string& file, const GoalRank& block) : file_(file), block_(block) {}
 
   RankAssembler import() {
     std::set<std::uint32_t> cpus;
@@ -167,7 +167,7 @@ Job import_goal_text(const std::string& file, std::string_view text, Diagnostics
 
   JobAssembler job(static_cast<std::uint32_t>(schedule.ranks));
   for (GoalRank& block : schedule.blocks) {
-    job.add_ranks(RankImporter(file, block).import(), file);
+    job.add_ranks(ScheduleImporter(file, block).import(), file);
     block = {};  // a schedule is large
   }
   return job.finish();

@@ -19,16 +19,16 @@
 namespace orrery {
 namespace {
 
-constexpr std::int64_t kPicosecondsPerNanosecond = 1'000;
+constexpr std::int64_t kPicosecondsPerTick = 1'000;
 
 constexpr std::string_view kNoNotesHint =
     "c10d notes sizes and groups since PyTorch 2.2; record with CPU and CUDA activities on, since a kernel gets them "
     "from the call that launched it";
 
 // One rank's trace as nodes.
-class RankImporter {
+class ProfileImporter {
  public:
-  RankImporter(const KinetoTrace& trace, std::uint32_t rank, KinetoGroups& groups, Findings& findings)
+  ProfileImporter(const KinetoTrace& trace, std::uint32_t rank, KinetoGroups& groups, Findings& findings)
       : trace_(trace), rank_(rank), groups_(groups), findings_(findings) {}
 
   RankAssembler import() {
@@ -58,7 +58,7 @@ class RankImporter {
     }
     KinetoTime last = timeline.steps.front().begin;
     for (const KinetoStep& step : timeline.steps) last = std::max(last, step.end);
-    if (last - timeline.steps.front().begin <= Duration::max().count() / kPicosecondsPerNanosecond) return true;
+    if (last - timeline.steps.front().begin <= Duration::max().count() / kPicosecondsPerTick) return true;
     findings_.error("the profile is longer than the 106 days that can be simulated", {});
     return false;
   }
@@ -74,7 +74,7 @@ class RankImporter {
     const std::optional<NodeId> host = add_host(step);
     GraphNode node;
     node.stream = streams_.at({operation.device, operation.stream});
-    if (step.end > step.begin) node.duration = Duration((step.end - step.begin) * kPicosecondsPerNanosecond);
+    if (step.end > step.begin) node.duration = Duration((step.end - step.begin) * kPicosecondsPerTick);
     const auto wait = [&](NodeId id) {
       if (host) result_.depend(id, *host);
       for (const std::uint32_t before : step.after) result_.depend(id, nodes_[before]);
@@ -92,7 +92,7 @@ class RankImporter {
   std::optional<NodeId> add_host(const KinetoStep& step) {
     if (!step.waits_for_host || step.host == 0) return step.waits_for_host ? host_ : std::nullopt;
     const NodeId id = result_.add(
-        {.kind = NodeKind::kHostCompute, .duration = Duration(step.host * kPicosecondsPerNanosecond)}, "host");
+        {.kind = NodeKind::kHostCompute, .duration = Duration(step.host * kPicosecondsPerTick)}, "host");
     if (host_) result_.depend(id, *host_);
     if (step.host_after)
       for (const std::uint32_t before : step.after) result_.depend(id, nodes_[before]);
@@ -198,7 +198,7 @@ Job make_job(KinetoWorld world, Diagnostics& diagnostics) {
   std::vector<Findings> findings;
   for (KinetoRank& one : world.ranks) {
     const auto rank = static_cast<std::uint32_t>(*one.trace.rank);
-    ranks.push_back(RankImporter(one.trace, rank, groups, findings.emplace_back(one.file)).import());
+    ranks.push_back(ProfileImporter(one.trace, rank, groups, findings.emplace_back(one.file)).import());
     one.trace = {};  // profiles are large
     if (world.replicate && (groups.size() > 0 || ranks.back().has_transfers()))
       findings.back().error("one profile cannot stand for all: it calls on groups or peers of its own", {},

@@ -6,7 +6,7 @@ namespace orrery {
 namespace {
 
 // What all layers of one network are computed with.
-struct Pass {
+struct BatchShape {
   std::int64_t batch = 0;
   Precision precision = Precision::kBf16;
   ConvolutionKernels kernels;
@@ -16,7 +16,7 @@ struct Pass {
 
 // A convolution of one batch.
 struct Tensors {
-  Tensors(const Convolution& c, const Pass& pass)
+  Tensors(const Convolution& c, const BatchShape& pass)
       : pixels(pass.batch * c.size * c.size),
         window(c.kernel * c.kernel),
         read(pass.batch * c.read_pixels() * c.inputs),
@@ -32,7 +32,7 @@ struct Tensors {
 
 class ConvolutionLayer {
  public:
-  ConvolutionLayer(const Convolution& c, const Pass& pass, bool first)
+  ConvolutionLayer(const Convolution& c, const BatchShape& pass, bool first)
       : c_(c), pass_(pass), tensors_(c, pass), output_(pass.bytes(tensors_.output)), first_(first) {}
 
   // Kept: what the batch norm takes, and what the next convolution takes.
@@ -119,14 +119,14 @@ class ConvolutionLayer {
   }
 
   const Convolution& c_;
-  const Pass& pass_;
+  const BatchShape& pass_;
   Tensors tensors_;
   Bytes output_;
   bool first_;
 };
 
 // The mean over the pixels of every channel, where the classifier takes channels.
-Bytes pooling(const ConvolutionalSpec& model, const Pass& pass) {
+Bytes pooling(const ConvolutionalSpec& model, const BatchShape& pass) {
   if (model.convolutions.empty()) return Bytes(0);
   const Convolution& last = model.convolutions.back();
   const std::int64_t side = last.size / last.pool;
@@ -134,7 +134,7 @@ Bytes pooling(const ConvolutionalSpec& model, const Pass& pass) {
   return pass.bytes(pass.batch * last.outputs * (side * side + 1));
 }
 
-LayerProgram classifier(const ConvolutionalSpec& model, const Pass& pass) {
+LayerProgram classifier(const ConvolutionalSpec& model, const BatchShape& pass) {
   const std::int64_t batch = pass.batch;
   const Precision precision = pass.precision;
   const std::int64_t features = model.features;
@@ -168,7 +168,7 @@ ConvolutionKernels convolution_kernels(const SoftwareSpec& software, Precision p
 std::vector<LayerProgram> convolutional_layers(const ConvolutionalSpec& model, std::int64_t batch, Precision precision,
                                                ConvolutionKernels kernels) {
   ORRERY_ASSERT(batch > 0 && batch <= (1 << 18));
-  const Pass pass{batch, precision, kernels};
+  const BatchShape pass{batch, precision, kernels};
   std::vector<LayerProgram> layers;
   for (const Convolution& c : model.convolutions) {
     const std::int64_t first = layers.empty() ? 1 : 0;

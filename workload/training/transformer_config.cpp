@@ -8,7 +8,7 @@ namespace orrery {
 namespace {
 
 // Each of a transformer's sizes; what products of them may reach is checked apart.
-constexpr Range kWidth{1, std::int64_t{1} << 20};
+constexpr Range kLayerWidth{1, std::int64_t{1} << 20};
 constexpr Range kInner{1, std::int64_t{1} << 22};
 constexpr Range kHeads{1, std::int64_t{1} << 16};
 constexpr Range kLayers{1, 100'000};
@@ -28,7 +28,7 @@ void read_attention(Section& section, TransformerSpec& model) {
       section.maybe_integer("kv_heads", kHeads, "heads of keys and values, which queries share; all heads by default")
           .value_or(model.heads);
   model.head_size =
-      section.maybe_integer("head_size", kWidth, "values of a head; hidden / heads by default").value_or(0);
+      section.maybe_integer("head_size", kLayerWidth, "values of a head; hidden / heads by default").value_or(0);
   model.causal = section.optional<bool>("causal", model.causal, "a token sees only those before it");
   model.position = static_cast<PositionKind>(
       section.optional_choice("position", kPositions, 0, "how a token knows where it stands; learned: a table"));
@@ -44,12 +44,12 @@ void read_latent(Section& section, TransformerSpec& model) {
   section.section("latent_attention", "attention over low-rank keys and values (DeepSeek-V2)", [&](Section& s) {
     LatentAttention latent;
     latent.query_rank =
-        s.optional_integer("query_rank", 0, {0, kWidth.most}, "rank of compressed queries; 0: not compressed");
-    latent.key_value_rank = s.required_integer("key_value_rank", kWidth, "rank of compressed keys and values");
-    latent.head = s.required_integer("head", kWidth, "values of a query and key head without the rotary ones");
+        s.optional_integer("query_rank", 0, {0, kLayerWidth.most}, "rank of compressed queries; 0: not compressed");
+    latent.key_value_rank = s.required_integer("key_value_rank", kLayerWidth, "rank of compressed keys and values");
+    latent.head = s.required_integer("head", kLayerWidth, "values of a query and key head without the rotary ones");
     latent.rotary_head =
-        s.optional_integer("rotary_head", 0, {0, kWidth.most}, "rotary values of a key, shared by all heads");
-    latent.value_head = s.required_integer("value_head", kWidth, "values of a value head");
+        s.optional_integer("rotary_head", 0, {0, kLayerWidth.most}, "rotary values of a key, shared by all heads");
+    latent.value_head = s.required_integer("value_head", kLayerWidth, "values of a value head");
     model.latent = latent;
   });
 }
@@ -138,9 +138,9 @@ Int128 most_work(const TransformerSpec& model) {
 }
 
 void check_size(Section& section, const TransformerSpec& model) {
-  constexpr std::int64_t kMostParameters = 1'000'000'000'000'000;
+  constexpr std::int64_t kMostLayerParameters = 1'000'000'000'000'000;
   const std::int64_t parameters = parameter_count(model);
-  if (parameters > kMostParameters)
+  if (parameters > kMostLayerParameters)
     section.error("layers", fmt::format("the sizes make {:.1e} parameters", static_cast<double>(parameters)),
                   "at most 10^15: reduce layers, hidden or experts");
   const Int128 work = most_work(model);
@@ -155,7 +155,7 @@ void check_size(Section& section, const TransformerSpec& model) {
 TransformerSpec read_transformer(Section& section) {
   const std::size_t errors = section.context().diagnostics().error_count();
   TransformerSpec model;
-  model.hidden = section.required_integer("hidden", kWidth, "values of a token between layers");
+  model.hidden = section.required_integer("hidden", kLayerWidth, "values of a token between layers");
   model.layers = section.required_integer("layers", kLayers, "transformer layers");
   read_attention(section, model);
   model.ffn_hidden = section.maybe_integer("ffn_hidden", kInner, "inner width of the MLP; 4 * hidden by default")
