@@ -12,6 +12,7 @@
 #include "network/topology.h"
 #include "report/table.h"
 #include "system/config_docs.h"
+#include "system/experiment.h"
 
 namespace orrery::cli {
 namespace {
@@ -61,10 +62,18 @@ std::string text_of(const Json& list) {
   return table.text();
 }
 
+Json key_list(const ConfigFiles& files) {
+  Json items = Json::array();
+  for (const KeyDescription& key : describe_configuration(files))
+    items.push_back({{"name", key.path}, {"type", key.type}, {"default", key.fallback}, {"about", key.meaning}});
+  return items;
+}
+
 void list(const ListOptions& options, Session& session) {
   check_writable(options.json);
-  if (options.what == "keys") return write_text("-", configuration_docs(session.files));
-  const Json items = options.what == "algorithms"   ? algorithm_list()
+  if (options.what == "keys" && options.json.empty()) return write_text("-", configuration_docs(session.files));
+  const Json items = options.what == "keys"         ? key_list(session.files)
+                     : options.what == "algorithms" ? algorithm_list()
                      : options.what == "libraries"  ? library_list()
                      : options.what == "topologies" ? topology_list()
                                                     : shipped(session.files, options.what);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <new>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -15,6 +16,7 @@
 #include "cli/exit_codes.h"
 #include "cli/log.h"
 #include "core/error.h"
+#include "core/suggest.h"
 #include "core/version.h"
 
 namespace {
@@ -76,6 +78,17 @@ std::string version_text() {
   return fmt::format("orrery {} (commit {})", orrery::kVersion, orrery::cli::kCommit);
 }
 
+// What is no command is an error also beside --help.
+int refuse_command(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App* known) { return !known->get_group().empty(); }))
+    names.push_back(command->get_name());
+  const std::string wrong = app.remaining().front();
+  spdlog::error("unknown command or option '{}'\n  hint: {}\nRun with --help for more information.",
+                orrery::printable(wrong), orrery::suggestion(wrong, names));
+  return kBadInput;
+}
+
 int run(int argc, char** argv) {
   CLI::App app{kDescription, "orrery"};
   app.footer(kFooter);
@@ -107,8 +120,7 @@ int run(int argc, char** argv) {
     if (app.remaining().empty() && app.get_subcommands().empty()) return app.exit(version);
     throw orrery::InputError({"--version"}, "stands alone", "leave the other arguments out");
   } catch (const CLI::ParseError& error) {
-    if (app.get_subcommands().empty() && !app.remaining().empty())
-      fmt::print(stderr, "unknown command or option '{}'\n", orrery::printable(app.remaining().front()));
+    if (app.get_subcommands().empty() && !app.remaining().empty()) return refuse_command(app);
     return app.exit(error) == 0 ? 0 : kBadInput;
   }
   return session.exit_code;

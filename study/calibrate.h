@@ -19,7 +19,7 @@ struct CalibratedRow {
   CalibrationRow measured;
   double before = 0;         // seconds
   double after = 0;          // by the fit to all rows
-  double without_it = 0;     // by the fit to every other row, of which this is none; 0: too few rows
+  double without_it = 0;     // by the fit to the half of the rows that it is not in; 0: too few rows
 };
 
 struct Calibration {

@@ -118,7 +118,7 @@ std::string errors_text(const Calibration& calibration) {
   std::string text = "\n";
   text += table.text();
   text += "  median and 90th percentile of |predicted / measured - 1|";
-  text += calibration.held_out ? "; held out: each row by a fit to every other row, which are not it\n" : "\n";
+  text += calibration.held_out ? "; held out: each half of the rows, taken alternately, by a fit to the other half\n" : "\n";
   return text;
 }
 

@@ -110,6 +110,7 @@ ROWS = [
       for name in ("--nodes", "--gpus-per-node", "--op", "--launch", "--version", "--out", "--set")],
     Row("No command", 2, ["A subcommand is required", "--help"], []),
     Row("An unknown command", 2, ["unknown command or option 'fly'", "--help"], ["fly"]),
+    Row("Help on an unknown command", 2, ["unknown command or option 'calibrat'", "did you mean 'calibrate'?"], ["calibrat", "--help"]),
     Row("An unknown option", 2, ["--fly", "--help"], ["run", "job.yaml", "--fly"]),
     Row("A result in place of a trace of the job", 2, ["rank.1.et: error: is read and would be written over"],
         ["run", "job.yaml", "--json", "rank.1.et"]),
