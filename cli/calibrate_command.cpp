@@ -1,4 +1,3 @@
-#include <array>
 #include <filesystem>
 #include <string>
 
@@ -6,13 +5,16 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "core/input_files.h"
 #include "study/calibrate.h"
 
 namespace orrery::cli {
 namespace {
 
 // "dgx-a100-calibrated.yaml" in the working directory, also for a cluster that is a file.
-std::string default_file(const std::string& cluster) { return cluster_title(cluster) + "-calibrated.yaml"; }
+std::string default_file(const std::string& cluster) {
+  return std::filesystem::path(cluster_title(cluster)).filename().string() + "-calibrated.yaml";
+}
 
 // Constants of an experiment are not part of a cluster.
 void warn_of_settings(const CalibrationQuestion& question, Calibration& calibration) {
@@ -51,7 +53,9 @@ std::string use_of(const Calibration& calibration, const std::string& file) {
 void calibrate(const CalibrateOptions& options, const Session& session) {
   const CalibrationQuestion& question = options.question;
   const std::string out = options.out.empty() ? default_file(question.machine.cluster) : options.out;
-  check_writable(out, std::array{question.log, question.machine.cluster});
+  note_input(question.log);
+  note_input(question.machine.cluster);
+  check_writable(out);
   Calibration calibration = orrery::calibrate(question, session.files);
   warn_of_settings(question, calibration);
   print_warnings(calibration.warnings);

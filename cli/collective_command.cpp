@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "core/input_files.h"
 #include "study/collective_study.h"
 
 namespace orrery::cli {
@@ -14,7 +15,8 @@ namespace {
 void collective(const CollectiveCommandOptions& options, const Session& session) {
   if (!options.json.empty() && options.clusters.size() > 1)
     throw InputError({"--json"}, "one document holds one cluster", "run the command once for each --cluster");
-  check_writable(options.json, options.clusters);
+  for (const std::string& cluster : options.clusters) note_input(cluster);
+  check_writable(options.json);
   const BenchmarkOperation operation = benchmark_operation_named(options.operation, "--op");
   const std::vector<Bytes> sizes = sizes_of(options.sizes, operation);
   std::vector<CollectiveTable> tables;

@@ -17,7 +17,7 @@ void generate(const GenerateOptions& options, const Session& session) {
   check_memory(experiment, options.allow_oom, diagnostics);
   const ExperimentJob generated = load_experiment_job(experiment, diagnostics);
   print_warnings(diagnostics.problems());
-  write_and_tell(generated.job, options.out, {&options.experiment, 1});
+  write_and_tell(generated.job, options.out);
 }
 
 }  // namespace

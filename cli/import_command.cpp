@@ -93,7 +93,7 @@ void import(const ImportOptions& options) {
   Diagnostics diagnostics;
   const Job job = import_job(options, format, diagnostics);
   print_warnings(diagnostics.problems());
-  write_and_tell(job, options.out, options.files);
+  write_and_tell(job, options.out);
 }
 
 }  // namespace

@@ -25,16 +25,6 @@ void refuse(const std::string& path, int reason) {
   throw InputError({path}, fmt::format("cannot be written: {}", std::strerror(reason)));
 }
 
-[[noreturn]] void refuse_input(const std::string& path) {
-  throw InputError({path}, "is read and would be written over", "write to another file");
-}
-
-void refuse_inputs(const std::string& path, std::span<const std::string> inputs) {
-  std::error_code code;
-  for (const std::string& input : inputs)
-    if (std::filesystem::equivalent(path, input, code)) refuse_input(path);
-}
-
 }  // namespace
 
 void print_warnings(std::span<const Problem> problems) {
@@ -44,28 +34,32 @@ void print_warnings(std::span<const Problem> problems) {
   if (shown > kWarningsShown) spdlog::warn("... and {} more warnings", shown - kWarningsShown);
 }
 
-void check_writable(const std::string& path, std::span<const std::string> inputs) {
+void refuse_input(const std::string& path) {
+  if (is_input(path)) throw InputError({path}, "is read and would be written over", "write to another place");
+}
+
+void check_writable(const std::string& path) {
   if (path.empty() || path == "-") return;
   struct stat found {};
   const bool there = stat(path.c_str(), &found) == 0;
   if (there && S_ISDIR(found.st_mode)) return refuse(path, EISDIR);
-  if (there) refuse_inputs(path, inputs);
+  refuse_input(path);
   if (there && access(path.c_str(), W_OK) == 0) return;
   if (there || errno != ENOENT) return refuse(path, errno);
   const std::string folder = std::filesystem::path(path).parent_path().string();
   if (access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0) refuse(path, errno);
 }
 
-void make_folder(const std::string& folder, std::span<const std::string> files, std::span<const std::string> inputs) {
+void make_folder(const std::string& folder, std::span<const std::string> files) {
   std::error_code code;
   std::filesystem::create_directories(folder, code);
   if (code) throw InputError({folder}, fmt::format("the folder cannot be made: {}", code.message()));
-  for (const std::string& file : files) check_writable(folder + "/" + file, inputs);
+  for (const std::string& file : files) check_writable(folder + "/" + file);
 }
 
 void write_text(const std::string& path, const std::string& text, TextKind kind) {
   if (path != "-") {
-    if (is_input(path)) refuse_input(path);
+    refuse_input(path);
     OutputFile file(path);
     file.write(text);
     return file.close();

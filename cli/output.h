@@ -14,14 +14,16 @@ namespace orrery::cli {
 // Prints warnings to standard error, the first so many in full.
 void print_warnings(std::span<const Problem> problems);
 
-// Before the work: InputError if it is plain already that write_text() cannot write to `path`, or if that would write
-// over one of `inputs`, which are files or the names of something else. Leaves nothing behind. No path is fine.
-void check_writable(const std::string& path, std::span<const std::string> inputs = {});
+// InputError if `path` was read (core/input_files.h) and would be written over.
+void refuse_input(const std::string& path);
+
+// Before the work: InputError if it is plain already that write_text() cannot write to `path`. Leaves nothing behind. No
+// path is fine. What will be read is noted before, by note_input(), and is then refused here.
+void check_writable(const std::string& path);
 
 // Makes `folder`, also in folders that are not there yet. InputError when that fails, or as check_writable() for the
 // `files` of it.
-void make_folder(const std::string& folder, std::span<const std::string> files,
-                 std::span<const std::string> inputs = {});
+void make_folder(const std::string& folder, std::span<const std::string> files);
 
 // Writes `text` to `path`, "-" being standard output. InputError when that fails, and a file is gone then, or if that
 // would write over a file that was read.

@@ -1,5 +1,4 @@
 #include <array>
-#include <span>
 #include <string>
 
 #include <fmt/format.h>
@@ -11,6 +10,7 @@
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "core/input_files.h"
 #include "report/fold_check.h"
 #include "report/run.h"
 #include "study/compute_table.h"
@@ -68,10 +68,10 @@ void refuse_other_kinds(const std::string& file) {
 
 void run(const RunOptions& options, Session& session) {
   refuse_other_kinds(options.experiment);
-  const std::span<const std::string> input(&options.experiment, 1);
-  check_writable(options.json, input);
+  note_input(options.experiment);
+  check_writable(options.json);
   const std::array<std::string, 4> files = {"result.json", "summary.txt", "operations.csv", "memory.csv"};
-  if (!options.out.empty()) make_folder(options.out, files, input);
+  if (!options.out.empty()) make_folder(options.out, files);
   Progress progress;
   std::vector<std::string> settings = options.settings;
   if (options.no_fold) settings.emplace_back("fold=off");

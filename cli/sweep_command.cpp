@@ -14,6 +14,7 @@
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "core/input_files.h"
 #include "study/in_parallel.h"
 #include "study/sweep.h"
 
@@ -25,11 +26,11 @@ std::string result_file(const SweepCommandOptions& options, std::size_t point) {
 }
 
 void prepare(const SweepCommandOptions& options, const Sweep& sweep) {
-  const std::array inputs = {sweep.file, sweep.experiment.where.file};
-  check_writable(options.json, inputs);
+  note_input(sweep.experiment.where.file);
+  check_writable(options.json);
   if (options.out.empty()) return;
-  make_folder(options.out, std::array<std::string, 2>{"points.csv", "table.txt"}, inputs);
-  for (std::size_t point = 0; point < sweep.point_count(); ++point) check_writable(result_file(options, point), inputs);
+  make_folder(options.out, std::array<std::string, 2>{"points.csv", "table.txt"});
+  for (std::size_t point = 0; point < sweep.point_count(); ++point) check_writable(result_file(options, point));
 }
 
 // Without a result none from before may stand there.

@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "core/error.h"
+#include "core/input_files.h"
 #include "core/version.h"
 #include "study/compute_validation.h"
 #include "study/cross_validation.h"
@@ -126,9 +127,9 @@ void add(Answer& all, const char* name, Answer section) {
 
 void validate(const ValidateOptions& options, const Session& session) {
   check_options(options);
-  std::vector<std::string> inputs = options.training_tables;
-  inputs.push_back(options.compute_table.file);
-  check_writable(options.json, inputs);
+  for (const std::string& table : options.training_tables) note_input(table);
+  note_input(options.compute_table.file);
+  check_writable(options.json);
   Answer answer{{}, {{"schema", "orrery.validation/1"}, {"version", kVersion}}};
   if (wants(options, "nccl")) answer = validate_collectives(options, session);
   if (wants(options, "compute")) add(answer, "compute", validate_operators(options, session));

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "core/input_files.h"
 #include "system/order_check.h"
 #include "workload/chakra_dump.h"
 #include "workload/chakra_file.h"
@@ -43,9 +44,10 @@ void dump(const std::string& file) {
 
 void inspect_workload(const WorkloadOptions& options) {
   if (options.dump) return dump(options.trace);
-  std::vector<std::string> inputs = {options.trace, options.groups};
-  for (const TraceFile& file : list_trace_files(options.trace)) inputs.push_back(file.path);
-  check_writable(options.json, inputs);
+  note_input(options.trace);
+  note_input(options.groups);
+  for (const TraceFile& file : list_trace_files(options.trace)) note_input(file.path);
+  check_writable(options.json);
   Diagnostics diagnostics;
   Progress progress;
   const ChakraSource source = source_of(options);

@@ -8,11 +8,14 @@
 
 #include "cli/output.h"
 #include "workload/chakra_writer.h"
+#include "workload/trace_files.h"
 
 namespace orrery::cli {
 
-void write_and_tell(const Job& job, const std::string& folder, std::span<const std::string> inputs) {
-  const ChakraSource source = write_job(job, folder, "rank", inputs);
+void write_and_tell(const Job& job, const std::string& folder) {
+  refuse_input(folder + "/groups.json");
+  for (const TraceFile& file : list_trace_files(folder + "/rank")) refuse_input(file.path);
+  const ChakraSource source = write_job(job, folder, "rank");
   std::size_t nodes = 0;
   for (const RankBinding& rank : job.ranks) nodes += job.graphs[rank.graph].size();
   const auto quoted = [](const std::string& path) {

@@ -62,8 +62,7 @@ void warn_of_rings(const Experiment& experiment, const Job& job, const Matching&
                                     "whole part of the cluster and run as logical rings",
                                     groups, printable(first)),
                         "a group needs, in each dimension, all coordinates or one; on an axis of a ring, a torus or a "
-                        "mesh, equally spaced "
-                        "ones");
+                        "mesh, equally spaced ones");
 }
 
 // Says so where `compute: roofline` has nothing to work on.

@@ -118,7 +118,8 @@ std::string errors_text(const Calibration& calibration) {
   std::string text = "\n";
   text += table.text();
   text += "  median and 90th percentile of |predicted / measured - 1|";
-  text += calibration.held_out ? "; held out: each half of the rows, taken alternately, by a fit to the other half\n" : "\n";
+  text += calibration.held_out ? "; held out: each half of the rows, taken alternately, by a fit to the other half\n"
+                               : "\n";
   return text;
 }
 

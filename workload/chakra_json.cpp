@@ -62,8 +62,7 @@ class JsonReader {
   [[noreturn]] static void refuse_chrome_trace(const JsonPlace& place) {
     place.fail("this is a Chrome or Kineto trace (\"traceEvents\"), expected a Chakra trace",
                "make Chakra traces of it: `orrery workload import PROFILE... -o DIR`; or link it with its PyTorch "
-               "execution trace "
-               "(chakra_trace_link) and convert that (chakra_converter PyTorch)");
+               "execution trace (chakra_trace_link) and convert that (chakra_converter PyTorch)");
   }
 
   // PyTorch's ExecutionTraceObserver writes its schema beside the "nodes"; no form of Chakra has that. Its nodes say

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
-#include <set>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -41,21 +40,6 @@ void refuse_other_traces(const std::filesystem::path& prefix, std::uint32_t rank
                        "write to another directory, or remove the old traces");
 }
 
-// What was read is gone once it is written over.
-void refuse_inputs(std::span<const std::string> inputs, const std::filesystem::path& prefix,
-                   const std::filesystem::path& groups) {
-  std::set<std::string> written = {groups.filename().string()};
-  for (const TraceFile& file : list_trace_files(prefix.string()))
-    written.insert(std::filesystem::path(file.path).filename().string());
-  for (const std::string& input : inputs) {
-    std::error_code error;
-    const std::filesystem::path file = std::filesystem::canonical(input, error);
-    if (error || !std::filesystem::equivalent(file.parent_path(), prefix.parent_path(), error)) continue;
-    if (written.contains(file.filename().string()))
-      throw InputError({input}, "is read and would be written over", "write to another directory");
-  }
-}
-
 // {"1": [0, 1], ...} in the order of the GroupIds.
 void write_groups(OutputFile& file, const Job& job, const CommunicatorNaming& naming) {
   file.write("{");
@@ -85,15 +69,13 @@ std::vector<std::uint32_t> ranks_by_graph(const Job& job) {
 
 }  // namespace
 
-ChakraSource write_job(const Job& job, const std::filesystem::path& directory, const std::string& stem,
-                       std::span<const std::string> inputs) {
+ChakraSource write_job(const Job& job, const std::filesystem::path& directory, const std::string& stem) {
   if (stem.empty() || stem.find('/') != std::string::npos || stem.find('\0') != std::string::npos)
     throw InputError({directory.string()}, fmt::format("\"{}\" is no name of a file", printable(stem)),
                      "rank r becomes <name>.<r>.et");
   make_directory(directory);
   const std::filesystem::path prefix = directory / stem;
   const std::string groups = (directory / "groups.json").string();
-  refuse_inputs(inputs, prefix, groups);
   refuse_other_traces(prefix, static_cast<std::uint32_t>(job.ranks.size()));
 
   const CommunicatorNaming naming = name_communicators(job.communicators);

@@ -24,9 +24,8 @@ namespace orrery {
 //   workload: {chakra: {prefix: DIRECTORY/STEM, groups: DIRECTORY/groups.json}}
 //
 // InputError when something cannot be created or written, when `stem` is no file name, and before anything is written
-// when the directory holds other traces of that stem, which a reader would take for ranks of this job, or when a file
-// to be written is one of `inputs`. A failure leaves no part of a job that looks like the whole (OutputFiles).
-ChakraSource write_job(const Job& job, const std::filesystem::path& directory, const std::string& stem,
-                       std::span<const std::string> inputs = {});
+// when the directory holds other traces of that stem, which a reader would take for ranks of this job. A failure leaves
+// no part of a job that looks like the whole (OutputFiles).
+ChakraSource write_job(const Job& job, const std::filesystem::path& directory, const std::string& stem);
 
 }  // namespace orrery

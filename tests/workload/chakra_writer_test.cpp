@@ -277,23 +277,3 @@ TEST_CASE("where files cannot get their names, the one that all wait for is gone
   std::filesystem::remove_all(directory.path("second"));
   CHECK(files_in(directory.path("")).empty());
 }
-
-TEST_CASE("a file that is read is not written over") {
-  const ScratchDirectory directory;
-  for (const char* name : {"groups.json", "x.0.et"}) {
-    directory.write(name, "what is imported");
-    const std::vector<std::string> inputs = {directory.path(name)};
-    CHECK_THAT(
-        [&] {
-          try {
-            write_job(small_job(), directory.path(""), "x", inputs);
-          } catch (const InputError& error) {
-            return std::string(error.what());
-          }
-          return std::string();
-        }(),
-        Contains(std::string(name) + ": error: is read and would be written over"));
-    CHECK(read_file(directory.path(name)) == "what is imported");
-    std::filesystem::remove(directory.path(name));
-  }
-}
