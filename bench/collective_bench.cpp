@@ -8,12 +8,12 @@
 #include <fmt/format.h>
 
 #include "bench/bench.h"
-#include "core/config_tree.h"
+#include "core/config/tree.h"
 #include "core/error.h"
+#include "experiment/experiment.h"
 #include "report/operation_log.h"
-#include "system/experiment.h"
 #include "system/simulation.h"
-#include "workload/graph_builder.h"
+#include "workload/graph/builder.h"
 
 namespace orrery::bench {
 namespace {

@@ -11,11 +11,11 @@
 
 #include "bench/bench.h"
 #include "bench/stage_job.h"
-#include "core/config_tree.h"
+#include "core/config/tree.h"
 #include "core/error.h"
-#include "system/experiment.h"
+#include "experiment/experiment.h"
 #include "system/simulation.h"
-#include "workload/collective_job.h"
+#include "workload/graph/collective_job.h"
 
 namespace orrery::bench {
 namespace {

@@ -9,14 +9,14 @@
 #include <fmt/format.h>
 
 #include "bench/bench.h"
-#include "core/config_tree.h"
+#include "core/config/quantity_text.h"
+#include "core/config/tree.h"
 #include "core/error.h"
-#include "core/quantity_text.h"
+#include "experiment/experiment.h"
 #include "report/operation_log.h"
 #include "report/table.h"
-#include "system/experiment.h"
 #include "system/simulation.h"
-#include "workload/collective_job.h"
+#include "workload/graph/collective_job.h"
 
 namespace orrery::bench {
 namespace {

@@ -1,4 +1,4 @@
-// `orrery_bench nccl`: what NCCL takes, by the model of collectives/nccl_model.h. Deterministic, so docs/nccl.md quotes
+// `orrery_bench nccl`: what NCCL takes, by the model of collectives/nccl/model.h. Deterministic, so docs/nccl.md quotes
 // its tables, each of which stands under "== NAME".
 #include <algorithm>
 #include <array>
@@ -13,12 +13,12 @@
 
 #include "bench/bench.h"
 #include "core/assert.h"
-#include "core/config_tree.h"
+#include "core/config/quantity_text.h"
+#include "core/config/tree.h"
 #include "core/error.h"
-#include "core/quantity_text.h"
+#include "experiment/experiment.h"
 #include "report/table.h"
-#include "system/experiment.h"
-#include "system/group_layout.h"
+#include "system/plans/group_layout.h"
 
 namespace orrery::bench {
 namespace {

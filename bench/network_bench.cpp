@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "bench/bench.h"
-#include "network/alpha_beta.h"
-#include "network/compose.h"
-#include "network/flow_network.h"
+#include "network/fabric/compose.h"
+#include "network/flow/flow.h"
+#include "network/models/alpha_beta.h"
 
 namespace orrery::bench {
 namespace {

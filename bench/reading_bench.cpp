@@ -5,9 +5,9 @@
 
 #include "bench/bench.h"
 #include "core/error.h"
-#include "workload/chakra_file.h"
-#include "workload/chakra_reader.h"
-#include "workload/inspect.h"
+#include "workload/chakra/file.h"
+#include "workload/chakra/reader.h"
+#include "workload/traces/inspect.h"
 
 namespace orrery::bench {
 namespace {

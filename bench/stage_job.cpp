@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "workload/graph_builder.h"
+#include "workload/graph/builder.h"
 
 namespace orrery::bench {
 namespace {

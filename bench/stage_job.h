@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/units.h"
-#include "workload/job.h"
+#include "workload/graph/job.h"
 
 namespace orrery::bench {
 

@@ -6,7 +6,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "core/input_files.h"
-#include "study/calibrate.h"
+#include "study/calibrate/calibrate.h"
 
 namespace orrery::cli {
 namespace {

@@ -8,14 +8,14 @@
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "core/error.h"
-#include "study/compute_table.h"
+#include "experiment/check.h"
 #include "study/in_parallel.h"
-#include "study/sweep.h"
-#include "study/training_case.h"
-#include "study/training_table.h"
-#include "study/validation_table.h"
-#include "system/config_check.h"
-#include "workload/lint.h"
+#include "study/sweep/sweep.h"
+#include "study/validate/collectives/table.h"
+#include "study/validate/compute/table.h"
+#include "study/validate/training/case.h"
+#include "study/validate/training/table.h"
+#include "workload/traces/lint.h"
 
 namespace orrery::cli {
 namespace {

@@ -4,12 +4,12 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "core/config.h"
-#include "core/quantity_text.h"
-#include "network/cluster_config.h"
-#include "network/fabric_summary.h"
+#include "core/config/config.h"
+#include "core/config/quantity_text.h"
+#include "experiment/cluster_parts.h"
+#include "network/config/cluster.h"
+#include "network/fabric/summary.h"
 #include "report/table.h"
-#include "system/cluster_parts.h"
 
 namespace orrery::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "core/input_files.h"
-#include "study/collective_study.h"
+#include "study/benchmark/study.h"
 
 namespace orrery::cli {
 namespace {

@@ -7,11 +7,11 @@
 
 #include <CLI/CLI.hpp>
 
-#include "core/config_tree.h"
-#include "study/benchmark_sizes.h"
-#include "study/calibration_data.h"
-#include "study/collective_study.h"
-#include "study/compute_question.h"
+#include "core/config/tree.h"
+#include "study/benchmark/sizes.h"
+#include "study/benchmark/study.h"
+#include "study/calibrate/data.h"
+#include "study/validate/compute/question.h"
 
 namespace orrery::cli {
 

@@ -7,8 +7,8 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "report/run.h"
-#include "study/compare.h"
+#include "experiment/run.h"
+#include "study/compare/compare.h"
 
 namespace orrery::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/written_job.h"
-#include "system/experiment_job.h"
+#include "experiment/job.h"
 
 namespace orrery::cli {
 namespace {

@@ -11,11 +11,11 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/written_job.h"
-#include "workload/import/astra_text.h"
 #include "workload/import/format.h"
-#include "workload/import/goal.h"
-#include "workload/import/kineto.h"
-#include "workload/import/simai.h"
+#include "workload/import/goal/goal.h"
+#include "workload/import/kineto/kineto.h"
+#include "workload/import/layers/astra_text.h"
+#include "workload/import/layers/simai.h"
 
 namespace orrery::cli {
 namespace {

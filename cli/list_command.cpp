@@ -9,10 +9,10 @@
 #include "cli/output.h"
 #include "collectives/algorithms.h"
 #include "collectives/libraries.h"
-#include "network/topology.h"
+#include "experiment/docs.h"
+#include "experiment/experiment.h"
+#include "network/fabric/topology.h"
 #include "report/table.h"
-#include "system/config_docs.h"
-#include "system/experiment.h"
 
 namespace orrery::cli {
 namespace {

@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/input_files.h"
-#include "workload/output_file.h"
+#include "core/output_file.h"
 
 namespace orrery::cli {
 namespace {

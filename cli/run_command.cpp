@@ -11,12 +11,12 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "core/input_files.h"
+#include "experiment/run.h"
 #include "report/fold_check.h"
-#include "report/run.h"
-#include "study/compute_table.h"
-#include "study/sweep_file.h"
-#include "study/training_table.h"
-#include "study/validation_table.h"
+#include "study/sweep/file.h"
+#include "study/validate/collectives/table.h"
+#include "study/validate/compute/table.h"
+#include "study/validate/training/table.h"
 
 namespace orrery::cli {
 namespace {

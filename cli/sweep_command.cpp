@@ -16,7 +16,7 @@
 #include "cli/progress.h"
 #include "core/input_files.h"
 #include "study/in_parallel.h"
-#include "study/sweep.h"
+#include "study/sweep/sweep.h"
 
 namespace orrery::cli {
 namespace {

@@ -11,11 +11,11 @@
 #include "core/error.h"
 #include "core/input_files.h"
 #include "core/version.h"
-#include "study/compute_validation.h"
-#include "study/cross_validation.h"
-#include "study/training_cross.h"
-#include "study/validate.h"
-#include "study/validation_plot.h"
+#include "study/calibrate/cross_validation.h"
+#include "study/validate/collectives/plot.h"
+#include "study/validate/collectives/validate.h"
+#include "study/validate/compute/validation.h"
+#include "study/validate/training/cross.h"
 
 namespace orrery::cli {
 namespace {

@@ -9,12 +9,12 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "core/input_files.h"
-#include "system/order_check.h"
-#include "workload/chakra_dump.h"
-#include "workload/chakra_file.h"
-#include "workload/inspect.h"
-#include "workload/lint.h"
-#include "workload/trace_files.h"
+#include "experiment/order_check.h"
+#include "workload/chakra/dump.h"
+#include "workload/chakra/file.h"
+#include "workload/traces/files.h"
+#include "workload/traces/inspect.h"
+#include "workload/traces/lint.h"
 
 namespace orrery::cli {
 namespace {

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/output.h"
-#include "workload/chakra_writer.h"
-#include "workload/trace_files.h"
+#include "workload/traces/files.h"
+#include "workload/traces/writer.h"
 
 namespace orrery::cli {
 

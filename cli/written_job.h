@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "workload/job.h"
+#include "workload/graph/job.h"
 
 namespace orrery::cli {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "collectives/group_transfer.h"
+#include "collectives/aggregate.h"
 #include "core/units.h"
 
 namespace orrery {

@@ -7,7 +7,7 @@
 
 #include "core/ids.h"
 #include "core/units.h"
-#include "network/fabric.h"
+#include "network/fabric/fabric.h"
 
 namespace orrery {
 

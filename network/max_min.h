@@ -24,7 +24,7 @@ constexpr std::int64_t fill_rate(std::int64_t left, std::uint64_t weight) {
 }
 
 // Describe links and flows, solve, read the rates. Keeps its memory: once as large as needed, nothing allocates. This
-// is the plain solver, that of network/flow_filling.h works on parts and in place.
+// is the plain solver, that of network/flow/filling.h works on parts and in place.
 class MaxMin {
  public:
   void clear();

@@ -10,7 +10,7 @@
 
 #include "core/ids.h"
 #include "core/units.h"
-#include "network/fabric.h"
+#include "network/fabric/fabric.h"
 #include "network/network.h"
 
 namespace orrery {

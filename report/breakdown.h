@@ -11,7 +11,7 @@
 
 #include "core/units.h"
 #include "system/observer.h"
-#include "workload/job.h"
+#include "workload/graph/job.h"
 
 namespace orrery {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "report/operation_log.h"
-#include "workload/job.h"
+#include "workload/graph/job.h"
 
 namespace orrery {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "workload/job.h"
+#include "workload/graph/job.h"
 
 namespace orrery {
 

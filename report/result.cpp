@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "network/link_names.h"
+#include "network/fabric/link_names.h"
 #include "report/group_family.h"
 
 namespace orrery {

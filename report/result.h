@@ -10,16 +10,16 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "core/config_tree.h"
+#include "core/config/tree.h"
 #include "core/error.h"
 #include "core/units.h"
-#include "network/fabric.h"
+#include "network/fabric/fabric.h"
 #include "network/network.h"
 #include "report/breakdown.h"
 #include "report/operation_log.h"
 #include "system/simulation.h"
-#include "workload/job.h"
-#include "workload/training/generate_job.h"
+#include "workload/graph/job.h"
+#include "workload/training/program/generate_job.h"
 
 namespace orrery {
 

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/version.h"
 #include "report/parts.h"
 #include "report/rank_ranges.h"

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "core/config/quantity_text.h"
 #include "core/error.h"
-#include "core/quantity_text.h"
 #include "report/parts.h"
 #include "report/rank_ranges.h"
 #include "report/result.h"

@@ -1,9 +1,9 @@
 #include "system/network_model.h"
 
 #include "core/assert.h"
-#include "network/alpha_beta.h"
-#include "network/fifo_network.h"
-#include "network/flow_network.h"
+#include "network/flow/flow.h"
+#include "network/models/alpha_beta.h"
+#include "network/models/fifo.h"
 
 namespace orrery {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/engine.h"
-#include "network/fabric.h"
+#include "network/fabric/fabric.h"
 #include "network/network.h"
 
 namespace orrery {

@@ -17,20 +17,20 @@
 #include "core/engine.h"
 #include "core/ids.h"
 #include "core/units.h"
-#include "network/fabric.h"
+#include "network/fabric/fabric.h"
 #include "network/network.h"
-#include "system/collective_execution.h"
-#include "system/collective_plans.h"
-#include "system/compute_times.h"
-#include "system/folding.h"
-#include "system/memory_pool.h"
+#include "system/devices/compute_times.h"
+#include "system/devices/memory_pool.h"
+#include "system/devices/perturbation.h"
+#include "system/execution/collectives.h"
+#include "system/execution/ranks.h"
+#include "system/execution/transfers.h"
+#include "system/folding/folding.h"
+#include "system/folding/symmetry.h"
 #include "system/observer.h"
-#include "system/perturbation.h"
-#include "system/rank_execution.h"
-#include "system/symmetry.h"
-#include "system/transfer_execution.h"
-#include "workload/job.h"
-#include "workload/matching.h"
+#include "system/plans/plans.h"
+#include "workload/graph/job.h"
+#include "workload/matching/matching.h"
 
 namespace orrery {
 
@@ -38,7 +38,7 @@ namespace orrery {
 enum class FoldMode : std::uint8_t { kAuto, kOff };
 
 struct SimulationOptions {
-  bool timed = true;               // else nothing takes time (system/order_check.h)
+  bool timed = true;               // else nothing takes time (experiment/order_check.h)
   bool fast_forward = true;        // folded calls whose ends follow from their entries are not simulated step by step
   FoldMode fold = FoldMode::kOff;  // kAuto: not with the fifo model, whose queues tell all messages apart
   CollectiveOptions collectives;

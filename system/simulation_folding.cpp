@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "core/hash.h"
-#include "system/message_count.h"
+#include "system/plans/message_count.h"
 #include "system/simulation.h"
 
 namespace orrery {

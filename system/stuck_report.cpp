@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "core/assert.h"
+#include "core/config/quantity_text.h"
 #include "core/error.h"
-#include "core/quantity_text.h"
 #include "system/simulation.h"
 
 namespace orrery {

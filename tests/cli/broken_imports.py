@@ -39,7 +39,7 @@ FILES = [
     bring("An unknown format", {"job.txt": ASTRA}, "--format: chakra not in", options=["--format", "chakra"]),
     bring("An import into a file", {"job.goal": GOAL, "out": "x"}, "out: error: ", names=["job.goal"]),
     bring("An import over its own file", {"out/groups.json": GOAL}, "out/groups.json: error: is read and would be written over",
-          "write to another directory", names=["out/groups.json"]),
+          "write to another place", names=["out/groups.json"]),
     bring("Two files of a format with one", {"a.goal": GOAL, "b.goal": GOAL},
           "a.goal: error: more than one file has no meaning for goal", "leave it out"),
     Row("An import without a folder", 2, ["--out is required"], ["workload", "import", "job.goal"], {"job.goal": GOAL}),

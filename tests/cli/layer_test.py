@@ -1,12 +1,25 @@
 #!/usr/bin/env python3
-"""layer_test.py: every #include between folders is allowed by the table of docs/architecture.md, and no file includes
-itself through others."""
+"""layer_test.py: every #include between layers is allowed by the table of docs/architecture.md, scripts/house finds no
+cycle of files or rooms and no crowded room."""
+import importlib.machinery
+import importlib.util
+import pathlib
 import re
+import subprocess
 import sys
+import tempfile
 
 from orrery_program import SOURCE, Checks
 
-INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
+HOUSE_SCRIPT = SOURCE / "scripts" / "house"
+
+
+def load_house():
+    """scripts/house as a module."""
+    loader = importlib.machinery.SourceFileLoader("house", str(HOUSE_SCRIPT))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("house", loader))
+    loader.exec_module(module)
+    return module
 
 
 def allowed_edges():
@@ -29,48 +42,29 @@ def allowed_edges():
     return allowed
 
 
-def includes(folders):
-    """{file: the files it includes}, of this source tree, by their paths in it."""
-    found = {}
-    for folder in folders:
-        for path in sorted((SOURCE / folder).rglob("*")):
-            if path.suffix in (".h", ".cpp"):
-                found[str(path.relative_to(SOURCE))] = INCLUDE.findall(path.read_text())
-    return found
-
-
 def sources_of(header):
     """Where a header comes from: itself, or what the build makes it of."""
     return [header, header + ".in", header.replace(".pb.h", ".proto")]
 
 
-def cycle_in(graph):
-    """The files of a cycle, the first again at the end; empty if there is none."""
-    state = {}
-
-    def visit(file, path):
-        state[file] = "open"
-        for other in graph.get(file, []):
-            if state.get(other) == "open":
-                return path[path.index(other):] + [other]
-            if other in graph and other not in state and (cycle := visit(other, path + [other])):
-                return cycle
-        state[file] = "done"
-        return []
-
-    for file in graph:
-        if file not in state and (cycle := visit(file, [file])):
-            return cycle
-    return []
+def house_of(folder, files):
+    """What scripts/house says of a tree of these {path: text}."""
+    for path, text in (files | {"scripts/house": HOUSE_SCRIPT.read_text()}).items():
+        file = pathlib.Path(folder) / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return subprocess.run([sys.executable, str(pathlib.Path(folder) / "scripts" / "house")], capture_output=True, text=True)
 
 
 def main():
     checks = Checks()
     allowed = allowed_edges()
-    with_code = sorted({path.parts[len(SOURCE.parts)] for path in SOURCE.glob("*/*.cpp")} - {"bench", "tests"})
-    checks.check(sorted(allowed) == with_code, "docs/architecture.md names the folders with code",
-                 f"{sorted(allowed)}\n{with_code}")
-    graph = includes(allowed)
+    house = load_house()
+    with_code = {path.parts[len(SOURCE.parts)] for path in SOURCE.glob("*/**/*.cpp")} - {"bench", "tests", "build"}
+    checks.check(set(allowed) == with_code == set(house.LAYERS), "docs/architecture.md names the folders with code",
+                 f"{sorted(allowed)}\n{sorted(with_code)}\n{house.LAYERS}")
+    files = house.code_files(house.LAYERS)
+    graph = {file: house.INCLUDE.findall(text) for file, text in files.items()}
     checks.check(sum(map(len, graph.values())) > 100, "includes are found")
     for file, included in graph.items():
         for other in included:
@@ -79,9 +73,20 @@ def main():
                          f"{file} includes {other}, which is not in the source tree")
             checks.check(other.split("/")[0] in allowed[folder],
                          f"{file} includes {other}, but {folder} may use only {sorted(allowed[folder])}")
-    cycle = cycle_in(graph)
-    checks.check(not cycle, "files include one another in a circle", " -> ".join(cycle))
-    checks.check(cycle_in({"a": ["b"], "b": ["c"], "c": ["b"]}) == ["b", "c", "b"], "a cycle would be found")
+    outcome = subprocess.run([sys.executable, str(HOUSE_SCRIPT)], capture_output=True, text=True)
+    checks.check(outcome.returncode == 0, "scripts/house finds the house in order", outcome.stdout[-400:] + outcome.stderr)
+    checks.check(house.function_lengths("int a() {\n  if (x) {\n  }\n}\nstruct B {\n int c() { return '{'; }\n};\n") == [4, 1],
+                 "lengths of functions are counted")
+    files = {f"{layer}/x.cpp": "int x() { return 1; }\n" for layer in house.LAYERS}
+    with tempfile.TemporaryDirectory() as folder:
+        checks.check(house_of(folder, files).returncode == 0, "a small house is in order")
+        crowd = house_of(folder, {f"core/{i}.h": "" for i in range(31)})
+        checks.check(crowd.returncode == 1 and "31 files: core" in crowd.stdout, "a crowded room is found", crowd.stdout)
+    with tempfile.TemporaryDirectory() as folder:
+        ring = house_of(folder, files | {"core/a.h": '#include "core/b/b.h"\n', "core/b/b.h": '#include "core/c.h"\n',
+                                         "core/c.h": ""})
+        checks.check(ring.returncode == 1 and "files none, rooms core -> core/b -> core" in ring.stdout,
+                     "a cycle of rooms is found", ring.stdout + ring.stderr)
     return checks.exit_code()
 
 

@@ -3,8 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "collectives/oracle.h"
 #include "tests/collectives/every_schedule.h"
+#include "tests/collectives/oracle/oracle.h"
 
 namespace orrery {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "collectives/message_order.h"
-#include "collectives/oracle.h"
+#include "tests/collectives/oracle/message_order.h"
+#include "tests/collectives/oracle/oracle.h"
 
 namespace orrery {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "collectives/exchange.h"
+#include "tests/collectives/oracle/exchange.h"
 
 namespace orrery {
 

@@ -1,5 +1,5 @@
 // What may be said to the nccl library: names, versions, and which algorithm runs in which protocol.
-#include "collectives/nccl_options.h"
+#include "collectives/nccl/options.h"
 
 #include <catch2/catch.hpp>
 

@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "collectives/oracle.h"
+#include "tests/collectives/oracle/oracle.h"
 
 namespace orrery {
 namespace {

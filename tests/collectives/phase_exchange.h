@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "collectives/exchange.h"
 #include "collectives/phase_plan.h"
 #include "core/units.h"
+#include "tests/collectives/oracle/exchange.h"
 
 namespace orrery {
 

@@ -1,4 +1,4 @@
-#include "core/config.h"
+#include "core/config/config.h"
 
 #include <fmt/format.h>
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-#include "core/config_text.h"
+#include "core/config/text.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "core/quantity_text.h"
+#include "core/config/quantity_text.h"
 
 #include <array>
 #include <catch2/catch.hpp>

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "core/error.h"
-#include "workload/chakra_attributes.h"
-#include "workload/chakra_reader.h"
+#include "workload/chakra/attributes.h"
+#include "workload/chakra/reader.h"
 
 namespace orrery::test {
 

@@ -14,10 +14,10 @@
 #include <nlohmann/json.hpp>
 
 #include "core/assert.h"
-#include "core/config.h"
-#include "core/config_tree.h"
+#include "core/config/config.h"
+#include "core/config/tree.h"
 #include "core/error.h"
-#include "system/experiment.h"
+#include "experiment/experiment.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include "core/assert.h"
 #include "core/error.h"
-#include "workload/import/goal.h"
+#include "workload/import/goal/goal.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace orrery;

@@ -6,7 +6,7 @@
 
 #include "core/assert.h"
 #include "core/error.h"
-#include "workload/groups.h"
+#include "workload/traces/groups.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace orrery;

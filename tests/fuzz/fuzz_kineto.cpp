@@ -6,8 +6,8 @@
 
 #include "core/assert.h"
 #include "core/error.h"
-#include "workload/import/kineto.h"
-#include "workload/import/kineto_timeline.h"
+#include "workload/import/kineto/kineto.h"
+#include "workload/import/kineto/timeline.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 
 #include "core/assert.h"
 #include "core/error.h"
-#include "study/nccl_log.h"
+#include "study/nccl_tests/log.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/assert.h"
-#include "core/quantity_text.h"
+#include "core/config/quantity_text.h"
 
 namespace {
 

@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "imported_job.h"
-#include "workload/import/simai.h"
+#include "tests/fuzz/imported_job.h"
+#include "workload/import/layers/simai.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace orrery;

@@ -5,9 +5,9 @@
 
 #include "core/assert.h"
 #include "core/error.h"
-#include "network/matrix_graph.h"
-#include "network/routed_graph.h"
-#include "network/topology_matrix.h"
+#include "network/config/matrix_graph.h"
+#include "network/config/topology_matrix.h"
+#include "network/fabric/routed_graph.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace orrery;

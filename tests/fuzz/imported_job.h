@@ -6,8 +6,8 @@
 
 #include "core/assert.h"
 #include "core/error.h"
-#include "workload/job.h"
-#include "workload/matching.h"
+#include "workload/graph/job.h"
+#include "workload/matching/matching.h"
 
 namespace orrery::fuzz {
 

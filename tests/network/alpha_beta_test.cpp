@@ -1,4 +1,4 @@
-#include "network/alpha_beta.h"
+#include "network/models/alpha_beta.h"
 
 #include <catch2/catch.hpp>
 #include <functional>
@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "core/error.h"
-#include "network/compose.h"
+#include "network/fabric/compose.h"
 
 using namespace orrery;
 

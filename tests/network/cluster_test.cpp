@@ -1,4 +1,4 @@
-#include "network/cluster.h"
+#include "network/fabric/cluster.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

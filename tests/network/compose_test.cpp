@@ -1,4 +1,4 @@
-#include "network/compose.h"
+#include "network/fabric/compose.h"
 
 #include <catch2/catch.hpp>
 #include <random>

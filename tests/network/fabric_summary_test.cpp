@@ -1,4 +1,4 @@
-#include "network/fabric_summary.h"
+#include "network/fabric/summary.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

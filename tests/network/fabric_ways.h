@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "network/fabric.h"
-#include "network/routing.h"
+#include "network/fabric/fabric.h"
+#include "network/fabric/routing.h"
 
 namespace orrery {
 

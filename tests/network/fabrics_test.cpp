@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "network/cluster.h"
+#include "network/fabric/cluster.h"
 #include "network/fabric_ways.h"
 #include "network/read_cluster_text.h"
 #include "network/topology_examples.h"

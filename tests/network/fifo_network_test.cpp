@@ -1,12 +1,12 @@
-#include "network/fifo_network.h"
+#include "network/models/fifo.h"
 
 #include <catch2/catch.hpp>
 #include <queue>
 #include <random>
 
 #include "core/error.h"
-#include "network/alpha_beta.h"
-#include "tests/network/flow_probe.h"
+#include "network/models/alpha_beta.h"
+#include "tests/network/flow/probe.h"
 
 using namespace orrery;
 using namespace orrery::test;

@@ -1,4 +1,4 @@
-#include "network/link_names.h"
+#include "network/fabric/link_names.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "network/fabric/routing.h"
 #include "network/fabric_ways.h"
-#include "network/routing.h"
 #include "network/topology_examples.h"
 
 using namespace orrery;

@@ -1,4 +1,4 @@
-#include "network/routing.h"
+#include "network/fabric/routing.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "network/compose.h"
+#include "network/fabric/compose.h"
 #include "network/fabric_ways.h"
-#include "network/flow_network.h"
+#include "network/flow/flow.h"
 #include "network/topology_examples.h"
-#include "tests/network/flow_probe.h"
+#include "tests/network/flow/probe.h"
 
 using namespace orrery;
 using namespace orrery::test;

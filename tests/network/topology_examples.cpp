@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <map>
 
-#include "core/config.h"
+#include "core/config/config.h"
 
 namespace orrery {
 namespace {

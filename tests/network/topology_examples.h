@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "network/topology.h"
+#include "network/fabric/topology.h"
 
 namespace orrery {
 

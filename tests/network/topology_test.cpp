@@ -1,4 +1,4 @@
-#include "network/topology.h"
+#include "network/fabric/topology.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

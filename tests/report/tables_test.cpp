@@ -5,7 +5,7 @@
 #include "report/parts.h"
 #include "report/result.h"
 #include "report/table.h"
-#include "study/compare.h"
+#include "study/compare/compare.h"
 
 using namespace orrery;
 using std::chrono::milliseconds;

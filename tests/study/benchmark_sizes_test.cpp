@@ -1,10 +1,10 @@
 // Sizes and operations as nccl-tests has them.
-#include "study/benchmark_sizes.h"
+#include "study/benchmark/sizes.h"
 
 #include <catch2/catch.hpp>
 
 #include "core/error.h"
-#include "study/benchmark_operation.h"
+#include "study/benchmark/operation.h"
 
 using namespace orrery;
 

@@ -1,6 +1,6 @@
 // A calibration finds the constants again that made a log, says what a log cannot tell, and does better than the shipped
 // constants on rows of real logs that it has not seen.
-#include "study/calibrate.h"
+#include "study/calibrate/calibrate.h"
 
 #include <unistd.h>
 
@@ -13,8 +13,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "study/benchmark_sizes.h"
-#include "study/collective_study.h"
+#include "study/benchmark/sizes.h"
+#include "study/benchmark/study.h"
 
 using namespace orrery;
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "report/run.h"
+#include "experiment/run.h"
 
 using namespace orrery;
 

@@ -1,5 +1,5 @@
 // Tables of collectives on real clusters against calculations by hand.
-#include "study/collective_study.h"
+#include "study/benchmark/study.h"
 
 #include <catch2/catch.hpp>
 

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "study/compute_question.h"
-#include "study/layer_operators.h"
+#include "study/validate/compute/layer_operators.h"
+#include "study/validate/compute/question.h"
 
 using namespace orrery;
 using namespace std::chrono_literals;

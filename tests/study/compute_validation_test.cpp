@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "study/compute_validation.h"
-#include "system/operator_model.h"
+#include "study/validate/compute/validation.h"
+#include "system/devices/operator_model.h"
 
 using namespace orrery;
 using namespace std::chrono_literals;

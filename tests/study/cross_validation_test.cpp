@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "study/cross_validation.h"
-#include "study/nccl_refit.h"
+#include "study/calibrate/cross_validation.h"
+#include "study/calibrate/refit.h"
 
 using namespace orrery;
 

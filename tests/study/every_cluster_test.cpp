@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "study/collective_study.h"
-#include "system/experiment.h"
+#include "experiment/experiment.h"
+#include "study/benchmark/study.h"
 
 using namespace orrery;
 

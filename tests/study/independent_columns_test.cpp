@@ -1,4 +1,4 @@
-#include "study/independent_columns.h"
+#include "study/calibrate/independent_columns.h"
 
 #include <catch2/catch.hpp>
 

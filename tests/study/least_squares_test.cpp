@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "study/least_squares.h"
+#include "study/calibrate/least_squares.h"
 
 using namespace orrery;
 

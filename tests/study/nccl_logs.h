@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "study/nccl_log.h"
+#include "study/nccl_tests/log.h"
 
 namespace orrery::test {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "study/collective_study.h"
+#include "study/benchmark/study.h"
 
 using namespace orrery;
 

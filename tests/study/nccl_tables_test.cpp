@@ -6,8 +6,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "study/collective_study.h"
-#include "study/nccl_log.h"
+#include "study/benchmark/study.h"
+#include "study/nccl_tests/log.h"
 
 using namespace orrery;
 using namespace std::chrono_literals;

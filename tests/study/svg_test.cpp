@@ -2,7 +2,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 
-#include "study/svg.h"
+#include "study/validate/collectives/svg.h"
 
 using namespace orrery;
 

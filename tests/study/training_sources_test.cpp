@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "study/training_case.h"
+#include "study/validate/training/case.h"
 
 using namespace orrery;
 

@@ -1,6 +1,6 @@
 // Tables of training jobs read, wrong ones are refused where they stand, and what is published of a run becomes the
 // time of its iterations.
-#include "study/training_table.h"
+#include "study/validate/training/table.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "study/training_case.h"
+#include "study/validate/training/case.h"
 #include "tests/study/training_tables.h"
 
 using namespace orrery;

@@ -1,6 +1,6 @@
 // Training jobs held against times: errors row by row and summed up, and constants that are found again by a fit to
 // times that the simulator made with known ones.
-#include "study/training_validation.h"
+#include "study/validate/training/validation.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -13,10 +13,10 @@
 #include <nlohmann/json.hpp>
 
 #include "study/in_parallel.h"
-#include "study/training_cross.h"
-#include "study/training_text.h"
+#include "study/validate/training/cross.h"
+#include "study/validate/training/text.h"
 #include "tests/study/training_tables.h"
-#include "workload/training/software_constants.h"
+#include "workload/training/spec/software_constants.h"
 
 using namespace orrery;
 

@@ -4,8 +4,8 @@
 #include <vector>
 #include <nlohmann/json.hpp>
 
-#include "study/collective_study.h"
-#include "study/validate.h"
+#include "study/benchmark/study.h"
+#include "study/validate/collectives/validate.h"
 
 using namespace orrery;
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "study/validation_plot.h"
+#include "study/validate/collectives/plot.h"
 
 using namespace orrery;
 

@@ -1,6 +1,6 @@
 // The shipped measurements read, name machines that exist, and are what was taken down; wrong ones are refused where
 // they stand.
-#include "study/validation_table.h"
+#include "study/validate/collectives/table.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

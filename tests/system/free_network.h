@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/engine.h"
-#include "network/fabric.h"
+#include "network/fabric/fabric.h"
 #include "network/network.h"
 
 namespace orrery::test {

@@ -3,8 +3,8 @@
 #include <numeric>
 #include <random>
 
-#include "system/communicator_layout.h"
-#include "system/slot_set.h"
+#include "system/execution/slot_set.h"
+#include "system/plans/communicator_layout.h"
 
 using namespace orrery;
 

@@ -5,8 +5,8 @@
 #include <random>
 #include <string>
 
-#include "system/experiment.h"
-#include "workload/job.h"
+#include "experiment/experiment.h"
+#include "workload/graph/job.h"
 
 namespace orrery::test {
 

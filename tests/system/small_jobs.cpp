@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/assert.h"
-#include "workload/content_pool.h"
+#include "workload/graph/content_pool.h"
 
 namespace orrery::test {
 

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "network/compose.h"
+#include "network/fabric/compose.h"
 #include "report/operation_log.h"
 #include "system/network_model.h"
 #include "system/simulation.h"
-#include "workload/graph_builder.h"
-#include "workload/job.h"
-#include "workload/matching.h"
+#include "workload/graph/builder.h"
+#include "workload/graph/job.h"
+#include "workload/matching/matching.h"
 
 namespace orrery::test {
 

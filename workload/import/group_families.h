@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/ids.h"
-#include "workload/job.h"
+#include "workload/graph/job.h"
 
 namespace orrery {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/assert.h"
-#include "workload/dependency_check.h"
+#include "workload/traces/dependency_check.h"
 
 namespace orrery {
 namespace {

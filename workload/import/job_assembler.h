@@ -10,11 +10,11 @@
 
 #include "core/error.h"
 #include "core/ids.h"
-#include "workload/content_pool.h"
-#include "workload/execution_graph.h"
-#include "workload/graph_builder.h"
-#include "workload/job.h"
-#include "workload/node_labels.h"
+#include "workload/graph/builder.h"
+#include "workload/graph/content_pool.h"
+#include "workload/graph/execution_graph.h"
+#include "workload/graph/job.h"
+#include "workload/graph/node_labels.h"
 
 namespace orrery {
 

@@ -1,0 +1,214 @@
+#include "collectives/nccl/constants.h"
+
+#include <algorithm>
+
+#include "core/assert.h"
+
+namespace orrery {
+namespace {
+
+constexpr auto kLatency = ConstantKind::kLatency;
+constexpr auto kRate = ConstantKind::kRate;
+constexpr auto kSize = ConstantKind::kSize;
+constexpr auto kShare = ConstantKind::kShare;
+constexpr auto kFactor = ConstantKind::kFactor;
+
+// Rows of equal prefix stand together, in the order of the enumerations that index them.
+constexpr std::array<NcclConstantEntry, kNcclConstants> kEntries = {{
+    {"base.tree.ll", kLatency, "from the launch of a kernel to its first step"},
+    {"base.tree.ll128", kLatency, ""},
+    {"base.tree.simple", kLatency, ""},
+    {"base.ring.ll", kLatency, ""},
+    {"base.ring.ll128", kLatency, ""},
+    {"base.ring.simple", kLatency, ""},
+    {"base.collnet_direct", kLatency, ""},
+    {"base.collnet_chain", kLatency, ""},
+    {"base.nvls", kLatency, "with the steps within the node"},
+    {"base.pat", kLatency, "of PAT"},
+    {"hop.nvlink.tree.ll", kLatency, "one step over NVLink (or xGMI)"},
+    {"hop.nvlink.tree.ll128", kLatency, ""},
+    {"hop.nvlink.tree.simple", kLatency, ""},
+    {"hop.nvlink.ring.ll", kLatency, ""},
+    {"hop.nvlink.ring.ll128", kLatency, ""},
+    {"hop.nvlink.ring.simple", kLatency, ""},
+    {"hop.nvlink.collnet_direct", kLatency, ""},
+    {"hop.nvlink.collnet_chain", kLatency, ""},
+    {"hop.pcie.tree.ll", kLatency, "one step over PCIe or through the host"},
+    {"hop.pcie.tree.ll128", kLatency, ""},
+    {"hop.pcie.tree.simple", kLatency, ""},
+    {"hop.pcie.ring.ll", kLatency, ""},
+    {"hop.pcie.ring.ll128", kLatency, ""},
+    {"hop.pcie.ring.simple", kLatency, ""},
+    {"hop.pcie.collnet_direct", kLatency, ""},
+    {"hop.pcie.collnet_chain", kLatency, ""},
+    {"hop.network.ll", kLatency, "one step over the network, of rings and trees"},
+    {"hop.network.ll128", kLatency, ""},
+    {"hop.network.simple", kLatency, ""},
+    {"hop.network.collnet_direct", kLatency, "through switches that add up, there and back"},
+    {"hop.network.collnet_chain", kLatency, ""},
+    {"hop.network.nvls", kLatency, "likewise"},
+    {"hop.network.nvls_tree", kLatency, "one step over the network, of the tree above NVLS"},
+    {"hop.network.pat", kLatency, "one step over the network, of PAT"},
+    {"network.other", kLatency, "what the software of a network adds to each step"},
+    {"network.infiniband", kLatency, ""},
+    {"network.roce", kLatency, ""},
+    {"network.efa_v1", kLatency, ""},
+    {"network.efa_v2", kLatency, ""},
+    {"network.tcpx", kLatency, ""},
+    {"network.slingshot", kLatency, ""},
+    {"network.omni_path", kLatency, ""},
+    {"network.ethernet", kLatency, ""},
+    {"ll_cap.volta.one_node", kRate, "the most that LL moves, as bus bandwidth; older GPUs have this row"},
+    {"ll_cap.volta.two_nodes", kRate, ""},
+    {"ll_cap.volta.more_nodes", kRate, ""},
+    {"ll_cap.ampere.one_node", kRate, "Turing, Ada and others have this row"},
+    {"ll_cap.ampere.two_nodes", kRate, ""},
+    {"ll_cap.ampere.more_nodes", kRate, ""},
+    {"ll_cap.hopper.one_node", kRate, "from NCCL 2.19 on; before, as Ampere"},
+    {"ll_cap.hopper.two_nodes", kRate, ""},
+    {"ll_cap.hopper.more_nodes", kRate, ""},
+    {"ll_cap.blackwell.one_node", kRate, "of Blackwell"},
+    {"ll_cap.blackwell.two_nodes", kRate, ""},
+    {"ll_cap.blackwell.more_nodes", kRate, ""},
+    {"efficiency.ll", kShare, "of a link's rate: data in what LL sends"},
+    {"efficiency.ll128", kShare, "data in what LL128 sends"},
+    {"efficiency.ring", kShare, "of the links of a node, by rings"},
+    {"efficiency.tree", kShare, "of the links of a node, by trees"},
+    {"efficiency.pat", kShare, "of the links between nodes, by PAT"},
+    {"efficiency.network", kShare, "of the links between nodes, by everything"},
+    {"efficiency.host", kShare, "of PCIe, through the memory of the host"},
+    {"efficiency.nvls.hopper", kShare, "of NVLink, by NVLS"},
+    {"efficiency.nvls.blackwell", kShare, ""},
+    {"latency_factor.blackwell", kFactor, "on base latencies and steps within the node"},
+    {"collnet_direct_wait", kLatency, "for each other GPU of the node, there and back"},
+    {"pat_rank", kLatency, "for each rank"},
+    {"chunk.cost", kLatency, "what the kernel spends on a chunk"},
+    {"chunk.largest", kSize, "of each GPU of a node, over all channels"},
+    {"launch.single_process", kLatency, "to each call, for each GPU of a node, when one thread drives them"},
+    {"launch.torch", kLatency, "to each call, through PyTorch"},
+}};
+
+// The number of the constant at `path`, which has to be there.
+consteval std::size_t number_of(std::string_view path) {
+  for (std::size_t i = 0; i < kEntries.size(); ++i)
+    if (kEntries[i].path == path) return i;
+  throw path;
+}
+
+template <class Enum>
+constexpr std::size_t index(Enum e) {
+  return static_cast<std::size_t>(e);
+}
+
+[[noreturn]] void no_such_combination() {
+  ORRERY_ASSERT(false && "NCCL has no such algorithm in this protocol");
+  __builtin_unreachable();
+}
+
+}  // namespace
+
+std::span<const NcclConstantEntry> nccl_constant_entries() { return kEntries; }
+
+std::string_view meaning_of(std::size_t number) {
+  while (kEntries[number].meaning.empty()) --number;
+  return kEntries[number].meaning;
+}
+
+std::optional<std::size_t> nccl_constant_named(std::string_view path) {
+  const auto found = std::ranges::find(kEntries, path, &NcclConstantEntry::path);
+  if (found == kEntries.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - kEntries.begin());
+}
+
+double NcclConstants::base(NcclAlgorithm algorithm, NcclProtocol protocol) const {
+  switch (algorithm) {
+    case NcclAlgorithm::kTree: return values_[number_of("base.tree.ll") + index(protocol)];
+    case NcclAlgorithm::kRing: return values_[number_of("base.ring.ll") + index(protocol)];
+    case NcclAlgorithm::kCollNetDirect: return values_[number_of("base.collnet_direct")];
+    case NcclAlgorithm::kCollNetChain: return values_[number_of("base.collnet_chain")];
+    case NcclAlgorithm::kNvls:
+    case NcclAlgorithm::kNvlsTree: return values_[number_of("base.nvls")];
+    case NcclAlgorithm::kPat: return values_[number_of("base.pat")];
+  }
+  no_such_combination();
+}
+
+double NcclConstants::hop(NcclAlgorithm algorithm, NcclProtocol protocol, NodeLinkKind link) const {
+  const bool is_pcie = link == NodeLinkKind::kPcie || link == NodeLinkKind::kHost;
+  const std::size_t first = is_pcie ? number_of("hop.pcie.tree.ll") : number_of("hop.nvlink.tree.ll");
+  switch (algorithm) {
+    case NcclAlgorithm::kTree: return values_[first + index(protocol)];
+    case NcclAlgorithm::kRing: return values_[first + 3 + index(protocol)];
+    case NcclAlgorithm::kCollNetDirect: return values_[first + 6];
+    case NcclAlgorithm::kCollNetChain: return values_[first + 7];
+    case NcclAlgorithm::kNvls:  // in their base latency
+    case NcclAlgorithm::kNvlsTree:
+    case NcclAlgorithm::kPat: return 0;
+  }
+  no_such_combination();
+}
+
+double NcclConstants::network_hop(NcclAlgorithm algorithm, NcclProtocol protocol, NetworkKind network) const {
+  const double software = values_[number_of("network.other") + index(network)];
+  switch (algorithm) {
+    case NcclAlgorithm::kTree:
+    case NcclAlgorithm::kRing: return software + values_[number_of("hop.network.ll") + index(protocol)];
+    case NcclAlgorithm::kCollNetDirect: return software + values_[number_of("hop.network.collnet_direct")];
+    case NcclAlgorithm::kCollNetChain: return software + values_[number_of("hop.network.collnet_chain")];
+    case NcclAlgorithm::kNvls: return software + values_[number_of("hop.network.nvls")];
+    case NcclAlgorithm::kNvlsTree: return software + values_[number_of("hop.network.nvls_tree")];
+    case NcclAlgorithm::kPat: return software + values_[number_of("hop.network.pat")];
+  }
+  no_such_combination();
+}
+
+double NcclConstants::ll_cap(Architecture architecture, std::uint32_t nodes) const {
+  const std::size_t column = nodes <= 1 ? 0 : nodes == 2 ? 1 : 2;
+  switch (architecture) {
+    case Architecture::kPascal:
+    case Architecture::kVolta: return values_[number_of("ll_cap.volta.one_node") + column];
+    case Architecture::kHopper: return values_[number_of("ll_cap.hopper.one_node") + column];
+    case Architecture::kBlackwell: return values_[number_of("ll_cap.blackwell.one_node") + column];
+    default: return values_[number_of("ll_cap.ampere.one_node") + column];
+  }
+}
+
+double NcclConstants::nvls_efficiency(Architecture architecture) const {
+  return values_[architecture == Architecture::kBlackwell ? number_of("efficiency.nvls.blackwell")
+                                                          : number_of("efficiency.nvls.hopper")];
+}
+
+double NcclConstants::latency_factor(Architecture architecture) const {
+  return architecture == Architecture::kBlackwell ? values_[number_of("latency_factor.blackwell")] : 1;
+}
+
+double NcclConstants::launch(LaunchMode mode, std::uint32_t per_node) const {
+  switch (mode) {
+    case LaunchMode::kMpi:
+    case LaunchMode::kThreads: return 0;
+    case LaunchMode::kSingleProcess: return values_[number_of("launch.single_process")] * per_node;
+    case LaunchMode::kTorch: return values_[number_of("launch.torch")];
+  }
+  no_such_combination();
+}
+
+double NcclConstants::protocol_efficiency(NcclProtocol protocol) const {
+  switch (protocol) {
+    case NcclProtocol::kLl: return values_[number_of("efficiency.ll")];
+    case NcclProtocol::kLl128: return values_[number_of("efficiency.ll128")];
+    case NcclProtocol::kSimple: return 1;
+  }
+  no_such_combination();
+}
+
+double NcclConstants::ring_efficiency() const { return values_[number_of("efficiency.ring")]; }
+double NcclConstants::tree_efficiency() const { return values_[number_of("efficiency.tree")]; }
+double NcclConstants::pat_efficiency() const { return values_[number_of("efficiency.pat")]; }
+double NcclConstants::network_efficiency() const { return values_[number_of("efficiency.network")]; }
+double NcclConstants::host_efficiency() const { return values_[number_of("efficiency.host")]; }
+double NcclConstants::collnet_direct_wait() const { return values_[number_of("collnet_direct_wait")]; }
+double NcclConstants::pat_rank() const { return values_[number_of("pat_rank")]; }
+double NcclConstants::chunk_cost() const { return values_[number_of("chunk.cost")]; }
+double NcclConstants::largest_chunk() const { return values_[number_of("chunk.largest")]; }
+
+}  // namespace orrery

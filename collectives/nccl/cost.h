@@ -1,0 +1,47 @@
+// What each of NCCL's algorithms comes to before the fabric says how long its bytes take: the steps that it waits for,
+// and what every rank sends.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "collectives/aggregate.h"
+#include "collectives/nccl/candidates.h"
+#include "collectives/nccl/constants.h"
+#include "collectives/nccl/options.h"
+
+namespace orrery {
+
+// What each rank sends for the data alone, in bytes, as GroupTransfer counts it.
+struct NcclVolume {
+  NodePattern pattern = NodePattern::kRing;
+  double within = 0;
+  double between = 0;
+  double amount = 0;  // that chunks are cut from
+};
+
+struct NcclOutline {
+  std::optional<NcclAlgorithm> algorithm;  // none of what is made of sends
+  NcclProtocol protocol;
+  NcclVolume volume;
+  double latency = 0;  // seconds, without launch and chunks
+  // Shares of the links' rates: what goes on the wire is the volume by these.
+  double within_efficiency = 1;
+  double between_efficiency = 1;
+  double stages = 0;  // of the pipe that chunks fill; 0: no chunks
+  double cap = 0;     // most bytes of the amount per second; 0: none
+};
+
+// One that NCCL offers for such calls, whatever their size.
+struct NcclOffer {
+  std::optional<NcclAlgorithm> algorithm;  // none of what is made of sends
+  NcclProtocol protocol;                   // which follows from the size of what is made of sends
+};
+
+// All that it offers, in the order of the enumerations.
+std::vector<NcclOffer> all_nccl_offers(const NcclCall& call, const NcclOptions& options);
+
+NcclOutline nccl_outline(const NcclOffer& offer, const NcclCall& call, const NcclOptions& options,
+                         const NcclConstants& constants);
+
+}  // namespace orrery

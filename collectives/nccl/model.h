@@ -1,0 +1,55 @@
+// How long NCCL takes for a collective, by algorithm and protocol, and which of them it takes: the fastest.
+//
+//   time = launch + base + steps within the node * hop + steps over the network * hop + bytes / rate + fill
+//
+// The shape of it follows NVIDIA/nccl, src/graph/tuning.cc; the bytes that each link carries, and so the rate, follow
+// from the algorithm and the fabric. LL sends a flag beside every word (2 bytes on the wire per byte) and is capped;
+// LL128 a flag in 128 bytes; Simple nothing. A kernel that works in chunks starts slowly: of chunks of size c, as many
+// as there are stages fill the pipe before the last byte may leave, and every chunk costs the kernel some time, so with
+// the best c the fill grows with the square root of the size, until the largest chunk is reached, and then no more.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "collectives/aggregate.h"
+#include "collectives/nccl/candidates.h"
+#include "collectives/nccl/constants.h"
+#include "collectives/nccl/cost.h"
+#include "collectives/nccl/options.h"
+#include "core/machine_kind.h"
+#include "core/units.h"
+
+namespace orrery {
+
+// A collective that NCCL makes of sends and receives (all_to_all, gather, scatter) has no algorithm.
+struct NcclWay {
+  std::optional<NcclAlgorithm> algorithm;
+  NcclProtocol protocol = NcclProtocol::kSimple;
+  GroupTransfer transfer;
+  double seconds = 0;  // with nothing else on the links
+};
+
+// All ways that NCCL has and that the options leave, in the order of the enumerations; empty if there are none.
+std::vector<NcclWay> nccl_ways(const NcclCall& call, const NcclOptions& options, const NcclConstants& constants);
+
+// How long one of them takes with nothing else on the links.
+double lone_seconds(const NcclOutline& way, const NcclCall& call, const NcclOptions& options,
+                    const NcclConstants& constants);
+
+// Whether a time is one that can be simulated.
+bool is_countable(double seconds);
+
+// The fastest of them, the first of equal ones. InputError if the options leave none.
+NcclWay fastest_nccl_way(const NcclCall& call, const NcclOptions& options, const NcclConstants& constants);
+
+// What a send takes before its first byte leaves, and its bytes on the wire.
+struct NcclSend {
+  NcclProtocol protocol = NcclProtocol::kSimple;
+  Duration latency{};
+  Bytes bytes{0};
+};
+NcclSend nccl_send(Bytes bytes, bool is_same_node, const MachineKind& machine, const NcclOptions& options,
+                   const NcclConstants& constants);
+
+}  // namespace orrery

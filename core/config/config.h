@@ -1,0 +1,163 @@
+// The configuration reader. A part of the configuration is read by one function over a Section, which names every key
+// with its unit, default and meaning. The same functions, run in description mode, write docs/config.md; so a key that
+// is read is documented and a key that is not read is reported.
+//
+// Problems are collected, not thrown: a reader returns harmless values after an error, and the caller of the outermost
+// reader asks Diagnostics at the end. Defaults are written back into the tree, so that the tree becomes the resolved
+// configuration.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/config/tree.h"
+#include "core/error.h"
+#include "core/units.h"
+
+namespace orrery {
+
+// One line of docs/config.md.
+struct KeyDescription {
+  std::string path;      // "cluster.dims[].bandwidth"
+  std::string type;      // "bandwidth", "whole number", "ring | switch"
+  std::string fallback;  // "required", "optional" or the default
+  std::string meaning;
+};
+
+struct Range {
+  std::int64_t least = 0;
+  std::int64_t most = INT64_MAX;
+};
+
+// What all sections of one reading share.
+class ConfigContext {
+ public:
+  ConfigContext(const ConfigFiles& files, Diagnostics& diagnostics) : files_(&files), diagnostics_(&diagnostics) {}
+  // Description mode: nothing is read, every key is recorded in `keys`.
+  ConfigContext(const ConfigFiles& files, Diagnostics& diagnostics, std::vector<KeyDescription>& keys)
+      : files_(&files), diagnostics_(&diagnostics), keys_(&keys) {}
+
+  const ConfigFiles& files() const { return *files_; }
+  Diagnostics& diagnostics() const { return *diagnostics_; }
+  bool describes() const { return keys_ != nullptr; }
+  void describe(KeyDescription key) const {
+    if (keys_ != nullptr) keys_->push_back(std::move(key));
+  }
+
+ private:
+  const ConfigFiles* files_;
+  Diagnostics* diagnostics_;
+  std::vector<KeyDescription>* keys_ = nullptr;
+};
+
+template <class T>
+concept ConfigScalar = std::is_same_v<T, Bytes> || std::is_same_v<T, Bandwidth> || std::is_same_v<T, Duration> ||
+    std::is_same_v<T, Flops> || std::is_same_v<T, FlopRate> || std::is_same_v<T, Efficiency> ||
+    std::is_same_v<T, bool> || std::is_same_v<T, std::string> || std::is_same_v<T, double>;
+
+// A map being read. Every accessor marks its key as known and describes it.
+class Section {
+ public:
+  // `value` should be a map; anything else is reported. `path` is the dotted path for docs and messages.
+  Section(ConfigValue& value, std::string path, ConfigContext& context);
+  Section(const Section&) = delete;
+  Section& operator=(const Section&) = delete;
+
+  // A plain value: required, with a default, or optional. A double is a plain number, a share is written `50 %` or 0.5.
+  template <ConfigScalar T>
+  T required(std::string_view key, std::string_view meaning);
+  // `documented` stands in the docs for a default that follows from other keys.
+  template <ConfigScalar T>
+  T optional(std::string_view key, T fallback, std::string_view meaning, std::string_view documented = {});
+  template <ConfigScalar T>
+  std::optional<T> maybe(std::string_view key, std::string_view meaning);
+
+  std::int64_t required_integer(std::string_view key, Range range, std::string_view meaning);
+  std::int64_t optional_integer(std::string_view key, std::int64_t fallback, Range range, std::string_view meaning);
+
+  std::optional<std::int64_t> maybe_integer(std::string_view key, Range range, std::string_view meaning);
+
+  // One of `names`; returns its index. Hyphen and underscore are the same.
+  std::size_t required_choice(std::string_view key, std::span<const std::string> names, std::string_view meaning);
+  std::size_t optional_choice(std::string_view key, std::span<const std::string> names, std::size_t fallback,
+                              std::string_view meaning, std::string_view documented = {});
+
+  // A nested map. `read` is called if the key is there, and in description mode. With `folder`, a name or path in place
+  // of the map is replaced by that file's contents. Returns whether the key is there.
+  bool section(std::string_view key, std::string_view meaning, const std::function<void(Section&)>& read,
+               std::string_view folder = {});
+  // With the file `fallback` of `folder` if the key is absent.
+  void section_or(std::string_view key, std::string_view fallback, std::string_view meaning,
+                  const std::function<void(Section&)>& read, std::string_view folder);
+  // An empty one if the key is absent or its file cannot be read, so that its defaults are filled in.
+  void defaulted_section(std::string_view key, std::string_view meaning, const std::function<void(Section&)>& read);
+  bool required_section(std::string_view key, std::string_view meaning, const std::function<void(Section&)>& read,
+                        std::string_view folder = {});
+  // A list of maps, in order; `read` is called once in description mode.
+  bool list(std::string_view key, std::string_view meaning, const std::function<void(Section&)>& read);
+  // A map with free keys, each of whose values is a map. `key_name` stands for the key in the docs.
+  bool map(std::string_view key, std::string_view key_name, std::string_view meaning,
+           const std::function<void(const ConfigEntry&, Section&)>& read);
+  // A list of words (a lone word counts as a list of one); empty if absent.
+  std::vector<std::string> words(std::string_view key, std::string_view meaning);
+  // A value of free form; null if absent. `type` is for the docs.
+  const ConfigValue* raw(std::string_view key, std::string_view type, std::string_view fallback,
+                         std::string_view meaning);
+  // Accepts and ignores a key that is for people only, such as `source`.
+  void note(std::string_view key, std::string_view meaning);
+
+  // A key that another branch of the reader reads: no unknown one, and a name to suggest.
+  void know(std::string_view key) { known_.emplace_back(key); }
+
+  bool has(std::string_view key) const { return value_->find(key) != nullptr; }
+  // What stands there; of a section that has been read, with its files and defaults filled in. Null if absent.
+  const ConfigValue* value(std::string_view key) const;
+  // Where `key` stands, or where the section starts if it is absent.
+  Location where(std::string_view key) const;
+  Location where() const { return value_->where; }
+  const std::string& path() const { return path_; }
+  bool describes() const { return context_->describes(); }
+  ConfigContext& context() const { return *context_; }
+
+  void error(std::string_view key, std::string message, std::string hint = {});
+  void warning(std::string_view key, std::string message, std::string hint = {});
+
+  // Reports the keys that nobody asked for. Called by the function that opened the section.
+  void finish();
+
+ private:
+  ConfigValue* take(std::string_view key, std::string_view type, std::string_view fallback, std::string_view meaning,
+                    bool required);
+  bool open(std::string_view key, std::string_view fallback, std::string_view meaning,
+            const std::function<void(Section&)>& read, std::string_view folder);
+  void set_default(std::string_view key, std::string text);
+  template <ConfigScalar T>
+  std::optional<T> convert(std::string_view key, const ConfigValue& value);
+  std::optional<std::int64_t> convert_integer(std::string_view key, const ConfigValue& value, Range range);
+  std::size_t convert_choice(std::string_view key, const ConfigValue& value, std::span<const std::string> names,
+                             std::size_t fallback);
+  std::string sub_path(std::string_view key) const;
+  bool expand(ConfigValue& value, std::string_view folder);
+
+  ConfigValue* value_;
+  std::string path_;
+  ConfigContext* context_;
+  std::vector<std::string> known_;
+  bool reported_ = false;  // the value is no map: missing keys go without saying
+};
+
+// Reads the whole of `root` with `read` and reports unknown keys.
+void read_config(ConfigValue& root, ConfigContext& context, const std::function<void(Section&)>& read);
+
+// The tree as JSON: numbers, booleans and nulls as such, quantities as text.
+nlohmann::ordered_json to_json(const ConfigValue& value);
+
+}  // namespace orrery

@@ -1,0 +1,307 @@
+#include "core/config/quantity_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/suggest.h"
+
+namespace orrery {
+namespace {
+
+// A unit is numerator / denominator base units (bits are 1/8 byte).
+struct Unit {
+  std::string_view name;
+  std::int64_t numerator;
+  std::int64_t denominator = 1;
+};
+
+constexpr std::int64_t kKilo = 1'000, kMega = 1'000'000, kGiga = 1'000'000'000, kTera = 1'000'000'000'000,
+                       kPeta = 1'000'000'000'000'000, kExa = 1'000'000'000'000'000'000;
+constexpr std::int64_t kKibi = 1ll << 10, kMebi = 1ll << 20, kGibi = 1ll << 30, kTebi = 1ll << 40, kPebi = 1ll << 50;
+
+// Sorted from large to small within a family: to_text takes the first that divides.
+constexpr std::array kByteUnits = {Unit{"PB", kPeta}, Unit{"PiB", kPebi}, Unit{"TB", kTera},  Unit{"TiB", kTebi},
+                                   Unit{"GB", kGiga}, Unit{"GiB", kGibi}, Unit{"MB", kMega},  Unit{"MiB", kMebi},
+                                   Unit{"kB", kKilo}, Unit{"KB", kKilo},  Unit{"KiB", kKibi}, Unit{"B", 1}};
+constexpr std::array kBandwidthUnits = {
+    Unit{"TB/s", kTera},    Unit{"TiB/s", kTebi},   Unit{"GB/s", kGiga},    Unit{"GiB/s", kGibi},   Unit{"MB/s", kMega},
+    Unit{"MiB/s", kMebi},   Unit{"kB/s", kKilo},    Unit{"KB/s", kKilo},    Unit{"KiB/s", kKibi},   Unit{"B/s", 1},
+    Unit{"Tb/s", kTera, 8}, Unit{"Tbps", kTera, 8}, Unit{"Gb/s", kGiga, 8}, Unit{"Gbps", kGiga, 8}, Unit{"GBps", kGiga},
+    Unit{"Mb/s", kMega, 8}, Unit{"Mbps", kMega, 8}, Unit{"kb/s", kKilo, 8}, Unit{"b/s", 1, 8}};
+constexpr std::array kTimeUnits = {
+    Unit{"s", kTera},  Unit{"min", 60 * kTera},  Unit{"h", 3600 * kTera}, Unit{"ms", kGiga},
+    Unit{"us", kMega}, Unit{"\xC2\xB5s", kMega}, Unit{"ns", kKilo},       Unit{"ps", 1}};
+constexpr std::array kFlopUnits = {Unit{"EFLOP", kExa},  Unit{"PFLOP", kPeta}, Unit{"TFLOP", kTera},
+                                   Unit{"GFLOP", kGiga}, Unit{"MFLOP", kMega}, Unit{"FLOP", 1}};
+constexpr std::array kFlopRateUnits = {Unit{"EFLOP/s", kExa},  Unit{"EFLOPS", kExa},   Unit{"PFLOP/s", kPeta},
+                                       Unit{"PFLOPS", kPeta},  Unit{"TFLOP/s", kTera}, Unit{"TFLOPS", kTera},
+                                       Unit{"GFLOP/s", kGiga}, Unit{"GFLOPS", kGiga},  Unit{"MFLOP/s", kMega},
+                                       Unit{"FLOP/s", 1}};
+
+constexpr std::array kEfficiencyUnits = {Unit{"%", 10'000}, Unit{"ppm", 1}};
+
+struct Family {
+  std::string_view what;
+  std::string_view example;
+  std::span<const Unit> units;
+  bool positive = false;
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+};
+
+constexpr Family kBytes{"a size", "64 MiB", kByteUnits};
+constexpr Family kBandwidth{"a bandwidth", "300 GB/s", kBandwidthUnits, true};
+constexpr Family kTime{"a time", "700 ns", kTimeUnits};
+constexpr Family kFlops{"an operation count", "2 TFLOP", kFlopUnits};
+constexpr Family kFlopRate{"a rate", "312 TFLOP/s", kFlopRateUnits, true};
+constexpr Family kEfficiency{"an efficiency", "80 %", kEfficiencyUnits, true, kFullEfficiency.count()};
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+// A decimal number as mantissa / 10^decimals, exact.
+struct Decimal {
+  Int128 mantissa = 0;
+  int decimals = 0;
+};
+
+constexpr int kMostDigits = 24;  // leaves room for a unit's factor in 128 bits
+
+// Reads [-+]digits[.digits][e[+-]dd] at the front of `text` and removes it; digit separators '_' and ',' are refused.
+std::optional<Decimal> take_decimal(std::string_view& text) {
+  Decimal number;
+  std::size_t i = 0;
+  int digits = 0;
+  bool fraction = false;
+  for (; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '.' && !fraction) {
+      fraction = true;
+      continue;
+    }
+    if (!std::isdigit(static_cast<unsigned char>(c))) break;
+    if (++digits > kMostDigits) return std::nullopt;
+    number.mantissa = number.mantissa * 10 + (c - '0');
+    number.decimals += fraction ? 1 : 0;
+  }
+  if (digits == 0) return std::nullopt;
+  const bool exponent = i + 1 < text.size() && (text[i] == 'e' || text[i] == 'E') &&
+                        (std::isdigit(static_cast<unsigned char>(text[i + 1])) ||
+                         ((text[i + 1] == '-' || text[i + 1] == '+') && i + 2 < text.size() &&
+                          std::isdigit(static_cast<unsigned char>(text[i + 2]))));
+  if (exponent) {
+    const char* first = text.data() + i + 1 + (text[i + 1] == '+' ? 1 : 0);
+    int power = 0;
+    const auto [end, code] = std::from_chars(first, text.data() + text.size(), power);
+    if (code != std::errc{} || power > kMostDigits || power < -kMostDigits) return std::nullopt;
+    number.decimals -= power;
+    i = static_cast<std::size_t>(end - text.data());
+  }
+  text.remove_prefix(i);
+  return number;
+}
+
+// round(decimal * unit), or nothing when it does not fit in 63 bits.
+std::optional<std::int64_t> scaled(Decimal number, const Unit& unit) {
+  constexpr Int128 kMost = std::numeric_limits<std::int64_t>::max();
+  if (number.mantissa == 0) return 0;
+  Int128 divisor = unit.denominator;
+  for (; number.decimals < 0; ++number.decimals) {
+    number.mantissa *= 10;
+    if (number.mantissa / divisor > kMost) return std::nullopt;
+  }
+  // Cancel tens of the unit against tens of the divisor, so that nothing overflows.
+  Int128 factor = unit.numerator;
+  for (; number.decimals > 0; --number.decimals) {
+    if (factor % 10 == 0) {
+      factor /= 10;
+    } else if (number.mantissa % 10 == 0) {
+      number.mantissa /= 10;
+    } else if (divisor < kMost) {
+      divisor *= 10;
+    } else {
+      number.mantissa /= 10;  // below the 18th decimal: cannot change the rounded result by more than one base unit
+    }
+  }
+  const Int128 limit = (Int128{1} << 126) / factor;
+  if (number.mantissa > limit) return std::nullopt;
+  const Int128 value = (number.mantissa * factor + divisor / 2) / divisor;
+  if (value > kMost) return std::nullopt;
+  return static_cast<std::int64_t>(value);
+}
+
+const Unit* find_unit(const Family& family, std::string_view name) {
+  for (const Unit& unit : family.units)
+    if (unit.name == name) return &unit;
+  return nullptr;
+}
+
+// The name of what values are counted in.
+std::string_view base_unit(const Family& family) {
+  return std::ranges::find_if(family.units, [](const Unit& u) { return u.numerator == 1 && u.denominator == 1; })->name;
+}
+
+std::string unit_hint(const Family& family, std::string_view name) {
+  std::vector<std::string> names;
+  for (const Unit& unit : family.units) names.emplace_back(unit.name);
+  return suggestion(name, names);
+}
+
+// The shortest exact text: a whole number of a unit, or up to three decimals of a decimal one.
+std::string exact_text(const Family& family, std::int64_t value) {
+  std::string best;
+  for (const Unit& unit : family.units) {
+    const bool decimal = unit.numerator % 1000 == 0;
+    const std::int64_t grain = decimal ? unit.numerator / 1000 : unit.numerator;
+    if (unit.denominator != 1 || (value < unit.numerator && unit.numerator != 1) || value % grain != 0) continue;
+    const std::int64_t grains = value / grain;
+    std::string text = fmt::format("{}", decimal ? grains / 1000 : grains);
+    if (decimal && grains % 1000 != 0) {
+      text += fmt::format(".{:03}", grains % 1000);
+      while (text.back() == '0') text.pop_back();
+    }
+    text += fmt::format(" {}", unit.name);
+    if (best.empty() || text.size() < best.size()) best = std::move(text);
+  }
+  return best;
+}
+
+Parsed<std::int64_t> parse(const Family& family, std::string_view whole) {
+  const std::string shown = printable(whole, 40);
+  const std::string wanted = fmt::format("write {} such as '{}'", family.what, family.example);
+  std::string_view text = trimmed(whole);
+  if (text.empty()) return {{}, fmt::format("empty text where {} is expected", family.what), wanted};
+  if (text.front() == '-') return {{}, fmt::format("'{}' is negative; {} must not be", shown, family.what), wanted};
+  if (text.front() == '+') text.remove_prefix(1);
+  const auto number = take_decimal(text);
+  if (!number) return {{}, fmt::format("'{}' is not {}", shown, family.what), wanted};
+  text = trimmed(text);
+  if (text.empty()) return {{}, fmt::format("'{}' has no unit", shown), wanted};
+  const Unit* unit = find_unit(family, text);
+  if (unit == nullptr)
+    return {{},
+            fmt::format("'{}' is not {}: unknown unit '{}'", shown, family.what, printable(text, 20)),
+            unit_hint(family, text)};
+  const auto value = scaled(*number, *unit);
+  if (!value)
+    return {{},
+            fmt::format("'{}' is too large", shown),
+            fmt::format("the limit is {} {}", std::numeric_limits<std::int64_t>::max(), base_unit(family))};
+  if (*value == 0 && number->mantissa != 0)
+    return {{}, fmt::format("'{}' is finer than the resolution of {}", shown, family.what), {}};
+  if (*value == 0 && family.positive)
+    return {{}, fmt::format("'{}' is zero; {} must be positive", shown, family.what), wanted};
+  if (*value > family.most)
+    return {{},
+            fmt::format("'{}' is too large; {} is at most {}", shown, family.what, exact_text(family, family.most)),
+            wanted};
+  return {*value, {}, {}};
+}
+
+template <class Q>
+Parsed<Q> typed(Parsed<std::int64_t> parsed) {
+  if (!parsed.value) return {{}, std::move(parsed.problem), std::move(parsed.hint)};
+  return {Q(*parsed.value), {}, {}};
+}
+
+std::string significant(double value, std::string_view unit) {
+  const int decimals = value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;
+  return fmt::format("{:.{}f} {}", value, decimals, unit);
+}
+
+}  // namespace
+
+template <>
+Parsed<Bytes> parse_quantity<Bytes>(std::string_view text) {
+  return typed<Bytes>(parse(kBytes, text));
+}
+template <>
+Parsed<Bandwidth> parse_quantity<Bandwidth>(std::string_view text) {
+  return typed<Bandwidth>(parse(kBandwidth, text));
+}
+template <>
+Parsed<Duration> parse_quantity<Duration>(std::string_view text) {
+  return typed<Duration>(parse(kTime, text));
+}
+template <>
+Parsed<Flops> parse_quantity<Flops>(std::string_view text) {
+  return typed<Flops>(parse(kFlops, text));
+}
+template <>
+Parsed<FlopRate> parse_quantity<FlopRate>(std::string_view text) {
+  return typed<FlopRate>(parse(kFlopRate, text));
+}
+
+template <>
+Parsed<Efficiency> parse_quantity<Efficiency>(std::string_view text) {
+  return typed<Efficiency>(parse(kEfficiency, text));
+}
+
+std::optional<std::int64_t> parse_whole_number(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+Parsed<double> parse_share(std::string_view whole) {
+  const std::string shown = printable(whole, 40);
+  std::string_view text = trimmed(whole);
+  double value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string_view unit = trimmed(text.substr(static_cast<std::size_t>(end - text.data())));
+  if (code != std::errc{} || !std::isfinite(value) || (!unit.empty() && unit != "%"))
+    return {{}, fmt::format("'{}' is not a share", shown), "write a ratio such as '0.85' or '85 %'"};
+  if (value < 0)
+    return {{}, fmt::format("'{}' is negative; a ratio must not be", shown), "write a ratio such as '0.85' or '85 %'"};
+  return {unit == "%" ? value / 100 : value, {}, {}};
+}
+
+std::string to_text(Bytes bytes) { return exact_text(kBytes, bytes.count()); }
+std::string to_text(Bandwidth bandwidth) { return exact_text(kBandwidth, bandwidth.count()); }
+std::string to_text(Duration duration) { return exact_text(kTime, duration.count()); }
+std::string to_text(Flops flops) { return exact_text(kFlops, flops.count()); }
+std::string to_text(FlopRate rate) { return exact_text(kFlopRate, rate.count()); }
+std::string to_text(Efficiency efficiency) { return exact_text(kEfficiency, efficiency.count()); }
+
+std::string rounded(Duration duration) {
+  const double picoseconds = static_cast<double>(duration.count());
+  if (duration >= std::chrono::seconds(1)) return significant(picoseconds * 1e-12, "s");
+  if (duration >= std::chrono::milliseconds(1)) return significant(picoseconds * 1e-9, "ms");
+  if (duration >= std::chrono::microseconds(1)) return significant(picoseconds * 1e-6, "us");
+  if (duration >= std::chrono::nanoseconds(1)) return significant(picoseconds * 1e-3, "ns");
+  return fmt::format("{} ps", duration.count());
+}
+
+std::string rounded(Bytes bytes) {
+  constexpr std::array kNames = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  double value = static_cast<double>(bytes.count());
+  std::size_t step = 0;
+  for (; value >= 1024 && step + 1 < kNames.size(); ++step) value /= 1024;
+  return step == 0 ? fmt::format("{} B", bytes.count()) : significant(value, kNames[step]);
+}
+
+std::string rounded(Bandwidth bandwidth) {
+  constexpr std::array kNames = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s", "PB/s", "EB/s"};
+  double value = static_cast<double>(bandwidth.count());
+  std::size_t step = 0;
+  // What would round to 1000 takes the next unit.
+  for (; value >= 999.95 && step + 1 < kNames.size(); ++step) value /= 1000;
+  return fmt::format("{:.4g} {}", value, kNames[step]);
+}
+
+std::string counted(std::uint64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+}  // namespace orrery

@@ -1,0 +1,66 @@
+// Quantities as people write them: "300 GB/s", "2.5 us", "64 KiB", "312 TFLOP/s", "50 %". A bare number is refused: a
+// quantity without a unit is how 7 % errors and factors of 1,000 come into simulations.
+//
+// GB = 10^9, GiB = 2^30, Gb = 10^9 bits. Decimal fractions are exact; what is finer than the base unit is rounded to
+// the nearest (a non-zero value that would become zero is refused).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/units.h"
+
+namespace orrery {
+
+// Either a value, or what is wrong with the text and what to write instead.
+template <class T>
+struct Parsed {
+  std::optional<T> value;
+  std::string problem;
+  std::string hint;
+};
+
+// The quantities are not negative; Bandwidth, FlopRate and Efficiency are positive, and an Efficiency
+// ("80 %", never a bare number) is at most 100 %.
+template <class Q>
+Parsed<Q> parse_quantity(std::string_view text);
+
+template <>
+Parsed<Bytes> parse_quantity<Bytes>(std::string_view text);
+template <>
+Parsed<Bandwidth> parse_quantity<Bandwidth>(std::string_view text);
+template <>
+Parsed<Duration> parse_quantity<Duration>(std::string_view text);
+template <>
+Parsed<Flops> parse_quantity<Flops>(std::string_view text);
+template <>
+Parsed<FlopRate> parse_quantity<FlopRate>(std::string_view text);
+template <>
+Parsed<Efficiency> parse_quantity<Efficiency>(std::string_view text);
+
+// A whole number and nothing else: no sign but '-', no spaces, within 64 bits.
+std::optional<std::int64_t> parse_whole_number(std::string_view text);
+
+// A share: "85 %" or "0.85" (a ratio has no unit). Not negative.
+Parsed<double> parse_share(std::string_view text);
+
+// Exact text that parse_quantity reads back, in the largest unit that keeps it short: "300 GB/s", "1500 ps".
+std::string to_text(Bytes bytes);
+std::string to_text(Bandwidth bandwidth);
+std::string to_text(Duration duration);
+std::string to_text(Flops flops);
+std::string to_text(FlopRate rate);
+std::string to_text(Efficiency efficiency);
+
+// Rounded for reading, about four significant digits: "612.4 ms", "64.00 MiB".
+std::string rounded(Duration duration);
+std::string rounded(Bytes bytes);
+// Without trailing zeros: "240 GB/s", "31.5 GB/s".
+std::string rounded(Bandwidth bandwidth);
+
+// "1 rank", "2 ranks".
+std::string counted(std::uint64_t count, std::string_view what);
+
+}  // namespace orrery

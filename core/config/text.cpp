@@ -1,0 +1,77 @@
+#include "core/config/text.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/assert.h"
+
+namespace orrery {
+namespace {
+
+using Kind = ConfigValue::Kind;
+
+// Words, numbers and quantities: "ring", "300 GB/s", "80 %", "configs/x.yaml".
+bool is_plain(std::string_view text) {
+  constexpr std::string_view kInside = " _./%+-()";
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  return !text.empty() && is_word(text.front()) && text.back() != ' ' && text != "null" &&
+         std::ranges::all_of(text, [&](char c) { return is_word(c) || kInside.find(c) != std::string_view::npos; });
+}
+
+std::string scalar_text(const std::string& text) {
+  if (is_plain(text)) return text;
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// On one line.
+std::string flow_text(const ConfigValue& value) {
+  std::string text;
+  const auto add = [&](std::string part) { text += (text.empty() ? "" : ", ") + std::move(part); };
+  switch (value.kind) {
+    case Kind::kNull: return "~";
+    case Kind::kScalar: return scalar_text(value.scalar);
+    case Kind::kList:
+      for (const ConfigValue& item : value.items) add(flow_text(item));
+      return "[" + text + "]";
+    case Kind::kMap:
+      for (const ConfigEntry& entry : value.entries) add(scalar_text(entry.key) + ": " + flow_text(entry.value));
+      return "{" + text + "}";
+  }
+  ORRERY_ASSERT(false);
+  return {};
+}
+
+bool has_map(const ConfigValue& list) {
+  return std::ranges::any_of(list.items, [](const ConfigValue& item) { return item.kind == Kind::kMap; });
+}
+
+void write_map(const ConfigValue& map, std::size_t indent, std::string& text) {
+  const std::string margin(indent, ' ');
+  for (const ConfigEntry& entry : map.entries) {
+    text += margin + scalar_text(entry.key) + ":";
+    if (entry.value.kind == Kind::kMap && !entry.value.entries.empty()) {
+      text += "\n";
+      write_map(entry.value, indent + 2, text);
+    } else if (entry.value.kind == Kind::kList && has_map(entry.value)) {
+      text += "\n";
+      for (const ConfigValue& item : entry.value.items) text += margin + "  - " + flow_text(item) + "\n";
+    } else {
+      text += fmt::format(" {}\n", flow_text(entry.value));
+    }
+  }
+}
+
+}  // namespace
+
+std::string yaml_text(const ConfigValue& map) {
+  ORRERY_ASSERT(map.kind == Kind::kMap);
+  std::string text;
+  write_map(map, 0, text);
+  return text;
+}
+
+}  // namespace orrery

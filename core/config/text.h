@@ -1,0 +1,14 @@
+// A configuration tree as YAML text that parse_config() reads back: for files that the program writes.
+#pragma once
+
+#include <string>
+
+#include "core/config/tree.h"
+
+namespace orrery {
+
+// The entries of a map, one a line and nested by two spaces; lists and texts that YAML could take for something else in
+// the notation of JSON.
+std::string yaml_text(const ConfigValue& map);
+
+}  // namespace orrery

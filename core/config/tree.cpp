@@ -1,0 +1,238 @@
+#include "core/config/tree.h"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <istream>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/input_files.h"
+#include "core/suggest.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::size_t kLargestFile = 16 << 20;
+
+constexpr std::string_view kSettingOrigin = "--set ";
+
+// All of `stream`, nothing if that is more than `most` bytes: what is no regular file may never end.
+std::optional<std::string> read_at_most(std::istream& stream, std::size_t most) {
+  constexpr std::size_t kBlock = 1 << 16;
+  std::string text;
+  while (stream && text.size() <= most) {
+    const std::size_t used = text.size();
+    text.resize(used + kBlock);
+    stream.read(text.data() + used, kBlock);
+    text.resize(used + static_cast<std::size_t>(stream.gcount()));
+  }
+  if (text.size() > most) return std::nullopt;
+  return text;
+}
+
+// The value a step of a --set path leads to, created if absent; null after an error.
+ConfigValue* step_into(ConfigValue& value, const std::string& part, const Location& where, Diagnostics& diagnostics) {
+  if (value.kind == ConfigValue::Kind::kList) {
+    const bool number =
+        !part.empty() && part.size() < 8 && std::ranges::all_of(part, [](char c) { return c >= '0' && c <= '9'; });
+    const std::size_t index = number ? std::stoul(part) : value.items.size();
+    if (index >= value.items.size()) {
+      diagnostics.error(where,
+                        fmt::format("'{}' is not an element of a list of {}", printable(part), value.items.size()),
+                        "elements count from 0");
+      return nullptr;
+    }
+    return &*std::next(value.items.begin(), static_cast<std::ptrdiff_t>(index));
+  }
+  if (value.kind == ConfigValue::Kind::kNull) value.kind = ConfigValue::Kind::kMap;
+  if (value.kind != ConfigValue::Kind::kMap) {
+    diagnostics.error(where, fmt::format("'{}' goes into a value that is {}", printable(part), kind_name(value.kind)));
+    return nullptr;
+  }
+  if (ConfigEntry* entry = value.find(part)) return &entry->value;
+  value.entries.push_back({part, where, {}});
+  value.entries.back().value.where = where;
+  return &value.entries.back().value;
+}
+
+// What is in a folder of shipped files and stands for a key that is not there: an edit below the key edits that.
+std::string_view default_file(std::string_view folder) { return folder == "libraries" ? "nccl" : std::string_view{}; }
+
+}  // namespace
+
+bool looks_like_path(std::string_view name) {
+  return name.find('/') != std::string_view::npos || name.ends_with(".yaml") || name.ends_with(".yml") ||
+         name.ends_with(".json");
+}
+
+const ConfigEntry* ConfigValue::find(std::string_view key) const {
+  const auto found = std::ranges::find(entries, key, &ConfigEntry::key);
+  return found == entries.end() ? nullptr : &*found;
+}
+
+ConfigEntry* ConfigValue::find(std::string_view key) {
+  return const_cast<ConfigEntry*>(std::as_const(*this).find(key));
+}
+
+std::string_view kind_name(ConfigValue::Kind kind) {
+  switch (kind) {
+    case ConfigValue::Kind::kNull:
+      return "nothing";
+    case ConfigValue::Kind::kScalar:
+      return "a plain value";
+    case ConfigValue::Kind::kList:
+      return "a list";
+    case ConfigValue::Kind::kMap:
+      return "a map";
+  }
+  return "unknown";
+}
+
+ConfigValue load_config(const std::filesystem::path& path, const Location& wanted_at, Diagnostics& diagnostics) {
+  const std::string name = path.string();
+  const auto refuse = [&](std::string why, std::string hint = {}) {
+    diagnostics.error(wanted_at, fmt::format("cannot read '{}': {}", printable(name, 300), why), std::move(hint));
+    return ConfigValue{ConfigValue::Kind::kNull, {name}, {}, {}, {}};
+  };
+  std::error_code code;
+  if (!std::filesystem::exists(path, code)) return refuse("there is no such file");
+  if (std::filesystem::is_directory(path, code)) return refuse("it is a folder");
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) return refuse("it cannot be opened");
+  note_input(name);
+  const std::optional<std::string> text = read_at_most(stream, kLargestFile);
+  if (stream.bad()) return refuse("reading failed");
+  if (!text) return refuse("it is larger than 16 MiB", "is this a trace? traces are named by workload.chakra.prefix");
+  const std::size_t errors = diagnostics.error_count();
+  ConfigValue value = parse_config(*text, name, diagnostics);
+  if (value.kind == ConfigValue::Kind::kNull && diagnostics.error_count() == errors)
+    diagnostics.error({name}, "the file is empty", "a configuration is a map of keys, see docs/config.md");
+  return value;
+}
+
+bool ConfigFiles::expand(ConfigValue& value, std::string_view folder, Diagnostics& diagnostics) const {
+  const std::string name = value.scalar;
+  std::filesystem::path path;
+  if (looks_like_path(name)) {
+    const bool from_setting = value.where.file.starts_with(kSettingOrigin);
+    path = from_setting ? std::filesystem::path(name) : std::filesystem::path(value.where.file).parent_path() / name;
+  } else {
+    path = shipped_ / folder / (name + ".yaml");
+    std::error_code code;
+    if (!std::filesystem::exists(path, code)) {
+      diagnostics.error(value.where, fmt::format("no '{}' among the shipped {}", printable(name), folder),
+                        suggestion(name, names(folder)));
+      return false;
+    }
+  }
+  const std::size_t errors = diagnostics.error_count();
+  ConfigValue loaded = load_config(path, value.where, diagnostics);
+  if (diagnostics.error_count() > errors) return false;
+  if (loaded.kind != ConfigValue::Kind::kMap) {
+    diagnostics.error(loaded.where,
+                      fmt::format("the file holds {}; a map of keys is expected", kind_name(loaded.kind)));
+    return false;
+  }
+  value = std::move(loaded);
+  return true;
+}
+
+std::vector<std::string> ConfigFiles::names(std::string_view folder) const {
+  std::vector<std::string> names;
+  std::error_code code;
+  for (const auto& entry : std::filesystem::directory_iterator(shipped_ / folder, code))
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  std::ranges::sort(names);
+  return names;
+}
+
+std::string_view folder_of_key(std::string_view key) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kFolders = {{
+      {"cluster", "clusters"},
+      {"constants", "libraries"},
+      {"device", "devices"},
+      {"host_link", "links"},
+      {"link", "links"},
+      {"model", "models"},
+      {"network", "networks"},
+      {"node", "nodes"},
+      {"nvlink", "links"},
+      {"pcie", "links"},
+      {"software", "software"},
+  }};
+  const auto found = std::ranges::find(kFolders, key, &std::pair<std::string_view, std::string_view>::first);
+  return found == kFolders.end() ? std::string_view{} : found->second;
+}
+
+std::vector<std::string> split_key_path(std::string_view path) {
+  std::vector<std::string> parts(1);
+  for (const char c : path) {
+    if (c == '.' || c == '[')
+      parts.emplace_back();  // `dims[0]` is `dims.0`
+    else if (c != ']')
+      parts.back() += c;
+  }
+  return parts;
+}
+
+void set_value(ConfigValue& root, std::string_view path, ConfigValue value, const ConfigFiles& files,
+               Diagnostics& diagnostics) {
+  const Location where = value.where;
+  ConfigValue* place = &root;
+  std::string_view folder;
+  for (const std::string& part : split_key_path(path)) {
+    if (part.empty()) {
+      diagnostics.error(where, "an empty key: two dots in a row, or one at the start or the end");
+      return;
+    }
+    if (place->kind == ConfigValue::Kind::kNull && !default_file(folder).empty())
+      *place = {ConfigValue::Kind::kScalar, where, std::string(default_file(folder)), {}, {}};
+    const bool named_file =
+        place->kind == ConfigValue::Kind::kScalar && (!folder.empty() || looks_like_path(place->scalar));
+    if (named_file && !files.expand(*place, folder, diagnostics)) return;
+    place = step_into(*place, part, where, diagnostics);
+    if (place == nullptr) return;
+    folder = folder_of_key(part);
+  }
+  *place = std::move(value);
+}
+
+ConfigValue parse_option(std::string_view text, std::string_view origin, Diagnostics& diagnostics) {
+  const Location where{std::string(origin)};
+  ConfigValue parsed = parse_config(text, where.file, diagnostics);
+  const std::function<void(ConfigValue&)> relocate = [&](ConfigValue& v) {
+    v.where = where;
+    for (ConfigValue& item : v.items) relocate(item);
+    for (ConfigEntry& entry : v.entries) {
+      entry.where = where;
+      relocate(entry.value);
+    }
+  };
+  relocate(parsed);
+  return parsed;
+}
+
+void apply_setting(ConfigValue& root, const std::string& setting, const ConfigFiles& files, Diagnostics& diagnostics) {
+  const Location where{std::string(kSettingOrigin) + printable(setting)};
+  const std::size_t equals = setting.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    diagnostics.error(where, "expected key.path=value", "for example --set network.model=alpha-beta");
+    return;
+  }
+  const std::string text = setting.substr(equals + 1);
+  if (text.empty()) {
+    diagnostics.error(where, "no value after '='");
+    return;
+  }
+  const std::size_t errors = diagnostics.error_count();
+  ConfigValue parsed = parse_option(text, where.file, diagnostics);
+  if (diagnostics.error_count() == errors)
+    set_value(root, setting.substr(0, equals), std::move(parsed), files, diagnostics);
+}
+
+}  // namespace orrery

@@ -1,0 +1,86 @@
+// A configuration file as a tree that remembers where every value stands. YAML (and so JSON) in; the readers of
+// core/config/config.h take it from there.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+
+namespace orrery {
+
+struct ConfigEntry;
+
+struct ConfigValue {
+  enum class Kind { kNull, kScalar, kList, kMap };
+
+  Kind kind = Kind::kNull;
+  Location where;
+  std::string scalar;              // kScalar, unquoted
+  std::list<ConfigValue> items;    // kList
+  std::list<ConfigEntry> entries;  // kMap, in file order; lists keep references valid while readers add defaults
+
+  const ConfigEntry* find(std::string_view key) const;
+  ConfigEntry* find(std::string_view key);
+};
+
+struct ConfigEntry {
+  std::string key;
+  Location where;
+  ConfigValue value;
+};
+
+// "a text", "a list", ...: for messages.
+std::string_view kind_name(ConfigValue::Kind kind);
+
+// Parses `text` (one YAML document). Syntax errors, duplicate keys, keys that are no scalars, too much nesting or too
+// many values (aliases that multiply) are collected in `diagnostics`; what could be read is returned.
+ConfigValue parse_config(std::string_view text, const std::string& file, Diagnostics& diagnostics);
+
+// Reads and parses a file; a file that cannot be read is an error at `wanted_at` (where it is named).
+ConfigValue load_config(const std::filesystem::path& path, const Location& wanted_at, Diagnostics& diagnostics);
+
+// Whether a value names a file by path: it has a '/' or ends in .yaml, .yml or .json.
+bool looks_like_path(std::string_view name);
+
+// The folder of shipped configurations, and how a name in a file becomes another file.
+class ConfigFiles {
+ public:
+  explicit ConfigFiles(std::filesystem::path shipped) : shipped_(std::move(shipped)) {}
+
+  const std::filesystem::path& shipped() const { return shipped_; }
+
+  // `value` is a path (looks_like_path), relative to the file that names it, or a bare name looked up in `folder` of
+  // the shipped files. Replaces `value` (a scalar) by the file's contents; on failure reports and leaves it.
+  bool expand(ConfigValue& value, std::string_view folder, Diagnostics& diagnostics) const;
+
+  // Bare names in a shipped folder, sorted.
+  std::vector<std::string> names(std::string_view folder) const;
+
+ private:
+  std::filesystem::path shipped_;
+};
+
+// The shipped folder in which a key's bare name is looked up ("cluster" -> "clusters"), "" if the key names no file.
+std::string_view folder_of_key(std::string_view key);
+
+// "dims[0].size" and "dims.0.size": the keys on the way.
+std::vector<std::string> split_key_path(std::string_view path);
+
+// Puts `value` where `path` ("a.b", "list.2.key") leads: maps on the way are created, names of files on the way are
+// expanded. Problems stand where `value` does.
+void set_value(ConfigValue& root, std::string_view path, ConfigValue value, const ConfigFiles& files,
+               Diagnostics& diagnostics);
+
+// A value from the command line: a name, a path (relative to the working directory) or YAML. Every part of it stands at
+// `origin`, the option that gave it.
+ConfigValue parse_option(std::string_view text, std::string_view origin, Diagnostics& diagnostics);
+
+// Applies one `a.b=v` edit: `v` is YAML.
+void apply_setting(ConfigValue& root, const std::string& setting, const ConfigFiles& files, Diagnostics& diagnostics);
+
+}  // namespace orrery

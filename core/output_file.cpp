@@ -1,0 +1,97 @@
+#include "core/output_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+#include "core/assert.h"
+#include "core/error.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::size_t kBuffer = std::size_t{1} << 20;
+constexpr mode_t kReadableByAll = 0666;  // less what the umask takes away
+
+[[noreturn]] void refuse(const std::string& path, const char* what, int reason) {
+  throw InputError({path}, std::string(what) + ": " + std::generic_category().message(reason));
+}
+
+}  // namespace
+
+// POSIX files rather than streams, because streams lose the reason of a failure.
+OutputFile::OutputFile(std::string path, std::string_view suffix)
+    : path_(std::move(path)),
+      written_(path_ + std::string(suffix)),
+      descriptor_(::open(written_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kReadableByAll)) {
+  if (descriptor_ < 0) fail("cannot be created", errno);
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ < 0) return;
+  struct stat status = {};
+  if (::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode)) ::unlink(written_.c_str());
+  ::close(descriptor_);
+}
+
+void OutputFile::write(std::string_view bytes) {
+  ORRERY_ASSERT(descriptor_ >= 0);
+  if (bytes.size() >= kBuffer) {
+    flush(std::exchange(buffer_, {}));
+    return flush(bytes);
+  }
+  buffer_ += bytes;
+  if (buffer_.size() < kBuffer) return;
+  flush(buffer_);
+  buffer_.clear();
+}
+
+void OutputFile::flush(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+    if (written >= 0)
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+    else if (errno != EINTR)
+      fail("cannot be written", errno);
+  }
+}
+
+void OutputFile::close() {
+  flush(std::exchange(buffer_, {}));
+  // The descriptor is gone even when closing reports that the disk is full.
+  if (::close(std::exchange(descriptor_, -1)) != 0) fail("cannot be written", errno);
+}
+
+void OutputFile::fail(const char* what, int reason) const { refuse(path_, what, reason); }
+
+OutputFiles::~OutputFiles() {
+  for (const std::string& path : unnamed_) ::unlink((path + std::string(kSuffix)).c_str());
+}
+
+void OutputFiles::refuse_other_kinds(const std::string& path) {
+  struct stat status = {};
+  if (::lstat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode) || S_ISLNK(status.st_mode)) return;
+  if (S_ISDIR(status.st_mode)) refuse(path, "cannot be replaced", EISDIR);
+  throw InputError({path}, "is not a regular file, and would be replaced by one", "write to another directory");
+}
+
+void OutputFiles::name(const std::string& path) {
+  if (std::rename((path + std::string(kSuffix)).c_str(), path.c_str()) != 0) refuse(path, "cannot be written", errno);
+}
+
+void OutputFiles::commit(const std::string& last) {
+  const auto found = std::ranges::find(unnamed_, last);
+  ORRERY_ASSERT(found != unnamed_.end());
+  std::iter_swap(found, unnamed_.begin());
+  if (::unlink(last.c_str()) != 0 && errno != ENOENT) refuse(last, "cannot be replaced", errno);
+  for (; !unnamed_.empty(); unnamed_.pop_back()) name(unnamed_.back());
+}
+
+}  // namespace orrery

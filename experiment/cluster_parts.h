@@ -1,0 +1,16 @@
+// What of a cluster's configuration this layer reads: the device, and constants of a library measured on the cluster.
+#pragma once
+
+#include "collectives/nccl/constants_config.h"
+#include "network/config/cluster.h"
+#include "system/devices/device.h"
+
+namespace orrery {
+
+// Both are filled in while the cluster is read, and outlive the result.
+ClusterReaders cluster_parts(DeviceSpec& device, NcclConstantList& measured);
+
+// Checks the parts and forgets them.
+ClusterReaders unused_cluster_parts();
+
+}  // namespace orrery

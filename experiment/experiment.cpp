@@ -1,0 +1,292 @@
+#include "experiment/experiment.h"
+
+#include <algorithm>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "core/config/quantity_text.h"
+#include "experiment/cluster_parts.h"
+#include "experiment/collectives.h"
+#include "experiment/perturbation.h"
+#include "experiment/workload.h"
+
+namespace orrery {
+namespace {
+
+// What reading fills in; an Experiment once all of it is there.
+struct ExperimentKeys {
+  DeviceSpec device;
+  std::optional<Fabric> fabric;
+  WorkloadSource workload;
+  Placement placement;
+  NetworkModel network = kDefaultNetworkModel;
+  Routing routing;
+  SimulationOptions simulation;
+  std::vector<NamedAlgorithms> algorithms;
+  NcclConstantList measured;  // on the cluster
+  bool is_cluster = false;    // of nodes, not of `dims`
+};
+
+constexpr std::string_view kNetworkMeaning = "how messages are timed";
+
+void read_network_model(Section& section, ExperimentKeys& experiment) {
+  experiment.network = static_cast<NetworkModel>(section.optional_choice(
+      "model", network_model_names(), static_cast<std::size_t>(kDefaultNetworkModel),
+      "how messages share links; alpha-beta: not at all, flow: max-min fair, fifo: one at a time, store and "
+      "forward, and of those that come to a link together the one between the lowest devices first"));
+}
+
+void read_memory(Section& section, ExperimentKeys& experiment) {
+  section.section(
+      "remote", "where MEM nodes load from and store to; without it they take the bandwidth of the device's own memory",
+      [&](Section& s) {
+        RemoteMemory memory;
+        memory.bandwidth = s.required<Bandwidth>("bandwidth", "of one pool");
+        memory.latency =
+            s.optional<Duration>("latency", Duration::zero(), "of an access; a pool is not busy meanwhile");
+        const std::vector<std::string> sharing = {"rank", "node", "cluster"};
+        memory.shared = static_cast<MemorySharing>(
+            s.optional_choice("shared", sharing, 0, "who shares a pool, which serves one access at a time"));
+        experiment.simulation.remote_memory = memory;
+      });
+}
+
+// A number that fits a device or a seed.
+std::optional<std::uint64_t> number(std::string_view text) {
+  const auto whole = parse_whole_number(text);
+  if (!whole || *whole < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(*whole);
+}
+
+bool read_placement_word(const std::string& word, Placement& placement) {
+  if (word == "packed") return true;
+  if (word == "strided") {
+    placement.kind = PlacementKind::kStrided;
+    return true;
+  }
+  constexpr std::string_view kRandom = "random(";
+  if (!word.starts_with(kRandom) || !word.ends_with(")")) return false;
+  const auto seed = number(std::string_view(word).substr(kRandom.size(), word.size() - kRandom.size() - 1));
+  placement.kind = PlacementKind::kRandom;
+  placement.seed = seed.value_or(0);
+  return seed.has_value();
+}
+
+void read_placement(Section& section, Placement& placement) {
+  const ConfigValue* value = section.raw("placement", "packed | strided | random(seed) | list of devices", "packed",
+                                         "which device each rank runs on");
+  placement.where = section.where(value == nullptr ? "cluster" : "placement");
+  if (value == nullptr) return;
+  bool right = value->kind == ConfigValue::Kind::kList ||
+               (value->kind == ConfigValue::Kind::kScalar && read_placement_word(value->scalar, placement));
+  if (value->kind == ConfigValue::Kind::kList) {
+    placement.kind = PlacementKind::kList;
+    for (const ConfigValue& item : value->items) {
+      const auto device = number(item.scalar);
+      right = right && device && *device <= UINT32_MAX;
+      placement.list.push_back(static_cast<std::uint32_t>(device.value_or(0)));
+    }
+  }
+  if (!right)
+    section.error("placement", "not a placement",
+                  "write packed, strided, random(7) or a list of device numbers, one per rank");
+}
+
+void read_machine_of(Section& section, ExperimentKeys& experiment) {
+  experiment.fabric = read_cluster(section, cluster_parts(experiment.device, experiment.measured), experiment.routing);
+}
+
+MachineKind machine_of(const ExperimentKeys& experiment) {
+  return {experiment.fabric->interconnect(), experiment.device.architecture};
+}
+
+// That of the nodes, where the switches between them add up.
+std::optional<std::uint32_t> in_network_dimension(const Fabric& fabric) {
+  const auto dimensions = static_cast<std::uint32_t>(fabric.dimensions().size());
+  if (dimensions < 2 || !fabric.interconnect().in_network_reduction) return std::nullopt;
+  return dimensions - 1;
+}
+
+// `network` is that of `section`; the cluster has been read.
+void read_collectives_of(Section& section, const Section& network, ExperimentKeys& experiment) {
+  LibraryHints hints;
+  const ConfigValue* cluster = section.value("cluster");
+  experiment.is_cluster = cluster != nullptr && cluster->find("node") != nullptr;
+  if (experiment.fabric) hints.machine = library_of(machine_of(experiment), experiment.is_cluster);
+  const ConfigValue* granularity = network.value("granularity");
+  if (experiment.fabric) hints.in_network_dimension = in_network_dimension(*experiment.fabric);
+  hints.asks_for_steps = granularity != nullptr && granularity->scalar == "step";
+  section.defaulted_section("collectives", "how collectives are run", [&](Section& s) {
+    experiment.algorithms = read_collectives(s, hints, experiment.simulation.collectives);
+  });
+}
+
+void check_dimensions(Section& section, const ExperimentKeys& experiment) {
+  if (!experiment.fabric) return;
+  std::vector<DimensionKind> dimensions;
+  for (const LogicalDimension& d : experiment.fabric->dimensions())
+    dimensions.push_back(
+        {fmt::format("{} {}", d.size, d.topology), !experiment.is_cluster && topology_named(d.topology)->switched});
+  if (in_network_dimension(*experiment.fabric)) dimensions.back().can_add_up = true;
+  check_algorithms(experiment.algorithms, dimensions, section.context().diagnostics());
+}
+
+// In the order of the documents.
+void describe_system(Section& section, ExperimentKeys& experiment, const std::function<void()>& read_workload) {
+  read_machine_of(section, experiment);
+  read_workload();
+  read_collectives_of(section, section, experiment);
+  section.defaulted_section("network", kNetworkMeaning, [&](Section& network) {
+    read_network_model(network, experiment);
+    read_granularity(network, experiment.simulation.collectives);
+    experiment.routing = read_routing(network);
+  });
+}
+
+// The network's routing shapes the fabric, which decides on the library of collectives, which on the granularity.
+void read_system(Section& section, ExperimentKeys& experiment, const std::function<void()>& read_workload) {
+  if (section.describes()) return describe_system(section, experiment, read_workload);
+  section.defaulted_section("network", kNetworkMeaning, [&](Section& network) {
+    read_network_model(network, experiment);
+    experiment.routing = read_routing(network);
+    read_machine_of(section, experiment);
+    read_workload();
+    read_collectives_of(section, network, experiment);
+    read_granularity(network, experiment.simulation.collectives);
+  });
+  check_dimensions(section, experiment);
+}
+
+void read_fold(Section& section, ExperimentKeys& experiment) {
+  const std::vector<std::string> modes = {"auto", "off"};
+  experiment.simulation.fold = static_cast<FoldMode>(section.optional_choice(
+      "fold", modes, 0,
+      "auto: ranks that behave alike are simulated once, with the same result to the picosecond; "
+      "off: every rank by itself (always so with the fifo model)"));
+}
+
+void read_perturb(Section& section, ExperimentKeys& experiment) {
+  section.section("perturb", "what is slower, later or noisier than the machine's figures say",
+                  [&](Section& s) { experiment.simulation.perturbation = read_perturbation(s, experiment.fabric); });
+}
+
+void read_notes(Section& section) {
+  section.note("name", "for people");
+  section.note("source", "where the figures come from");
+}
+
+// Products with weights take the job's precision, the others bf16 where that is fp8.
+void check_precision(const TrainingSpec& training, const DeviceSpec& device, Diagnostics& diagnostics) {
+  std::vector<std::string> known;
+  for (const Precision precision : kAllPrecisions)
+    if (device.peak(precision) && (precision != Precision::kFp8 || device.peak(Precision::kBf16)))
+      known.emplace_back(name_of(precision));
+  const std::string_view name = name_of(training.precision);
+  if (std::ranges::find(known, name) != known.end()) return;
+  diagnostics.error(
+      training.where_of("precision"),
+      fmt::format("the job computes in {}, for which device '{}' has no peak", name, printable(device.name)),
+      known.empty()
+          ? fmt::format("add peak.{} to the device", name)
+          : fmt::format("workload.precision: {}; or add peak.{} to the device", fmt::join(known, " or "), name));
+}
+
+// A training job on the devices that there are.
+void check_workload(Section& section, const ExperimentKeys& experiment) {
+  const std::optional<TrainingSpec>& training = experiment.workload.training;
+  Diagnostics& diagnostics = section.context().diagnostics();
+  if (!training || !experiment.fabric || diagnostics.has_errors()) return;
+  check_precision(*training, experiment.device, diagnostics);
+  check_training(*training, experiment.fabric->device_count(), diagnostics);
+  if (training->parallel.zero == 3 && !training->software.overlap_gradients)
+    diagnostics.warning(training->where_of("parallel.zero"),
+                        fmt::format("zero: 3 gathers parameters before every layer, and {} overlaps none of it",
+                                    printable(training->software.name)),
+                        "add overlap: {gradients: true} to the workload, or take a software that does, like fsdp-2023");
+}
+
+void read_experiment(Section& section, ExperimentKeys& experiment) {
+  read_system(section, experiment, [&] {
+    section.required_section("workload", "what the ranks do", [&](Section& s) {
+      experiment.workload = read_workload(s, experiment.device.architecture, experiment.simulation.compute);
+    });
+  });
+  check_workload(section, experiment);
+  section.section("memory", "remote memory", [&](Section& s) { read_memory(s, experiment); });
+  read_placement(section, experiment.placement);
+  read_perturb(section, experiment);
+  read_fold(section, experiment);
+  read_notes(section);
+}
+
+void read_machine(Section& section, ExperimentKeys& experiment) {
+  read_system(section, experiment, [] {});
+  read_perturb(section, experiment);
+  read_fold(section, experiment);
+  read_notes(section);
+}
+
+Experiment read_keys(const std::string& file, ConfigValue root, const ConfigFiles& files, Diagnostics& diagnostics,
+                     void (*read)(Section&, ExperimentKeys&)) {
+  ConfigContext context(files, diagnostics);
+  ExperimentKeys keys;
+  read_config(root, context, [&](Section& section) { read(section, keys); });
+  diagnostics.throw_if_errors();
+  const MachineKind machine = machine_of(keys);
+  std::unique_ptr<const NcclLibrary> nccl;
+  CollectiveOptions& collectives = keys.simulation.collectives;
+  if (collectives.nccl) {
+    for (const auto& [number, value] : keys.measured) collectives.nccl_constants->constants.set(number, value);
+    nccl = std::make_unique<const NcclLibrary>(*collectives.nccl, collectives.nccl_constants->constants, machine);
+    collectives.library = nccl.get();
+  }
+  return {file,
+          std::move(root),
+          std::move(keys.device),
+          std::move(*keys.fabric),
+          std::move(keys.workload),
+          std::move(keys.placement),
+          keys.network,
+          std::move(keys.simulation),
+          machine,
+          std::move(nccl)};
+}
+
+}  // namespace
+
+Experiment load_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
+                           Diagnostics& diagnostics) {
+  ConfigValue root = load_config(file, {}, diagnostics);
+  if (!diagnostics.has_errors())
+    for (const std::string& setting : settings) apply_setting(root, setting, files, diagnostics);
+  diagnostics.throw_if_errors();
+  return read_experiment(file, std::move(root), files, diagnostics);
+}
+
+Experiment read_experiment(const std::string& file, ConfigValue root, const ConfigFiles& files,
+                           Diagnostics& diagnostics) {
+  return read_keys(file, std::move(root), files, diagnostics, read_experiment);
+}
+
+Experiment read_machine(const std::string& name, ConfigValue root, const ConfigFiles& files, Diagnostics& diagnostics) {
+  return read_keys(name, std::move(root), files, diagnostics, read_machine);
+}
+
+Simulation::NetworkFactory network_of(const Experiment& experiment) {
+  return [&experiment](Engine& engine, MessageListener& listener) {
+    return make_network(experiment.network, engine, experiment.fabric, listener);
+  };
+}
+
+std::vector<KeyDescription> describe_configuration(const ConfigFiles& files) {
+  std::vector<KeyDescription> descriptions;
+  Diagnostics diagnostics;
+  ConfigContext context(files, diagnostics, descriptions);
+  ConfigValue root{ConfigValue::Kind::kMap, {}, {}, {}, {}};
+  ExperimentKeys keys;
+  read_config(root, context, [&](Section& section) { read_experiment(section, keys); });
+  return descriptions;
+}
+
+}  // namespace orrery

@@ -1,0 +1,69 @@
+// An experiment: a job on a cluster, as its configuration file describes it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/config/config.h"
+#include "core/ids.h"
+#include "core/machine_kind.h"
+#include "experiment/workload.h"
+#include "network/config/cluster.h"
+#include "network/fabric/fabric.h"
+#include "system/devices/device.h"
+#include "system/network_model.h"
+#include "system/plans/nccl_library.h"
+#include "system/simulation.h"
+
+namespace orrery {
+
+enum class PlacementKind : std::uint8_t { kPacked, kStrided, kRandom, kList };
+
+// Which device each rank runs on.
+struct Placement {
+  PlacementKind kind = PlacementKind::kPacked;
+  std::uint64_t seed = 0;           // kRandom
+  std::vector<std::uint32_t> list;  // kList: device by rank
+  Location where;
+};
+
+struct Experiment {
+  std::string file;
+  ConfigValue resolved;  // the configuration with every file, --set and default filled in
+  DeviceSpec device;
+  Fabric fabric;
+  WorkloadSource workload;  // empty after read_machine
+  Placement placement;
+  NetworkModel network = kDefaultNetworkModel;
+  SimulationOptions simulation;
+  MachineKind machine_kind;
+  std::unique_ptr<const NcclLibrary> nccl;  // what the options of the simulation refer to; null with another library
+};
+
+// Reads `file`, applies the `settings` (a.b=v), and checks everything. Throws InputError with all problems; warnings go
+// to `diagnostics`.
+Experiment load_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
+                           Diagnostics& diagnostics);
+
+// The second half of it: an experiment from what `file` and the settings came to.
+Experiment read_experiment(const std::string& file, ConfigValue root, const ConfigFiles& files,
+                           Diagnostics& diagnostics);
+
+// An experiment without a workload, whose job is made in memory: `root` has a cluster and, where they are not as by
+// default, collectives and network. `name` stands for the file.
+Experiment read_machine(const std::string& name, ConfigValue root, const ConfigFiles& files, Diagnostics& diagnostics);
+
+// Makes the network that the experiment asks for. The experiment outlives it.
+Simulation::NetworkFactory network_of(const Experiment& experiment);
+
+// Every key of the configuration, in the order of docs/config.md.
+std::vector<KeyDescription> describe_configuration(const ConfigFiles& files);
+
+// The device of each of `ranks` ranks. InputError when there are more ranks than devices or the list does not fit.
+// packed: rank i on device i; strided: round-robin over nodes; random: by the seed, the same on every machine.
+std::vector<DeviceId> place_ranks(const Placement& placement, std::uint32_t ranks, const Fabric& fabric);
+
+}  // namespace orrery

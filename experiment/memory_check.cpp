@@ -1,0 +1,123 @@
+// Whether a training job fits its devices' memory, and what would fit if it does not.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/config/quantity_text.h"
+#include "experiment/job.h"
+
+namespace orrery {
+namespace {
+
+// A job that differs in one thing.
+struct Alternative {
+  std::string text;
+  TrainingSpec training;
+};
+
+// `widest`: tensor parallelism goes no further than the links within a node.
+std::vector<Alternative> alternatives(const TrainingSpec& training, std::int64_t widest) {
+  std::vector<Alternative> list;
+  const auto add = [&](std::string text, auto change) {
+    TrainingSpec other = training;
+    change(other);
+    list.push_back({std::move(text), std::move(other)});
+  };
+  if (training.transformer() != nullptr) {
+    if (training.recompute == Recompute::kNone)
+      add("recompute: selective", [](TrainingSpec& t) { t.recompute = Recompute::kSelective; });
+    if (training.recompute != Recompute::kFull)
+      add("recompute: full", [](TrainingSpec& t) { t.recompute = Recompute::kFull; });
+    if (attention_of(training) == AttentionKind::kPlain)
+      add("model.attention: flash",
+          [](TrainingSpec& t) { std::get<TransformerSpec>(t.model.sizes).attention = AttentionKind::kFlash; });
+    if (training.parallel.tensor() > 1 && !training.parallel.sequence)
+      add("parallel.sequence: true", [](TrainingSpec& t) { t.parallel.sequence = true; });
+  }
+  for (std::int64_t zero = training.parallel.zero + 1; zero <= 3; ++zero)
+    add(fmt::format("parallel.zero: {}", zero), [zero](TrainingSpec& t) { t.parallel.zero = zero; });
+  const std::int64_t of_replica = training.global_batch / training.parallel.data();
+  for (std::int64_t micro = training.micro_batch - 1; micro >= 1; --micro)
+    if (of_replica % micro == 0)
+      add(fmt::format("batch.micro: {}", micro), [micro](TrainingSpec& t) { t.micro_batch = micro; });
+  const auto move = [&](ParallelDimension to, std::int64_t times) {
+    const auto at = static_cast<std::size_t>(to), data = static_cast<std::size_t>(ParallelDimension::kData);
+    if (training.parallel.data() % times != 0) return;
+    if (to == ParallelDimension::kTensor && training.parallel.tensor() * times > widest) return;
+    add(fmt::format("parallel.{}: {} with data: {}", name_of(to), training.parallel.degrees[at] * times,
+                    training.parallel.data() / times),
+        [=](TrainingSpec& t) {
+          t.parallel.degrees[at] *= times;
+          t.parallel.degrees[data] /= times;
+        });
+  };
+  if (training.transformer() != nullptr && training.parallel.zero == 0 && training.recompute != Recompute::kFull)
+    add("parallel.zero: 1 and recompute: full", [](TrainingSpec& t) {
+      t.parallel.zero = 1;
+      t.recompute = Recompute::kFull;
+    });
+  for (const std::int64_t times : {2, 4, 8}) {
+    move(ParallelDimension::kTensor, times);
+    move(ParallelDimension::kContext, times);
+    move(ParallelDimension::kPipeline, times);
+  }
+  return list;
+}
+
+Bytes largest(const std::vector<MemoryNeed>& needs) {
+  Bytes most;
+  for (const MemoryNeed& need : needs) most = std::max(most, need.total());
+  return most;
+}
+
+// Of several that fit and say the same of one key, the first is enough.
+bool is_like(const std::string& text, const std::vector<std::string>& others) {
+  const std::string key = text.substr(0, text.find(':'));
+  return std::ranges::any_of(others, [&](const std::string& other) { return other.starts_with(key + ":"); });
+}
+
+// The first few changes that make the job fit.
+std::string advice(const TrainingSpec& training, Bytes capacity, const Fabric& fabric) {
+  constexpr std::size_t kShown = 3;
+  std::vector<std::string> fits;
+  const std::int64_t devices = fabric.device_count();
+  const std::int64_t widest = fabric.dimensions().empty() ? devices : fabric.dimensions().front().size;
+  for (const Alternative& other : alternatives(training, widest)) {
+    Diagnostics problems;
+    if (is_like(other.text, fits)) continue;
+    check_training(other.training, devices, problems);
+    if (problems.has_errors()) continue;
+    const Bytes need = largest(memory_needs(other.training));
+    if (need <= capacity) fits.push_back(fmt::format("{} ({})", other.text, rounded(need)));
+    if (fits.size() == kShown) break;
+  }
+  const std::string allow = "--allow-oom simulates it all the same";
+  if (fits.empty())
+    return "no single change of recompute, zero, batch.micro, tensor, context or pipeline is enough; " + allow;
+  return fmt::format("would fit with {}; {}", fmt::join(fits, ", or "), allow);
+}
+
+}  // namespace
+
+void check_memory(const Experiment& experiment, bool allowed, Diagnostics& diagnostics) {
+  if (!experiment.workload.training) return;
+  const TrainingSpec& training = *experiment.workload.training;
+  const std::vector<MemoryNeed> needs = memory_needs(training);
+  const auto worst = std::ranges::max_element(needs, {}, &MemoryNeed::total);
+  const Bytes capacity = experiment.device.memory_capacity;
+  if (worst->total() <= capacity) return;
+  std::vector<std::string> parts;
+  for (std::size_t use = 0; use < kMemoryUseCount; ++use)
+    if (worst->by[use].count() > 0)
+      parts.push_back(fmt::format("{} {}", name_of(static_cast<MemoryUse>(use)), rounded(worst->by[use])));
+  const RankId rank = first_rank_of_program(training, static_cast<std::size_t>(worst - needs.begin()));
+  const std::string message =
+      fmt::format("rank {} needs {} of memory, {} has {}: {}", index_of(rank), rounded(worst->total()),
+                  experiment.device.name, rounded(capacity), fmt::join(parts, ", "));
+  if (allowed) return diagnostics.warning(training.where, message, "");
+  throw InputError(training.where, message, advice(training, capacity, experiment.fabric));
+}
+
+}  // namespace orrery

@@ -1,0 +1,15 @@
+// Reads `perturb` of an experiment.
+#pragma once
+
+#include <optional>
+
+#include "core/config/config.h"
+#include "network/fabric/fabric.h"
+#include "system/devices/perturbation.h"
+
+namespace orrery {
+
+// The links of `fabric`, if there is one, become as `perturb.links` says.
+Perturbation read_perturbation(Section& perturb, std::optional<Fabric>& fabric);
+
+}  // namespace orrery

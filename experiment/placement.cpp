@@ -1,0 +1,77 @@
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "core/config/quantity_text.h"
+#include "experiment/experiment.h"
+
+namespace orrery {
+namespace {
+
+// SplitMix64 (Steele, Lea, Flood 2014): the same numbers on every platform, unlike the standard distributions.
+std::uint64_t next_random(std::uint64_t& state) {
+  std::uint64_t z = (state += 0x9E3779B97F4A7C15);
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+  return z ^ (z >> 31);
+}
+
+std::vector<std::uint32_t> shuffled(std::uint32_t count, std::uint64_t seed) {
+  std::vector<std::uint32_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0u);
+  for (std::uint32_t i = count; i > 1; --i) std::swap(numbers[i - 1], numbers[next_random(seed) % i]);
+  return numbers;
+}
+
+void check_list(const Placement& placement, std::uint32_t ranks, std::uint32_t devices) {
+  if (placement.list.size() != ranks)
+    throw InputError(placement.where, fmt::format("placement lists {}, the job has {}",
+                                                  counted(placement.list.size(), "device"), counted(ranks, "rank")));
+  std::vector<bool> used(devices);
+  for (std::size_t rank = 0; rank < placement.list.size(); ++rank) {
+    const std::uint32_t device = placement.list[rank];
+    if (device >= devices)
+      throw InputError(placement.where,
+                       fmt::format("placement puts rank {} on device {}; the cluster has devices 0 to {}", rank, device,
+                                   devices - 1));
+    if (used[device]) throw InputError(placement.where, fmt::format("placement puts two ranks on device {}", device));
+    used[device] = true;
+  }
+}
+
+}  // namespace
+
+std::vector<DeviceId> place_ranks(const Placement& placement, std::uint32_t ranks, const Fabric& fabric) {
+  const std::uint32_t devices = fabric.device_count();
+  if (ranks > devices)
+    throw InputError(
+        placement.where,
+        fmt::format("the job has {}, the cluster only {}", counted(ranks, "rank"), counted(devices, "device")),
+        "raise `nodes`, or the sizes of `cluster.dims`");
+  const std::uint32_t per_node = fabric.dimensions().front().size;
+  const std::uint32_t nodes = devices / per_node;
+  const std::vector<std::uint32_t> random =
+      placement.kind == PlacementKind::kRandom ? shuffled(devices, placement.seed) : std::vector<std::uint32_t>{};
+  if (placement.kind == PlacementKind::kList) check_list(placement, ranks, devices);
+  std::vector<DeviceId> device_of;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    switch (placement.kind) {
+      case PlacementKind::kPacked:
+        device_of.push_back(DeviceId(rank));
+        break;
+      case PlacementKind::kStrided:
+        device_of.push_back(DeviceId(rank % nodes * per_node + rank / nodes));
+        break;
+      case PlacementKind::kRandom:
+        device_of.push_back(DeviceId(random[rank]));
+        break;
+      case PlacementKind::kList:
+        device_of.push_back(DeviceId(placement.list[rank]));
+        break;
+    }
+  }
+  return device_of;
+}
+
+}  // namespace orrery

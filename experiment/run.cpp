@@ -1,0 +1,155 @@
+#include "experiment/run.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "experiment/job.h"
+#include "system/plans/plans.h"
+#include "workload/matching/matching.h"
+
+namespace orrery {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::uint64_t peak_memory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+// Says so where MEM nodes have no remote memory to go to.
+void warn_of_memory_nodes(const Experiment& experiment, const Job& job, Diagnostics& diagnostics) {
+  if (experiment.simulation.remote_memory) return;
+  std::vector<std::size_t> of_graph(job.graphs.size());
+  for (std::size_t graph = 0; graph < job.graphs.size(); ++graph)
+    for (std::uint32_t i = 0; i < job.graphs[graph].size(); ++i) {
+      const NodeKind kind = job.graphs[graph].kind(NodeId(i));
+      if (kind == NodeKind::kMemoryLoad || kind == NodeKind::kMemoryStore) ++of_graph[graph];
+    }
+  std::size_t nodes = 0;
+  for (const RankBinding& rank : job.ranks) nodes += of_graph[rank.graph];
+  if (nodes > 0)
+    diagnostics.warning({experiment.file},
+                        fmt::format("{} MEM nodes take the bandwidth of the device's own memory", nodes),
+                        "give memory.remote if they go elsewhere");
+}
+
+// Says so where the algorithms of the configuration do not apply: in groups that are no whole part of the cluster.
+void warn_of_rings(const Experiment& experiment, const Job& job, const Matching& matching,
+                   std::span<const DeviceId> placement, Diagnostics& diagnostics) {
+  if (experiment.simulation.collectives.library != nullptr) return;
+  CollectivePlans plans(job, matching, experiment.fabric, placement, experiment.simulation.collectives);
+  std::size_t groups = 0;
+  std::string first;
+  for (std::uint32_t i = 0; i < job.communicators.size(); ++i) {
+    const auto is_configured = [&](const CollectiveCall& call) {
+      return !experiment.simulation.collectives.algorithms[static_cast<std::size_t>(call.kind)].empty();
+    };
+    const CommunicatorLayout& layout = plans.layout(GroupId(i));
+    if (layout.cuboid || layout.size() == 1 || !std::ranges::any_of(matching.calls(GroupId(i)), is_configured))
+      continue;
+    if (groups++ == 0) first = job.communicators[i].name;
+  }
+  if (groups > 0)
+    diagnostics.warning({experiment.file},
+                        fmt::format("collectives.algorithms does not apply to {} groups ('{}' is one), which are no "
+                                    "whole part of the cluster and run as logical rings",
+                                    groups, printable(first)),
+                        "a group needs, in each dimension, all coordinates or one; on an axis of a ring, a torus or a "
+                        "mesh, equally spaced ones");
+}
+
+// Says so where `compute: roofline` has nothing to work on.
+void warn_of_idle_roofline(const Experiment& experiment, const Job& job, Diagnostics& diagnostics) {
+  if (!experiment.simulation.compute.prefer_roofline) return;
+  for (const ExecutionGraph& graph : job.graphs)
+    for (std::uint32_t i = 0; i < graph.size(); ++i)
+      if (has_roofline_work(graph, NodeId(i))) return;
+  diagnostics.warning({experiment.file},
+                      "'compute: roofline' changes nothing: no compute node of the traces has FLOPs or bytes",
+                      "leave it out, or record the traces with them");
+}
+
+// "megatron-2022, plain attention".
+std::string software_text(const TrainingSpec& training) {
+  const std::string name = printable(training.software.name);
+  if (training.transformer() == nullptr) return name;
+  return fmt::format("{}, {} attention", name, attention_of(training) == AttentionKind::kFlash ? "flash" : "plain");
+}
+
+Run simulate_experiment(const Experiment& experiment, bool allow_oom, Diagnostics& diagnostics,
+                        Clock::time_point started, const RunProgress& progress) {
+  const auto show = [&](std::string_view what) {
+    return [&progress, what](std::uint64_t done, std::uint64_t total) {
+      if (progress) progress(what, done, total);
+    };
+  };
+  // 1. What is asked, and whether it can be.
+  check_memory(experiment, allow_oom, diagnostics);
+  auto [job, training, placement] = load_experiment_job(experiment, diagnostics, show("reading traces"));
+  warn_of_memory_nodes(experiment, job, diagnostics);
+  warn_of_idle_roofline(experiment, job, diagnostics);
+  const Matching matching = match(job);
+  warn_of_rings(experiment, job, matching, placement, diagnostics);
+  // 2. Simulate.
+  OperationLog log(job.ranks.size());
+  Simulation simulation({job, matching, experiment.fabric, experiment.device, placement}, experiment.simulation,
+                        network_of(experiment), log);
+  const SimulationTotals totals = simulation.run(show("simulating"));
+  // 3. Report.
+  Result result = make_result(job, experiment.fabric, simulation, totals, log);
+  if (training) {
+    const FlopRate peak = experiment.device.peak(experiment.simulation.compute.precision).value_or(FlopRate(1));
+    result.iterations = training->iterations;
+    result.training = training_figures(*training, peak, experiment.device.memory_capacity, totals.finish);
+    result.training->software = software_text(*experiment.workload.training);
+  }
+  result.experiment = experiment.resolved;
+  result.device = experiment.device.name;
+  result.devices = experiment.fabric.device_count();
+  result.network_model = network_model_names()[static_cast<std::size_t>(experiment.network)];
+  result.granularity = granularity_names()[static_cast<std::size_t>(experiment.simulation.collectives.granularity)];
+  if (experiment.nccl) result.library = experiment.nccl->name();
+  result.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());
+  result.wall_seconds = std::chrono::duration<double>(Clock::now() - started).count();
+  result.peak_rss_bytes = peak_memory();
+  return {std::move(result), std::move(job), std::move(training), std::move(log), totals.acting};
+}
+
+}  // namespace
+
+Run run_experiment(const Experiment& experiment, bool allow_oom, Diagnostics& diagnostics,
+                   const RunProgress& progress) {
+  return simulate_experiment(experiment, allow_oom, diagnostics, Clock::now(), progress);
+}
+
+Run run_experiment(const RunRequest& request, const ConfigFiles& files, const RunProgress& progress) {
+  const Clock::time_point started = Clock::now();
+  Diagnostics diagnostics;
+  Experiment experiment = load_experiment(request.file, request.settings, files, diagnostics);
+  experiment.simulation.fast_forward = request.fast_forward;
+  try {
+    return simulate_experiment(experiment, request.allow_oom, diagnostics, started, progress);
+  } catch (const InputError& error) {
+    throw located(error, request.file);
+  }
+}
+
+Run run_configuration(const std::string& file, ConfigValue root, bool allow_oom, const ConfigFiles& files) {
+  const Clock::time_point started = Clock::now();
+  Diagnostics diagnostics;
+  try {
+    const Experiment experiment = read_experiment(file, std::move(root), files, diagnostics);
+    return simulate_experiment(experiment, allow_oom, diagnostics, started, {});
+  } catch (const InputError& error) {
+    throw located(error, file);
+  }
+}
+
+}  // namespace orrery

@@ -1,0 +1,47 @@
+// One experiment from file to result.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/config/tree.h"
+#include "experiment/experiment.h"
+#include "report/operation_log.h"
+#include "report/result.h"
+#include "workload/graph/job.h"
+#include "workload/training/program/generate_job.h"
+
+namespace orrery {
+
+struct Run {
+  Result result;
+  Job job;
+  std::optional<TrainingFacts> training;  // of a generated job
+  OperationLog log;
+  std::vector<RankId> acting;  // by rank: whose operations the log has for it
+};
+
+// What is being done, and how much of it is.
+using RunProgress = std::function<void(std::string_view what, std::uint64_t done, std::uint64_t total)>;
+
+struct RunRequest {
+  std::string file;
+  std::vector<std::string> settings;  // a.b=v, applied to the file
+  bool fast_forward = true;           // SimulationOptions
+  bool allow_oom = false;             // simulate what does not fit the devices' memory, too
+};
+
+// Loads the experiment, simulates, and reports; warnings are in the result. Throws InputError and StuckError.
+Run run_experiment(const RunRequest& request, const ConfigFiles& files, const RunProgress& progress = {});
+// The same of an experiment that has been read; its warnings are in `diagnostics`. `allow_oom` as in RunRequest.
+Run run_experiment(const Experiment& experiment, bool allow_oom, Diagnostics& diagnostics,
+                   const RunProgress& progress = {});
+
+// The same for an experiment in memory; `file` is where problems stand that name no other place.
+Run run_configuration(const std::string& file, ConfigValue root, bool allow_oom, const ConfigFiles& files);
+
+}  // namespace orrery

@@ -1,0 +1,76 @@
+#include "experiment/workload.h"
+
+#include <array>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace orrery {
+namespace {
+
+const std::vector<std::string> kDependencyNames = {"both", "data", "ctrl"};
+
+// Keys of a model to train, which a trace does not have.
+constexpr std::array<std::string_view, 11> kTrainingKeys = {"model",           "parallel",   "batch",       "schedule",
+                                                            "pipeline_layers", "software",   "recompute",   "gradients",
+                                                            "overlap",         "iterations", "causal_flops"};
+
+// Paths in a file are relative to it, those given by --set to the working directory.
+std::string path_from(const Location& where, const std::string& path) {
+  if (where.file.starts_with("--set ")) return path;
+  return (std::filesystem::path(where.file).parent_path() / path).string();
+}
+
+void read_chakra(Section& section, ChakraSource& trace, ComputeOptions& compute) {
+  const std::string prefix = section.required<std::string>(
+      "prefix",
+      "P of the trace files P.<rank>.et (also .et.gz, .json), one per rank from 0; relative to the file that names it");
+  trace.prefix = path_from(section.where("prefix"), prefix);
+  if (const auto groups = section.maybe<std::string>("groups",
+                                                     "communicator groups: a JSON file {\"name\": [global ranks]}; "
+                                                     "without it groups come from PyTorch's metadata nodes"))
+    trace.groups = path_from(section.where("groups"), *groups);
+  trace.dependencies = *dependencies_named(kDependencyNames[section.optional_choice(
+      "dependencies", kDependencyNames, 0, "which dependencies of the trace order its nodes")]);
+  const std::vector<std::string> sources = {"measured", "roofline"};
+  compute.prefer_roofline =
+      section.optional_choice("compute", sources, 0, "what counts for a node with a measured duration and FLOPs") == 1;
+}
+
+// A trace says by itself how the work is spread.
+void refuse_training_keys(Section& section) {
+  for (const std::string_view key : kTrainingKeys) {
+    section.know(key);
+    if (section.has(key) && section.has("chakra"))
+      section.error(key, fmt::format("'{}' belongs to a model to train, not to traces", key),
+                    "leave out 'chakra' to train a model, or this key to replay traces");
+  }
+}
+
+}  // namespace
+
+WorkloadSource read_workload(Section& section, Architecture architecture, ComputeOptions& compute) {
+  WorkloadSource source;
+  const bool trains = section.has("model") && !section.has("chakra");
+  const auto chakra = [&](Section& s) { read_chakra(s, source.trace, compute); };
+  constexpr std::string_view kChakra =
+      "replay of Chakra execution traces; of the other keys only precision goes with it";
+  if (section.describes() || section.has("chakra")) section.section("chakra", kChakra, chakra);
+  if (!section.describes() && !section.has("chakra") && !section.has("model"))
+    section.error("", "a workload needs traces to replay or a model to train",
+                  "write chakra: {prefix: ...}, or model: NAME with parallel and batch");
+  if (section.describes() || trains) source.training = read_training(section, architecture);
+  if (!section.describes() && !trains) refuse_training_keys(section);
+  const std::vector<std::string> names = precision_names();
+  const auto bf16 = static_cast<std::size_t>(Precision::kBf16);
+  compute.precision = kAllPrecisions[section.optional_choice(
+      "precision", names, bf16, "of products with weights: which peak of the device FLOPs are timed with")];
+  if (source.training) source.training->precision = compute.precision;
+  if (section.describes()) source.training.reset();
+  return source;
+}
+
+}  // namespace orrery

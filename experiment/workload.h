@@ -1,0 +1,23 @@
+// The `workload` section of an experiment: traces to replay, or a model to train.
+#pragma once
+
+#include <optional>
+
+#include "core/config/config.h"
+#include "core/machine_kind.h"
+#include "system/devices/compute_times.h"
+#include "workload/traces/load_job.h"
+#include "workload/training/spec/training_spec.h"
+
+namespace orrery {
+
+// One of the two.
+struct WorkloadSource {
+  ChakraSource trace;
+  std::optional<TrainingSpec> training;
+};
+
+// `architecture`: of the cluster's devices.
+WorkloadSource read_workload(Section& section, Architecture architecture, ComputeOptions& compute);
+
+}  // namespace orrery

@@ -1,0 +1,250 @@
+#include "network/config/cluster.h"
+
+#include <algorithm>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/config/quantity_text.h"
+#include "network/config/node.h"
+#include "network/fabric/cluster.h"
+#include "network/fabric/compose.h"
+#include "network/fabric/link_bandwidth.h"
+#include "network/fabric/link_type.h"
+#include "network/fabric/topology_config.h"
+
+namespace orrery {
+namespace {
+
+using FabricSpec = std::variant<std::vector<DimensionSpec>, ClusterSpec>;
+
+// `nodes` of the experiment: it wins over the cluster's own.
+struct NodeCount {
+  std::uint32_t count = 1;
+  Location where;
+};
+
+std::string too_many_devices(std::string_view what) {
+  return fmt::format("{} make more than {} devices, the most a fabric may have", what, kMostDevices);
+}
+
+std::string too_many_links(std::uint64_t links) {
+  return fmt::format("the fabric would have {} links; at most {} are possible", links, kMostLinks);
+}
+
+std::string fewer_links(const Routing& routing) {
+  return routing.enumerates() ? "fewer up-links; or `network.routing: spray`, for which they are one trunk"
+                              : "make the fabric smaller";
+}
+
+DimensionSpec read_dimension(Section& section, std::size_t index, const Routing& routing) {
+  const std::size_t errors = section.context().diagnostics().error_count();
+  const auto sound = [&] { return section.context().diagnostics().error_count() == errors; };
+  const auto read_size = [&] {
+    return section.required_integer("size", {1, kMostDevices},
+                                    "members along the dimension; not needed where the topology's keys tell");
+  };
+  DimensionSpec spec;
+  const bool given = section.has("size");
+  std::int64_t size = given ? read_size() : 0;
+  TopologyChoice choice = read_topology(section, topology_names(), {MemberKind::kDevice, sound() ? narrow(size) : 0},
+                                        "how the members are joined");
+  const bool sound_so_far = sound();
+  if (!given && sound_so_far) size = choice.own.size != 0 ? choice.own.size : read_size();
+  const std::string problem = sound_so_far ? size_problem(choice, static_cast<std::uint64_t>(size)) : std::string();
+  if (!problem.empty()) section.error("size", problem);
+  spec.topology = choice.topology;
+  spec.own = std::move(choice.own);
+  spec.size = narrow(std::clamp<std::int64_t>(size, 1, spec.topology->most));
+  if (!writes_out_links(*spec.topology)) {
+    const LinkRate rate = read_link_rate(section, "of one directed link (switch: of a port, per direction)");
+    spec.bandwidth = rate.nominal;
+    spec.efficiency = rate.efficiency;
+    spec.latency = section.required<Duration>("latency", "from end to end between neighbours");
+  }
+  spec.name =
+      read_name(section, fmt::format("dim{}", index), "of the dimension and its links in results", "dim0, dim1, ...");
+  if (section.describes() || !sound()) return spec;
+  const std::string derived = bandwidth_problem(*spec.topology, parameters_of(spec, routing));
+  if (!derived.empty()) section.error("topology", derived);
+  return spec;
+}
+
+// The limits that no single dimension breaks.
+void check_dimensions(Section& cluster, std::span<const DimensionSpec> dimensions, const Routing& routing) {
+  if (dimensions.empty()) return cluster.error("dims", "'dims' is empty; a fabric has at least one dimension");
+  if (dimensions.size() > kMostDimensions)
+    return cluster.error("dims",
+                         fmt::format("{} dimensions; at most {} are possible", dimensions.size(), kMostDimensions));
+  std::uint64_t devices = 1;
+  for (std::size_t i = 0; i < dimensions.size(); ++i) {
+    devices *= dimensions[i].size;
+    if (devices > kMostDevices) return cluster.error("dims", too_many_devices("the sizes of the dimensions"));
+    for (std::size_t j = 0; j < i; ++j)
+      if (dimensions[i].name == dimensions[j].name)
+        cluster.error("dims", fmt::format("dimensions {} and {} are both named '{}'", j, i, dimensions[i].name));
+  }
+  const std::uint64_t links = link_count(dimensions, routing);
+  if (links > kMostLinks) cluster.error("dims", too_many_links(links), fewer_links(routing));
+}
+
+// `nics` of all nodes; 0: not known.
+ScaleOutSpec read_scale_out(Section& section, std::uint32_t nics) {
+  TopologyChoice choice =
+      read_topology(section, switched_topology_names(), {MemberKind::kNic, nics}, "how the NICs are joined");
+  ScaleOutSpec spec;
+  spec.topology = choice.topology;
+  spec.own = std::move(choice.own);
+  if (!writes_out_links(*spec.topology))
+    spec.latency = section.required<Duration>("latency", "from NIC to NIC through one switch, without software");
+  section.section(
+      "network", "what the NICs speak; without it nothing is known of it, and messages get all of the NICs",
+      [&](Section& network) { spec.network = read_network(network); }, "networks");
+  spec.in_network_reduction =
+      section.optional<bool>("in_network_reduction", false, "whether the switches add messages up on the way (SHARP)");
+  section.note("source", "where the figures come from");
+  return spec;
+}
+
+// The limits of the cluster as a whole; `nodes_at` names the count.
+void check_cluster(Section& section, const ClusterSpec& cluster, const Location& nodes_at) {
+  Diagnostics& diagnostics = section.context().diagnostics();
+  const NodeSpec& node = cluster.node;
+  if (std::uint64_t{cluster.nodes} * node.devices > kMostDevices)
+    return diagnostics.error(nodes_at,
+                             too_many_devices(fmt::format("{} nodes of {} devices", cluster.nodes, node.devices)));
+  if (cluster.nodes > 1 && !node.nics)
+    return diagnostics.error(nodes_at, fmt::format("{} nodes, but the node has no 'nics'", cluster.nodes),
+                             "add 'nics' to the node");
+  if (cluster.nodes > 1 && !cluster.scale_out)
+    return diagnostics.error(nodes_at, fmt::format("{} nodes, but nothing joins them", cluster.nodes),
+                             "add 'scale_out' to the cluster");
+  if (cluster.nodes > 1) {
+    const ScaleOutSpec& scale_out = *cluster.scale_out;
+    const std::string problem =
+        size_problem({scale_out.topology, scale_out.own}, std::uint64_t{cluster.nodes} * nic_trunks(node));
+    if (!problem.empty()) return diagnostics.error(nodes_at, fmt::format("{} nodes: {}", cluster.nodes, problem));
+  }
+  if (link_count(cluster) > kMostLinks)
+    return diagnostics.error(nodes_at, too_many_links(link_count(cluster)), fewer_links(cluster.routing));
+  if (cluster.nodes == 1) return;
+  const std::string problem = bandwidth_problem(*cluster.scale_out->topology, scale_out_parameters(cluster));
+  if (!problem.empty()) section.error("scale_out", problem);
+}
+
+ClusterSpec read_nodes(Section& section, const std::optional<NodeCount>& nodes, const ReadDevice& read_device,
+                       const Routing& routing) {
+  const std::size_t errors = section.context().diagnostics().error_count();
+  ClusterSpec cluster;
+  cluster.routing = routing;
+  section.required_section(
+      "node", "the node", [&](Section& node) { cluster.node = read_node(node, read_device); }, "nodes");
+  if (nodes && !section.has("nodes"))
+    section.know("nodes");  // no default beside the experiment's number
+  else
+    cluster.nodes = narrow(
+        section.optional_integer("nodes", 1, {1, kMostDevices}, "how many nodes; `nodes` of the experiment wins"));
+  if (nodes) cluster.nodes = nodes->count;
+  const auto sound = [&] { return !section.describes() && section.context().diagnostics().error_count() == errors; };
+  const std::uint64_t nics = sound() && cluster.node.nics ? std::uint64_t{cluster.nodes} * nic_trunks(cluster.node) : 0;
+  section.section("scale_out", "what joins the nodes; needed with more than one", [&](Section& scale_out) {
+    cluster.scale_out = read_scale_out(scale_out, nics <= kMostDevices ? static_cast<std::uint32_t>(nics) : 0);
+  });
+  if (sound()) check_cluster(section, cluster, nodes ? nodes->where : section.where("nodes"));
+  return cluster;
+}
+
+std::vector<DimensionSpec> read_dimensions(Section& section, const std::optional<NodeCount>& nodes,
+                                           const ReadDevice& read_device, const Routing& routing) {
+  const std::size_t errors = section.context().diagnostics().error_count();
+  section.required_section("device", "the device, with `dims`", read_device, "devices");
+  std::vector<DimensionSpec> dimensions;
+  section.list(
+      "dims", "an abstract fabric in place of `node`; the first dimension varies fastest",
+      [&](Section& dimension) { dimensions.push_back(read_dimension(dimension, dimensions.size(), routing)); });
+  if (section.describes()) return dimensions;
+  if (nodes)
+    section.context().diagnostics().error(nodes->where, "'nodes' has no meaning for a cluster of 'dims'",
+                                          "change the size of a dimension");
+  const bool sound = section.context().diagnostics().error_count() == errors;
+  if (sound) check_dimensions(section, dimensions, routing);
+  return dimensions;
+}
+
+FabricSpec read_fabric(Section& cluster, const std::optional<NodeCount>& nodes, const ClusterReaders& readers,
+                       const Routing& routing) {
+  cluster.note("name", "for people");
+  cluster.note("source", "where the figures come from");
+  cluster.note("assumed", "figures that were not read in a source");
+  cluster.section("nccl",
+                  "constants of the `nccl` library as measured on this cluster (`orrery calibrate`); they win over "
+                  "`collectives.constants`",
+                  readers.nccl);
+  const ReadDevice& read_device = readers.device;
+  if (cluster.describes()) read_dimensions(cluster, nodes, read_device, routing);
+  if (!cluster.has("dims")) {
+    cluster.know("dims");
+    return read_nodes(cluster, nodes, read_device, routing);
+  }
+  for (const char* key : {"node", "nodes", "scale_out"}) {
+    if (!cluster.has(key)) continue;
+    cluster.know(key);
+    cluster.error(key, fmt::format("'{}' and 'dims' exclude each other", key),
+                  "a cluster is made of nodes or of dimensions");
+  }
+  return read_dimensions(cluster, nodes, read_device, routing);
+}
+
+Fabric build(const FabricSpec& spec, const Routing& routing) {
+  if (const auto* dimensions = std::get_if<std::vector<DimensionSpec>>(&spec)) return compose(*dimensions, routing);
+  return build_cluster(std::get<ClusterSpec>(spec));
+}
+
+// Efficiencies may leave a link with less than it can have.
+std::string left_problem(const Fabric& fabric) {
+  for (const Link& link : fabric.link_kinds())
+    if (link.bandwidth < kLeastBandwidth)
+      return fmt::format("the links of class {} would have {}, {} of {}, less than a link can have, {}",
+                         fabric.link_classes()[link.link_class], to_text(link.bandwidth), to_text(link.efficiency),
+                         to_text(link.nominal), to_text(kLeastBandwidth));
+  return {};
+}
+
+}  // namespace
+
+std::optional<Fabric> read_cluster(Section& experiment, const ClusterReaders& readers, const Routing& routing) {
+  const std::size_t errors = experiment.context().diagnostics().error_count();
+  std::optional<NodeCount> nodes;
+  if (const auto count = experiment.maybe_integer("nodes", {1, kMostDevices},
+                                                  "nodes of the cluster; without it, the cluster's own number"))
+    nodes = {narrow(*count), experiment.where("nodes")};
+  std::optional<FabricSpec> spec;
+  experiment.required_section(
+      "cluster", "the machine: a name, a path or a map",
+      [&](Section& cluster) { spec = read_fabric(cluster, nodes, readers, routing); }, "clusters");
+  const bool sound = spec && !experiment.describes() && experiment.context().diagnostics().error_count() == errors;
+  if (!sound) return std::nullopt;
+  Fabric fabric = build(*spec, routing);
+  const std::string problem = left_problem(fabric);
+  if (problem.empty()) return fabric;
+  experiment.error("cluster", problem, "raise the efficiency or the bandwidth");
+  return std::nullopt;
+}
+
+Routing read_routing(Section& network) {
+  Routing routing;
+  routing.kind = static_cast<RoutingKind>(network.optional_choice(
+      "routing", routing_names(), 0,
+      "how messages between nodes, or along `dims`, choose among parallel links and switches; spray: all at once, "
+      "deterministic: destination modulo, ecmp: a hash of source and destination"));
+  if (network.describes() || routing.kind == RoutingKind::kEcmp || network.has("ecmp_seed"))
+    routing.seed = static_cast<std::uint64_t>(
+        network.optional_integer("ecmp_seed", 0, {0, INT64_MAX}, "with `routing: ecmp`: of the hash"));
+  if (routing.kind != RoutingKind::kEcmp && network.has("ecmp_seed"))
+    network.error("ecmp_seed", "'ecmp_seed' means nothing without 'routing: ecmp'", "leave it out");
+  return routing;
+}
+
+}  // namespace orrery

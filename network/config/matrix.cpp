@@ -1,0 +1,125 @@
+#include "network/config/matrix.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "core/input_files.h"
+#include "network/config/matrix_graph.h"
+#include "network/config/topology_matrix.h"
+#include "network/fabric/link_bandwidth.h"
+#include "network/fabric/topology_config.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::size_t kMostBytes = 1 << 20;
+
+// NVLink: 2.8 us measured with p2pBandwidthLatencyTest on 8 x A100, less 2.1 us on the CPU side. Between sockets: what
+// NCCL reckons with on Skylake (SKL_QPI_BW in its topo.h). The latencies of PCIe and of sockets are assumed: a GPU and
+// its NIC are about 500 ns apart, over two links.
+constexpr Duration kNvlinkLatency{700'000};
+constexpr Duration kPcieLatency{250'000};
+constexpr Bandwidth kSockets{10'000'000'000};
+
+MatrixCapacities read_capacities(Section& section, const DeviceLinks& links) {
+  MatrixCapacities c;
+  const auto efficiency = [&](std::string_view key, Efficiency fallback, std::string_view documented = {}) {
+    return read_efficiency(section, key, "share of that bandwidth that messages get", fallback, documented);
+  };
+  constexpr std::string_view kOfDevice = "by the device's `nvlink`, else 100 %";
+  const LinkType nvlink = links.nvlink.value_or(LinkType{Bandwidth(25'000'000'000)});
+  c.nvlink.bandwidth = optional_link_bandwidth(section, "nvlink", nvlink.bandwidth,
+                                               "of one NVLink, per direction (NVLink 2 to 4: 25 GB/s; 5: 50 GB/s)",
+                                               "by the device's `nvlink`, else 25 GB/s");
+  c.nvlink.efficiency = efficiency("nvlink_efficiency", nvlink.efficiency, kOfDevice);
+  c.nvlink.latency = section.optional<Duration>("nvlink_latency", kNvlinkLatency, "from GPU to GPU over NVLink");
+  constexpr std::string_view kPcie = "of a PCIe link, per direction (3.0 x16: 15.75 GB/s; 4.0: 31.5; 5.0: 63)";
+  c.pcie.bandwidth = links.pcie || section.describes()
+                         ? optional_link_bandwidth(section, "pcie", links.pcie.value_or(LinkType{}).bandwidth, kPcie,
+                                                   "by the device's `pcie`, else required")
+                         : required_link_bandwidth(section, "pcie", kPcie);
+  c.pcie.efficiency =
+      efficiency("pcie_efficiency", links.pcie.value_or(LinkType{}).efficiency, "by the device's `pcie`, else 100 %");
+  c.pcie.latency = section.optional<Duration>("pcie_latency", kPcieLatency, "of a PCIe link, with what it leads to");
+  c.host_bridge.bandwidth = optional_link_bandwidth(section, "host_bridge", c.pcie.bandwidth,
+                                                    "from a host bridge to the rest of its socket", "as `pcie`");
+  c.host_bridge.efficiency = efficiency("host_bridge_efficiency", c.pcie.efficiency, "as `pcie_efficiency`");
+  c.host_bridge.latency = section.optional<Duration>("host_bridge_latency", kPcieLatency, "of that link");
+  c.sockets.bandwidth =
+      optional_link_bandwidth(section, "sockets", kSockets, "from a socket to the others, per direction");
+  c.sockets.efficiency = efficiency("sockets_efficiency", kFullEfficiency);
+  c.sockets.latency = section.optional<Duration>("sockets_latency", kPcieLatency, "from socket to socket");
+  section.note("source", "where the figures come from");
+  return c;
+}
+
+// Relative to the file that names it; from the command line (which is no file) to the working directory.
+std::filesystem::path path_of(const Section& section, const std::string& name) {
+  const std::string file = section.where("topology_matrix").file;
+  return file.starts_with("--set ") ? std::filesystem::path(name) : std::filesystem::path(file).parent_path() / name;
+}
+
+std::optional<std::string> read_text(Section& section, const std::filesystem::path& path) {
+  std::error_code code;
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream || std::filesystem::is_directory(path, code)) {
+    section.error("topology_matrix", fmt::format("'{}' cannot be read", printable(path.string())),
+                  "a path is relative to the file that names it");
+    return std::nullopt;
+  }
+  note_input(path.string());
+  std::string text(kMostBytes + 1, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  if (text.size() <= kMostBytes) return text;
+  section.error("topology_matrix", fmt::format("'{}' is larger than any topology matrix", printable(path.string())));
+  return std::nullopt;
+}
+
+bool fits(Section& section, const TopologyMatrix& matrix, const GraphMembers& members) {
+  if (matrix.devices != members.devices)
+    section.error("topology_matrix",
+                  fmt::format("the matrix has {} GPUs, the node {} devices", matrix.devices, members.devices),
+                  fmt::format("write devices: {}, or give it the matrix of the node", matrix.devices));
+  if (members.nics != 0 && matrix.nics != members.nics)
+    section.error("topology_matrix", fmt::format("the matrix has {} NICs, the node {}", matrix.nics, members.nics),
+                  "NICs that training does not use can be left out of the file, with their rows and columns");
+  return matrix.devices == members.devices && (members.nics == 0 || matrix.nics == members.nics);
+}
+
+}  // namespace
+
+RoutedGraph read_matrix(Section& section, const GraphMembers& members, const DeviceLinks& links) {
+  Diagnostics& diagnostics = section.context().diagnostics();
+  const std::size_t errors = diagnostics.error_count();
+  const auto name = section.maybe<std::string>("topology_matrix",
+                                               "a file with the output of `nvidia-smi topo -m`, in place of `fabric`");
+  MatrixCapacities capacities;
+  constexpr std::string_view kCapacities =
+      "of the links that `topology_matrix` implies; may be left out where the device says its `pcie`";
+  const auto read = [&](Section& inner) { capacities = read_capacities(inner, links); };
+  const bool implied = links.pcie && !section.has("capacities") && !section.describes();
+  if (implied)
+    section.defaulted_section("capacities", kCapacities, read);
+  else if (!section.section("capacities", kCapacities, read) && !section.describes())
+    section.error("capacities", "'topology_matrix' without 'capacities'", "for example {pcie: 31.5 GB/s}");
+  if (section.describes()) return {};
+  if (!name) return {};
+  const std::filesystem::path path = path_of(section, *name);
+  const std::optional<std::string> text = read_text(section, path);
+  if (!text) return {};
+  const std::string file = path.string();
+  const TopologyMatrix matrix = parse_topology_matrix(*text, file, diagnostics);
+  if (diagnostics.error_count() != errors || !fits(section, matrix, members)) return {};
+  GraphSpec spec = graph_of(matrix, capacities, members.nics > 0, file, diagnostics);
+  if (diagnostics.error_count() != errors) return {};
+  return routed(std::move(spec), section, "topology_matrix");
+}
+
+}  // namespace orrery

@@ -1,0 +1,197 @@
+#include "network/config/node.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "core/config/quantity_text.h"
+#include "network/config/matrix.h"
+#include "network/fabric/link_bandwidth.h"
+#include "network/fabric/link_type.h"
+#include "network/fabric/topology_config.h"
+#include "network/topologies/graph_config.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::int64_t kMostNics = 4096;  // of a node
+
+NodeFabricSpec read_node_fabric(Section& section, std::uint32_t devices) {
+  NodeFabricSpec spec;
+  const std::size_t errors = section.context().diagnostics().error_count();
+  const auto sound = [&] { return section.context().diagnostics().error_count() == errors; };
+  TopologyChoice choice =
+      read_topology(section, topology_names(), {MemberKind::kDevice, devices}, "how the devices are joined");
+  const std::string problem = sound() ? size_problem(choice, devices) : std::string();
+  if (!problem.empty()) section.error("topology", problem);
+  spec.topology = choice.topology;
+  spec.own = std::move(choice.own);
+  if (!writes_out_links(*spec.topology)) {
+    const LinkRate rate =
+        read_link_rate(section, "switch: of a device, per direction; else of one directed link between two devices");
+    spec.bandwidth = rate.nominal;
+    spec.efficiency = rate.efficiency;
+    spec.latency = section.required<Duration>("latency", "from device to device, without software");
+  }
+  spec.name = read_name(section, "fabric", "of its links in results");
+  if (is_outside(spec.name)) section.error("name", fmt::format("'{}' names the links that leave the node", spec.name));
+  section.note("source", "where the figures come from");
+  if (section.describes() || !sound()) return spec;
+  const std::string derived = bandwidth_problem(*spec.topology, {devices, spec.bandwidth, spec.latency, spec.own});
+  if (!derived.empty()) section.error("topology", derived);
+  return spec;
+}
+
+void read_nic_count(Section& section, NicSpec& spec) {
+  spec.count = narrow(section.required_integer("count", {1, kMostNics}, "NICs of a node"));
+  spec.bandwidth = required_link_bandwidth(section, "bandwidth", "of one NIC, per direction");
+  spec.efficiency = section.maybe<Efficiency>(
+      "efficiency",
+      "share of the NICs' bandwidth that messages get, on every link of `scale_out`; without it, that of the network");
+  section.note("source", "where the figures come from");
+}
+
+void read_host_links(Section& section, std::uint32_t devices, NicSpec& spec) {
+  const LinkRate host =
+      read_link_rate(section, "with `fabric`: between a device and its NICs (PCIe), per direction",
+                     "share of `host_bandwidth` that messages get", {"host_bandwidth", "host_efficiency", "host_link"});
+  spec.host_bandwidth = host.nominal;
+  spec.host_efficiency = host.efficiency;
+  spec.host_latency =
+      section.required<Duration>("host_latency", "with `fabric`: between a device and its NICs, without software");
+  if (section.describes() || spec.count <= devices) return;
+  const std::uint32_t share = spec.count / devices;
+  if (spec.count % devices != 0)
+    section.error("count", fmt::format("{} NICs do not divide among {} devices", spec.count, devices),
+                  fmt::format("{} or {} would", share * devices, (share + 1) * devices));
+  if (spec.bandwidth > Bandwidth(Bandwidth::max().count() / share))
+    section.error("bandwidth",
+                  fmt::format("{} NICs of {} make more than can be counted", share, to_text(spec.bandwidth)));
+}
+
+void read_nics_of(Section& section, std::uint32_t devices, NicSpec& spec) {
+  const std::vector<std::string> numbers =
+      section.words("of", "without `fabric`: the NIC that each device uses; else the nearest one, of those the lowest");
+  if (numbers.empty()) return;
+  if (numbers.size() != devices) section.error("of", fmt::format("{} entries for {} devices", numbers.size(), devices));
+  for (const std::string& text : numbers) {
+    std::uint32_t nic = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, code] = std::from_chars(text.data(), end, nic);
+    if (code != std::errc{} || stop != end || nic >= spec.count)
+      return section.error("of", fmt::format("'{}' is no NIC; they are 0 to {}", printable(text, 40), spec.count - 1),
+                           text.starts_with("nic") ? "write the number alone: 0 for nic0" : "");
+    spec.of.push_back(nic);
+  }
+}
+
+// The NIC nearest to each device in hops, the lowest of those.
+std::vector<std::uint32_t> nearest_nics(const RoutedGraph& graph) {
+  const GraphSpec& spec = graph.spec();
+  std::vector<std::uint32_t> nearest(spec.devices, 0);
+  for (std::uint32_t device = 0; device < spec.devices; ++device)
+    for (std::uint32_t nic = 1; nic < spec.nics; ++nic)
+      if (graph.hops(device, spec.devices + nic) < graph.hops(device, spec.devices + nearest[device]))
+        nearest[device] = nic;
+  return nearest;
+}
+
+void use_graph(Section& section, NodeSpec& node, RoutedGraph graph) {
+  node.fabric.topology = topology_named("edge-list");
+  node.fabric.own.graph = std::move(graph);
+  if (!node.nics) return;
+  std::vector<std::uint32_t>& of = node.nics->of;
+  if (of.empty()) of = nearest_nics(node.fabric.own.graph);
+  std::string idle;
+  for (std::uint32_t nic = 0; nic < node.nics->count; ++nic)
+    if (std::ranges::find(of, nic) == of.end()) idle += fmt::format(" nic{}", nic);
+  if (!idle.empty())
+    section.warning("nics", fmt::format("no device uses{}", idle), "say with `nics.of` which NIC each device uses");
+}
+
+void read_with_fabric(Section& section, NodeSpec& node) {
+  section.required_section("fabric", "what joins the devices of a node; or `links` or `topology_matrix`",
+                           [&](Section& fabric) { node.fabric = read_node_fabric(fabric, node.devices); });
+  section.section("nics", "what joins a node to the others; needed with more than one node", [&](Section& nics) {
+    read_nic_count(nics, node.nics.emplace());
+    read_host_links(nics, node.devices, *node.nics);
+    if (nics.describes()) read_nics_of(nics, node.devices, *node.nics);
+  });
+}
+
+void read_with_graph(Section& section, const DeviceLinks& links, NodeSpec& node) {
+  const std::size_t errors = section.context().diagnostics().error_count();
+  section.section("nics", "what joins a node to the others; needed with more than one node", [&](Section& nics) {
+    read_nic_count(nics, node.nics.emplace());
+    read_nics_of(nics, node.devices, *node.nics);
+  });
+  const GraphMembers members{node.devices, node.nics ? node.nics->count : 0};
+  RoutedGraph graph = section.has("links") ? read_graph(section, members) : read_matrix(section, members, links);
+  if (section.context().diagnostics().error_count() == errors) use_graph(section, node, std::move(graph));
+}
+
+// Whether `links` or `topology_matrix` is there, in place of `fabric`.
+bool is_written_out(Section& section) {
+  constexpr std::array<const char*, 3> kWays = {"links", "topology_matrix", "fabric"};
+  const auto first = std::ranges::find_if(kWays, [&](const char* key) { return section.has(key); });
+  if (first == kWays.end() || section.describes()) return false;
+  for (auto other = first + 1; other != kWays.end(); ++other) {
+    if (!section.has(*other)) continue;
+    section.note(*other, "");
+    section.error(*other, fmt::format("'{}' and '{}' exclude each other", *first, *other),
+                  "a node has one way to say what joins its devices");
+  }
+  return first != kWays.end() - 1;
+}
+
+// The facts about the node that communication libraries decide by.
+void read_interconnect(Section& section, NodeSpec& node) {
+  node.interconnect = static_cast<NodeLinkKind>(section.optional_choice(
+      "interconnect", node_link_names(), 0,
+      "how most devices of the node reach one another; pcie: peer to peer, host: by copies through the host's memory"));
+  node.multicast = section.optional<bool>(
+      "multicast", false, "whether its NVLink switches copy messages and add them up on the way (NVSwitch 3 on: NVLS)");
+  if (!node.multicast) return;
+  if (node.interconnect != NodeLinkKind::kNvlink)
+    section.error(
+        "multicast",
+        fmt::format("'multicast' is of NVLink switches, but 'interconnect' is {}", name_of(node.interconnect)),
+        "write 'interconnect: nvlink', or leave 'multicast' out");
+  else if (section.has("fabric") && !node.fabric.topology->switched)
+    section.error("multicast",
+                  fmt::format("'multicast' is of NVLink switches, but the fabric is a {}", node.fabric.topology->name),
+                  "leave it out");
+}
+
+}  // namespace
+
+NodeSpec read_node(Section& section, const ReadDevice& read_device) {
+  NodeSpec node;
+  DeviceLinks links;
+  section.required_section(
+      "device", "the device of the node",
+      [&](Section& device) {
+        const std::size_t errors = device.context().diagnostics().error_count();
+        read_device(device);
+        const bool sound = device.context().diagnostics().error_count() == errors;
+        if (sound && !device.describes()) links = read_device_links(device);
+      },
+      "devices");
+  node.devices = narrow(section.required_integer("devices", {1, kMostDevices}, "devices of a node"));
+  if (section.describes()) {
+    read_graph(section, GraphMembers{});
+    read_matrix(section, GraphMembers{}, links);
+  }
+  if (is_written_out(section))
+    read_with_graph(section, links, node);
+  else
+    read_with_fabric(section, node);
+  read_interconnect(section, node);
+  section.note("source", "where the figures come from");
+  section.note("assumed", "figures that were not read in a source");
+  return node;
+}
+
+}  // namespace orrery

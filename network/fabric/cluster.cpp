@@ -1,0 +1,114 @@
+#include "network/fabric/cluster.h"
+
+#include <algorithm>
+
+#include "core/assert.h"
+#include "network/fabric/compose.h"
+#include "network/fabric/parts.h"
+
+namespace orrery {
+namespace {
+
+TopologyParameters node_parameters(const NodeSpec& node) {
+  return {node.devices + node.fabric.own.graph.spec().nics,
+          node.fabric.bandwidth,
+          node.fabric.latency,
+          node.fabric.own,
+          {},
+          node.fabric.efficiency};
+}
+
+// The links of the node are there, the NICs are if they are in its graph.
+ClusterLayout lay_out_nodes(const ClusterSpec& cluster, FabricParts& parts) {
+  const NodeSpec& node = cluster.node;
+  ClusterLayout layout;
+  layout.devices = parts.devices;
+  layout.devices_per_node = node.devices;
+  layout.node = add_tier(parts, *node.fabric.topology, node_parameters(node), cluster.nodes, node.fabric.name);
+  layout.nics_inside = nics_inside(node);
+  if (layout.nics_inside || cluster.nodes > 1) {
+    layout.first_nic = parts.vertices;
+    layout.nics_per_node = nic_trunks(node);
+    layout.nic_of_slot = node.nics->of;
+    parts.vertices += cluster.nodes * layout.nics_per_node;
+  }
+  return layout;
+}
+
+InterconnectKind interconnect_of(const ClusterSpec& cluster) {
+  InterconnectKind kind;
+  kind.within = cluster.node.interconnect;
+  kind.multicast = cluster.node.multicast;
+  if (!cluster.scale_out) return kind;
+  kind.network = cluster.scale_out->network.kind;
+  kind.in_network_reduction = cluster.scale_out->in_network_reduction;
+  return kind;
+}
+
+}  // namespace
+
+std::uint32_t nic_trunks(const NodeSpec& node) {
+  return nics_inside(node) ? node.nics->count : std::min(node.nics->count, node.devices);
+}
+
+TopologyParameters scale_out_parameters(const ClusterSpec& cluster) {
+  const NicSpec& nics = *cluster.node.nics;
+  const std::uint32_t trunks = nic_trunks(cluster.node);
+  TopologyOwn own = cluster.scale_out->own;
+  own.rails = trunks;
+  return {cluster.nodes * trunks,
+          nics.bandwidth * (nics.count / trunks),
+          cluster.scale_out->latency,
+          std::move(own),
+          cluster.routing,
+          nics.efficiency.value_or(cluster.scale_out->network.efficiency)};
+}
+
+std::uint64_t link_count(const ClusterSpec& cluster) {
+  const std::uint64_t inside =
+      cluster.nodes * cluster.node.fabric.topology->shape->links(node_parameters(cluster.node));
+  if (cluster.nodes == 1) return inside;
+  const std::uint64_t pairs = (nics_inside(cluster.node) ? 0U : 1U) + (cluster.scale_out->network.stack ? 1U : 0U);
+  const std::uint64_t of_devices = 2 * pairs * cluster.nodes * cluster.node.devices;
+  return inside + of_devices + cluster.scale_out->topology->shape->links(scale_out_parameters(cluster));
+}
+
+Fabric build_cluster(const ClusterSpec& cluster) {
+  const NodeSpec& node = cluster.node;
+  const std::uint64_t devices = std::uint64_t{cluster.nodes} * node.devices;
+  ORRERY_ASSERT(devices >= 1 && devices <= kMostDevices);
+  const std::uint64_t links = link_count(cluster);
+  ORRERY_ASSERT(links <= kMostLinks);
+
+  FabricParts parts;
+  parts.devices = parts.vertices = static_cast<std::uint32_t>(devices);
+  parts.kind_of_link.reserve(links);
+  // 1. Inside the nodes.
+  ClusterLayout layout = lay_out_nodes(cluster, parts);
+  parts.dimensions.push_back({"node", std::string(node.fabric.topology->name), node.devices,
+                              axes_of(*node.fabric.topology, node_parameters(node))});
+  if (cluster.nodes > 1) {
+    // 2. From the devices to their NICs.
+    const NicSpec& nics = *node.nics;
+    if (!layout.nics_inside) {
+      layout.first_host_link =
+          add_links(parts, parts.devices, nics.host_bandwidth, nics.host_efficiency, nics.host_latency, "host.up");
+      add_links(parts, parts.devices, nics.host_bandwidth, nics.host_efficiency, nics.host_latency, "host.down");
+    }
+    if (const std::optional<HostStack>& stack = cluster.scale_out->network.stack) {
+      layout.first_stack_link =
+          add_links(parts, parts.devices, stack->bandwidth, kFullEfficiency, stack->latency, "stack.up");
+      add_links(parts, parts.devices, stack->bandwidth, kFullEfficiency, stack->latency, "stack.down");
+    }
+    // 3. Between the NICs.
+    const Topology& scale_out = *cluster.scale_out->topology;
+    ORRERY_ASSERT(scale_out.switched);
+    layout.scale_out = add_tier(parts, scale_out, scale_out_parameters(cluster), 1, "nic");
+    parts.dimensions.push_back({"nodes", std::string(scale_out.name), cluster.nodes});
+  }
+  parts.layout = std::move(layout);
+  parts.interconnect = interconnect_of(cluster);
+  return Fabric(std::move(parts));
+}
+
+}  // namespace orrery

@@ -1,0 +1,78 @@
+// Real clusters: nodes with a fabric inside, NICs, and a scale-out fabric between them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/machine_kind.h"
+#include "network/fabric/fabric.h"
+#include "network/fabric/network_kind.h"
+#include "network/fabric/topology.h"
+
+namespace orrery {
+
+struct NodeFabricSpec {
+  const Topology* topology = topology_named("switch");
+  Bandwidth bandwidth{1};  // of a device per direction (switch), or of a directed link between two devices
+  Duration latency{};      // from device to device
+  std::string name;        // of its link classes: "nvlink"
+  TopologyOwn own{};       // as the topology's reader left it; its graph may have the node's NICs
+  Efficiency efficiency = kFullEfficiency;
+};
+
+struct NicSpec {
+  std::uint32_t count = 1;  // per node; a multiple of the devices if there are more
+  Bandwidth bandwidth{1};   // of one NIC, per direction
+  // Where the NICs are not in the node's graph: the host link between a device and its NICs (PCIe), per direction.
+  Bandwidth host_bandwidth{1};
+  Duration host_latency{};
+  // Where they are: the NIC that each device uses.
+  std::vector<std::uint32_t> of{};
+  std::optional<Efficiency> efficiency{};  // of the NICs and of the fabric that joins them; nothing: the network's
+  Efficiency host_efficiency = kFullEfficiency;
+};
+
+struct NodeSpec {
+  std::uint32_t devices = 1;
+  NodeFabricSpec fabric;
+  std::optional<NicSpec> nics;
+  NodeLinkKind interconnect = NodeLinkKind::kOther;
+  bool multicast = false;  // of its NVLink switches
+};
+
+struct ScaleOutSpec {
+  const Topology* topology = topology_named("switch");  // a switched one; its bandwidth is that of the NICs
+  Duration latency{};                                   // from NIC to NIC
+  TopologyOwn own{};                                    // as the topology's reader left it
+  NetworkSpec network{};
+  bool in_network_reduction = false;
+};
+
+// Whether the NICs are vertices of the node's graph, in place of host links.
+inline bool nics_inside(const NodeSpec& node) { return node.fabric.own.graph.spec().nics > 0; }
+
+// NICs that the scale-out fabric joins, per node: those that are one device's own are one trunk. The node has `nics`.
+std::uint32_t nic_trunks(const NodeSpec& node);
+
+struct ClusterSpec {
+  NodeSpec node;
+  std::uint32_t nodes = 1;
+  std::optional<ScaleOutSpec> scale_out;
+  Routing routing{};  // between the NICs; inside a node, NVLink and PCIe stripe every message over all parallel links
+};
+
+// Of the scale-out fabric, which the cluster has.
+TopologyParameters scale_out_parameters(const ClusterSpec& cluster);
+
+// How many links build_cluster() would make.
+std::uint64_t link_count(const ClusterSpec& cluster);
+
+// Logical dimensions: the devices of a node, then (with more than one) the nodes. Device d of a node uses NIC
+// d * nics / devices, or all of the nics / devices NICs that are its own, as one trunk; or, with the NICs in the graph,
+// NIC of[d]. More than one node needs `nics` and `scale_out`; counts must be within the limits of kMostDevices and
+// kMostLinks (read_cluster checks all this).
+Fabric build_cluster(const ClusterSpec& cluster);
+
+}  // namespace orrery

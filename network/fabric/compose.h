@@ -1,0 +1,34 @@
+// Fabrics composed of dimensions, each of one topology: the abstract clusters of studies.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "network/fabric/fabric.h"
+#include "network/fabric/topology.h"
+
+namespace orrery {
+
+struct DimensionSpec {
+  const Topology* topology = topology_named("switch");
+  std::uint32_t size = 1;
+  Bandwidth bandwidth{1};  // nominal, per directed link (switch: per port and direction)
+  Duration latency{};      // from end to end between neighbours
+  std::string name;        // of the dimension and its link classes; "dim<k>" if empty
+  TopologyOwn own{};       // as the topology's reader left it
+  Efficiency efficiency = kFullEfficiency;
+};
+
+inline constexpr std::uint64_t kMostLinks = 256U << 20;  // of a fabric: 1 GiB of memory
+inline constexpr std::size_t kMostDimensions = 32;
+
+TopologyParameters parameters_of(const DimensionSpec& dimension, const Routing& routing);
+
+// How many links compose() would make. The sizes are within what their topologies and kMostDevices allow.
+std::uint64_t link_count(std::span<const DimensionSpec> dimensions, const Routing& routing = {});
+
+// The first dimension varies fastest. Sizes and counts must be within the limits above (read_cluster checks them).
+Fabric compose(std::span<const DimensionSpec> dimensions, const Routing& routing = {});
+
+}  // namespace orrery

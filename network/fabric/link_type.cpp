@@ -1,0 +1,47 @@
+#include "network/fabric/link_type.h"
+
+#include <fmt/format.h>
+
+#include "network/fabric/link_bandwidth.h"
+#include "network/fabric/topology_config.h"
+
+namespace orrery {
+
+LinkType read_link_type(Section& section) {
+  LinkType type;
+  type.bandwidth = required_link_bandwidth(section, "bandwidth", "of one link, per direction");
+  type.efficiency = read_efficiency(section, "efficiency", "share of it that messages get");
+  section.note("source", "where the figures come from");
+  section.note("assumed", "figures that were not read in a source");
+  return type;
+}
+
+std::optional<LinkType> read_link_type(Section& section, std::string_view key, std::string_view meaning) {
+  std::optional<LinkType> type;
+  section.section(
+      key, meaning, [&](Section& link) { type = read_link_type(link); }, "links");
+  return section.describes() ? std::nullopt : type;
+}
+
+DeviceLinks read_device_links(Section& device) {
+  return {read_link_type(device, "nvlink", "the generation of its NVLink, for `topology_matrix`"),
+          read_link_type(device, "pcie", "the generation of its PCIe slot, for `topology_matrix`")};
+}
+
+LinkRate read_link_rate(Section& section, std::string_view bandwidth_meaning, std::string_view efficiency_meaning,
+                        const LinkKeys& keys) {
+  const auto type = read_link_type(
+      section, keys.link,
+      fmt::format("the kind of link: it gives `{}` and `{}` where they are left out", keys.bandwidth, keys.efficiency));
+  const std::string by_type = fmt::format("by `{}`", keys.link);
+  LinkRate rate;
+  rate.nominal = type || section.describes()
+                     ? optional_link_bandwidth(section, keys.bandwidth, type.value_or(LinkType{}).bandwidth,
+                                               bandwidth_meaning, "required without `" + std::string(keys.link) + "`")
+                     : required_link_bandwidth(section, keys.bandwidth, bandwidth_meaning);
+  rate.efficiency = read_efficiency(section, keys.efficiency, efficiency_meaning, type.value_or(LinkType{}).efficiency,
+                                    by_type + ", else 100 %");
+  return rate;
+}
+
+}  // namespace orrery

@@ -1,0 +1,129 @@
+// A topology: how members (devices, or NICs in a scale-out fabric) are joined by directed links, and which way a
+// message goes. Everything is computed from the size, nothing is stored, so an instance of a million members costs no
+// memory.
+//
+// A topology is one .cpp without a header plus one line in the table of topology_table.cpp.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/units.h"
+#include "network/fabric/routed_graph.h"
+#include "network/fabric/routing.h"
+
+namespace orrery {
+
+class Section;
+
+inline constexpr std::uint32_t kMostDevices = 16U << 20;  // of a fabric
+
+// What a topology knows beyond its size: left by its reader for its other functions.
+struct TopologyOwn {
+  std::uint32_t size = 0;   // members, where its keys say how many; 0: any number
+  std::uint32_t rails = 1;  // how many members, side by side, are of one node
+  std::array<std::int64_t, 8> numbers{};
+  RoutedGraph graph;
+};
+
+struct TopologyParameters {
+  std::uint32_t size = 1;  // members
+  Bandwidth bandwidth{1};  // nominal, of one directed link (switch: of one port, per direction)
+  Duration latency{};      // from end to end between neighbours (switched: between members of one switch)
+  TopologyOwn own{};
+  Routing routing{};
+  Efficiency efficiency = kFullEfficiency;  // of every link; a topology that writes out its links has one for each
+};
+
+// One directed link of an instance. Its vertices are the members 0 .. size-1, then the switches.
+struct TopologyLink {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  std::uint32_t link_class = 0;  // into TopologyShape::link_classes
+  Bandwidth bandwidth{1};        // nominal
+  Duration latency{};
+  Efficiency efficiency = kFullEfficiency;  // where links are written out
+};
+
+// One of the equal links that make up a trunk.
+constexpr Bandwidth part_of(Bandwidth trunk, std::uint64_t links) {
+  return Bandwidth(std::max<std::int64_t>(1, trunk.count() / static_cast<std::int64_t>(links)));
+}
+
+// Collects the route of a message through an instance whose first link is `first`.
+struct RouteBuilder {
+  std::uint32_t first = 0;
+  std::vector<LinkId>& out;
+  Endpoints ends{};
+
+  void cross(std::uint32_t link) { out.push_back(LinkId(first + link)); }
+};
+
+// An axis of a ring, a torus or a mesh.
+struct GridAxis {
+  std::uint32_t size = 1;
+  bool closed = false;  // links join its ends
+};
+
+// Pure functions of the parameters. Links are numbered 0 .. links-1 within an instance.
+struct TopologyShape {
+  std::span<const std::string_view> link_classes;  // "up", "down"; empty: those of the graph
+  std::uint32_t (*switches)(const TopologyParameters&);
+  std::uint64_t (*links)(const TopologyParameters&);
+  TopologyLink (*link)(const TopologyParameters&, std::uint32_t link);
+  // Crosses the links from member `from` to member `to`, in the order of travel. `from` and `to` differ.
+  void (*route)(const TopologyParameters&, std::uint32_t from, std::uint32_t to, RouteBuilder& route);
+  // "leaf3"; null: switches are called "switch<i>".
+  std::string (*switch_name)(const TopologyParameters&, std::uint32_t index) = nullptr;
+  // What is wrong with bandwidths that follow from the parameters, or ""; null: none do.
+  std::string (*problem)(const TopologyParameters&) = nullptr;
+  // Members side by side on an axis have a link each way, and nothing else joins any; the first axis varies fastest.
+  // Null: this is no grid.
+  std::vector<GridAxis> (*axes)(const TopologyParameters&) = nullptr;
+};
+
+enum class MemberKind : std::uint8_t { kDevice, kNic };
+
+// Who is to be joined.
+struct Members {
+  MemberKind kind = MemberKind::kDevice;
+  std::uint32_t count = 0;  // 0: not known yet
+};
+
+// Reads the keys that a topology has of its own. Reports what is wrong; what it leaves then is harmless.
+using ReadTopology = void (*)(Section& section, const Members& members, TopologyOwn& own);
+
+struct Topology {
+  std::string_view name;
+  std::string_view summary;
+  std::uint32_t most;  // members; the least is 1
+  bool switched;       // no route leads through another member: fit to join NICs
+  const TopologyShape* shape;
+  ReadTopology read = nullptr;  // null: it has no keys of its own
+};
+
+// The axes of a grid; none of what is none.
+inline std::vector<GridAxis> axes_of(const Topology& topology, const TopologyParameters& parameters) {
+  return topology.shape->axes == nullptr ? std::vector<GridAxis>() : topology.shape->axes(parameters);
+}
+
+// Whether the links have figures of their own, so that `bandwidth` and `latency` mean nothing.
+inline bool writes_out_links(const Topology& topology) { return topology.shape->link_classes.empty(); }
+
+// Sorted by name.
+std::span<const Topology> topologies();
+
+// Hyphen and underscore are the same; null if there is none of that name.
+const Topology* topology_named(std::string_view name);
+
+// The names of all topologies, or of those that can join NICs: for readers and hints.
+std::vector<std::string> topology_names();
+std::vector<std::string> switched_topology_names();
+
+}  // namespace orrery

@@ -1,0 +1,71 @@
+#include "network/fabric/topology_config.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace orrery {
+
+TopologyChoice read_topology(Section& section, std::span<const std::string> names, const Members& members,
+                             std::string_view meaning) {
+  TopologyChoice choice;
+  const std::size_t errors = section.context().diagnostics().error_count();
+  const std::size_t chosen = section.required_choice("topology", names, meaning);
+  if (section.context().diagnostics().error_count() != errors) return choice;
+  choice.topology = topology_named(names[chosen]);
+  if (!section.describes()) {
+    if (choice.topology->read != nullptr) choice.topology->read(section, members, choice.own);
+    return choice;
+  }
+  std::vector<ReadTopology> described;
+  for (const std::string& name : names) {
+    const ReadTopology read = topology_named(name)->read;
+    if (read == nullptr || std::ranges::find(described, read) != described.end()) continue;
+    described.push_back(read);
+    TopologyOwn own;
+    read(section, members, own);
+  }
+  return choice;
+}
+
+std::string size_problem(const TopologyChoice& choice, std::uint64_t size) {
+  const Topology& topology = *choice.topology;
+  if (size > topology.most)
+    return fmt::format("a {} of {} members; at most {} are possible", topology.name, size, topology.most);
+  if (choice.own.size != 0 && choice.own.size != size)
+    return fmt::format("{} members, but the {} is written for {}", size, topology.name, choice.own.size);
+  if (size % choice.own.rails != 0)
+    return fmt::format("{} members do not divide into nodes of {} rails", size, choice.own.rails);
+  return {};
+}
+
+std::string bandwidth_problem(const Topology& topology, const TopologyParameters& parameters) {
+  return topology.shape->problem == nullptr ? std::string() : topology.shape->problem(parameters);
+}
+
+Efficiency read_efficiency(Section& section, std::string_view key, std::string_view meaning, Efficiency fallback,
+                           std::string_view documented) {
+  return section.optional<Efficiency>(key, fallback, meaning, documented);
+}
+
+bool is_outside(std::string_view name) { return name == "host" || name == "nic" || name == "stack"; }
+
+std::string reserved_name_problem(std::string_view name) {
+  if (name != "latency") return {};
+  return "'latency' is what results call a time that no link bounds";
+}
+
+std::string read_name(Section& section, std::string fallback, std::string_view meaning, std::string_view documented) {
+  const std::string name = section.optional<std::string>("name", std::move(fallback), meaning, documented);
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  };
+  if (name.empty() || !std::ranges::all_of(name, fits))
+    section.error("name", fmt::format("'{}' is no name", printable(name)), "use letters, digits, '-' and '_'");
+  if (const std::string problem = reserved_name_problem(name); !problem.empty())
+    section.error("name", problem, "choose another name");
+  return name;
+}
+
+}  // namespace orrery

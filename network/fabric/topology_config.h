@@ -1,0 +1,47 @@
+// Topologies in configurations: the choice, and the keys that each has of its own.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "core/config/config.h"
+#include "network/fabric/topology.h"
+
+namespace orrery {
+
+struct TopologyChoice {
+  const Topology* topology = topology_named("switch");
+  TopologyOwn own{};
+};
+
+// Reads `topology`, one of `names`, and the keys of the topology chosen (in description mode, of all of them).
+TopologyChoice read_topology(Section& section, std::span<const std::string> names, const Members& members,
+                             std::string_view meaning);
+
+// Whether a topology can have so many members: what is wrong, or "".
+std::string size_problem(const TopologyChoice& choice, std::uint64_t size);
+
+// Whether the links can have the bandwidths that follow from the parameters: what is wrong, or "".
+std::string bandwidth_problem(const Topology& topology, const TopologyParameters& parameters);
+
+// Reads `efficiency` (or another key): the share of the nominal `bandwidth` beside it that messages get. The fabric
+// applies it.
+Efficiency read_efficiency(Section& section, std::string_view key = "efficiency",
+                           std::string_view meaning = "share of the nominal bandwidth that messages get, on every link",
+                           Efficiency fallback = kFullEfficiency, std::string_view documented = {});
+
+// Names go into results and are keys there: letters, digits, hyphens and underscores.
+std::string read_name(Section& section, std::string fallback, std::string_view meaning,
+                      std::string_view documented = {});
+
+// Whether a class of links of this name leads out of the node: "host", "nic", "stack".
+bool is_outside(std::string_view name);
+
+// What a name may not be, since results have it for something else: what is wrong, or "".
+std::string reserved_name_problem(std::string_view name);
+
+// An integer that was read within a range of 32 bits.
+inline std::uint32_t narrow(std::int64_t value) { return static_cast<std::uint32_t>(value); }
+
+}  // namespace orrery

@@ -1,0 +1,259 @@
+#include "network/flow/flow.h"
+
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "core/assert.h"
+
+namespace orrery {
+
+FlowNetwork::FlowNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener, Resolve resolve)
+    : engine_(engine),
+      fabric_(fabric),
+      listener_(listener),
+      events_(engine, listener),
+      paths_(fabric),
+      graph_(fabric),
+      components_(engine, *this, graph_, resolve),
+      solos_(engine, *this, kSolo, events_, paths_, fabric.link_count()),
+      resolve_(resolve) {}
+
+void FlowNetwork::start(PathId path, Bytes bytes, std::uint64_t token, bool may_foretell) {
+  const Duration transfer = paths_.send(path, bytes);
+  if (transfer == Duration::zero()) return events_.deliver(Duration::zero(), paths_[path].latency, token);
+  started_.push_back({path, bytes, token, transfer, may_foretell, {}});
+}
+
+void FlowNetwork::start_group(PathId path, std::uint64_t token) {
+  const Duration transfer = paths_.send_group(path);
+  if (transfer == Duration::zero()) return events_.deliver(Duration::zero(), paths_[path].latency, token);
+  started_.push_back({path, Bytes(0), token, transfer, false, {}});
+}
+
+Duration FlowNetwork::count_private(PathId path, Bytes bytes, std::uint32_t messages) {
+  const Duration transfer = paths_.send(path, bytes, messages);
+  solos_.count(path, transfer * messages);
+  return transfer;
+}
+
+void FlowNetwork::settle() {
+  for (SoloFlow& message : started_) {
+    message.start = engine_.now();
+    const auto start = resolve_ == Resolve::kEverything ? SoloFlows::Start::kRefused : solos_.start(message);
+    if (start == SoloFlows::Start::kRefused) share(message);
+    if (start == SoloFlows::Start::kForetold) listener_.on_foretold(message.token, engine_.now() + message.transfer);
+  }
+  started_.clear();
+  components_.settle();
+}
+
+std::vector<LinkUsage> FlowNetwork::link_usage() const {
+  std::vector<LinkUsage> usage(fabric_.link_count());
+  graph_.add_busy(usage, engine_.now());
+  paths_.add_sent(usage);
+  solos_.add_busy(usage);
+  return usage;
+}
+
+void FlowNetwork::on_event(std::uint64_t payload) {
+  if (payload >= kSolo) {
+    const SoloFlow message = solos_.end(PathId(static_cast<std::uint32_t>(payload)));
+    return report_end({message.token, paths_[message.path].latency});
+  }
+  ending_.clear();
+  ended_.clear();
+  components_.collect_ended(static_cast<std::uint32_t>(payload), ending_);
+  for (const std::uint32_t flow : ending_) end(flow);
+  for (const Ended& message : ended_) report_end(message);
+}
+
+void FlowNetwork::end(std::uint32_t flow) {
+  const Owner owner = owners_[flow];
+  remove(flow);
+  if (owner.group == kNoIndex) return ended_.push_back({owner.token, paths_[owner.path].latency});
+  if (--groups_[owner.group].flows > 0) return;
+  ended_.push_back({owner.token, paths_[owner.path].latency});
+  groups_.release(owner.group);
+}
+
+// A message that does not have its links to itself.
+void FlowNetwork::share(const SoloFlow& message) {
+  if (paths_.is_group(message.path)) return share_group(message);
+  join(create(message));
+}
+
+std::uint32_t FlowNetwork::create(const SoloFlow& message) {
+  const std::uint32_t flow = graph_.create(message.bytes);
+  own(flow, {message.token, message.path});
+  cross(flow, message.path);
+  return flow;
+}
+
+void FlowNetwork::own(std::uint32_t flow, const Owner& owner) {
+  if (flow >= owners_.size()) owners_.resize(flow + 1);
+  owners_[flow] = owner;
+}
+
+void FlowNetwork::cross(std::uint32_t flow, PathId path) {
+  const std::span<const LinkShare> shares = paths_.shares(path);
+  for (const LinkShare& share : shares) graph_.cross(flow, share.link, share.weight());
+  if (shares.empty())
+    for (const LinkId link : paths_.links(path)) graph_.cross(flow, link, 1);
+}
+
+void FlowNetwork::share_group(const SoloFlow& message) {
+  for (const Moving& part : left_of_group(message)) join(create_part(part));
+}
+
+// What the links that a group has had to itself since its start still have to carry. The group is taken up.
+std::vector<FlowNetwork::Moving> FlowNetwork::left_of_group(const SoloFlow& message) {
+  const Duration elapsed = engine_.now() - message.start;
+  const std::uint32_t group = groups_.put({});
+  std::vector<Moving> parts;
+  const std::span<const PathTable::GroupLoad> loads = paths_.loads(message.path);
+  for (std::uint32_t i = 0; i < loads.size(); ++i) {
+    const auto& [load, transfer] = loads[i];
+    if (transfer <= elapsed) continue;
+    Moving& part = parts.emplace_back(Moving{work_of(load.bytes), {message.token, message.path, group, i}, load});
+    part.left -= Int128{rate_alone(fabric_, load).count()} * elapsed.count();
+  }
+  groups_[group].flows = parts.size();
+  return parts;
+}
+
+std::uint32_t FlowNetwork::create_part(const Moving& part) {
+  const std::uint32_t flow = graph_.create_part(part.left, part.load.connections);
+  own(flow, part.owner);
+  graph_.cross(flow, part.load.link, part.load.weight());
+  return flow;
+}
+
+// One that had its links to itself until now.
+void FlowNetwork::adopt(const SoloFlow& message) {
+  if (paths_.is_group(message.path)) return share_group(message);
+  if (solos_.is_foretold(message)) listener_.on_delayed(message.token);
+  const std::uint32_t flow = create(message);
+  share_links(flow);
+  components_.adopt(flow, message.start);
+}
+
+// All leave their links, then their parts come to theirs: settle() gives them the rates that they had.
+void FlowNetwork::split(std::span<const LinkSplit> links) {
+  std::vector<Moving> moving = take_off();
+  std::vector<SoloFlow> alone = solos_.evict_all();
+  for (const SoloFlow& message : alone) {
+    if (!paths_.is_group(message.path)) continue;
+    const std::vector<Moving> parts = left_of_group(message);
+    moving.insert(moving.end(), parts.begin(), parts.end());
+  }
+  std::erase_if(alone, [&](const SoloFlow& message) { return paths_.is_group(message.path); });
+  paths_.split(links);
+  graph_.split(links);
+  solos_.split(links);
+  for (SoloFlow message : alone)
+    for (const MessagePart& part : listener_.parts_of(message.token)) {
+      message.path = part.path;
+      message.token = part.token;
+      adopt(message);
+    }
+  put_back(moving, links);
+  split_started();
+}
+
+std::vector<FlowNetwork::Moving> FlowNetwork::take_off() {
+  std::vector<Moving> moving;
+  for (const std::uint32_t flow : components_.flows()) {
+    graph_.set_rate(flow, graph_.rate(flow), engine_.now());
+    Moving& message = moving.emplace_back(Moving{graph_.flow(flow).left, owners_[flow], {}});
+    if (message.owner.group != kNoIndex) message.load = paths_.loads(message.owner.path)[message.owner.load].load;
+    for (const FlowCrossing& crossing : graph_.flow(flow).crossings) solos_.unshare(graph_.link(crossing.link).id);
+  }
+  components_.clear();
+  return moving;
+}
+
+void FlowNetwork::put_back(std::span<const Moving> moving, std::span<const LinkSplit> links) {
+  std::map<LinkId, LinkId> parents;
+  for (const LinkSplit& split : links) parents[split.link] = split.parent;
+  // A group may have several loads on the acting link of a class, of other bytes or connections.
+  using LoadKey = std::tuple<LinkId, Bytes, std::uint32_t>;
+  std::map<std::uint32_t, std::map<LoadKey, Int128>> left_of_group;
+  std::map<std::uint32_t, std::uint64_t> token_of_group;
+  const auto put = [&](std::uint32_t flow) {
+    share_links(flow);
+    components_.join(flow);
+  };
+  for (const Moving& message : moving) {
+    if (message.owner.group != kNoIndex) {
+      const LinkLoad& load = message.load;
+      left_of_group[message.owner.group][{load.link, load.bytes, load.connections}] = message.left;
+      token_of_group[message.owner.group] = message.owner.token;
+      continue;
+    }
+    for (const MessagePart& part : listener_.parts_of(message.owner.token)) {
+      const std::uint32_t flow = graph_.create_part(message.left);
+      own(flow, {part.token, part.path});
+      cross(flow, part.path);
+      put(flow);
+    }
+  }
+  for (const auto& [number, left] : left_of_group) {
+    groups_.release(number);
+    for (const MessagePart& part : listener_.parts_of(token_of_group[number])) {
+      const std::uint32_t group = groups_.put({});
+      const std::span<const PathTable::GroupLoad> loads = paths_.loads(part.path);
+      for (std::uint32_t i = 0; i < loads.size(); ++i) {
+        const LinkLoad& load = loads[i].load;
+        const auto parent = parents.find(load.link);
+        const LinkId acting = parent == parents.end() ? load.link : parent->second;
+        const auto known = left.find({acting, load.bytes, load.connections});
+        if (known == left.end()) continue;  // that link is through
+        put(create_part({known->second, {part.token, part.path, group, i}, load}));
+        ++groups_[group].flows;
+      }
+      ORRERY_ASSERT(groups_[group].flows > 0);
+    }
+  }
+}
+
+// What was started in this instant is on no link yet.
+void FlowNetwork::split_started() {
+  std::vector<SoloFlow> started;
+  for (SoloFlow message : started_)
+    for (const MessagePart& part : listener_.parts_of(message.token)) {
+      message.path = part.path;
+      message.token = part.token;
+      started.push_back(message);
+    }
+  started_.swap(started);
+}
+
+// Those who had its links to themselves join as well.
+void FlowNetwork::join(std::uint32_t flow) {
+  for (std::size_t i = 0; i < graph_.flow(flow).crossings.size(); ++i) {
+    const LinkId link = graph_.link(graph_.flow(flow).crossings[i].link).id;
+    if (const std::optional<SoloFlow> other = solos_.evict(link)) adopt(*other);
+  }
+  share_links(flow);
+  components_.join(flow);
+}
+
+void FlowNetwork::share_links(std::uint32_t flow) {
+  for (const FlowCrossing& crossing : graph_.flow(flow).crossings) solos_.share(graph_.link(crossing.link).id);
+}
+
+void FlowNetwork::remove(std::uint32_t flow) {
+  for (const FlowCrossing& crossing : graph_.flow(flow).crossings) solos_.unshare(graph_.link(crossing.link).id);
+  components_.remove(flow);
+}
+
+void FlowNetwork::report_end(const Ended& message) {
+  listener_.on_released(message.token);
+  if (message.latency == Duration::zero())
+    listener_.on_arrived(message.token);
+  else
+    events_.arrive(message.latency, message.token);
+}
+
+}  // namespace orrery

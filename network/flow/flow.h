@@ -1,0 +1,117 @@
+// The flow model: messages are fluids that share every link of their route, max-min fair (network/max_min.h), from
+// first to last byte. Rates are solved again when messages come and go: all changes of an instant at once, and only
+// what they can reach (network/flow/solver.h). A message that shares nothing takes what it takes in the alpha-beta
+// model, to the picosecond.
+//
+// Rates are whole bytes per second and what is left is counted in bytes * picoseconds / second, exactly; so results
+// depend neither on the order of messages nor on how often rates are solved.
+//
+// A group of messages is many connections, of which each is as good as another's on the link where they meet: on every
+// link its load is a flow of its own, with the share of so many messages as it has connections there. The flows of one
+// group do not wait for one another; it ends with the last.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/engine.h"
+#include "core/slab.h"
+#include "network/fabric/fabric.h"
+#include "network/flow/components.h"
+#include "network/flow/graph.h"
+#include "network/flow/uncontended.h"
+#include "network/message_sinks.h"
+#include "network/network.h"
+#include "network/path_table.h"
+
+namespace orrery {
+
+class FlowNetwork final : public Network, private EventSink {
+ public:
+  // `engine`, `fabric` and `listener` outlive the network.
+  FlowNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener, Resolve resolve = Resolve::kReached);
+  // Pending events point into it.
+  FlowNetwork(const FlowNetwork&) = delete;
+  FlowNetwork& operator=(const FlowNetwork&) = delete;
+
+  PathId path(DeviceId from, DeviceId to) override { return paths_.intern(from, to); }
+  PathId class_path(std::span<const LinkShare> shares, Duration latency) override {
+    return paths_.add_class(shares, latency);
+  }
+  void start(PathId path, Bytes bytes, std::uint64_t token) override { start(path, bytes, token, false); }
+  std::optional<Time> start_foretold(PathId path, Bytes bytes, std::uint64_t token) override {
+    start(path, bytes, token, true);
+    return std::nullopt;
+  }
+  PathId group_path(std::span<const LinkLoad> loads, Duration latency) override {
+    return paths_.add_group(loads, latency);
+  }
+  void start_group(PathId path, std::uint64_t token) override;
+  Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) override;
+  void split(std::span<const LinkSplit> links) override;
+  void settle() override;
+  std::vector<LinkUsage> link_usage() const override;
+
+ private:
+  // Payloads below are components.
+  static constexpr std::uint64_t kSolo = std::uint64_t{1} << 32;
+
+  // Whose end the end of a flow is.
+  struct Owner {
+    std::uint64_t token = 0;
+    PathId path{};
+    std::uint32_t group = kNoIndex;  // in groups_, of a flow that is part of one
+    std::uint32_t load = 0;          // then: of its path
+  };
+  struct Group {
+    std::size_t flows = 0;  // that have not ended
+  };
+  struct Ended {
+    std::uint64_t token;
+    Duration latency;
+  };
+  // What is off its links while classes come apart.
+  struct Moving {
+    Int128 left;
+    Owner owner;
+    LinkLoad load{};  // of part of a group
+  };
+
+  void start(PathId path, Bytes bytes, std::uint64_t token, bool may_foretell);
+  void on_event(std::uint64_t payload) override;  // a component, or a flow of solos_
+  std::uint32_t create(const SoloFlow& message);
+  void share(const SoloFlow& message);
+  void share_group(const SoloFlow& message);
+  std::vector<Moving> left_of_group(const SoloFlow& message);
+  std::uint32_t create_part(const Moving& part);
+  void adopt(const SoloFlow& message);
+  void own(std::uint32_t flow, const Owner& owner);
+  void cross(std::uint32_t flow, PathId path);
+  std::vector<Moving> take_off();
+  void put_back(std::span<const Moving> moving, std::span<const LinkSplit> links);
+  void split_started();
+  void join(std::uint32_t flow);
+  void share_links(std::uint32_t flow);
+  void remove(std::uint32_t flow);
+  void end(std::uint32_t flow);
+  void report_end(const Ended& message);
+
+  Engine& engine_;
+  const Fabric& fabric_;
+  MessageListener& listener_;
+  MessageEvents events_;
+  PathTable paths_;
+  FlowGraph graph_;
+  FlowComponents components_;
+  SoloFlows solos_;
+  Resolve resolve_;
+  std::vector<Owner> owners_;          // by flow
+  Slab<Group> groups_;                 // of which flows share links, or may
+  std::vector<SoloFlow> started_;      // in this instant, on no link yet
+  std::vector<std::uint32_t> ending_;  // scratch of on_event()
+  std::vector<Ended> ended_;           // scratch of on_event()
+};
+
+}  // namespace orrery

@@ -1,0 +1,122 @@
+#include "network/flow/graph.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/assert.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::uint64_t kMostWeight = std::numeric_limits<std::int64_t>::max();
+
+}  // namespace
+
+Time Flow::finish(std::int64_t rate) const {
+  const auto speed = static_cast<std::uint64_t>(rate) * connections;
+  const auto work = static_cast<unsigned __int128>(left) + speed - 1;
+  // Up to some megabytes need no 128-bit division.
+  const bool is_short = work <= std::numeric_limits<std::uint64_t>::max();
+  const unsigned __int128 picoseconds = is_short ? static_cast<std::uint64_t>(work) / speed : work / speed;
+  const Duration most = Duration::max() - updated.time_since_epoch();
+  if (picoseconds >= static_cast<std::uint64_t>(most.count())) return Time::max();
+  return updated + Duration(static_cast<std::int64_t>(picoseconds));
+}
+
+std::uint32_t FlowGraph::create(Bytes bytes, std::uint32_t connections) {
+  ORRERY_ASSERT(bytes > Bytes(0));
+  return create_part(work_of(bytes), connections);
+}
+
+std::uint32_t FlowGraph::create_part(Int128 left, std::uint32_t connections) {
+  std::uint32_t index = static_cast<std::uint32_t>(flows_.size());
+  if (free_.empty()) {
+    ORRERY_ASSERT(index != kNoIndex);
+    flows_.emplace_back();
+    rates_.emplace_back();
+  } else {
+    index = free_.back();
+    free_.pop_back();
+  }
+  Flow& flow = flows_[index];
+  flow.left = left;
+  flow.connections = connections;
+  flow.bottleneck = kNoIndex;
+  flow.component = kNoIndex;
+  flow.crossings.clear();
+  flow.mark = new_mark();
+  rates_[index] = kUnrated;
+  return index;
+}
+
+void FlowGraph::cross(std::uint32_t index, LinkId id, std::uint64_t weight) {
+  ORRERY_ASSERT(index_of(id) < index_of_link_.size() && weight > 0 && weight <= kMostWeight);
+  Flow& flow = flows_[index];
+  const std::uint32_t known = number_of(id);
+  FlowLink& link = links_[known];
+  if (link.mark == flow.mark) {
+    std::uint64_t& sum = std::ranges::find(flow.crossings, known, &FlowCrossing::link)->weight;
+    sum += weight;
+    ORRERY_ASSERT(sum <= kMostWeight);
+    return;
+  }
+  link.mark = flow.mark;
+  flow.crossings.push_back({known, 0, weight});
+}
+
+std::uint32_t FlowGraph::number_of(LinkId id) {
+  std::uint32_t& known = index_of_link_[index_of(id)];
+  if (known != kNoIndex) return known;
+  known = static_cast<std::uint32_t>(links_.size());
+  FlowLink& added = links_.emplace_back();
+  added.bandwidth = fabric_.link(id).bandwidth;
+  added.id = id;
+  return known;
+}
+
+void FlowGraph::split(std::span<const LinkSplit> links) {
+  for (const LinkSplit& split : links) {
+    const std::uint32_t parent = index_of_link_[index_of(split.parent)];
+    if (parent == kNoIndex) continue;
+    const std::uint32_t link = number_of(split.link);
+    ORRERY_ASSERT(links_[parent].users.empty() && links_[link].users.empty());
+    links_[link].busy = links_[parent].busy;
+  }
+}
+
+void FlowGraph::link_up(std::uint32_t index, Time now) {
+  Flow& flow = flows_[index];
+  flow.updated = now;
+  for (std::uint32_t i = 0; i < flow.crossings.size(); ++i) {
+    FlowCrossing& crossing = flow.crossings[i];
+    FlowLink& link = links_[crossing.link];
+    if (link.users.empty()) link.since = now;
+    crossing.place = static_cast<std::uint32_t>(link.users.size());
+    link.users.push_back({index, i, crossing.weight});
+    link.weight += crossing.weight;
+    ORRERY_ASSERT(link.weight <= kMostWeight);
+  }
+}
+
+void FlowGraph::remove(std::uint32_t index, Time now) {
+  Flow& flow = flows_[index];
+  if (flow.bottleneck != kNoIndex) --links_[flow.bottleneck].bound;
+  for (const FlowCrossing& crossing : flow.crossings) {
+    FlowLink& link = links_[crossing.link];
+    const FlowLink::User last = link.users.back();
+    link.users[crossing.place] = last;
+    flows_[last.flow].crossings[last.crossing].place = crossing.place;
+    link.users.pop_back();
+    link.weight -= crossing.weight;
+    if (rates_[index] != kUnrated) link.load -= rates_[index] * static_cast<std::int64_t>(crossing.weight);
+    if (link.users.empty()) link.busy += now - link.since;
+  }
+  free_.push_back(index);
+}
+
+void FlowGraph::add_busy(std::vector<LinkUsage>& usage, Time now) const {
+  for (const FlowLink& link : links_)
+    usage[index_of(link.id)].busy += link.busy + (link.users.empty() ? Duration::zero() : now - link.since);
+}
+
+}  // namespace orrery

@@ -1,0 +1,57 @@
+// Re-solves the rates of the flows that a change makes a difference to. Progressive filling freezes flows in the order
+// of their rates, so a change that first makes a difference at some level leaves every flow below that level as it is:
+// * a flow that left makes a difference on a link only if the link is still the bottleneck of somebody, and first at
+//   their rate;
+// * a flow that joined makes one at the rate at which one of its links now fills.
+//
+// From there on it goes from link to link: solve the links known to be concerned, with their flows held to the rates
+// that other links give them; a link that holds a flow whose rate changed, or that is now too full, is concerned too.
+// When there are no more of these, every flow has a bottleneck and no link is overbooked, which only the max-min fair
+// rates do: what is found is the same as a full solve of everything, to the last byte per second.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/units.h"
+#include "network/flow/filling.h"
+#include "network/flow/graph.h"
+#include "network/max_min.h"
+
+namespace orrery {
+
+class FlowSolver {
+ public:
+  explicit FlowSolver(FlowGraph& graph) : graph_(graph), filling_(graph) {}
+
+  // `seeds` are the links whose users changed since the last solve, `flows` how many flows they can reach at most.
+  // Gives all flows their rates and bottlenecks and returns those whose rate changed, which are then up to date as of
+  // `now`; valid until the next call.
+  std::span<const std::uint32_t> solve(std::span<const std::uint32_t> seeds, std::size_t flows, Time now);
+
+  // Solves all of `flows`, which share nothing with others, whether they can have changed or not, from nothing known
+  // and with MaxMin: the check of solve(). Returns them.
+  std::span<const std::uint32_t> solve_all(std::span<const std::uint32_t> flows, Time now);
+
+  // A flow that nobody shares a link with.
+  void solve_alone(std::uint32_t flow, Time now);
+
+ private:
+  std::int64_t reach_concerned(std::span<const std::uint32_t> seeds);
+  bool reach_further();
+  bool reach_beyond(std::uint32_t flow, std::int64_t change, std::uint64_t mark);
+  void apply(Time now);
+  void set(std::uint32_t flow, std::int64_t rate, std::uint32_t bottleneck, Time now);
+  std::int64_t filling_level(const FlowLink& link) const;
+
+  FlowGraph& graph_;
+  FlowFilling filling_;
+  MaxMin all_;                         // scratch of solve_all()
+  std::uint32_t far_solves_ = 0;       // to do after the next attempt in vain
+  std::uint32_t far_solves_left_ = 0;  // to do now
+  std::vector<std::uint32_t> risen_;   // links that are not reached but cross changed flows
+  std::vector<std::uint32_t> changed_;
+};
+
+}  // namespace orrery

@@ -1,0 +1,80 @@
+#include "network/models/alpha_beta.h"
+
+#include <algorithm>
+
+#include "core/assert.h"
+
+namespace orrery {
+AlphaBetaNetwork::AlphaBetaNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener, BusyTime busy)
+    : engine_(engine), fabric_(fabric), events_(engine, listener), paths_(fabric) {
+  if (busy == BusyTime::kRecord) activity_.resize(fabric.link_count());
+}
+
+void AlphaBetaNetwork::start(PathId path, Bytes bytes, std::uint64_t token) {
+  events_.deliver(book(path, bytes), paths_[path].latency, token);
+}
+
+// Not even with its copies does a group share its links.
+void AlphaBetaNetwork::start_group(PathId path, std::uint64_t token) {
+  paths_.send_group(path);
+  Duration longest{};
+  for (const auto& [load, transfer] : paths_.loads(path)) {
+    LinkLoad one = load;
+    one.copies = 1;
+    const Duration own = transfer_alone(fabric_, one);
+    longest = std::max(longest, own);
+    if (!activity_.empty()) record_busy(load.link, own);
+  }
+  events_.deliver(longest, paths_[path].latency, token);
+}
+
+Duration AlphaBetaNetwork::count_private(PathId path, Bytes bytes, std::uint32_t messages) {
+  const Duration transfer = paths_.send(path, bytes, messages);
+  if (!activity_.empty())
+    for (const LinkId link : paths_.links(path)) activity_[index_of(link)].busy += transfer * messages;
+  return transfer;
+}
+
+void AlphaBetaNetwork::split(std::span<const LinkSplit> links) {
+  paths_.split(links);
+  if (activity_.empty()) return;
+  for (const LinkSplit& split : links) activity_[index_of(split.link)] = activity_[index_of(split.parent)];
+}
+
+std::optional<Time> AlphaBetaNetwork::start_foretold(PathId path, Bytes bytes, std::uint64_t token) {
+  const Duration latency = paths_[path].latency;
+  if (latency == Duration::zero() || bytes == Bytes(0)) {  // the two may come in one instant, or at once
+    start(path, bytes, token);
+    return std::nullopt;
+  }
+  const Duration transfer = book(path, bytes);
+  events_.arrive(saturating_add(transfer, latency), token);
+  return engine_.now() + transfer;
+}
+
+// Enters the message into the books; how long its transfer takes.
+Duration AlphaBetaNetwork::book(PathId path, Bytes bytes) {
+  const Duration transfer = paths_.send(path, bytes);
+  if (activity_.empty() || transfer == Duration::zero()) return transfer;
+  for (const LinkId link : paths_.links(path)) record_busy(link, transfer);
+  return transfer;
+}
+
+// Transfers start in the order of time, so the union of their intervals needs only the latest end so far.
+void AlphaBetaNetwork::record_busy(LinkId link, Duration transfer) {
+  const Time now = engine_.now();
+  const Time end{saturating_add(now.time_since_epoch(), transfer)};
+  Activity& activity = activity_[index_of(link)];
+  if (end <= activity.until) return;
+  activity.busy += end - std::max(now, activity.until);
+  activity.until = end;
+}
+
+std::vector<LinkUsage> AlphaBetaNetwork::link_usage() const {
+  std::vector<LinkUsage> usage(fabric_.link_count());
+  paths_.add_sent(usage);
+  for (std::size_t link = 0; link < activity_.size(); ++link) usage[link].busy = activity_[link].busy;
+  return usage;
+}
+
+}  // namespace orrery

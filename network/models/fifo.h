@@ -1,0 +1,93 @@
+// Store-and-forward: a link carries one whole message at a time, in the order in which they come to it, and a message
+// goes on to its next link when all of it has come. Every hop takes bytes / bandwidth, in which the link is taken, and
+// then the link's latency.
+//
+// Of messages that come to a link at the same instant one has to be first: they queue by MessagePlace, as an arbiter
+// serves its ports in a fixed order. So ranks on places that are alike may fare differently, other than in the other
+// models, and which of them waits depends on where they are in the fabric, but not on how ranks are numbered.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/assert.h"
+#include "core/engine.h"
+#include "core/slab.h"
+#include "network/fabric/fabric.h"
+#include "network/message_sinks.h"
+#include "network/network.h"
+#include "network/path_table.h"
+
+namespace orrery {
+
+// A message is released when its first link has sent it. One without bytes takes no time on a link, but waits for its
+// turn.
+class FifoNetwork final : public Network, private EventSink {
+ public:
+  // `engine`, `fabric` and `listener` outlive the network.
+  FifoNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener);
+  // Pending events point into it.
+  FifoNetwork(const FifoNetwork&) = delete;
+  FifoNetwork& operator=(const FifoNetwork&) = delete;
+
+  PathId path(DeviceId from, DeviceId to) override { return paths_.intern(from, to); }
+  // Of messages that are alike but for their ends one waits for the other.
+  bool keeps_messages_alike() const override { return false; }
+  PathId class_path(std::span<const LinkShare>, Duration) override { ORRERY_ASSERT(false); }
+  void start(PathId path, Bytes bytes, std::uint64_t token) override;
+  PathId group_path(std::span<const LinkLoad> loads, Duration latency) override {
+    return paths_.add_group(loads, latency);
+  }
+  // Every link of a group carries what the group sends over it as one message; the group is through when all are.
+  void start_group(PathId path, std::uint64_t token) override;
+  Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) override;
+  void settle() override;
+  // Busy includes the whole of a transmission that is under way.
+  std::vector<LinkUsage> link_usage() const override;
+
+ private:
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  struct Message {
+    std::uint64_t token = 0;
+    Bytes bytes{0};
+    std::vector<LinkId> route;
+    std::uint32_t hop = 0;
+    std::uint32_t next = kNone;   // in its link's queue
+    std::uint32_t group = kNone;  // which it is a part of
+  };
+  struct Group {
+    std::uint64_t token = 0;
+    Duration latency{};
+    std::size_t parts = 0;  // not yet sent
+  };
+  struct Queue {
+    std::uint32_t first = kNone;
+    std::uint32_t last = kNone;
+    bool sending = false;
+    LinkUsage usage;
+  };
+
+  void on_event(std::uint64_t payload) override;
+  Message& queue_new(Bytes bytes, std::span<const LinkId> route);
+  void on_sent(std::uint32_t message);
+  void on_part_sent(std::uint32_t group);
+  LinkId next_link(std::uint32_t message) const { return messages_[message].route[messages_[message].hop]; }
+  void queue_up(std::span<const std::uint32_t> messages);
+  void queue_up(std::uint32_t message);
+  void send_next(LinkId link);
+
+  Engine& engine_;
+  const Fabric& fabric_;
+  MessageListener& listener_;
+  MessageEvents events_;
+  PathTable paths_;
+  std::vector<Queue> queues_;  // by LinkId
+  std::vector<Message> messages_;
+  std::vector<std::uint32_t> free_;  // of messages_
+  Slab<Group> groups_;
+  std::vector<std::uint32_t> came_;  // messages that came to their next link at this instant
+  std::vector<LinkId> ready_;        // links that may have become able to send at this instant
+};
+
+}  // namespace orrery

@@ -1,0 +1,155 @@
+// Dragonfly: members on routers, the routers of a group fully connected, and every two groups joined by `global_links`
+// parallel links between the same two routers: one trunk, or under another routing than spray links to choose from.
+// Messages take the direct way: to the router of their group that has the link to the other group, across, and to the
+// router of the receiver; never through a third group.
+#include <array>
+
+#include <fmt/format.h>
+
+#include "core/config/config.h"
+#include "network/fabric/link_bandwidth.h"
+#include "network/fabric/topology.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::array<std::string_view, 4> kClasses = {"up", "down", "local", "global"};
+
+enum Number : std::size_t {
+  kRouterPorts,
+  kGroupRouters,
+  kLocalBandwidth,
+  kGlobalBandwidth,
+  kLocalLatency,
+  kGlobalLatency,
+  kGlobalLinks
+};
+
+struct Groups {
+  explicit Groups(const TopologyParameters& parameters)
+      : p(parameters),
+        ports(static_cast<std::uint32_t>(p.own.numbers[kRouterPorts])),
+        routers(static_cast<std::uint32_t>(p.own.numbers[kGroupRouters])),
+        count((p.size + ports * routers - 1) / (ports * routers)),
+        parallel(p.routing.enumerates() ? static_cast<std::uint32_t>(p.own.numbers[kGlobalLinks]) : 1) {}
+
+  // Each router's links to its routers - 1 peers stand together, itself left out; so do each group's to the others.
+  static std::uint32_t skipping(std::uint32_t self, std::uint32_t other) { return other < self ? other : other - 1; }
+  static std::uint32_t unskipped(std::uint32_t self, std::uint32_t peer) { return peer < self ? peer : peer + 1; }
+
+  std::uint32_t first_local() const { return 2 * p.size; }
+  std::uint32_t first_global() const { return first_local() + count * routers * (routers - 1); }
+  // `from` and `to` within the group.
+  std::uint32_t local(std::uint32_t group, std::uint32_t from, std::uint32_t to) const {
+    return first_local() + (group * routers + from) * (routers - 1) + skipping(from, to);
+  }
+  std::uint32_t global(std::uint32_t from, std::uint32_t to, std::uint32_t which) const {
+    return first_global() + (from * (count - 1) + skipping(from, to)) * parallel + which;
+  }
+  // Which router of a group has the link to the other group: they take turns.
+  std::uint32_t gateway(std::uint32_t group, std::uint32_t other) const { return skipping(group, other) % routers; }
+
+  const TopologyParameters& p;
+  std::uint32_t ports;
+  std::uint32_t routers;  // of a group
+  std::uint32_t count;
+  std::uint32_t parallel;  // links between two groups
+};
+
+std::uint32_t switches(const TopologyParameters& p) {
+  const Groups groups(p);
+  return groups.count * groups.routers;
+}
+
+std::uint64_t links(const TopologyParameters& p) {
+  const Groups groups(p);
+  const std::uint64_t routers = groups.routers;
+  const std::uint64_t count = groups.count;
+  return 2 * std::uint64_t{p.size} + count * routers * (routers - 1) + count * (count - 1) * groups.parallel;
+}
+
+TopologyLink local_link(const Groups& groups, std::uint32_t offset) {
+  const std::uint32_t router = offset / (groups.routers - 1);
+  const std::uint32_t first = router / groups.routers * groups.routers;
+  const std::uint32_t to = first + Groups::unskipped(router - first, offset % (groups.routers - 1));
+  const auto& numbers = groups.p.own.numbers;
+  return {groups.p.size + router, groups.p.size + to, 2, Bandwidth(numbers[kLocalBandwidth]),
+          Duration(numbers[kLocalLatency])};
+}
+
+TopologyLink global_link(const Groups& groups, std::uint32_t offset) {
+  const std::uint32_t pair = offset / groups.parallel;
+  const std::uint32_t from = pair / (groups.count - 1);
+  const std::uint32_t to = Groups::unskipped(from, pair % (groups.count - 1));
+  const Bandwidth trunk{groups.p.own.numbers[kGlobalBandwidth]};
+  const auto& numbers = groups.p.own.numbers;
+  return {groups.p.size + from * groups.routers + groups.gateway(from, to),
+          groups.p.size + to * groups.routers + groups.gateway(to, from), 3, part_of(trunk, groups.parallel),
+          Duration(numbers[kGlobalLatency])};
+}
+
+// The odd picosecond of the members' latency is on the way down.
+TopologyLink link(const TopologyParameters& p, std::uint32_t link) {
+  const Groups groups(p);
+  const Duration half = p.latency / 2;
+  if (link < p.size) return {link, p.size + link / groups.ports, 0, p.bandwidth, half};
+  if (link < 2 * p.size)
+    return {p.size + (link - p.size) / groups.ports, link - p.size, 1, p.bandwidth, p.latency - half};
+  if (link < groups.first_global()) return local_link(groups, link - groups.first_local());
+  return global_link(groups, link - groups.first_global());
+}
+
+void route(const TopologyParameters& p, std::uint32_t from, std::uint32_t to, RouteBuilder& route) {
+  const Groups groups(p);
+  std::uint32_t group = from / groups.ports / groups.routers;
+  std::uint32_t router = from / groups.ports % groups.routers;
+  const std::uint32_t last_group = to / groups.ports / groups.routers;
+  const std::uint32_t last_router = to / groups.ports % groups.routers;
+  const auto within_group = [&](std::uint32_t next) {
+    if (router != next) route.cross(groups.local(group, router, next));
+    router = next;
+  };
+  route.cross(from);
+  if (group != last_group) {
+    within_group(groups.gateway(group, last_group));
+    const std::uint32_t which = p.routing.choices(route.ends, to).take(groups.parallel);
+    route.cross(groups.global(group, last_group, which));
+    router = groups.gateway(last_group, group);
+    group = last_group;
+  }
+  within_group(last_router);
+  route.cross(p.size + to);
+}
+
+std::string switch_name(const TopologyParameters& p, std::uint32_t index) {
+  const Groups groups(p);
+  return fmt::format("group{}.router{}", index / groups.routers, index % groups.routers);
+}
+
+std::string problem(const TopologyParameters& p) {
+  const Groups groups(p);
+  if (groups.count == 1) return {};
+  return derived_bandwidth_problem("the links between two groups", p.own.numbers[kGlobalBandwidth], groups.parallel);
+}
+
+}  // namespace
+
+extern constinit const TopologyShape kDragonflyShape{kClasses, switches, links, link, route, switch_name, problem};
+
+void read_dragonfly(Section& section, const Members&, TopologyOwn& own) {
+  own.numbers[kRouterPorts] = section.required_integer("router_ports", {1, 4096}, "members on a router");
+  own.numbers[kGroupRouters] = section.required_integer("group_routers", {1, 4096}, "routers of a group");
+  own.numbers[kLocalBandwidth] =
+      required_link_bandwidth(section, "local_bandwidth", "between two routers of a group, per direction").count();
+  own.numbers[kGlobalBandwidth] =
+      required_link_bandwidth(section, "global_bandwidth", "between two groups, of all links together, per direction")
+          .count();
+  own.numbers[kGlobalLinks] = section.optional_integer(
+      "global_links", 1, {1, 4096}, "parallel links between two groups; they matter to `network.routing`");
+  own.numbers[kLocalLatency] =
+      section.required<Duration>("local_latency", "of a link between two routers of a group, with one router").count();
+  own.numbers[kGlobalLatency] =
+      section.required<Duration>("global_latency", "of a link between two groups, with one router").count();
+}
+
+}  // namespace orrery

@@ -1,0 +1,250 @@
+// Fat-tree: members under leaf switches, the leaves under a spine, and with pods the spines of the pods under a core.
+// The parallel links between two stages are one trunk of their summed capacity, and the switches of a stage that all of
+// them lead to are one vertex: ideal spraying. Under another routing each up-link of a leaf leads to a spine switch of
+// its own, and each up-link of a spine switch to a core switch of its own; whoever chooses the way up has chosen the
+// way down.
+//
+// Rail-optimised: the same tree, but a leaf has the NICs of one rail: the i-th NIC of `leaf_ports` nodes.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "core/config/config.h"
+#include "network/fabric/link_bandwidth.h"
+#include "network/fabric/topology.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::array<std::string_view, 6> kClasses = {"up", "down", "leaf-up", "leaf-down", "core-up", "core-down"};
+
+enum Number : std::size_t { kLeafPorts, kPodLeaves, kLeafRatio, kCoreRatio, kTrunkLatency, kUplinks, kCoreUplinks };
+
+constexpr std::int64_t kMostPorts = 65536;
+constexpr std::int64_t kOne = 1000;  // ratios are in thousandths
+
+std::uint32_t ceil_of(std::uint64_t amount, std::uint64_t share) {
+  return static_cast<std::uint32_t>((amount + share - 1) / share);
+}
+
+Int128 trunk_rate(Bandwidth each, std::int64_t count, std::int64_t ratio) {
+  return Int128{each.count()} * count * kOne / ratio;
+}
+
+// problem() tells rates that are no bandwidth.
+Bandwidth trunk_of(Bandwidth each, std::int64_t count, std::int64_t ratio) {
+  const Int128 rate = trunk_rate(each, count, ratio);
+  return Bandwidth(static_cast<std::int64_t>(std::clamp<Int128>(rate, 1, Bandwidth::max().count())));
+}
+
+enum class Leaves { kOfNeighbours, kOfRails };
+
+// The numbers of switches of each stage, and where their links start.
+template <Leaves kind>
+struct Tree {
+  explicit Tree(const TopologyParameters& parameters)
+      : p(parameters), ports(number(kLeafPorts)), rails(kind == Leaves::kOfRails ? p.own.rails : 1) {
+    leaves = ceil_of(ceil_of(p.size, rails), ports) * rails;
+    pod_leaves = number(kPodLeaves) == 0 ? leaves : number(kPodLeaves);
+    pods = ceil_of(leaves, pod_leaves);
+    if (!p.routing.enumerates()) return;
+    planes = number(kUplinks) != 0 ? number(kUplinks) : filled_by(ports, kLeafRatio);
+    cores = number(kCoreUplinks) != 0 ? number(kCoreUplinks) : filled_by(pod_leaves, kCoreRatio);
+  }
+  std::uint32_t number(Number which) const { return static_cast<std::uint32_t>(p.own.numbers[which]); }
+  // How many links up carry what so many below bring, each as wide as one of those.
+  std::uint32_t filled_by(std::uint32_t below, Number ratio) const {
+    return ceil_of(std::uint64_t{below} * kOne, number(ratio));
+  }
+  bool has_spine() const { return leaves > 1; }
+  bool has_core() const { return pods > 1; }
+  std::uint32_t leaf_of(std::uint32_t member) const { return member / rails / ports * rails + member % rails; }
+  std::uint32_t spine_of(std::uint32_t leaf) const { return leaf / pod_leaves; }
+  // Members, leaf by leaf: what destination modulo counts, so that the members of a leaf go over different links.
+  std::uint32_t place_of(std::uint32_t member) const { return leaf_of(member) * ports + member / rails % ports; }
+  std::uint32_t leaf_up(std::uint32_t leaf, std::uint32_t plane) const { return 2 * p.size + leaf * planes + plane; }
+  std::uint32_t leaf_down(std::uint32_t leaf, std::uint32_t plane) const {
+    return leaf_up(leaf, plane) + leaves * planes;
+  }
+  // Links of a spine switch: pod by pod, plane by plane.
+  std::uint32_t core_up(std::uint32_t spine, std::uint32_t core) const {
+    return leaf_down(leaves, 0) + spine * cores + core;
+  }
+  std::uint32_t core_down(std::uint32_t spine, std::uint32_t core) const {
+    return core_up(spine, core) + pods * planes * cores;
+  }
+
+  const TopologyParameters& p;
+  std::uint32_t ports;
+  std::uint32_t rails;
+  std::uint32_t leaves = 0;
+  std::uint32_t pod_leaves = 0;
+  std::uint32_t pods = 0;
+  std::uint32_t planes = 1;  // up-links of a leaf, spine switches of a pod
+  std::uint32_t cores = 1;   // up-links of a spine switch, core switches of a plane
+};
+
+template <Leaves kind>
+std::uint32_t switches(const TopologyParameters& p) {
+  const Tree<kind> tree(p);
+  return tree.leaves + (tree.has_spine() ? tree.pods * tree.planes : 0) +
+         (tree.has_core() ? tree.planes * tree.cores : 0);
+}
+
+template <Leaves kind>
+std::uint64_t links(const TopologyParameters& p) {
+  const Tree<kind> tree(p);
+  const std::uint64_t planes = tree.planes;
+  return 2 * (p.size + (tree.has_spine() ? tree.leaves * planes : 0) +
+              (tree.has_core() ? tree.pods * planes * tree.cores : 0));
+}
+
+// Stage by stage, first the links up, then the links down. The odd picosecond of the latency is on the way down.
+template <Leaves kind>
+TopologyLink link(const TopologyParameters& p, std::uint32_t link) {
+  const Tree<kind> tree(p);
+  const auto both = [&](std::uint32_t low, std::uint32_t high, std::uint32_t link_class, bool up, Bandwidth bandwidth,
+                        Duration latency) {
+    return up ? TopologyLink{low, high, link_class, bandwidth, latency}
+              : TopologyLink{high, low, link_class + 1, bandwidth, latency};
+  };
+  const std::uint32_t first_spine = p.size + tree.leaves;
+  const Duration trunk_latency{p.own.numbers[kTrunkLatency]};
+  const Bandwidth leaf = trunk_of(p.bandwidth, tree.ports, p.own.numbers[kLeafRatio]);
+  if (link < 2 * p.size) {
+    const bool up = link < p.size;
+    const std::uint32_t member = up ? link : link - p.size;
+    const Duration half = p.latency / 2;
+    return both(member, p.size + tree.leaf_of(member), 0, up, p.bandwidth, up ? half : p.latency - half);
+  }
+  if (link < tree.leaf_down(tree.leaves, 0)) {
+    const bool up = link < tree.leaf_down(0, 0);
+    const std::uint32_t offset = link - (up ? tree.leaf_up(0, 0) : tree.leaf_down(0, 0));
+    const std::uint32_t at = offset / tree.planes;
+    const std::uint32_t spine = tree.spine_of(at) * tree.planes + offset % tree.planes;
+    return both(p.size + at, first_spine + spine, 2, up, part_of(leaf, tree.planes), trunk_latency);
+  }
+  const bool up = link < tree.core_down(0, 0);
+  const std::uint32_t offset = link - (up ? tree.core_up(0, 0) : tree.core_down(0, 0));
+  const std::uint32_t spine = offset / tree.cores;
+  const std::uint32_t core = spine % tree.planes * tree.cores + offset % tree.cores;
+  const Bandwidth trunk = trunk_of(leaf, tree.pod_leaves, p.own.numbers[kCoreRatio]);
+  return both(first_spine + spine, first_spine + tree.pods * tree.planes + core, 4, up,
+              part_of(trunk, std::uint64_t{tree.planes} * tree.cores), trunk_latency);
+}
+
+template <Leaves kind>
+void route(const TopologyParameters& p, std::uint32_t from, std::uint32_t to, RouteBuilder& route) {
+  const Tree<kind> tree(p);
+  const std::uint32_t source = tree.leaf_of(from);
+  const std::uint32_t target = tree.leaf_of(to);
+  route.cross(from);
+  if (source != target) {
+    RouteChoices choices = p.routing.choices(route.ends, tree.place_of(to));
+    const std::uint32_t plane = choices.take(tree.planes);
+    route.cross(tree.leaf_up(source, plane));
+    if (tree.spine_of(source) != tree.spine_of(target)) {
+      const std::uint32_t core = choices.take(tree.cores);
+      route.cross(tree.core_up(tree.spine_of(source) * tree.planes + plane, core));
+      route.cross(tree.core_down(tree.spine_of(target) * tree.planes + plane, core));
+    }
+    route.cross(tree.leaf_down(target, plane));
+  }
+  route.cross(p.size + to);
+}
+
+template <Leaves kind>
+std::string switch_name(const TopologyParameters& p, std::uint32_t index) {
+  const Tree<kind> tree(p);
+  if (index < tree.leaves)
+    return kind == Leaves::kOfRails ? fmt::format("rail{}.leaf{}", index % tree.rails, index / tree.rails)
+                                    : fmt::format("leaf{}", index);
+  const std::uint32_t spine = index - tree.leaves;
+  const bool single = !p.routing.enumerates();
+  if (spine < tree.pods * tree.planes)
+    return single ? fmt::format("spine{}", spine)
+                  : fmt::format("pod{}.spine{}", spine / tree.planes, spine % tree.planes);
+  return single ? "core" : fmt::format("core{}", spine - tree.pods * tree.planes);
+}
+
+template <Leaves kind>
+std::string problem(const TopologyParameters& p) {
+  const Tree<kind> tree(p);
+  if (!tree.has_spine()) return {};
+  const auto& numbers = p.own.numbers;
+  const std::string below = derived_bandwidth_problem(
+      "the links up from a leaf switch", trunk_rate(p.bandwidth, tree.ports, numbers[kLeafRatio]), tree.planes);
+  if (!below.empty() || !tree.has_core()) return below;
+  const Bandwidth leaf = trunk_of(p.bandwidth, tree.ports, numbers[kLeafRatio]);
+  return derived_bandwidth_problem("the links up from a pod", trunk_rate(leaf, tree.pod_leaves, numbers[kCoreRatio]),
+                                   std::uint64_t{tree.planes} * tree.cores);
+}
+
+std::int64_t read_ratio(Section& section, std::string_view key, std::string_view meaning) {
+  const double ratio = section.optional<double>(key, 1.0, meaning);
+  if (ratio >= 1.0 && ratio <= 1000.0) return std::llround(ratio * static_cast<double>(kOne));
+  section.error(key, fmt::format("{}: {} is out of range; expected 1 to 1000", key, ratio),
+                "2 means that twice as much goes into a switch from below as leaves it above");
+  return kOne;
+}
+
+// Whether to read a key that says something only where there are pods; reports it where there are none.
+bool reads_core_key(Section& section, const TopologyOwn& own, std::string_view key) {
+  section.know(key);
+  if (section.describes() || own.numbers[kPodLeaves] != 0) return true;
+  if (section.has(key)) section.error(key, fmt::format("'{}' means nothing without 'pod_leaves'", key), "leave it out");
+  return false;
+}
+
+}  // namespace
+
+extern constinit const TopologyShape kFatTreeShape{kClasses,
+                                                   switches<Leaves::kOfNeighbours>,
+                                                   links<Leaves::kOfNeighbours>,
+                                                   link<Leaves::kOfNeighbours>,
+                                                   route<Leaves::kOfNeighbours>,
+                                                   switch_name<Leaves::kOfNeighbours>,
+                                                   problem<Leaves::kOfNeighbours>};
+extern constinit const TopologyShape kRailOptimisedShape{kClasses,
+                                                         switches<Leaves::kOfRails>,
+                                                         links<Leaves::kOfRails>,
+                                                         link<Leaves::kOfRails>,
+                                                         route<Leaves::kOfRails>,
+                                                         switch_name<Leaves::kOfRails>,
+                                                         problem<Leaves::kOfRails>};
+
+void read_fat_tree(Section& section, const Members&, TopologyOwn& own) {
+  own.numbers[kLeafPorts] =
+      section.required_integer("leaf_ports", {1, kMostPorts}, "members (of a rail: nodes) under a leaf switch");
+  own.numbers[kPodLeaves] = section.optional_integer("pod_leaves", 0, {0, kMostPorts},
+                                                     "leaf switches of a pod; 0: two levels, one spine over all");
+  own.numbers[kLeafRatio] =
+      read_ratio(section, "oversubscription", "what enters a leaf switch from its members over what leaves it above");
+  own.numbers[kCoreRatio] = kOne;
+  if (reads_core_key(section, own, "core_oversubscription"))
+    own.numbers[kCoreRatio] =
+        read_ratio(section, "core_oversubscription",
+                   "with `pod_leaves`: what enters a pod's spine from its leaves over what leaves it above");
+  own.numbers[kTrunkLatency] =
+      section.required<Duration>("trunk_latency", "of a link between two switches, with the switch it leads to")
+          .count();
+  own.numbers[kUplinks] = section.optional_integer(
+      "uplinks", 0, {0, kMostPorts},
+      "links from a leaf switch to the spine, for `network.routing`; 0: enough, each as wide as a member's");
+  if (reads_core_key(section, own, "core_uplinks"))
+    own.numbers[kCoreUplinks] =
+        section.optional_integer("core_uplinks", 0, {0, kMostPorts},
+                                 "with `pod_leaves`: links from a spine switch to the core, for `network.routing`; 0: "
+                                 "enough, each as wide as those below");
+}
+
+void read_rail_optimised(Section& section, const Members& members, TopologyOwn& own) {
+  read_fat_tree(section, members, own);
+  if (members.kind == MemberKind::kNic) return;  // as many rails as a node has NICs
+  own.rails = static_cast<std::uint32_t>(
+      section.required_integer("rails", {1, kMostPorts}, "devices of a node, each on a rail of its own"));
+}
+
+}  // namespace orrery

@@ -1,0 +1,29 @@
+// Explicit graphs in configurations: `links` between named vertices.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/config/config.h"
+#include "network/fabric/routed_graph.h"
+#include "network/fabric/topology.h"
+
+namespace orrery {
+
+// How many members a graph has to have.
+struct GraphMembers {
+  std::uint32_t devices = 0;
+  std::uint32_t nics = 0;
+};
+
+// Reads `links`, a list of {from, to, bandwidth, efficiency, link, latency, count, class, directed}. Vertices are
+// devices `gpu<i>`, NICs `nic<i>`, and switches, bridges or sockets of any other name. Empty after an error and in
+// description mode.
+RoutedGraph read_graph(Section& section, const GraphMembers& members);
+// With members of one kind, as many as `links` names; those beyond the count, if that is known, are refused.
+RoutedGraph read_graph(Section& section, const Members& members);
+
+// The graph with its routes; empty, and reported at `key`, where members that may talk have no route.
+RoutedGraph routed(GraphSpec spec, Section& section, std::string_view key);
+
+}  // namespace orrery

@@ -1,0 +1,32 @@
+// Switch: one switch that all members are joined to by a link up and a link down, with half the latency on each.
+#include <array>
+
+#include "network/fabric/topology.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::array<std::string_view, 2> kClasses = {"up", "down"};
+
+std::uint32_t switches(const TopologyParameters&) { return 1; }
+
+std::uint64_t links(const TopologyParameters& p) { return 2 * std::uint64_t{p.size}; }
+
+// Link i leads up from member i to the switch, link size + i down from the switch to member i. The odd picosecond of
+// the latency is on the way down.
+TopologyLink link(const TopologyParameters& p, std::uint32_t link) {
+  const Duration half = p.latency / 2;
+  if (link < p.size) return {link, p.size, 0, p.bandwidth, half};
+  return {p.size, link - p.size, 1, p.bandwidth, p.latency - half};
+}
+
+void route(const TopologyParameters& p, std::uint32_t from, std::uint32_t to, RouteBuilder& route) {
+  route.cross(from);
+  route.cross(p.size + to);
+}
+
+}  // namespace
+
+extern constinit const TopologyShape kSwitchShape{kClasses, switches, links, link, route};
+
+}  // namespace orrery

@@ -1,0 +1,41 @@
+// What `orrery collective` is asked about a machine, and the experiment that this comes to.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/config/tree.h"
+#include "core/error.h"
+#include "experiment/experiment.h"
+#include "study/benchmark/operation.h"
+
+namespace orrery {
+
+// As written on the command line; an empty text was not given.
+struct CollectiveQuestion {
+  std::string cluster;             // a name, a file or, in braces, the cluster itself
+  std::string nodes{};             // the cluster's own number
+  std::string devices_per_node{};  // all; else the first so many of each. Of `dims`, the first dimension is a node.
+  std::string algorithm{};  // for all dimensions, or "a,b": one per dimension, case ignored; of nccl: any of them
+  std::string protocol{};   // of nccl: any of "a,b", case ignored
+  std::string launch{};     // of nccl
+  std::string library{};    // the configuration's own
+  std::vector<std::string> settings{};
+};
+
+// The experiment, without a workload. Throws InputError, which names the option that is wrong; warnings go to
+// `diagnostics`.
+Experiment read_question(const CollectiveQuestion& question, const BenchmarkOperation& operation,
+                         const ConfigFiles& files, Diagnostics& diagnostics);
+
+// Where errors of the cluster stand: its name or file, or the option.
+std::string cluster_origin(const std::string& cluster);
+
+// What a cluster is called in results: a name stays, a file has its stem, one in braces its key `name` or "inline".
+std::string cluster_title(const std::string& cluster);
+
+// The device of each rank: the first so many of each node, node by node, by the fabric of its experiment. InputError,
+// which names --gpus-per-node, where a node has fewer.
+std::vector<DeviceId> benchmark_devices(const CollectiveQuestion& question, const Fabric& fabric);
+
+}  // namespace orrery

@@ -1,0 +1,63 @@
+// One collective over all ranks of a cluster, size by size: what nccl-tests measures, simulated.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/config/tree.h"
+#include "core/error.h"
+#include "core/units.h"
+#include "experiment/run.h"
+#include "study/benchmark/bound.h"
+#include "study/benchmark/operation.h"
+#include "study/benchmark/question.h"
+
+namespace orrery {
+
+struct CollectiveRow {
+  Bytes bytes;  // as BenchmarkSize says
+  std::int64_t count = 0;
+  Duration time{};
+  double algorithm_bandwidth = 0;  // bytes / time, in bytes per second
+  double bus_bandwidth = 0;        // times bus_factor()
+  // "ring"; of the fixed library one per dimension in use, "halving-doubling+ring"; "point-to-point". Of nccl "nvls",
+  // and "send/recv" of what it makes of those.
+  std::string algorithm;
+  std::optional<std::string> protocol{};  // of nccl: "ll128"
+  CollectiveBound bound;
+  LinkOverload overload;
+};
+
+struct CollectiveTable {
+  std::string cluster;  // its name, or its file's
+  std::string operation;
+  std::uint32_t ranks = 0;
+  std::uint32_t nodes = 0;
+  std::string device;
+  std::string network_model;
+  std::string library{};  // "nccl 2.30.0"; empty: the fixed one
+  std::vector<CollectiveRow> rows;
+  std::vector<Problem> warnings;
+};
+
+// Throws InputError, which names the option that is wrong.
+CollectiveTable study_collective(const CollectiveQuestion& question, const BenchmarkOperation& operation,
+                                 std::span<const Bytes> sizes, const ConfigFiles& files,
+                                 const RunProgress& progress = {});
+
+// nccl-tests' columns, the algorithm (of nccl, the protocol), and what bounds it.
+std::string collective_text(const CollectiveTable& table);
+
+// At least two tables of the same sizes: time and bus bandwidth of each, of nccl what it takes, and from the second on
+// the ratio of its bus bandwidth to the first one's.
+std::string side_by_side_text(std::span<const CollectiveTable> tables);
+
+// The JSON document "orrery.collective/1". With the fixed library, which has none, `protocol` is null.
+nlohmann::ordered_json to_json(const CollectiveTable& table);
+
+}  // namespace orrery

@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/assert.h"
+#include "core/config/quantity_text.h"
+#include "report/table.h"
+#include "study/benchmark/study.h"
+
+namespace orrery {
+namespace {
+
+double microseconds(Duration time) { return seconds(time) * 1e6; }
+std::string time_text(const CollectiveRow& row) { return fmt::format("{:.2f}", microseconds(row.time)); }
+std::string rate_text(double bytes_per_second) { return fmt::format("{:.2f}", bytes_per_second * 1e-9); }
+
+// "16 ranks (2 x 8 a100-sxm-80gb)".
+std::string ranks_text(const CollectiveTable& table) {
+  return fmt::format("{} ranks ({} x {} {})", table.ranks, table.nodes, table.ranks / table.nodes, table.device);
+}
+
+// "16 ranks (2 x 8 a100-sxm-80gb), flow network, nccl 2.30.0".
+std::string machine_text(const CollectiveTable& table) {
+  return fmt::format("{}, {} network{}", ranks_text(table), table.network_model,
+                     table.library.empty() ? "" : ", " + table.library);
+}
+
+std::string bound_text(const CollectiveBound& bound) {
+  return fmt::format("{} ({:.0f} %)", bound.name, 100 * bound.share);
+}
+
+}  // namespace
+
+std::string collective_text(const CollectiveTable& table) {
+  const bool has_protocol = !table.library.empty();
+  Table text;
+  for (const char* heading : {"size (B)", "count (float)", "time (us)", "algbw (GB/s)", "busbw (GB/s)"})
+    text.column(heading);
+  text.column("algorithm", Table::Align::kLeft);
+  if (has_protocol) text.column("protocol", Table::Align::kLeft);
+  text.column("bound by", Table::Align::kLeft);
+  for (const CollectiveRow& row : table.rows) {
+    std::vector<std::string> cells = {
+        fmt::format("{}", row.bytes.count()), fmt::format("{}", row.count), time_text(row),
+        rate_text(row.algorithm_bandwidth),   rate_text(row.bus_bandwidth), row.algorithm};
+    if (has_protocol) cells.push_back(row.protocol.value_or(""));
+    cells.push_back(bound_text(row.bound));
+    text.row(std::move(cells));
+  }
+  return fmt::format("{} on {}: {}\n\n", table.operation, table.cluster, machine_text(table)) + text.text();
+}
+
+std::string side_by_side_text(std::span<const CollectiveTable> tables) {
+  ORRERY_ASSERT(tables.size() >= 2);
+  std::string heading = tables.front().operation + "\n";
+  Table text;
+  text.column("size (B)");
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    const CollectiveTable& table = tables[i];
+    ORRERY_ASSERT(table.rows.size() == tables.front().rows.size());
+    const std::string algorithm = table.library.empty() ? ", " + table.rows.front().algorithm : "";
+    heading += fmt::format("  {}: {}{}\n", table.cluster, machine_text(table), algorithm);
+    text.column(fmt::format("{}: time (us)", table.cluster));
+    text.column("busbw (GB/s)");
+    if (!table.library.empty()) text.column("takes", Table::Align::kLeft);
+    text.column("bound by", Table::Align::kLeft);
+    if (i > 0) text.column("busbw ratio");
+  }
+  for (std::size_t r = 0; r < tables.front().rows.size(); ++r) {
+    std::vector<std::string> cells = {fmt::format("{}", tables.front().rows[r].bytes.count())};
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      const CollectiveRow& row = tables[i].rows[r];
+      cells.insert(cells.end(), {time_text(row), rate_text(row.bus_bandwidth)});
+      if (!tables[i].library.empty()) cells.push_back(fmt::format("{} {}", row.algorithm, row.protocol.value_or("")));
+      cells.push_back(bound_text(row.bound));
+      const double first = tables.front().rows[r].bus_bandwidth;
+      if (i > 0) cells.push_back(first > 0 ? fmt::format("{:.3f}", row.bus_bandwidth / first) : "-");
+    }
+    text.row(std::move(cells));
+  }
+  return heading + "\n" + text.text();
+}
+
+nlohmann::ordered_json to_json(const CollectiveTable& table) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const CollectiveRow& row : table.rows)
+    rows.push_back({{"bytes", row.bytes.count()},
+                    {"time_us", microseconds(row.time)},
+                    {"algbw_GBps", row.algorithm_bandwidth * 1e-9},
+                    {"busbw_GBps", row.bus_bandwidth * 1e-9},
+                    {"algorithm", row.algorithm},
+                    {"protocol", row.protocol ? nlohmann::ordered_json(*row.protocol) : nlohmann::ordered_json()},
+                    {"bound", row.bound.name}});
+  return {{"schema", "orrery.collective/1"}, {"op", table.operation}, {"ranks", table.ranks}, {"rows", rows}};
+}
+
+}  // namespace orrery

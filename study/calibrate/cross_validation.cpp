@@ -1,0 +1,141 @@
+#include "study/calibrate/cross_validation.h"
+
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "collectives/nccl/constants_config.h"
+#include "report/table.h"
+#include "study/calibrate/fit.h"
+#include "study/calibrate/refit.h"
+#include "study/validate/collectives/error_text.h"
+
+namespace orrery {
+namespace {
+
+std::vector<RefitTable> refit_tables(std::span<const ValidationTable> tables, const ConfigFiles& files) {
+  std::vector<RefitTable> measured;
+  for (const ValidationTable& table : tables) {
+    if (!table.scored && (table.timed != TimedPart::kKernels || table.cluster.empty())) continue;
+    const CollectiveQuestion question = question_of(table);
+    Diagnostics diagnostics;
+    const Experiment experiment = read_question(question, table.operation, files, diagnostics);
+    measured.push_back({&table, nccl_benchmark(experiment, table.operation, benchmark_devices(question, experiment.fabric))});
+  }
+  return measured;
+}
+
+ValidatedTable predict(const RefitTable& table, const NcclConstants& constants) {
+  ValidatedTable validated{table.table, {}};
+  for (const ValidationRow& row : table.table->rows)
+    validated.rows.push_back(
+        {row, Duration(std::llround(1e12 * predicted_seconds(table.benchmark, row.bytes, constants)))});
+  return validated;
+}
+
+// To three digits, which is more than the tables determine.
+std::vector<FittedConstantFit> fitted_constants(const Refit& all, const NcclConstantsFile& library) {
+  std::vector<FittedConstantFit> fits;
+  for (std::size_t i = 0; i < library.nominal.size(); ++i) {
+    const auto& [number, nominal] = library.nominal[i];
+    const auto text = [&, n = number](double value) { return nccl_constant_text(n, rounded_to_digits(value, 3)); };
+    fits.push_back(
+        {{std::string(nccl_constant_entries()[number].path), text(library.constants.value(number)), text(nominal)},
+         text(all.constants.value(number)),
+         all.determined[i] ? std::optional(all.spread[i]) : std::nullopt});
+  }
+  return fits;
+}
+
+}  // namespace
+
+CrossValidation cross_validate(std::span<const ValidationTable> tables, const ConfigFiles& files,
+                               const ValidationProgress& progress) {
+  const NcclConstantsFile library = shipped_nccl_constants(files);
+  const std::vector<RefitTable> measured = refit_tables(tables, files);
+  std::set<std::string> systems;
+  for (const RefitTable& table : measured) systems.insert(table.table->system);
+  CrossValidation cross;
+  cross.systems = systems.size();
+  std::uint64_t done = 0;
+  if (progress) progress(done++, systems.size() + 1);
+  const Refit all = refit(measured, library);
+  cross.constants = fitted_constants(all, library);
+  for (const RefitTable& table : measured)
+    if (table.table->scored) cross.fitted.push_back(predict(table, all.constants));
+  for (const std::string& system : systems) {
+    if (progress) progress(done++, systems.size() + 1);
+    std::vector<RefitTable> others;
+    for (const RefitTable& table : measured)
+      if (table.table->system != system) others.push_back(table);
+    const Refit without = refit(others, library);
+    for (const RefitTable& table : measured)
+      if (table.table->system == system)
+        (table.table->scored ? cross.left_out : cross.kernels).push_back(predict(table, without.constants));
+  }
+  return cross;
+}
+
+namespace {
+
+std::string tables_text(std::span<const ValidatedTable> tables) {
+  Table text;
+  text.column("system", Table::Align::kLeft);
+  text.column("table", Table::Align::kLeft);
+  for (const char* heading : {"median", "p90", "worst"}) text.column(heading);
+  for (const SizeBand band : kAllSizeBands) text.column(std::string(name_of(band)));
+  for (const ValidatedTable& table : tables) {
+    const auto summary = table.summary();
+    std::vector<std::string> cells = {table.table->system, table.table->name};
+    for (double ErrorSummary::*which : {&ErrorSummary::median, &ErrorSummary::ninetieth, &ErrorSummary::worst})
+      cells.push_back(percent_text(summary, which));
+    for (const SizeBand band : kAllSizeBands) cells.push_back(percent_text(table.summary(band), &ErrorSummary::median));
+    text.row(std::move(cells));
+  }
+  return text.text();
+}
+
+}  // namespace
+
+std::string cross_validation_text(const CrossValidation& cross) {
+  Table constants;
+  constants.column("constant", Table::Align::kLeft);
+  for (const char* heading : {"nominal", "shipped", "fitted to all", "standard error"}) constants.column(heading);
+  for (const FittedConstantFit& fit : cross.constants)
+    constants.row({fit.shipped.name, fit.shipped.nominal, fit.shipped.shipped, fit.fitted,
+                   fit.spread ? fmt::format("{:.1f} %", 100 * *fit.spread) : std::string("not determined")});
+  return fmt::format("\nThe {} fitted constants, fitted to the tables of all {} systems:\n\n", cross.constants.size(),
+                     cross.systems) +
+         constants.text() + "\n" + overall_text("fitted to all", overall_error(cross.fitted)) +
+         overall_text("of these, where the launch is stated", overall_error_of_labelled(cross.fitted)) +
+         "\nEach system by constants fitted to the others, from nominal ones:\n\n" + tables_text(cross.left_out) +
+         "\n" + overall_text("one system left out", overall_error(cross.left_out)) +
+         overall_text("of these, where the launch is stated", overall_error_of_labelled(cross.left_out)) +
+         "\nKernels of profiles, likewise:\n\n" + tables_text(cross.kernels);
+}
+
+nlohmann::ordered_json to_json(const CrossValidation& cross) {
+  nlohmann::ordered_json document = {{"systems", cross.systems}};
+  document["constants"] = nlohmann::ordered_json::array();
+  for (const FittedConstantFit& fit : cross.constants) {
+    nlohmann::ordered_json spread = nullptr;
+    if (fit.spread) spread = *fit.spread;
+    document["constants"].push_back({{"name", fit.shipped.name},
+                                     {"nominal", fit.shipped.nominal},
+                                     {"shipped", fit.shipped.shipped},
+                                     {"fitted", fit.fitted},
+                                     {"spread", spread}});
+  }
+  document["fitted_to_all"] = to_json(overall_error(cross.fitted));
+  document["left_out"] = to_json(overall_error(cross.left_out));
+  document["left_out_with_launch"] = to_json(overall_error_of_labelled(cross.left_out));
+  document["tables"] = nlohmann::ordered_json::array();
+  for (const ValidatedTable& table : cross.left_out)
+    document["tables"].push_back(
+        {{"table", table.table->name}, {"system", table.table->system}, {"error", to_json(table.summary())}});
+  return document;
+}
+
+}  // namespace orrery

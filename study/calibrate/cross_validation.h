@@ -1,0 +1,42 @@
+// How well the model does on a system that it has not seen: the fitted constants of the library are fitted again to the
+// tables of all systems but one, whose tables are then predicted; each system in turn.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/config/tree.h"
+#include "study/validate/collectives/table.h"
+#include "study/validate/collectives/validate.h"
+
+namespace orrery {
+
+struct FittedConstantFit {
+  FittedConstantText shipped;
+  std::string fitted;            // to the tables of all systems
+  std::optional<double> spread;  // relative standard error; nothing if the tables do not determine it
+};
+
+struct CrossValidation {
+  std::vector<FittedConstantFit> constants;
+  std::vector<ValidatedTable> fitted;    // the scored tables, by the constants that fit all
+  std::vector<ValidatedTable> left_out;  // each scored one by the constants that the other systems' tables give
+  std::vector<ValidatedTable> kernels;   // likewise, of the kernels of profiles
+  std::size_t systems = 0;
+};
+
+// Of the scored tables and the kernels of profiles, which outlive the result. From the nominal constants, whatever
+// ships.
+CrossValidation cross_validate(std::span<const ValidationTable> tables, const ConfigFiles& files,
+                               const ValidationProgress& progress = {});
+
+std::string cross_validation_text(const CrossValidation& cross);
+
+// "cross" of the JSON document "orrery.validation/1".
+nlohmann::ordered_json to_json(const CrossValidation& cross);
+
+}  // namespace orrery

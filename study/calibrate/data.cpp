@@ -1,0 +1,192 @@
+#include "study/calibrate/data.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/config/config.h"
+#include "study/nccl_tests/log.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::size_t kLargestLog = 64u << 20;
+
+std::string log_text(const std::string& path) {
+  std::error_code code;
+  if (std::filesystem::is_directory(path, code)) throw InputError({path}, "is a folder; expected a log of nccl-tests");
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) throw InputError({path}, "cannot be read", "name the file with what nccl-tests printed");
+  std::string text;
+  std::vector<char> part(1 << 16);
+  do {
+    stream.read(part.data(), static_cast<std::streamsize>(part.size()));
+    text.append(part.data(), static_cast<std::size_t>(stream.gcount()));
+    if (text.size() > kLargestLog) throw InputError({path}, "is larger than 64 MiB; expected a log of nccl-tests");
+  } while (stream);
+  if (stream.bad()) throw InputError({path}, "cannot be read");
+  return text;
+}
+
+bool sets(const CollectiveQuestion& question, std::string_view key) {
+  return std::ranges::any_of(question.settings, [&](const std::string& setting) {
+    return std::string_view(setting).substr(0, setting.find('=')) == key;
+  });
+}
+
+// Turns tables into benchmarks and rows.
+class DataReader {
+ public:
+  DataReader(const CalibrationQuestion& question, const ConfigFiles& files, Diagnostics& diagnostics)
+      : question_(question), files_(files), diagnostics_(diagnostics) {}
+
+  CalibrationData read() {
+    check_version();
+    const std::vector<NcclTable> tables = read_nccl_log(log_text(question_.log), question_.log, diagnostics_);
+    diagnostics_.throw_if_errors();
+    for (const NcclTable& table : tables) add(table);
+    if (untimed_ > 0 && !data_.rows.empty())
+      diagnostics_.warning({question_.log}, fmt::format("{} of {} rows have no {} time, or size 0; left out", untimed_,
+                                                        untimed_ + data_.rows.size(), side_name()));
+    if (data_.rows.empty())
+      throw InputError({question_.log}, fmt::format("none of its {} rows has an {} time", untimed_, side_name()),
+                       question_.in_place ? "leave --in-place out" : "--in-place takes the other column");
+    return std::move(data_);
+  }
+
+ private:
+  std::string_view side_name() const { return question_.in_place ? "in-place" : "out-of-place"; }
+
+  void check_version() const {
+    if (question_.version.empty() || parse_nccl_version(question_.version)) return;
+    throw InputError({"--version"}, fmt::format("'{}' is no version of NCCL", printable(question_.version, 40)),
+                     "write 2.18.5 or 2.27");
+  }
+
+  void add(const NcclTable& table) {
+    const Location where{question_.log, table.line};
+    const BenchmarkOperation operation = operation_of(table, where);
+    if (table.cpu_times) throw InputError(where, "the times are of the host, which say nothing about the operation");
+    if (table.groups > 1)
+      throw InputError(where,
+                       fmt::format("{} groups of ranks ran beside one another; one alone is expected", table.groups));
+    add_benchmark(table, operation, where);
+    bool any = false;
+    for (const NcclRow& row : table.rows) {
+      const NcclRow::Side& side = question_.in_place ? row.in_place : row.out_of_place;
+      if (!side.time || row.bytes.count() <= 0) {
+        ++untimed_;
+        continue;
+      }
+      data_.rows.push_back({data_.benchmarks.size() - 1, row.bytes, seconds(*side.time)});
+      any = true;
+    }
+    if (!any) data_.benchmarks.pop_back();
+  }
+
+  BenchmarkOperation operation_of(const NcclTable& table, const Location& where) const {
+    if (!table.test && question_.operation.empty())
+      throw InputError(where, "the log does not say which operation this is", "name it: --op all_reduce");
+    if (!table.test) return benchmark_operation_named(question_.operation, "--op");
+    if (!question_.operation.empty() &&
+        benchmark_operation_named(question_.operation, "--op").name != name_of(*table.test))
+      throw InputError(where, fmt::format("a table of {}, not of {}", name_of(*table.test), question_.operation),
+                       "leave --op out");
+    try {
+      return benchmark_operation_named(name_of(*table.test), "the log");
+    } catch (const InputError&) {
+      throw InputError(where, fmt::format("a table of {}, which cannot be predicted", name_of(*table.test)),
+                       "cut this table out of the log");
+    }
+  }
+
+  // The version and the launch mode of the table, where the command line says nothing.
+  CollectiveQuestion question_of(const NcclTable& table, const Location& where) {
+    CollectiveQuestion machine = question_.machine;
+    machine.library = "nccl";
+    if (machine.launch.empty() && !sets(machine, "collectives.launch")) machine.launch = launch_of(table, where);
+    const auto version = parse_nccl_version(question_.version.empty() ? table.nccl_version : question_.version);
+    if (version)
+      machine.settings.push_back("collectives.version=" + to_text(*version));
+    else if (!sets(machine, "collectives.version"))
+      note(where, fmt::format("the log does not say the version of NCCL; taken as {}", to_text(kNewestNccl)),
+           "--version 2.18.5 names it");
+    return machine;
+  }
+
+  std::string launch_of(const NcclTable& table, const Location& where) {
+    if (table.devices_per_thread.value_or(1) > 1) return "single-process";
+    if (table.threads_per_process.value_or(1) > 1) return "threads";
+    if (!table.devices_per_thread)
+      note(where, "the log does not say who launches the kernels; taken as a process for each GPU",
+           "--launch single-process names it");
+    return "mpi";
+  }
+
+  // A warning that tables share is given once.
+  void note(const Location& where, std::string message, std::string hint) {
+    for (const Problem& problem : diagnostics_.problems())
+      if (problem.message == message) return;
+    diagnostics_.warning(where, std::move(message), std::move(hint));
+  }
+
+  void add_benchmark(const NcclTable& table, const BenchmarkOperation& operation, const Location& where) {
+    Diagnostics reading;
+    const CollectiveQuestion machine = question_of(table, where);
+    const Experiment experiment = read_question(machine, operation, files_, reading);
+    for (const Problem& problem : reading.problems()) note(problem.where, problem.message, problem.hint);
+    const std::vector<DeviceId> devices = benchmark_devices(machine, experiment.fabric);
+    const std::uint32_t nodes = experiment.fabric.device_count() / experiment.fabric.dimensions().front().size;
+    check_ranks(table, devices.size(), nodes, where);
+    if (data_.ranks == 0) note_machine(experiment);
+    data_.ranks = static_cast<std::uint32_t>(devices.size());
+    data_.nodes = nodes;
+    data_.benchmarks.push_back(nccl_benchmark(experiment, operation, devices));
+  }
+
+  void check_ranks(const NcclTable& table, std::size_t ranks, std::uint32_t nodes, const Location& where) {
+    if (table.ranks != 0 && table.ranks != ranks)
+      throw InputError(where,
+                       fmt::format("the log is of {} ranks, but {} has {} here ({} x {})", table.ranks,
+                                   printable(cluster_title(question_.machine.cluster)), ranks, nodes, ranks / nodes),
+                       "--nodes and --gpus-per-node say which of the cluster took part");
+    if (ranks < 2) throw InputError({"--cluster"}, "there is only one rank here, which sends nothing");
+    if (table.nodes != 0 && table.nodes != nodes)
+      note(where, fmt::format("the log names {} hosts, but the ranks are taken to be on {} nodes", table.nodes, nodes),
+           "--nodes and --gpus-per-node say how they lie");
+  }
+
+  void note_machine(const Experiment& experiment) {
+    data_.constants = experiment.simulation.collectives.nccl_constants->constants;
+    data_.device = experiment.device.name;
+    data_.cluster = experiment.resolved.find("cluster")->value;
+    ConfigEntry* const measured = data_.cluster.find("nccl");
+    if (measured == nullptr) return;
+    Diagnostics read_before;
+    ConfigContext context(files_, read_before);
+    read_config(measured->value, context,
+                [&](Section& section) { data_.measured = read_some_nccl_constants(section); });
+  }
+
+  const CalibrationQuestion& question_;
+  const ConfigFiles& files_;
+  Diagnostics& diagnostics_;
+  CalibrationData data_;
+  std::size_t untimed_ = 0;
+};
+
+}  // namespace
+
+CalibrationData read_calibration(const CalibrationQuestion& question, const ConfigFiles& files,
+                                 Diagnostics& diagnostics) {
+  return DataReader(question, files, diagnostics).read();
+}
+
+double predicted_seconds(const CalibrationData& data, const CalibrationRow& row, const NcclConstants& constants) {
+  return predicted_seconds(data.benchmarks[row.table], row.bytes, constants);
+}
+
+}  // namespace orrery

@@ -1,0 +1,51 @@
+// The measurements that a calibration fits to: a log of nccl-tests on a cluster of the configuration.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "collectives/nccl/constants.h"
+#include "collectives/nccl/constants_config.h"
+#include "core/config/tree.h"
+#include "core/error.h"
+#include "core/units.h"
+#include "study/benchmark/question.h"
+#include "study/calibrate/prediction.h"
+
+namespace orrery {
+
+// As written on the command line; an empty text was not given.
+struct CalibrationQuestion {
+  CollectiveQuestion machine{};  // that the log was measured on; without algorithm and protocol
+  std::string log{};             // a file, as read_nccl_log() takes it
+  std::string operation{};       // of tables that do not say theirs
+  std::string version{};         // of NCCL; without it, what the log says
+  bool in_place = false;         // the other column
+};
+
+struct CalibrationRow {
+  std::size_t table = 0;  // into the benchmarks
+  Bytes bytes{0};         // as BenchmarkSize says
+  double seconds = 0;     // measured
+};
+
+struct CalibrationData {
+  std::vector<NcclBenchmark> benchmarks;  // one for each table with rows
+  std::vector<CalibrationRow> rows;       // at least one
+  NcclConstants constants;                // of the library, with those of the cluster
+  NcclConstantList measured;              // those of the cluster
+  ConfigValue cluster;                    // resolved
+  std::string device;
+  std::uint32_t nodes = 1;
+  std::uint32_t ranks = 0;
+};
+
+// Throws InputError: a log without such rows, of another number of ranks, of an operation that is not known or not
+// timed. What was assumed or left out are warnings.
+CalibrationData read_calibration(const CalibrationQuestion& question, const ConfigFiles& files,
+                                 Diagnostics& diagnostics);
+
+double predicted_seconds(const CalibrationData& data, const CalibrationRow& row, const NcclConstants& constants);
+
+}  // namespace orrery

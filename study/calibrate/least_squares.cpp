@@ -1,0 +1,262 @@
+#include "study/calibrate/least_squares.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include <Eigen/SVD>
+
+#include "core/assert.h"
+#include "core/error.h"
+#include "study/calibrate/fit_landscape.h"
+
+namespace orrery {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+// A constant has no effect if its derivatives are smaller than this share of the largest: derivatives are not better.
+constexpr double kNoEffect = 1e-6;
+// A combination of constants is not determined if its effect is this share of theirs one by one: the error of
+// derivatives, with a margin.
+constexpr double kUndetermined = 1e-4;
+// The part of a constant in such a combination (a vector of length 1) from which on it is not determined itself.
+constexpr double kInvolved = 0.05;
+constexpr double kStrongCorrelation = 0.98;
+// Derivatives say nothing about what is farther away.
+constexpr double kLargestMove = 2;
+constexpr double kLeastDamping = 1e-12, kFirstDamping = 1e-3, kMostDamping = 1e10;
+// Below these an iteration is the last one: far below any error of a measurement.
+constexpr double kSmallMove = 1e-9, kSmallGain = 1e-12;
+// Where else a constant without effect may have one: times and over 2, 4 and 8 (or as many scales as their logarithms).
+constexpr std::array<double, 6> kFarSteps = {-0.7, 0.7, -1.4, 1.4, -2.1, 2.1};
+constexpr double kFarGain = 1e-6;
+constexpr int kMostIterations = 200;
+
+// The weighted derivatives of the residuals: as they are, each column divided by its length, and that length; a column
+// without effect is 0.
+struct Slopes {
+  explicit Slopes(MatrixXd weighted) : columns(std::move(weighted)), lengths(columns.colwise().norm()) {
+    const double largest = lengths.size() == 0 ? 0 : lengths.maxCoeff();
+    for (Index j = 0; j < lengths.size(); ++j) {
+      if (has_effect(j, largest)) continue;
+      lengths(j) = 0;
+      columns.col(j).setZero();
+    }
+  }
+
+  bool has_effect(Index j, double largest) const { return lengths(j) > kNoEffect * largest; }
+  MatrixXd normalised() const {
+    MatrixXd result = columns;
+    for (Index j = 0; j < result.cols(); ++j)
+      if (lengths(j) > 0) result.col(j) /= lengths(j);
+    return result;
+  }
+
+  MatrixXd columns;
+  VectorXd lengths;
+};
+
+// Columns of one length need no pivots.
+using Decomposition = Eigen::JacobiSVD<MatrixXd, Eigen::HouseholderQRPreconditioner>;
+
+Decomposition decompose(const MatrixXd& matrix) {
+  return Decomposition(matrix, Eigen::ComputeThinU | Eigen::ComputeThinV);
+}
+
+// The linear problem at a point, decomposed: steps for any damping.
+class LinearProblem {
+ public:
+  LinearProblem(const FitLandscape& landscape, const FitPoint& here, const Slopes& slopes, const VectorXd& weights) {
+    const Index rows = here.residuals.size(), size = landscape.size();
+    MatrixXd matrix = MatrixXd::Zero(rows + size, size);
+    VectorXd residuals = VectorXd::Zero(rows + size);
+    matrix.topRows(rows) = slopes.columns;
+    residuals.head(rows) = weights.cwiseProduct(here.residuals);
+    for (Index j = 0; j < size; ++j) {
+      const double prior = landscape.constant(j).prior;
+      if (prior == 0 || slopes.lengths(j) == 0) continue;
+      matrix(rows + j, j) = 1 / prior;
+      residuals(rows + j) = here.at(j) / prior;
+    }
+    const VectorXd uphill = matrix.transpose() * residuals;
+    for (Index j = 0; j < size; ++j) {
+      const bool outward =
+          (here.at(j) <= landscape.least()(j) && uphill(j) > 0) || (here.at(j) >= landscape.most()(j) && uphill(j) < 0);
+      if (outward) matrix.col(j).setZero();
+    }
+    const Slopes scaled(std::move(matrix));
+    lengths_ = scaled.lengths;
+    const Decomposition decomposition = decompose(scaled.normalised());
+    values_ = decomposition.singularValues();
+    vectors_ = decomposition.matrixV();
+    along_ = decomposition.matrixU().transpose() * residuals;
+  }
+
+  VectorXd step(double damping) const {
+    VectorXd part = VectorXd::Zero(values_.size());
+    for (Index i = 0; i < values_.size(); ++i)
+      if (values_(i) > kUndetermined) part(i) = -along_(i) * values_(i) / (values_(i) * values_(i) + damping);
+    VectorXd step = vectors_ * part;
+    for (Index j = 0; j < step.size(); ++j) step(j) = lengths_(j) > 0 ? step(j) / lengths_(j) : 0;
+    const double farthest = step.size() == 0 ? 0 : step.cwiseAbs().maxCoeff();
+    return farthest > kLargestMove ? VectorXd(step * (kLargestMove / farthest)) : step;
+  }
+
+ private:
+  VectorXd lengths_, values_, along_;
+  MatrixXd vectors_;
+};
+
+Slopes slopes_at(const FitLandscape& landscape, const FitPoint& here) {
+  return Slopes(landscape.weights(here).asDiagonal() * landscape.derivatives(here));
+}
+
+// A better point, with more and more damping until there is one.
+std::optional<FitPoint> improve(const FitLandscape& landscape, const FitPoint& here, double& damping) {
+  const LinearProblem problem(landscape, here, slopes_at(landscape, here), landscape.weights(here));
+  for (; damping <= kMostDamping; damping *= 10) {
+    VectorXd at = (here.at + problem.step(damping)).cwiseMax(landscape.least()).cwiseMin(landscape.most());
+    if (at == here.at) return std::nullopt;
+    std::optional<FitPoint> there = landscape.point(std::move(at));
+    if (!there || there->cost >= here.cost) continue;
+    damping = std::max(damping / 10, kLeastDamping);
+    return there;
+  }
+  return std::nullopt;
+}
+
+// Goes downhill until there is no better point near by.
+void descend(const FitLandscape& landscape, FitPoint& here, int& iterations) {
+  double damping = kFirstDamping;
+  while (iterations < kMostIterations) {
+    ++iterations;
+    std::optional<FitPoint> better = improve(landscape, here, damping);
+    if (!better) return;
+    const bool last =
+        (better->at - here.at).cwiseAbs().maxCoeff() < kSmallMove || here.cost - better->cost <= kSmallGain * here.cost;
+    here = std::move(*better);
+    if (last) return;
+  }
+}
+
+// A constant without effect may belong to an algorithm that is never the fastest because this constant is wrong: tries
+// other values of it, farther and farther away. True at the first point that is better.
+bool uncover(const FitLandscape& landscape, const Slopes& slopes, FitPoint& here) {
+  for (Index j = 0; j < landscape.size(); ++j) {
+    if (slopes.lengths(j) > 0) continue;
+    for (const double step : kFarSteps) {
+      VectorXd at = here.at;
+      at(j) = std::clamp(at(j) + step, landscape.least()(j), landscape.most()(j));
+      std::optional<FitPoint> there = at == here.at ? std::nullopt : landscape.point(std::move(at));
+      if (!there || there->cost >= (1 - kFarGain) * here.cost) continue;
+      here = std::move(*there);
+      return true;
+    }
+  }
+  return false;
+}
+
+// What has lost its effect on the way goes back to its start, unless that were worse. The slopes where that ends.
+Slopes put_back(const FitLandscape& landscape, FitPoint& here) {
+  Slopes slopes = slopes_at(landscape, here);
+  bool moved = false;
+  for (Index j = 0; j < landscape.size(); ++j) {
+    if (slopes.lengths(j) > 0 || here.at(j) == 0) continue;
+    VectorXd at = here.at;
+    at(j) = 0;
+    std::optional<FitPoint> there = landscape.point(std::move(at));
+    if (!there || there->cost > here.cost) continue;
+    here = std::move(*there);
+    moved = true;
+  }
+  return moved ? slopes_at(landscape, here) : slopes;
+}
+
+// Goes downhill as long as it gets better; the slopes there.
+Slopes settle(const FitLandscape& landscape, FitPoint& here, int& iterations) {
+  for (;;) {
+    descend(landscape, here, iterations);
+    const double cost = here.cost;
+    Slopes slopes = put_back(landscape, here);
+    if (iterations >= kMostIterations) return slopes;
+    if (here.cost >= cost && !uncover(landscape, slopes, here)) return slopes;
+  }
+}
+
+// Inverts the normal equations of the data: which constants they determine, how well, and which only together.
+void judge(const FitLandscape& landscape, const FitPoint& here, const Slopes& slopes, FitResult& result) {
+  const Decomposition decomposition = decompose(slopes.normalised());
+  const VectorXd& values = decomposition.singularValues();
+  const MatrixXd& vectors = decomposition.matrixV();
+  const Index size = landscape.size();
+  const Index rank = (values.array() > kUndetermined).count();
+  const double squares = landscape.weights(here).cwiseProduct(here.residuals).squaredNorm();
+  const Index left = here.residuals.size() - rank;
+  MatrixXd covariance = MatrixXd::Zero(size, size);
+  for (Index j = 0; j < size; ++j) result.determined[place(j)] = slopes.lengths(j) > 0;
+  for (Index i = 0; i < values.size(); ++i) {
+    const double effect = std::max(values(i), kUndetermined);
+    covariance += vectors.col(i) * vectors.col(i).transpose() / (effect * effect);
+    if (values(i) > kUndetermined) continue;
+    for (Index j = 0; j < size; ++j)
+      if (std::abs(vectors(j, i)) > kInvolved) result.determined[place(j)] = false;
+  }
+  for (Index j = 0; j < size; ++j) {
+    if (result.determined[place(j)] && left > 0)
+      result.spread[place(j)] = std::sqrt(covariance(j, j) * squares / static_cast<double>(left)) / slopes.lengths(j);
+    for (Index k = j + 1; k < size; ++k) {
+      if (slopes.lengths(j) == 0 || slopes.lengths(k) == 0) continue;
+      if (std::abs(covariance(j, k)) > kStrongCorrelation * std::sqrt(covariance(j, j) * covariance(k, k)))
+        result.correlated.emplace_back(place(j), place(k));
+    }
+  }
+}
+
+double rms(const FitPoint& point) {
+  return std::sqrt(point.residuals.squaredNorm() / static_cast<double>(point.residuals.size()));
+}
+
+void check(const FitProblem& problem) {
+  ORRERY_ASSERT(problem.residuals && problem.loss_scale >= 0);
+  ORRERY_ASSERT(problem.from.empty() || problem.from.size() == problem.constants.size());
+  for (const FittedConstant& c : problem.constants) {
+    ORRERY_ASSERT(std::isfinite(c.start) && c.start >= 0 && c.least <= c.start && c.start <= c.most);
+    ORRERY_ASSERT(c.prior >= 0 && (c.start > 0 ? c.scale == 0 && c.least >= 0 : c.scale > 0));
+  }
+  if (problem.residual_count == 0) throw InputError({}, "there are no measurements to fit constants to");
+}
+
+FitPoint point_at(const FitLandscape& landscape, VectorXd at) {
+  if (std::optional<FitPoint> point = landscape.point(std::move(at))) return std::move(*point);
+  throw InputError({}, "the model has no answer with the constants that a fit starts from");
+}
+
+}  // namespace
+
+FitResult fit_constants(const FitProblem& problem) {
+  check(problem);
+  const FitLandscape landscape(problem);
+  const FitPoint start = point_at(landscape, VectorXd::Zero(landscape.size()));
+  FitPoint here = problem.from.empty() ? start : point_at(landscape, landscape.coordinates(problem.from));
+  const std::size_t size = problem.constants.size();
+  FitResult result;
+  result.values.resize(size);
+  result.spread.assign(size, std::numeric_limits<double>::infinity());
+  result.determined.resize(size);
+  result.at_bound.resize(size);
+  result.rms_before = result.rms_after = rms(start);
+  if (size == 0) return result;
+  judge(landscape, here, settle(landscape, here, result.iterations), result);
+  for (Index j = 0; j < landscape.size(); ++j) {
+    result.values[place(j)] = landscape.value(j, here.at(j));
+    result.at_bound[place(j)] = here.at(j) <= landscape.least()(j) || here.at(j) >= landscape.most()(j);
+  }
+  result.rms_after = rms(here);
+  return result;
+}
+
+}  // namespace orrery

@@ -1,0 +1,45 @@
+// What NCCL is predicted to take for one collective by itself, in closed form: what a simulation of it comes to, worked
+// out fast enough to fit constants to measurements.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "collectives/group_shape.h"
+#include "collectives/nccl/candidates.h"
+#include "collectives/nccl/constants.h"
+#include "collectives/nccl/options.h"
+#include "core/ids.h"
+#include "core/machine_kind.h"
+#include "core/units.h"
+#include "experiment/experiment.h"
+#include "study/benchmark/operation.h"
+
+namespace orrery {
+
+// All about a benchmark that does not depend on the constants of the library.
+struct NcclBenchmark {
+  BenchmarkOperation operation;
+  GroupShape shape;
+  MachineKind machine;
+  NcclOptions options;
+  Duration send_latency{};  // of the longest route of sendrecv
+  Bandwidth send_rate{1};   // of its slowest link
+  bool sends_between_nodes = false;
+};
+
+// Of the operation on `devices`, by rank, of an experiment with library `nccl`.
+NcclBenchmark nccl_benchmark(const Experiment& experiment, const BenchmarkOperation& operation,
+                             std::span<const DeviceId> devices);
+
+// What NCCL is asked for `size`, which is as BenchmarkSize says, of an operation that is a collective.
+NcclCall call_of(const NcclBenchmark& benchmark, Bytes size);
+
+// `size` as BenchmarkSize says. InputError if NCCL is held to ways that it has not got.
+double predicted_seconds(const NcclBenchmark& benchmark, Bytes size, const NcclConstants& constants);
+
+// The same by each way that NCCL has, in their order; the fastest of them is the prediction.
+std::vector<double> possible_seconds(const NcclBenchmark& benchmark, Bytes size, const NcclConstants& constants);
+
+}  // namespace orrery

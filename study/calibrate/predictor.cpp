@@ -1,0 +1,91 @@
+#include "study/calibrate/predictor.h"
+
+#include <algorithm>
+
+#include "collectives/nccl/model.h"
+#include "study/calibrate/prediction.h"
+
+namespace orrery {
+
+NcclPredictor::NcclPredictor(const CalibrationData& data, std::span<const CalibrationRow> rows)
+    : tables_(data.benchmarks.size()), seconds_(rows.size()) {
+  for (std::size_t i = 0; i < tables_.size(); ++i) tables_[i].benchmark = &data.benchmarks[i];
+  for (const CalibrationRow& row : rows) tables_[row.table].sizes.push_back(row.bytes);
+  for (Table& table : tables_) {
+    std::ranges::sort(table.sizes);
+    table.sizes.erase(std::unique(table.sizes.begin(), table.sizes.end()), table.sizes.end());
+    table.best.resize(table.sizes.size());
+    if (table.sizes.empty() || !table.benchmark->operation.kind) continue;
+    for (const NcclOffer& offer :
+         all_nccl_offers(call_of(*table.benchmark, table.sizes.front()), table.benchmark->options))
+      table.ways.push_back({offer, {}, {}, 0});
+  }
+  for (const CalibrationRow& row : rows) {
+    const std::vector<Bytes>& sizes = tables_[row.table].sizes;
+    const auto place = std::ranges::lower_bound(sizes, row.bytes) - sizes.begin();
+    places_.push_back({static_cast<std::uint32_t>(row.table), static_cast<std::uint32_t>(place)});
+  }
+}
+
+std::span<const double> NcclPredictor::seconds(const NcclConstants& constants) {
+  for (Table& table : tables_) predict(table, constants);
+  for (std::size_t row = 0; row < places_.size(); ++row)
+    seconds_[row] = tables_[places_[row].table].best[places_[row].size];
+  return seconds_;
+}
+
+void NcclPredictor::predict(Table& table, const NcclConstants& constants) const {
+  if (table.ways.empty()) {
+    for (std::size_t i = 0; i < table.sizes.size(); ++i)
+      table.best[i] = predicted_seconds(*table.benchmark, table.sizes[i], constants);
+    return;
+  }
+  for (Way& way : table.ways) {
+    const std::vector<double>& seconds = seconds_of(way, table, constants);
+    const bool is_first = &way == &table.ways.front();
+    for (std::size_t i = 0; i < seconds.size(); ++i)
+      table.best[i] = is_first ? seconds[i] : std::min(table.best[i], seconds[i]);
+  }
+  // What cannot be counted is refused there.
+  for (std::size_t i = 0; i < table.sizes.size(); ++i)
+    if (!is_countable(table.best[i])) predicted_seconds(*table.benchmark, table.sizes[i], constants);
+}
+
+const std::vector<double>& NcclPredictor::seconds_of(Way& way, const Table& table, const NcclConstants& constants) {
+  const Basis basis = basis_of(table, way.offer, constants);
+  for (std::size_t i = 0; i < way.basis.size(); ++i) {
+    if (way.seconds[i].empty() || way.basis[i] != basis) continue;
+    way.latest = i;
+    return way.seconds[i];
+  }
+  way.latest = 1 - way.latest;
+  way.basis[way.latest] = basis;
+  std::vector<double>& seconds = way.seconds[way.latest];
+  seconds.resize(table.sizes.size());
+  for (std::size_t i = 0; i < table.sizes.size(); ++i) {
+    const NcclCall call = call_of(*table.benchmark, table.sizes[i]);
+    const NcclOutline outline = nccl_outline(way.offer, call, table.benchmark->options, constants);
+    seconds[i] = lone_seconds(outline, call, table.benchmark->options, constants);
+  }
+  return seconds;
+}
+
+NcclPredictor::Basis NcclPredictor::basis_of(const Table& table, const NcclOffer& offer,
+                                             const NcclConstants& constants) {
+  Basis basis;
+  const NcclBenchmark& benchmark = *table.benchmark;
+  std::size_t at = 0;
+  bool has_stages = false;
+  for (const Bytes size : {table.sizes.front(), table.sizes.back()}) {
+    const NcclOutline outline = nccl_outline(offer, call_of(benchmark, size), benchmark.options, constants);
+    for (const double value : {outline.latency, outline.within_efficiency, outline.between_efficiency, outline.cap})
+      basis.outlines[at++] = value;
+    has_stages = has_stages || outline.stages > 0;
+  }
+  basis.general = {constants.launch(benchmark.options.launch, benchmark.shape.fullest), constants.host_efficiency(),
+                   constants.network_efficiency(), has_stages ? constants.chunk_cost() : 0,
+                   has_stages ? constants.largest_chunk() : 0};
+  return basis;
+}
+
+}  // namespace orrery

@@ -1,0 +1,202 @@
+#include "study/nccl_tests/columns.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace orrery {
+namespace {
+
+// Fields stand to the right, under their names: all end with them, but for those of #wrong, which are up to two off.
+constexpr std::size_t kNear = 2;
+
+constexpr std::array<std::pair<std::string_view, NcclField>, 17> kNames = {{
+    {"size", NcclField::kSize},
+    {"count", NcclField::kCount},
+    {"type", NcclField::kType},
+    {"redop", NcclField::kReduction},
+    {"root", NcclField::kRoot},
+    {"time", NcclField::kTime},
+    {"cputime", NcclField::kTime},
+    {"algbw", NcclField::kAlgbw},
+    {"busbw", NcclField::kBusbw},
+    {"#wrong", NcclField::kWrong},
+    {"error", NcclField::kError},
+    {"#bitdiff", NcclField::kOther},
+    {"i_min", NcclField::kOther},
+    {"i_max", NcclField::kOther},
+    {"i_p99", NcclField::kOther},
+    {"i_cv%", NcclField::kOther},
+    {"wrong", NcclField::kWrong},
+}};
+
+constexpr std::array<std::string_view, 6> kUnits = {"(B)", "(elements)", "(float)", "(us)", "(GB/s)", "(%)"};
+
+std::optional<NcclField> field_named(std::string_view name) {
+  const auto found = std::ranges::find(kNames, name, [](const auto& entry) { return entry.first; });
+  if (found == kNames.end()) return std::nullopt;
+  return found->second;
+}
+
+bool is_unit(std::string_view word) { return word.starts_with('(') && word.ends_with(')'); }
+bool is_word(std::string_view text) { return !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0; }
+
+bool of_side(NcclField field) { return field >= NcclField::kTime; }
+
+// The sides of the columns of time, in order.
+std::vector<NcclSide> sides_of(std::size_t times, std::span<const NcclSide> named) {
+  if (times == named.size()) return {named.begin(), named.end()};
+  return {NcclSide::kOutOfPlace, NcclSide::kInPlace};
+}
+
+std::string_view& place_of(NcclRowText& row, const NcclColumn& column, std::string_view& nowhere) {
+  NcclRowText::Side& side = row.sides[static_cast<std::size_t>(column.side)];
+  switch (column.field) {
+    case NcclField::kSize:
+      return row.bytes;
+    case NcclField::kCount:
+      return row.count;
+    case NcclField::kType:
+      return row.type;
+    case NcclField::kReduction:
+      return row.reduction;
+    case NcclField::kRoot:
+      return row.root;
+    case NcclField::kTime:
+      return side.time;
+    case NcclField::kAlgbw:
+      return side.algbw;
+    case NcclField::kBusbw:
+      return side.busbw;
+    case NcclField::kWrong:
+      return side.wrong;
+    case NcclField::kError:
+      return side.error;
+    case NcclField::kOther:
+      return nowhere;
+  }
+  return nowhere;
+}
+
+bool has_column(const NcclColumns& columns, NcclField field) {
+  return std::ranges::find(columns.columns, field, &NcclColumn::field) != columns.columns.end();
+}
+
+// Words are where words belong, and there is a size, a time, and no time without its bandwidths or the other way
+// around: what ends early was cut, also within its last number.
+bool plausible(const NcclColumns& columns, const NcclRowText& row) {
+  if (row.bytes.empty() || is_word(row.bytes) || is_word(row.count) || is_word(row.root)) return false;
+  if (!row.type.empty() && !is_word(row.type)) return false;
+  if (!row.reduction.empty() && !is_word(row.reduction)) return false;
+  const auto idle = [](const NcclRowText::Side& side) {
+    return side.time.empty() && side.algbw.empty() && side.busbw.empty() && side.wrong.empty() && side.error.empty();
+  };
+  const bool algbw = has_column(columns, NcclField::kAlgbw);
+  const bool busbw = has_column(columns, NcclField::kBusbw);
+  const auto complete = [&](const NcclRowText::Side& side) {
+    if (side.time.empty()) return idle(side);
+    return side.algbw.empty() != algbw && side.busbw.empty() != busbw;
+  };
+  return std::ranges::all_of(row.sides, complete) && !std::ranges::all_of(row.sides, idle);
+}
+
+NcclRowText in_order(const NcclColumns& columns, std::span<const Word> words) {
+  NcclRowText row;
+  std::string_view nowhere;
+  for (std::size_t i = 0; i < columns.columns.size(); ++i) place_of(row, columns.columns[i], nowhere) = words[i].text;
+  return row;
+}
+
+// Each word under the name it ends nearest to.
+std::optional<NcclRowText> by_place(const NcclColumns& columns, std::span<const Word> words) {
+  NcclRowText row;
+  std::string_view nowhere;
+  std::size_t next = 0;
+  for (const Word& word : words) {
+    const auto distance = [&word](const NcclColumn& c) {
+      return c.end > word.end ? c.end - word.end : word.end - c.end;
+    };
+    const auto nearest = std::ranges::min_element(columns.columns, {}, distance);
+    if (columns.tail && word.end > columns.columns.back().end + kNear) break;
+    const auto at = static_cast<std::size_t>(nearest - columns.columns.begin());
+    if (distance(*nearest) > kNear || at < next) return std::nullopt;
+    place_of(row, *nearest, nowhere) = word.text;
+    next = at + 1;
+  }
+  return row;
+}
+
+}  // namespace
+
+bool is_nccl_heading(std::span<const Word> words) {
+  if (words.size() < 3 || words[0].text != "size") return false;
+  const auto has = [words](std::string_view name) {
+    return std::ranges::find(words, name, &Word::text) != words.end();
+  };
+  return (has("time") || has("cputime")) && (has("algbw") || has("busbw"));
+}
+
+NcclColumns nccl_columns(std::span<const Word> words, std::span<const NcclSide> sides) {
+  NcclColumns result;
+  const auto is_time = [](const Word& word) { return field_named(word.text) == NcclField::kTime; };
+  const auto times = static_cast<std::size_t>(std::ranges::count_if(words, is_time));
+  if (times > 2) result.problem = fmt::format("{} columns of times; expected out-of-place and in-place", times);
+  const std::vector<NcclSide> order = sides_of(times, sides);
+  std::size_t side = 0;  // the next one
+  std::string_view unknown;
+  for (const Word& word : words) {
+    if (!result.problem.empty()) return result;
+    if (is_unit(word.text)) {
+      result.problem = wrong_unit({&word, 1});
+      if (!result.columns.empty()) result.columns.back().end = word.end;
+      continue;
+    }
+    const auto field = field_named(word.text);
+    if (!field) {
+      if (unknown.empty()) unknown = word.text;
+      continue;
+    }
+    if (!unknown.empty()) result.problem = fmt::format("column '{}' is not known", printable(unknown, 40));
+    if (field == NcclField::kTime) ++side;
+    if (of_side(*field) && side == 0) result.problem = fmt::format("column '{}' before a time", word.text);
+    if (!of_side(*field) && side > 0) result.problem = fmt::format("column '{}' after the times", word.text);
+    const NcclColumn column{*field, side > 0 && side <= 2 ? order[side - 1] : NcclSide::kOutOfPlace, word.end};
+    const auto same = [&column](const NcclColumn& c) { return c.field == column.field && c.side == column.side; };
+    if (*field != NcclField::kOther && std::ranges::any_of(result.columns, same))
+      result.problem = fmt::format("column '{}' twice", word.text);
+    result.columns.push_back(column);
+    if (side == 0) ++result.before_sides;
+  }
+  result.tail = !unknown.empty();
+  return result;
+}
+
+std::string wrong_unit(std::span<const Word> words) {
+  for (const Word& word : words)
+    if (is_unit(word.text) && std::ranges::find(kUnits, word.text) == kUnits.end())
+      return fmt::format("unit '{}'; expected (B), (us) and (GB/s)", printable(word.text, 40));
+  return {};
+}
+
+std::optional<NcclRowText> nccl_fields(const NcclColumns& columns, std::span<const Word> words) {
+  const std::size_t expected = columns.columns.size();
+  if (words.size() == expected || (columns.tail && words.size() > expected)) {
+    const NcclRowText row = in_order(columns, words);
+    if (plausible(columns, row)) return row;
+  }
+  if (words.size() >= expected && !columns.tail) return std::nullopt;
+  const auto row = by_place(columns, words);
+  if (row && plausible(columns, *row)) return row;
+  return std::nullopt;
+}
+
+bool ends_early(const NcclColumns& columns, std::span<const Word> words) {
+  if (columns.tail || words.size() < columns.columns.size()) return words.size() <= columns.columns.size();
+  const NcclColumn& last = columns.columns.back();
+  return last.field != NcclField::kWrong && words.back().end < last.end;
+}
+
+}  // namespace orrery

@@ -1,0 +1,178 @@
+#include "study/nccl_tests/run.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "study/nccl_tests/formats.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::uint64_t kMostNamedRanks = 1 << 24;
+
+std::optional<std::uint32_t> number_of(std::string_view text) {
+  std::uint32_t number = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// The word behind the first `name`.
+std::optional<std::string_view> behind(std::span<const Word> words, std::string_view name) {
+  const auto found = std::ranges::find(words, name, &Word::text);
+  if (found == words.end() || found + 1 == words.end()) return std::nullopt;
+  return (found + 1)->text;
+}
+
+std::optional<std::uint32_t> number_behind(std::span<const Word> words, std::string_view name) {
+  const auto word = behind(words, name);
+  return word ? number_of(*word) : std::nullopt;
+}
+
+// NCCL_VERSION_CODE: 22807 is 2.28.7; before 2.9, 2804 is 2.8.4.
+std::string version_of(std::uint32_t code) {
+  if (code < 1000) return {};
+  if (code < 10000) return fmt::format("{}.{}.{}", code / 1000, code / 100 % 10, code % 100);
+  return fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100);
+}
+
+// "NCCL version 2.18.3+cuda12.2", anywhere in a line.
+std::string printed_version(std::span<const Word> words) {
+  for (std::size_t i = 0; i + 2 < words.size(); ++i)
+    if ((words[i].text == "NCCL" || words[i].text == "RCCL") && words[i + 1].text == "version" &&
+        words[i + 2].text[0] >= '0' && words[i + 2].text[0] <= '9')
+      return std::string(words[i + 2].text);
+  return {};
+}
+
+// "all_reduce on dgx-a100: 8 ranks (1 x 8 a100-sxm-80gb), ...": the heading of `orrery collective`.
+bool read_simulated(std::span<const Word> words, NcclTable& told) {
+  if (words.size() < 9 || words[1].text != "on" || words[4].text != "ranks" || words[6].text != "x") return false;
+  const auto test = nccl_test_named(words[0].text);
+  const auto ranks = number_of(words[3].text);
+  const auto nodes = number_of(words[5].text.substr(1));
+  if (!test || !ranks || !nodes) return false;
+  std::string_view device = words[8].text;
+  device.remove_suffix(std::min<std::size_t>(2, device.size()));  // "),"
+  told.test = test;
+  told.ranks = *ranks;
+  told.nodes = *nodes;
+  told.groups = 1;
+  told.devices = {std::string(device)};
+  return true;
+}
+
+}  // namespace
+
+bool NcclRun::read(const OutputLine& line, std::span<const Word> words, int number) {
+  if (words.empty()) return false;
+  if (words[0].text == "nThread") {
+    read_options(words);
+    return true;
+  }
+  if (words[0].text == "Rank") return read_rank(line, words, number);
+  if (const auto name = behind(words, "starting:"); name && words[0].text == "Collective") {
+    told_.test = nccl_test_run_by(*name);
+    return true;
+  }
+  if (read_simulated(words, told_)) return true;
+  for (const Word& word : words) {
+    constexpr std::string_view kLibrary = "nccl-library=";
+    if (!word.text.starts_with(kLibrary) || !told_.nccl_version.empty()) continue;
+    told_.nccl_version = version_of(number_of(word.text.substr(kLibrary.size())).value_or(0));
+    return true;
+  }
+  if (std::string version = printed_version(words); !version.empty()) {
+    told_.nccl_version = std::move(version);
+    return true;
+  }
+  return false;
+}
+
+// "nThread 1 nGpus 8 minBytes 8 maxBytes 134217728 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 ..."
+void NcclRun::read_options(std::span<const Word> words) {
+  told_.threads_per_process = number_behind(words, "nThread");
+  told_.devices_per_thread = number_behind(words, "nGpus");
+  for (std::size_t i = 1; i + 1 < words.size(); ++i) {
+    if (words[i].text != "iters:") continue;
+    if (words[i - 1].text == "warmup")
+      told_.warmup_iterations = number_of(words[i + 1].text);
+    else if (words[i - 1].text != "agg")
+      told_.iterations = number_of(words[i + 1].text);
+  }
+}
+
+// "Rank  0 Group  0 Pid  14840 on host-1 device  3 [0000:1b:00] NVIDIA H100 80GB HBM3"
+bool NcclRun::read_rank(const OutputLine& line, std::span<const Word> words, int number) {
+  const auto rank = number_behind(words, "Rank");
+  const auto host = behind(words, "on");
+  const auto process = number_behind(words, "Pid");
+  if (!rank || !host || !process || !behind(words, "device")) return false;
+  last_line_ = number;
+  if (!ranks_.insert(*rank).second) repeated_line_ = number;
+  groups_.insert(number_behind(words, "Group").value_or(0));
+  hosts_.emplace(*host);
+  processes_.emplace(*host, *process);
+  const std::size_t bracket = line.text.find(']');
+  if (bracket == std::string::npos) return true;
+  const std::size_t start = line.text.find_first_not_of(' ', bracket + 1);
+  const std::size_t end = line.text.find_last_not_of(' ');
+  if (start == std::string::npos || end < start) return true;
+  const std::string device = line.text.substr(start, end - start + 1);
+  if (std::ranges::find(told_.devices, device) == told_.devices.end()) told_.devices.push_back(device);
+  return true;
+}
+
+void NcclRun::fill(NcclTable& table, const std::string& file, Diagnostics& diagnostics) const {
+  const int line = table.line;
+  table = told_;
+  table.line = line;
+  if (ranks_.empty()) return;
+  table.groups = static_cast<std::uint32_t>(groups_.size());
+  table.ranks = ranks(file, diagnostics);
+  if (repeated_line_ == 0 && all_hosts_named()) table.nodes = static_cast<std::uint32_t>(hosts_.size());
+}
+
+void NcclRun::tell_version(NcclTable& table) {
+  if (!told_.nccl_version.empty()) table.nccl_version = std::exchange(told_.nccl_version, {});
+}
+
+// No rank is missing up to the last one: what is cut off is the end of what each process printed, at most 2 KiB.
+bool NcclRun::all_hosts_named() const { return *ranks_.rbegin() < ranks_.size() || devices_per_process() > 1; }
+
+std::uint64_t NcclRun::devices_per_process() const {
+  return std::uint64_t{told_.threads_per_process.value_or(0)} * told_.devices_per_thread.value_or(0);
+}
+
+std::uint32_t NcclRun::ranks(const std::string& file, Diagnostics& diagnostics) const {
+  const std::uint64_t named = ranks_.size();
+  const Location last{file, last_line_};
+  if (repeated_line_ > 0) {
+    diagnostics.warning({file, repeated_line_}, "a rank is named a second time: several runs are mixed in this output",
+                        "nccl-tests built without MPI=1 runs once in every process, not once on all of them");
+    return static_cast<std::uint32_t>(named);
+  }
+  if (const std::uint64_t most = *ranks_.rbegin() + 1; most > kMostNamedRanks) {
+    diagnostics.warning(last, fmt::format("rank {} is named; expected at most {} ranks", most - 1, kMostNamedRanks));
+    return 0;
+  } else if (most > named) {
+    diagnostics.warning(last, fmt::format("of the ranks from 0 to {}, {} are named", most - 1, named),
+                        "are lines missing?");
+    return static_cast<std::uint32_t>(most);
+  }
+  const std::uint64_t each = devices_per_process();
+  if (each == 0 || each > kMostNamedRanks / processes_.size()) return static_cast<std::uint32_t>(named);
+  const std::uint64_t expected = each * processes_.size();
+  if (expected != named)
+    diagnostics.warning(last,
+                        fmt::format("{} ranks are named, but {} processes with {} devices each make {}", named,
+                                    processes_.size(), each, expected),
+                        "are lines missing?");
+  return static_cast<std::uint32_t>(std::max(expected, named));
+}
+
+}  // namespace orrery

@@ -1,0 +1,161 @@
+// The points of a sweep for programs: CSV and JSON.
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/version.h"
+#include "study/sweep/sweep.h"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What one point says, by column; a column it has nothing for is left out.
+class PointData {
+ public:
+  PointData(const Sweep& sweep, std::size_t number, const SweepPoint& point) {
+    const std::vector<std::size_t> choices = sweep.choices_of(number);
+    settings_ = Json::object();
+    for (std::size_t axis = 0; axis < sweep.axes.size(); ++axis)
+      settings_[sweep.axes[axis].name] = sweep.label(axis, choices);
+    if (point.ran()) add_figures(*point.figures);
+    if (point.is_stuck()) error_ = printable(point.stuck, SIZE_MAX);
+    if (!point.refusal.empty()) error_ = reason_of(point);
+  }
+
+  const Json& settings() const { return settings_; }
+  const Json& figures() const { return figures_; }
+  const Json& exposed() const { return exposed_; }
+  const std::string& error() const { return error_; }
+
+ private:
+  void add_training(const TrainingFigures& training) {
+    figures_["mfu"] = training.mfu;
+    figures_[training.has_tokens ? "tokens_per_s_per_gpu" : "samples_per_s_per_gpu"] = training.tokens_per_s_per_gpu;
+    figures_["model_tflops_per_gpu"] = training.model_tflops_per_gpu;
+    figures_["memory_peak_bytes"] = training.memory.total().count();
+  }
+
+  void add_figures(const SweepFigures& figures) {
+    figures_["iteration_time_s"] = seconds(figures.iteration_time);
+    if (figures.training) add_training(*figures.training);
+    double compute = 0, bubble = 0, wait = 0, idle = 0;
+    for (const Part& part : figures.parts) switch (part.kind) {
+        case PartKind::kCompute:
+        case PartKind::kHost:
+        case PartKind::kMemory:
+          compute += part.seconds;
+          break;
+        case PartKind::kCommunication:
+          exposed_[printable(part.family, SIZE_MAX)] = part.seconds;
+          break;
+        case PartKind::kBubble:
+          bubble = part.seconds;
+          break;
+        case PartKind::kWait:
+          wait = part.seconds;
+          break;
+        case PartKind::kIdle:
+          idle = part.seconds;
+          break;
+      }
+    figures_["compute_s"] = compute;
+    figures_["bubble_s"] = bubble;
+    figures_["wait_s"] = wait;
+    figures_["idle_s"] = idle;
+    if (!figures.links.empty()) {
+      figures_["busiest_link_class"] = printable(figures.links.front().first, SIZE_MAX);
+      figures_["busiest_link_utilisation"] = figures.links.front().second;
+    }
+    if (figures.parts.empty() || figures.iteration_time <= Duration::zero()) return;
+    figures_["bound_by"] = printable(short_name(figures.parts.front()), SIZE_MAX);
+    figures_["bound_share"] = figures.parts.front().seconds / seconds(figures.iteration_time);
+  }
+
+  Json settings_;
+  Json figures_ = Json::object();
+  Json exposed_ = Json::object();
+  std::string error_;
+};
+
+std::vector<PointData> data_of(const Sweep& sweep, std::span<const SweepPoint> points) {
+  std::vector<PointData> data;
+  for (std::size_t number = 0; number < points.size(); ++number) data.emplace_back(sweep, number, points[number]);
+  return data;
+}
+
+// Quoted where a reader of CSV would take it apart.
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string csv_cell(const Json& object, const std::string& key) {
+  const auto found = object.find(key);
+  if (found == object.end()) return {};
+  return csv_cell(found->is_string() ? found->get<std::string>() : found->dump());
+}
+
+// A point that ran without any has 0.
+std::string exposed_cell(const PointData& point, const std::string& family) {
+  if (point.figures().empty()) return {};
+  return point.exposed().contains(family) ? csv_cell(point.exposed(), family) : "0.0";
+}
+
+}  // namespace
+
+std::string sweep_csv(const Sweep& sweep, std::span<const SweepPoint> points) {
+  const std::vector<std::string> before = {"iteration_time_s",     "mfu",
+                                           "tokens_per_s_per_gpu", "samples_per_s_per_gpu",
+                                           "model_tflops_per_gpu", "memory_peak_bytes"};
+  const std::vector<std::string> behind = {"compute_s", "bubble_s",           "wait_s",
+                                           "idle_s",    "busiest_link_class", "busiest_link_utilisation",
+                                           "bound_by",  "bound_share"};
+  const std::vector<PointData> data = data_of(sweep, points);
+  std::set<std::string> families;
+  for (const PointData& point : data)
+    for (const auto& [family, time] : point.exposed().items()) families.insert(family);
+  std::string text = "point";
+  for (const SweepAxis& axis : sweep.axes) text += "," + csv_cell(axis.name);
+  for (const std::string& key : before) text += "," + key;
+  for (const std::string& family : families) text += "," + csv_cell("exposed_" + family + "_s");
+  for (const std::string& key : behind) text += "," + key;
+  text += ",error\n";
+  for (std::size_t number = 0; number < data.size(); ++number) {
+    const PointData& point = data[number];
+    text += fmt::format("{}", number + 1);
+    for (const SweepAxis& axis : sweep.axes) text += "," + csv_cell(point.settings(), axis.name);
+    for (const std::string& key : before) text += "," + csv_cell(point.figures(), key);
+    for (const std::string& family : families) text += "," + exposed_cell(point, family);
+    for (const std::string& key : behind) text += "," + csv_cell(point.figures(), key);
+    text += "," + csv_cell(point.error()) + "\n";
+  }
+  return text;
+}
+
+Json sweep_json(const Sweep& sweep, std::span<const SweepPoint> points) {
+  Json document = {{"schema", "orrery.sweep/1"}, {"version", kVersion}, {"title", sweep.title}};
+  document["axes"] = Json::array();
+  for (const SweepAxis& axis : sweep.axes) {
+    Json values = Json::array();
+    for (const SweepChoice& choice : axis.choices) values.push_back(choice.label);
+    document["axes"].push_back({{"name", axis.name}, {"values", std::move(values)}});
+  }
+  document["points"] = Json::array();
+  const std::vector<PointData> data = data_of(sweep, points);
+  for (std::size_t number = 0; number < data.size(); ++number) {
+    Json point = {{"point", number + 1}, {"settings", data[number].settings()}};
+    point.update(data[number].figures());
+    if (points[number].ran()) point["exposed_comm_s"] = data[number].exposed();
+    if (!data[number].error().empty()) point["error"] = data[number].error();
+    document["points"].push_back(std::move(point));
+  }
+  return document;
+}
+
+}  // namespace orrery

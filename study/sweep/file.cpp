@@ -1,0 +1,288 @@
+#include "study/sweep/file.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/suggest.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::size_t kMostPoints = 100'000;
+constexpr std::array<std::string_view, 10> kColumns = {
+    "iteration_time", "mfu", "throughput", "tflops", "memory", "bound", "exposed", "bubble", "efficiency", "links"};
+constexpr std::array<SweepColumn, 4> kDefaultColumns = {SweepColumn::kTime, SweepColumn::kMfu, SweepColumn::kBound,
+                                                        SweepColumn::kExposed};
+
+using Kind = ConfigValue::Kind;
+
+// "8", "dgx-a100"; what is no plain value in the notation of JSON.
+std::string label_of(const ConfigValue& value) {
+  return value.kind == Kind::kScalar ? printable(value.scalar) : to_json(value).dump();
+}
+
+// `labels`: of the axis so far.
+void add_choice(SweepAxis& axis, std::set<std::string>& labels, SweepChoice choice, Diagnostics& diagnostics) {
+  if (!labels.insert(choice.label).second)
+    return diagnostics.error(choice.where, fmt::format("'{}' stands twice on the axis '{}'", choice.label, axis.name),
+                             "keep one of them");
+  axis.choices.push_back(std::move(choice));
+}
+
+// An axis over one key.
+void read_values(Section& section, const std::optional<std::string>& key, SweepAxis& axis) {
+  const ConfigValue* values = section.raw("values", "list", "required with `key`", "what it is set to, point by point");
+  if (section.describes() || values == nullptr || !key) return;
+  if (values->kind != Kind::kList || values->items.empty())
+    return section.error("values", fmt::format("'{}.values' is no list of values", section.path()),
+                         "an axis has at least one value: [8, 16]");
+  Diagnostics& diagnostics = section.context().diagnostics();
+  std::set<std::string> labels;
+  for (const ConfigValue& value : values->items) {
+    if (value.kind == Kind::kNull)
+      diagnostics.error(value.where, fmt::format("a value of the axis '{}' is missing", axis.name));
+    else
+      add_choice(axis, labels, {label_of(value), value.where, {{*key, value}}}, diagnostics);
+  }
+}
+
+// An axis over several keys at once.
+void read_settings(Section& section, SweepAxis& axis) {
+  Diagnostics& diagnostics = section.context().diagnostics();
+  std::set<std::string> labels;
+  section.map("settings", "LABEL", "with `name`: what it sets at once, by the label in the table",
+              [&](const ConfigEntry& entry, Section& setting) {
+                if (setting.describes()) {
+                  setting.raw("<KEY>", "any", "optional", "a path as in --set, and what it is set to");
+                  return;
+                }
+                SweepChoice choice{printable(entry.key), entry.where, {}};
+                for (const ConfigEntry& key : entry.value.entries) {
+                  setting.know(key.key);
+                  if (key.value.kind == Kind::kNull)
+                    diagnostics.error(key.where, fmt::format("'{}' has no value", printable(key.key)));
+                  choice.settings.push_back({key.key, key.value});
+                }
+                add_choice(axis, labels, std::move(choice), diagnostics);
+              });
+}
+
+void read_axis(Section& section, SweepAxis& axis) {
+  axis.where = section.where();
+  const auto key = section.maybe<std::string>("key", "of the experiment that varies: a path as in --set");
+  const auto name = section.maybe<std::string>("name", "of the axis; with `key`, by default the end of its path");
+  axis.name = printable(name ? *name : key ? split_key_path(*key).back() : "");
+  read_values(section, key, axis);
+  read_settings(section, axis);
+  if (section.describes()) return;
+  const bool has_values = section.has("values");
+  const bool has_settings = section.has("settings");
+  if (has_values == has_settings)
+    return section.error("", "an axis has either 'key' and 'values', or 'name' and 'settings'");
+  if (has_values && !key) section.error("values", "'values' without the 'key' that takes them");
+  if (has_settings && key)
+    section.error("key", "'key' does not go with 'settings'", "name the axis by 'name'; its settings name their keys");
+  if (has_settings && !key && axis.name.empty()) section.error("settings", "an axis of settings has no 'name'");
+  if (has_settings && axis.choices.empty()) section.error("settings", "an axis has at least one setting");
+}
+
+void read_axes(Section& section, Sweep& sweep) {
+  section.list("vary", "the axes; every combination of their values is a point, the first axis is the slowest",
+               [&](Section& axis) { read_axis(axis, sweep.axes.emplace_back()); });
+  if (section.describes()) return;
+  if (sweep.axes.empty() && (!section.has("vary") || section.value("vary")->kind == Kind::kList))
+    section.error("vary", "'vary' has no axis", "vary: [{key: nodes, values: [1, 2]}]");
+  Diagnostics& diagnostics = section.context().diagnostics();
+  std::size_t points = 1;
+  for (std::size_t i = 0; i < sweep.axes.size(); ++i) {
+    const SweepAxis& axis = sweep.axes[i];
+    const auto same = std::ranges::find(sweep.axes, axis.name, &SweepAxis::name);
+    if (!axis.name.empty() && same - sweep.axes.begin() < static_cast<std::ptrdiff_t>(i))
+      diagnostics.error(axis.where, fmt::format("two axes are called '{}'", axis.name), "give one of them a 'name'");
+    points *= std::max<std::size_t>(axis.choices.size(), 1);
+    if (points > kMostPoints)
+      return diagnostics.error(axis.where, fmt::format("more than {} points", kMostPoints), "vary less at once");
+  }
+}
+
+// Whether setting `path` replaces all of `other`, or that is the same.
+bool covers(std::string_view path, std::string_view other) {
+  const std::vector<std::string> parts = split_key_path(path);
+  const std::vector<std::string> others = split_key_path(other);
+  return parts.size() <= others.size() && std::equal(parts.begin(), parts.end(), others.begin());
+}
+
+// The setting of the axis that would undo one of `path`; null if none does.
+const SweepSetting* undone_by(const SweepAxis& axis, std::string_view path) {
+  for (const SweepChoice& choice : axis.choices)
+    for (const SweepSetting& setting : choice.settings)
+      if (covers(setting.path, path)) return &setting;
+  return nullptr;
+}
+
+// Nor does a setting take back another of the same point.
+void check_choice(const SweepChoice& choice, Diagnostics& diagnostics) {
+  for (std::size_t later = 1; later < choice.settings.size(); ++later)
+    for (std::size_t i = 0; i < later; ++i) {
+      const SweepSetting& other = choice.settings[later];
+      if (covers(other.path, choice.settings[i].path))
+        diagnostics.error(other.value.where,
+                          fmt::format("'{}' would undo '{}', which stands before it", printable(other.path),
+                                      printable(choice.settings[i].path)),
+                          "set it first, or put the one into the other");
+    }
+}
+
+// No axis takes back what an earlier one sets: the labels of its points would be wrong.
+void check_axes(const Sweep& sweep, Diagnostics& diagnostics) {
+  std::set<std::pair<std::size_t, std::string>> told;
+  for (std::size_t i = 0; i < sweep.axes.size(); ++i)
+    for (const SweepChoice& choice : sweep.axes[i].choices) {
+      check_choice(choice, diagnostics);
+      for (const SweepSetting& setting : choice.settings)
+        for (std::size_t later = i + 1; later < sweep.axes.size(); ++later) {
+          const SweepSetting* other = undone_by(sweep.axes[later], setting.path);
+          if (other == nullptr || !told.insert({later, other->path}).second) continue;
+          diagnostics.error(
+              other->value.where,
+              fmt::format("axis '{}' sets '{}', which would undo '{}' of axis '{}'", sweep.axes[later].name,
+                          printable(other->path), printable(setting.path), sweep.axes[i].name),
+              "vary a key on one axis only");
+        }
+    }
+}
+
+void read_layout(Section& section, Sweep& sweep) {
+  const auto compared =
+      section.maybe<std::string>("compare",
+                                 "the axis laid out in columns; times of its later values are followed by "
+                                 "their ratio to the first");
+  const std::vector<std::string> words =
+      section.words("show", fmt::format("columns of the table: {}; by default {}", fmt::join(kColumns, ", "),
+                                        "iteration_time, mfu, bound and exposed"));
+  if (section.describes()) return;
+  std::vector<std::string> names;
+  for (const SweepAxis& axis : sweep.axes) names.push_back(axis.name);
+  if (compared) {
+    const auto found = std::ranges::find(names, *compared);
+    if (found == names.end())
+      section.error("compare", fmt::format("no axis is called '{}'", printable(*compared)),
+                    suggestion(*compared, names));
+    else
+      sweep.compared = static_cast<std::size_t>(found - names.begin());
+  }
+  const std::vector<std::string> known(kColumns.begin(), kColumns.end());
+  for (const std::string& word : words) {
+    const auto found = std::ranges::find(known, word);
+    if (found == known.end())
+      section.error("show", fmt::format("there is no column '{}'", printable(word)), suggestion(word, known));
+    else
+      sweep.columns.push_back(static_cast<SweepColumn>(found - known.begin()));
+    if (word == "efficiency" && !compared)
+      section.error("show", "'efficiency' has nothing to be relative to", "name an axis by 'compare'");
+  }
+  if (sweep.columns.empty()) sweep.columns.assign(kDefaultColumns.begin(), kDefaultColumns.end());
+}
+
+bool is_sweep(const ConfigValue& root) {
+  const bool is_training_table = root.find("table") != nullptr;  // has an experiment, too
+  return !is_training_table && (root.find("vary") != nullptr || root.find("experiment") != nullptr);
+}
+
+void read_sweep(Section& section, Sweep& sweep) {
+  sweep.title = printable(section.maybe<std::string>("title", "printed above the table").value_or(""), 300);
+  const ConfigValue* experiment =
+      section.raw("experiment", "map, path or name in studies", "required",
+                  "what all points share: an experiment, complete once the keys that vary are set");
+  read_axes(section, sweep);
+  read_layout(section, sweep);
+  section.note("source", "where the figures come from");
+  if (section.describes()) return;
+  if (experiment == nullptr) {
+    if (!section.has("experiment"))
+      section.error("experiment", "'experiment' is missing", "what all points share, as in docs/config.md");
+    return;
+  }
+  sweep.experiment = *experiment;
+  Diagnostics& diagnostics = section.context().diagnostics();
+  if (experiment->kind == Kind::kScalar) section.context().files().expand(sweep.experiment, "studies", diagnostics);
+  if (experiment->kind == Kind::kList) section.error("experiment", "'experiment' is a list; a map of keys is expected");
+  if (is_sweep(sweep.experiment))
+    return section.error("experiment", "'experiment' is itself a sweep; one experiment is expected",
+                         "name the experiment of that sweep, and add its axes here");
+  if (sweep.point_count() <= kMostPoints) check_axes(sweep, diagnostics);
+}
+
+// For all points, so that no axis may take it back.
+void change_experiment(Sweep& sweep, const std::string& setting, const ConfigFiles& files, Diagnostics& diagnostics) {
+  const std::string path = setting.substr(0, setting.find('='));
+  for (const SweepAxis& axis : sweep.axes)
+    if (undone_by(axis, path) != nullptr)
+      return diagnostics.error({"--set " + printable(setting)},
+                               fmt::format("'{}' varies along the axis '{}'", printable(path), axis.name),
+                               "change the values of the axis in the file");
+  apply_setting(sweep.experiment, setting, files, diagnostics);
+}
+
+}  // namespace
+
+std::string_view name_of(SweepColumn column) { return kColumns[static_cast<std::size_t>(column)]; }
+
+std::size_t Sweep::point_count() const {
+  std::size_t count = 1;
+  for (const SweepAxis& axis : axes) count *= axis.choices.size();
+  return count;
+}
+
+std::vector<std::size_t> Sweep::choices_of(std::size_t point) const {
+  std::vector<std::size_t> choices(axes.size());
+  for (std::size_t i = axes.size(); i-- > 0; point /= axes[i].choices.size())
+    choices[i] = point % axes[i].choices.size();
+  return choices;
+}
+
+bool is_sweep(const std::string& file) {
+  if (!file.ends_with(".yaml") && !file.ends_with(".yml") && !file.ends_with(".json")) return false;
+  Diagnostics ignored;
+  return is_sweep(load_config(file, {}, ignored));
+}
+
+Sweep load_sweep(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files) {
+  Diagnostics diagnostics;
+  ConfigValue root = load_config(file, {}, diagnostics);
+  diagnostics.throw_if_errors();
+  Sweep sweep;
+  sweep.file = file;
+  ConfigContext context(files, diagnostics);
+  read_config(root, context, [&](Section& section) { read_sweep(section, sweep); });
+  diagnostics.throw_if_errors();
+  for (const std::string& setting : settings) change_experiment(sweep, setting, files, diagnostics);
+  diagnostics.throw_if_errors();
+  return sweep;
+}
+
+ConfigValue configuration_of(const Sweep& sweep, std::size_t point, const ConfigFiles& files,
+                             Diagnostics& diagnostics) {
+  ConfigValue root = sweep.experiment;
+  const std::vector<std::size_t> choices = sweep.choices_of(point);
+  for (std::size_t axis = 0; axis < sweep.axes.size(); ++axis)
+    for (const SweepSetting& setting : sweep.axes[axis].choices[choices[axis]].settings)
+      set_value(root, setting.path, setting.value, files, diagnostics);
+  return root;
+}
+
+std::vector<KeyDescription> describe_sweep(const ConfigFiles& files) {
+  std::vector<KeyDescription> keys;
+  Diagnostics diagnostics;
+  ConfigContext context(files, diagnostics, keys);
+  ConfigValue root{ConfigValue::Kind::kMap, {}, {}, {}, {}};
+  Sweep sweep;
+  read_config(root, context, [&](Section& section) { read_sweep(section, sweep); });
+  return keys;
+}
+
+}  // namespace orrery

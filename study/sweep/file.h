@@ -1,0 +1,67 @@
+// A sweep as its file describes it: one experiment, and axes along which keys of it vary. Every combination of their
+// values is a point. docs/sweeps.md has the keys.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/config/config.h"
+
+namespace orrery {
+
+// One value of a key: `path` as in --set.
+struct SweepSetting {
+  std::string path;
+  ConfigValue value;
+};
+
+// What an axis sets at once.
+struct SweepChoice {
+  std::string label;
+  Location where;
+  std::vector<SweepSetting> settings;
+};
+
+struct SweepAxis {
+  std::string name;
+  Location where;
+  std::vector<SweepChoice> choices;
+};
+
+// Of the table; `efficiency` needs an axis laid out in columns.
+enum class SweepColumn { kTime, kMfu, kThroughput, kTflops, kMemory, kBound, kExposed, kBubble, kEfficiency, kLinks };
+// "iteration_time", "mfu", ...: as `show` has them.
+std::string_view name_of(SweepColumn column);
+
+struct Sweep {
+  std::string file;
+  std::string title;
+  ConfigValue experiment;
+  std::vector<SweepAxis> axes;          // the first is the slowest
+  std::optional<std::size_t> compared;  // the axis that is laid out in columns
+  std::vector<SweepColumn> columns;
+
+  std::size_t point_count() const;
+  // Of the point: for each axis, which of its choices.
+  std::vector<std::size_t> choices_of(std::size_t point) const;
+  const std::string& label(std::size_t axis, const std::vector<std::size_t>& choices) const {
+    return axes[axis].choices[choices[axis]].label;
+  }
+};
+
+// Whether `file` is a sweep rather than another configuration or a trace: by its keys.
+bool is_sweep(const std::string& file);
+
+// Reads `file`; the `settings` (a.b=v) change the experiment of all points. Throws InputError with all problems.
+Sweep load_sweep(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files);
+
+// The experiment of a point, as read_experiment() takes it.
+ConfigValue configuration_of(const Sweep& sweep, std::size_t point, const ConfigFiles& files, Diagnostics& diagnostics);
+
+// The keys of a sweep, in the order of the reader.
+std::vector<KeyDescription> describe_sweep(const ConfigFiles& files);
+
+}  // namespace orrery

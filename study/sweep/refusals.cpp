@@ -1,0 +1,160 @@
+// What is told of the points of a sweep that cannot be simulated.
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "core/assert.h"
+#include "study/sweep/sweep.h"
+
+namespace orrery {
+namespace {
+
+// By axis and choice.
+using Chosen = std::vector<std::vector<bool>>;
+
+// "tp8 pp8 dp2, dgx-a100".
+std::string labels_of(const Sweep& sweep, std::size_t number) {
+  const std::vector<std::size_t> choices = sweep.choices_of(number);
+  std::vector<std::string> labels;
+  for (std::size_t axis = 0; axis < sweep.axes.size(); ++axis) labels.push_back(sweep.label(axis, choices));
+  return fmt::format("{}", fmt::join(labels, ", "));
+}
+
+std::vector<Problem> errors_of(const SweepPoint& point) {
+  std::vector<Problem> errors;
+  std::ranges::copy_if(point.refusal, std::back_inserter(errors),
+                       [](const Problem& problem) { return problem.severity == Severity::kError; });
+  return errors;
+}
+
+// Errors, and of how many points each is one.
+class Refusals {
+ public:
+  void add(std::size_t number, const SweepPoint& point) {
+    for (const Problem& problem : errors_of(point)) {
+      const auto [found, is_new] = known_.try_emplace(to_string(problem), refusals_.size());
+      if (is_new) refusals_.push_back({problem, number, 0});
+      ++refusals_[found->second].count;
+    }
+  }
+
+  std::vector<Problem> told(const Sweep& sweep) const {
+    std::vector<Problem> problems;
+    for (const Refusal& refusal : refusals_) {
+      const std::string labels = labels_of(sweep, refusal.first);
+      const std::string who = refusal.count == 1 ? fmt::format("point '{}'", labels)
+                                                 : fmt::format("{} points, '{}' first", refusal.count, labels);
+      problems.push_back(refusal.problem);
+      problems.back().message = fmt::format("{}: {}", who, refusal.problem.message);
+    }
+    return problems;
+  }
+
+  // Of most points; of several such the first.
+  const Problem& commonest() const {
+    ORRERY_ASSERT(!refusals_.empty());
+    return std::ranges::max_element(refusals_, {}, &Refusal::count)->problem;
+  }
+
+ private:
+  struct Refusal {
+    Problem problem;
+    std::size_t first = 0;
+    std::size_t count = 0;
+  };
+  std::vector<Refusal> refusals_;
+  std::map<std::string, std::size_t> known_;
+};
+
+// Which choices all points are refused with. An axis of one has none: the fault is not its own.
+Chosen refused_choices(const Sweep& sweep, std::span<const SweepPoint> points) {
+  Chosen refused;
+  for (const SweepAxis& axis : sweep.axes) refused.emplace_back(axis.choices.size(), axis.choices.size() > 1);
+  for (std::size_t number = 0; number < points.size(); ++number) {
+    if (!points[number].refusal.empty()) continue;
+    const std::vector<std::size_t> choices = sweep.choices_of(number);
+    for (std::size_t axis = 0; axis < choices.size(); ++axis) refused[axis][choices[axis]] = false;
+  }
+  return refused;
+}
+
+// Of an axis whose value has `count` points.
+Problem refused_value(const SweepAxis& axis, const SweepChoice& value, std::size_t count, const Problem& reason) {
+  const std::string who = count == 1 ? "the point" : fmt::format("none of the {} points", count);
+  const std::string_view can = count == 1 ? "cannot" : "can";
+  return {Severity::kError, value.where,
+          fmt::format("{} with {} '{}' {} be simulated: {}", who, axis.name, value.label, can, reason.message),
+          reason.hint};
+}
+
+// Of each choice of the axis, what is wrong with its points if all are refused.
+std::vector<Refusals> refusals_by_choice(const Sweep& sweep, std::span<const SweepPoint> points, std::size_t axis,
+                                         const std::vector<bool>& refused) {
+  std::vector<Refusals> refusals(refused.size());
+  for (std::size_t number = 0; number < points.size(); ++number) {
+    const std::size_t choice = sweep.choices_of(number)[axis];
+    if (refused[choice]) refusals[choice].add(number, points[number]);
+  }
+  return refusals;
+}
+
+}  // namespace
+
+std::string reason_of(const SweepPoint& point) {
+  if (point.is_stuck()) {
+    std::string first = point.stuck.substr(0, point.stuck.find('\n'));
+    if (first.ends_with(':')) first.pop_back();  // what follows is in the report
+    return printable(first, SIZE_MAX);
+  }
+  std::vector<std::string> reasons;
+  for (const Problem& problem : errors_of(point)) reasons.push_back(printable(problem.message, SIZE_MAX));
+  return fmt::format("{}", fmt::join(reasons, "; "));
+}
+
+std::vector<Problem> refusals_of(const Sweep& sweep, std::span<const SweepPoint> points) {
+  Refusals refusals;
+  for (std::size_t number = 0; number < points.size(); ++number) refusals.add(number, points[number]);
+  return refusals.told(sweep);
+}
+
+std::vector<Problem> refused_values(const Sweep& sweep, std::span<const SweepPoint> points) {
+  const Chosen refused = refused_choices(sweep, points);
+  std::vector<Problem> problems;
+  for (std::size_t i = 0; i < refused.size(); ++i) {
+    const SweepAxis& axis = sweep.axes[i];
+    const std::vector<Refusals> refusals = refusals_by_choice(sweep, points, i, refused[i]);
+    for (std::size_t choice = 0; choice < axis.choices.size(); ++choice)
+      if (refused[i][choice])
+        problems.push_back(refused_value(axis, axis.choices[choice], points.size() / axis.choices.size(),
+                                         refusals[choice].commonest()));
+  }
+  return problems;
+}
+
+std::vector<Problem> refused_combinations(const Sweep& sweep, std::span<const SweepPoint> points) {
+  const Chosen refused = refused_choices(sweep, points);
+  Refusals refusals;
+  for (std::size_t number = 0; number < points.size(); ++number) {
+    const std::vector<std::size_t> choices = sweep.choices_of(number);
+    bool is_told = false;
+    for (std::size_t axis = 0; axis < choices.size(); ++axis) is_told = is_told || refused[axis][choices[axis]];
+    if (!is_told) refusals.add(number, points[number]);
+  }
+  std::vector<Problem> problems = refusals.told(sweep);
+  for (Problem& problem : problems) {
+    problem.severity = Severity::kWarning;
+    problem.hint.clear();
+  }
+  return problems;
+}
+
+void refuse_if_all_refused(const Sweep& sweep, std::span<const SweepPoint> points) {
+  if (!std::ranges::all_of(points, [](const SweepPoint& point) { return !point.refusal.empty(); })) return;
+  std::vector<Problem> problems = {
+      {Severity::kError, {sweep.file}, fmt::format("none of {} points can be simulated:", points.size()), {}}};
+  std::ranges::move(refusals_of(sweep, points), std::back_inserter(problems));
+  throw InputError(std::move(problems));
+}
+
+}  // namespace orrery

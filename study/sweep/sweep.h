@@ -1,0 +1,81 @@
+// Runs of all points of a sweep (study/sweep/file.h), several at a time, and what is told of them. Answers do not
+// depend on how many run at a time.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "report/parts.h"
+#include "report/result.h"
+#include "study/sweep/file.h"
+
+namespace orrery {
+
+// What is kept of a result.
+struct SweepFigures {
+  Duration iteration_time{};
+  std::optional<TrainingFigures> training;
+  std::vector<Part> parts;  // of an iteration, mean over ranks, largest first
+  // Utilisation of the busiest link of each class, without its direction, of those in use; the most utilised first.
+  std::vector<std::pair<std::string, double>> links;
+};
+
+// A point either ran, was refused as an experiment, or is stuck.
+struct SweepPoint {
+  std::optional<SweepFigures> figures;
+  std::vector<Problem> refusal;
+  std::string stuck;  // the report
+  std::vector<Problem> warnings;
+
+  bool ran() const { return figures.has_value(); }
+  bool is_stuck() const { return !stuck.empty(); }
+};
+
+struct SweepOptions {
+  unsigned jobs = 1;  // points at a time, at least 1
+  bool allow_oom = false;
+};
+
+// Called one point at a time, in no particular order, as points end; `result` is null of one that did not run.
+using PointDone = std::function<void(std::size_t point, const Result* result)>;
+
+// All points, in order. What is wrong with a point is in it; nothing is thrown but what `done` throws.
+std::vector<SweepPoint> run_sweep(const Sweep& sweep, const SweepOptions& options, const ConfigFiles& files,
+                                  const PointDone& done = {});
+
+// Reads the experiment of every point, and whether it fits the devices' memory, without running it.
+std::vector<SweepPoint> check_points(const Sweep& sweep, const SweepOptions& options, const ConfigFiles& files);
+
+// Why a point did not run, on one line; empty of one that did.
+std::string reason_of(const SweepPoint& point);
+
+// What is wrong with points, once each, and with which.
+std::vector<Problem> refusals_of(const Sweep& sweep, std::span<const SweepPoint> points);
+
+// The values of axes that no point of theirs can be simulated with: an error each, where the value stands.
+std::vector<Problem> refused_values(const Sweep& sweep, std::span<const SweepPoint> points);
+
+// What is wrong with the other points: a warning each, on one line.
+std::vector<Problem> refused_combinations(const Sweep& sweep, std::span<const SweepPoint> points);
+
+// Throws what is wrong as InputError if no point ran and none is stuck.
+void refuse_if_all_refused(const Sweep& sweep, std::span<const SweepPoint> points);
+
+// Warnings of all points, once each.
+std::vector<Problem> warnings_of(std::span<const SweepPoint> points);
+
+// A line for each combination of the axes that are not compared.
+std::string sweep_text(const Sweep& sweep, std::span<const SweepPoint> points);
+// A line for each point.
+std::string sweep_csv(const Sweep& sweep, std::span<const SweepPoint> points);
+// The document "orrery.sweep/1".
+nlohmann::ordered_json sweep_json(const Sweep& sweep, std::span<const SweepPoint> points);
+
+}  // namespace orrery

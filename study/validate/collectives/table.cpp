@@ -1,0 +1,221 @@
+#include "study/validate/collectives/table.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/config/quantity_text.h"
+#include "core/suggest.h"
+#include "experiment/experiment.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::int64_t kMostNodes = 1 << 16;
+constexpr std::int64_t kMostDevices = 1 << 12;  // of a node
+
+constexpr std::array<std::string_view, 2> kTimed = {"calls", "kernels"};
+constexpr std::array<std::string_view, 3> kColumnNames = {"in-place", "out-of-place", "median"};
+// As NCCL_ALGO and NCCL_PROTO spell them.
+constexpr std::array<std::string_view, 10> kForced = {
+    "Ring", "Tree", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT", "LL", "LL128", "Simple"};
+
+std::vector<std::string> words_of(std::span<const std::string_view> names) { return {names.begin(), names.end()}; }
+
+std::vector<std::string> operation_names() {
+  std::vector<std::string> names;
+  for (const BenchmarkOperation& operation : benchmark_operations())
+    if (operation.size != BenchmarkSize::kNone) names.emplace_back(operation.name);
+  return names;
+}
+
+// A text that says something.
+std::string read_words(Section& section, std::string_view key, std::string_view meaning) {
+  std::string text = section.required<std::string>(key, meaning);
+  if (!section.describes() && section.has(key) && text.empty())
+    section.error(key, fmt::format("'{}' is empty", key), std::string(meaning));
+  return text;
+}
+
+void read_origin(Section& section, ValidationTable& table) {
+  table.name = read_words(section, "table", "its name, which no other table has");
+  table.where = section.where("table");
+  table.source = read_words(section, "source", "where it was published");
+  table.measured = read_words(section, "measured", "the machine, in the words of the source");
+  table.system = read_words(section, "system", "a name that the tables of one system share");
+}
+
+void read_operation(Section& section, ValidationTable& table) {
+  const ConfigValue* cluster = section.raw("cluster", "map, path or name in clusters", "optional",
+                                           "the machine; left out if the source says too little");
+  if (cluster != nullptr)
+    table.cluster = cluster->kind == ConfigValue::Kind::kMap ? to_json(*cluster).dump() : cluster->scalar;
+  table.nodes = static_cast<std::uint32_t>(
+      section.required_integer("nodes", {1, kMostNodes}, "nodes of the cluster (NVLink domains, not trays)"));
+  table.gpus_per_node =
+      static_cast<std::uint32_t>(section.required_integer("gpus_per_node", {1, kMostDevices}, "GPUs in use of a node"));
+  const std::vector<std::string> names = operation_names();
+  table.operation = benchmark_operation_named(names[section.required_choice("op", names, "what was measured")], "op");
+  if (!section.describes() && std::int64_t{table.nodes} * table.gpus_per_node < 2 && section.has("nodes"))
+    section.error("gpus_per_node", "one GPU has no other to talk to");
+}
+
+std::optional<LaunchMode> read_launch_mode(Section& section) {
+  constexpr std::string_view kMeaning = "what starts a call; left out unless the source says so";
+  section.know("launch");
+  if (section.describes())
+    section.context().describe(
+        {"launch", fmt::format("{}", fmt::join(launch_mode_names(), " | ")), "optional", std::string(kMeaning)});
+  if (section.describes() || !section.has("launch")) return std::nullopt;
+  return static_cast<LaunchMode>(section.required_choice("launch", launch_mode_names(), kMeaning));
+}
+
+void read_launch(Section& section, ValidationTable& table) {
+  table.launch = read_launch_mode(section);
+  table.launch_source = section.maybe<std::string>("launch_source", "how the source says so").value_or(std::string());
+  if (section.describes()) return;
+  if (table.launch && table.launch_source.empty())
+    section.error("launch", "'launch' has no 'launch_source'", "say how the source states it, or leave it out");
+  if (!table.launch && !table.launch_source.empty())
+    section.error("launch_source", "'launch_source' without 'launch'", "add what the source states, or leave it out");
+}
+
+void read_forced(Section& section, ValidationTable& table) {
+  const std::vector<std::string> names = words_of(kForced);
+  table.forced = section.words("forced", "the algorithm and the protocol that NCCL was held to");
+  for (const std::string& word : table.forced)
+    if (std::ranges::find(names, word) == names.end())
+      section.error("forced", fmt::format("NCCL has no algorithm or protocol '{}'", printable(word, 40)),
+                    suggestion(word, names));
+}
+
+void read_timing(Section& section, ValidationTable& table) {
+  table.timed = static_cast<TimedPart>(section.optional_choice(
+      "timed", words_of(kTimed), 0, "calls one behind the other, or kernels of a profile, which have no launch"));
+  table.nccl = section.maybe<std::string>("nccl", "its version, if the source says it").value_or(std::string());
+  read_launch(section, table);
+  table.column = static_cast<ValidationColumn>(
+      section.required_choice("column", words_of(kColumnNames), "which time of a row was taken"));
+  table.column_reason = read_words(section, "column_reason", "why this column");
+  read_forced(section, table);
+  const bool median = table.column == ValidationColumn::kMedian;
+  if (section.describes() || !section.has("column") || median == (table.timed == TimedPart::kKernels)) return;
+  section.error("column", median ? "calls are timed in-place or out-of-place, they have no median"
+                                 : "kernels have a median, they are not timed in-place or out-of-place");
+}
+
+void read_scoring(Section& section, ValidationTable& table) {
+  table.scored = section.required<bool>("scored", "whether Orrery's error on it counts");
+  table.why_not = section.maybe<std::string>("why_not", "why it does not count").value_or(std::string());
+  if (section.describes() || !section.has("scored")) return;
+  if (!table.scored && table.why_not.empty())
+    section.error("scored", "a table that is not scored has no reason", "add 'why_not'");
+  if (table.scored && !table.why_not.empty())
+    section.error("why_not", "a reason not to score a table that is scored", "take it out, or write 'scored: false'");
+  if (table.scored && table.cluster.empty())
+    section.error("scored", "a table that is scored has no 'cluster'",
+                  "name the cluster that was measured, or write 'scored: false'");
+}
+
+// "[bytes, microseconds]"; nothing after an error.
+std::optional<ValidationRow> read_row(const ConfigValue& item, Diagnostics& diagnostics) {
+  const auto is_scalar = [](const ConfigValue& part) { return part.kind == ConfigValue::Kind::kScalar; };
+  if (item.kind != ConfigValue::Kind::kList || item.items.size() != 2 || !std::ranges::all_of(item.items, is_scalar)) {
+    diagnostics.error(item.where, "a row is two numbers: [bytes, microseconds]");
+    return std::nullopt;
+  }
+  const ConfigValue& size = item.items.front();
+  const ConfigValue& time = item.items.back();
+  const std::optional<std::int64_t> bytes = parse_whole_number(size.scalar);
+  if (!bytes || *bytes < 1)
+    diagnostics.error(size.where, fmt::format("'{}' is no size in bytes", printable(size.scalar, 40)),
+                      "a whole number, at least 1");
+  const Parsed<Duration> duration = parse_quantity<Duration>(time.scalar + " us");
+  const bool timed = duration.value && *duration.value > Duration::zero();
+  if (!timed)
+    diagnostics.error(time.where, fmt::format("'{}' is no time in microseconds", printable(time.scalar, 40)),
+                      "a number above 0, without a unit");
+  if (!bytes || *bytes < 1 || !timed) return std::nullopt;
+  return ValidationRow{Bytes(*bytes), *duration.value};
+}
+
+void read_rows(Section& section, ValidationTable& table) {
+  const ConfigValue* rows = section.raw("rows", "list of [bytes, microseconds]", "required", "by ascending size");
+  if (section.describes()) return;
+  if (rows == nullptr || rows->kind != ConfigValue::Kind::kList || rows->items.empty())
+    return section.error("rows", "'rows' is no list of [bytes, microseconds]", "a table has at least one row");
+  Diagnostics& diagnostics = section.context().diagnostics();
+  for (const ConfigValue& item : rows->items) {
+    const std::optional<ValidationRow> row = read_row(item, diagnostics);
+    if (!row) continue;
+    if (!table.rows.empty() && row->bytes <= table.rows.back().bytes)
+      diagnostics.error(item.where,
+                        fmt::format("{} bytes after {}", row->bytes.count(), table.rows.back().bytes.count()),
+                        "sizes ascend, and each stands once");
+    table.rows.push_back(*row);
+  }
+}
+
+ConfigValue scalar_at(const Location& where, std::string text) {
+  return {ConfigValue::Kind::kScalar, where, std::move(text), {}, {}};
+}
+
+// That the cluster exists and is large enough.
+void check_machine(Section& section, const ValidationTable& table) {
+  if (table.cluster.empty()) return;
+  ConfigValue root{ConfigValue::Kind::kMap, section.where(), {}, {}, {}};
+  const Location cluster = section.where("cluster");
+  const Location nodes = section.where("nodes");
+  root.entries.push_back({"cluster", cluster,
+                          table.cluster.starts_with('{')
+                              ? parse_option(table.cluster, cluster.file, section.context().diagnostics())
+                              : scalar_at(cluster, table.cluster)});
+  root.entries.push_back({"nodes", nodes, scalar_at(nodes, std::to_string(table.nodes))});
+  Diagnostics& diagnostics = section.context().diagnostics();
+  try {
+    Diagnostics problems;
+    const Experiment machine = read_machine(table.name, std::move(root), section.context().files(), problems);
+    const std::uint32_t devices = machine.fabric.dimensions().front().size;
+    if (table.gpus_per_node > devices)
+      section.error("gpus_per_node", fmt::format("{} GPUs of a node, but a node of '{}' has {}", table.gpus_per_node,
+                                                 printable(table.cluster), devices));
+  } catch (const InputError& error) {
+    for (const Problem& problem : error.problems()) diagnostics.error(problem.where, problem.message, problem.hint);
+  }
+}
+
+void read_table(Section& section, ValidationTable& table) {
+  const std::size_t errors = section.context().diagnostics().error_count();
+  read_origin(section, table);
+  read_operation(section, table);
+  read_timing(section, table);
+  read_scoring(section, table);
+  read_rows(section, table);
+  if (!section.describes() && section.context().diagnostics().error_count() == errors) check_machine(section, table);
+}
+
+}  // namespace
+
+std::string_view name_of(TimedPart part) { return kTimed[static_cast<std::size_t>(part)]; }
+std::string_view name_of(ValidationColumn column) { return kColumnNames[static_cast<std::size_t>(column)]; }
+
+ValidationTable read_validation_table(ConfigValue root, const ConfigFiles& files, Diagnostics& diagnostics) {
+  ValidationTable table;
+  ConfigContext context(files, diagnostics);
+  read_config(root, context, [&](Section& section) { read_table(section, table); });
+  return table;
+}
+
+std::vector<KeyDescription> describe_validation_table(const ConfigFiles& files) {
+  std::vector<KeyDescription> keys;
+  Diagnostics diagnostics;
+  ConfigContext context(files, diagnostics, keys);
+  ConfigValue root{ConfigValue::Kind::kMap, {}, {}, {}, {}};
+  ValidationTable table;
+  read_config(root, context, [&](Section& section) { read_table(section, table); });
+  return keys;
+}
+
+}  // namespace orrery

@@ -1,0 +1,182 @@
+#include "study/validate/compute/layer_csv.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/config/quantity_text.h"
+#include "core/suggest.h"
+#include "study/csv_lines.h"
+
+namespace orrery {
+namespace {
+
+struct IntegerColumn {
+  std::string_view name;
+  std::int64_t LayerSample::*value;
+  std::int64_t most;
+};
+
+constexpr std::array<IntegerColumn, 6> kIntegers = {{
+    {"n_head", &LayerSample::heads, 1 << 16},
+    {"n_kv_head", &LayerSample::key_value_heads, 1 << 16},
+    {"hidden", &LayerSample::hidden, 1 << 20},
+    {"ffn_hidden", &LayerSample::feed_forward, 1 << 24},
+    {"num_tokens", &LayerSample::tokens, 1 << 26},
+    {"tp", &LayerSample::tensor_parallel, 1 << 12},
+}};
+
+constexpr std::string_view kGated = "gated_mlp";
+constexpr std::array<std::string_view, 3> kOptional = {"gpu", "model", "vocab"};
+
+// By LayerColumn.
+constexpr std::array<std::string_view, kLayerColumnCount> kTimes = {
+    "emb_us",         "input_layernorm_us", "attn_pre_proj_us",
+    "attn_rope_us",   "attn_post_proj_us",  "post_attention_layernorm_us",
+    "mlp_up_proj_us", "mlp_act_us",         "mlp_down_proj_us",
+    "add_us"};
+
+std::vector<std::string> column_names() {
+  std::vector<std::string> names(kOptional.begin(), kOptional.end());
+  for (const IntegerColumn& column : kIntegers) names.emplace_back(column.name);
+  names.emplace_back(kGated);
+  names.insert(names.end(), kTimes.begin(), kTimes.end());
+  return names;
+}
+
+class Reading {
+ public:
+  Reading(const std::string& name, Diagnostics& diagnostics) : name_(name), diagnostics_(&diagnostics) {}
+
+  // Whether rows can be read under it.
+  bool read_heading(const CsvLine& line) {
+    const std::vector<std::string> known = column_names();
+    const std::size_t errors = diagnostics_->error_count();
+    for (const CsvCell& cell : line.cells()) {
+      if (std::ranges::find(known, cell.text) == known.end())
+        error(line, cell, fmt::format("column '{}' is not known", printable(cell.text, 40)),
+              suggestion(cell.text, known));
+      else if (std::ranges::find(columns_, cell.text) != columns_.end())
+        error(line, cell, fmt::format("column '{}' stands twice", cell.text));
+      columns_.emplace_back(cell.text);
+    }
+    if (errors < diagnostics_->error_count()) return false;
+    for (const IntegerColumn& column : kIntegers) require(line, column.name);
+    require(line, kGated);
+    if (std::ranges::none_of(kTimes, [&](std::string_view time) { return has(time); }))
+      diagnostics_->error({name_, line.number, 1}, "no column of times",
+                          fmt::format("at least one of {}", fmt::join(kTimes, ", ")));
+    return errors == diagnostics_->error_count();
+  }
+
+  std::optional<LayerSample> read_row(const CsvLine& line) {
+    const std::vector<CsvCell> cells = line.cells();
+    if (cells.size() != columns_.size()) {
+      diagnostics_->error({name_, line.number, cells.back().column},
+                          fmt::format("{} cells; expected {}, one for each column", cells.size(), columns_.size()));
+      return std::nullopt;
+    }
+    const std::size_t errors = diagnostics_->error_count();
+    LayerSample sample;
+    sample.line = line.number;
+    for (std::size_t i = 0; i < cells.size(); ++i) read_cell(line, columns_[i], cells[i], sample);
+    if (errors == diagnostics_->error_count()) check_shape(line, cells, sample);
+    if (errors < diagnostics_->error_count()) return std::nullopt;
+    return sample;
+  }
+
+ private:
+  bool has(std::string_view column) const { return std::ranges::find(columns_, column) != columns_.end(); }
+
+  void error(const CsvLine& line, const CsvCell& cell, std::string message, std::string hint = {}) {
+    diagnostics_->error({name_, line.number, cell.column}, std::move(message), std::move(hint));
+  }
+
+  void require(const CsvLine& line, std::string_view column) {
+    if (!has(column))
+      diagnostics_->error({name_, line.number, 1}, fmt::format("column '{}' is missing", column),
+                          "the columns are those of configs/validation/compute/layers-a100.csv");
+  }
+
+  void read_cell(const CsvLine& line, const std::string& column, const CsvCell& cell, LayerSample& sample) {
+    if (column == "gpu") {
+      sample.gpu = cell.text;
+      sample.gpu_at = {name_, line.number, cell.column};
+    } else if (column == "model") {
+      sample.model = cell.text;
+    } else if (column == kGated) {
+      read_gated(line, cell, sample);
+    } else if (const auto integer = std::ranges::find(kIntegers, column, &IntegerColumn::name);
+               integer != kIntegers.end()) {
+      read_integer(line, *integer, cell, sample);
+    } else if (const auto time = std::ranges::find(kTimes, column); time != kTimes.end()) {
+      read_time(line, static_cast<std::size_t>(time - kTimes.begin()), cell, sample);
+    }
+  }
+
+  void read_gated(const CsvLine& line, const CsvCell& cell, LayerSample& sample) {
+    const bool yes = cell.text == "True" || cell.text == "true";
+    if (!yes && cell.text != "False" && cell.text != "false")
+      error(line, cell, fmt::format("{} '{}' is neither True nor False", kGated, printable(cell.text, 40)));
+    sample.gated = yes;
+  }
+
+  void read_integer(const CsvLine& line, const IntegerColumn& column, const CsvCell& cell, LayerSample& sample) {
+    const std::optional<std::int64_t> value = parse_whole_number(cell.text);
+    if (value && *value >= 1 && *value <= column.most)
+      sample.*column.value = *value;
+    else
+      error(line, cell,
+            fmt::format("{} '{}' is no whole number from 1 to {}", column.name, printable(cell.text, 40), column.most));
+  }
+
+  void read_time(const CsvLine& line, std::size_t column, const CsvCell& cell, LayerSample& sample) {
+    if (cell.text.empty()) return;
+    const Parsed<Duration> time = parse_quantity<Duration>(std::string(cell.text) + " us");
+    if (time.value && *time.value > Duration::zero())
+      sample.times[column] = time.value;
+    else
+      error(line, cell, fmt::format("{} '{}' is no time in microseconds", kTimes[column], printable(cell.text, 40)),
+            "a number above 0, without a unit, or nothing");
+  }
+
+  void check_shape(const CsvLine& line, const std::vector<CsvCell>& cells, const LayerSample& sample) {
+    const auto at = [&](std::string_view column) {
+      return cells[static_cast<std::size_t>(std::ranges::find(columns_, column) - columns_.begin())];
+    };
+    if (sample.hidden % sample.heads != 0)
+      error(line, at("hidden"), fmt::format("hidden {} is no multiple of {} heads", sample.hidden, sample.heads));
+    if (sample.heads % sample.tensor_parallel != 0)
+      error(line, at("tp"), fmt::format("{} heads cannot be shared by {} ranks", sample.heads, sample.tensor_parallel));
+    if (sample.key_value_heads > sample.heads)
+      error(line, at("n_kv_head"),
+            fmt::format("{} heads of keys and values, but {} of queries", sample.key_value_heads, sample.heads));
+  }
+
+  const std::string& name_;
+  Diagnostics* diagnostics_;
+  std::vector<std::string> columns_;
+};
+
+}  // namespace
+
+std::vector<LayerSample> read_layer_csv(std::string_view text, const std::string& name, Diagnostics& diagnostics) {
+  CsvLines lines(text);
+  Reading reading(name, diagnostics);
+  const std::optional<CsvLine> heading = lines.next();
+  std::vector<LayerSample> samples;
+  if (!heading) {
+    diagnostics.error({name}, "no table in it",
+                      fmt::format("the first line names the columns: {}", fmt::join(column_names(), ",")));
+    return samples;
+  }
+  if (!reading.read_heading(*heading)) return samples;
+  const std::size_t errors = diagnostics.error_count();
+  while (const auto line = lines.next())
+    if (auto sample = reading.read_row(*line)) samples.push_back(std::move(*sample));
+  if (samples.empty() && errors == diagnostics.error_count())
+    diagnostics.error({name, heading->number}, "no rows under the names of the columns");
+  return samples;
+}
+
+}  // namespace orrery

@@ -1,0 +1,233 @@
+#include "study/validate/training/table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "core/config/quantity_text.h"
+#include "core/suggest.h"
+
+namespace orrery {
+namespace {
+
+using Texts = std::vector<std::pair<std::string, std::string>>;
+
+bool is_scalar(const ConfigValue& value) { return value.kind == ConfigValue::Kind::kScalar && !value.scalar.empty(); }
+
+// A text that says something.
+std::string read_words(Section& section, std::string_view key, std::string_view meaning) {
+  std::string text = section.required<std::string>(key, meaning);
+  if (!section.describes() && section.has(key) && text.empty())
+    section.error(key, fmt::format("'{}' is empty", key), std::string(meaning));
+  return text;
+}
+
+// "source: text" or a list of texts.
+std::vector<std::string> read_sources(Section& section) {
+  const ConfigValue* value = section.raw("source", "text or list of texts", "required", "where it was published");
+  if (section.describes()) return {};
+  std::vector<std::string> texts;
+  bool right = value != nullptr && (is_scalar(*value) || !value->items.empty());
+  if (right && is_scalar(*value)) texts.push_back(value->scalar);
+  if (right)
+    for (const ConfigValue& item : value->items) {
+      right = right && is_scalar(item);
+      texts.push_back(item.scalar);
+    }
+  if (!right)
+    section.error("source", value == nullptr ? "'source' is missing" : "'source' is no text or list of texts");
+  return texts;
+}
+
+// A map of texts.
+Texts read_texts(Section& section, std::string_view key, std::string_view type, std::string_view meaning) {
+  const ConfigValue* value = section.raw(key, type, "optional", meaning);
+  Texts texts;
+  if (section.describes() || value == nullptr) return texts;
+  if (value->kind != ConfigValue::Kind::kMap) {
+    section.error(key, fmt::format("'{}' is {}; a map of texts is expected", key, kind_name(value->kind)));
+    return texts;
+  }
+  for (const ConfigEntry& entry : value->entries) {
+    if (is_scalar(entry.value))
+      texts.emplace_back(entry.key, entry.value.scalar);
+    else
+      section.context().diagnostics().error(entry.value.where, fmt::format("no text stands for '{}'", entry.key));
+  }
+  return texts;
+}
+
+void read_origin(Section& section, TrainingTable& table) {
+  table.name = read_words(section, "table", "its name, which no other table has");
+  table.where = section.where("table");
+  table.family = section.optional<std::string>(
+      "family", table.name, "tables of one family are summed up, and left out, together", "the table's name");
+  table.title =
+      printable(section.maybe<std::string>("title", "how results call the family; by default its name").value_or(""));
+  table.source = read_sources(section);
+  table.measured = read_words(section, "measured", "the machine, in the words of the source");
+  table.figure = static_cast<TrainingFigure>(section.required_choice(
+      "figure", training_figure_names(),
+      "what was published of a row; time: of an iteration, in seconds; hardware_tflops_per_gpu: by SC'21's formula, "
+      "which counts recomputation"));
+}
+
+void read_scoring(Section& section, TrainingTable& table) {
+  table.scored = section.optional<bool>("scored", true, "whether Orrery's error on it counts");
+  table.fit = section.optional<bool>("fit", true, "whether constants of the software are fitted to it");
+  table.why_not = section.maybe<std::string>("why_not", "why it does not count").value_or("");
+  if (section.describes()) return;
+  if (!table.scored && table.why_not.empty())
+    section.error("scored", "a table that is not scored has no reason", "add 'why_not'");
+  if (table.scored && !table.why_not.empty())
+    section.error("why_not", "a reason not to score a table that is scored", "take it out, or write 'scored: false'");
+}
+
+const ConfigValue* read_shared_experiment(Section& section, const TrainingTable& table) {
+  const ConfigValue* shared =
+      section.raw("experiment", "map", "required if scored", "what all rows share, as an experiment has it");
+  if (section.describes()) return nullptr;
+  if (shared == nullptr && table.scored)
+    section.error("", "a table that is scored has no 'experiment'", "the keys are those of docs/config.md");
+  if (shared == nullptr || shared->kind == ConfigValue::Kind::kMap) return shared;
+  section.error("experiment", fmt::format("'experiment' is {}; a map is expected", kind_name(shared->kind)));
+  return nullptr;
+}
+
+void read_columns(Section& section, TrainingTable& table) {
+  table.columns = section.words("columns", "keys of the experiment, as in --set, that the values of a row stand for");
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const std::string& key = table.columns[i];
+    if (key.empty()) section.error("columns", "a column has no key");
+    if (std::find(table.columns.begin(), table.columns.begin() + static_cast<std::ptrdiff_t>(i), key) !=
+        table.columns.begin() + static_cast<std::ptrdiff_t>(i))
+      section.error("columns", fmt::format("'{}' stands twice", printable(key, 40)));
+  }
+}
+
+// A number above 0.
+std::optional<double> read_figure(const ConfigValue& value) {
+  if (!is_scalar(value) || value.scalar.ends_with('%')) return std::nullopt;
+  const std::optional<double> figure = parse_share(value.scalar).value;
+  return figure && std::isfinite(*figure) && *figure > 0 ? figure : std::nullopt;
+}
+
+bool is_same(const Problem& one, const Problem& other) {
+  return one.where.file == other.where.file && one.where.line == other.where.line &&
+         one.where.column == other.where.column && one.message == other.message;
+}
+
+// What is wrong with the shared experiment is found again in every row.
+void add_new(const Diagnostics& found, Diagnostics& diagnostics) {
+  for (const Problem& problem : found.problems())
+    if (std::ranges::none_of(diagnostics.problems(), [&](const Problem& known) { return is_same(known, problem); }))
+      diagnostics.error(problem.where, problem.message, problem.hint);
+}
+
+std::string columns_text(const TrainingTable& table) {
+  return table.columns.size() == 1 ? "is 1 column" : fmt::format("are {} columns", table.columns.size());
+}
+
+// "[label, values of the columns, figure]"; nothing after an error.
+std::optional<TrainingRow> read_row(const ConfigValue& item, const TrainingTable& table, const ConfigValue* shared,
+                                    const ConfigFiles& files, Diagnostics& diagnostics) {
+  const std::size_t wanted = table.columns.size() + 2;
+  if (item.kind != ConfigValue::Kind::kList || item.items.size() != wanted) {
+    const bool list = item.kind == ConfigValue::Kind::kList;
+    diagnostics.error(item.where,
+                      list ? fmt::format("a row of {} values, but there {}", item.items.size(), columns_text(table))
+                           : fmt::format("a row is {}; a list is expected", kind_name(item.kind)),
+                      fmt::format("a label, a value for each column, and the figure: {} values", wanted));
+    return std::nullopt;
+  }
+  const std::size_t errors = diagnostics.error_count();
+  TrainingRow row{item.items.front().scalar, item.where, {}, 0, item.items.back().where, {}};
+  if (!is_scalar(item.items.front())) diagnostics.error(item.items.front().where, "the label of a row is no text");
+  const std::optional<double> figure = read_figure(item.items.back());
+  if (!figure)
+    diagnostics.error(row.figure_at, fmt::format("'{}' is no figure", printable(item.items.back().scalar, 40)),
+                      fmt::format("a number above 0, without a unit: {}", name_of(table.figure)));
+  row.figure = figure.value_or(1);
+  if (shared != nullptr) {
+    row.experiment = *shared;
+    auto value = std::next(item.items.begin());
+    Diagnostics of_row;
+    for (const std::string& column : table.columns) set_value(row.experiment, column, *value++, files, of_row);
+    add_new(of_row, diagnostics);
+  }
+  row.label = printable(row.label);
+  if (errors < diagnostics.error_count()) return std::nullopt;
+  return row;
+}
+
+void read_rows(Section& section, const ConfigValue* shared, TrainingTable& table) {
+  const ConfigValue* rows = section.raw("rows", "list of [label, value of each column, figure]", "required",
+                                        "what was published; a value may be a map or a list");
+  if (section.describes()) return;
+  if (rows == nullptr || rows->kind != ConfigValue::Kind::kList || rows->items.empty())
+    return section.error("rows", "'rows' is no list of [label, value of each column, figure]",
+                         "a table has at least one row");
+  Diagnostics& diagnostics = section.context().diagnostics();
+  for (const ConfigValue& item : rows->items) {
+    std::optional<TrainingRow> row = read_row(item, table, shared, section.context().files(), diagnostics);
+    if (!row) continue;
+    if (std::ranges::find(table.rows, row->label, &TrainingRow::label) != table.rows.end())
+      diagnostics.error(item.where, fmt::format("two rows are labelled '{}'", printable(row->label, 40)));
+    table.rows.push_back(std::move(*row));
+  }
+}
+
+void read_misses(Section& section, TrainingTable& table) {
+  std::vector<std::string> labels;
+  for (const TrainingRow& row : table.rows) labels.push_back(row.label);
+  for (auto& [label, why] :
+       read_texts(section, "misses", "map of texts", "by label, why the prediction of a row is far off")) {
+    const auto row = std::ranges::find(table.rows, label, &TrainingRow::label);
+    if (row == table.rows.end())
+      section.error("misses", fmt::format("no row is labelled '{}'", printable(label, 40)), suggestion(label, labels));
+    else
+      row->miss = why;
+  }
+}
+
+// The name of the cluster, where it is one for all rows.
+std::string cluster_of(const ConfigValue* shared, const TrainingTable& table) {
+  const ConfigEntry* cluster = shared == nullptr ? nullptr : shared->find("cluster");
+  const bool differs = std::ranges::find(table.columns, "cluster") != table.columns.end();
+  return cluster == nullptr || differs ? std::string() : cluster->value.scalar;
+}
+
+void read_table(Section& section, TrainingTable& table) {
+  read_origin(section, table);
+  read_scoring(section, table);
+  const ConfigValue* shared = read_shared_experiment(section, table);
+  table.cluster = cluster_of(shared, table);
+  read_columns(section, table);
+  table.assumed = read_texts(section, "assumed", "map of texts",
+                             "by key of the experiment, why that was chosen which the source leaves open");
+  read_rows(section, shared, table);
+  read_misses(section, table);
+}
+
+}  // namespace
+
+TrainingTable read_training_table(ConfigValue root, const ConfigFiles& files, Diagnostics& diagnostics) {
+  TrainingTable table;
+  ConfigContext context(files, diagnostics);
+  read_config(root, context, [&](Section& section) { read_table(section, table); });
+  return table;
+}
+
+std::vector<KeyDescription> describe_training_table(const ConfigFiles& files) {
+  std::vector<KeyDescription> keys;
+  Diagnostics diagnostics;
+  ConfigContext context(files, diagnostics, keys);
+  ConfigValue root{ConfigValue::Kind::kMap, {}, {}, {}, {}};
+  TrainingTable table;
+  read_config(root, context, [&](Section& section) { read_table(section, table); });
+  return keys;
+}
+
+}  // namespace orrery

@@ -1,0 +1,215 @@
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/config/quantity_text.h"
+#include "report/table.h"
+#include "study/validate/collectives/error_text.h"
+#include "study/validate/training/text.h"
+#include "workload/training/spec/software_constants.h"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string time_text(double time) { return rounded(Duration(std::llround(time * 1e12))); }
+
+std::string families_text(const TrainingValidation& validation) {
+  Table text;
+  training_columns(text);
+  text.column("software", Table::Align::kLeft);
+  for (const ValidatedTrainingFamily& family : validation.families) {
+    std::vector<std::string> cells = training_cells(family);
+    cells.push_back(fmt::format("{}", fmt::join(family.software(), ", ")));
+    text.row(std::move(cells));
+  }
+  return text.text();
+}
+
+// Every family counts the same, however many rows it has.
+std::string overall_text(const TrainingValidation& validation) {
+  if (validation.families.empty()) return {};
+  const OverallTrainingErrors overall = overall_errors(validation.families);
+  return fmt::format(
+      "\nall families ({}, of {} rows): mean of their means {:.1f} %, median of their medians {:.1f} %\n",
+      validation.families.size(), validation.row_count(), 100 * overall.mean, 100 * overall.median);
+}
+
+std::string misses_text(const TrainingValidation& validation) {
+  std::string text;
+  for (const ValidatedTrainingFamily& family : validation.families)
+    for (const ValidatedTrainingRow& row : family.rows)
+      if (!row.row->miss.empty())
+        text += fmt::format("  {}, {} ({:+.1f} %): {}\n", row.table->name, row.row->label, 100 * row.error(),
+                            row.row->miss);
+  return text.empty() ? text : "\nwhy rows are far off:\n" + text;
+}
+
+std::string not_fitted_text(const TrainingValidation& validation) {
+  std::vector<std::string> titles;
+  for (const ValidatedTrainingFamily& family : validation.families)
+    if (std::ranges::none_of(family.rows, [](const ValidatedTrainingRow& row) { return row.table->fit; }))
+      titles.push_back(family.title);
+  return titles.empty() ? std::string() : fmt::format("\nno constants are fitted to: {}\n", fmt::join(titles, "; "));
+}
+
+std::string memory_text(const TrainingValidation& validation) {
+  std::size_t rows = 0;
+  std::string text;
+  for (const ValidatedTrainingFamily& family : validation.families) {
+    std::vector<std::string> labels;
+    for (const ValidatedTrainingRow& row : family.rows)
+      if (!row.predicted.fits) labels.push_back(row.row->label);
+    if (!labels.empty()) text += fmt::format("  {}: {}\n", family.title, fmt::join(labels, ", "));
+    rows += labels.size();
+  }
+  if (rows == 0) return {};
+  return fmt::format("\nby Orrery's account {} {} not fit the devices' memory, but ran:\n{}", rows,
+                     rows == 1 ? "row does" : "rows do", text);
+}
+
+std::string not_scored_text(const TrainingValidation& validation) {
+  std::string text;
+  for (const TrainingTable* table : validation.not_scored)
+    text += fmt::format("  {}: {}\n", table->name, table->why_not);
+  return text.empty() ? text : "\nnot scored:\n" + text;
+}
+
+std::string constants_text(const TrainingValidation& validation) {
+  std::string text;
+  for (const FittedSoftware& one : validation.software) {
+    std::vector<std::string> constants;
+    for (const SoftwareConstant constant : one.constants)
+      constants.push_back(fmt::format("{} {}", name_of(constant),
+                                      value_text(constant, value_of(one.software, one.architecture, constant))));
+    text += fmt::format("  {} on {} ({}): {}\n", one.software.name, name_of(one.architecture), constants.size(),
+                        constants.empty() ? "none" : fmt::format("{}", fmt::join(constants, ", ")));
+  }
+  return text.empty() ? text : "\nfitted constants of the software (configs/software):\n" + text;
+}
+
+std::string rows_text(const ValidatedTrainingFamily& family) {
+  Table text;
+  for (const char* heading : {"table", "row"}) text.column(heading, Table::Align::kLeft);
+  for (const char* heading : {"measured", "predicted", "error", "MFU"}) text.column(heading);
+  text.column("mostly", Table::Align::kLeft);
+  for (const ValidatedTrainingRow& row : family.rows)
+    text.row({row.table->name, row.row->label, time_text(row.measured), time_text(row.predicted.seconds),
+              fmt::format("{:+.1f}", 100 * row.error()), fmt::format("{:.1f}", 100 * row.predicted.mfu),
+              row.predicted.bound});
+  return text.text();
+}
+
+std::string assumptions_text(const ValidatedTrainingFamily& family) {
+  std::string text;
+  const TrainingTable* last = nullptr;
+  for (const ValidatedTrainingRow& row : family.rows) {
+    if (row.table == last) continue;
+    last = row.table;
+    for (const auto& [key, why] : last->assumed) text += fmt::format("  assumed: {}, {}: {}\n", last->name, key, why);
+  }
+  return text;
+}
+
+std::string details_text(const TrainingValidation& validation) {
+  std::string text = "\nEvery row: iteration times, error and MFU in %\n";
+  for (const ValidatedTrainingFamily& family : validation.families)
+    text += fmt::format("\n{}\n\n{}{}", family.title, rows_text(family), assumptions_text(family));
+  return text;
+}
+
+Json row_json(const ValidatedTrainingFamily& family, const ValidatedTrainingRow& row) {
+  return {{"label", row.row->label},
+          {"table", row.table->name},
+          {"family", family.name},
+          {"software", row.software},
+          {"measured_s", row.measured},
+          {"predicted_s", row.predicted.seconds},
+          {"error", row.error()},
+          {"mfu", row.predicted.mfu},
+          {"bound_by", row.predicted.bound},
+          {"fits_memory", row.predicted.fits}};
+}
+
+}  // namespace
+
+void training_columns(Table& text) {
+  text.column("family", Table::Align::kLeft);
+  for (const char* heading : {"rows", "mean", "median", "p90", "worst"}) text.column(heading);
+  text.column("at", Table::Align::kLeft);
+  text.column("bias");
+}
+
+std::vector<std::string> training_cells(const ValidatedTrainingFamily& family) {
+  const TrainingErrors errors = family.errors();
+  const ValidatedTrainingRow& worst = family.worst();
+  const auto percent = [](double share) { return fmt::format("{:.1f}", 100 * share); };
+  return {family.title,
+          fmt::format("{}", errors.absolute.rows),
+          percent(errors.mean),
+          percent(errors.absolute.median),
+          percent(errors.absolute.ninetieth),
+          fmt::format("{:+.1f}", 100 * worst.error()),
+          worst.row->label,
+          fmt::format("{:+.1f}", 100 * errors.signed_mean)};
+}
+
+Json to_json(const ValidatedTrainingFamily& family) {
+  const TrainingErrors errors = family.errors();
+  Json error = to_json(std::optional(errors.absolute));
+  error["mean"] = errors.mean;
+  error["signed_mean"] = errors.signed_mean;
+  return {{"family", family.name},
+          {"title", family.title},
+          {"software", family.software()},
+          {"error", std::move(error)},
+          {"worst_at", family.worst().row->label}};
+}
+
+OverallTrainingErrors overall_errors(std::span<const ValidatedTrainingFamily> families) {
+  OverallTrainingErrors overall;
+  std::vector<double> medians;
+  for (const ValidatedTrainingFamily& family : families) {
+    const TrainingErrors errors = family.errors();
+    overall.mean += errors.mean / static_cast<double>(families.size());
+    medians.push_back(errors.absolute.median);
+  }
+  if (const auto summary = summary_of(std::move(medians))) overall.median = summary->median;
+  return overall;
+}
+
+std::string training_validation_text(const TrainingValidation& validation, bool details) {
+  return "Error of predicted iteration times of training jobs against published ones, in %: |predicted / measured - "
+         "1|;\nthe bias is the mean of predicted / measured - 1\n\n" +
+         families_text(validation) + overall_text(validation) + (details ? details_text(validation) : "") +
+         not_fitted_text(validation) + misses_text(validation) + memory_text(validation) + not_scored_text(validation) +
+         constants_text(validation);
+}
+
+Json to_json(const TrainingValidation& validation) {
+  Json document = {{"families", Json::array()}, {"rows", Json::array()}};
+  for (const ValidatedTrainingFamily& family : validation.families) {
+    document["families"].push_back(to_json(family));
+    for (const ValidatedTrainingRow& row : family.rows) document["rows"].push_back(row_json(family, row));
+  }
+  const OverallTrainingErrors overall = overall_errors(validation.families);
+  document["overall"] = {{"mean_of_means", overall.mean}, {"median_of_medians", overall.median}};
+  document["constants"] = Json::array();
+  for (const FittedSoftware& one : validation.software)
+    for (const SoftwareConstant constant : one.constants)
+      document["constants"].push_back({{"software", one.software.name},
+                                       {"architecture", std::string(name_of(one.architecture))},
+                                       {"name", std::string(name_of(constant))},
+                                       {"value", value_of(one.software, one.architecture, constant)}});
+  document["not_scored"] = Json::array();
+  for (const TrainingTable* table : validation.not_scored)
+    document["not_scored"].push_back({{"table", table->name}, {"why", table->why_not}});
+  return document;
+}
+
+}  // namespace orrery

@@ -1,0 +1,53 @@
+// A device: what it computes and how fast its memory is, read from configs/devices. A compute node without a measured
+// time takes the plain roofline of its device; operators of a generated job take what OperatorModel makes of it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/config/config.h"
+#include "core/machine_kind.h"
+#include "core/precision.h"
+#include "core/units.h"
+
+namespace orrery {
+
+// What is left of a device's peaks in the best kernels, and what starting one costs (system/devices/operator_model.h). The
+// defaults stand for a GPU that nobody has measured: means of those that somebody has.
+struct ComputeSpec {
+  Efficiency clock{kFullEfficiency};   // of the clock that the peak is quoted at, under the device's power limit
+  Efficiency gemm{780'000};            // of the peak, in the main loop of a matrix product
+  Efficiency fp8{920'000};             // of that, where the operands are fp8
+  Efficiency fp32{780'000};            // in place of gemm, where the operands are fp32
+  Duration gemm_launch{4'000'000};     // of a matrix product, and of flash attention
+  Efficiency memory{850'000};          // of the memory's bandwidth
+  Duration launch{2'000'000};          // of an element-wise kernel
+  Efficiency flash_forward{500'000};   // of the peak
+  Efficiency flash_backward{420'000};  // likewise; 0.84 of forward where only that was measured
+
+  bool operator==(const ComputeSpec&) const = default;
+};
+
+struct DeviceSpec {
+  std::string name;
+  std::array<std::optional<FlopRate>, kAllPrecisions.size()> peaks;  // dense, by Precision
+  Bytes memory_capacity{0};
+  Bandwidth memory_bandwidth{1};
+  std::uint32_t streaming_multiprocessors = 0;  // 0: not known
+  Architecture architecture = Architecture::kOther;
+  ComputeSpec compute;
+
+  // The peak for `precision`; bf16 falls back to fp16 and the other way (V100 has no bf16, at the same rate where both
+  // exist). Nothing if the device has neither.
+  std::optional<FlopRate> peak(Precision precision) const;
+};
+
+// Reads a device section (a file in configs/devices, or inline).
+DeviceSpec read_device(Section& section);
+
+// Plain roofline: the longer of flops / peak and bytes / memory bandwidth.
+Duration roofline_time(Flops flops, Bytes bytes, FlopRate peak, Bandwidth memory_bandwidth);
+
+}  // namespace orrery

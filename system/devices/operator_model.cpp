@@ -1,0 +1,179 @@
+#include "system/devices/operator_model.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "core/assert.h"
+#include "core/error.h"
+
+namespace orrery {
+namespace {
+
+// Fitted together with the constants of the devices that name their table in `fitted` (configs/validation/compute).
+//
+// Filling a tile's pipeline and writing its result take as long as so many bytes of each row's main loop.
+constexpr double kPrologue = 240;
+// What a smaller tile loses to one of 256 x 128: it loads more for every product.
+constexpr double kSmallTile = 10.5;
+// A last wave that is hardly filled takes this much of a full one: its tiles run faster, alone on a multiprocessor.
+constexpr double kTail = 0.82;
+// Computing and loading overlap but for this: the order of the norm that joins their times. A choice among 2, 4 and
+// infinity.
+constexpr double kOverlap = 4;
+// A product is split along k into as many slices as fill so many waves at most: more gain nothing.
+constexpr double kSplitWaves = 4;
+// What Winograd's algorithm multiplies of a 3x3 convolution: 4 by 4 values for 2 by 2 results of 9 products each.
+constexpr double kWinograd = 16.0 / 36;
+// Of the rate where rows of operands do not start at multiples of 16 bytes, which the kernels with tensor cores load:
+// attention by heads whose size is no multiple of 8. Fitted to configs/validation/training/bloom.
+constexpr double kUnaligned = 0.125;
+
+constexpr std::array<GemmConstant, 5> kGemmConstants = {{
+    {"prologue", kPrologue, "filling and draining a tile, in bytes of a row of an operand"},
+    {"small_tile", kSmallTile, "what smaller tiles lose"},
+    {"tail", kTail, "least share of a full wave that the last one takes"},
+    {"overlap", kOverlap, "order of the norm that joins computing and loading (2, 4 or infinity were tried)"},
+    {"unaligned", kUnaligned, "rate of products of rows that are not aligned"},
+}};
+
+struct Tile {
+  double m;
+  double n;
+
+  // Of the rate of a tile of 256 x 128.
+  constexpr double efficiency() const { return 1 / (1 + kSmallTile * (1 / m + 1 / n - 1.0 / 256 - 1.0 / 128)); }
+};
+
+// What cuBLAS and CUTLASS choose from, less what makes no difference here. The last is for batches of small products:
+// a single one of few rows does not run faster with it (configs/validation/compute).
+constexpr std::array<Tile, 7> kTiles = {{{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}, {32, 32}}};
+
+std::span<const Tile> tiles_for(const Gemm& gemm) {
+  return std::span(kTiles).first(gemm.batch > 1 ? kTiles.size() : kTiles.size() - 1);
+}
+
+double number(std::int64_t value) { return static_cast<double>(value); }
+
+// Waves of `tiles` over the multiprocessors, in full waves.
+double waves_of(double tiles, double multiprocessors) {
+  const double waves = tiles / multiprocessors;
+  if (waves <= 1) return 1;
+  const double full = std::floor(waves);
+  const double rest = waves - full;
+  return rest > 0 ? full + std::max(kTail, rest) : full;
+}
+
+// Overlapped as far as kOverlap says; two square roots are the same everywhere, which std::pow is not.
+double joined(double a, double b) {
+  static_assert(kOverlap == 4);
+  const double longer = std::max(a, b);
+  const double ratio = std::min(a, b) / longer;
+  const double square = ratio * ratio;
+  return longer * std::sqrt(std::sqrt(1 + square * square));
+}
+
+// To the nearest picosecond, but never none; the longest time if there is no such time.
+Duration from_seconds(double time) {
+  const double picoseconds = std::max(1.0, std::round(time * 1e12));
+  if (!(picoseconds < number(Duration::max().count()))) return Duration::max();
+  return Duration(static_cast<std::int64_t>(picoseconds));
+}
+
+double share(Efficiency efficiency) { return number(efficiency.count()) / number(kFullEfficiency.count()); }
+
+}  // namespace
+
+std::span<const GemmConstant> shared_gemm_constants() { return kGemmConstants; }
+
+SoftwareRates micro_benchmark_rates(const DeviceSpec& device) {
+  SoftwareRates rates;
+  rates.flash_forward = share(device.compute.flash_forward);
+  rates.flash_backward = share(device.compute.flash_backward);
+  return rates;
+}
+
+OperatorModel::OperatorModel(DeviceSpec device, const SoftwareRates& rates)
+    : device_(std::move(device)),
+      rates_(rates),
+      memory_bandwidth_(number(device_.memory_bandwidth.count()) * share(device_.compute.memory)) {}
+
+Duration OperatorModel::time(const Operator& op) const {
+  return std::visit([this](const auto& o) { return time_of(o); }, op);
+}
+
+double OperatorModel::peak(Precision precision) const {
+  if (const auto peak = device_.peak(precision)) return number(peak->count()) * share(device_.compute.clock);
+  std::vector<std::string> names;
+  for (const Precision other : kAllPrecisions)
+    if (device_.peak(other)) names.emplace_back(name_of(other));
+  throw InputError(
+      {}, fmt::format("device '{}' has no peak for {}", printable(device_.name), name_of(precision)),
+      fmt::format("it computes in {}; or add peak.{} to the device", fmt::join(names, ", "), name_of(precision)));
+}
+
+double OperatorModel::gemm_rate(const Gemm& gemm) const {
+  const double loss = gemm.precision == Precision::kFp8 ? share(device_.compute.fp8) : 1;
+  const double alignment = gemm.aligned ? 1 : kUnaligned;
+  const Efficiency main_loop = gemm.precision == Precision::kFp32 ? device_.compute.fp32 : device_.compute.gemm;
+  return peak(gemm.precision) * share(main_loop) * loss * alignment * rates_.gemm;
+}
+
+// A kernel of its own reads the partial sums that every slice has written, in fp32.
+double OperatorModel::reduction_time(const Gemm& gemm, double slices) const {
+  const double sums = number(gemm.batch) * number(gemm.m) * number(gemm.n) * slices;
+  return seconds(device_.compute.launch) + 2 * sums * number(size_of(Precision::kFp32).count()) / memory_bandwidth_;
+}
+
+// A multiprocessor computes one tile of one slice at a time; the library takes the tiles and slices that are fastest.
+// Without the number of multiprocessors the whole device works on the product as it is.
+double OperatorModel::product_time(const Gemm& gemm) const {
+  const double loading = number(bytes_of(gemm).count()) / memory_bandwidth_;
+  const double rate = gemm_rate(gemm);
+  const double prologue = kPrologue / number(size_of(gemm.precision).count());
+  const double multiplied = number(gemm.k) * (gemm.winograd ? kWinograd : 1);
+  if (device_.streaming_multiprocessors == 0) {
+    const double products = number(gemm.batch) * number(gemm.m) * number(gemm.n);
+    return joined(2 * products * (multiplied + prologue) / rate, loading);
+  }
+  const double multiprocessors = device_.streaming_multiprocessors;
+  double best = std::numeric_limits<double>::infinity();
+  for (const Tile& tile : tiles_for(gemm)) {
+    const double tiles = std::ceil(number(gemm.m) / tile.m) * std::ceil(number(gemm.n) / tile.n) * number(gemm.batch);
+    const double slowdown = tile.m * tile.n / tile.efficiency() * multiprocessors / rate;
+    for (double slices = 1; slices == 1 || tiles * slices <= kSplitWaves * multiprocessors; ++slices) {
+      const double depth = multiplied / slices + prologue;
+      const double computing = 2 * waves_of(tiles * slices, multiprocessors) * depth * slowdown;
+      const double reducing = slices > 1 ? reduction_time(gemm, slices) : 0;
+      best = std::min(best, joined(computing, loading) + reducing);
+    }
+  }
+  return best;
+}
+
+Duration OperatorModel::time_of(const Gemm& gemm) const {
+  ORRERY_ASSERT(gemm.m >= 0 && gemm.n >= 0 && gemm.k >= 0 && gemm.batch >= 0);
+  if (gemm.m == 0 || gemm.n == 0 || gemm.k == 0 || gemm.batch == 0) return Duration::zero();
+  return from_seconds(seconds(device_.compute.gemm_launch) + product_time(gemm));
+}
+
+Duration OperatorModel::time_of(const FlashAttention& attention) const {
+  const Flops flops = flops_of(attention);
+  ORRERY_ASSERT(flops >= Flops(0));
+  if (flops == Flops(0)) return Duration::zero();
+  const double rate = peak(attention.precision) * (attention.backward ? rates_.flash_backward : rates_.flash_forward);
+  const double loading = number(bytes_of(attention).count()) / memory_bandwidth_;
+  return from_seconds(seconds(device_.compute.gemm_launch) + std::max(number(flops.count()) / rate, loading));
+}
+
+Duration OperatorModel::time_of(const ElementWise& op) const {
+  ORRERY_ASSERT(op.bytes >= Bytes(0));
+  if (op.bytes == Bytes(0)) return Duration::zero();
+  const double bytes = number(op.bytes.count()) * rates_.traffic[static_cast<std::size_t>(op.kind)];
+  return from_seconds(seconds(device_.compute.launch) + bytes / memory_bandwidth_);
+}
+
+}  // namespace orrery

@@ -1,0 +1,59 @@
+// What makes ranks of a job slower, later or noisier than their devices are. Ranks that are disturbed alike may still
+// be simulated once: what disturbs a rank is in its colour from the start.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "core/error.h"
+#include "core/ids.h"
+#include "core/units.h"
+#include "network/fabric/fabric.h"
+#include "system/devices/jitter.h"
+#include "workload/graph/job.h"
+
+namespace orrery {
+
+// Of one rank.
+struct RankPerturbation {
+  TimeFactor compute = kUnchanged;  // of all its computations
+  Duration start{};                 // none of its operations starts before
+  Location where;                   // in the configuration
+};
+
+struct Perturbation {
+  std::map<RankId, RankPerturbation> ranks;
+  Jitter jitter;
+
+  bool disturbs_ranks() const { return !ranks.empty() || jitter.sigma > 0; }
+};
+
+// InputError where a rank is perturbed that the job does not have.
+void check_perturbed_ranks(const Perturbation& perturbation, std::uint32_t ranks);
+
+// A perturbation of the ranks of a job.
+class Disturbance {
+ public:
+  // `job` outlives it; `placement` by rank.
+  Disturbance(const Perturbation& perturbation, const Job& job, const Fabric& fabric,
+              std::span<const DeviceId> placement);
+
+  // How long a computation of the rank takes that takes `time` undisturbed.
+  Duration disturbed(RankId rank, NodeId node, Duration time) const;
+  Time start(RankId rank) const { return start_[index_of(rank)]; }
+  // Equal for ranks that are disturbed alike; 0 for those that are not at all.
+  std::uint64_t colour(RankId rank) const;
+
+ private:
+  std::uint32_t iteration_of(RankId rank, NodeId node) const;
+
+  const Job& job_;
+  Jitter jitter_;
+  std::vector<TimeFactor> compute_;  // by rank
+  std::vector<Time> start_;          // by rank
+  std::vector<std::uint32_t> unit_;  // by rank: who draws for it; empty without jitter
+};
+
+}  // namespace orrery

@@ -1,0 +1,81 @@
+// How far one rank is in its graph: which nodes wait for others, which for their lane, which run. Decides nothing by
+// time; it only keeps when nodes were taken.
+//
+// Which calls of a communicator belong together is settled before (workload/matching/matching.h); when a rank starts its part is
+// decided here. A communicator runs one call at a time. But while a call still waits for members, the rank must be able
+// to join another one that a peer has already entered: ranks may come to their calls in different orders, and would
+// else wait for each other for ever.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/paged.h"
+#include "core/units.h"
+#include "system/execution/streams.h"
+#include "workload/graph/execution_graph.h"
+
+namespace orrery {
+
+class RankExecution {
+ public:
+  enum class State : std::uint8_t { kBlocked, kReady, kRunning, kDone };
+
+  // Both outlive it.
+  RankExecution(const ExecutionGraph& graph, const LaneTable& lanes);
+
+  // A node that can start now, which counts as running from here on; nothing when none can. Within a lane nodes come in
+  // the lane's order; lanes do not compete.
+  std::optional<NodeId> take(Time now);
+  // `node` was running and is done: its lane is free, its successors have one thing less to wait for. Returns when it
+  // was taken.
+  Time complete(NodeId node);
+
+  // A peer has entered the collective call `node`: it may run beside calls that still wait for members.
+  void call(NodeId node);
+  // All members of the running call `node` have come: until it is done, nothing joins it.
+  void hold(NodeId node);
+
+  bool finished() const { return done_ == graph_->size(); }
+  std::size_t done() const { return done_; }
+  // For reports. kReady: nothing to wait for but the lane.
+  State state(NodeId node) const;
+  // Of a running node: when it was taken.
+  Time taken(NodeId node) const { return nodes_.find(index_of(node))->taken; }
+  const ExecutionGraph& graph() const { return *graph_; }
+  const LaneTable& lanes() const { return *lanes_; }
+
+ private:
+  struct LaneState {
+    std::uint32_t cursor = 0;  // in-order: next of the sequence
+    std::uint32_t running = 0;
+    bool touched = false;
+    std::vector<NodeId> ready;   // others: heap, smallest id first
+    std::vector<NodeId> called;  // calls that peers have entered and this rank has not
+    std::vector<NodeId> held;    // running calls whose members have all come
+  };
+
+  struct Node {
+    std::uint32_t predecessors_done = 0;  // or kRunning, kDone
+    Time taken;
+  };
+
+  void make_ready(NodeId node);
+  void touch(std::uint32_t lane);
+  std::optional<NodeId> take_from(std::uint32_t lane);
+  static std::optional<NodeId> take_called(LaneState& lane);
+
+  static constexpr std::uint32_t kRunning = UINT32_MAX - 1;
+  static constexpr std::uint32_t kDone = UINT32_MAX;
+
+  const ExecutionGraph* graph_;
+  const LaneTable* lanes_;
+  Paged<Node> nodes_;
+  std::vector<LaneState> lane_states_;
+  std::vector<std::uint32_t> touched_;
+  std::size_t done_ = 0;
+};
+
+}  // namespace orrery

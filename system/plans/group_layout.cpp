@@ -1,0 +1,53 @@
+#include "system/plans/group_layout.h"
+
+#include <algorithm>
+
+#include "system/plans/group_traffic.h"
+#include "system/plans/routes.h"
+
+namespace orrery {
+namespace {
+
+// So many that rounding to whole bytes does not show, and so few that those of all ranks can be counted.
+constexpr Bytes kMany{std::int64_t{1} << 32};
+
+void note_latencies(GroupLayout& layout, NodePattern pattern, std::span<const DeviceId> devices, const Fabric& fabric) {
+  for_each_message({pattern, Bytes(1), Bytes(1), {}}, layout.nodes, devices, fabric, [&](const GroupMessage& message) {
+    Duration& longest = message.is_within ? layout.shape.within_latency : layout.shape.between_latency;
+    longest = std::max(longest, route_latency(fabric, devices[message.from], devices[message.to]));
+  });
+}
+
+// Without those that another link is slower than in both respects.
+std::vector<LinkPace> paces(NodePattern pattern, const NodeMembers& nodes, std::span<const DeviceId> devices,
+                            const Fabric& fabric) {
+  std::vector<LinkPace> all;
+  for (const LinkTraffic& load : traffic_by_link({pattern, kMany, kMany, {}}, nodes, devices, fabric).links) {
+    const double byte =
+        1.0 / static_cast<double>(kMany.count()) / static_cast<double>(fabric.link(load.link).bandwidth.count());
+    all.push_back({static_cast<double>(load.within.count()) * byte, static_cast<double>(load.between.count()) * byte});
+  }
+  std::ranges::sort(all, [](const LinkPace& a, const LinkPace& b) { return a > b; });
+  std::vector<LinkPace> slowest;
+  for (const LinkPace& pace : all)
+    if (slowest.empty() || pace.between > slowest.back().between) slowest.push_back(pace);
+  return slowest;
+}
+
+}  // namespace
+
+GroupLayout lay_out_group(std::span<const DeviceId> devices, const Fabric& fabric) {
+  GroupLayout layout;
+  layout.nodes = members_of_nodes(devices, fabric);
+  layout.shape.ranks = static_cast<std::uint32_t>(devices.size());
+  for (const std::vector<std::uint32_t>& node : layout.nodes)
+    layout.shape.fullest = std::max(layout.shape.fullest, static_cast<std::uint32_t>(node.size()));
+  layout.shape.nodes = static_cast<std::uint32_t>(layout.nodes.size());
+  for (const NodePattern pattern : {NodePattern::kRing, NodePattern::kDoubleTree, NodePattern::kAllPairs}) {
+    layout.shape.paces[static_cast<std::size_t>(pattern)] = paces(pattern, layout.nodes, devices, fabric);
+    if (pattern != NodePattern::kAllPairs) note_latencies(layout, pattern, devices, fabric);
+  }
+  return layout;
+}
+
+}  // namespace orrery

@@ -1,0 +1,39 @@
+// A library of collectives that runs each call as one whole, such as NCCL: it chooses how by the call and by how the
+// group lies.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "collectives/aggregate.h"
+#include "core/collective_kind.h"
+#include "core/units.h"
+#include "system/plans/group_layout.h"
+
+namespace orrery {
+
+// What a library makes of a send.
+struct PointToPoint {
+  Duration latency{};  // before its first byte leaves
+  Bytes bytes{0};      // on the wire
+};
+
+class GroupLibrary {
+ public:
+  virtual ~GroupLibrary() = default;
+
+  // What the library knows of the group on `devices`.
+  virtual GroupLayout layout(std::span<const DeviceId> devices, const Fabric& fabric) const {
+    return lay_out_group(devices, fabric);
+  }
+
+  // Of a group of two or more. `bytes` as in Request::bytes, of whoever has most where members differ; `root` is a
+  // member. The same for equal arguments.
+  virtual GroupTransfer transfer(CollectiveKind kind, Bytes bytes, std::uint32_t root,
+                                 const GroupLayout& layout) const = 0;
+
+  // `route_latency`: of the links between the two ranks. The same for equal arguments.
+  virtual PointToPoint point_to_point(Bytes bytes, bool is_same_node, Duration route_latency) const = 0;
+};
+
+}  // namespace orrery

@@ -1,0 +1,42 @@
+// Who of a group sends what to whom in a GroupTransfer.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "collectives/aggregate.h"
+#include "core/ids.h"
+#include "core/units.h"
+#include "network/fabric/fabric.h"
+
+namespace orrery {
+
+// The members of each node, in the order of the group; nodes in the order of their first members.
+using NodeMembers = std::vector<std::vector<std::uint32_t>>;
+
+// `devices` by member.
+NodeMembers members_of_nodes(std::span<const DeviceId> devices, const Fabric& fabric);
+
+struct GroupMessage {
+  std::uint32_t from = 0;  // members
+  std::uint32_t to = 0;
+  Bytes bytes{0};          // in all, > 0
+  bool is_within = false;  // a node
+};
+
+// A member's place is where it is among those of its node. Parts are rounded up to whole bytes.
+//
+// Within a node (kRing, kDoubleTree), rings are rotated until every link is used: where the members are joined by links
+// from device to device, and each has the same bandwidth out of them and into them, each spreads over all of its own in
+// proportion to their bandwidth. Else half goes to the member before and half to the one after, if there are links from
+// each to both; else all goes to the one after.
+//
+// Between nodes a member sends to the member of its place, modulo the number of members there. kAllPairs: to everybody.
+// Beyond 2^18 messages, which is some 500 ranks, it sends to one member of each other node instead, of which places
+// come in turn, and beyond that to some of the nodes, evenly spread: every NIC carries the same as by all pairs.
+void for_each_message(const GroupTransfer& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
+                      const Fabric& fabric, const std::function<void(const GroupMessage&)>& visit);
+
+}  // namespace orrery

@@ -1,0 +1,24 @@
+#include "system/plans/nccl_library.h"
+
+namespace orrery {
+
+GroupTransfer NcclLibrary::transfer(CollectiveKind kind, Bytes bytes, std::uint32_t, const GroupLayout& layout) const {
+  return way(kind, bytes, layout.shape).transfer;
+}
+
+PointToPoint NcclLibrary::point_to_point(Bytes bytes, bool is_same_node, Duration) const {
+  const NcclSend sent = send(bytes, is_same_node);
+  return {sent.latency, sent.bytes};
+}
+
+NcclWay NcclLibrary::way(CollectiveKind kind, Bytes bytes, const GroupShape& shape) const {
+  return fastest_nccl_way({kind, bytes, &shape, machine_}, options_, constants_);
+}
+
+std::string NcclLibrary::name() const { return "nccl " + to_text(options_.version); }
+
+NcclSend NcclLibrary::send(Bytes bytes, bool is_same_node) const {
+  return nccl_send(bytes, is_same_node, machine_, options_, constants_);
+}
+
+}  // namespace orrery

@@ -1,0 +1,165 @@
+#include "system/plans/plan.h"
+
+#include <algorithm>
+#include <bit>
+
+#include <fmt/format.h>
+
+#include "core/assert.h"
+#include "core/error.h"
+#include "system/plans/group_traffic.h"
+#include "system/plans/in_network_traffic.h"
+
+namespace orrery {
+namespace {
+
+// Chunks times phases times members of one call: some gigabytes.
+constexpr std::uint64_t kMostStates = std::uint64_t{1} << 25;
+
+// Where any two members reach each other over switches alone, halving-doubling crosses no link twice. A cluster does
+// not get another algorithm because its switch is written out as levels of switches; where those are oversubscribed, a
+// ring sends less over the spine, and the configuration has to name it. A dragonfly has few ways between its groups,
+// and of an edge list nothing is known: rings, as on grids.
+bool is_one_switch(std::string_view topology) {
+  return topology == "switch" || topology == "fat-tree" || topology == "rail-optimised";
+}
+
+// Whether all members are alike far from one another; elsewhere long messages had better stay near.
+bool is_equally_far(std::string_view topology) { return topology == "switch" || topology == "fully-connected"; }
+
+// Of two members there is one link each way, which a ring fills.
+bool is_grid(std::string_view topology, std::uint32_t size) {
+  return (topology == "ring" && size > 2) || topology == "torus" || topology == "mesh";
+}
+
+std::string_view default_algorithm(CollectiveKind kind, std::string_view topology, std::uint32_t size) {
+  if (kind == CollectiveKind::kAllToAll) return "direct";
+  if (topology == "fully-connected") return "direct";
+  if (is_one_switch(topology) && std::has_single_bit(size)) return "halving-doubling";
+  return is_grid(topology, size) ? "bidirectional-ring" : "ring";
+}
+
+// Sizes in the order of positions, as the schedule counts its ranks, of one of `parts` parts.
+std::vector<Bytes> by_position(std::span<const Bytes> of_member, const CommunicatorLayout& layout,
+                               std::uint32_t parts) {
+  std::vector<Bytes> sizes;
+  if (of_member.empty()) return sizes;
+  for (const std::uint32_t member : layout.member_at) sizes.push_back(ceil_div(of_member[member], parts));
+  return sizes;
+}
+
+// A line with open ends is no ring: its ring, one way, sends over the links of both directions.
+std::vector<PlanAxis> plan_axes(const CommunicatorLayout& layout, std::span<const DimensionAlgorithm> algorithms) {
+  std::vector<PlanAxis> axes;
+  std::size_t at = 0;
+  for (std::size_t axis = 0; axis < layout.sizes.size(); ++axis) {
+    const std::uint32_t dimension = layout.cuboid ? layout.dimensions[axis] : 0;
+    while (algorithms[at].dimension != dimension) ++at;
+    const bool both_ways = algorithms[at].algorithm.both_ways && !layout.open[axis] && layout.sizes[axis] > 2;
+    axes.push_back({layout.sizes[axis], dimension, both_ways});
+  }
+  return axes;
+}
+
+void connect(std::vector<PlannedPhase>& phases) {
+  for (std::uint32_t i = 0; i < phases.size(); ++i)
+    for (const std::uint32_t before : phases[i].phase.after) phases[before].then.push_back(i);
+}
+
+}  // namespace
+
+std::vector<std::string> granularity_names() { return {"step", "phase"}; }
+
+bool CollectivePlan::participates(std::size_t phase, std::uint32_t position) const {
+  const Phase& p = phases[phase].phase;
+  return p.aligned == 0 || orrery::participates(p, layout->coordinates(position), root);
+}
+
+Algorithm choose_algorithm(CollectiveKind kind, const CollectiveOptions& options, std::string_view topology,
+                           std::uint32_t fabric_dimension, std::uint32_t size) {
+  const std::vector<Algorithm>& configured = options.algorithms[static_cast<std::size_t>(kind)];
+  if (!topology.empty() && fabric_dimension < configured.size()) return configured[fabric_dimension];
+  const auto in_network = find_algorithm("in-network");
+  const bool is_named =
+      !configured.empty() && configured.back().is_in_network() && fabric_dimension + 1 == configured.size();
+  const bool is_default = configured.empty() && options.in_network_dimension == fabric_dimension;
+  if ((is_named || is_default) && in_network->supports(kind)) return *in_network;
+  const auto found = find_algorithm(default_algorithm(kind, topology, size));
+  ORRERY_ASSERT(found.has_value());
+  return *found;
+}
+
+std::vector<DimensionAlgorithm> choose_algorithms(CollectiveKind kind, const CollectiveOptions& options,
+                                                  const CommunicatorLayout& layout,
+                                                  std::span<const std::string> topologies) {
+  if (!layout.cuboid) {
+    // Whose members are on nodes of their own has the switches between them.
+    const std::uint32_t dimension = layout.apart ? static_cast<std::uint32_t>(topologies.size() - 1) : UINT32_MAX;
+    return {{0, choose_algorithm(kind, options, {}, dimension, layout.size())}};
+  }
+  std::vector<DimensionAlgorithm> algorithms;
+  for (std::size_t axis = 0, next = 0; axis < layout.sizes.size(); axis = next) {
+    const std::uint32_t dimension = layout.dimensions[axis];
+    std::uint32_t size = 1;
+    for (next = axis; next < layout.sizes.size() && layout.dimensions[next] == dimension; ++next)
+      size *= layout.sizes[next];
+    const std::string_view topology = topologies[dimension];
+    algorithms.push_back(
+        {dimension, choose_algorithm(kind, options, topology, dimension, size), !is_equally_far(topology)});
+  }
+  return algorithms;
+}
+
+CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLayout& layout,
+                               const CollectiveOptions& options, std::span<const DimensionAlgorithm> algorithms) {
+  ORRERY_ASSERT(request.bytes_of_member.empty() || layout.sizes.size() == 1);
+  CollectivePlan plan;
+  plan.layout = &layout;
+  plan.root = layout.coordinates(layout.position_of[request.root]);
+  if (layout.size() == 1) return plan;
+  const bool splits = request.bytes.count() > 0 && request.bytes_of_member.empty();
+  // Never chunks of less than a byte: each is rounded up to one.
+  if (splits) plan.chunks = static_cast<std::uint32_t>(std::min<std::int64_t>(options.chunks, request.bytes.count()));
+  const Bytes chunk = ceil_div(request.bytes, plan.chunks);
+  const std::vector<PlanAxis> axes = plan_axes(layout, algorithms);
+  const bool halves = algorithms.back().algorithm.splits_all_reduce();
+  const std::vector<Phase> phases =
+      plan_phases(request.kind, axes, chunk, plan.root, halves ? AllReduceTop::kHalves : AllReduceTop::kWhole);
+  if (std::uint64_t{layout.size()} * plan.chunks * phases.size() > kMostStates)
+    throw InputError(
+        {}, fmt::format("{} chunks of a collective of {} ranks are too many to simulate", plan.chunks, layout.size()),
+        "lower collectives.chunks");
+  for (const Phase& phase : phases) {
+    const PlanAxis& axis = axes[phase.axis];
+    const auto chosen = std::ranges::find(algorithms, axis.dimension, &DimensionAlgorithm::dimension);
+    plan.phases.push_back(
+        {phase, make_schedule(chosen->algorithm, {phase.kind, axis.size, phase.root, phase.bytes,
+                                                  by_position(request.bytes_of_member, layout, phase.parts),
+                                                  std::nullopt, phase.descending, chosen->nearest_first})});
+  }
+  connect(plan.phases);
+  return plan;
+}
+
+CollectivePlan plan_transfer(const PlanRequest& request, const CommunicatorLayout& layout, const GroupLayout& group,
+                             const GroupLibrary& library) {
+  ORRERY_ASSERT(layout.sizes.size() == 1 && layout.size() == group.shape.ranks);
+  CollectivePlan plan;
+  plan.layout = &layout;
+  plan.root = layout.coordinates(layout.position_of[request.root]);
+  plan.group = &group;
+  if (layout.size() == 1) return plan;
+  const Phase phase{.kind = request.kind, .bytes = request.bytes, .root = request.root};
+  plan.phases.push_back({phase, library.transfer(request.kind, request.bytes, request.root, group)});
+  return plan;
+}
+
+LineTraffic traffic_of(const CollectivePlan& plan, std::size_t phase, std::span<const DeviceId> devices,
+                       const Fabric& fabric) {
+  const PlannedPhase& planned = plan.phases[phase];
+  if (planned.is_whole()) return group_traffic(planned.transfer(), plan.group->nodes, devices, fabric);
+  if (planned.schedule().is_in_network()) return in_network_traffic(planned.schedule(), devices, fabric);
+  return line_traffic(planned.schedule(), devices, fabric);
+}
+
+}  // namespace orrery

@@ -1,0 +1,112 @@
+// From a collective call to what its members run: algorithms per dimension, phases, schedules, chunks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "collectives/aggregate.h"
+#include "collectives/algorithms.h"
+#include "collectives/nccl/constants_config.h"
+#include "collectives/nccl/options.h"
+#include "collectives/phase_plan.h"
+#include "collectives/schedule.h"
+#include "core/collective_kind.h"
+#include "core/units.h"
+#include "system/plans/communicator_layout.h"
+#include "system/plans/group_library.h"
+#include "system/plans/line_traffic.h"
+
+namespace orrery {
+
+// Which of the chunks that wait for a dimension goes first.
+enum class QueuePolicy : std::uint8_t { kFifo, kLifo, kPriority };
+
+// kStep: every message. kPhase: all messages of a phase in one line of ranks as one, which starts when all of the line
+// have come to it and ends for all at once.
+enum class Granularity : std::uint8_t { kStep, kPhase };
+
+// "step", "phase", in the order of the enumeration.
+std::vector<std::string> granularity_names();
+
+// What the configuration says about collectives. `algorithms`, `chunks`, `queue` and `active_chunks` are of the `fixed`
+// library. With another, which outlives the options, every call runs as one whole, and `granularity` has to be kPhase.
+struct CollectiveOptions {
+  std::array<std::vector<Algorithm>, kAllCollectiveKinds.size()>
+      algorithms;  // by kind, per fabric dimension; empty: default
+  std::uint32_t chunks = 1;
+  QueuePolicy queue = QueuePolicy::kFifo;
+  Granularity granularity = Granularity::kStep;
+  // The fabric's dimension whose switches add up, if there is one: by default what can runs in them.
+  std::optional<std::uint32_t> in_network_dimension{};
+  std::uint32_t active_chunks = 1;    // chunks of one collective that a rank has in flight on one dimension
+  std::optional<NcclOptions> nccl{};  // with `library: nccl`, whose granularity is kPhase
+  std::optional<NcclConstantsFile> nccl_constants{};  // likewise
+  const GroupLibrary* library = nullptr;
+};
+
+struct PlannedPhase {
+  Phase phase;
+  // Of every line along the phase's axis; or of the whole communicator, by a library.
+  std::variant<Schedule, GroupTransfer> work;
+  std::vector<std::uint32_t> then{};  // phases that come after it: Phase::after the other way round
+
+  bool is_whole() const { return std::holds_alternative<GroupTransfer>(work); }
+  const Schedule& schedule() const { return std::get<Schedule>(work); }
+  const GroupTransfer& transfer() const { return std::get<GroupTransfer>(work); }
+};
+
+struct CollectivePlan {
+  const CommunicatorLayout* layout = nullptr;  // outlives the plan
+  std::vector<PlannedPhase> phases;            // of one chunk
+  std::uint32_t chunks = 1;
+  std::vector<std::uint32_t> root;     // coordinates of the root
+  const GroupLayout* group = nullptr;  // by a library: how the communicator lies; outlives the plan
+
+  bool participates(std::size_t phase, std::uint32_t position) const;
+};
+
+// One call as the plan sees it: sizes by member where they differ.
+struct PlanRequest {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  Bytes bytes{0};
+  std::uint32_t root = 0;                  // member
+  std::span<const Bytes> bytes_of_member;  // empty: all are `bytes`
+};
+
+// The algorithm for `kind` on a dimension of `size` members of topology `topology` ("" for a logical ring): the
+// configured one, or in-network where the switches of the fabric's dimension add up and the kind has it, direct for
+// all-to-all and where fully connected, halving-doubling for 2^k members on a switch, a fat-tree or rails,
+// bidirectional-ring on rings, tori and meshes, ring elsewhere.
+Algorithm choose_algorithm(CollectiveKind kind, const CollectiveOptions& options, std::string_view topology,
+                           std::uint32_t fabric_dimension, std::uint32_t size);
+
+// That of each dimension that the layout has more than one coordinate in, in order; of a logical ring that alone.
+// `topologies` are those of the fabric's dimensions.
+struct DimensionAlgorithm {
+  std::uint32_t dimension = 0;
+  Algorithm algorithm;
+  bool nearest_first = false;  // as in Request
+};
+std::vector<DimensionAlgorithm> choose_algorithms(CollectiveKind kind, const CollectiveOptions& options,
+                                                  const CommunicatorLayout& layout,
+                                                  std::span<const std::string> topologies);
+
+// `algorithms` as chosen for the layout, in which the axes of a dimension are one where its algorithm does not go along
+// each (Algorithm::both_ways). `layout` must be of one axis where sizes differ.
+CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLayout& layout,
+                               const CollectiveOptions& options, std::span<const DimensionAlgorithm> algorithms);
+
+// By the library: one phase of one chunk. `layout` is the logical ring of the members of `group`.
+CollectivePlan plan_transfer(const PlanRequest& request, const CommunicatorLayout& layout, const GroupLayout& group,
+                             const GroupLibrary& library);
+
+// What the line through the members at `devices` puts on the network in a phase of the plan.
+LineTraffic traffic_of(const CollectivePlan& plan, std::size_t phase, std::span<const DeviceId> devices,
+                       const Fabric& fabric);
+
+}  // namespace orrery

@@ -1,0 +1,107 @@
+#include "system/plans/plans.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "core/error.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::size_t kFewSlots = 64;
+
+std::uint64_t rank_and_group(RankId rank, GroupId group) {
+  return std::uint64_t{index_of(rank)} << 32 | index_of(group);
+}
+
+}  // namespace
+
+CollectivePlans::CollectivePlans(const Job& job, const Matching& matching, const Fabric& fabric,
+                                 std::span<const DeviceId> placement, const CollectiveOptions& options)
+    : job_(job), matching_(matching), options_(options) {
+  if (options.library != nullptr && options.granularity == Granularity::kStep)
+    throw InputError({}, "a library of collectives runs each call as one whole, not message by message",
+                     "set network.granularity: phase");
+  for (const LogicalDimension& dimension : fabric.dimensions()) topologies_.push_back(dimension.topology);
+  for (const Communicator& communicator : job.communicators) {
+    std::vector<DeviceId>& devices = devices_.emplace_back();
+    for (const RankId rank : communicator.members) devices.push_back(placement[index_of(rank)]);
+  }
+  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
+    const std::vector<GroupId>& groups = job.ranks[rank].communicators;
+    for (std::uint32_t slot = 0; groups.size() > kFewSlots && slot < groups.size(); ++slot)
+      slots_of_many_.emplace(rank_and_group(RankId(rank), groups[slot]), slot);
+  }
+  lay_out_all(fabric);
+  find_models();
+}
+
+std::uint32_t CollectivePlans::slot_of(RankId rank, GroupId group) const {
+  const std::vector<GroupId>& groups = job_.ranks[index_of(rank)].communicators;
+  if (groups.size() > kFewSlots) {
+    const auto slot = slots_of_many_.find(rank_and_group(rank, group));
+    return slot == slots_of_many_.end() ? static_cast<std::uint32_t>(groups.size()) : slot->second;
+  }
+  return static_cast<std::uint32_t>(std::ranges::find(groups, group) - groups.begin());
+}
+
+void CollectivePlans::lay_out_all(const Fabric& fabric) {
+  group_layout_of_.resize(devices_.size());
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    if (options_.library == nullptr) {
+      layout_of_.push_back(&shared(lay_out(devices_[i], fabric.dimensions())));
+      continue;
+    }
+    layout_of_.push_back(&shared(logical_ring(static_cast<std::uint32_t>(devices_[i].size()))));
+    group_layout_of_[i] = &*group_layouts_.insert(options_.library->layout(devices_[i], fabric)).first;
+  }
+}
+
+void CollectivePlans::find_models() {
+  using Model = std::tuple<const CommunicatorLayout*, const GroupLayout*, std::uint32_t>;  // and list of calls
+  std::map<Model, GroupId> models;
+  for (std::uint32_t i = 0; i < layout_of_.size(); ++i) {
+    const Model model{layout_of_[i], group_layout_of_[i], matching_.call_list(GroupId(i))};
+    model_of_.push_back(models.try_emplace(model, GroupId(i)).first->second);
+  }
+}
+
+const CommunicatorLayout& CollectivePlans::shared(CommunicatorLayout layout) {
+  LayoutKey key{layout.sizes, layout.dimensions, layout.open, layout.position_of, layout.apart};
+  return layouts_.try_emplace(std::move(key), std::move(layout)).first->second;
+}
+
+const CollectivePlan& CollectivePlans::plan(GroupId group, std::uint32_t index) {
+  const CollectiveCall& call = matching_.calls(group)[index];
+  if (!call.bytes_of_member.empty()) return uneven_plan(group, index);
+  const PlanKey key{layout_of_[index_of(group)], group_layout_of_[index_of(group)], call.kind, call.bytes, call.root};
+  const auto found = plans_.find(key);
+  if (found != plans_.end()) return found->second;
+  return plans_.emplace(key, make_plan(group, call)).first->second;
+}
+
+const CollectivePlan& CollectivePlans::uneven_plan(GroupId group, std::uint32_t index) {
+  const auto found = uneven_plans_.find({group, index});
+  if (found != uneven_plans_.end()) return found->second;
+  return uneven_plans_.emplace(std::pair(group, index), make_plan(group, matching_.calls(group)[index])).first->second;
+}
+
+// Of a call whose sizes differ, CollectiveCall::bytes is the largest; a library plans it as if all were of that size.
+CollectivePlan CollectivePlans::make_plan(GroupId group, const CollectiveCall& call) {
+  const CommunicatorLayout& own = *layout_of_[index_of(group)];
+  const PlanRequest request{call.kind, call.bytes, call.root, call.bytes_of_member};
+  if (options_.library != nullptr)
+    return plan_transfer(request, own, *group_layout_of_[index_of(group)], *options_.library);
+  const std::vector<DimensionAlgorithm> algorithms = choose_algorithms(call.kind, options_, own, topologies_);
+  std::optional<CommunicatorLayout> merged = merge_axes(own, [&](std::uint32_t dimension) {
+    return !std::ranges::find(algorithms, dimension, &DimensionAlgorithm::dimension)->algorithm.both_ways;
+  });
+  const CommunicatorLayout& used = merged ? shared(std::move(*merged)) : own;
+  if (call.bytes_of_member.empty() || used.sizes.size() == 1)
+    return plan_collective(request, used, options_, algorithms);
+  const CommunicatorLayout& flat = shared(logical_ring(own.size()));
+  return plan_collective(request, flat, options_, choose_algorithms(call.kind, options_, flat, topologies_));
+}
+
+}  // namespace orrery

@@ -1,0 +1,70 @@
+// How every communicator of a job lies on the fabric, and the plans of its calls. Communicators that lie alike (up to
+// where they are) share their layout, and calls that ask for the same share their plan. With a library they are logical
+// rings that lie alike if their GroupLayouts are equal.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/ids.h"
+#include "network/fabric/fabric.h"
+#include "system/plans/communicator_layout.h"
+#include "system/plans/group_layout.h"
+#include "system/plans/plan.h"
+#include "workload/graph/job.h"
+#include "workload/matching/matching.h"
+
+namespace orrery {
+
+class CollectivePlans {
+ public:
+  // All outlive it. `placement`: the device of each rank. Throws InputError for a library at granularity `step`.
+  CollectivePlans(const Job& job, const Matching& matching, const Fabric& fabric, std::span<const DeviceId> placement,
+                  const CollectiveOptions& options);
+
+  std::span<const DeviceId> devices(GroupId group) const { return devices_[index_of(group)]; }  // by member
+  // Which of the rank's communicators this one is; their number if it is none.
+  std::uint32_t slot_of(RankId rank, GroupId group) const;
+  const CommunicatorLayout& layout(GroupId group) const { return *layout_of_[index_of(group)]; }
+  // The first communicator that lies as this one does and makes the same calls: it has the same plans.
+  GroupId model_of(GroupId group) const { return model_of_[index_of(group)]; }
+  const GroupLibrary* library() const { return options_.library; }
+  // The same object for calls that are planned alike; stays where it is.
+  const CollectivePlan& plan(GroupId group, std::uint32_t call);
+
+ private:
+  using LayoutKey = std::tuple<std::vector<std::uint32_t>, std::vector<std::uint32_t>, std::vector<bool>,
+                               std::vector<std::uint32_t>, bool>;
+  using PlanKey = std::tuple<const CommunicatorLayout*, const GroupLayout*, CollectiveKind, Bytes, std::uint32_t>;
+
+  void lay_out_all(const Fabric& fabric);
+  void find_models();
+  const CommunicatorLayout& shared(CommunicatorLayout layout);
+  CollectivePlan make_plan(GroupId group, const CollectiveCall& call);
+  const CollectivePlan& uneven_plan(GroupId group, std::uint32_t call);
+
+  const Job& job_;
+  // By rank and communicator, of ranks with more communicators than are soon searched.
+  std::unordered_map<std::uint64_t, std::uint32_t> slots_of_many_;
+  const Matching& matching_;
+  const CollectiveOptions& options_;
+  std::vector<std::string> topologies_;  // of the fabric's dimensions
+  std::vector<std::vector<DeviceId>> devices_;
+  // By sizes, dimensions, openness and positions of the members, and whether they are apart.
+  std::map<LayoutKey, CommunicatorLayout> layouts_;
+  std::vector<const CommunicatorLayout*> layout_of_;  // by communicator
+  std::set<GroupLayout> group_layouts_;
+  std::vector<const GroupLayout*> group_layout_of_;  // by communicator; null without a library
+  std::vector<GroupId> model_of_;                    // by communicator
+  std::map<PlanKey, CollectivePlan> plans_;
+  std::map<std::pair<GroupId, std::uint32_t>, CollectivePlan> uneven_plans_;  // calls whose sizes differ by member
+};
+
+}  // namespace orrery

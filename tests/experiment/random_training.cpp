@@ -1,0 +1,135 @@
+#include "tests/experiment/random_training.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+namespace orrery::test {
+namespace {
+
+class Dice {
+ public:
+  explicit Dice(std::mt19937_64& random) : random_(random) {}
+
+  template <class T>
+  T one_of(std::initializer_list<T> values) {
+    return values.begin()[random_() % values.size()];
+  }
+  bool chance(std::uint64_t in) { return random_() % in == 0; }
+  std::mt19937_64& random() { return random_; }
+
+ private:
+  std::mt19937_64& random_;
+};
+
+TransformerSpec random_transformer(Dice& dice) {
+  TransformerSpec model;
+  model.heads = dice.one_of<std::int64_t>({4, 4, 8, 6});
+  model.head_size = dice.one_of<std::int64_t>({4, 8});
+  model.kv_heads = dice.one_of<std::int64_t>({model.heads, model.heads / 2, 1});
+  model.hidden = dice.one_of<std::int64_t>({model.heads * model.head_size, 40});
+  model.layers = dice.one_of<std::int64_t>({1, 2, 4, 4, 8, 5});
+  model.ffn_hidden = dice.one_of<std::int64_t>({48, 64, 96});
+  model.vocab = dice.one_of<std::int64_t>({0, 64, 101});
+  model.sequence = dice.one_of<std::int64_t>({8, 16, 24});
+  model.gated_mlp = dice.chance(2);
+  model.biases = dice.chance(2);
+  model.tied_embeddings = dice.chance(2);
+  model.embedding_norm = dice.chance(4);
+  model.causal = !dice.chance(4);
+  model.position = dice.one_of({PositionKind::kLearned, PositionKind::kRotary, PositionKind::kAlibi});
+  if (dice.chance(3)) {
+    model.experts = dice.one_of<std::int64_t>({4, 8});
+    model.experts_per_token = dice.one_of<std::int64_t>({1, 2});
+    model.expert_hidden = dice.one_of<std::int64_t>({16, 24});
+    model.shared_experts = dice.one_of<std::int64_t>({0, 1});
+    model.dense_layers = model.layers > 1 ? dice.one_of<std::int64_t>({0, 1}) : 0;
+  }
+  if (dice.chance(5)) {
+    model.kv_heads = model.heads;
+    model.position = PositionKind::kRotary;
+    model.latent = LatentAttention{dice.one_of<std::int64_t>({0, 12}), 8, 4, 4, 8};
+  }
+  return model;
+}
+
+Parallelism random_parallelism(Dice& dice) {
+  Parallelism parallel;
+  const auto small = [&] { return dice.one_of<std::int64_t>({1, 1, 2, 2, 4, 3}); };
+  for (std::int64_t& degree : parallel.degrees) degree = small();
+  std::ranges::shuffle(parallel.order, dice.random());
+  parallel.expert = dice.one_of<std::int64_t>({1, 1, 2, 4});
+  parallel.expert_skew = dice.one_of({0.0, 0.0, 0.7, 2.0});
+  parallel.sequence = dice.chance(2);
+  parallel.zero = dice.one_of<std::int64_t>({0, 0, 1, 2, 3});
+  parallel.shard = dice.one_of<std::int64_t>({0, 0, 0, 2});
+  parallel.context_kind = dice.one_of({ContextKind::kRing, ContextKind::kAllGather});
+  if (dice.chance(6)) {
+    parallel = {};
+    parallel.degrees[static_cast<std::size_t>(ParallelDimension::kData)] = small();
+    parallel.exchange = ExchangeKind::kParameterServer;
+    parallel.servers = small();
+    parallel.asynchronous = dice.chance(2);
+  }
+  return parallel;
+}
+
+SoftwareSpec random_software(Dice& dice) {
+  SoftwareSpec software;
+  software.attention = dice.one_of({AttentionKind::kFlash, AttentionKind::kPlain});
+  software.dropout = dice.chance(2);
+  software.gradients = dice.one_of({Precision::kFp32, Precision::kBf16});
+  software.accumulation = dice.one_of({Bytes(0), Bytes(6)});
+  software.optimizer = dice.one_of({Bytes(0), Bytes(60)});
+  software.overlap_gradients = dice.chance(2);
+  software.overlap_parameters = dice.chance(2);
+  software.selective = dice.one_of({SelectiveKind::kScores, SelectiveKind::kOperators});
+  software.bucket = dice.one_of({Bytes(4'000), Bytes(30'001), Bytes(25'000'000)});
+  software.overlap_tensor = dice.one_of({TensorOverlap::kNone, TensorOverlap::kWeightGradient});
+  software.overlap_pipeline = dice.chance(2);
+  software.scatter_gather = dice.chance(2);
+  return software;
+}
+
+// Layers of the virtual stages, some of which have none.
+std::vector<std::int64_t> random_layers(Dice& dice, std::int64_t layers, std::int64_t stages) {
+  std::vector<std::int64_t> list(static_cast<std::size_t>(stages));
+  for (std::int64_t i = 0; i < layers; ++i) ++list[dice.random()() % list.size()];
+  return list;
+}
+
+}  // namespace
+
+TrainingSpec random_training(std::mt19937_64& random) {
+  Dice dice(random);
+  TrainingSpec training;
+  training.parallel = random_parallelism(dice);
+  training.software = random_software(dice);
+  training.schedule = dice.one_of({ScheduleKind::kGpipe, ScheduleKind::kOneForwardOneBackward,
+                                   ScheduleKind::kInterleaved, ScheduleKind::kZeroBubble});
+  const TransformerSpec model = random_transformer(dice);
+  training.model.sizes = model;
+  if (dice.chance(10))
+    training.model.sizes = ConvolutionalSpec{{{"first", 3, 8, 3, 8, 1}, {"then", 8, 8, 3, 8, 1, 1, 3}}, 8, 10};
+  if (dice.chance(10)) training.model.sizes = DlrmSpec{4, 100, 8, 2, 5, {16, 8}, {12, 1}};
+  if (training.transformer() == nullptr) {
+    const std::int64_t data = training.parallel.data();
+    training.parallel.degrees = {1, 1, data, 1};
+    training.parallel.expert = 1;
+    training.parallel.sequence = false;
+  } else {
+    training.recompute = dice.one_of({Recompute::kNone, Recompute::kSelective, Recompute::kFull});
+    if (training.schedule == ScheduleKind::kInterleaved && training.parallel.pipeline() > 1)
+      training.virtual_stages = dice.one_of<std::int64_t>({1, 2});
+    if (dice.chance(3))
+      training.pipeline_layers =
+          random_layers(dice, model.layers, training.parallel.pipeline() * training.virtual_stages);
+  }
+  training.micro_batch = dice.one_of<std::int64_t>({1, 1, 2});
+  const std::int64_t micro_batches = dice.one_of<std::int64_t>({1, 2, training.parallel.pipeline(), 4});
+  training.global_batch = micro_batches * training.micro_batch * training.parallel.data();
+  training.iterations = dice.one_of<std::int64_t>({1, 1, 2});
+  training.precision = dice.one_of({Precision::kBf16, Precision::kFp8, Precision::kFp32});
+  return training;
+}
+
+}  // namespace orrery::test

@@ -1,0 +1,24 @@
+// Clusters from configuration text, for tests.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/config/config.h"
+#include "network/fabric/fabric.h"
+#include "network/fabric/routing.h"
+
+namespace orrery {
+
+struct ReadCluster {
+  std::optional<Fabric> fabric;
+  std::string errors;
+  std::string device;  // its name
+};
+
+// An experiment's `cluster` and `nodes`, called x.yaml, with the shipped configurations.
+ReadCluster read_cluster_text(const std::string& text, const std::vector<std::string>& settings = {},
+                              const Routing& routing = {});
+
+}  // namespace orrery

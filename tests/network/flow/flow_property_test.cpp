@@ -1,0 +1,285 @@
+// What must hold for any traffic: the flow model against a direct simulation of its definition, against itself with
+// messages reordered and rates solved at odd times, and against the alpha-beta model where nothing is shared.
+#include <catch2/catch.hpp>
+#include <map>
+#include <numeric>
+#include <random>
+
+#include "network/flow/flow.h"
+#include "network/models/alpha_beta.h"
+#include "tests/network/flow/probe.h"
+
+using namespace orrery;
+using namespace orrery::test;
+
+namespace {
+
+struct Message {
+  std::int64_t start = 0;
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  std::int64_t bytes = 0;
+  std::vector<LinkLoad> loads;  // a group, if not empty
+};
+
+struct Traffic {
+  std::vector<DimensionSpec> fabric;
+  std::vector<Message> messages;
+};
+
+// Messages in bursts, so that many start or end at one instant; every eighth is a group flow. `at_once` times as many
+// are under way together.
+Traffic random_traffic(std::mt19937& random, std::size_t messages, std::int64_t at_once = 1) {
+  const auto below = [&](std::uint32_t bound) { return static_cast<std::uint32_t>(random() % bound); };
+  const std::vector<std::vector<DimensionSpec>> fabrics = {
+      {dimension("switch", 8, 25'000'000'000, 700)},
+      {dimension("ring", 12, 50'000'000'001, 500)},
+      {dimension("switch", 4, 97'300'000'000, 4), dimension("switch", 3, 10'000'000'000, 6)},
+      {dimension("fully-connected", 4, 300'000'000'000, 0), dimension("ring", 5, 25'000'000'000, 1'000)},
+      {dimension("switch", 16, 7, 3)}};
+  Traffic traffic{fabrics[below(5)], {}};
+  const Fabric fabric = compose(traffic.fabric);
+  const bool slow = traffic.fabric[0].bandwidth < Bandwidth(100);
+  const std::int64_t spacing = slow ? 1'000'000'000'000 : 1'000'000;
+  std::int64_t now = 0;
+  while (traffic.messages.size() < messages) {
+    now += below(4) == 0 ? 0 : spacing * below(30) / (10 * at_once);
+    const std::int64_t size = slow ? 1 + below(40) : 1 + below(below(2) == 0 ? 4 : 400'000);
+    for (std::uint32_t burst = 1 + below(6); burst > 0; --burst) {
+      Message message{now, below(fabric.device_count()), below(fabric.device_count()), size, {}};
+      if (below(8) == 0)
+        for (std::uint32_t link = below(4); link < fabric.link_count() && message.loads.size() < 6;
+             link += 1 + below(5))
+          message.loads.push_back({LinkId(link), Bytes(1 + below(static_cast<std::uint32_t>(size))), 1 + below(3)});
+      traffic.messages.push_back(message);
+    }
+  }
+  return traffic;
+}
+
+// What a run comes to: all notices, and of each link its bytes and how long it was busy, in picoseconds.
+struct Outcome {
+  std::vector<Notice> notices;
+  std::vector<std::pair<std::int64_t, std::int64_t>> links;
+
+  bool operator==(const Outcome&) const = default;
+};
+
+template <class Model>
+Outcome outcome_of(Probe<Model>& probe) {
+  Outcome outcome{probe.run(), {}};
+  for (const LinkUsage& usage : probe.network.link_usage())
+    outcome.links.emplace_back(usage.bytes.count(), usage.busy.count());
+  return outcome;
+}
+
+template <class Model>
+void add_traffic(Probe<Model>& probe, const Traffic& traffic, const std::vector<std::size_t>& order) {
+  for (const std::size_t token : order) {
+    const Message& message = traffic.messages[token];
+    probe.at(message.start, [&probe, &message, token] {
+      if constexpr (std::is_same_v<Model, FlowNetwork>)
+        if (!message.loads.empty()) return probe.send_group(message.loads, 5, token);
+      probe.send(message.from, message.to, message.bytes, token);
+    });
+  }
+}
+
+template <class Model, class... Options>
+Outcome simulate(const Traffic& traffic, const std::vector<std::size_t>& order,
+                 const std::vector<std::int64_t>& settles, Options... options) {
+  Probe<Model> probe(traffic.fabric, options...);
+  for (const std::int64_t time : settles) probe.at(time, [] {});  // nothing happens, but the instant is settled
+  add_traffic(probe, traffic, order);
+  return outcome_of(probe);
+}
+
+std::vector<std::size_t> in_order(const Traffic& traffic) {
+  std::vector<std::size_t> order(traffic.messages.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  return order;
+}
+
+// The definition, without any of the bookkeeping: whenever something starts or ends, solve everything anew, and move
+// all flows on to the next such instant. A group is a flow on each of its links, and ends with the last.
+std::vector<std::int64_t> release_times(const Traffic& traffic) {
+  const Fabric fabric = compose(traffic.fabric);
+  struct Running {
+    std::size_t token;
+    std::vector<LinkId> route;
+    Int128 left;
+    std::uint32_t connections;
+    std::int64_t rate;
+  };
+  std::vector<Running> running;
+  std::vector<std::int64_t> released(traffic.messages.size(), -1);
+  std::size_t next = 0;
+  for (std::int64_t now = 0; next < traffic.messages.size() || !running.empty();) {
+    for (; next < traffic.messages.size() && traffic.messages[next].start == now; ++next) {
+      const Message& message = traffic.messages[next];
+      for (const LinkLoad& load : message.loads)
+        running.push_back({next, {load.link}, work_of(load.bytes), load.connections, 0});
+      std::vector<LinkId> route;
+      fabric.route(DeviceId(message.from), DeviceId(message.to), route);
+      if (message.loads.empty() && route.empty())
+        released[next] = now;
+      else if (message.loads.empty())
+        running.push_back({next, route, work_of(Bytes(message.bytes)), 1, 0});
+    }
+    MaxMin solver;
+    for (std::uint32_t link = 0; link < fabric.link_count(); ++link)
+      solver.add_link(fabric.link(LinkId(link)).bandwidth);
+    for (const Running& flow : running) {
+      solver.add_flow();
+      for (const LinkId link : flow.route) solver.cross(index_of(link), flow.connections);
+    }
+    solver.solve();
+    std::int64_t until = next < traffic.messages.size() ? traffic.messages[next].start : INT64_MAX;
+    for (std::uint32_t i = 0; i < running.size(); ++i) {
+      running[i].rate = solver.rate(i) * running[i].connections;
+      const Int128 needed = (running[i].left + running[i].rate - 1) / running[i].rate;
+      until = std::min(until, now + static_cast<std::int64_t>(needed));
+    }
+    for (Running& flow : running) {
+      flow.left -= Int128{flow.rate} * (until - now);
+      if (flow.left <= 0) released[flow.token] = until;
+    }
+    std::erase_if(running, [](const Running& flow) { return flow.left <= 0; });
+    now = until;
+  }
+  return released;
+}
+
+void require_direct_releases(const Traffic& traffic) {
+  const std::vector<std::int64_t> expected = release_times(traffic);
+  std::size_t released = 0;
+  for (const auto& [time, token, what] : simulate<FlowNetwork>(traffic, in_order(traffic), {}).notices) {
+    if (what != "released") continue;
+    REQUIRE(time == expected[token]);
+    ++released;
+  }
+  REQUIRE(released == traffic.messages.size());
+}
+
+}  // namespace
+
+TEST_CASE("every release is that of a direct simulation that solves everything at every change") {
+  std::mt19937 random(31);
+  for (int instance = 0; instance < 170; ++instance) {
+    const bool large = instance >= 150;
+    INFO("instance " << instance);
+    require_direct_releases(large ? random_traffic(random, 500, 8) : random_traffic(random, 120));
+  }
+}
+
+TEST_CASE("an all-to-all at once, where every end moves most rates, is that of the direct simulation too") {
+  std::mt19937 random(34);
+  for (const std::uint32_t ranks : {3U, 8U, 14U}) {
+    Traffic traffic{{dimension("switch", ranks, 25'000'000'000, 700)}, {}};
+    for (std::uint32_t from = 0; from < ranks; ++from)
+      for (std::uint32_t to = 0; to < ranks; ++to)
+        traffic.messages.push_back({0, from, to, 1'000'000 + static_cast<std::int64_t>(random() % 100'000), {}});
+    INFO(ranks << " ranks");
+    require_direct_releases(traffic);
+  }
+}
+
+TEST_CASE("results depend neither on the order of messages nor on when and how much is solved again") {
+  std::mt19937 random(32);
+  for (int instance = 0; instance < 60; ++instance) {
+    const bool large = instance >= 50;
+    const Traffic traffic = large ? random_traffic(random, 600, 8) : random_traffic(random, 150);
+    const Outcome expected = simulate<FlowNetwork>(traffic, in_order(traffic), {});
+    std::vector<std::size_t> order = in_order(traffic);
+    std::ranges::shuffle(order, random);
+    INFO("instance " << instance);
+    REQUIRE(simulate<FlowNetwork>(traffic, order, {}) == expected);
+    std::vector<std::int64_t> settles;
+    const auto end = static_cast<std::uint64_t>(std::get<0>(expected.notices.back()));
+    for (int i = 0; i < 300; ++i)
+      settles.push_back(static_cast<std::int64_t>((std::uint64_t{random()} << 32 | random()) % (end + 1)));
+    for (const Notice& notice : expected.notices) settles.push_back(std::max(std::int64_t{0}, std::get<0>(notice) - 1));
+    REQUIRE(simulate<FlowNetwork>(traffic, order, settles, Resolve::kEverything) == expected);
+  }
+}
+
+TEST_CASE("messages that come apart into themselves, now and then and several times in one instant, change nothing") {
+  std::mt19937 random(35);
+  for (int instance = 0; instance < 60; ++instance) {
+    const Traffic traffic = random_traffic(random, instance >= 50 ? 600 : 150, instance >= 50 ? 8 : 1);
+    const Outcome expected = simulate<FlowNetwork>(traffic, in_order(traffic), {});
+    INFO("instance " << instance);
+    for (const Resolve resolve : {Resolve::kReached, Resolve::kEverything}) {
+      Probe<FlowNetwork> probe(traffic.fabric, resolve);
+      probe.when_decided = [&] {
+        for (auto times = random() % 6; times > 3; --times) probe.network.split({});
+      };
+      add_traffic(probe, traffic, in_order(traffic));
+      REQUIRE(outcome_of(probe) == expected);
+    }
+  }
+}
+
+TEST_CASE("where nothing is shared, flow is alpha-beta to the picosecond, and so is what links count") {
+  // One message at a time between each pair of a fully connected fabric, which has a link of its own: the next starts
+  // when the one before is released, or some time later.
+  std::mt19937 random(33);
+  for (int instance = 0; instance < 40; ++instance) {
+    const std::vector<DimensionSpec> fabric = {
+        dimension("fully-connected", 7, 1 + static_cast<std::int64_t>(random()) * 100, instance % 3)};
+    std::vector<std::vector<std::int64_t>> sizes(49);
+    for (auto& of_pair : sizes)
+      for (int i = 0; i < 5; ++i) of_pair.push_back(static_cast<std::int64_t>(random() >> random() % 32));
+    const auto run = [&](auto& probe) {
+      const auto send = [&](std::uint64_t token) {
+        const std::uint64_t pair = token % 49;
+        probe.send(static_cast<std::uint32_t>(pair / 7), static_cast<std::uint32_t>(pair % 7), sizes[pair][token / 49],
+                   token);
+      };
+      probe.when_released = [&probe, send](std::uint64_t token) {
+        if (token + 49 >= 5 * 49) return;
+        if (token % 3 == 0)
+          probe.at(probe.now() + static_cast<std::int64_t>(token), [send, token] { send(token + 49); });
+        else
+          send(token + 49);
+      };
+      for (std::uint64_t pair = 0; pair < 49; ++pair)
+        probe.at(static_cast<std::int64_t>(pair / 2), [send, pair] { send(pair); });
+      return probe.run();
+    };
+    Probe<FlowNetwork> flow(fabric);
+    Probe<AlphaBetaNetwork> alpha_beta(fabric);
+    const std::vector<Notice> expected = run(alpha_beta);
+    REQUIRE(expected.size() == 2 * 5 * 49);
+    REQUIRE(run(flow) == expected);
+    const auto usage = flow.network.link_usage();
+    const auto expected_usage = alpha_beta.network.link_usage();
+    for (std::size_t link = 0; link < usage.size(); ++link) {
+      REQUIRE(usage[link].bytes == expected_usage[link].bytes);
+      REQUIRE(usage[link].busy == expected_usage[link].busy);
+    }
+  }
+}
+
+TEST_CASE("a link is never faster than its bandwidth, and no message beats alpha-beta") {
+  std::mt19937 random(34);
+  for (int instance = 0; instance < 40; ++instance) {
+    Traffic traffic = random_traffic(random, 100);
+    for (Message& message : traffic.messages) message.loads.clear();
+    if (traffic.fabric[0].bandwidth < Bandwidth(100)) continue;  // may be overbooked
+    Probe<FlowNetwork> probe(traffic.fabric);
+    for (std::uint64_t token = 0; token < traffic.messages.size(); ++token) {
+      const Message& message = traffic.messages[token];
+      probe.at(message.start,
+               [&probe, &message, token] { probe.send(message.from, message.to, message.bytes, token); });
+    }
+    const std::vector<Notice> shared = probe.run();
+    std::map<std::pair<std::uint64_t, std::string>, std::int64_t> alone;
+    for (const auto& [time, token, what] : simulate<AlphaBetaNetwork>(traffic, in_order(traffic), {}).notices)
+      alone[{token, what}] = time;
+    for (const auto& [time, token, what] : shared) REQUIRE(time >= alone.at({token, what}));
+    const auto usage = probe.network.link_usage();
+    for (std::uint32_t link = 0; link < usage.size(); ++link)
+      REQUIRE(usage[link].bytes / probe.fabric.link(LinkId(link)).bandwidth <= usage[link].busy);
+  }
+}

@@ -1,0 +1,83 @@
+// A network with nothing above it: sends what a test asks for and notes what the network reports.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "network/fabric/compose.h"
+#include "network/network.h"
+
+namespace orrery::test {
+
+using Notice = std::tuple<std::int64_t, std::uint64_t, std::string>;  // picoseconds, token, what
+
+template <class Model>
+struct Probe final : MessageListener, InstantObserver, EventSink {
+  Engine engine;
+  Fabric fabric;
+  Model network;
+  std::vector<Notice> notices;
+  std::vector<std::function<void()>> actions;
+  std::function<void(std::uint64_t)> when_released = [](std::uint64_t) {};
+  std::function<void()> when_decided = [] {};
+  std::map<std::uint64_t, MessagePart> parts;  // by token: what it comes apart into, which is itself
+
+  template <class... Options>
+  explicit Probe(const std::vector<DimensionSpec>& dimensions, Options... options)
+      : fabric(compose(dimensions)), network(engine, fabric, *this, options...) {}
+  explicit Probe(Fabric made) : fabric(std::move(made)), network(engine, fabric, *this) {}
+
+  void on_released(std::uint64_t token) override {
+    notices.emplace_back(now(), token, "released");
+    when_released(token);
+  }
+  void on_arrived(std::uint64_t token) override { notices.emplace_back(now(), token, "arrived"); }
+  void on_event(std::uint64_t action) override { actions[action](); }
+  void decide() override { when_decided(); }
+  std::span<const MessagePart> parts_of(std::uint64_t token) override { return {&parts.at(token), 1}; }
+  MessagePlace place_of(std::uint64_t token) const override { return {token}; }
+  void settle() override { network.settle(); }
+  std::int64_t now() const { return engine.now().time_since_epoch().count(); }
+
+  void at(std::int64_t picoseconds, std::function<void()> action) {
+    actions.push_back(std::move(action));
+    engine.at(Time(Duration(picoseconds)), *this, actions.size() - 1);
+  }
+  void send(std::uint32_t from, std::uint32_t to, std::int64_t bytes, std::uint64_t token) {
+    parts[token] = {token, network.path(DeviceId(from), DeviceId(to))};
+    network.start(parts[token].path, Bytes(bytes), token);
+  }
+  void send_group(const std::vector<LinkLoad>& loads, std::int64_t latency, std::uint64_t token) {
+    parts[token] = {token, network.group_path(loads, Duration(latency))};
+    network.start_group(parts[token].path, token);
+  }
+  // What was reported, sorted, so that runs can be compared: the order within an instant carries no meaning.
+  std::vector<Notice> run() {
+    engine.run(*this);
+    std::ranges::sort(notices);
+    return notices;
+  }
+  std::int64_t released(std::uint64_t token) const { return when("released", token); }
+  std::int64_t arrived(std::uint64_t token) const { return when("arrived", token); }
+
+ private:
+  std::int64_t when(std::string_view what, std::uint64_t token) const {
+    for (const auto& [time, of, happened] : notices)
+      if (of == token && happened == what) return time;
+    return -1;
+  }
+};
+
+inline DimensionSpec dimension(std::string_view topology, std::uint32_t size, std::int64_t bandwidth,
+                               std::int64_t latency) {
+  return {topology_named(topology), size, Bandwidth(bandwidth), Duration(latency), {}};
+}
+
+}  // namespace orrery::test

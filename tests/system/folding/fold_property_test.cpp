@@ -1,0 +1,119 @@
+// Random jobs on random machines, folded and with every rank by itself: no operation differs by a picosecond.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <functional>
+#include <random>
+
+#include "core/error.h"
+#include "tests/system/folding/folded.h"
+#include "tests/system/plans/fake_library.h"
+#include "tests/system/random_jobs.h"
+#include "tests/system/small_jobs.h"
+#include "tests/workload/graph/grid_job.h"
+
+using namespace orrery;
+using namespace orrery::test;
+
+namespace {
+
+// However much comes into use at a time, and in whatever order, the partition is equitable.
+void check_growing_symmetry(const Job& job, const Experiment& experiment, const CollectiveOptions& options,
+                            std::mt19937_64& random) {
+  const Matching matching = match(job);
+  std::vector<DeviceId> placement;
+  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) placement.push_back(DeviceId(rank));
+  CollectivePlans plans(job, matching, experiment.fabric, placement, options);
+  const std::vector<std::uint64_t> own(job.ranks.size());
+  Symmetry symmetry(job, matching, experiment.fabric, placement, plans, options.granularity, own);
+  std::vector<std::function<bool()>> uses;
+  for (std::uint32_t group = 0; group < job.communicators.size(); ++group)
+    uses.push_back([&symmetry, group] { return symmetry.use_communicator(GroupId(group)); });
+  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank)
+    for (std::uint32_t slot = 0; slot < job.ranks[rank].peers.size(); ++slot)
+      uses.push_back([&symmetry, rank, slot] { return symmetry.use_sends(RankId(rank), slot); });
+  std::ranges::shuffle(uses, random);
+  for (const auto& use : uses) {
+    use();
+    if (random() % 4 > 0) continue;
+    symmetry.refine();
+    REQUIRE(symmetry.is_equitable());
+  }
+  symmetry.refine();
+  REQUIRE(symmetry.is_equitable());
+}
+
+}  // namespace
+
+TEST_CASE("1,000 random experiments fold without a difference") {
+  std::mt19937_64 random(7);
+  std::uint64_t ranks = 0, classes = 0, splits = 0;
+  for (int trial = 0; trial < 1000; ++trial) {
+    const RandomMachine machine = random_machine(random);
+    INFO("trial " << trial << "\n" << machine.text);
+    Experiment experiment = read_machine_text(machine.text);
+    slow_a_link(random, experiment.fabric);
+    REQUIRE(experiment.fabric.device_count() == machine.ranks);
+    const Job job = random_job(random, machine.ranks);
+    SimulationOptions options = experiment.simulation;
+    const auto network = network_of(experiment);
+    options.fast_forward = trial % 2 == 0;
+    const Outcome folded = fold_and_compare(job, experiment.fabric, options, network);
+    check_growing_symmetry(job, experiment, options.collectives, random);
+    ranks += machine.ranks;
+    classes += folded.totals.rank_classes;
+    splits += folded.steps.size();
+  }
+  // It did fold: about half of the jobs have no straggler.
+  CHECK(classes * 10 < ranks * 9);
+  // And while messages were under way, classes came apart.
+  CHECK(splits > 500);
+  WARN(classes << " classes for " << ranks << " ranks, " << splits << " times more of them");
+}
+
+TEST_CASE("500 random experiments by a library fold without a difference") {
+  std::mt19937_64 random(13);
+  const FakeLibrary library;
+  std::uint64_t ranks = 0, classes = 0, splits = 0;
+  for (int trial = 0; trial < 500; ++trial) {
+    const RandomMachine machine = random_machine(random);
+    INFO("trial " << trial << "\n" << machine.text);
+    Experiment experiment = read_machine_text(machine.text);
+    slow_a_link(random, experiment.fabric);
+    const Job job = random_job(random, machine.ranks);
+    SimulationOptions options = experiment.simulation;
+    options.collectives.library = &library;
+    options.collectives.granularity = Granularity::kPhase;
+    const Outcome folded = fold_and_compare(job, experiment.fabric, options, network_of(experiment));
+    check_growing_symmetry(job, experiment, options.collectives, random);
+    ranks += machine.ranks;
+    classes += folded.totals.rank_classes;
+    splits += folded.steps.size();
+  }
+  CHECK(classes * 10 < ranks * 9);
+  CHECK(splits > 250);
+  WARN(classes << " classes for " << ranks << " ranks, " << splits << " times more of them");
+}
+
+TEST_CASE("500 random jobs with tags, roots and peers in several slots fold without a difference") {
+  std::mt19937_64 random(11);
+  const FakeLibrary library;
+  int folded = 0;
+  for (int trial = 0; trial < 500; ++trial) {
+    INFO("trial " << trial);
+    const Job job = testing::random_grid_job(random);
+    const auto ranks = static_cast<std::uint32_t>(job.ranks.size());
+    const Fabric fabric =
+        one_dimension(trial % 2 == 0 ? "switch" : "ring", ranks, Bandwidth(25'000'000'000), Duration(700'000));
+    SimulationOptions options;
+    if (trial % 4 == 3) {
+      options.collectives.library = &library;
+      options.collectives.granularity = Granularity::kPhase;
+    }
+    try {
+      fold_and_compare(job, fabric, options, trial % 3 == 0 ? NetworkModel::kAlphaBeta : NetworkModel::kFlow);
+      ++folded;
+    } catch (const StuckError&) {  // one of them does something else; matching says so, folded or not
+    }
+  }
+  CHECK(folded > 250);
+}

@@ -1,0 +1,151 @@
+// A folded job takes what it takes with every rank by itself, operation by operation, to the picosecond.
+#include <array>
+#include <catch2/catch.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/system/folding/folded.h"
+#include "tests/system/random_jobs.h"
+#include "tests/system/small_jobs.h"
+
+using namespace orrery;
+using namespace orrery::test;
+using enum CollectiveKind;
+
+namespace {
+
+constexpr Bandwidth kBandwidth{25'000'000'000};
+constexpr Duration kLatency{700'000};
+
+Job everybody_calls(std::uint32_t ranks, CollectiveKind kind, Bytes bytes, Duration late_of_last = {}) {
+  JobBuilder builder(ranks);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    const bool late = rank + 1 == ranks && late_of_last > Duration::zero();
+    const NodeId work = builder.compute(rank, late ? late_of_last : Duration(1000));
+    builder.collective(rank, kind, bytes, kWorld, {work});
+  }
+  return builder.build();
+}
+
+}  // namespace
+
+TEST_CASE("every collective, algorithm and topology folds without a difference") {
+  for (const NetworkModel model : {NetworkModel::kAlphaBeta, NetworkModel::kFlow})
+    for (const Granularity granularity : {Granularity::kStep, Granularity::kPhase})
+      for (const std::string topology : {"switch", "ring", "fully-connected"})
+        for (const Algorithm& algorithm : algorithms())
+          for (const CollectiveKind kind : kAllCollectiveKinds) {
+            if (!algorithm.supports(kind)) continue;
+            for (const std::uint32_t ranks : {2u, 3u, 8u, 13u}) {
+              INFO(topology << ' ' << algorithm.name << ' ' << name_of(kind) << " of " << ranks << ", "
+                            << network_model_names()[static_cast<std::size_t>(model)] << ", "
+                            << granularity_names()[static_cast<std::size_t>(granularity)]);
+              const Fabric fabric = one_dimension(topology, ranks, kBandwidth, kLatency);
+              SimulationOptions options;
+              options.collectives = always(algorithm.name);
+              options.collectives.granularity = granularity;
+              fold_and_compare(everybody_calls(ranks, kind, Bytes(100'003)), fabric, options, model);
+              fold_and_compare(everybody_calls(ranks, kind, Bytes(100'003), Duration(3'000'000)), fabric, options,
+                               model);
+            }
+          }
+}
+
+TEST_CASE("a ring folds to one class, with a straggler to none") {
+  const Fabric fabric = one_dimension("ring", 12, kBandwidth, kLatency);
+  SimulationOptions options;
+  options.collectives = always("ring");
+  CHECK(fold_and_compare(everybody_calls(12, kAllReduce, Bytes(1'000'000)), fabric, options, NetworkModel::kFlow)
+            .totals.rank_classes == 1);
+  CHECK(fold_and_compare(everybody_calls(12, kAllReduce, Bytes(1'000'000), Duration(5'000'000)), fabric, options,
+                         NetworkModel::kFlow)
+            .totals.rank_classes == 12);
+}
+
+TEST_CASE("a root that sends to two leaves one after the other keeps them apart; at once, it folds them") {
+  const Fabric fabric = one_dimension("switch", 3, kBandwidth, kLatency);
+  for (const bool at_once : {false, true}) {
+    JobBuilder builder(3);
+    const NodeId first = builder.send(0, 1, Bytes(1'000'000));
+    builder.send(0, 2, Bytes(1'000'000), at_once ? std::vector<NodeId>{} : std::vector<NodeId>{first});
+    builder.receive(1, 0, Bytes(1'000'000));
+    builder.receive(2, 0, Bytes(1'000'000));
+    CHECK(fold_and_compare(builder.build(), fabric, {}, NetworkModel::kFlow).totals.rank_classes == (at_once ? 2 : 3));
+  }
+  // As a collective: direct with a window of one sends to one after the other.
+  SimulationOptions options;
+  options.collectives = always("direct1");
+  CHECK(fold_and_compare(everybody_calls(3, kBroadcast, Bytes(1'000'000)), fabric, options, NetworkModel::kFlow)
+            .totals.rank_classes == 3);
+  options.collectives = always("direct");
+  CHECK(fold_and_compare(everybody_calls(3, kBroadcast, Bytes(1'000'000)), fabric, options, NetworkModel::kFlow)
+            .totals.rank_classes == 2);
+}
+
+TEST_CASE("a ring does not have links to itself that another member uses in the call before or after") {
+  // Members leave a reduce at different times, so that one may be in the ring that follows while others still send
+  // over its links; the more so if one link, each in turn, is slow.
+  Experiment even = read_machine_text(
+      "cluster: {device: a40, dims: [{topology: fat-tree, size: 8, bandwidth: 10 GB/s, latency: 1 us, leaf_ports: 4, "
+      "oversubscription: 2, trunk_latency: 300 ns}]}\n");
+  JobBuilder builder(8);
+  for (std::uint32_t rank = 0; rank < 8; ++rank) {
+    const NodeId first = builder.collective(rank, kReduce, Bytes(1), kWorld);
+    const NodeId second = builder.collective(rank, kReduceScatter, Bytes(100'003), kWorld, {first});
+    builder.collective(rank, kAllGather, Bytes(100'003), kWorld, {second});
+  }
+  const Job job = builder.build();
+  for (std::uint32_t link = 0; link < even.fabric.link_count(); ++link)
+    for (const std::int64_t factor : {2, 3, 4})
+      for (const bool has_rings : {false, true}) {
+        INFO("link " << link << " / " << factor << (has_rings ? ", rings" : ""));
+        const Bandwidth nominal = even.fabric.link(LinkId(link)).bandwidth;
+        even.fabric.set_bandwidth(LinkId(link), Bandwidth(nominal.count() / factor));
+        for (const CollectiveKind kind : {kReduceScatter, kAllGather}) {
+          std::vector<Algorithm>& algorithms = even.simulation.collectives.algorithms[static_cast<std::size_t>(kind)];
+          algorithms.clear();
+          if (has_rings) algorithms = {*find_algorithm("ring")};
+        }
+        fold_and_compare(job, even.fabric, even.simulation, network_of(even));
+        even.fabric.set_bandwidth(LinkId(link), nominal);
+      }
+}
+
+TEST_CASE("what a group has left on a link is kept by load when its classes come apart") {
+  // Two gathers whose members lie alike, from 0 and 2 on: what their roots receive and what the others pass on are
+  // different loads on links of one class. A third group, first used in between, tells the members apart.
+  JobBuilder builder(8);
+  const GroupId first = builder.group("first", {0, 1, 2, 3});
+  const GroupId second = builder.group("second", {2, 3, 0, 1});
+  const GroupId third = builder.group("third", {0, 1, 2, 3});
+  const Bytes size(20'000'000);
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    for (const GroupId group : rank < 2 ? std::array{first, second} : std::array{second, first})
+      builder.collective(rank, kGather, size, group);
+    const NodeId late = builder.compute(rank, Duration(5'000'000'000));
+    builder.collective(rank, kAllReduce, Bytes(1000), third, {late});
+  }
+  for (std::uint32_t rank = 4; rank < 8; ++rank) builder.compute(rank, Duration(1'000'000'000));
+  Job job = builder.build();
+  for (std::uint32_t rank = 0; rank < 4; ++rank)
+    job.ranks[rank].roots = rank < 2 ? std::vector<std::int64_t>{0, 2, -1} : std::vector<std::int64_t>{2, 0, -1};
+  SimulationOptions options;
+  options.collectives.granularity = Granularity::kPhase;
+  fold_and_compare(job, one_dimension("switch", 8, Bandwidth(10'000'000'000), Duration(1'000'000)), options,
+                   NetworkModel::kFlow);
+}
+
+TEST_CASE("queues whose first chunks wait for one another let the next ones go") {
+  // The parts of a mesh take its axes in opposite orders, and with LIFO each axis may be held by what needs the other.
+  const Experiment machine = read_machine_text(
+      "cluster: {device: a40, dims: [{topology: mesh, sizes: [3, 3], bandwidth: 100 GB/s, latency: 1 us}]}\n"
+      "collectives: {chunks: 8, queue: lifo}\n");
+  JobBuilder builder(9);
+  for (std::uint32_t rank = 0; rank < 9; ++rank) {
+    const NodeId scatter = builder.collective(rank, kScatter, Bytes(1 << 20), kWorld);
+    builder.collective(rank, kAllReduce, Bytes(100), kWorld, {scatter});
+  }
+  const Outcome outcome = fold_and_compare(builder.build(), machine.fabric, machine.simulation, network_of(machine));
+  CHECK(outcome.totals.finish < at(Duration(1'000'000'000)));
+}

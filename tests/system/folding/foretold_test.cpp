@@ -1,0 +1,112 @@
+// Whether a release is foretold or reported changes nothing but the number of events.
+#include <catch2/catch.hpp>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "collectives/algorithms.h"
+#include "network/flow/flow.h"
+#include "network/models/alpha_beta.h"
+#include "tests/system/small_jobs.h"
+
+using namespace orrery;
+using namespace orrery::test;
+
+namespace {
+
+// A model, but every release is reported.
+template <class Model>
+class Reporting final : public Network {
+ public:
+  Reporting(Engine& engine, const Fabric& fabric, MessageListener& listener) : network_(engine, fabric, listener) {}
+  PathId path(DeviceId from, DeviceId to) override { return network_.path(from, to); }
+  PathId class_path(std::span<const LinkShare> shares, Duration latency) override {
+    return network_.class_path(shares, latency);
+  }
+  void start(PathId path, Bytes bytes, std::uint64_t token) override { network_.start(path, bytes, token); }
+  PathId group_path(std::span<const LinkLoad> loads, Duration latency) override {
+    return network_.group_path(loads, latency);
+  }
+  void start_group(PathId path, std::uint64_t token) override { network_.start_group(path, token); }
+  Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) override {
+    return network_.count_private(path, bytes, messages);
+  }
+  void settle() override { network_.settle(); }
+  std::vector<LinkUsage> link_usage() const override { return network_.link_usage(); }
+
+ private:
+  Model network_;
+};
+
+// Everybody calls `kind` twice, after computing for some time of its own.
+Job uneven_job(CollectiveKind kind, std::uint32_t ranks, std::mt19937& random) {
+  JobBuilder builder(ranks);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    const NodeId work = builder.compute(rank, Duration(1 + random() % 3 * 400'000));
+    const NodeId first = builder.collective(rank, kind, Bytes(1'000'003), kWorld, {work});
+    builder.collective(rank, kind, Bytes(70'001), kWorld, {first});
+  }
+  return builder.build();
+}
+
+void check_same(const Outcome& foretold, const Outcome& reported) {
+  REQUIRE(foretold.totals.rank_finish == reported.totals.rank_finish);
+  REQUIRE(foretold.totals.messages == reported.totals.messages);
+  for (std::uint32_t rank = 0; rank < foretold.log.ranks(); ++rank) {
+    const auto operations = foretold.log.of(RankId(rank));
+    const auto expected = reported.log.of(RankId(rank));
+    REQUIRE(operations.size() == expected.size());
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      REQUIRE(operations[i].node == expected[i].node);
+      REQUIRE(operations[i].start == expected[i].start);
+      REQUIRE(operations[i].moving == expected[i].moving);
+      REQUIRE(operations[i].end == expected[i].end);
+    }
+  }
+}
+
+// Where sends wait for sends (direct1, direct2), where for receives (ring), and where for both; links faster and slower
+// than their latencies are long.
+const std::vector<std::string> kAlgorithms = {"ring", "direct", "direct1", "direct2", "halving-doubling"};
+const std::vector<std::vector<DimensionSpec>> kFabrics = {
+    {dimension("ring", 6, Bandwidth(25'000'000'001), Duration(3))},
+    {dimension("switch", 8, Bandwidth(900'000'000'000), Duration(5'000'000))},
+    {dimension("switch", 4, Bandwidth(300'000'000'000), Duration(700'000)),
+     dimension("ring", 3, Bandwidth(7'000'000'000), Duration(2'000))},
+    {dimension("fully-connected", 2, Bandwidth(10'000'000'000), Duration(0)),
+     dimension("switch", 5, Bandwidth(1'000'000'000), Duration(900'000'000))}};
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("whether releases are foretold or reported changes only the number of events", "", AlphaBetaNetwork,
+                   FlowNetwork) {
+  using Model = TestType;
+  std::mt19937 random(5);
+  std::uint64_t spared = 0;
+  for (const std::string& algorithm : kAlgorithms) {
+    for (const std::vector<DimensionSpec>& dimensions : kFabrics) {
+      const Fabric fabric = compose(dimensions);
+      const auto reporting = [&](Engine& engine, MessageListener& listener) {
+        return std::make_unique<Reporting<Model>>(engine, fabric, listener);
+      };
+      for (const CollectiveKind kind : kAllCollectiveKinds) {
+        if (!find_algorithm(algorithm)->supports(kind)) continue;
+        SimulationOptions options;
+        options.collectives = always(algorithm, dimensions.size());
+        options.collectives.chunks = 3;
+        options.collectives.active_chunks = 2;
+        const Job job = uneven_job(kind, fabric.device_count(), random);
+        INFO(algorithm << ", " << name_of(kind) << ", " << fabric.device_count() << " devices");
+        const Outcome foretold = simulate(job, fabric, options, [&](Engine& engine, MessageListener& listener) {
+          return std::make_unique<Model>(engine, fabric, listener);
+        });
+        const Outcome reported = simulate(job, fabric, options, reporting);
+        check_same(foretold, reported);
+        REQUIRE(foretold.totals.events <= reported.totals.events);
+        spared += reported.totals.events - foretold.totals.events;
+      }
+    }
+  }
+  CHECK(spared > 0);
+}

@@ -1,0 +1,17 @@
+// A library of collectives for tests: what it makes of a call depends on all that it is told, and on nothing else.
+#pragma once
+
+#include "system/plans/group_library.h"
+
+namespace orrery::test {
+
+// All-to-alls go between all pairs; the others by ring or double tree, whichever is faster. Small sends take longer and
+// weigh double inside a node, all take a sixteenth more between nodes.
+class FakeLibrary final : public GroupLibrary {
+ public:
+  GroupTransfer transfer(CollectiveKind kind, Bytes bytes, std::uint32_t root,
+                         const GroupLayout& layout) const override;
+  PointToPoint point_to_point(Bytes bytes, bool is_same_node, Duration route_latency) const override;
+};
+
+}  // namespace orrery::test

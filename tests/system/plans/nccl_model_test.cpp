@@ -1,0 +1,277 @@
+// What NCCL takes, and how long, by the shipped constants: laws that hold whatever their values, and what each machine
+// and release has.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "collectives/nccl/constants_config.h"
+#include "collectives/nccl/model.h"
+#include "core/error.h"
+#include "experiment/experiment.h"
+#include "system/plans/group_layout.h"
+
+using namespace orrery;
+using enum NcclAlgorithm;
+using enum NcclProtocol;
+
+namespace {
+
+const ConfigFiles kFiles(ORRERY_SOURCE_DIR "/configs");
+const NcclConstants kConstants = shipped_nccl_constants(kFiles).constants;
+constexpr auto kAllReduce = CollectiveKind::kAllReduce;
+
+// Some GPUs of each node of a cluster; by default all.
+class Gpus {
+ public:
+  Gpus(const std::string& cluster, std::uint32_t nodes, std::uint32_t per_node = 0) {
+    Diagnostics diagnostics;
+    ConfigValue root =
+        parse_config("cluster: " + cluster + "\nnodes: " + std::to_string(nodes) + "\n", "test.yaml", diagnostics);
+    const Experiment experiment = read_machine("test.yaml", std::move(root), kFiles, diagnostics);
+    const std::uint32_t all = experiment.fabric.dimensions().front().size;
+    std::vector<DeviceId> devices;
+    if (per_node == 0) per_node = all;
+    for (std::uint32_t node = 0; node < nodes; ++node)
+      for (std::uint32_t i = 0; i < per_node; ++i) devices.push_back(DeviceId(node * all + i));
+    shape_ = lay_out_group(devices, experiment.fabric).shape;
+    machine_ = experiment.machine_kind;
+  }
+
+  NcclWay way(CollectiveKind kind, Bytes bytes, const NcclOptions& options = {}) const {
+    return fastest_nccl_way({kind, bytes, &shape_, machine_}, options, kConstants);
+  }
+  std::set<NcclAlgorithm> algorithms(CollectiveKind kind, const NcclOptions& options = {}) const {
+    std::set<NcclAlgorithm> found;
+    for (const NcclWay& way : nccl_ways({kind, Bytes(1 << 20), &shape_, machine_}, options, kConstants))
+      found.insert(way.algorithm.value());
+    return found;
+  }
+  std::set<NcclProtocol> ring_protocols(const NcclOptions& options = {}) const {
+    std::set<NcclProtocol> found;
+    for (const NcclWay& way : nccl_ways({kAllReduce, Bytes(1 << 20), &shape_, machine_}, options, kConstants))
+      if (way.algorithm == kRing) found.insert(way.protocol);
+    return found;
+  }
+  static NcclOptions held(std::set<NcclAlgorithm> algorithms, std::set<NcclProtocol> protocols = {}) {
+    NcclOptions options;
+    for (const NcclAlgorithm algorithm : algorithms) options.algorithms.set(static_cast<std::size_t>(algorithm));
+    for (const NcclProtocol protocol : protocols) options.protocols.set(static_cast<std::size_t>(protocol));
+    return options;
+  }
+  void reduce_in_network() { machine_.in_network_reduction = true; }
+  const GroupShape& shape() const { return shape_; }
+  const MachineKind& machine() const { return machine_; }
+
+ private:
+  GroupShape shape_;
+  MachineKind machine_;
+};
+
+NcclOptions of_version(std::uint32_t minor) {
+  NcclOptions options;
+  options.version = {2, minor, 0};
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("NVLS: each of p GPUs sends S + S/p, so that bus bandwidth is 2 (p - 1) / (p + 1) of what a GPU sends") {
+  const double sent = 450e9 * 0.824 * kConstants.nvls_efficiency(Architecture::kHopper);
+  for (std::uint32_t p = 5; p <= 8; ++p) {
+    const Bytes bytes(std::int64_t{16} << 30);
+    const NcclWay way = Gpus("dgx-h200", 1, p).way(kAllReduce, bytes);
+    REQUIRE(way.algorithm == kNvls);
+    const double bus = static_cast<double>(bytes.count()) / way.seconds * 2 * (p - 1) / p;
+    CHECK(bus == Approx(2.0 * (p - 1) / (p + 1) * sent).epsilon(0.005));  // 0.5 % for latency and fill
+  }
+  CHECK(Gpus("dgx-h200", 1, 4).way(kAllReduce, Bytes(std::int64_t{16} << 30)).algorithm == kRing);
+}
+
+TEST_CASE("NVLS gathers and scatters with the amount in one direction of a GPU's link, and no steps") {
+  const double sent = 450e9 * 0.824 * kConstants.nvls_efficiency(Architecture::kHopper);
+  const Gpus gpus("dgx-h200", 1, 8);
+  const std::int64_t amount = std::int64_t{16} << 30;
+  for (const CollectiveKind kind : {CollectiveKind::kAllGather, CollectiveKind::kReduceScatter}) {
+    const Bytes bytes(kind == CollectiveKind::kAllGather ? amount / 8 : amount);
+    const NcclWay way = gpus.way(kind, bytes, Gpus::held({kNvls}, {kSimple}));
+    REQUIRE(way.algorithm == kNvls);
+    CHECK(static_cast<double>(amount) / way.seconds == Approx(sent).epsilon(0.005));
+    // Of a large amount a ring sends an eighth less, and at NVLink's full rate.
+    CHECK(gpus.way(kind, bytes).algorithm == kRing);
+    // Of 16 MiB nothing waits for a chunk to be added up first: base, launch and the bytes.
+    const std::int64_t some = std::int64_t{16} << 20;
+    const NcclWay shorter = gpus.way(kind, Bytes(kind == CollectiveKind::kAllGather ? some / 8 : some));
+    CHECK(shorter.algorithm == kNvls);
+    const NcclWay all = gpus.way(CollectiveKind::kAllReduce, Bytes(some), Gpus::held({kNvls}, {kSimple}));
+    CHECK(shorter.seconds < 0.75 * all.seconds);
+  }
+}
+
+TEST_CASE("a ring of 8 on one node: base, 14 steps, and what a protocol puts on the wire") {
+  const Gpus gpus("dgx-a100", 1, 8);
+  for (const NcclProtocol protocol : kAllNcclProtocols) {
+    const NcclWay way = gpus.way(kAllReduce, Bytes(8), Gpus::held({kRing}, {protocol}));
+    // 700 ns for the links of a step.
+    const double latency =
+        kConstants.base(kRing, protocol) + 14 * (kConstants.hop(kRing, protocol, NodeLinkKind::kNvlink) + 0.7e-6);
+    CHECK(way.seconds == Approx(latency).epsilon(0.02));  // 8 bytes, and of Simple a chunk
+  }
+  // 2 * 7/8 of 64 MiB, with a flag for every word, or for 120 of 128 bytes.
+  const double data = 1.75 * (64 << 20);
+  const auto wire = [&](NcclProtocol protocol) {
+    return static_cast<double>(
+        gpus.way(kAllReduce, Bytes(64 << 20), Gpus::held({kRing}, {protocol})).transfer.within.count());
+  };
+  CHECK(wire(kSimple) == data);
+  CHECK(wire(kLl128) == Approx(data / 0.92));
+  CHECK(wire(kLl) >= 2 * data);
+}
+
+TEST_CASE("LL moves no more than its cap, which 2.19 raised on Hopper") {
+  const Gpus gpus("dgx-h100", 1, 8);
+  const double data = 1.75 * (64 << 20);
+  NcclOptions held = Gpus::held({kRing}, {kLl});
+  CHECK(gpus.way(kAllReduce, Bytes(64 << 20), held).seconds == Approx(data / 141e9).epsilon(0.03));
+  held.version = {2, 18, 5};
+  CHECK(gpus.way(kAllReduce, Bytes(64 << 20), held).seconds ==
+        Approx(data / kConstants.ll_cap(Architecture::kAmpere, 1)).epsilon(0.03));
+}
+
+TEST_CASE("on 8 H100, LL up to 1 MiB and NVLS from 2 MiB on") {
+  const Gpus gpus("dgx-h100", 1, 8);
+  for (int power = 3; power <= 34; ++power) {
+    const NcclWay way = gpus.way(kAllReduce, Bytes(std::int64_t{1} << power));
+    INFO("2^" << power);
+    CHECK(way.algorithm == (power <= 20 ? kRing : kNvls));
+    CHECK(way.protocol == (power <= 20 ? kLl : kSimple));
+  }
+}
+
+TEST_CASE("what a machine and a release have") {
+  const std::set<NcclAlgorithm> ring = {kRing};
+  CHECK(Gpus("dgx-a100", 1, 8).algorithms(kAllReduce) == ring);
+  CHECK(Gpus("dgx-a100", 2, 8).algorithms(kAllReduce) == std::set{kRing, kTree});
+  CHECK(Gpus("dgx-h100", 1, 8).algorithms(kAllReduce) == std::set{kRing, kNvls});
+  CHECK(Gpus("dgx-h100", 1, 8).algorithms(kAllReduce, of_version(16)) == ring);
+  CHECK(Gpus("dgx-h100", 1, 4).algorithms(kAllReduce) == ring);
+  CHECK(Gpus("dgx-h100", 2, 8).algorithms(kAllReduce) == std::set{kRing, kTree, kNvlsTree});
+  CHECK(Gpus("dgx-h100", 2, 8).algorithms(kAllReduce, of_version(17)) == std::set{kRing, kTree});
+  CHECK(Gpus("dgx-a100", 2, 8).algorithms(kAllReduce, of_version(4)) == std::set{kRing, kTree});
+  CHECK(Gpus("dgx-a100", 2, 8).algorithms(kAllReduce, of_version(3)) == ring);
+  Gpus sharp("dgx-h100", 2, 8);
+  sharp.reduce_in_network();
+  CHECK(sharp.algorithms(kAllReduce, of_version(5)) == std::set{kRing, kTree});
+  CHECK(sharp.algorithms(kAllReduce, of_version(6)) == std::set{kRing, kTree, kCollNetDirect, kCollNetChain});
+  CHECK(sharp.algorithms(kAllReduce) == std::set{kRing, kTree, kCollNetDirect, kCollNetChain, kNvls, kNvlsTree});
+  CHECK(Gpus("dgx-h100", 4, 1).algorithms(CollectiveKind::kAllGather) == std::set{kRing, kPat});
+  CHECK(Gpus("dgx-h100", 4, 1).algorithms(CollectiveKind::kAllGather, of_version(22)) == ring);
+  CHECK(Gpus("dgx-h100", 4, 8).algorithms(CollectiveKind::kAllGather) == ring);
+  CHECK(Gpus("dgx-h100", 4, 8).algorithms(CollectiveKind::kBroadcast) == ring);
+  CHECK(Gpus("dgx-a100", 1, 8).ring_protocols() == std::set{kLl, kLl128, kSimple});
+  CHECK(Gpus("dgx-a100", 1, 8).ring_protocols(of_version(5)) == std::set{kLl, kLl128, kSimple});
+  CHECK(Gpus("dgx-a100", 1, 8).ring_protocols(of_version(4)) == std::set{kLl, kSimple});
+  CHECK(Gpus("rtx4090-pcie", 1, 4).ring_protocols() == std::set{kLl, kSimple});
+  CHECK(Gpus("l40s-pcie", 2, 1).ring_protocols() == std::set{kLl, kLl128, kSimple});  // no link of a node in it
+}
+
+TEST_CASE("what NCCL is held to counts for collectives that have it, and has to be there") {
+  const Gpus gpus("dgx-a100", 2, 8);
+  CHECK(gpus.way(kAllReduce, Bytes(1 << 30), Gpus::held({kTree})).algorithm == kTree);
+  CHECK(gpus.way(CollectiveKind::kBroadcast, Bytes(1 << 30), Gpus::held({kTree})).algorithm == kRing);
+  CHECK_THROWS_AS(gpus.way(kAllReduce, Bytes(1 << 30), Gpus::held({kNvls})), InputError);
+  // On one node a tree is a chain: taken only if NCCL is held to it.
+  CHECK(Gpus("dgx-a100", 1, 8).way(kAllReduce, Bytes(1 << 30), Gpus::held({kTree})).algorithm == kTree);
+}
+
+TEST_CASE("LL moves no more than its cap as bus bandwidth, which is a ring's volume and twice a tree's buffer") {
+  const Gpus gpus("dgx-h100", 2, 8);
+  const double bytes = 1 << 30, cap = kConstants.ll_cap(Architecture::kHopper, 2);
+  const auto seconds_of_bytes = [&](NcclAlgorithm algorithm, double factor) {
+    const auto seconds = [&](double size) {
+      return gpus.way(kAllReduce, Bytes(std::llround(size)), Gpus::held({algorithm}, {kLl})).seconds;
+    };
+    CHECK(seconds(2 * bytes) - seconds(bytes) == Approx(factor * bytes / cap));  // latencies cancel
+  };
+  seconds_of_bytes(kRing, 2 * 15.0 / 16);
+  seconds_of_bytes(kTree, 2);
+}
+
+TEST_CASE("a send held to a protocol that sends have not got is Simple") {
+  const Gpus gpus("dgx-a100", 1, 8);
+  for (const auto& [held, bytes, taken] : {std::tuple{kLl, 16384, kLl}, std::tuple{kLl, 16385, kSimple},
+                                           std::tuple{kLl128, 8, kSimple}, std::tuple{kSimple, 8, kSimple}}) {
+    const NcclOptions options = Gpus::held({}, {held});
+    CHECK(nccl_send(Bytes(bytes), true, gpus.machine(), options, kConstants).protocol == taken);
+    CHECK(gpus.way(CollectiveKind::kAllToAll, Bytes(8 * bytes), options).protocol == taken);
+  }
+}
+
+TEST_CASE("one thread for all GPUs of a node costs each call 2 us for each") {
+  const Gpus gpus("dgx-a100", 1, 8);
+  NcclOptions options;
+  const double alone = gpus.way(kAllReduce, Bytes(1024)).seconds;
+  options.launch = LaunchMode::kThreads;
+  CHECK(gpus.way(kAllReduce, Bytes(1024), options).seconds == alone);
+  options.launch = LaunchMode::kSingleProcess;
+  CHECK(gpus.way(kAllReduce, Bytes(1024), options).seconds == Approx(alone + 16e-6));
+}
+
+TEST_CASE("reduction in the network sends a node's data once, a tree over three nodes and more twice") {
+  Gpus gpus("dgx-a100", 4, 8);
+  gpus.reduce_in_network();
+  const Bytes bytes(1 << 30);
+  CHECK(gpus.way(kAllReduce, bytes, Gpus::held({kCollNetChain})).transfer.between == Bytes((1 << 30) / 8));
+  // An edge of one of two trees carries half, there and back, for one of 8 places.
+  CHECK(gpus.way(kAllReduce, bytes, Gpus::held({kTree}, {kSimple})).transfer.between == Bytes((1 << 30) / 16));
+}
+
+TEST_CASE("more bytes never take less time") {
+  for (const std::string& cluster : kFiles.names("clusters")) {
+    if (Gpus(cluster, 1).machine().architecture == Architecture::kOther) continue;  // not NCCL's
+    for (const std::uint32_t nodes : {1U, 2U, 5U, 64U}) {
+      const Gpus gpus(cluster, nodes);
+      for (const CollectiveKind kind : kAllCollectiveKinds) {
+        double before = 0;
+        for (double size = 1; size < 1e11; size *= 1.13) {
+          const double now = gpus.way(kind, Bytes(std::llround(size))).seconds;
+          INFO(cluster << ", " << nodes << " nodes, " << name_of(kind) << " of " << size);
+          CHECK(now >= before * (1 - 1e-9));
+          CHECK((std::isfinite(now) && now > 0));
+          before = now;
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a send goes over from LL to Simple without a jump, and its bytes on the wire never fall") {
+  for (const std::string cluster : {"dgx-a100", "dgx-h100", "mi300x-8"})
+    for (const bool is_same_node : {false, true}) {
+      const Gpus gpus(cluster, 2, 8);
+      const auto send = [&](std::int64_t bytes) {
+        return nccl_send(Bytes(bytes), is_same_node, gpus.machine(), {}, kConstants);
+      };
+      CHECK(send(1).bytes == Bytes(2));  // a flag beside each word
+      CHECK(send(8192).latency == send(1).latency);
+      CHECK(send(16384).latency == send(16385).latency);
+      for (std::int64_t bytes = 0; bytes < 40'000; bytes += 7) {
+        INFO(cluster << ", " << bytes << " bytes");
+        CHECK(send(bytes).latency <= send(bytes + 7).latency);
+        CHECK(send(bytes).bytes <= send(bytes + 7).bytes);
+        CHECK(send(bytes).bytes >= Bytes(bytes));
+      }
+    }
+}
+
+TEST_CASE("bytes that no number holds are refused, not cut off") {
+  // 10^-6 of a network: 10^12 bytes take the time of 10^18, which Bytes holds, and 10^13 that of 10^19, which it does
+  // not.
+  NcclConstants constants = kConstants;
+  constants.set(*nccl_constant_named("efficiency.network"), 1e-6);
+  const auto send = [&](Bytes bytes) { return nccl_send(bytes, false, MachineKind{}, NcclOptions{}, constants); };
+  CHECK(static_cast<double>(send(Bytes(1'000'000'000'000)).bytes.count()) == Approx(1e18));
+  CHECK_THROWS_AS(send(Bytes(10'000'000'000'000)), InputError);
+}

@@ -1,0 +1,152 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <random>
+#include <set>
+#include <utility>
+
+#include "workload/graph/builder.h"
+
+using namespace orrery;
+
+namespace {
+
+GraphNode timed(std::int64_t picoseconds) { return {.kind = NodeKind::kCompute, .duration = Duration(picoseconds)}; }
+GraphNode call(std::uint32_t slot, std::int64_t bytes) {
+  return {.kind = NodeKind::kCollective, .bytes = Bytes(bytes), .slot = slot};
+}
+NodeId n(std::uint32_t i) { return NodeId{i}; }
+
+// The order by its definition: look for the smallest ready node again and again.
+std::vector<NodeId> order_by_definition(std::uint32_t nodes,
+                                        const std::set<std::pair<std::uint32_t, std::uint32_t>>& edges) {
+  std::vector<NodeId> order;
+  std::vector<bool> done(nodes, false);
+  while (order.size() < nodes) {
+    for (std::uint32_t i = 0; i < nodes; ++i) {
+      const bool waits = std::ranges::any_of(edges, [&](const auto& e) { return e.second == i && !done[e.first]; });
+      if (done[i] || waits) continue;
+      done[i] = true;
+      order.push_back(n(i));
+      break;
+    }
+  }
+  return order;
+}
+
+}  // namespace
+
+TEST_CASE("the canonical order always takes the smallest ready node") {
+  std::mt19937 random(1);
+  const auto below = [&](std::uint32_t limit) { return static_cast<std::uint32_t>(random() % limit); };
+  for (int round = 0; round < 100; ++round) {
+    const std::uint32_t nodes = 1 + below(25);
+    // Acyclic, because edges follow a random permutation.
+    std::vector<std::uint32_t> rank(nodes);
+    for (std::uint32_t i = 0; i < nodes; ++i) rank[i] = i;
+    std::ranges::shuffle(rank, random);
+    std::set<std::pair<std::uint32_t, std::uint32_t>> edges;
+    GraphBuilder builder;
+    for (std::uint32_t i = 0; i < nodes; ++i) builder.add(timed(1));
+    for (std::uint32_t e = 0; e < nodes * 2; ++e) {
+      const std::uint32_t a = below(nodes);
+      const std::uint32_t b = below(nodes);
+      if (rank[a] >= rank[b]) continue;
+      edges.insert({a, b});
+      builder.depend(n(b), n(a));
+    }
+    const ExecutionGraph graph = std::move(builder).build();
+    CHECK(graph.edge_count() == edges.size());
+    CHECK(std::ranges::equal(graph.order(), order_by_definition(nodes, edges)));
+  }
+}
+
+TEST_CASE("calls on a communicator are numbered in canonical order, not by id") {
+  // 0 waits for 3, so on slot 0 the order is 2, 3, 0; on slot 1 it is 1.
+  GraphBuilder builder;
+  builder.add(call(0, 10));
+  builder.add(call(1, 11));
+  builder.add(call(0, 12));
+  builder.add(call(0, 13));
+  builder.depend(n(0), n(3));
+  const ExecutionGraph graph = std::move(builder).build();
+  CHECK(std::ranges::equal(graph.calls(0), std::vector{n(2), n(3), n(0)}));
+  CHECK(std::ranges::equal(graph.calls(1), std::vector{n(1)}));
+  CHECK(graph.call_index(n(0)) == 2);
+  CHECK(graph.call_index(n(1)) == 0);
+  CHECK(graph.communicator_slots() == 2);
+}
+
+TEST_CASE("graphs that differ in anything a simulation sees are not equal") {
+  const GraphNode base{.kind = NodeKind::kCompute, .duration = Duration(5), .flops = Flops(6), .bytes = Bytes(7)};
+  const auto graph_of = [](const GraphNode& node, bool edge) {
+    GraphBuilder builder;
+    builder.add(node);
+    builder.add(node);
+    if (edge) builder.depend(n(1), n(0));
+    return std::move(builder).build();
+  };
+  std::vector<GraphNode> variants(7, base);
+  variants[1].kind = NodeKind::kHostCompute;
+  variants[2].duration = Duration(8);
+  variants[3].flops = Flops(8);
+  variants[4].bytes = Bytes(8);
+  variants[5].stream = 1;
+  variants[6].priority = 1;
+  std::vector<ExecutionGraph> graphs;
+  for (const GraphNode& node : variants)
+    for (const bool edge : {false, true}) graphs.push_back(graph_of(node, edge));
+  for (const auto& [kind, slot] :
+       {std::pair{CollectiveKind::kAllReduce, 0U}, {CollectiveKind::kAllGather, 0U}, {CollectiveKind::kAllReduce, 1U}})
+    graphs.push_back(graph_of({.kind = NodeKind::kCollective, .collective = kind, .slot = slot}, false));
+  for (const std::uint32_t slot : {0U, 1U}) graphs.push_back(graph_of({.kind = NodeKind::kSend, .slot = slot}, false));
+
+  for (std::size_t i = 0; i < graphs.size(); ++i)
+    for (std::size_t j = 0; j < graphs.size(); ++j) {
+      CHECK((graphs[i] == graphs[j]) == (i == j));
+      CHECK((graphs[i].content_hash() == graphs[j].content_hash()) == (i == j));
+    }
+  CHECK(graph_of(base, true) == graphs[1]);
+}
+
+TEST_CASE("a node comes back as it was added") {
+  const std::vector<GraphNode> nodes = {
+      {.kind = NodeKind::kSend, .bytes = Bytes(3), .slot = 2, .priority = 9},
+      {.kind = NodeKind::kCollective,
+       .bytes = Bytes(4),
+       .collective = CollectiveKind::kAllToAll,
+       .slot = 1,
+       .stream = 3},
+      {.kind = NodeKind::kCompute, .duration = Duration(5), .flops = Flops(6), .bytes = Bytes(7)},
+      {.kind = NodeKind::kReceive, .bytes = Bytes(8)},
+      {}};
+  GraphBuilder builder;
+  for (const GraphNode& node : nodes) builder.add(node);
+  const ExecutionGraph graph = std::move(builder).build();
+  for (std::uint32_t i = 0; i < nodes.size(); ++i) CHECK(graph.node(n(i)) == nodes[i]);
+  CHECK(graph.stream_count() == 4);
+  CHECK(graph.peer_slots() == 3);
+  CHECK(std::ranges::equal(graph.transfers(), std::vector{n(0), n(3)}));
+}
+
+TEST_CASE("merged communicator slots count their calls together") {
+  GraphBuilder builder;
+  builder.add(call(0, 1));
+  builder.add(call(1, 1));
+  builder.add(call(0, 1));
+  builder.depend(n(1), n(0));
+  const std::vector<std::uint32_t> together = {0, 0};
+  const ExecutionGraph merged = with_communicator_slots(std::move(builder).build(), together);
+  CHECK(std::ranges::equal(merged.calls(0), std::vector{n(0), n(1), n(2)}));
+  CHECK(merged.edge_count() == 1);
+}
+
+TEST_CASE("a chain of a million nodes is ordered without recursion") {
+  constexpr std::uint32_t kNodes = 1'000'000;
+  GraphBuilder builder;
+  builder.reserve(kNodes, kNodes);
+  for (std::uint32_t i = 0; i < kNodes; ++i) builder.add(timed(1));
+  for (std::uint32_t i = 1; i < kNodes; ++i) builder.depend(n(i - 1), n(i));
+  const ExecutionGraph graph = std::move(builder).build();
+  CHECK(graph.order().front() == n(kNodes - 1));
+  CHECK(graph.order().back() == n(0));
+}

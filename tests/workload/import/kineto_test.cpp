@@ -1,0 +1,517 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <random>
+#include <string>
+
+#include "core/error.h"
+#include "tests/workload/chakra/bytes.h"
+#include "tests/workload/import/kineto_text.h"
+#include "tests/workload/traces/same_job.h"
+#include "tests/workload/traces/trace_builder.h"
+#include "workload/import/decimal.h"
+#include "workload/import/kineto/kineto.h"
+#include "workload/import/kineto/messages.h"
+#include "workload/import/kineto/timeline.h"
+#include "workload/matching/matching.h"
+#include "workload/traces/writer.h"
+
+using namespace orrery;
+using namespace orrery::testing;
+using Catch::Matchers::Contains;
+using orrery::test::gzip;
+
+namespace {
+
+// Files of one job, in a directory that goes away.
+struct Profiles {
+  explicit Profiles(const std::vector<std::string>& texts) {
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      directory.write("p" + std::to_string(i) + ".json", texts[i]);
+      files.push_back(directory.path("p" + std::to_string(i) + ".json"));
+    }
+  }
+  ScratchDirectory directory;
+  std::vector<std::string> files;
+};
+
+Job import(const std::vector<std::string>& texts, const KinetoOptions& options = {}) {
+  const Profiles profiles(texts);
+  Diagnostics diagnostics;
+  return import_kineto(profiles.files, diagnostics, options);
+}
+
+std::string problems(const std::vector<std::string>& texts, const KinetoOptions& options = {}) {
+  const Profiles profiles(texts);
+  Diagnostics diagnostics;
+  std::string result;
+  try {
+    import_kineto(profiles.files, diagnostics, options);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  for (const Problem& problem : diagnostics.problems()) result += to_string(problem) + "\n";
+  return result;
+}
+
+// When each node begins if all take their measured time.
+std::vector<Duration> begins(const ExecutionGraph& graph) {
+  std::vector<Duration> result(graph.size(), Duration::zero());
+  for (const NodeId node : graph.order())
+    for (const NodeId after : graph.successors(node))
+      result[index_of(after)] =
+          std::max(result[index_of(after)], result[index_of(node)] + graph.duration(node).value_or(Duration::zero()));
+  return result;
+}
+
+NodeId node_named(const Job& job, RankId rank, std::string_view name) {
+  for (std::uint32_t i = 0; i < job.graph(rank).size(); ++i)
+    if (job.labels_of(rank).name(NodeId{i}) == name) return NodeId{i};
+  FAIL("no node " << name);
+  return NodeId{0};
+}
+
+bool waits_for(const Job& job, std::string_view after, std::string_view before) {
+  const RankId rank{0};
+  const auto successors = job.graph(rank).successors(node_named(job, rank, before));
+  return std::ranges::find(successors, node_named(job, rank, after)) != successors.end();
+}
+
+constexpr Duration us(std::int64_t count) { return Duration(count * 1'000'000); }
+
+}  // namespace
+
+TEST_CASE("microseconds become nanoseconds exactly") {
+  const std::vector<std::pair<std::string_view, std::optional<std::int64_t>>> cases = {
+      {"1775078550123456.789", 1'775'078'550'123'456'789},  // more digits than a double has
+      {"0", 0},
+      {"12", 12'000},
+      {"0.0004", 0},
+      {"0.0005", 1},
+      {"-1.5", -1500},
+      {"1.5e3", 1'500'000},
+      {"15E-4", 2},
+      {".5", 500},
+      {"5.", 5000},
+      {"9223372036854775.807", INT64_MAX},
+      {"9223372036854775.808", std::nullopt},
+      {"1e999", std::nullopt},
+      {"0e999", 0},
+      {"1e-999", 0},
+      {"", std::nullopt},
+      {".", std::nullopt},
+      {"-", std::nullopt},
+      {"1e", std::nullopt},
+      {"1x", std::nullopt},
+      {"1.2.3", std::nullopt},
+      {"nan", std::nullopt},
+      {"123456789012345678901234567890123456789012345678901234567890", std::nullopt},
+      {"0.123456789012345678901234567890123456789012345678901234567890", 123}};
+  for (const auto& [text, expected] : cases) {
+    INFO(text);
+    CHECK(thousandths(text) == expected);
+  }
+}
+
+TEST_CASE("kernels run in the order of their stream, with the host in between where it was late") {
+  // a runs 100 to 110, b 110 to 125, c 130 to 131: 5 us after b.
+  const Job job = import({KinetoText().kernel("a", 100, 10).kernel("b", 110, 15).kernel("c", 130, 1).str()});
+  const ExecutionGraph& graph = job.graphs[0];
+  REQUIRE(graph.size() == 4);
+  CHECK(graph.kind(node_named(job, RankId{0}, "a")) == NodeKind::kCompute);
+  CHECK(graph.stream(node_named(job, RankId{0}, "a")) == 1);
+  CHECK(waits_for(job, "b", "a"));
+  CHECK(waits_for(job, "host", "b"));
+  CHECK(waits_for(job, "c", "host"));
+  const NodeId host = node_named(job, RankId{0}, "host");
+  CHECK(graph.kind(host) == NodeKind::kHostCompute);
+  CHECK(graph.duration(host) == us(5));
+  CHECK(begins(graph)[index_of(node_named(job, RankId{0}, "c"))] == us(30));
+}
+
+TEST_CASE("copies and memsets are operations of the device, everything else is left out") {
+  const Job job =
+      import({KinetoText()
+                  .device("gpu_memcpy", "Memcpy HtoD", 1, 1, 7)
+                  .device("gpu_memset", "Memset", 1, 1, 8)
+                  .device("gpu_user_annotation", "ProfilerStep#1", 0, 9, 7)
+                  .device("cpu_op", "aten::mm", 0, 9, 7)
+                  .event(R"("ph": "i", "cat": "kernel", "name": "x")")
+                  .event(R"("ph": "M", "name": "process_name", "pid": "Spans", "args": {"name": {"a": [1]}})")
+                  .str()});
+  CHECK(job.graphs[0].size() == 2);
+}
+
+TEST_CASE("a replay with the measured durations begins every operation when the profile did") {
+  std::mt19937_64 random(1);
+  const auto below = [&](std::uint64_t n) { return static_cast<std::int64_t>(random() % n); };
+  for (int round = 0; round < 200; ++round) {
+    KinetoTrace trace;
+    trace.has_host_calls = below(2) == 0;
+    const std::int64_t streams = 1 + below(4);
+    std::vector<KinetoTime> ends(static_cast<std::size_t>(streams), 1'700'000'000'000'000'000);
+    const std::int64_t operations = 1 + below(60);
+    for (std::int64_t i = 0; i < operations; ++i) {
+      const std::int64_t stream = below(static_cast<std::uint64_t>(streams));
+      KinetoTime& end = ends[static_cast<std::size_t>(stream)];
+      const KinetoTime begin = end + (below(3) == 0 ? below(1000) : 0);
+      end = begin + below(500);
+      trace.operations.push_back({.event = static_cast<std::uint64_t>(i),
+                                  .name = "k",
+                                  .begin = begin,
+                                  .end = end,
+                                  .stream = stream,
+                                  .correlation = 2 * i,
+                                  .is_communication = stream == 3});
+      if (below(4) == 0)
+        trace.calls.push_back(
+            {below(2) == 0 ? KinetoCallKind::kStreamWait : KinetoCallKind::kSynchronize, begin, begin, "1", 2 * i + 1});
+      if (below(10) == 0) trace.waits.push_back({0, below(4), below(4), below(100), 2 * i + 1});
+    }
+    const KinetoTimeline timeline = make_timeline(trace);
+    REQUIRE(timeline.overlaps == 0);
+    // The host is free when the last stretch of it has ended.
+    const KinetoTime origin = timeline.steps[0].begin;
+    std::vector<KinetoTime> begin, end;
+    KinetoTime host = origin;
+    for (const KinetoStep& step : timeline.steps) {
+      KinetoTime ready = origin;
+      for (const std::uint32_t before : step.after) {
+        REQUIRE(before < begin.size());
+        ready = std::max(ready, end[before]);
+      }
+      if (step.host > 0) host = (step.host_after ? std::max(ready, host) : host) + step.host;
+      if (step.waits_for_host) ready = std::max(ready, host);
+      begin.push_back(ready);
+      end.push_back(ready + step.end - step.begin);
+      REQUIRE(begin.back() == step.begin);
+      REQUIRE(step.begin == trace.operations[step.operation].begin);
+    }
+  }
+}
+
+TEST_CASE("operations that overlap on a stream follow one another and are reported") {
+  const std::string text = KinetoText().kernel("a", 100, 10).kernel("b", 105, 10).kernel("c", 106, 2).str();
+  const Job job = import({text});
+  // a to 110, then b to 115; nothing of c is left.
+  CHECK(job.graphs[0].duration(node_named(job, RankId{0}, "b")) == us(5));
+  CHECK(job.graphs[0].kind(node_named(job, RankId{0}, "c")) == NodeKind::kFree);
+  CHECK_THAT(problems({text}),
+             Contains("warning: operations began more than a microsecond before") && Contains("2 of 3"));
+}
+
+TEST_CASE("a collective waits for what was launched before it, and what follows a wait for the collective") {
+  // As c10d does it: forward, all-reduce of one bucket beside more computation, wait, optimizer.
+  const auto rank = [](int number) {
+    return KinetoText(number, 2)
+        .kernel("forward", 100, 10)
+        .nccl("allreduce", 115, 30, notes(256, 256, "[0, 1]", 2))
+        .kernel("backward", 112, 20)
+        .call("cudaStreamWaitEvent", 116)
+        .kernel("optimizer", 146, 5)
+        .str();
+  };
+  const Job job = import({rank(0), rank(1)});
+  CHECK(waits_for(job, "ncclDevKernel_X", "forward"));
+  CHECK_FALSE(waits_for(job, "backward", "ncclDevKernel_X"));
+  CHECK(waits_for(job, "optimizer", "backward"));
+  CHECK(waits_for(job, "optimizer", "ncclDevKernel_X"));
+  const NodeId call = node_named(job, RankId{0}, "ncclDevKernel_X");
+  const ExecutionGraph& graph = job.graph(RankId{0});
+  CHECK(graph.collective_kind(call) == CollectiveKind::kAllReduce);
+  CHECK(graph.bytes(call) == Bytes(1024));  // 256 floats
+  CHECK(graph.duration(call) == us(30));
+  CHECK(graph.stream(call) == 2);
+  CHECK(job.communicator(RankId{0}, call) == GroupId{0});
+  match(job);
+  CHECK(job.graphs.size() == 1);
+}
+
+TEST_CASE("a wait of c10d itself holds up its collective only") {
+  // The second collective's own wait is no reason for the kernel behind it to wait for the first.
+  const Job job = import({KinetoText(0, 1)
+                              .kernel("a", 100, 50)
+                              .nccl("allreduce", 160, 10, notes(8, 8, "[0]", 1))
+                              .kernel("b", 150, 30)
+                              .nccl("_allgather_base", 190, 10, notes(8, 8, "[0]", 1))
+                              .kernel("c", 180, 30)
+                              .str()});
+  const auto successors = job.graphs[0].successors(node_named(job, RankId{0}, "ncclDevKernel_X"));
+  CHECK(std::ranges::find(successors, node_named(job, RankId{0}, "c")) == successors.end());
+}
+
+TEST_CASE("the host waits for the device where it synchronises") {
+  const Job job = import({KinetoText()
+                              .kernel("a", 100, 10, 7)
+                              .kernel("copy", 110, 10, 9)
+                              .call("cudaDeviceSynchronize", 112, 10)
+                              .kernel("b", 130, 10, 7)
+                              .str()});
+  CHECK(waits_for(job, "b", "copy"));
+  CHECK(job.graphs[0].duration(node_named(job, RankId{0}, "host")) == us(10));  // from 120
+}
+
+TEST_CASE("with cuda_sync events an operation waits for exactly what its stream waits for") {
+  KinetoText text;
+  text.kernel("a", 100, 10, 7).kernel("b", 100, 5, 9);
+  text.call("cudaEventRecord", 96);  // behind b
+  const int record = text.last_correlation();
+  text.kernel("b2", 105, 1, 9).call("cudaStreamWaitEvent", 98);
+  text.event(
+      fmt::format(R"("ph": "X", "cat": "cuda_sync", "name": "Stream Wait Event", "ts": 99, "dur": 1, "args": )"
+                  R"({{"stream": 7, "wait_on_stream": 9, "wait_on_cuda_event_record_corr_id": {}, "correlation": {}}})",
+                  record, text.last_correlation()));
+  text.kernel("c", 110, 10, 7);
+  const Job job = import({text.str()});
+  CHECK(waits_for(job, "c", "b"));
+  CHECK_FALSE(waits_for(job, "c", "b2"));
+}
+
+TEST_CASE("without calls of the host, idling until a collective has ended counts as waiting for it") {
+  const auto device_only = [](double begin_of_b) {
+    const std::string args = "\"Collective name\": \"allreduce\", " + notes(8, 8, "[0]", 1);
+    return KinetoText(0, 1)
+        .device("kernel", "a", 100, 10, 7)
+        .device("kernel", "ncclDevKernel_X", 110, 10, 20, args)
+        .device("kernel", "b", begin_of_b, 10, 7)
+        .str();
+  };
+  CHECK(waits_for(import({device_only(120)}), "b", "ncclDevKernel_X"));
+  CHECK(waits_for(import({device_only(120)}), "ncclDevKernel_X", "a"));
+  CHECK_FALSE(waits_for(import({device_only(115)}), "b", "ncclDevKernel_X"));
+}
+
+TEST_CASE("c10d's operations are known under all their names") {
+  const std::vector<std::pair<std::string_view, CollectiveKind>> names = {
+      {"allreduce", CollectiveKind::kAllReduce},
+      {"allreduce_coalesced", CollectiveKind::kAllReduce},
+      {"_allgather_base", CollectiveKind::kAllGather},
+      {"all_gather", CollectiveKind::kAllGather},
+      {"allgather_into_tensor_coalesced", CollectiveKind::kAllGather},
+      {"_reduce_scatter_base", CollectiveKind::kReduceScatter},
+      {"reduce_scatter_tensor_coalesced", CollectiveKind::kReduceScatter},
+      {"reduce", CollectiveKind::kReduce},
+      {"_reduce_oop", CollectiveKind::kReduce},
+      {"broadcast", CollectiveKind::kBroadcast},
+      {"all_to_all", CollectiveKind::kAllToAll},
+      {"all_to_allv", CollectiveKind::kAllToAll},
+      {"alltoall_base", CollectiveKind::kAllToAll},
+      {"gather", CollectiveKind::kGather},
+      {"scatter", CollectiveKind::kScatter},
+      {"barrier", CollectiveKind::kBarrier}};
+  for (const auto& [name, kind] : names) {
+    INFO(name);
+    REQUIRE(operation_kind(name));
+    CHECK(operation_kind(name)->type == KinetoOperationKind::Type::kCollective);
+    CHECK(operation_kind(name)->collective == kind);
+  }
+  CHECK(operation_kind("send")->type == KinetoOperationKind::Type::kSend);
+  CHECK(operation_kind("recv")->type == KinetoOperationKind::Type::kReceive);
+  CHECK_FALSE(operation_kind("coalesced"));
+  for (const auto& [type, bytes] : std::vector<std::pair<std::string_view, std::int64_t>>{{"Float", 4},
+                                                                                          {"BFloat16", 2},
+                                                                                          {"Half", 2},
+                                                                                          {"Double", 8},
+                                                                                          {"Byte", 1},
+                                                                                          {"Long", 8},
+                                                                                          {"Int", 4},
+                                                                                          {"Bool", 1},
+                                                                                          {"Float8_e4m3fn", 1},
+                                                                                          {"ComplexDouble", 16}})
+    CHECK(element_size(type) == bytes);
+  CHECK_FALSE(element_size("Undefined"));
+}
+
+TEST_CASE("ranks of a process group are read in full, or continued where they are cut") {
+  const auto list = [](std::string_view text, std::int64_t size) {
+    const auto ranks = ranks_of(text, size);
+    return ranks ? fmt::format("{}", fmt::join(*ranks, " ")) : std::string("none");
+  };
+  CHECK(list("[0, 4, 1]", 3) == "0 4 1");
+  CHECK(list("[0, 4, 1]", -1) == "0 4 1");
+  CHECK(list("[0, 4, 1]", 4) == "none");
+  CHECK(list("[0, 2, ..., 10]", 6) == "0 2 4 6 8 10");
+  CHECK(list("[0, 2, ..., 8, 10]", 6) == "0 2 4 6 8 10");
+  CHECK(list("[0, 2, ..., 11]", 6) == "none");
+  CHECK(list("[0, 2, ..., 9, 10]", 6) == "none");
+  CHECK(list("[0, 2, 3, ..., 10]", 6) == "none");  // uneven
+  CHECK(list("[3, 2, ..., 0]", 4) == "none");
+  CHECK(list("[0, ..., 3]", 4) == "none");
+  CHECK(list("[0, 1, ..., ..., 3]", 4) == "none");
+  CHECK(list("", -1) == "none");
+  CHECK(list("[a]", 1) == "none");
+  CHECK(list("[99999999999]", 1) == "none");
+}
+
+TEST_CASE("process groups become communicators, named as people named them") {
+  const auto rank = [](int number, std::string_view pair) {
+    return KinetoText(number, 4)
+        .nccl("allreduce", 100, 10, notes(4, 4, pair, 2, number < 2 ? "1" : "2", "tensor_group", "BFloat16"))
+        .nccl("_allgather_base", 120, 10, notes(4, 16, "[0, 1, 2, 3]", 4, "3", "all"))
+        .nccl("allreduce", 140, 10, notes(4, 4, "", 4, "0", "default_pg"))
+        .str();
+  };
+  const Job job = import({rank(3, "[2, 3]"), rank(0, "[0, 1]"), rank(1, "[0, 1]"), rank(2, "[2, 3]")});
+  REQUIRE(job.communicators.size() == 4);
+  CHECK(job.communicators[1].name == "tensor_group");
+  CHECK(job.communicators[2].name == "all");
+  CHECK(job.communicators[3].name == "tensor_group_1");
+  CHECK(job.communicators[3].members == std::vector<RankId>{RankId{2}, RankId{3}});
+  CHECK(job.graphs.size() == 1);
+  const ExecutionGraph& graph = job.graphs[0];
+  CHECK(graph.bytes(graph.collectives()[0]) == Bytes(8));
+  CHECK(graph.bytes(graph.collectives()[1]) == Bytes(16));  // the shard
+  CHECK(job.communicator(RankId{3}, graph.collectives()[0]) == GroupId{3});
+  CHECK(job.communicator(RankId{3}, graph.collectives()[2]) == GroupId{0});
+  match(job);
+}
+
+TEST_CASE("groups that a kernel does not list are in distributedInfo, or given by first rank and step") {
+  const std::string collective = R"("In msg nelems": 1, "Out msg nelems": 1, "dtype": "Float", "Group size": 2, )";
+  const auto members = [](const Job& job) {
+    REQUIRE(job.communicators.size() == 2);
+    return job.communicators[1].members;
+  };
+  const auto of = [&](const std::string& args, const std::string& config) {
+    std::vector<std::string> texts;
+    for (int rank = 0; rank < 3; ++rank) {
+      KinetoText text(rank, 3);
+      if (!config.empty()) text.group_config(config);
+      if (rank == 1)
+        text.kernel("a", 1, 1);
+      else
+        text.nccl("allreduce", 100, 10, collective + args);
+      texts.push_back(text.str());
+    }
+    return import(texts);
+  };
+  const std::vector<RankId> expected = {RankId{0}, RankId{2}};
+  CHECK(members(of(R"("Process Group Name": "7")", R"({"pg_name": "7", "pg_desc": "x", "ranks": [0, 2]})")) ==
+        expected);
+  CHECK(members(of(R"("Process Group Name": "7")", R"({"pg_name": "7", "ranks": "[0, 2]"})")) == expected);
+  CHECK(members(of(R"("Process Group Name": "7", "Global rank start": 0, "Global rank stride": 2)", "")) == expected);
+}
+
+TEST_CASE("sends and receives name their peer within the group") {
+  const auto rank = [](int number) {
+    KinetoText text(number, 4);
+    const std::string args = notes(16, 16, "[1, 3]", 2, "5", "pipe");
+    if (number == 1)
+      text.nccl("send", 100, 10, args + R"(, "Dst Rank": 1)");
+    else if (number == 3)
+      text.nccl("recv", 100, 10, args + R"(, "Src Rank": 0)");
+    else
+      text.kernel("idle", 100, 10);
+    return text.str();
+  };
+  const Job job = import({rank(0), rank(1), rank(2), rank(3)});
+  const NodeId transfer{0};
+  CHECK(job.graph(RankId{1}).kind(transfer) == NodeKind::kSend);
+  CHECK(job.peer(RankId{1}, transfer) == RankId{3});
+  CHECK(job.graph(RankId{3}).kind(transfer) == NodeKind::kReceive);
+  CHECK(job.peer(RankId{3}, transfer) == RankId{1});
+  CHECK(job.graph(RankId{3}).bytes(transfer) == Bytes(64));
+  match(job);
+}
+
+TEST_CASE("a batch of sends and receives is read from the calls of the host") {
+  // Twice: both send to and receive from each other, in one kernel; then one sends by itself.
+  const auto rank = [](int number) {
+    const std::string pair = notes(16, 16, "[0, 1]", 2, "5", "pipe");
+    const std::string other = std::to_string(1 - number);
+    KinetoText text(number, 2);
+    text.kernel("a", 80, 10);
+    for (const double begin : {100.0, 200.0}) {
+      text.host_op(begin - 30, 2, "send", pair + R"(, "External id": 1, "Dst Rank": )" + other);
+      text.host_op(begin - 20, 2, "recv", pair + R"(, "External id": 2, "Src Rank": )" + other);
+      text.kernel("ncclDevKernel_SendRecv", begin, 10, 20);
+    }
+    const std::string single = number == 0 ? R"(, "Dst Rank": 1)" : R"(, "Src Rank": 0)";
+    const std::string name = number == 0 ? "send" : "recv";
+    text.host_op(270, 2, name, pair + R"(, "External id": 3)" + single);
+    text.kernel("ncclDevKernel_SendRecv", 300, 10, 20,
+                R"("External id": 3, "Collective name": ")" + name + "\", " + pair + single);
+    return text.str();
+  };
+  const Job job = import({rank(0), rank(1)});
+  const ExecutionGraph& graph = job.graph(RankId{0});
+  REQUIRE(graph.transfers().size() == 5);
+  const NodeId send = graph.transfers()[0];
+  CHECK(graph.kind(send) == NodeKind::kSend);
+  CHECK(graph.kind(graph.transfers()[1]) == NodeKind::kReceive);
+  CHECK(graph.kind(graph.transfers()[4]) == NodeKind::kSend);
+  CHECK(graph.bytes(send) == Bytes(64));
+  CHECK(waits_for(job, "ncclDevKernel_SendRecv", "a"));
+  CHECK(waits_for(job, "end of ncclDevKernel_SendRecv", "ncclDevKernel_SendRecv"));
+  match(job);
+}
+
+TEST_CASE("one profile stands for all ranks on demand") {
+  const std::string text =
+      KinetoText(3, 8).kernel("a", 1, 1).nccl("allreduce", 100, 10, notes(8, 8, "[0, 1, ..., 7]", 8)).str();
+  CHECK_THAT(problems({text}),
+             Contains("the world is 8 ranks, but there is a profile of rank 3 only; not of ranks 0-2 and 4-7") &&
+                 Contains("stand for all"));
+  const Job job = import({text}, {.replicate = true});
+  CHECK(job.ranks.size() == 8);
+  CHECK(job.graphs.size() == 1);
+  match(job);
+  const std::string grouped = KinetoText(3, 8).nccl("allreduce", 100, 10, notes(8, 8, "[2, 3]", 2, "1", "tp")).str();
+  CHECK_THAT(problems({grouped}, {.replicate = true}), Contains("cannot stand for all"));
+  CHECK_THAT(problems({KinetoText(0, 2'000'000'000).kernel("a", 1, 1).str()}, {.replicate = true}),
+             Contains("in a world of 2000000000"));
+}
+
+TEST_CASE("an imported profile is the same after writing and reading, and gzip makes no difference") {
+  const auto rank = [](int number) {
+    return KinetoText(number, 2)
+        .kernel("a", 1.001, 1.5)
+        .nccl("broadcast", 9, 10, notes(8, 8, "[0, 1]", 2, "4", "dp"))
+        .str();
+  };
+  const Job job = import({rank(0), gzip(rank(1))});
+  const ScratchDirectory directory;
+  Diagnostics diagnostics;
+  CHECK(difference(job, load_chakra_job(write_job(job, directory.path("out"), "k"), diagnostics)) == "");
+}
+
+TEST_CASE("what is wrong with profiles is said with the file and the event") {
+  const std::string good = KinetoText(0, 2).kernel("a", 1, 1).str();
+  const auto with = [](std::string_view collective, const std::string& args) {
+    return problems({KinetoText(0, 1).nccl(collective, 100, 10, args).str()});
+  };
+  CHECK_THAT(problems({}), Contains("no profile is given"));
+  CHECK_THAT(problems({""}), Contains("p0.json:1: error: not JSON"));
+  CHECK_THAT(problems({good.substr(0, good.size() / 2)}), Contains("not JSON") && Contains("while it wrote"));
+  CHECK_THAT(problems({"{}"}), Contains("no traceEvents"));
+  CHECK_THAT(problems({R"({"schema": "1.1.1", "nodes": []})"}), Contains("this is a PyTorch execution trace"));
+  CHECK_THAT(problems({"[]"}), Contains("no operation of a device"));
+  CHECK_THAT(problems({"7"}), Contains("no traceEvents"));
+  CHECK_THAT(problems({std::string(1'000'000, '[')}), Contains("not JSON"));
+  CHECK_THAT(problems({good, good}), Contains("p1.json: error: is of rank 0, and so is"));
+  CHECK_THAT(problems({good}), Contains("not of rank 1"));
+  CHECK_THAT(problems({good, KinetoText(1, 3).kernel("a", 1, 1).str()}),
+             Contains("a world of 2 ranks, another file of 3"));
+  CHECK_THAT(problems({good, KinetoText().kernel("a", 1, 1).str()}), Contains("does not say which rank"));
+  CHECK_THAT(problems({KinetoText(5, 2).kernel("a", 1, 1).str()}), Contains("is of rank 5 in a world of 2"));
+  CHECK_THAT(problems({R"({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "ts": 1}]})"}),
+             Contains("event 0 \"k\" has no ts and dur"));
+  CHECK_THAT(problems({R"([{"ph": "X", "cat": "kernel", "name": "k", "ts": 1e17, "dur": 1}])"}), Contains("event 0"));
+  CHECK_THAT(problems({KinetoText().kernel("a", 0, 1).kernel("b", 9.3e12, 1).str()}), Contains("106 days"));
+  CHECK_THAT(
+      problems({KinetoText(0, 1).kernel("ncclKernel_AllReduce", 1, 1).str()}),
+      Contains("kernels of NCCL without notes of c10d: event 1 \"ncclKernel_AllReduce\"") && Contains("PyTorch 2.2"));
+  CHECK_THAT(with("coalesced", notes(1, 1, "[0]", 1)), Contains("\"coalesced\" is no collective that is known"));
+  CHECK_THAT(with("allreduce", R"("Group size": 1, "dtype": "Float")"),
+             Contains("no \"In msg nelems\" on a allreduce"));
+  CHECK_THAT(with("allreduce", notes(1, 1, "[0]", 1, "0", "", "Quux")), Contains("unknown type, \"Quux\""));
+  CHECK_THAT(with("allreduce", notes(INT64_MAX, 1, "[0]", 1)), Contains("a message beyond"));
+  CHECK_THAT(with("allreduce", notes(1, 1, "[0, 1]", 2)), Contains("of 2 ranks in a world of 1"));
+  CHECK_THAT(with("allreduce", notes(1, 1, "[0, 1]", -1)), Contains("has ranks 0-1, but the world is 1 ranks"));
+  CHECK_THAT(with("allreduce", notes(1, 1, "[0, 1, ..., 4294967294]", 2147483647)), Contains("in a world of 1"));
+  CHECK_THAT(with("send", notes(1, 1, "[0]", 1)), Contains("a send without \"Dst Rank\""));
+  CHECK_THAT(with("send", notes(1, 1, "[0]", 1) + R"(, "Dst Rank": 0)"), Contains("a send to itself"));
+  CHECK_THAT(with("recv", notes(1, 1, "[0]", 1) + R"(, "Src Rank": 7)"), Contains("peer 7 is not in the world"));
+  CHECK_THAT(problems({KinetoText(0, 2).nccl("allreduce", 9, 1, notes(1, 1, "[1]", 1, "8", "x")).str(),
+                       KinetoText(1, 2).kernel("a", 1, 1).str()}),
+             Contains("process group \"8\" is rank 1, and rank 0 calls on it"));
+}

@@ -1,0 +1,13 @@
+// Whether two jobs mean the same, however they number their communicator slots, peer slots and streams.
+#pragma once
+
+#include <string>
+
+#include "workload/graph/job.h"
+
+namespace orrery::testing {
+
+// The first difference; "" when there is none.
+std::string difference(const Job& a, const Job& b);
+
+}  // namespace orrery::testing

@@ -1,0 +1,240 @@
+#include "workload/training/spec/pipeline_schedule.h"
+
+#include <algorithm>
+#include <array>
+#include <catch2/catch.hpp>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string>
+
+using namespace orrery;
+
+namespace {
+
+constexpr std::array kKinds = {ScheduleKind::kGpipe, ScheduleKind::kOneForwardOneBackward, ScheduleKind::kInterleaved,
+                               ScheduleKind::kZeroBubble};
+
+// "f3.0 b1.1 w0": direction, micro-batch from 1 and, where there are several, the chunk.
+std::string text(const PipelineShape& shape, std::uint32_t stage) {
+  std::ostringstream out;
+  for (const Pass& pass : pipeline_order(shape, stage)) {
+    out << (out.tellp() > 0 ? " " : "") << "fbw"[static_cast<int>(pass.kind)] << pass.micro_batch + 1;
+    if (shape.virtual_stages > 1) out << "." << pass.chunk + 1;
+  }
+  return out.str();
+}
+
+// How long passes of one chunk take.
+struct PassTimes {
+  int forward = 1;
+  int backward = 1;
+  int weight = 0;
+
+  int of(PassKind kind) const {
+    return kind == PassKind::kForward ? forward : kind == PassKind::kBackward ? backward : weight;
+  }
+};
+
+using Ends = std::map<std::array<std::uint32_t, 3>, int>;  // kind, micro-batch, stage of the model
+
+// When the pass that `pass` waits for on another stage, or on its own, ends; nothing while that is not known.
+std::optional<int> ready(const Ends& ends, const PipelineShape& shape, std::uint32_t stage, const Pass& pass) {
+  const std::uint32_t model_stage = pass.chunk * shape.stages + stage;
+  const bool last = model_stage + 1 == shape.stages * shape.virtual_stages;
+  const auto end_of = [&](PassKind kind, std::uint32_t of_stage) -> std::optional<int> {
+    const auto found = ends.find({static_cast<std::uint32_t>(kind), pass.micro_batch, of_stage});
+    return found == ends.end() ? std::nullopt : std::optional(found->second);
+  };
+  if (pass.kind == PassKind::kForward) return model_stage == 0 ? 0 : end_of(PassKind::kForward, model_stage - 1);
+  if (pass.kind == PassKind::kWeight) return end_of(PassKind::kBackward, model_stage);
+  return last ? end_of(PassKind::kForward, model_stage) : end_of(PassKind::kBackward, model_stage + 1);
+}
+
+// A pipeline whose messages take no time: when all stages are done, or nothing if some wait for ever.
+std::optional<int> finish(const PipelineShape& shape, const PassTimes& times) {
+  struct Stage {
+    std::vector<Pass> order;
+    std::size_t next = 0;
+    int now = 0;
+  };
+  std::vector<Stage> stages(shape.stages);
+  for (std::uint32_t s = 0; s < shape.stages; ++s) stages[s].order = pipeline_order(shape, s);
+  Ends ends;
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (std::uint32_t s = 0; s < shape.stages; ++s)
+      for (Stage& stage = stages[s]; stage.next < stage.order.size(); ++stage.next, progress = true) {
+        const Pass& pass = stage.order[stage.next];
+        const std::optional<int> start = ready(ends, shape, s, pass);
+        if (!start) break;
+        stage.now = std::max(stage.now, *start) + times.of(pass.kind);
+        ends[{static_cast<std::uint32_t>(pass.kind), pass.micro_batch, pass.chunk * shape.stages + s}] = stage.now;
+      }
+  }
+  int last = 0;
+  for (const Stage& stage : stages) {
+    if (stage.next < stage.order.size()) return std::nullopt;
+    last = std::max(last, stage.now);
+  }
+  return last;
+}
+
+// What the pipeline adds to the work of one stage.
+int bubble(const PipelineShape& shape, const PassTimes& times) {
+  const auto passes = static_cast<int>(shape.micro_batches * shape.virtual_stages);
+  const std::optional<int> end = finish(shape, times);
+  REQUIRE(end.has_value());
+  return *end - passes * (times.forward + times.backward + times.weight);
+}
+
+// Every shape of up to 8 stages, 4 virtual stages and 3 rounds of micro-batches that `kind` allows.
+std::vector<PipelineShape> shapes(ScheduleKind kind) {
+  std::vector<PipelineShape> result;
+  for (std::uint32_t stages = 1; stages <= 8; ++stages) {
+    for (std::uint32_t m = 1; m <= 3 * stages; ++m) result.push_back({kind, stages, 1, m});
+    if (kind != ScheduleKind::kInterleaved) continue;
+    for (std::uint32_t v = 2; v <= 4; ++v)
+      for (std::uint32_t rounds = 1; rounds <= 3; ++rounds) result.push_back({kind, stages, v, rounds * stages});
+  }
+  return result;
+}
+
+std::size_t most_in_flight(const std::vector<Pass>& order, PassKind opens, PassKind closes) {
+  std::size_t now = 0;
+  std::size_t most = 0;
+  for (const Pass& pass : order) {
+    if (pass.kind == opens) most = std::max(most, ++now);
+    if (pass.kind == closes) --now;
+  }
+  return most;
+}
+
+std::size_t leading_forwards(const std::vector<Pass>& order) {
+  const auto first = std::ranges::find_if(order, [](const Pass& pass) { return pass.kind != PassKind::kForward; });
+  return static_cast<std::size_t>(first - order.begin());
+}
+
+}  // namespace
+
+TEST_CASE("GPipe takes all micro-batches forward, then all of them backward") {
+  for (const std::uint32_t stage : {0U, 3U})
+    CHECK(text({ScheduleKind::kGpipe, 4, 1, 4}, stage) == "f1 f2 f3 f4 b1 b2 b3 b4");
+}
+
+// Narayanan et al., SC'21, figure 4 above: four devices, eight micro-batches.
+TEST_CASE("1F1B takes a backward pass for every forward pass once the pipeline is full") {
+  const PipelineShape shape{ScheduleKind::kOneForwardOneBackward, 4, 1, 8};
+  CHECK(text(shape, 0) == "f1 f2 f3 f4 b1 f5 b2 f6 b3 f7 b4 f8 b5 b6 b7 b8");
+  CHECK(text(shape, 1) == "f1 f2 f3 b1 f4 b2 f5 b3 f6 b4 f7 b5 f8 b6 b7 b8");
+  CHECK(text(shape, 3) == "f1 b1 f2 b2 f3 b3 f4 b4 f5 b5 f6 b6 f7 b7 f8 b8");
+  CHECK(text({ScheduleKind::kOneForwardOneBackward, 4, 1, 2}, 0) == "f1 f2 b1 b2");
+}
+
+// The same figure below: two chunks a device. The first device warms up with (4-0-1)*2 + (2-1)*4 = 10 passes, the last
+// one with 4; then each takes one forward and one backward pass by turns.
+TEST_CASE("interleaved 1F1B takes as many micro-batches through a chunk as there are stages") {
+  const PipelineShape shape{ScheduleKind::kInterleaved, 4, 2, 8};
+  CHECK(text(shape, 0) ==
+        "f1.1 f2.1 f3.1 f4.1 f1.2 f2.2 f3.2 f4.2 f5.1 f6.1 f7.1 b1.2 f8.1 b2.2 f5.2 b3.2 f6.2 b4.2 f7.2 b1.1 f8.2 "
+        "b2.1 b3.1 b4.1 b5.2 b6.2 b7.2 b8.2 b5.1 b6.1 b7.1 b8.1");
+  CHECK(text(shape, 3) ==
+        "f1.1 f2.1 f3.1 f4.1 f1.2 b1.2 f2.2 b2.2 f3.2 b3.2 f4.2 b4.2 f5.1 b1.1 f6.1 b2.1 f7.1 b3.1 f8.1 b4.1 f5.2 "
+        "b5.2 f6.2 b6.2 f7.2 b7.2 f8.2 b8.2 b5.1 b6.1 b7.1 b8.1");
+}
+
+// Qi et al. 2023, figure 3: stage i (from 0) starts with the weight gradients i micro-batches late.
+TEST_CASE("ZB-H1 puts weight gradients off by one micro-batch more on every stage") {
+  const PipelineShape shape{ScheduleKind::kZeroBubble, 4, 1, 6};
+  CHECK(text(shape, 0) == "f1 f2 f3 f4 b1 w1 f5 b2 w2 f6 b3 w3 b4 w4 b5 w5 b6 w6");
+  CHECK(text(shape, 1) == "f1 f2 f3 b1 f4 b2 w1 f5 b3 w2 f6 b4 w3 b5 w4 b6 w5 w6");
+  CHECK(text(shape, 3) == "f1 b1 f2 b2 f3 b3 f4 b4 w1 f5 b5 w2 f6 b6 w3 w4 w5 w6");
+}
+
+TEST_CASE("a stage takes every pass once, forward before backward before the weight gradient") {
+  for (const ScheduleKind kind : kKinds)
+    for (const PipelineShape& shape : shapes(kind))
+      for (std::uint32_t stage = 0; stage < shape.stages; ++stage) {
+        const std::vector<Pass> order = pipeline_order(shape, stage);
+        const std::size_t directions = kind == ScheduleKind::kZeroBubble ? 3 : 2;
+        std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> done;
+        bool in_order = true;
+        for (const Pass& pass : order)
+          in_order = in_order && pass.micro_batch < shape.micro_batches && pass.chunk < shape.virtual_stages &&
+                     done[{pass.micro_batch, pass.chunk}]++ == static_cast<std::size_t>(pass.kind);
+        INFO(name_of(kind) << " " << shape.stages << " stages, " << shape.virtual_stages << " virtual, "
+                           << shape.micro_batches << " micro-batches, stage " << stage);
+        CHECK(in_order);
+        CHECK(order.size() == directions * shape.micro_batches * shape.virtual_stages);
+      }
+}
+
+TEST_CASE("no schedule waits for ever") {
+  for (const ScheduleKind kind : kKinds)
+    for (const PipelineShape& shape : shapes(kind)) {
+      INFO(name_of(kind) << " " << shape.stages << " " << shape.virtual_stages << " " << shape.micro_batches);
+      CHECK(finish(shape, {1, 2, kind == ScheduleKind::kZeroBubble ? 1 : 0}).has_value());
+    }
+}
+
+TEST_CASE("1F1B keeps at most as many micro-batches as there are stages from this one on") {
+  for (const PipelineShape& shape : shapes(ScheduleKind::kOneForwardOneBackward))
+    for (std::uint32_t stage = 0; stage < shape.stages; ++stage)
+      CHECK(most_in_flight(pipeline_order(shape, stage), PassKind::kForward, PassKind::kBackward) ==
+            std::min(shape.micro_batches, shape.stages - stage));
+}
+
+// Up to the weight gradient a micro-batch holds memory; 1F1B's first stage holds `stages` of them.
+TEST_CASE("ZB-H1 holds no more micro-batches than the first stage of 1F1B") {
+  for (const PipelineShape& shape : shapes(ScheduleKind::kZeroBubble))
+    for (std::uint32_t stage = 0; stage < shape.stages; ++stage) {
+      const std::vector<Pass> order = pipeline_order(shape, stage);
+      CHECK(most_in_flight(order, PassKind::kForward, PassKind::kBackward) ==
+            std::min(shape.micro_batches, shape.stages - stage));
+      CHECK(most_in_flight(order, PassKind::kForward, PassKind::kWeight) ==
+            std::min(shape.micro_batches, shape.stages));
+    }
+}
+
+TEST_CASE("interleaved 1F1B warms up with the published number of passes") {
+  for (const PipelineShape& shape : shapes(ScheduleKind::kInterleaved))
+    for (std::uint32_t stage = 0; stage < shape.stages; ++stage) {
+      const std::uint32_t warm_up = (shape.stages - stage - 1) * 2 + (shape.virtual_stages - 1) * shape.stages;
+      const std::uint32_t all = shape.micro_batches * shape.virtual_stages;
+      // The first pair is one forward pass more, if any is left.
+      CHECK(leading_forwards(pipeline_order(shape, stage)) == std::min(all, warm_up + 1));
+    }
+}
+
+// A stage is idle while the first micro-batch reaches it and while the last one goes on from it: p-1 forward and p-1
+// backward passes of a chunk in all, whatever their lengths.
+TEST_CASE("the bubble is (p-1)/m, and (p-1)/(v m) where chunks are interleaved") {
+  for (const ScheduleKind kind :
+       {ScheduleKind::kGpipe, ScheduleKind::kOneForwardOneBackward, ScheduleKind::kInterleaved})
+    for (const PipelineShape& shape : shapes(kind))
+      for (const PassTimes& times : {PassTimes{1, 1, 0}, PassTimes{1, 2, 0}, PassTimes{3, 5, 0}}) {
+        INFO(name_of(kind) << " " << shape.stages << " " << shape.virtual_stages << " " << shape.micro_batches);
+        const auto idle = static_cast<int>(shape.stages - 1) * (times.forward + times.backward);
+        // Interleaved with one chunk has a longer warm-up than 1F1B, but no other bubble.
+        CHECK(bubble(shape, times) == idle);
+      }
+}
+
+// (p-1)(F+B-W) against (p-1)(F+B+W) of 1F1B, whose backward pass is B and W together. The closed form needs enough
+// micro-batches to fill the pipeline and weight gradients no longer than forward passes.
+TEST_CASE("ZB-H1 saves two weight gradients per stage of the bubble") {
+  for (const PipelineShape& shape : shapes(ScheduleKind::kZeroBubble))
+    for (const PassTimes& times : {PassTimes{1, 1, 1}, PassTimes{10, 11, 9}, PassTimes{10, 15, 5}}) {
+      if (shape.stages == 1) continue;
+      INFO(shape.stages << " stages, " << shape.micro_batches << " micro-batches");
+      PipelineShape plain = shape;
+      plain.kind = ScheduleKind::kOneForwardOneBackward;
+      const int steps = static_cast<int>(shape.stages) - 1;
+      const int behind = bubble(plain, {times.forward, times.backward + times.weight, 0});
+      CHECK(behind == steps * (times.forward + times.backward + times.weight));
+      if (shape.micro_batches >= shape.stages)
+        CHECK(bubble(shape, times) == steps * (times.forward + times.backward - times.weight));
+      else
+        CHECK(bubble(shape, times) < behind);
+    }
+}

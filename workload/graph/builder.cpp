@@ -1,0 +1,188 @@
+#include "workload/graph/builder.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+
+#include "core/assert.h"
+#include "workload/graph/content_digest.h"
+
+namespace orrery {
+namespace {
+
+// A column of one field; empty when every node has the default.
+template <class Value, class Field>
+std::vector<Value> column_of(std::span<const GraphNode> nodes, Field field) {
+  std::vector<Value> column;
+  if (std::ranges::all_of(nodes, [&](const GraphNode& node) { return field(node) == Value{}; })) return column;
+  column.reserve(nodes.size());
+  for (const GraphNode& node : nodes) column.push_back(field(node));
+  return column;
+}
+
+}  // namespace
+
+void GraphBuilder::reserve(std::size_t nodes, std::size_t edges) {
+  nodes_.reserve(nodes);
+  edges_.reserve(edges);
+}
+
+NodeId GraphBuilder::add(const GraphNode& node) {
+  check(node);
+  nodes_.push_back(node);
+  return NodeId(static_cast<std::uint32_t>(nodes_.size() - 1));
+}
+
+void GraphBuilder::check(const GraphNode& node) const {
+  ORRERY_ASSERT(nodes_.size() < UINT32_MAX);
+  ORRERY_ASSERT(node.flops >= Flops() && node.bytes >= Bytes());
+  ORRERY_ASSERT(!node.duration || *node.duration > Duration::zero());
+}
+
+ExecutionGraph GraphBuilder::build() && {
+  ExecutionGraph graph;
+  store_columns(graph);
+  store_edges(graph);
+  graph.order_ = canonical_order(graph.successor_offsets_, graph.successors_, graph.predecessor_counts_);
+  ORRERY_ASSERT(graph.order_.size() == nodes_.size());
+  store_communication(graph);
+
+  ContentDigest digest;
+  digest.add_column(graph.kinds_);
+  digest.add_column(graph.durations_);
+  digest.add_column(graph.flops_);
+  digest.add_column(graph.bytes_);
+  digest.add_column(graph.priorities_);
+  digest.add_column(graph.streams_);
+  digest.add_column(graph.successor_offsets_);
+  digest.add_column(graph.successors_);
+  digest.add_column(graph.collective_kinds_);
+  digest.add_column(graph.collective_slots_);
+  digest.add_column(graph.call_indices_);
+  digest.add_column(graph.peer_slots_);
+  graph.hash_ = digest.value();
+  return graph;
+}
+
+void GraphBuilder::store_columns(ExecutionGraph& graph) const {
+  graph.kinds_.reserve(nodes_.size());
+  graph.bytes_.reserve(nodes_.size());
+  for (const GraphNode& node : nodes_) {
+    graph.kinds_.push_back(node.kind);
+    graph.bytes_.push_back(node.bytes);
+    graph.stream_count_ = std::max(graph.stream_count_, node.stream + 1);
+  }
+  graph.durations_ =
+      column_of<Duration>(nodes_, [](const GraphNode& n) { return n.duration.value_or(Duration::zero()); });
+  graph.flops_ = column_of<Flops>(nodes_, [](const GraphNode& n) { return n.flops; });
+  graph.priorities_ = column_of<std::uint32_t>(nodes_, [](const GraphNode& n) { return n.priority; });
+  graph.streams_ = column_of<std::uint32_t>(nodes_, [](const GraphNode& n) { return n.stream; });
+}
+
+void GraphBuilder::store_edges(ExecutionGraph& graph) {
+  std::ranges::sort(edges_);
+  edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
+  ORRERY_ASSERT(edges_.size() < UINT32_MAX);
+
+  graph.successor_offsets_.assign(nodes_.size() + 1, 0);
+  graph.predecessor_counts_.assign(nodes_.size(), 0);
+  graph.successors_.reserve(edges_.size());
+  for (const Edge& edge : edges_) {
+    ORRERY_ASSERT(edge.before != edge.after);
+    ORRERY_ASSERT(index_of(edge.before) < nodes_.size() && index_of(edge.after) < nodes_.size());
+    ++graph.successor_offsets_[index_of(edge.before) + 1];
+    ++graph.predecessor_counts_[index_of(edge.after)];
+    graph.successors_.push_back(edge.after);
+  }
+  for (std::size_t i = 0; i < nodes_.size(); ++i) graph.successor_offsets_[i + 1] += graph.successor_offsets_[i];
+}
+
+void GraphBuilder::store_communication(ExecutionGraph& graph) const {
+  std::uint32_t communicators = 0;
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    const GraphNode& node = nodes_[i];
+    const bool is_collective = node.kind == NodeKind::kCollective;
+    if (!is_collective && node.kind != NodeKind::kSend && node.kind != NodeKind::kReceive) continue;
+    if (graph.ordinals_.empty()) graph.ordinals_.assign(nodes_.size(), 0);
+    if (is_collective) {
+      graph.ordinals_[i] = static_cast<std::uint32_t>(graph.collective_nodes_.size());
+      graph.collective_nodes_.push_back(NodeId(i));
+      graph.collective_kinds_.push_back(node.collective);
+      graph.collective_slots_.push_back(node.slot);
+      communicators = std::max(communicators, node.slot + 1);
+    } else {
+      graph.ordinals_[i] = static_cast<std::uint32_t>(graph.transfer_nodes_.size());
+      graph.transfer_nodes_.push_back(NodeId(i));
+      graph.peer_slots_.push_back(node.slot);
+      graph.peer_slot_count_ = std::max(graph.peer_slot_count_, node.slot + 1);
+    }
+  }
+
+  std::vector<std::vector<NodeId>> calls(communicators);
+  graph.call_indices_.assign(graph.collective_nodes_.size(), 0);
+  for (const NodeId node : graph.order_) {
+    if (graph.kind(node) != NodeKind::kCollective) continue;
+    std::vector<NodeId>& of_slot = calls[graph.communicator_slot(node)];
+    graph.call_indices_[graph.collective_index(node)] = static_cast<std::uint32_t>(of_slot.size());
+    of_slot.push_back(node);
+  }
+  for (const std::uint32_t slot : slots_by_node_) {
+    std::ranges::sort(calls[slot]);
+    for (std::uint32_t call = 0; call < calls[slot].size(); ++call)
+      graph.call_indices_[graph.collective_index(calls[slot][call])] = call;
+  }
+  for (const std::vector<NodeId>& of_slot : calls) {
+    graph.calls_.insert(graph.calls_.end(), of_slot.begin(), of_slot.end());
+    graph.call_offsets_.push_back(static_cast<std::uint32_t>(graph.calls_.size()));
+  }
+}
+
+std::vector<NodeId> canonical_order(std::span<const std::uint32_t> successor_offsets,
+                                    std::span<const NodeId> successors,
+                                    std::span<const std::uint32_t> predecessor_counts) {
+  std::vector<std::uint32_t> waiting(predecessor_counts.begin(), predecessor_counts.end());
+  std::priority_queue<NodeId, std::vector<NodeId>, std::greater<>> ready;
+  for (std::uint32_t i = 0; i < waiting.size(); ++i)
+    if (waiting[i] == 0) ready.push(NodeId(i));
+
+  std::vector<NodeId> order;
+  order.reserve(waiting.size());
+  while (!ready.empty()) {
+    const NodeId node = ready.top();
+    ready.pop();
+    order.push_back(node);
+    const std::uint32_t end = successor_offsets[index_of(node) + 1];
+    for (std::uint32_t edge = successor_offsets[index_of(node)]; edge < end; ++edge)
+      if (--waiting[index_of(successors[edge])] == 0) ready.push(successors[edge]);
+  }
+  return order;
+}
+
+namespace {
+
+GraphBuilder builder_of(const ExecutionGraph& graph, std::span<const std::uint32_t> slot_map) {
+  GraphBuilder builder;
+  builder.reserve(graph.size(), graph.edge_count());
+  for (std::uint32_t i = 0; i < graph.size(); ++i) {
+    GraphNode node = graph.node(NodeId(i));
+    if (node.kind == NodeKind::kCollective && !slot_map.empty()) node.slot = slot_map[node.slot];
+    builder.add(node);
+  }
+  for (std::uint32_t i = 0; i < graph.size(); ++i)
+    for (const NodeId after : graph.successors(NodeId(i))) builder.depend(after, NodeId(i));
+  return builder;
+}
+
+}  // namespace
+
+ExecutionGraph with_communicator_slots(const ExecutionGraph& graph, std::span<const std::uint32_t> slot_map) {
+  return builder_of(graph, slot_map).build();
+}
+
+ExecutionGraph with_calls_by_node(const ExecutionGraph& graph, std::span<const std::uint32_t> slots) {
+  GraphBuilder builder = builder_of(graph, {});
+  for (const std::uint32_t slot : slots) builder.count_calls_by_node(slot);
+  return std::move(builder).build();
+}
+
+}  // namespace orrery

@@ -1,0 +1,59 @@
+// Makes an ExecutionGraph out of nodes and edges. Both the trace loader and the job generator build through this.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/ids.h"
+#include "workload/graph/execution_graph.h"
+
+namespace orrery {
+
+// `after` waits for `before`.
+struct Edge {
+  NodeId before;
+  NodeId after;
+
+  auto operator<=>(const Edge&) const = default;
+};
+
+class GraphBuilder {
+ public:
+  void reserve(std::size_t nodes, std::size_t edges);
+  // Nodes get the NodeIds 0, 1, ... in the order of these calls.
+  NodeId add(const GraphNode& node);
+  // Both nodes may still be to come. A repeated edge counts once; an edge from a node to itself is a bug.
+  void depend(NodeId after, NodeId before) { edges_.push_back({before, after}); }
+  // The calls of the communicator slot count by NodeId instead of in canonical order (ExecutionGraph::call_index).
+  void count_calls_by_node(std::uint32_t slot) { slots_by_node_.push_back(slot); }
+
+  // The edges must be acyclic and name existing nodes: whoever reads them from outside checks that first
+  // (workload/traces/dependency_check.h).
+  ExecutionGraph build() &&;
+
+ private:
+  void check(const GraphNode& node) const;
+  void store_edges(ExecutionGraph& graph);
+  void store_columns(ExecutionGraph& graph) const;
+  void store_communication(ExecutionGraph& graph) const;
+
+  std::vector<GraphNode> nodes_;
+  std::vector<Edge> edges_;
+  std::vector<std::uint32_t> slots_by_node_;
+};
+
+// The order that always takes the smallest ready node, by successor lists in CSR form. Nodes on a cycle, and those
+// behind one, are missing from it.
+std::vector<NodeId> canonical_order(std::span<const std::uint32_t> successor_offsets,
+                                    std::span<const NodeId> successors,
+                                    std::span<const std::uint32_t> predecessor_counts);
+
+// The same graph, with communicator slot s renumbered to slot_map[s]; several may become one.
+ExecutionGraph with_communicator_slots(const ExecutionGraph& graph, std::span<const std::uint32_t> slot_map);
+
+// The same graph, with the calls of these communicator slots counted by NodeId. `graph` counts all in canonical order.
+ExecutionGraph with_calls_by_node(const ExecutionGraph& graph, std::span<const std::uint32_t> slots);
+
+}  // namespace orrery

@@ -1,0 +1,20 @@
+// Jobs of one operation each, for measuring a cluster the way nccl-tests does.
+#pragma once
+
+#include <cstdint>
+
+#include "core/collective_kind.h"
+#include "core/units.h"
+#include "workload/graph/job.h"
+
+namespace orrery {
+
+// Every rank calls one collective on the world. `bytes` are those of a rank's own input buffer, as in ExecutionGraph;
+// the root, where the kind has one, is rank 0. At least one rank.
+Job collective_job(CollectiveKind kind, Bytes bytes, std::uint32_t ranks);
+
+// Every rank sends one message of `bytes` to the next one, the last to the first, and receives one; all at once. At
+// least two ranks.
+Job neighbour_job(Bytes bytes, std::uint32_t ranks);
+
+}  // namespace orrery

@@ -1,0 +1,141 @@
+// What one rank has to do: compute, memory, collective, send and receive nodes and what waits for what.
+//
+// A graph holds only what ranks that behave alike have in common. Communicators, peers, tags and roots appear as small
+// local numbers, which a RankBinding (workload/graph/job.h) turns into those of a rank; ids and names are NodeLabels
+// (workload/graph/node_labels.h). So the thousand ranks of a job share a handful of graphs. A graph is immutable and stored
+// as structure of arrays; a column in which every node has the default is not stored.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/collective_kind.h"
+#include "core/ids.h"
+#include "core/units.h"
+
+namespace orrery {
+
+enum class NodeKind : std::uint8_t {
+  kFree,         // takes no time: only orders what is around it
+  kHostCompute,  // on the host CPU
+  kCompute,      // on the device
+  kMemoryLoad,   // from remote memory to the device
+  kMemoryStore,  // from the device to remote memory
+  kCollective,
+  kSend,
+  kReceive,
+};
+
+inline constexpr std::size_t kNodeKindCount = 8;
+
+// "free", "host compute", "compute", "memory load", ...
+std::string_view name_of(NodeKind kind);
+
+// True for what runs on, or is launched from, one of the device's streams.
+bool is_on_device(NodeKind kind);
+
+// What a message or the tensors of a node may have at most: 1 EiB, so that products with a few ranks fit 64 bits.
+// Whoever reads sizes from outside refuses more.
+inline constexpr Bytes kMostNodeBytes{std::int64_t{1} << 60};
+
+// One node by value: what a GraphBuilder takes.
+struct GraphNode {
+  NodeKind kind = NodeKind::kFree;
+  std::optional<Duration> duration{};  // as measured; never zero
+  Flops flops{};                       // of a compute node; 0 = unknown
+  Bytes bytes{};                       // compute and memory: of the tensors touched; else of the message (see bytes())
+  CollectiveKind collective = CollectiveKind::kAllReduce;
+  std::uint32_t slot = 0;  // kCollective: local communicator; kSend, kReceive: local peer
+  std::uint32_t stream = 0;
+  std::uint32_t priority = 0;
+
+  bool operator==(const GraphNode&) const = default;
+};
+
+// Nodes are numbered in ascending order of their ids in the trace, so the order of NodeIds is the trace's own order.
+class ExecutionGraph {
+ public:
+  std::size_t size() const { return kinds_.size(); }
+  std::size_t edge_count() const { return successors_.size(); }
+
+  NodeKind kind(NodeId node) const { return kinds_[index_of(node)]; }
+  // The measured time of the node, if it has one. A compute node may have both a duration and FLOPs or bytes: which one
+  // counts is the system's choice.
+  std::optional<Duration> duration(NodeId node) const;
+  Flops flops(NodeId node) const { return flops_.empty() ? Flops() : flops_[index_of(node)]; }
+  // kCompute, kMemory*: bytes of the tensors touched. kSend, kReceive: of the message. kCollective: of the rank's own
+  // input buffer (all-gather: the shard; reduce-scatter: the whole input; all-to-all: everything it sends and keeps).
+  Bytes bytes(NodeId node) const { return bytes_[index_of(node)]; }
+  // Larger is more urgent; 0 where the trace says nothing.
+  std::uint32_t priority(NodeId node) const { return priorities_.empty() ? 0 : priorities_[index_of(node)]; }
+  // The device stream of a kCompute, kMemory* or communication node, 1 .. stream_count()-1; 0 where the trace has none.
+  std::uint32_t stream(NodeId node) const { return streams_.empty() ? 0 : streams_[index_of(node)]; }
+  std::uint32_t stream_count() const { return stream_count_; }
+
+  std::span<const NodeId> successors(NodeId node) const;
+  std::uint32_t predecessor_count(NodeId node) const { return predecessor_counts_[index_of(node)]; }
+  // The canonical topological order: always the smallest NodeId that is ready.
+  std::span<const NodeId> order() const { return order_; }
+
+  // Collectives are numbered 0 .. collectives().size()-1 by ascending NodeId.
+  std::span<const NodeId> collectives() const { return collective_nodes_; }
+  std::uint32_t collective_index(NodeId node) const;  // of a kCollective node
+  CollectiveKind collective_kind(NodeId node) const { return collective_kinds_[collective_index(node)]; }
+  std::uint32_t communicator_slot(NodeId node) const { return collective_slots_[collective_index(node)]; }
+  // k: the node is the rank's k-th call on its communicator, counted from 0 in canonical order, or by NodeId where that
+  // is what the members agree on (workload/matching/call_identity.h). It meets the k-th call of the other members.
+  std::uint32_t call_index(NodeId node) const { return call_indices_[collective_index(node)]; }
+  // The calls on one communicator slot by call_index.
+  std::span<const NodeId> calls(std::uint32_t slot) const;
+  std::uint32_t communicator_slots() const { return static_cast<std::uint32_t>(call_offsets_.size() - 1); }
+
+  // Sends and receives together are numbered 0 .. transfers().size()-1 by ascending NodeId.
+  std::span<const NodeId> transfers() const { return transfer_nodes_; }
+  std::uint32_t transfer_index(NodeId node) const;  // of a kSend or kReceive node
+  std::uint32_t peer_slot(NodeId node) const { return peer_slots_[transfer_index(node)]; }
+  std::uint32_t peer_slots() const { return peer_slot_count_; }
+
+  GraphNode node(NodeId node) const;
+
+  std::uint64_t content_hash() const { return hash_; }
+  bool operator==(const ExecutionGraph& other) const;
+  // What the graph occupies, edges included.
+  std::size_t memory_bytes() const;
+
+ private:
+  friend class GraphBuilder;
+  ExecutionGraph() = default;
+
+  std::vector<NodeKind> kinds_;
+  std::vector<Duration> durations_;  // zero: not measured; empty: none is
+  std::vector<Flops> flops_;         // empty: all zero
+  std::vector<Bytes> bytes_;
+  std::vector<std::uint32_t> priorities_;  // empty: all zero
+  std::vector<std::uint32_t> streams_;     // empty: all zero
+  std::uint32_t stream_count_ = 1;
+  std::vector<std::uint32_t> ordinals_;  // collective_index or transfer_index of communication nodes; empty: none
+
+  std::vector<std::uint32_t> successor_offsets_;  // size() + 1
+  std::vector<NodeId> successors_;                // ascending within a node
+  std::vector<std::uint32_t> predecessor_counts_;
+  std::vector<NodeId> order_;
+
+  std::vector<NodeId> collective_nodes_;
+  std::vector<CollectiveKind> collective_kinds_;
+  std::vector<std::uint32_t> collective_slots_;
+  std::vector<std::uint32_t> call_indices_;
+  std::vector<std::uint32_t> call_offsets_{0};  // per slot, into calls_
+  std::vector<NodeId> calls_;
+
+  std::vector<NodeId> transfer_nodes_;
+  std::vector<std::uint32_t> peer_slots_;
+  std::uint32_t peer_slot_count_ = 0;
+
+  std::uint64_t hash_ = 0;
+};
+
+}  // namespace orrery

@@ -1,0 +1,70 @@
+// What all ranks have to do: the distinct execution graphs, how each rank fills in their local numbers, and the
+// communicators.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+#include "core/ids.h"
+#include "workload/graph/execution_graph.h"
+#include "workload/graph/node_labels.h"
+
+namespace orrery {
+
+// A group of ranks that call collectives together.
+struct Communicator {
+  std::string name;             // as the groups file has it; "world" for GroupId 0
+  std::vector<RankId> members;  // in the order of the groups file, each once
+  // By dimension of the fabric, whether its calls run over it; not over those that are left out. None: over all. Along
+  // the others the members are groups of their own (system/plans/involved_dimensions.h).
+  std::optional<std::vector<bool>> involved{};
+
+  // Position of `rank` among the members, if it is one.
+  std::optional<std::uint32_t> position_of(RankId rank) const;
+};
+
+// One rank's meaning of its graph's local numbers.
+struct RankBinding {
+  std::uint32_t graph = 0;             // into Job::graphs
+  std::uint32_t labels = 0;            // into Job::labels
+  std::vector<GroupId> communicators;  // by communicator slot
+  std::vector<RankId> peers;           // by peer slot
+  std::vector<std::int64_t> tags;      // by transfer index; empty: all zero
+  std::vector<std::int64_t> roots;     // by collective index: global rank, or -1 for "the first member"; empty: all -1
+  std::string source;                  // the trace file; may be empty for generated jobs
+
+  std::int64_t tag(std::uint32_t transfer_index) const { return tags.empty() ? 0 : tags[transfer_index]; }
+};
+
+struct Job {
+  std::vector<ExecutionGraph> graphs;
+  std::vector<NodeLabels> labels;
+  std::vector<RankBinding> ranks;           // by RankId; their number is the world size
+  std::vector<Communicator> communicators;  // by GroupId; 0 is the world
+  // By graph, by peer slot: what reports call that communication. Empty: "p2p" throughout.
+  std::vector<std::vector<std::string>> peer_families;
+  // By graph: the first node of every iteration but the first, ascending; nodes of an iteration are numbered in one go.
+  // Empty: there is one iteration.
+  std::vector<std::vector<NodeId>> iteration_starts;
+  std::vector<Problem> warnings;
+
+  const ExecutionGraph& graph(RankId rank) const { return graphs[ranks[index_of(rank)].graph]; }
+  const NodeLabels& labels_of(RankId rank) const { return labels[ranks[index_of(rank)].labels]; }
+  GroupId communicator(RankId rank, NodeId collective) const;
+  RankId peer(RankId rank, NodeId transfer) const;
+  std::int64_t tag(RankId rank, NodeId transfer) const;
+  // What reports call a send or receive: "pipeline", "p2p".
+  std::string_view peer_family(RankId rank, NodeId transfer) const;
+  // The root of a broadcast, reduce, gather or scatter, as a position among the communicator's members; 0 for the other
+  // kinds and where the trace does not say.
+  std::uint32_t root(RankId rank, NodeId collective) const;
+  // `node 12 "aten::mm"`, for messages.
+  std::string describe(RankId rank, NodeId node) const;
+};
+
+}  // namespace orrery

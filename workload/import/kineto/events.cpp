@@ -1,0 +1,327 @@
+#include "workload/import/kineto/events.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "workload/import/decimal.h"
+
+namespace orrery {
+namespace {
+
+// Where the parser stands.
+enum class Level : std::uint8_t { kTrace, kEvents, kEvent, kArgs, kDistributed, kGroups, kGroup, kRanks, kOther };
+
+// A number or a string of the input; the other one is empty.
+struct Scalar {
+  std::string text;
+  std::optional<std::int64_t> integer{};
+  bool is_number = false;
+};
+
+// One event as it is being read.
+struct Event {
+  std::string phase, category, name, thread;
+  std::optional<KinetoTime> begin, duration;
+  std::optional<std::int64_t> stream, device, correlation, external, wait_on_stream, recorded_by;
+  KinetoMessage message;
+};
+
+// The arguments of events that are read.
+struct NamedText {
+  std::string_view name;
+  std::string KinetoMessage::*member;
+};
+constexpr std::array<NamedText, 5> kTexts = {{{"Collective name", &KinetoMessage::collective},
+                                              {"dtype", &KinetoMessage::type},
+                                              {"Process Group Name", &KinetoMessage::group},
+                                              {"Process Group Description", &KinetoMessage::description},
+                                              {"Process Group Ranks", &KinetoMessage::ranks}}};
+
+struct NamedNote {
+  std::string_view name;
+  std::int64_t KinetoMessage::*member;
+};
+constexpr std::array<NamedNote, 7> kNotes = {{{"In msg nelems", &KinetoMessage::input_elements},
+                                              {"Out msg nelems", &KinetoMessage::output_elements},
+                                              {"Group size", &KinetoMessage::group_size},
+                                              {"Global rank start", &KinetoMessage::first_rank},
+                                              {"Global rank stride", &KinetoMessage::rank_stride},
+                                              {"Src Rank", &KinetoMessage::source},
+                                              {"Dst Rank", &KinetoMessage::destination}}};
+
+struct NamedNumber {
+  std::string_view name;
+  std::optional<std::int64_t> Event::*member;
+};
+constexpr std::array<NamedNumber, 6> kNumbers = {{{"stream", &Event::stream},
+                                                  {"device", &Event::device},
+                                                  {"correlation", &Event::correlation},
+                                                  {"External id", &Event::external},
+                                                  {"wait_on_stream", &Event::wait_on_stream},
+                                                  {"wait_on_cuda_event_record_corr_id", &Event::recorded_by}}};
+
+bool is_operation(std::string_view category) {
+  return category == "kernel" || category == "gpu_memcpy" || category == "gpu_memset" || category == "Kernel" ||
+         category == "Memcpy" || category == "Memset";
+}
+
+bool is_host_call(std::string_view category) {
+  return category == "cuda_runtime" || category == "cuda_driver" || category == "hip_runtime" ||
+         category == "hip_driver" || category == "Runtime";
+}
+
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+bool is_communication(std::string_view name) {
+  return name.starts_with("nccl") || name.starts_with("rccl") || contains(name, "ncclKernel") ||
+         contains(name, "ncclDevKernel") || contains(name, "ncclSymk");
+}
+
+class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  KinetoHandler(const std::string& file, std::string_view text) : file_(file), text_(text) {}
+
+  KinetoTrace take() {
+    if (!has_events_ && has_nodes_)
+      throw InputError({file_},
+                       "this is a PyTorch execution trace of the host's operators, without the times of the device; "
+                       "expected a profile of torch.profiler",
+                       "import the Kineto profile of the same step");
+    if (!has_events_)
+      throw InputError({file_}, "no traceEvents",
+                       "expected a profile of torch.profiler: {\"traceEvents\": [...], ...}");
+    return std::move(trace_);
+  }
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool number_integer(number_integer_t value) override { return scalar({std::to_string(value), value, true}); }
+  bool number_unsigned(number_unsigned_t value) override {
+    std::optional<std::int64_t> integer;
+    if (value <= static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max()))
+      integer = static_cast<std::int64_t>(value);
+    return scalar({std::to_string(value), integer, true});
+  }
+  bool number_float(number_float_t, const string_t& digits) override { return scalar({digits, {}, true}); }
+  bool string(string_t& value) override {
+    if (level() == Level::kOther) return true;
+    return scalar({std::move(value), {}, false});
+  }
+  bool key(string_t& value) override {
+    if (level() != Level::kOther) key_ = std::move(value);
+    return true;
+  }
+
+  bool start_object(std::size_t) override {
+    switch (level()) {
+      case Level::kEvents:
+        event_ = {};
+        return push(Level::kEvent);
+      case Level::kEvent:
+        return push(key_ == "args" ? Level::kArgs : Level::kOther);
+      case Level::kGroups:
+        group_name_.clear();
+        group_ranks_.clear();
+        return push(Level::kGroup);
+      case Level::kTrace:
+        if (levels_.empty()) return push(Level::kTrace);
+        return push(key_ == "distributedInfo" ? Level::kDistributed : Level::kOther);
+      default:
+        return push(Level::kOther);
+    }
+  }
+
+  bool start_array(std::size_t) override {
+    has_nodes_ = has_nodes_ || (level() == Level::kTrace && key_ == "nodes");
+    if (levels_.empty() || (level() == Level::kTrace && key_ == "traceEvents")) {
+      has_events_ = true;
+      return push(Level::kEvents);
+    }
+    if (level() == Level::kDistributed && key_ == "pg_config") return push(Level::kGroups);
+    if (level() == Level::kGroup && key_ == "ranks") {
+      group_ranks_ = "[";
+      return push(Level::kRanks);
+    }
+    return push(Level::kOther);
+  }
+
+  bool end_object() override {
+    if (level() == Level::kEvent) finish_event();
+    if (level() == Level::kGroup && !group_name_.empty() && !group_ranks_.empty())
+      trace_.group_ranks[group_name_] = group_ranks_;
+    return pop();
+  }
+
+  bool end_array() override {
+    if (level() == Level::kRanks) group_ranks_ += "]";
+    return pop();
+  }
+
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& error) override {
+    std::string reason = error.what();
+    for (const std::string_view mark : {"] ", ": "})
+      if (const std::size_t at = reason.find(mark); at != std::string::npos) reason.erase(0, at + mark.size());
+    const std::string_view before = text_.substr(0, position);
+    const auto line = static_cast<int>(std::min<std::ptrdiff_t>(std::ranges::count(before, '\n') + 1, INT32_MAX));
+    throw InputError({file_, line, 0}, fmt::format("not JSON: {}", printable(reason)),
+                     "was the profiler stopped while it wrote?");
+  }
+
+ private:
+  Level level() const { return levels_.empty() ? Level::kTrace : levels_.back(); }
+  bool push(Level level) {
+    levels_.push_back(level);
+    return true;
+  }
+  bool pop() {
+    levels_.pop_back();
+    return true;
+  }
+
+  bool scalar(Scalar value) {
+    switch (level()) {
+      case Level::kEvent:
+        event_field(std::move(value));
+        break;
+      case Level::kArgs:
+        argument(std::move(value));
+        break;
+      case Level::kDistributed:
+        if (key_ == "rank") trace_.rank = integer(value);
+        if (key_ == "world_size") trace_.world = integer(value);
+        break;
+      case Level::kGroup:
+        if (key_ == "pg_name")
+          group_name_ = std::move(value.text);
+        else if (key_ == "ranks")
+          group_ranks_ = std::move(value.text);
+        break;
+      case Level::kRanks:
+        group_ranks_ += (group_ranks_.size() > 1 ? ", " : "") + value.text;
+        break;
+      default:
+        break;
+    }
+    return true;
+  }
+
+  // Some versions write numbers as strings.
+  static std::optional<std::int64_t> integer(const Scalar& value) {
+    if (value.integer) return value.integer;
+    std::int64_t result = 0;
+    const char* const end = value.text.data() + value.text.size();
+    const auto [stop, error] = std::from_chars(value.text.data(), end, result);
+    return error == std::errc() && stop == end ? std::optional(result) : std::nullopt;
+  }
+
+  void event_field(Scalar value) {
+    if (key_ == "ph")
+      event_.phase = std::move(value.text);
+    else if (key_ == "cat")
+      event_.category = std::move(value.text);
+    else if (key_ == "name")
+      event_.name = std::move(value.text);
+    else if (key_ == "tid")
+      event_.thread = std::move(value.text);
+    else if (key_ == "ts")
+      event_.begin = thousandths(value.text);
+    else if (key_ == "dur")
+      event_.duration = thousandths(value.text);
+  }
+
+  void argument(Scalar value) {
+    if (const auto text = std::ranges::find(kTexts, key_, &NamedText::name); text != kTexts.end())
+      event_.message.*text->member = std::move(value.text);
+    else if (const auto note = std::ranges::find(kNotes, key_, &NamedNote::name); note != kNotes.end())
+      event_.message.*note->member = integer(value).value_or(-1);
+    else if (const auto number = std::ranges::find(kNumbers, key_, &NamedNumber::name); number != kNumbers.end())
+      event_.*number->member = integer(value);
+  }
+
+  void finish_event() {
+    const std::uint64_t index = events_++;
+    if (event_.phase != "X") return;
+    if (is_operation(event_.category)) return add_operation(index);
+    if (is_host_call(event_.category)) return add_call();
+    if (event_.category == "cuda_sync") return add_wait();
+    if (event_.name == "record_param_comms" && event_.message.collective != "wait" && event_.begin) add_library_call();
+  }
+
+  KinetoTime end_of_event() const {
+    const KinetoTime begin = *event_.begin;
+    const KinetoTime duration = std::max<KinetoTime>(event_.duration.value_or(0), 0);
+    return begin > std::numeric_limits<KinetoTime>::max() - duration ? std::numeric_limits<KinetoTime>::max()
+                                                                     : begin + duration;
+  }
+
+  void add_operation(std::uint64_t index) {
+    // So that no sum or difference of times overflows; 2^61 ns are 73 years.
+    constexpr KinetoTime kFarthest = KinetoTime{1} << 61;
+    if (!event_.begin || !event_.duration || *event_.duration < 0 || *event_.duration > kFarthest ||
+        *event_.begin > kFarthest || *event_.begin < -kFarthest)
+      throw InputError(
+          {file_}, fmt::format("event {} \"{}\" has no ts and dur in microseconds", index, printable(event_.name, 60)));
+    KinetoOperation operation{.event = index,
+                              .name = std::move(event_.name),
+                              .begin = *event_.begin,
+                              .end = end_of_event(),
+                              .device = event_.device.value_or(0),
+                              .stream = event_.stream.value_or(integer({event_.thread}).value_or(0)),
+                              .correlation = event_.correlation.value_or(-1),
+                              .external = event_.external.value_or(-1)};
+    operation.is_communication = !event_.message.collective.empty() || is_communication(operation.name);
+    if (!event_.message.collective.empty()) operation.message = std::move(event_.message);
+    trace_.operations.push_back(std::move(operation));
+  }
+
+  void add_library_call() {
+    trace_.library_calls.push_back({*event_.begin, end_of_event(), event_.thread});
+    if (event_.message.collective == "send" || event_.message.collective == "recv")
+      trace_.host_messages.push_back({*event_.begin, event_.external.value_or(-1), std::move(event_.message)});
+  }
+
+  void add_call() {
+    trace_.has_host_calls = true;
+    if (!event_.begin) return;
+    if (event_.correlation) trace_.launches.push_back({*event_.correlation, *event_.begin});
+    const bool waits = contains(event_.name, "StreamWaitEvent");
+    if (!waits && !contains(event_.name, "Synchronize")) return;
+    trace_.calls.push_back({waits ? KinetoCallKind::kStreamWait : KinetoCallKind::kSynchronize, *event_.begin,
+                            end_of_event(), std::move(event_.thread), event_.correlation.value_or(-1)});
+  }
+
+  void add_wait() {
+    if (!contains(event_.name, "Stream Wait Event") || !event_.stream || !event_.correlation) return;
+    trace_.waits.push_back({event_.device.value_or(0), *event_.stream, event_.wait_on_stream.value_or(-1),
+                            event_.recorded_by.value_or(-1), *event_.correlation});
+  }
+
+  const std::string& file_;
+  std::string_view text_;
+  KinetoTrace trace_;
+  std::vector<Level> levels_;
+  std::string key_;
+  Event event_;
+  std::uint64_t events_ = 0;
+  bool has_events_ = false;
+  bool has_nodes_ = false;  // of a PyTorch execution trace
+  std::string group_name_;
+  std::string group_ranks_;
+};
+
+}  // namespace
+
+KinetoTrace read_kineto(const std::string& file, std::string_view text) {
+  KinetoHandler handler(file, text);
+  nlohmann::json::sax_parse(text.begin(), text.end(), &handler);
+  return handler.take();
+}
+
+}  // namespace orrery

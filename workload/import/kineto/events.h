@@ -1,0 +1,105 @@
+// What one file of torch.profiler says that a replay needs: operations of the device, and the calls of the host that
+// order them. Kineto writes Chrome's trace format; the rest of it is skipped while it is read.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+
+namespace orrery {
+
+// Nanoseconds on the clock of the file.
+using KinetoTime = std::int64_t;
+
+// What c10d notes about a collective, a send or a receive; absent numbers are -1.
+struct KinetoMessage {
+  std::string collective;  // "allreduce", "_allgather_base", "send", ...
+  std::string type;        // of the elements: "Float", "BFloat16", ...
+  std::string group;       // name of the process group
+  std::string description;
+  std::string ranks;  // "[0, 1, 2]", or with "..." in it
+  std::int64_t input_elements = -1;
+  std::int64_t output_elements = -1;
+  std::int64_t group_size = -1;
+  std::int64_t first_rank = -1;
+  std::int64_t rank_stride = -1;
+  std::int64_t source = -1;       // of a receive
+  std::int64_t destination = -1;  // of a send
+};
+
+struct KinetoOperation {
+  std::uint64_t event = 0;  // position in traceEvents
+  std::string name;
+  KinetoTime begin = 0;
+  KinetoTime end = 0;
+  std::int64_t device = 0;
+  std::int64_t stream = 0;
+  std::int64_t correlation = -1;           // the call that launched it; calls are numbered in their order
+  std::int64_t external = -1;              // the host's operation that it belongs to
+  std::optional<KinetoMessage> message{};  // NCCL's kernels
+  std::vector<KinetoMessage> batch{};      // sends and receives in one kernel (workload/import/kineto/batches.h)
+  bool is_communication = false;
+};
+
+enum class KinetoCallKind : std::uint8_t { kStreamWait, kSynchronize };
+
+// A call of the host that makes a stream wait for an event, or the host for the device.
+struct KinetoCall {
+  KinetoCallKind kind = KinetoCallKind::kStreamWait;
+  KinetoTime begin = 0;
+  KinetoTime end = 0;
+  std::string thread;
+  std::int64_t correlation = -1;
+};
+
+// A send or receive as the host called it.
+struct KinetoHostMessage {
+  KinetoTime begin = 0;
+  std::int64_t external = -1;
+  KinetoMessage message;
+};
+
+// When the host made a call that launched something.
+struct KinetoLaunch {
+  std::int64_t correlation = -1;
+  KinetoTime begin = 0;
+};
+
+// The same as CUPTI saw it, where the profile was taken with cuda_sync events: exact.
+struct KinetoStreamWait {
+  std::int64_t device = 0;
+  std::int64_t stream = 0;       // waits ...
+  std::int64_t on_stream = 0;    // ... for what was launched on this one
+  std::int64_t recorded_by = 0;  // before this call
+  std::int64_t correlation = 0;  // of the wait itself
+};
+
+// The host within c10d, which has waits of its own around each kernel.
+struct KinetoSpan {
+  KinetoTime begin = 0;
+  KinetoTime end = 0;
+  std::string thread;
+};
+
+struct KinetoTrace {
+  std::optional<std::int64_t> rank;
+  std::optional<std::int64_t> world;
+  std::map<std::string, std::string> group_ranks;  // of distributedInfo, by name of the process group
+  std::vector<KinetoOperation> operations;         // in the order of the file
+  std::vector<KinetoCall> calls;
+  std::vector<KinetoStreamWait> waits;
+  std::vector<KinetoSpan> library_calls;
+  std::vector<KinetoHostMessage> host_messages;
+  std::vector<KinetoLaunch> launches;
+  bool has_host_calls = false;
+};
+
+// InputError where the text is no JSON, has no traceEvents, or an operation lacks its time.
+KinetoTrace read_kineto(const std::string& file, std::string_view text);
+
+}  // namespace orrery

@@ -1,0 +1,235 @@
+#include "workload/import/kineto/kineto.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "workload/graph/findings.h"
+#include "workload/import/job_assembler.h"
+#include "workload/import/kineto/events.h"
+#include "workload/import/kineto/messages.h"
+#include "workload/import/kineto/timeline.h"
+#include "workload/import/kineto/world.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::int64_t kPicosecondsPerTick = 1'000;
+
+constexpr std::string_view kNoNotesHint =
+    "c10d notes sizes and groups since PyTorch 2.2; record with CPU and CUDA activities on, since a kernel gets them "
+    "from the call that launched it";
+
+// One rank's trace as nodes.
+class ProfileImporter {
+ public:
+  ProfileImporter(const KinetoTrace& trace, std::uint32_t rank, KinetoGroups& groups, Findings& findings)
+      : trace_(trace), rank_(rank), groups_(groups), findings_(findings) {}
+
+  RankAssembler import() {
+    const KinetoTimeline timeline = make_timeline(trace_);
+    if (timeline.overlaps > 0)
+      findings_.warning(
+          "operations began more than a microsecond before the one in front on their stream had ended; they begin "
+          "after it",
+          fmt::format("{} of {}", timeline.overlaps, timeline.steps.size()));
+    number_streams();
+    if (!fits(timeline)) return {};
+    for (const KinetoStep& step : timeline.steps) add(step);
+    return std::move(result_);
+  }
+
+ private:
+  static std::string describe(const KinetoOperation& operation) {
+    return fmt::format("event {} \"{}\"", operation.event, printable(operation.name, 60));
+  }
+
+  bool fits(const KinetoTimeline& timeline) {
+    if (timeline.waits > kMostKinetoWaits) {
+      findings_.error(fmt::format("operations wait for one another more than {} times", kMostKinetoWaits),
+                      fmt::format("{} operations on {} streams", trace_.operations.size(), streams_.size()),
+                      "a shorter profile");
+      return false;
+    }
+    KinetoTime last = timeline.steps.front().begin;
+    for (const KinetoStep& step : timeline.steps) last = std::max(last, step.end);
+    if (last - timeline.steps.front().begin <= Duration::max().count() / kPicosecondsPerTick) return true;
+    findings_.error("the profile is longer than the 106 days that can be simulated", {});
+    return false;
+  }
+
+  void number_streams() {
+    for (const KinetoOperation& operation : trace_.operations) streams_[{operation.device, operation.stream}] = 0;
+    std::uint32_t next = 1;
+    for (auto& [stream, number] : streams_) number = next++;
+  }
+
+  void add(const KinetoStep& step) {
+    const KinetoOperation& operation = trace_.operations[step.operation];
+    const std::optional<NodeId> host = add_host(step);
+    GraphNode node;
+    node.stream = streams_.at({operation.device, operation.stream});
+    if (step.end > step.begin) node.duration = Duration((step.end - step.begin) * kPicosecondsPerTick);
+    const auto wait = [&](NodeId id) {
+      if (host) result_.depend(id, *host);
+      for (const std::uint32_t before : step.after) result_.depend(id, nodes_[before]);
+      return id;
+    };
+    if (!operation.is_communication)
+      nodes_.push_back(wait(add_computation(operation, node)));
+    else if (operation.batch.empty())
+      nodes_.push_back(wait(add_communication(operation, operation.message, node)));
+    else
+      nodes_.push_back(add_batch(operation, node, wait));
+  }
+
+  // The node of the host that the step waits for.
+  std::optional<NodeId> add_host(const KinetoStep& step) {
+    if (!step.waits_for_host || step.host == 0) return step.waits_for_host ? host_ : std::nullopt;
+    const NodeId id = result_.add(
+        {.kind = NodeKind::kHostCompute, .duration = Duration(step.host * kPicosecondsPerTick)}, "host");
+    if (host_) result_.depend(id, *host_);
+    if (step.host_after)
+      for (const std::uint32_t before : step.after) result_.depend(id, nodes_[before]);
+    host_ = id;
+    return id;
+  }
+
+  NodeId add_computation(const KinetoOperation& operation, GraphNode node) {
+    if (node.duration)
+      node.kind = NodeKind::kCompute;
+    else
+      node.stream = 0;
+    return result_.add(node, operation.name);
+  }
+
+  // All at once; the kernel has ended when they have.
+  template <class Wait>
+  NodeId add_batch(const KinetoOperation& operation, const GraphNode& node, Wait wait) {
+    std::vector<NodeId> parts;
+    for (const KinetoMessage& message : operation.batch)
+      parts.push_back(wait(add_communication(operation, message, node)));
+    if (parts.size() == 1) return parts[0];
+    const NodeId end = result_.add({}, "end of " + operation.name);
+    for (const NodeId part : parts) result_.depend(end, part);
+    return end;
+  }
+
+  // Errors become findings; the node is a computation then.
+  NodeId add_communication(const KinetoOperation& operation, const std::optional<KinetoMessage>& message,
+                           GraphNode node) {
+    try {
+      if (!message) throw KinetoProblem("kernels of NCCL without notes of c10d");
+      return add_message(operation, *message, node);
+    } catch (const KinetoProblem& problem) {
+      findings_.error(problem.what(), describe(operation), message ? "" : kNoNotesHint);
+      return add_computation(operation, node);
+    }
+  }
+
+  NodeId add_message(const KinetoOperation& operation, const KinetoMessage& message, GraphNode node) {
+    const std::optional<KinetoOperationKind> kind = operation_kind(message.collective);
+    if (!kind)
+      throw KinetoProblem(fmt::format("\"{}\" is no collective that is known", printable(message.collective, 40)));
+    const GroupId group = groups_.find(trace_, message, rank_);
+    const bool is_barrier =
+        kind->type == KinetoOperationKind::Type::kCollective && kind->collective == CollectiveKind::kBarrier;
+    node.bytes = is_barrier ? Bytes() : bytes_of(message, *kind);
+    if (kind->type == KinetoOperationKind::Type::kCollective) {
+      node.kind = NodeKind::kCollective;
+      node.collective = kind->collective;
+      return result_.add_collective(node, operation.name, group);
+    }
+    const bool is_send = kind->type == KinetoOperationKind::Type::kSend;
+    node.kind = is_send ? NodeKind::kSend : NodeKind::kReceive;
+    return result_.add_transfer(node, operation.name, RankId{peer(message, group, is_send)}, 0);
+  }
+
+  static Bytes bytes_of(const KinetoMessage& message, const KinetoOperationKind& kind) {
+    const bool is_input = kind.type != KinetoOperationKind::Type::kReceive;
+    const std::int64_t elements = is_input ? message.input_elements : message.output_elements;
+    if (elements < 0)
+      throw KinetoProblem(
+          fmt::format("no \"{} msg nelems\" on a {}", is_input ? "In" : "Out", printable(message.collective, 40)));
+    const std::optional<std::int64_t> size = element_size(message.type);
+    if (!size) throw KinetoProblem(fmt::format("elements of an unknown type, \"{}\"", printable(message.type, 40)));
+    if (elements > kMostNodeBytes.count() / *size)
+      throw KinetoProblem(fmt::format("a message beyond {} bytes", kMostNodeBytes.count()));
+    return Bytes(elements * *size);
+  }
+
+  // c10d counts peers within their group.
+  std::uint32_t peer(const KinetoMessage& message, GroupId group, bool is_send) const {
+    const std::int64_t position = is_send ? message.destination : message.source;
+    if (position < 0)
+      throw KinetoProblem(
+          fmt::format("a {} without \"{} Rank\"", is_send ? "send" : "receive", is_send ? "Dst" : "Src"));
+    std::int64_t rank = position;
+    if (!groups_.is_world(group)) {
+      const std::vector<std::uint32_t>& members = groups_.members(group);
+      if (position >= static_cast<std::int64_t>(members.size()))
+        throw KinetoProblem(fmt::format("peer {} is not in its process group of {} ranks", position, members.size()));
+      rank = members[static_cast<std::size_t>(position)];
+    } else if (position >= groups_.world()) {
+      throw KinetoProblem(fmt::format("peer {} is not in the world of {} ranks", position, groups_.world()));
+    }
+    if (rank == rank_) throw KinetoProblem("a send to itself, or a receive from itself");
+    return static_cast<std::uint32_t>(rank);
+  }
+
+  const KinetoTrace& trace_;
+  std::uint32_t rank_;
+  KinetoGroups& groups_;
+  Findings& findings_;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::uint32_t> streams_;
+  RankAssembler result_;
+  std::vector<NodeId> nodes_;  // by step
+  std::optional<NodeId> host_;
+};
+
+Job make_job(KinetoWorld world, Diagnostics& diagnostics) {
+  KinetoGroups groups(world.size);
+  std::vector<RankAssembler> ranks;
+  std::vector<Findings> findings;
+  for (KinetoRank& one : world.ranks) {
+    const auto rank = static_cast<std::uint32_t>(*one.trace.rank);
+    ranks.push_back(ProfileImporter(one.trace, rank, groups, findings.emplace_back(one.file)).import());
+    one.trace = {};  // profiles are large
+    if (world.replicate && (groups.size() > 0 || ranks.back().has_transfers()))
+      findings.back().error("one profile cannot stand for all: it calls on groups or peers of its own", {},
+                            "give one file for each rank");
+  }
+  std::vector<RankFindings> reported;
+  for (std::uint32_t i = 0; i < findings.size(); ++i) reported.push_back({i, &findings[i]});
+  report(reported, true, diagnostics);
+  diagnostics.throw_if_errors();
+
+  JobAssembler job(world.size);
+  groups.add_to(job);
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    job.add_ranks(std::move(ranks[i]), world.ranks[i].file, world.replicate ? world.size : 1);
+  return job.finish();
+}
+
+}  // namespace
+
+Job import_kineto(std::span<const std::string> files, Diagnostics& diagnostics, const KinetoOptions& options) {
+  if (files.empty()) throw InputError({}, "no profile is given", "give one file for each rank");
+  KinetoWorldReader world(files.size(), options.replicate, diagnostics);
+  for (const std::string& file : files) world.add(file);
+  return make_job(world.take(), diagnostics);
+}
+
+Job import_kineto_text(const std::string& file, std::string_view text, Diagnostics& diagnostics,
+                       const KinetoOptions& options) {
+  KinetoWorldReader world(1, options.replicate, diagnostics);
+  world.add(file, text);
+  return make_job(world.take(), diagnostics);
+}
+
+}  // namespace orrery

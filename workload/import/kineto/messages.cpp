@@ -1,0 +1,194 @@
+#include "workload/import/kineto/messages.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "workload/graph/rank_list.h"
+
+namespace orrery {
+namespace {
+
+using Type = KinetoOperationKind::Type;
+
+struct NamePrefix {
+  std::string_view prefix;
+  KinetoOperationKind kind;
+};
+
+// Of the lower-case name without underscores; the first that fits.
+constexpr std::array<NamePrefix, 12> kPrefixes = {{
+    {"allreduce", {Type::kCollective, CollectiveKind::kAllReduce}},
+    {"allgather", {Type::kCollective, CollectiveKind::kAllGather}},
+    {"alltoall", {Type::kCollective, CollectiveKind::kAllToAll}},
+    {"reducescatter", {Type::kCollective, CollectiveKind::kReduceScatter}},
+    {"reduce", {Type::kCollective, CollectiveKind::kReduce}},
+    {"broadcast", {Type::kCollective, CollectiveKind::kBroadcast}},
+    {"barrier", {Type::kCollective, CollectiveKind::kBarrier}},
+    {"gather", {Type::kCollective, CollectiveKind::kGather}},
+    {"scatter", {Type::kCollective, CollectiveKind::kScatter}},
+    {"send", {Type::kSend, {}}},
+    {"recv", {Type::kReceive, {}}},
+    {"receive", {Type::kReceive, {}}},
+}};
+
+struct ElementSize {
+  std::string_view type;
+  std::int64_t bytes;
+};
+
+// c10::ScalarType; the eight-bit floats share a prefix.
+constexpr std::array<ElementSize, 17> kElementSizes = {{
+    {"float", 4},
+    {"double", 8},
+    {"half", 2},
+    {"bfloat16", 2},
+    {"byte", 1},
+    {"char", 1},
+    {"short", 2},
+    {"int", 4},
+    {"long", 8},
+    {"bool", 1},
+    {"uint16", 2},
+    {"uint32", 4},
+    {"uint64", 8},
+    {"complexfloat", 8},
+    {"complexdouble", 16},
+    {"complexhalf", 4},
+    {"unsignedchar", 1},
+}};
+
+std::string plain(std::string_view name) {
+  std::string result;
+  for (const char c : name)
+    if (c != '_') result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+void continue_evenly(std::vector<std::uint32_t>& ranks, std::int64_t size, std::uint32_t last) {
+  const std::uint32_t step = ranks.size() > 1 ? ranks[1] - ranks[0] : 1;
+  while (static_cast<std::int64_t>(ranks.size()) < size && ranks.back() < last) ranks.push_back(ranks.back() + step);
+}
+
+bool is_even(const std::vector<std::uint32_t>& ranks) {
+  for (std::size_t i = 2; i < ranks.size(); ++i)
+    if (ranks[i] - ranks[i - 1] != ranks[1] - ranks[0]) return false;
+  return ranks.size() < 2 || ranks[1] > ranks[0];
+}
+
+}  // namespace
+
+std::optional<KinetoOperationKind> operation_kind(std::string_view c10d_name) {
+  const std::string name = plain(c10d_name);
+  const auto found = std::ranges::find_if(kPrefixes, [&](const NamePrefix& p) { return name.starts_with(p.prefix); });
+  if (found == kPrefixes.end()) return std::nullopt;
+  return found->kind;
+}
+
+std::optional<std::int64_t> element_size(std::string_view type) {
+  const std::string name = plain(type);
+  if (name.starts_with("float8")) return 1;
+  const auto found = std::ranges::find(kElementSizes, std::string_view(name), &ElementSize::type);
+  if (found == kElementSizes.end()) return std::nullopt;
+  return found->bytes;
+}
+
+std::optional<std::vector<std::uint32_t>> ranks_of(std::string_view text, std::int64_t size) {
+  std::vector<std::uint32_t> ranks;
+  std::size_t gap = std::string_view::npos;  // how many stand in front of the "..."
+  while (!text.empty()) {
+    if (text.starts_with("...")) {
+      if (gap != std::string_view::npos) return std::nullopt;
+      gap = ranks.size();
+      text.remove_prefix(3);
+      continue;
+    }
+    std::uint32_t rank = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
+    if (error == std::errc())
+      ranks.push_back(rank);
+    else if (std::string_view("[], ()").find(text[0]) == std::string_view::npos)
+      return std::nullopt;
+    text.remove_prefix(error == std::errc() ? static_cast<std::size_t>(end - text.data()) : 1);
+  }
+  if (gap == std::string_view::npos) {
+    if (ranks.empty() || (size >= 0 && static_cast<std::int64_t>(ranks.size()) != size)) return std::nullopt;
+    return ranks;
+  }
+  const std::vector<std::uint32_t> behind(ranks.begin() + static_cast<std::ptrdiff_t>(gap), ranks.end());
+  ranks.resize(gap);
+  if (gap < 2 || behind.empty() || size < 0 || size > UINT32_MAX || !is_even(ranks)) return std::nullopt;
+  const std::int64_t step = std::int64_t{ranks[1]} - ranks[0];
+  if (ranks[0] + step * (size - 1) != behind.back()) return std::nullopt;
+  for (std::size_t i = 0; i < behind.size(); ++i)
+    if (behind[behind.size() - 1 - i] + step * static_cast<std::int64_t>(i) != behind.back()) return std::nullopt;
+  continue_evenly(ranks, size, behind.back());
+  return ranks;
+}
+
+std::vector<std::uint32_t> KinetoGroups::members_of(const KinetoTrace& trace, const KinetoMessage& message) const {
+  if (message.group_size > world_)
+    throw KinetoProblem(fmt::format("process group \"{}\" of {} ranks in a world of {}", printable(message.group, 40),
+                                    message.group_size, world_));
+  const auto told = [&](const std::string& text) { return ranks_of(text, message.group_size); };
+  if (auto ranks = told(message.ranks)) return *ranks;
+  if (const auto config = trace.group_ranks.find(message.group); config != trace.group_ranks.end())
+    if (auto ranks = told(config->second)) return *ranks;
+  std::vector<std::uint32_t> ranks;
+  if (message.first_rank >= 0 && message.rank_stride > 0 && message.group_size > 0 && message.group_size <= world_ &&
+      message.first_rank < world_ && message.rank_stride <= world_) {
+    for (std::int64_t i = 0; i < message.group_size; ++i)
+      ranks.push_back(static_cast<std::uint32_t>(message.first_rank + i * message.rank_stride));
+    return ranks;
+  }
+  if (message.group_size != world_)
+    throw KinetoProblem(fmt::format("the ranks of process group \"{}\" cannot be told from \"{}\"",
+                                    printable(message.group, 40), printable(message.ranks, 60)));
+  ranks.resize(world_);
+  std::iota(ranks.begin(), ranks.end(), 0U);
+  return ranks;
+}
+
+GroupId KinetoGroups::find(const KinetoTrace& trace, const KinetoMessage& message, std::uint32_t rank) {
+  std::vector<std::uint32_t> members = members_of(trace, message);
+  std::vector<std::uint32_t> sorted = members;
+  std::ranges::sort(sorted);
+  if (std::ranges::adjacent_find(sorted) != sorted.end() || sorted.back() >= world_)
+    throw KinetoProblem(fmt::format("process group \"{}\" has {}, but the world is {} ranks",
+                                    printable(message.group, 40), rank_list(sorted), world_));
+  if (!std::ranges::binary_search(sorted, rank))
+    throw KinetoProblem(fmt::format("process group \"{}\" is {}, and rank {} calls on it", printable(message.group, 40),
+                                    rank_list(sorted), rank));
+  const bool is_default = message.description == "default_pg" ||
+                          (message.description.empty() && (message.group.empty() || message.group == "0"));
+  if (members.size() == world_ && is_default && std::ranges::is_sorted(members)) return GroupId(0);
+  const auto [known, is_new] = known_.try_emplace({message.group, members}, GroupId{0});
+  if (is_new) {
+    groups_.push_back({new_name(message), std::move(members)});
+    known->second = GroupId{static_cast<std::uint32_t>(groups_.size())};
+  }
+  return known->second;
+}
+
+// What people call it; with a number where several are called so.
+std::string KinetoGroups::new_name(const KinetoMessage& message) const {
+  std::string base = message.description;
+  if (base.empty() || base == "undefined") base = message.group.empty() ? "group" : message.group;
+  const auto is_taken = [&](const std::string& name) {
+    return name == "world" || std::ranges::find(groups_, name, &Group::name) != groups_.end();
+  };
+  std::string name = base;
+  for (std::size_t i = 1; is_taken(name); ++i) name = fmt::format("{}_{}", base, i);
+  return name;
+}
+
+void KinetoGroups::add_to(JobAssembler& job) const {
+  for (const Group& group : groups_) job.add_communicator(group.name, group.members);
+}
+
+}  // namespace orrery

@@ -1,0 +1,119 @@
+#include "workload/import/kineto/world.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "workload/chakra/file.h"
+#include "workload/graph/rank_list.h"
+#include "workload/import/kineto/batches.h"
+
+namespace orrery {
+namespace {
+
+std::string read_text(const std::string& file) {
+  std::string text = read_file(file);
+  return is_gzip(text) ? inflate_gzip(file, text) : text;
+}
+
+// Each operation may wait for one of every stream. PyTorch hands out 32 streams of each priority on a device, and each
+// process group has its own.
+void check_streams(const std::string& file, const KinetoTrace& trace) {
+  constexpr std::size_t kMostStreams = 1024;
+  std::set<std::pair<std::int64_t, std::int64_t>> streams;
+  for (const KinetoOperation& operation : trace.operations) streams.emplace(operation.device, operation.stream);
+  if (streams.size() <= kMostStreams) return;
+  throw InputError({file},
+                   fmt::format("operations on {} streams, at most {} are supported", streams.size(), kMostStreams),
+                   "the stream of an operation is its args.stream, or else its tid");
+}
+
+KinetoTrace read_trace(const std::string& file, std::string_view text) {
+  KinetoTrace trace = read_kineto(file, text);
+  give_batches(trace);
+  check_streams(file, trace);
+  if (trace.operations.empty())
+    throw InputError({file}, "no operation of a device among the events",
+                     "record with ProfilerActivity.CUDA; kernels have cat \"kernel\"");
+  return trace;
+}
+
+// "; not of ranks 2-7"; nothing about worlds that are too large to list.
+std::string missing(const std::vector<std::uint32_t>& there, std::int64_t world) {
+  constexpr std::int64_t kMostNamed = 4096;
+  if (world > kMostNamed) return "";
+  std::vector<std::uint32_t> gone;
+  for (std::uint32_t rank = 0; rank < world; ++rank)
+    if (!std::ranges::binary_search(there, rank)) gone.push_back(rank);
+  return fmt::format("; not of {}", rank_list(gone));
+}
+
+}  // namespace
+
+void KinetoWorldReader::add(const std::string& file, std::optional<std::string_view> text) {
+  try {
+    add_trace(file, text ? read_trace(file, *text) : read_trace(file, read_text(file)));
+  } catch (const InputError& error) {
+    for (const Problem& problem : error.problems()) diagnostics_.error(problem.where, problem.message, problem.hint);
+  }
+}
+
+void KinetoWorldReader::add_trace(const std::string& file, KinetoTrace trace) {
+  const bool is_alone = files_ == 1 && !trace.rank && !trace.world;
+  if (is_alone) trace.rank = 0, trace.world = 1;
+  if (!trace.rank || *trace.rank < 0 || *trace.rank >= UINT32_MAX)
+    throw InputError({file}, "does not say which rank it is of",
+                     "expected \"distributedInfo\": {\"rank\": ..., \"world_size\": ...}");
+  const std::int64_t rank = *trace.rank;
+  const auto [known, is_new] = by_rank_.try_emplace(rank, KinetoRank{file, std::move(trace)});
+  if (!is_new)
+    throw InputError({file}, fmt::format("is of rank {}, and so is {}", rank, printable(known->second.file)));
+}
+
+void KinetoWorldReader::check_ranks() {
+  std::int64_t world = 0;
+  for (const auto& [rank, file] : by_rank_) world = std::max(world, file.trace.world.value_or(rank + 1));
+  std::vector<std::uint32_t> there;
+  for (const auto& [rank, file] : by_rank_) {
+    there.push_back(static_cast<std::uint32_t>(rank));
+    if (file.trace.world && *file.trace.world != world)
+      diagnostics_.error({file.file},
+                         fmt::format("is of a world of {} ranks, another file of {}", *file.trace.world, world));
+    if (rank >= world) diagnostics_.error({file.file}, fmt::format("is of rank {} in a world of {}", rank, world));
+  }
+  if (static_cast<std::int64_t>(there.size()) == world) return;
+  diagnostics_.error(
+      {by_rank_.begin()->second.file},
+      fmt::format("the world is {} ranks, but there {} of {} only{}", world,
+                  there.size() == 1 ? "is a profile" : "are profiles", rank_list(there), missing(there, world)),
+      there.size() == 1 ? "give the files of the others, or let this one stand for all (replicate)"
+                        : "give the files of the others");
+}
+
+std::uint32_t KinetoWorldReader::world_of_one() const {
+  const auto& [rank, one] = *by_rank_.begin();
+  constexpr std::int64_t kMostRanks = std::int64_t{1} << 24;
+  const std::int64_t world = one.trace.world.value_or(1);
+  if (world < 1 || world > kMostRanks || rank >= world)
+    throw InputError({one.file}, fmt::format("is of rank {} in a world of {}", rank, world),
+                     fmt::format("a world has from 1 to {} ranks", kMostRanks));
+  return static_cast<std::uint32_t>(world);
+}
+
+KinetoWorld KinetoWorldReader::take() {
+  diagnostics_.throw_if_errors();
+  KinetoWorld world;
+  world.replicate = replicate_;
+  if (replicate_)
+    world.size = world_of_one();
+  else
+    check_ranks();
+  diagnostics_.throw_if_errors();
+  for (auto& [rank, one] : by_rank_) world.ranks.push_back(std::move(one));
+  if (!replicate_) world.size = static_cast<std::uint32_t>(world.ranks.size());
+  return world;
+}
+
+}  // namespace orrery

@@ -1,0 +1,183 @@
+#include "workload/import/layers/schedule.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/assert.h"
+#include "workload/import/layers/flow.h"
+
+namespace orrery {
+namespace {
+
+using enum TextParallelism;
+
+// The state machines of ASTRA-sim 1.0's workload layer (astra-sim/workload/Workload.cc), each one member.
+class ScheduleWriter {
+ public:
+  explicit ScheduleWriter(const LayerSchedule& schedule)
+      : schedule_(schedule), layers_(schedule.layers), weights_(schedule.layers.size()) {}
+
+  LayerGraph write() {
+    for (std::uint32_t i = 0; i < schedule_.iterations; ++i) write_iteration();
+    return std::move(flow_).finish();
+  }
+
+ private:
+  void write_iteration() {
+    switch (schedule_.parallelism) {
+      case kMicro:
+        flow_.communicate(layers_[0], LayerPass::kWeightGradient);
+        return;
+      case kData:
+        return data_parallel();
+      case kModel:
+      case kHybridDataModel:
+      case kHybridModelData:
+      case kHybridCustomized:
+        return hybrid();
+      case kHybridDlrm:
+      case kHybridDlrmEnhanced:
+        return dlrm();
+      case kHybridTransformer:
+      case kHybridTransformerRecompute:
+        return transformer();
+      case kDistributedInference:
+        return forward_pass();
+    }
+    ORRERY_ASSERT(false);
+  }
+
+  // A layer's weights must be up to date before it is used again.
+  void wait_for_weights(std::size_t layer) { flow_.wait(std::exchange(weights_[layer], std::nullopt)); }
+
+  void communicate_weights(std::size_t layer) {
+    weights_[layer] = flow_.communicate(layers_[layer], LayerPass::kWeightGradient);
+  }
+
+  void forward(std::size_t layer, LayerPass pass) {
+    wait_for_weights(layer);
+    flow_.compute(layers_[layer], pass);
+    flow_.block_on(flow_.communicate(layers_[layer], pass));
+  }
+
+  void forward_pass() {
+    for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+      receive_at(layer, true);
+      forward(layer, LayerPass::kForward);
+      send_at(layer, true);
+    }
+  }
+
+  // Weight gradients first; only they are communicated, beside the computation.
+  void data_parallel() {
+    forward_pass();
+    for (std::size_t layer = layers_.size(); layer-- > 0;) {
+      flow_.compute(layers_[layer], LayerPass::kWeightGradient);
+      communicate_weights(layer);
+      if (layer > 0) flow_.compute(layers_[layer], LayerPass::kInputGradient);
+    }
+  }
+
+  // Input gradients first, communicated beside the computation of the weight gradients.
+  void hybrid() {
+    forward_pass();
+    for (std::size_t layer = layers_.size(); layer-- > 0;) {
+      flow_.compute(layers_[layer], LayerPass::kInputGradient);
+      std::optional<NodeId> gradients;
+      if (layer > 0) gradients = flow_.communicate(layers_[layer], LayerPass::kInputGradient);
+      flow_.compute(layers_[layer], LayerPass::kWeightGradient);
+      communicate_weights(layer);
+      flow_.wait(gradients);
+    }
+  }
+
+  // Input gradients first; their communication holds everything up.
+  void transformer() {
+    forward_pass();
+    for (std::size_t layer = layers_.size(); layer-- > 0;) {
+      receive_at(layer, false);
+      if (layers_[layer].recomputes_from)
+        for (std::size_t again = *layers_[layer].recomputes_from; again < layer; ++again)
+          forward(again, LayerPass::kRecomputed);
+      flow_.compute(layers_[layer], LayerPass::kInputGradient);
+      flow_.block_on(flow_.communicate(layers_[layer], LayerPass::kInputGradient));
+      flow_.compute(layers_[layer], LayerPass::kWeightGradient);
+      communicate_weights(layer);
+      send_at(layer, false);
+    }
+  }
+
+  // Layer 0 is the embedding table. Its all-to-all runs beside the bottom layers of the perceptron, that of its
+  // gradients beside their backward pass, from when the last bottom layer gets its own.
+  void dlrm() {
+    const std::size_t last_bottom = schedule_.last_bottom_layer;
+    std::optional<NodeId> embedding;
+    for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+      wait_for_weights(layer);
+      flow_.compute(layers_[layer], LayerPass::kForward);
+      if (layer == 0) embedding = flow_.communicate(layers_[0], LayerPass::kForward);
+      if (layer == last_bottom) flow_.wait(embedding);
+    }
+    std::optional<NodeId> gradients;
+    for (std::size_t layer = layers_.size(); layer-- > 0;) {
+      flow_.compute(layers_[layer], LayerPass::kWeightGradient);
+      communicate_weights(layer);
+      if (layer > 0) flow_.compute(layers_[layer], LayerPass::kInputGradient);
+      if (layer == last_bottom + 1) gradients = flow_.communicate(layers_[0], LayerPass::kInputGradient);
+    }
+    if (schedule_.parallelism == kHybridDlrm) flow_.wait(gradients);
+  }
+
+  // The micro-batch that `layer` begins, or ends.
+  std::optional<std::uint32_t> micro_batch_at(std::size_t layer, bool first) const {
+    const PlannedPipeline& pipeline = *schedule_.pipeline;
+    if (layer < pipeline.first_layer) return std::nullopt;
+    const std::size_t offset = layer - pipeline.first_layer;
+    const auto micro_batch = static_cast<std::uint32_t>(offset / pipeline.layers_per_micro_batch);
+    const std::size_t edge = first ? 0 : pipeline.layers_per_micro_batch - 1;
+    if (micro_batch >= pipeline.micro_batches || offset % pipeline.layers_per_micro_batch != edge) return std::nullopt;
+    return micro_batch;
+  }
+
+  // Activations come from the previous stage, gradients from the next.
+  void receive_at(std::size_t layer, bool forward) {
+    if (!schedule_.pipeline || !(forward ? schedule_.pipeline->has_previous : schedule_.pipeline->has_next)) return;
+    if (const auto micro_batch = micro_batch_at(layer, forward))
+      flow_.receive(schedule_.pipeline->message, peer_slot(!forward),
+                    fmt::format("micro-batch {} receive {}", *micro_batch, forward ? "activations" : "gradients"));
+  }
+
+  void send_at(std::size_t layer, bool forward) {
+    if (!schedule_.pipeline || !(forward ? schedule_.pipeline->has_next : schedule_.pipeline->has_previous)) return;
+    if (const auto micro_batch = micro_batch_at(layer, !forward))
+      flow_.send(schedule_.pipeline->message, peer_slot(forward),
+                 fmt::format("micro-batch {} send {}", *micro_batch, forward ? "activations" : "gradients"));
+  }
+
+  std::uint32_t peer_slot(bool next) const { return next || !schedule_.pipeline->has_next ? 0 : 1; }
+
+  const LayerSchedule& schedule_;
+  std::span<const PlannedLayer> layers_;
+  LayerFlow flow_;
+  std::vector<std::optional<NodeId>> weights_;  // by layer: its last weight update that nobody has waited for
+};
+
+}  // namespace
+
+std::uint64_t most_nodes(const LayerSchedule& schedule) {
+  // A pass: compute, join, call, update. At the ends of a micro-batch: join and message.
+  constexpr std::uint64_t kNodesPerPass = 4;
+  constexpr std::uint64_t kNodesPerLayer = 3 * kNodesPerPass + 4;
+  std::uint64_t nodes = schedule.layers.size() * kNodesPerLayer;
+  for (std::size_t layer = 0; layer < schedule.layers.size(); ++layer)
+    if (const auto from = schedule.layers[layer].recomputes_from) nodes += (layer - *from) * kNodesPerPass;
+  const bool overflows = nodes > std::numeric_limits<std::uint64_t>::max() / std::max(1u, schedule.iterations);
+  return overflows ? std::numeric_limits<std::uint64_t>::max() : nodes * schedule.iterations;
+}
+
+LayerGraph graph_of(const LayerSchedule& schedule) { return ScheduleWriter(schedule).write(); }
+
+}  // namespace orrery

@@ -1,0 +1,72 @@
+// The order in which ASTRA-sim 1.0 goes through a table of layers, as an execution graph of one rank.
+//
+// One flow of control computes and communicates, layer by layer: forwards, then backwards. A blocking communication
+// holds it up; any other runs beside it until somebody waits for it. After a communication comes the layer's update
+// time, a delay beside the flow of control: a compute node on a stream of its own (1 for weight gradients, 2 for input
+// gradients, 3 for the forward pass). The rules of each parallelism are in layer_schedule.cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/collective_kind.h"
+#include "core/units.h"
+#include "workload/graph/execution_graph.h"
+#include "workload/graph/node_labels.h"
+#include "workload/import/layers/text.h"
+
+namespace orrery {
+
+struct PlannedCall {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  Bytes bytes{};           // of the rank's own input buffer
+  std::uint32_t slot = 0;  // communicator
+};
+
+struct PlannedPass {
+  Duration compute{};               // zero: none
+  std::optional<PlannedCall> call;  // only what is really performed
+};
+
+struct PlannedLayer {
+  std::string name;
+  PlannedPass forward;
+  PlannedPass input_gradient;
+  PlannedPass weight_gradient;
+  Duration update{};                               // zero: none
+  std::optional<std::uint32_t> recomputes_from{};  // before its input gradients, the layers from here to it again
+};
+
+// Where a pipeline stage exchanges messages with its neighbours: micro-batches are runs of layers of equal length, one
+// behind the other. Peer slot 0 is the next stage where there is one, then comes the previous stage.
+struct PlannedPipeline {
+  bool has_previous = false;
+  bool has_next = false;
+  Bytes message{};
+  std::uint32_t first_layer = 0;
+  std::uint32_t layers_per_micro_batch = 1;
+  std::uint32_t micro_batches = 1;
+};
+
+struct LayerSchedule {
+  TextParallelism parallelism = TextParallelism::kData;
+  std::span<const PlannedLayer> layers;  // at least one
+  std::uint32_t iterations = 1;
+  std::uint32_t last_bottom_layer = 0;        // HYBRID_DLRM*: below the last layer
+  std::optional<PlannedPipeline> pipeline{};  // HYBRID_TRANSFORMER*
+};
+
+struct LayerGraph {
+  ExecutionGraph graph;
+  NodeLabels labels;
+};
+
+// An upper bound of the number of nodes, saturating: so that nobody asks for a graph that does not fit.
+std::uint64_t most_nodes(const LayerSchedule& schedule);
+
+LayerGraph graph_of(const LayerSchedule& schedule);
+
+}  // namespace orrery

@@ -1,0 +1,102 @@
+// Which calls belong together, decided before anything is simulated.
+//
+// A communicator's k-th call on one member meets the k-th call on every other; the k-th send from a to b with tag t
+// meets the k-th receive of b from a with tag t. "k-th" is by each graph's canonical order, so ranks that run at
+// different speeds cannot pair the wrong calls, and a disagreement is found without simulating.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/collective_kind.h"
+#include "core/ids.h"
+#include "core/units.h"
+#include "workload/graph/job.h"
+
+namespace orrery {
+
+// One collective of one communicator, agreed on by all members.
+struct CollectiveCall {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  Bytes bytes;                         // of each member's input buffer; the largest where they differ
+  std::uint32_t root = 0;              // position among the members
+  std::vector<Bytes> bytes_of_member;  // by position; only where they differ (all-to-all, gather, scatter)
+
+  bool operator==(const CollectiveCall&) const = default;
+};
+
+// The other end of a send or receive.
+struct TransferEnd {
+  RankId rank{};
+  NodeId node{};
+
+  bool operator==(const TransferEnd&) const = default;
+};
+
+// Communicators that call the same share one list of calls.
+struct CallLists {
+  std::vector<std::vector<CollectiveCall>> lists;  // each content once; by call index (ExecutionGraph::call_index)
+  std::vector<std::uint32_t> list_of;              // by GroupId, into lists
+};
+
+// Where the transfers between two ranks meet those between two others of the same graphs, they share lists of nodes.
+struct EndLists {
+  // A transfer among those of its peer slot.
+  struct Place {
+    std::uint32_t slot = 0;
+    std::uint32_t ordinal = 0;
+  };
+  // Where the transfers of a peer slot end.
+  struct Slot {
+    RankId peer{};
+    std::uint32_t list = 0;
+  };
+
+  std::vector<std::vector<Place>> places;  // by graph, by transfer index
+  std::vector<std::uint32_t> graph_of;     // by RankId
+  std::vector<std::size_t> first_slot;     // by RankId, into slots
+  std::vector<Slot> slots;                 // rank after rank, by peer slot
+  std::vector<std::vector<NodeId>> lists;  // of the peer's nodes, by ordinal
+};
+
+// Takes memory for the distinct graphs and what they do together, and a few numbers for each rank, communicator and
+// peer; not for each node of each rank.
+class Matching {
+ public:
+  Matching(CallLists calls, EndLists ends) : calls_(std::move(calls)), ends_(std::move(ends)) {}
+
+  std::uint32_t communicators() const { return static_cast<std::uint32_t>(calls_.list_of.size()); }
+  // By call index (ExecutionGraph::call_index).
+  std::span<const CollectiveCall> calls(GroupId group) const { return calls_.lists[call_list(group)]; }
+  // Equal for two communicators exactly where their calls are equal; below call_lists().
+  std::uint32_t call_list(GroupId group) const { return calls_.list_of[index_of(group)]; }
+  std::uint32_t call_lists() const { return static_cast<std::uint32_t>(calls_.lists.size()); }
+
+  TransferEnd end(RankId rank, std::uint32_t transfer_index) const {
+    const EndLists::Place place = ends_.places[ends_.graph_of[index_of(rank)]][transfer_index];
+    const EndLists::Slot slot = ends_.slots[ends_.first_slot[index_of(rank)] + place.slot];
+    return {slot.peer, ends_.lists[slot.list][place.ordinal]};
+  }
+  // Equal for two slots of ranks of one graph where their transfers end in the same nodes.
+  std::uint32_t end_list(RankId rank, std::uint32_t peer_slot) const {
+    return ends_.slots[ends_.first_slot[index_of(rank)] + peer_slot].list;
+  }
+  // How many lists of nodes the ends of all ranks share.
+  std::uint32_t end_lists() const { return static_cast<std::uint32_t>(ends_.lists.size()); }
+
+ private:
+  CallLists calls_;
+  EndLists ends_;
+};
+
+// Whether calls of two members can be one: the same operation, on the same bytes unless it is one whose members may
+// differ in them (all-to-all, gather, scatter).
+bool can_be_one(CollectiveKind kind, Bytes bytes, CollectiveKind other_kind, Bytes other_bytes);
+
+// Throws StuckError, naming the ranks, nodes and operations, when members disagree or somebody is waited for in vain.
+Matching match(const Job& job);
+
+}  // namespace orrery

@@ -1,0 +1,175 @@
+#include "workload/traces/dependency_check.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "core/assert.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::uint8_t kControlBit = 1;
+constexpr std::uint8_t kDataBit = 2;
+
+std::optional<NodeId> find_id(const NodeLabels& labels, std::uint64_t id) {
+  std::uint32_t low = 0;
+  std::uint32_t high = static_cast<std::uint32_t>(labels.size());
+  while (low < high) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    if (labels.trace_id(NodeId(middle)) < id) low = middle + 1;
+    else high = middle;
+  }
+  if (low == labels.size() || labels.trace_id(NodeId(low)) != id) return std::nullopt;
+  return NodeId(low);
+}
+
+bool is_chosen(const TraceDependency& dependency, std::uint8_t bits) {
+  return (bits & (dependency.is_control ? kControlBit : kDataBit)) != 0;
+}
+
+}  // namespace
+
+DependencyCheck::DependencyCheck(const NodeLabels& labels, std::span<const TraceDependency> dependencies)
+    : labels_(labels) {
+  resolved_.reserve(dependencies.size());
+  for (const TraceDependency& dependency : dependencies) {
+    const std::optional<NodeId> before = find_id(labels, dependency.before);
+    if (!before) {
+      unknown_.push_back(dependency);
+    } else if (*before == dependency.node) {
+      on_itself_.push_back(dependency);
+    } else {
+      resolved_.push_back({{*before, dependency.node}, dependency.is_control ? kControlBit : kDataBit});
+    }
+  }
+  std::ranges::sort(resolved_, {}, &Resolved::edge);
+  std::size_t kept = 0;
+  for (const Resolved& next : resolved_) {
+    if (kept > 0 && resolved_[kept - 1].edge == next.edge) resolved_[kept - 1].kinds |= next.kinds;
+    else resolved_[kept++] = next;
+  }
+  resolved_.resize(kept);
+}
+
+std::uint8_t DependencyCheck::bits(Dependencies chosen) {
+  switch (chosen) {
+    case Dependencies::kBoth: return kControlBit | kDataBit;
+    case Dependencies::kData: return kDataBit;
+    case Dependencies::kCtrl: return kControlBit;
+  }
+  ORRERY_ASSERT(false);
+}
+
+std::vector<Edge> DependencyCheck::edges(Dependencies chosen) const {
+  std::vector<Edge> result;
+  for (const Resolved& resolved : resolved_)
+    if ((resolved.kinds & bits(chosen)) != 0) result.push_back(resolved.edge);
+  return result;
+}
+
+std::vector<NodeId> DependencyCheck::reachable(std::span<const Edge> edges) const {
+  std::vector<std::uint32_t> offsets(labels_.size() + 1, 0);
+  std::vector<std::uint32_t> waiting(labels_.size(), 0);
+  std::vector<NodeId> successors;
+  successors.reserve(edges.size());
+  for (const Edge& edge : edges) {
+    ++offsets[index_of(edge.before) + 1];
+    ++waiting[index_of(edge.after)];
+    successors.push_back(edge.after);
+  }
+  for (std::size_t i = 0; i < labels_.size(); ++i) offsets[i + 1] += offsets[i];
+  return canonical_order(offsets, successors, waiting);
+}
+
+DependencyProblems DependencyCheck::problems(Dependencies chosen) const {
+  const std::uint8_t chosen_bits = bits(chosen);
+  const auto count = [&](const std::vector<TraceDependency>& list) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(list, [&](const TraceDependency& d) { return is_chosen(d, chosen_bits); }));
+  };
+  return {count(unknown_), count(on_itself_), labels_.size() - reachable(edges(chosen)).size()};
+}
+
+void DependencyCheck::report(Dependencies chosen, Findings& findings) const {
+  if (problems(chosen).none()) return;
+  const std::uint8_t chosen_bits = bits(chosen);
+  const std::string advice = hint(chosen);
+  const auto kind = [](const TraceDependency& d) { return d.is_control ? "ctrl" : "data"; };
+  for (const TraceDependency& d : unknown_) {
+    if (!is_chosen(d, chosen_bits)) continue;
+    const std::string example = fmt::format("{} on {} ({})", labels_.describe(d.node), d.before, kind(d));
+    findings.error("dependency on an id that no node of the file has", example, advice);
+  }
+  for (const TraceDependency& d : on_itself_) {
+    if (!is_chosen(d, chosen_bits)) continue;
+    const std::string example = fmt::format("{} ({})", labels_.describe(d.node), kind(d));
+    findings.error("dependency of a node on itself", example, advice);
+  }
+  const std::vector<Edge> chosen_edges = edges(chosen);
+  const std::vector<NodeId> order = reachable(chosen_edges);
+  if (order.size() == labels_.size()) return;
+  const std::string cycle = describe_cycle(short_cycle(labels_.size(), chosen_edges, order), chosen_bits);
+  findings.error("the dependencies form a cycle",
+                 fmt::format("{} ({} of {} nodes are unreachable because of cycles)", cycle,
+                             labels_.size() - order.size(), labels_.size()),
+                 advice);
+}
+
+std::string DependencyCheck::hint(Dependencies chosen) const {
+  std::string failed;
+  for (const Dependencies other : {Dependencies::kData, Dependencies::kCtrl}) {
+    if (other == chosen) continue;
+    if (problems(other).none())
+      return fmt::format(
+          "`{0}` dependencies alone are free of unknown, self and cyclic dependencies: "
+          "workload.chakra.dependencies: {0}",
+          name_of(other));
+    failed += fmt::format("{}`{}`", failed.empty() ? "" : " nor ", name_of(other));
+  }
+  if (chosen != Dependencies::kBoth)
+    return fmt::format("{} dependencies alone are not free of unknown, self and cyclic dependencies either", failed);
+  return fmt::format("neither {} dependencies alone are free of unknown, self and cyclic dependencies", failed);
+}
+
+void DependencyCheck::report_ignored(Dependencies chosen, Findings& findings) const {
+  if (chosen == Dependencies::kBoth) return;
+  const Dependencies other = chosen == Dependencies::kData ? Dependencies::kCtrl : Dependencies::kData;
+  const DependencyProblems alone = problems(other);
+  const DependencyProblems both = problems(Dependencies::kBoth);
+  if (alone.none() && both.none()) return;
+  const auto count = [](const DependencyProblems& p) {
+    return fmt::format("{} unknown, {} self, {} nodes unreachable because of cycles", p.unknown, p.on_itself,
+                       p.unreachable);
+  };
+  findings.warning("dependencies that are not chosen have problems, which are ignored",
+                   fmt::format("`{}` alone: {}; `both`: {}", name_of(other), count(alone), count(both)));
+}
+
+std::string DependencyCheck::kinds_of(Edge edge, std::uint8_t chosen_bits) const {
+  const auto found = std::ranges::lower_bound(resolved_, edge, {}, &Resolved::edge);
+  ORRERY_ASSERT(found != resolved_.end() && found->edge == edge);
+  const int kinds = found->kinds & chosen_bits;
+  if (kinds == (kControlBit | kDataBit)) return "ctrl and data";
+  return kinds == kControlBit ? "ctrl" : "data";
+}
+
+std::string DependencyCheck::describe_cycle(std::span<const NodeId> cycle, std::uint8_t chosen_bits) const {
+  constexpr std::size_t kNodesShown = 10;
+  const auto label = [&](NodeId node) { return labels_.describe(node).substr(std::string_view("node ").size()); };
+  std::string text = label(cycle[0]);
+  for (std::size_t i = 1; i <= cycle.size(); ++i) {
+    const bool closes = i == cycle.size();
+    if (cycle.size() > kNodesShown && i == kNodesShown - 2) {
+      text += fmt::format(" -> ... ({} more)", cycle.size() - kNodesShown + 1);
+      i = cycle.size() - 1;
+    }
+    const NodeId node = closes ? cycle[0] : cycle[i];
+    text += fmt::format(" -> {} ({})", closes ? std::to_string(labels_.trace_id(node)) : label(node),
+                        kinds_of({cycle[i - 1], node}, chosen_bits));
+  }
+  return text;
+}
+
+}  // namespace orrery

@@ -1,0 +1,70 @@
+// Whether a trace's dependencies make sense: unknown ids, nodes that wait for themselves, cycles. Each kind of
+// dependency is judged on its own and together, so that a message can say which choice would work.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ids.h"
+#include "workload/graph/builder.h"
+#include "workload/graph/findings.h"
+#include "workload/graph/node_labels.h"
+#include "workload/traces/load_job.h"
+
+namespace orrery {
+
+// One dependency as the trace has it, by id.
+struct TraceDependency {
+  NodeId node;           // waits for ...
+  std::uint64_t before;  // ... the node with this id, if there is one
+  bool is_control = false;
+};
+
+// What is wrong with one choice of dependencies.
+struct DependencyProblems {
+  std::size_t unknown = 0;
+  std::size_t on_itself = 0;
+  std::size_t unreachable = 0;  // nodes on a cycle or behind one
+
+  bool none() const { return unknown == 0 && on_itself == 0 && unreachable == 0; }
+};
+
+// Over nodes with ascending, distinct ids.
+class DependencyCheck {
+ public:
+  DependencyCheck(const NodeLabels& labels, std::span<const TraceDependency> dependencies);
+
+  DependencyProblems problems(Dependencies chosen) const;
+  // Adds an error for each kind of problem of `chosen`, with examples, a short cycle and a hint.
+  void report(Dependencies chosen, Findings& findings) const;
+  // One warning where the kinds not chosen have problems that are being ignored.
+  void report_ignored(Dependencies chosen, Findings& findings) const;
+  // The edges of `chosen`, ascending, each once. Unknown and self dependencies are left out.
+  std::vector<Edge> edges(Dependencies chosen) const;
+
+ private:
+  struct Resolved {
+    Edge edge;
+    std::uint8_t kinds;  // bit set of kControlBit, kDataBit
+  };
+
+  static std::uint8_t bits(Dependencies chosen);
+  std::vector<NodeId> reachable(std::span<const Edge> edges) const;
+  std::string hint(Dependencies chosen) const;
+  std::string describe_cycle(std::span<const NodeId> cycle, std::uint8_t chosen_bits) const;
+  std::string kinds_of(Edge edge, std::uint8_t chosen_bits) const;
+
+  const NodeLabels& labels_;
+  std::vector<Resolved> resolved_;  // ascending by edge, each edge once
+  std::vector<TraceDependency> unknown_;
+  std::vector<TraceDependency> on_itself_;
+};
+
+// A short cycle among `edges` (ascending): each node is followed by one that waits for it, and the first follows the
+// last. `reachable` are the nodes on no cycle and behind none; at least one node must be missing from it.
+std::vector<NodeId> short_cycle(std::size_t nodes, std::span<const Edge> edges, std::span<const NodeId> reachable);
+
+}  // namespace orrery

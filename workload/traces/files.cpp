@@ -1,0 +1,119 @@
+#include "workload/traces/files.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "workload/graph/rank_list.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::array<std::string_view, 3> kExtensions = {".et", ".et.gz", ".json"};
+
+struct TraceName {
+  std::string stem;
+  std::uint32_t rank = 0;
+};
+
+// "dp8.12.et" is rank 12 of "dp8".
+std::optional<TraceName> parse_name(std::string_view name) {
+  const auto extension = std::ranges::find_if(kExtensions, [&](std::string_view e) { return name.ends_with(e); });
+  if (extension == kExtensions.end()) return std::nullopt;
+  name.remove_suffix(extension->size());
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = name.substr(dot + 1);
+  TraceName result{std::string(name.substr(0, dot)), 0};
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), result.rank);
+  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  if (digits.size() > 1 && digits.front() == '0') return std::nullopt;
+  return result;
+}
+
+// The trace files in a directory, by stem and rank.
+std::map<std::string, std::map<std::uint32_t, std::vector<std::string>>> list(const std::filesystem::path& directory) {
+  std::map<std::string, std::map<std::uint32_t, std::vector<std::string>>> found;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (const std::optional<TraceName> trace = parse_name(name)) found[trace->stem][trace->rank].push_back(name);
+  }
+  return found;
+}
+
+std::string hint_for_none(const std::filesystem::path& prefix,
+                          const std::map<std::string, std::map<std::uint32_t, std::vector<std::string>>>& found) {
+  if (const std::optional<TraceName> trace = parse_name(prefix.filename().string()))
+    return fmt::format("a prefix ends before the rank: {}", (prefix.parent_path() / trace->stem).string());
+  if (found.empty()) return "rank r is <prefix>.<r>.et";
+  std::string hint = "prefixes in this directory:";
+  constexpr std::size_t kShown = 5;
+  std::size_t shown = 0;
+  for (const auto& [stem, ranks] : found) {
+    if (shown++ == kShown) return hint + " ...";
+    hint += fmt::format(" {}", printable((prefix.parent_path() / stem).string()));
+  }
+  return hint;
+}
+
+}  // namespace
+
+std::vector<std::string> find_trace_files(const std::string& prefix) {
+  const std::filesystem::path path(prefix);
+  const std::filesystem::path directory = path.has_parent_path() ? path.parent_path() : ".";
+  const auto found = list(directory);
+  const auto of_stem = found.find(path.filename().string());
+  if (of_stem == found.end())
+    throw InputError({prefix + ".0.et", 0, 0}, "no trace of rank 0, nor of any other rank", hint_for_none(path, found));
+
+  std::vector<std::uint32_t> ranks;
+  std::vector<std::string> files;
+  for (const auto& [rank, names] : of_stem->second) {
+    if (names.size() > 1) {
+      std::vector<std::string> sorted = names;
+      std::ranges::sort(sorted);
+      throw InputError({prefix, 0, 0}, fmt::format("rank {} has two traces: {} and {}", rank, sorted[0], sorted[1]),
+                       "remove one of them");
+    }
+    ranks.push_back(rank);
+    files.push_back((path.parent_path() / names.front()).string());
+  }
+  for (std::uint32_t i = 0; i < ranks.size(); ++i)
+    if (ranks[i] != i)
+      throw InputError({fmt::format("{}.{}.et", prefix, i), 0, 0},
+                       fmt::format("no trace of rank {}: found {}", i, rank_list(ranks)),
+                       "ranks are numbered from 0 without gaps; the world is the number of files");
+  return files;
+}
+
+std::string TraceSet::lacks(std::uint64_t rank) const {
+  return fmt::format("there is no trace of rank {}: {} has {}", rank, printable(prefix),
+                     ranks == 1 ? "that of rank 0" : fmt::format("those of ranks 0-{}", ranks - 1));
+}
+
+std::string TraceSet::differs_from(std::uint64_t world) const {
+  return world > ranks ? lacks(ranks) : fmt::format("{} has traces of {}", printable(prefix), ranks);
+}
+
+std::vector<TraceFile> list_trace_files(const std::string& prefix) {
+  const std::filesystem::path path(prefix);
+  auto found = list(path.has_parent_path() ? path.parent_path() : ".");
+  std::vector<TraceFile> files;
+  for (auto& [rank, names] : found[path.filename().string()]) {
+    std::ranges::sort(names);
+    for (const std::string& name : names) files.push_back({rank, (path.parent_path() / name).string()});
+  }
+  return files;
+}
+
+}  // namespace orrery

@@ -1,0 +1,66 @@
+#include "workload/traces/lint.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "workload/chakra/file.h"
+#include "workload/graph/findings.h"
+#include "workload/traces/rank_trace.h"
+
+namespace orrery {
+namespace {
+
+std::vector<Problem> problems_of(const Diagnostics& diagnostics) {
+  return {diagnostics.problems().begin(), diagnostics.problems().end()};
+}
+
+}  // namespace
+
+bool LintReport::has_errors() const {
+  return std::ranges::any_of(problems, [](const Problem& p) { return p.severity == Severity::kError; });
+}
+
+int LintReport::exit_status() const {
+  constexpr int kWrongInput = 2;
+  constexpr int kStuck = 3;
+  if (has_errors()) return kWrongInput;
+  return disagreement.empty() ? 0 : kStuck;
+}
+
+LintReport lint_trace(const std::string& file, Dependencies dependencies) {
+  LintReport result;
+  try {
+    const RankTrace trace = read_rank_trace(file, read_file(file), dependencies, TraceChecks::kLint);
+    Diagnostics diagnostics;
+    const RankFindings findings{0, &trace.findings};
+    report({&findings, 1}, false, diagnostics);
+    result.problems = problems_of(diagnostics);
+  } catch (const InputError& error) {
+    result.problems.assign(error.problems().begin(), error.problems().end());
+  }
+  return result;
+}
+
+LintReport lint_job(const ChakraSource& source, const LoadProgress& progress, const JobCheck& check) {
+  Diagnostics diagnostics;
+  const std::optional<Job> job = try_load_chakra_job(source, TraceChecks::kLint, diagnostics, progress);
+  const bool knows_groups = job && std::ranges::none_of(job->communicators, [](const Communicator& communicator) {
+                              return communicator.involved.has_value();
+                            });
+  if (job && !knows_groups)
+    diagnostics.warning({source.prefix},
+                        "collectives with involved_dim run over dimensions of a cluster, which is not known here: "
+                        "whether the ranks agree is not checked",
+                        "`orrery check EXPERIMENT` does it");
+  LintReport result{problems_of(diagnostics), {}, knows_groups};
+  if (!knows_groups) return result;
+  try {
+    const Matching matching = match(*job);
+    if (check) check(*job, matching);
+  } catch (const StuckError& error) {
+    result.disagreement = error.what();
+  }
+  return result;
+}
+
+}  // namespace orrery

@@ -1,0 +1,251 @@
+#include "workload/traces/load_job.h"
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/assert.h"
+#include "workload/chakra/file.h"
+#include "workload/graph/builder.h"
+#include "workload/graph/content_pool.h"
+#include "workload/graph/findings.h"
+#include "workload/matching/call_identity.h"
+#include "workload/traces/files.h"
+#include "workload/traces/groups.h"
+#include "workload/traces/rank_binding.h"
+#include "workload/traces/rank_trace.h"
+
+namespace orrery {
+namespace {
+
+class JobLoader {
+ public:
+  JobLoader(const ChakraSource& source, TraceChecks checks, Diagnostics& diagnostics)
+      : source_(source), checks_(checks), diagnostics_(diagnostics) {}
+
+  // Nothing when there are errors.
+  std::optional<Job> load(const LoadProgress& progress) {
+    files_ = find_trace_files(source_.prefix);
+    const TraceSet traces{source_.prefix, world()};
+    CommunicatorNames names(traces, source_.groups.value_or(""));
+    read_groups_file(traces, names);
+    for (std::uint32_t rank = 0; rank < files_.size(); ++rank) {
+      read_trace(rank);
+      if (progress) progress(rank + 1, files_.size());
+    }
+    for (std::uint32_t rank = 0; rank < files_.size(); ++rank) {
+      check_world(rank, traces);
+      declare_groups(rank, names);
+    }
+    // A broken groups file would make every communicator unknown.
+    const bool groups_are_whole = !diagnostics_.has_errors();
+    for (std::uint32_t rank = 0; groups_are_whole && rank < files_.size(); ++rank) bind(rank, names);
+    report_findings();
+    if (groups_are_whole) warn_of_unused_groups(names);
+    if (diagnostics_.has_errors()) return std::nullopt;
+    return finish(names);
+  }
+
+ private:
+  struct Loaded {
+    RankTrace trace;  // its graph and labels are in the pools
+    std::uint32_t graph = 0;
+    std::uint32_t labels = 0;
+    bool has_graph = false;
+  };
+
+  std::uint32_t world() const { return static_cast<std::uint32_t>(files_.size()); }
+
+  void read_groups_file(const TraceSet& traces, CommunicatorNames& names) {
+    if (!source_.groups) return;
+    try {
+      const std::string text = read_file(*source_.groups);
+      for (CommunicatorGroup& group : read_groups(*source_.groups, text, traces, diagnostics_))
+        names.add(std::move(group));
+    } catch (const InputError& error) {
+      for (const Problem& problem : error.problems()) diagnostics_.error(problem.where, problem.message, problem.hint);
+    }
+  }
+
+  void read_trace(std::uint32_t rank) {
+    of_rank_.emplace_back(files_[rank]);
+    trace_of_rank_.push_back(static_cast<std::uint32_t>(traces_.size()));
+    std::string bytes;
+    try {
+      bytes = read_file(files_[rank]);
+    } catch (const InputError& error) {
+      of_rank_.back().take(error);
+      traces_.push_back({RankTrace(files_[rank])});
+      return;
+    }
+    const ContentHash hash = content_hash(bytes);
+    const auto [known, is_new] = by_content_.try_emplace({hash.low, hash.high, bytes.size()}, trace_of_rank_.back());
+    trace_of_rank_.back() = known->second;
+    if (is_new) decode(rank, bytes);
+  }
+
+  void decode(std::uint32_t rank, const std::string& bytes) {
+    Loaded loaded{read_rank_trace(files_[rank], bytes, source_.dependencies, checks_)};
+    loaded.labels = labels_.intern(std::move(loaded.trace.labels));
+    if (loaded.trace.graph) {
+      loaded.graph = graphs_.intern(std::move(*loaded.trace.graph));
+      loaded.trace.graph.reset();
+      loaded.has_graph = true;
+    }
+    traces_.push_back(std::move(loaded));
+  }
+
+  // The world is the number of files, unless a trace knows better: the last rank's file would not be missed.
+  void check_world(std::uint32_t rank, const TraceSet& traces) {
+    const std::optional<std::uint64_t> world = traces_[trace_of_rank_[rank]].trace.world;
+    if (!world || *world == traces.ranks) return;
+    of_rank_[rank].error(fmt::format("the trace is of a world of {}", *world), traces.differs_from(*world),
+                         TraceSet::kHint);
+  }
+
+  void declare_groups(std::uint32_t rank, CommunicatorNames& names) {
+    for (const ProcessGroup& group : traces_[trace_of_rank_[rank]].trace.process_groups)
+      names.add(group, of_rank_[rank]);
+  }
+
+  void bind(std::uint32_t rank, CommunicatorNames& names) {
+    const Loaded& loaded = traces_[trace_of_rank_[rank]];
+    bindings_.emplace_back();
+    if (!loaded.has_graph) return;
+    RankBinding& binding = bindings_.back();
+    binding = bind_rank(RankId(rank), world(), loaded.trace, graphs_[loaded.graph], labels_[loaded.labels], names,
+                        of_rank_[rank]);
+    for (std::size_t slot = 0; slot < binding.communicators.size(); ++slot)
+      names.describe(binding.communicators[slot], loaded.trace.descriptions[slot]);
+    for (std::size_t slot = 0; slot < binding.communicators.size(); ++slot)
+      if (const auto& involved = loaded.trace.involved[slot])
+        binding.communicators[slot] = names.over(binding.communicators[slot], *involved);
+    binding.graph = loaded.graph;
+    binding.labels = loaded.labels;
+    merge_slots(binding);
+  }
+
+  // A trace may call the same communicator by two names, "" and "0". Its calls are counted together.
+  void merge_slots(RankBinding& binding) {
+    std::vector<GroupId> distinct;
+    std::map<GroupId, std::uint32_t> slot_of;
+    std::vector<std::uint32_t> slot_map;
+    for (const GroupId group : binding.communicators) {
+      const auto [slot, is_new] = slot_of.try_emplace(group, static_cast<std::uint32_t>(distinct.size()));
+      slot_map.push_back(slot->second);
+      if (is_new) distinct.push_back(group);
+    }
+    if (distinct.size() == binding.communicators.size()) return;
+    const auto [known, is_new] = merged_.try_emplace({binding.graph, slot_map}, 0);
+    if (is_new) known->second = graphs_.intern(with_communicator_slots(graphs_[binding.graph], slot_map));
+    binding.graph = known->second;
+    binding.communicators = std::move(distinct);
+  }
+
+  // Says so where the groups file is that of another job, or its names are others than the traces'.
+  void warn_of_unused_groups(const CommunicatorNames& names) {
+    if (!source_.groups || names.from_file() == 0) return;
+    const auto is_from_file = [&](GroupId group) {
+      const std::uint32_t base = index_of(names.base_of(group));
+      return base >= 1 && base <= names.from_file();
+    };
+    for (const RankBinding& binding : bindings_)
+      if (std::ranges::any_of(binding.communicators, is_from_file)) return;
+    diagnostics_.warning({*source_.groups},
+                         fmt::format("no rank calls on any of the {} groups of this file", names.from_file()),
+                         "`orrery workload inspect` names the communicators of the traces");
+  }
+
+  void report_findings() {
+    std::vector<RankFindings> findings;
+    for (std::uint32_t rank = 0; rank < files_.size(); ++rank) {
+      findings.push_back({rank, &traces_[trace_of_rank_[rank]].trace.findings});
+      findings.push_back({rank, &of_rank_[rank]});
+    }
+    report(findings, true, diagnostics_);
+  }
+
+  Job finish(CommunicatorNames& names) {
+    Job job;
+    job.graphs = graphs_.take();
+    job.labels = labels_.take();
+    job.ranks = std::move(bindings_);
+    job.communicators = names.take();
+    count_calls_by_id(job);
+    drop_unused_graphs(job);
+    for (const Problem& problem : diagnostics_.problems())
+      if (problem.severity == Severity::kWarning) job.warnings.push_back(problem);
+    return job;
+  }
+
+  // Graphs whose every rank got one with merged slots.
+  static void drop_unused_graphs(Job& job) {
+    std::vector<bool> used(job.graphs.size(), false);
+    for (const RankBinding& binding : job.ranks) used[binding.graph] = true;
+    std::vector<std::uint32_t> new_index(job.graphs.size(), 0);
+    std::vector<ExecutionGraph> kept;
+    for (std::uint32_t i = 0; i < used.size(); ++i) {
+      if (!used[i]) continue;
+      new_index[i] = static_cast<std::uint32_t>(kept.size());
+      kept.push_back(std::move(job.graphs[i]));
+    }
+    job.graphs = std::move(kept);
+    for (RankBinding& binding : job.ranks) binding.graph = new_index[binding.graph];
+  }
+
+  const ChakraSource& source_;
+  TraceChecks checks_;
+  Diagnostics& diagnostics_;
+  std::vector<std::string> files_;            // by rank
+  std::vector<Loaded> traces_;                // of distinct content
+  std::vector<std::uint32_t> trace_of_rank_;  // into traces_
+  std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>, std::uint32_t> by_content_;
+  std::vector<Findings> of_rank_;  // what depends on the rank
+  std::vector<RankBinding> bindings_;
+  std::map<std::pair<std::uint32_t, std::vector<std::uint32_t>>, std::uint32_t> merged_;
+  ContentPool<ExecutionGraph> graphs_;
+  ContentPool<NodeLabels> labels_;
+};
+
+}  // namespace
+
+std::string_view name_of(Dependencies dependencies) {
+  switch (dependencies) {
+    case Dependencies::kBoth:
+      return "both";
+    case Dependencies::kData:
+      return "data";
+    case Dependencies::kCtrl:
+      return "ctrl";
+  }
+  ORRERY_ASSERT(false);
+}
+
+std::optional<Dependencies> dependencies_named(std::string_view name) {
+  for (const Dependencies choice : {Dependencies::kBoth, Dependencies::kData, Dependencies::kCtrl})
+    if (name == name_of(choice)) return choice;
+  return std::nullopt;
+}
+
+Job load_chakra_job(const ChakraSource& source, Diagnostics& diagnostics, const LoadProgress& progress) {
+  std::optional<Job> job = try_load_chakra_job(source, TraceChecks::kLoad, diagnostics, progress);
+  diagnostics.throw_if_errors();
+  ORRERY_ASSERT(job.has_value());
+  return std::move(*job);
+}
+
+std::optional<Job> try_load_chakra_job(const ChakraSource& source, TraceChecks checks, Diagnostics& diagnostics,
+                                       const LoadProgress& progress) {
+  try {
+    return JobLoader(source, checks, diagnostics).load(progress);
+  } catch (const InputError& error) {
+    for (const Problem& problem : error.problems()) diagnostics.error(problem.where, problem.message, problem.hint);
+    return std::nullopt;
+  }
+}
+
+}  // namespace orrery

@@ -1,0 +1,43 @@
+// From the Chakra traces of all ranks to a Job.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/error.h"
+#include "workload/graph/job.h"
+
+namespace orrery {
+
+// Which of a trace's two kinds of dependency order the nodes. PyTorch's ctrl_deps say who called whom, not what comes
+// first, and can close cycles with the data dependencies.
+enum class Dependencies : std::uint8_t { kBoth, kData, kCtrl };
+
+std::string_view name_of(Dependencies dependencies);  // "both", "data", "ctrl"
+std::optional<Dependencies> dependencies_named(std::string_view name);
+
+// What is reported about a trace: what loading needs to know, or also what lint adds.
+enum class TraceChecks : std::uint8_t { kLoad, kLint };
+
+struct ChakraSource {
+  std::string prefix{};                 // rank r is `<prefix>.<r>.et`, `.et.gz` or `.json`; ranks contiguous from 0
+  std::optional<std::string> groups{};  // communicator groups file
+  Dependencies dependencies = Dependencies::kBoth;
+};
+
+// Files done so far, of how many.
+using LoadProgress = std::function<void(std::size_t done, std::size_t total)>;
+
+// Reads every rank before it gives up: all errors of all files are collected in `diagnostics` (equal ones of several
+// ranks as one), warnings too. Throws InputError if there are errors.
+Job load_chakra_job(const ChakraSource& source, Diagnostics& diagnostics, const LoadProgress& progress = {});
+
+// The same without throwing: nothing where there are errors.
+std::optional<Job> try_load_chakra_job(const ChakraSource& source, TraceChecks checks, Diagnostics& diagnostics,
+                                       const LoadProgress& progress = {});
+
+}  // namespace orrery

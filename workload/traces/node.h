@@ -1,0 +1,36 @@
+// What one node of a Chakra trace means, whatever rank it belongs to: the rules that turn attributes into work.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workload/chakra/attributes.h"
+#include "workload/chakra/chakra.pb.h"
+#include "workload/graph/execution_graph.h"
+#include "workload/graph/findings.h"
+#include "workload/traces/groups.h"
+
+namespace orrery {
+
+struct TraceNode {
+  GraphNode work;                             // slots are not assigned yet; `stream` is not used
+  std::optional<std::int64_t> stream;         // as the trace numbers it
+  std::string communicator;                   // kCollective: the name in the trace; "" = not given
+  std::string description;                    // kCollective: what people call the communicator; "" = not given
+  std::optional<std::vector<bool>> involved;  // kCollective: dimensions of the fabric (Communicator::involved)
+  std::int64_t root = -1;                     // kCollective with a root: a global rank, or -1 for the first member
+  std::int64_t peer = -1;                     // kSend, kReceive: a global rank
+  std::optional<std::int64_t> own_rank;       // kSend, kReceive: the rank the trace says it is on
+  std::int64_t tag = 0;
+  std::vector<ProcessGroup> process_groups;  // declared by this node
+};
+
+// Whether one member is not like the others, so that a trace may name it.
+bool has_root(CollectiveKind kind);
+
+// Wrong attributes become errors in `findings`, and the node is returned free; doubtful ones become warnings.
+TraceNode read_trace_node(const chakra::Node& node, Findings& findings);
+
+}  // namespace orrery

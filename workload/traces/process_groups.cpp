@@ -1,0 +1,159 @@
+// The process groups in PyTorch's metadata nodes. Their text is JSON inside a Python string inside a Python list; it is
+// turned into JSON once per level and parsed as such.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "workload/traces/groups.h"
+
+namespace orrery {
+namespace {
+
+using Json = nlohmann::json;
+
+// One Python string literal at the start of `text`: its value, and `text` moved behind it.
+std::optional<std::string> python_string(std::string_view& text) {
+  const char quote = text.front();
+  std::string value;
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    if (text[i] == quote) {
+      text.remove_prefix(i + 1);
+      return value;
+    }
+    if (text[i] != '\\') {
+      value += text[i];
+      continue;
+    }
+    if (++i == text.size()) break;
+    // \" and \\ lose their backslash. Others keep it, because JSON inside the string knows \n, \t and \u as well.
+    if (text[i] != '\\' && text[i] != '\'' && text[i] != '"') value += '\\';
+    value += text[i];
+  }
+  return std::nullopt;
+}
+
+// Python's notation of lists, dicts, strings, numbers, True, False and None as JSON. Keeps what it does not know.
+std::optional<std::string> json_of_python(std::string_view text) {
+  constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+      {"True", "true"}, {"False", "false"}, {"None", "null"}};
+  std::string json;
+  while (!text.empty()) {
+    if (text.front() == '\'' || text.front() == '"') {
+      const std::optional<std::string> value = python_string(text);
+      if (!value) return std::nullopt;
+      json += Json(*value).dump(-1, ' ', false, Json::error_handler_t::replace);
+      continue;
+    }
+    const auto word = std::ranges::find_if(kWords, [&](const auto& w) { return text.starts_with(w.first); });
+    if (word != std::end(kWords)) {
+      json += word->second;
+      text.remove_prefix(word->first.size());
+    } else {
+      json += text.front();
+      text.remove_prefix(1);
+    }
+  }
+  return json;
+}
+
+// Moves only: copying a value would recurse as deep as the text nests.
+std::optional<Json> parse(std::string_view text) {
+  Json plain = Json::parse(text, nullptr, false);
+  if (!plain.is_discarded()) return plain;
+  const std::optional<std::string> json = json_of_python(text);
+  if (!json) return std::nullopt;
+  Json value = Json::parse(*json, nullptr, false);
+  if (value.is_discarded()) return std::nullopt;
+  return value;
+}
+
+// The list of objects, out of any lists and strings around it.
+std::optional<Json> unwrap(std::string_view text) {
+  constexpr int kLevels = 4;
+  std::optional<Json> value = parse(text);
+  for (int level = 0; level < kLevels && value; ++level) {
+    if (value->is_string()) {
+      value = parse(value->get<std::string>());
+    } else if (value->is_array() && value->size() == 1 && (value->front().is_string() || value->front().is_array())) {
+      Json inner = std::move(value->front());
+      value = std::move(inner);
+    } else {
+      break;
+    }
+  }
+  return value;
+}
+
+std::optional<ProcessGroup> group_of(const Json& entry, std::string& problem) {
+  if (!entry.is_object() || !entry.contains("pg_name") || !entry.contains("ranks")) {
+    problem = "an entry is not an object with pg_name and ranks";
+    return std::nullopt;
+  }
+  ProcessGroup group;
+  const Json& name = entry["pg_name"];
+  if (name.is_string())
+    group.name = name.get<std::string>();
+  else if (name.is_number_integer())
+    group.name = name.dump();
+  else
+    problem = "a pg_name is not a string";
+  const Json& ranks = entry["ranks"];
+  if (!ranks.is_array()) problem = fmt::format("the ranks of group \"{}\" are not a list", printable(group.name, 40));
+  if (!problem.empty()) return std::nullopt;
+  for (const Json& rank : ranks) {
+    if (!rank.is_number_unsigned() || rank.get<std::uint64_t>() > UINT32_MAX) {
+      problem = fmt::format("group \"{}\" has a rank that is no whole number from 0", printable(group.name, 40));
+      return std::nullopt;
+    }
+    group.ranks.push_back(rank.get<std::uint32_t>());
+  }
+  group.is_world = group.ranks.empty();
+  const auto size = entry.find("group_size");
+  if (group.is_world && size != entry.end() && size->is_number_unsigned()) group.world = size->get<std::uint64_t>();
+  return group;
+}
+
+std::optional<std::string> repetition(const std::vector<ProcessGroup>& groups) {
+  for (const ProcessGroup& group : groups) {
+    std::vector<std::uint32_t> sorted = group.ranks;
+    std::ranges::sort(sorted);
+    const auto twice = std::ranges::adjacent_find(sorted);
+    if (twice != sorted.end()) return fmt::format("group \"{}\" has rank {} twice", printable(group.name, 40), *twice);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool is_process_group_node(std::string_view node_name) {
+  return node_name.find("process_group:init") != std::string_view::npos;
+}
+
+std::vector<ProcessGroup> read_process_groups(const Location& where, const std::string& node, std::string_view values) {
+  const auto fail = [&](const std::string& problem) {
+    throw InputError(
+        where, fmt::format("{}: {}", node, problem),
+        "expected a list of {\"pg_name\": ..., \"ranks\": [...]}, as PyTorch's execution trace observer writes");
+  };
+  const std::optional<Json> list = unwrap(values);
+  const bool is_blank = values.find_first_not_of(" \t\r\n") == std::string_view::npos;
+  if (!list)
+    fail(fmt::format("its process groups cannot be read: {}",
+                     is_blank ? "its inputs are empty" : printable(values, 60)));
+  if (!list->is_array()) fail("its process groups are not a list");
+
+  std::vector<ProcessGroup> groups;
+  for (const Json& entry : *list) {
+    std::string problem;
+    std::optional<ProcessGroup> group = group_of(entry, problem);
+    if (!group) fail(problem);
+    groups.push_back(std::move(*group));
+  }
+  if (const std::optional<std::string> problem = repetition(groups)) fail(*problem);
+  return groups;
+}
+
+}  // namespace orrery

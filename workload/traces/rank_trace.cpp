@@ -1,0 +1,181 @@
+#include "workload/traces/rank_trace.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "workload/chakra/attributes.h"
+#include "workload/chakra/reader.h"
+#include "workload/graph/builder.h"
+#include "workload/traces/dependency_check.h"
+#include "workload/traces/node.h"
+
+namespace orrery {
+namespace {
+
+struct DecodedNode {
+  std::uint64_t id = 0;
+  std::uint64_t frame = 0;
+  std::string name;
+  TraceNode node;
+  std::vector<std::uint64_t> ctrl;
+  std::vector<std::uint64_t> data;
+};
+
+class Collector final : public ChakraVisitor {
+ public:
+  explicit Collector(Findings& findings) : findings_(findings) {}
+
+  void metadata(const chakra::GlobalMetadata& metadata) override {
+    for (const chakra::AttributeProto& attribute : metadata.attr())
+      if (attribute.name() == kWorldSize)
+        if (const auto size = integer_of(attribute); size && *size > 0) world_ = static_cast<std::uint64_t>(*size);
+  }
+
+  void node(const chakra::Node& node, ChakraPosition position) override {
+    nodes_.push_back({node.id(),
+                      position.frame,
+                      node.name(),
+                      read_trace_node(node, findings_),
+                      {node.ctrl_deps().begin(), node.ctrl_deps().end()},
+                      {node.data_deps().begin(), node.data_deps().end()}});
+  }
+
+  std::vector<DecodedNode> take() { return std::move(nodes_); }
+  std::optional<std::uint64_t> world() const { return world_; }
+
+ private:
+  Findings& findings_;
+  std::vector<DecodedNode> nodes_;
+  std::optional<std::uint64_t> world_;
+};
+
+// Sorts by id and leaves the first of each id.
+void sort_by_id(std::vector<DecodedNode>& nodes, Findings& findings) {
+  const auto less = [](const DecodedNode& a, const DecodedNode& b) { return a.id < b.id; };
+  if (!std::ranges::is_sorted(nodes, less)) std::ranges::stable_sort(nodes, less);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (kept > 0 && nodes[kept - 1].id == nodes[i].id) {
+      findings.error(
+          "two nodes with the same id",
+          fmt::format("{} (message {}) and \"{}\" (message {})", describe_node(nodes[i].id, nodes[kept - 1].name),
+                      nodes[kept - 1].frame, printable(nodes[i].name, 60), nodes[i].frame));
+      continue;
+    }
+    if (kept != i) nodes[kept] = std::move(nodes[i]);
+    ++kept;
+  }
+  nodes.resize(kept);
+}
+
+// Numbers distinct values 0, 1, ... in the order in which they come.
+template <class Value>
+class SlotNumbering {
+ public:
+  std::uint32_t slot_of(const Value& value) {
+    const auto [entry, is_new] = slots_.try_emplace(value, static_cast<std::uint32_t>(values_.size()));
+    if (is_new) values_.push_back(value);
+    return entry->second;
+  }
+  std::vector<Value> take() { return std::move(values_); }
+
+ private:
+  std::map<Value, std::uint32_t> slots_;
+  std::vector<Value> values_;
+};
+
+// The trace's stream numbers become 1, 2, ... in ascending order; a node that has none is on stream 0.
+std::map<std::int64_t, std::uint32_t> number_streams(const std::vector<DecodedNode>& nodes) {
+  std::map<std::int64_t, std::uint32_t> streams;
+  for (const DecodedNode& decoded : nodes)
+    if (is_on_device(decoded.node.work.kind) && decoded.node.stream) streams[*decoded.node.stream] = 0;
+  std::uint32_t next = 1;
+  for (auto& [stream, number] : streams) number = next++;
+  return streams;
+}
+
+void add_nodes(const std::vector<DecodedNode>& nodes, GraphBuilder& builder, RankTrace& trace) {
+  const std::map<std::int64_t, std::uint32_t> streams = number_streams(nodes);
+  // Over other dimensions the same ranks are other groups.
+  SlotNumbering<std::pair<std::string, std::optional<std::vector<bool>>>> communicators;
+  SlotNumbering<std::int64_t> peers;
+  for (const DecodedNode& decoded : nodes) {
+    GraphNode work = decoded.node.work;
+    if (is_on_device(work.kind) && decoded.node.stream) work.stream = streams.at(*decoded.node.stream);
+    if (work.kind == NodeKind::kCollective) {
+      work.slot = communicators.slot_of({decoded.node.communicator, decoded.node.involved});
+      trace.descriptions.resize(std::max<std::size_t>(trace.descriptions.size(), work.slot + 1));
+      if (!decoded.node.description.empty()) trace.descriptions[work.slot] = decoded.node.description;
+      trace.roots.push_back(decoded.node.root);
+    } else if (work.kind == NodeKind::kSend || work.kind == NodeKind::kReceive) {
+      work.slot = peers.slot_of(decoded.node.peer);
+      trace.tags.push_back(decoded.node.tag);
+      trace.own_ranks.push_back(decoded.node.own_rank.value_or(-1));
+    }
+    builder.add(work);
+  }
+  for (auto& [name, involved] : communicators.take()) {
+    trace.communicators.push_back(std::move(name));
+    trace.involved.push_back(std::move(involved));
+  }
+  trace.peers = peers.take();
+}
+
+NodeLabels labels_of(const std::vector<DecodedNode>& nodes) {
+  std::vector<NodeLabel> labels;
+  labels.reserve(nodes.size());
+  for (const DecodedNode& decoded : nodes) labels.push_back({decoded.id, decoded.name});
+  return NodeLabels(labels);
+}
+
+std::vector<TraceDependency> dependencies_of(const std::vector<DecodedNode>& nodes) {
+  std::vector<TraceDependency> result;
+  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+    for (const std::uint64_t before : nodes[i].ctrl) result.push_back({NodeId(i), before, true});
+    for (const std::uint64_t before : nodes[i].data) result.push_back({NodeId(i), before, false});
+  }
+  return result;
+}
+
+void build_graph(std::vector<DecodedNode> nodes, Dependencies chosen, TraceChecks checks, RankTrace& trace) {
+  sort_by_id(nodes, trace.findings);
+  trace.labels = labels_of(nodes);
+  const DependencyCheck dependencies(trace.labels, dependencies_of(nodes));
+  dependencies.report(chosen, trace.findings);
+  if (checks == TraceChecks::kLint) dependencies.report_ignored(chosen, trace.findings);
+  for (const DecodedNode& decoded : nodes)
+    std::ranges::copy(decoded.node.process_groups, std::back_inserter(trace.process_groups));
+  if (trace.findings.has_errors()) return;
+
+  const std::vector<Edge> edges = dependencies.edges(chosen);
+  GraphBuilder builder;
+  builder.reserve(nodes.size(), edges.size());
+  add_nodes(nodes, builder, trace);
+  for (const Edge& edge : edges) builder.depend(edge.after, edge.before);
+  trace.graph = std::move(builder).build();
+}
+
+}  // namespace
+
+RankTrace read_rank_trace(const std::string& file, std::string_view bytes, Dependencies dependencies,
+                          TraceChecks checks) {
+  RankTrace trace(file);
+  Collector collector(trace.findings);
+  try {
+    read_chakra(file, bytes, collector);
+  } catch (const InputError& error) {
+    trace.findings.take(error);
+    return trace;
+  }
+  trace.world = collector.world();
+  build_graph(collector.take(), dependencies, checks, trace);
+  return trace;
+}
+
+}  // namespace orrery

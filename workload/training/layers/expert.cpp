@@ -1,0 +1,153 @@
+// A mixture of experts: a router sends every token to a few of them, all-to-all within the expert-parallel group, and
+// their results come back the same way. Shared experts are a dense perceptron beside them.
+#include <algorithm>
+#include <cmath>
+
+#include "workload/training/layers/blocks.h"
+
+namespace orrery {
+namespace {
+
+// What the rank's experts and the shared ones compute.
+struct Experts {
+  std::int64_t local = 0;     // experts of the rank
+  std::int64_t sent = 0;      // rows that the rank's own tokens make
+  std::int64_t received = 0;  // rows that come to the rank from its group
+  std::int64_t rows = 0;      // of its tensor group's experts, all of them
+  std::int64_t ffn = 0;       // of one expert, on the rank
+  std::int64_t shared = 0;    // the same of the shared ones together
+  Gemm router, up, down, shared_up, shared_down;
+};
+
+Experts experts_of(const LayerShape& shape) {
+  const TransformerSpec& model = *shape.model;
+  const std::int64_t products = model.gated_mlp ? 2 : 1;  // by columns
+  Experts e;
+  e.local = model.experts / shape.expert;
+  e.sent = shape.own_tokens() * model.experts_per_token;
+  // At least one: a rank whose experts nobody chooses takes part in the exchange.
+  e.received = std::max<std::int64_t>(1, std::llround(static_cast<double>(e.sent) * shape.expert_load));
+  const std::int64_t each =
+      (e.received * (shape.sequence_parallel ? shape.tensor : 1) + e.local - 1) / e.local;  // rows of one expert
+  e.rows = each * e.local;
+  e.ffn = model.expert_hidden / shape.tensor;
+  e.shared = model.shared_experts * e.ffn;
+  e.router = linear(shape, shape.own_tokens(), model.experts, model.hidden);
+  e.up = linear(shape, each, products * e.ffn, model.hidden, e.local);
+  e.down = linear(shape, each, model.hidden, e.ffn, e.local);
+  e.shared_up = linear(shape, shape.tokens(), products * e.shared, model.hidden);
+  e.shared_down = linear(shape, shape.tokens(), model.hidden, e.shared);
+  return e;
+}
+
+// As parameter_count() has them: the columns' biases divide, the rows' are on every rank.
+ParameterCount parameters_of(const LayerShape& shape, const Experts& e) {
+  const TransformerSpec& model = *shape.model;
+  const std::int64_t bias = model.biases ? 1 : 0;
+  ParameterCount count;
+  count.expert = e.local * (e.up.n * (model.hidden + bias) + (e.down.k + bias) * model.hidden);
+  count.dense = model.experts * model.hidden + norm_parameters(model) + e.shared_up.n * (model.hidden + bias) +
+                (e.shared_down.k + bias * model.shared_experts) * model.hidden;
+  return count;
+}
+
+Bytes rows_of(const LayerShape& shape, std::int64_t rows) { return Bytes(rows * shape.model->hidden * shape.width()); }
+
+ElementWise copy_rows(const LayerShape& shape, std::int64_t rows) {
+  return element_wise(ElementWiseKind::kCopy, rows * shape.model->hidden, 2 * shape.width());
+}
+
+ElementWise activation(const LayerShape& shape, std::int64_t values, bool backward) {
+  const std::int64_t moved = (shape.model->gated_mlp ? 3 : 2) + (backward ? (shape.model->gated_mlp ? 2 : 1) : 0);
+  return element_wise(ElementWiseKind::kActivation, values, moved * shape.width());
+}
+
+// All-to-all of the rows that come to the rank. With an uneven load the busiest rank carries most; it does so in the
+// direction in which it receives, which on links of two equal directions takes as long as the one in which it sends.
+void exchange(const LayerShape& shape, const std::string& name, const Experts& e, ActionList& actions) {
+  actions.collective(name, GroupFamily::kExpert, shape.expert, CollectiveKind::kAllToAll, rows_of(shape, e.received));
+}
+
+// The ranks of a tensor group hold columns of all their experts: each needs the rows of all, and sums up all parts.
+void gather(const LayerShape& shape, const std::string& name, Bytes own, ActionList& actions) {
+  actions.collective(name, GroupFamily::kTensor, shape.tensor, CollectiveKind::kAllGather, own);
+}
+
+void sum(const LayerShape& shape, const std::string& name, Bytes own, ActionList& actions) {
+  actions.collective(name, GroupFamily::kTensor, shape.tensor, CollectiveKind::kReduceScatter, own * shape.tensor);
+}
+
+constexpr const char* kName = "experts";
+
+void add_shared(const LayerShape& shape, const Experts& e, bool backward, ActionList& actions) {
+  const std::string name = std::string(kName) + " shared";
+  gather(shape, name + " gather", shape.own_activations(), actions);
+  actions.add(backward ? input_gradient(e.shared_down) : e.shared_up);
+  actions.add(activation(shape, shape.tokens() * e.shared, backward));
+  actions.add(backward ? input_gradient(e.shared_up) : e.shared_down);
+  sum(shape, name + " sum", shape.own_activations(), actions);
+}
+
+std::vector<Action> forward_of(const LayerShape& shape, const Experts& e) {
+  const std::string name = kName;
+  ActionList forward;
+  forward.compute(name);
+  add_norm(shape, forward);
+  forward.add(e.router);
+  forward.add(copy_rows(shape, e.sent));
+  exchange(shape, name + " dispatch", e, forward);
+  gather(shape, name + " gather", rows_of(shape, e.received), forward);
+  forward.add(e.up);
+  forward.add(activation(shape, e.rows * e.ffn, false));
+  forward.add(e.down);
+  sum(shape, name + " sum", rows_of(shape, e.received), forward);
+  exchange(shape, name + " combine", e, forward);
+  forward.add(copy_rows(shape, e.sent));
+  if (e.shared > 0) add_shared(shape, e, false, forward);
+  add_residual(shape, forward);
+  return std::move(forward).take();
+}
+
+std::vector<Action> backward_of(const LayerShape& shape, const Experts& e, ParameterCount parameters) {
+  const std::string name = kName;
+  std::vector<Operator> weights = {weight_gradient(e.up), weight_gradient(e.down), weight_gradient(e.router)};
+  ActionList backward;
+  backward.compute(name);
+  add_residual_backward(shape, backward);
+  if (e.shared > 0) {
+    add_shared(shape, e, true, backward);
+    weights.emplace_back(weight_gradient(e.shared_up));
+    weights.emplace_back(weight_gradient(e.shared_down));
+  }
+  backward.add(copy_rows(shape, e.sent));
+  exchange(shape, name + " combine", e, backward);
+  gather(shape, name + " gather", rows_of(shape, e.received), backward);
+  backward.add(input_gradient(e.down));
+  backward.add(activation(shape, e.rows * e.ffn, true));
+  backward.add(input_gradient(e.up));
+  backward.weight_gradient(name + " weights", weights, parameters, shape.other_weight_gradients());
+  sum(shape, name + " sum", rows_of(shape, e.received), backward);
+  exchange(shape, name + " dispatch", e, backward);
+  backward.add(copy_rows(shape, e.sent));
+  backward.add(input_gradient(e.router));
+  add_norm_backward(shape, backward);
+  return std::move(backward).take();
+}
+
+}  // namespace
+
+BlockProgram expert_block(const LayerShape& shape) {
+  const Experts e = experts_of(shape);
+  BlockProgram block;
+  block.parameters = parameters_of(shape, e);
+  block.forward = forward_of(shape, e);
+  block.backward = backward_of(shape, e, block.parameters);
+  // Inputs of the router and of the experts, what the experts computed, and the same of shared ones.
+  const std::int64_t kept = shape.model->gated_mlp ? 3 : 2;
+  const std::int64_t values = e.rows * e.ffn + shape.tokens() * e.shared;
+  block.saved = saved_around(shape) + shape.own_activations() + rows_of(shape, e.rows) + rows_of(shape, e.sent) +
+                Bytes(values * kept * shape.width());
+  return block;
+}
+
+}  // namespace orrery

@@ -1,0 +1,88 @@
+// What one rank computes and communicates for one layer and one micro-batch, forward and backward: the part of a
+// training step that no schedule, bucket or pipeline touches. A stage program (workload/training/program/stage_program.h)
+// strings these together.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/collective_kind.h"
+#include "core/units.h"
+#include "workload/training/spec/operators.h"
+
+namespace orrery {
+
+// Whom a rank communicates with. kData: those with the same share of the parameters (data times context parallel);
+// kExpertData: the same for experts.
+enum class GroupFamily : std::uint8_t {
+  kTensor,
+  kContext,
+  kExpert,
+  kData,
+  kShard,
+  kReplicate,
+  kExpertData,
+  kEmbedding,
+  kWorld,
+};
+
+inline constexpr std::size_t kGroupFamilyCount = 9;
+
+std::string_view name_of(GroupFamily family);  // "tensor", "context", ...
+
+// Parameters that a rank holds, as numbers of them: experts are exchanged in groups of their own.
+struct ParameterCount {
+  std::int64_t dense = 0;
+  std::int64_t expert = 0;
+
+  ParameterCount operator+(const ParameterCount& other) const { return {dense + other.dense, expert + other.expert}; }
+  ParameterCount& operator+=(const ParameterCount& other) { return *this = *this + other; }
+  std::int64_t total() const { return dense + expert; }
+  bool operator==(const ParameterCount&) const = default;
+};
+
+// Kernels one after the other.
+struct Compute {
+  std::string name;  // "attention", without the layer or the direction
+  std::vector<Operator> operators;
+  bool weight_gradient = false;    // nothing of this pass waits for it but the exchange of gradients
+  ParameterCount finishes{};       // backward: whose gradients are complete with it
+  bool beside_collective = false;  // a weight gradient that runs while the collective just before it does
+};
+
+// Waits for what is before it, and what is behind it waits for it.
+struct Collective {
+  std::string name;
+  GroupFamily family = GroupFamily::kTensor;
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  Bytes bytes;  // of the rank's own input buffer, as in ExecutionGraph
+};
+
+// Passes blocks round the context-parallel group: `blocks` computations, and beside each but the last a message to the
+// next rank of the group, which the next computation waits for. Gradients go round as well, each on as soon as a rank
+// has added its part, until they are back where the block came from.
+struct RingExchange {
+  std::string name;
+  std::int64_t blocks = 1;
+  std::vector<Operator> operators;  // of one block
+  Bytes bytes;                      // of one message
+  bool has_gradients = false;       // of as many bytes
+};
+
+using Action = std::variant<Compute, Collective, RingExchange>;
+
+struct LayerProgram {
+  std::string name;         // "embedding", "layer", "head"
+  std::int64_t repeat = 1;  // how many of it follow one another
+  std::vector<Action> forward;
+  std::vector<Action> recompute;  // before backward
+  std::vector<Action> backward;
+  ParameterCount parameters;
+  Bytes saved{0};    // activations kept from the forward to the backward pass
+  Bytes working{0};  // more than that while a pass runs
+};
+
+}  // namespace orrery

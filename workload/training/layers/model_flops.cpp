@@ -1,0 +1,71 @@
+#include "workload/training/layers/model_flops.h"
+
+#include "workload/training/layers/convolutional.h"
+#include "workload/training/layers/dlrm.h"
+
+namespace orrery {
+namespace {
+
+double as_real(std::int64_t count) { return static_cast<double>(count); }
+
+// Weights of products that one token passes in a layer.
+double weights_passed(const TransformerSpec& model, bool has_experts) {
+  const double hidden = as_real(model.hidden), heads = as_real(model.heads);
+  double attention = hidden * as_real(model.head_size) * (2 * heads + 2 * as_real(model.kv_heads));
+  if (model.latent) {
+    const LatentAttention& latent = *model.latent;
+    const double key = as_real(latent.head + latent.rotary_head), value = as_real(latent.value_head);
+    const double query_rank = as_real(latent.query_rank), pair_rank = as_real(latent.key_value_rank);
+    attention = latent.query_rank > 0 ? hidden * query_rank + query_rank * heads * key : hidden * heads * key;
+    attention += hidden * (pair_rank + as_real(latent.rotary_head));
+    attention += pair_rank * heads * (as_real(latent.head) + value) + heads * value * hidden;
+  }
+  const double products = model.gated_mlp ? 3 : 2;
+  if (!has_experts) return attention + products * hidden * as_real(model.ffn_hidden);
+  const double experts = as_real(model.experts_per_token + model.shared_experts);
+  return attention + experts * products * hidden * as_real(model.expert_hidden) + hidden * as_real(model.experts);
+}
+
+double flops_per_token(const TransformerSpec& model, bool causal_flops) {
+  double weights = as_real(model.vocab) * as_real(model.hidden) * as_real(model.predicted()) / as_real(model.sequence);
+  for (std::int64_t layer = 0; layer < model.layers; ++layer)
+    weights += weights_passed(model, model.has_experts(layer));
+  double head_values = 2 * as_real(model.head_size);
+  if (model.latent) head_values = as_real(model.latent->head + model.latent->rotary_head + model.latent->value_head);
+  const double scores = 6 * as_real(model.layers * model.heads) * head_values * as_real(model.sequence);
+  return 6 * weights + (causal_flops && model.causal ? scores / 2 : scores);
+}
+
+// Products forward and backward of one sample, as the layers have them.
+double flops_of_layers(const std::vector<LayerProgram>& layers) {
+  double sum = 0;
+  const auto add = [&](const std::vector<Action>& actions, std::int64_t times) {
+    for (const Action& action : actions)
+      if (const auto* compute = std::get_if<Compute>(&action))
+        for (const Operator& op : compute->operators) sum += as_real(flops_of(op).count()) * as_real(times);
+  };
+  for (const LayerProgram& layer : layers) {
+    add(layer.forward, layer.repeat);
+    add(layer.backward, layer.repeat);
+  }
+  return sum;
+}
+
+}  // namespace
+
+double model_flops(const TrainingSpec& training) {
+  const double batch = as_real(training.global_batch);
+  if (const TransformerSpec* model = training.transformer())
+    return batch * as_real(model->sequence) * flops_per_token(*model, training.causal_flops);
+  if (const auto* dlrm = std::get_if<DlrmSpec>(&training.model.sizes))
+    return batch * flops_of_layers(dlrm_layers(*dlrm, 1, 1, training.precision));
+  return batch * flops_of_layers(
+                     convolutional_layers(std::get<ConvolutionalSpec>(training.model.sizes), 1, training.precision));
+}
+
+std::int64_t tokens_per_step(const TrainingSpec& training) {
+  const TransformerSpec* model = training.transformer();
+  return training.global_batch * (model == nullptr ? 1 : model->sequence);
+}
+
+}  // namespace orrery

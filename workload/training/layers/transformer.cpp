@@ -1,0 +1,201 @@
+#include "workload/training/layers/transformer.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <variant>
+
+#include "core/assert.h"
+#include "workload/training/layers/blocks.h"
+
+namespace orrery {
+namespace {
+
+void append(std::vector<Action>& to, std::vector<Action> actions) {
+  std::ranges::move(actions, std::back_inserter(to));
+}
+
+// What a table of positions adds to the embedding.
+std::int64_t position_parameters(const TransformerSpec& model) {
+  return model.position == PositionKind::kLearned ? model.sequence * model.hidden : 0;
+}
+
+// Of what the layer saves only so much is kept; the rest is there while a pass runs.
+void keep(LayerProgram& layer, Bytes kept) {
+  layer.working = std::max(Bytes(0), layer.saved - kept);
+  layer.saved = kept;
+}
+
+// What is computed again where the results of attention, of sums over ranks and of every second product are kept.
+struct KeptResults {
+  std::vector<Action> again;
+  Bytes bytes{0};  // that are kept
+};
+
+// Of one operator: true if its result is kept, whose bytes are added.
+bool keeps(const Operator& op, std::int64_t width, std::int64_t& products, Bytes& bytes) {
+  if (const auto* attention = std::get_if<FlashAttention>(&op)) {
+    bytes += Bytes(attention->batch * attention->queries * (attention->head_size * width + 4));
+    return true;
+  }
+  const auto* product = std::get_if<Gemm>(&op);
+  if (product == nullptr || product->batch > 1 || ++products % 2 == 0) return false;
+  bytes += Bytes(product->m * product->n * width);
+  return true;
+}
+
+// As torchtitan counts products; here queries, keys and values are one, and so are both halves of a gated perceptron.
+KeptResults without_every_second_product(const std::vector<Action>& forward, const LayerShape& shape) {
+  const std::int64_t width = shape.width();
+  KeptResults kept;
+  std::int64_t products = 0;
+  for (const Action& action : forward) {
+    if (const auto* compute = std::get_if<Compute>(&action)) {
+      Compute again = *compute;
+      std::erase_if(again.operators, [&](const Operator& op) { return keeps(op, width, products, kept.bytes); });
+      if (!again.operators.empty()) kept.again.emplace_back(std::move(again));
+      continue;
+    }
+    if (const auto* collective = std::get_if<Collective>(&action)) {
+      const bool scatters = collective->kind == CollectiveKind::kReduceScatter;
+      if (collective->kind == CollectiveKind::kAllGather)
+        kept.again.push_back(action);
+      else
+        kept.bytes += ceil_div(collective->bytes, scatters ? shape.tensor : 1);
+      continue;
+    }
+    const auto& ring = std::get<RingExchange>(action);
+    for (const Operator& op : ring.operators) keeps(op, width, products, kept.bytes);
+  }
+  return kept;
+}
+
+}  // namespace
+
+std::int64_t norm_parameters(const TransformerSpec& model) { return model.hidden * (model.biases ? 2 : 1); }
+
+LayerShape layer_shape(const TrainingSpec& training, double expert_load) {
+  const TransformerSpec* model = training.transformer();
+  ORRERY_ASSERT(model != nullptr);
+  LayerShape shape;
+  shape.model = model;
+  shape.micro_batch = training.micro_batch;
+  shape.tensor = training.parallel.tensor();
+  shape.context = training.parallel.context();
+  shape.expert = training.parallel.expert;
+  shape.sequence_parallel = training.parallel.sequence && shape.tensor > 1;
+  shape.context_kind = training.parallel.context_kind;
+  shape.expert_load = expert_load;
+  shape.attention = attention_of(training);
+  shape.dropout = training.software.dropout;
+  shape.recompute = training.recompute;
+  shape.selective = training.software.selective;
+  shape.weight_gradients = training.schedule == ScheduleKind::kZeroBubble ? WeightGradients::kApart
+                           : training.software.overlap_tensor == TensorOverlap::kWeightGradient
+                               ? WeightGradients::kBeside
+                               : WeightGradients::kInline;
+  shape.precision = training.precision;
+  return shape;
+}
+
+LayerProgram embedding_layer(const LayerShape& shape) {
+  const TransformerSpec& model = *shape.model;
+  LayerProgram layer;
+  layer.name = "embedding";
+  if (model.vocab == 0) return layer;
+  layer.parameters.dense =
+      shape.vocab() * model.hidden + position_parameters(model) + (model.embedding_norm ? norm_parameters(model) : 0);
+  const std::int64_t values = shape.tokens() * model.hidden;
+  const CollectiveKind sum = shape.sequence_parallel ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
+
+  ActionList forward;
+  forward.compute("embedding");
+  forward.add(element_wise(ElementWiseKind::kEmbedding, values, 2 * shape.width()));
+  forward.collective("embedding sum", GroupFamily::kTensor, shape.tensor, sum, shape.activations());
+  if (shape.dropout) add_residual(shape, forward);
+  if (model.embedding_norm) add_norm(shape, forward);
+  layer.forward = std::move(forward).take();
+
+  ActionList backward;
+  backward.compute("embedding");
+  if (model.embedding_norm) add_norm_backward(shape, backward);
+  if (shape.dropout) add_residual_backward(shape, backward);
+  if (shape.sequence_parallel)
+    backward.collective("embedding gather", GroupFamily::kTensor, shape.tensor, CollectiveKind::kAllGather,
+                        shape.own_activations());
+  const std::vector<Operator> weights = {element_wise(ElementWiseKind::kEmbedding, values, 3 * shape.width())};
+  backward.weight_gradient("embedding weights", weights, layer.parameters, shape.other_weight_gradients());
+  layer.backward = std::move(backward).take();
+  layer.saved = Bytes(shape.dropout ? shape.own_tokens() * model.hidden : 0);
+  return layer;
+}
+
+LayerProgram transformer_layer(const LayerShape& shape, bool has_experts) {
+  BlockProgram attention = attention_block(shape);
+  BlockProgram perceptron = has_experts ? expert_block(shape) : perceptron_block(shape);
+  LayerProgram layer;
+  layer.name = "layer";
+  layer.parameters = attention.parameters + perceptron.parameters;
+  layer.saved = attention.saved + perceptron.saved;
+  append(layer.forward, std::move(attention.forward));
+  append(layer.forward, std::move(perceptron.forward));
+  append(layer.backward, std::move(perceptron.backward));
+  append(layer.backward, std::move(attention.backward));
+  if (shape.recompute == Recompute::kSelective && shape.selective == SelectiveKind::kScores) {
+    layer.saved -= attention.saved_scores;
+    layer.working = attention.saved_scores;
+  }
+  if (shape.recompute == Recompute::kSelective && shape.selective == SelectiveKind::kOperators) {
+    KeptResults kept = without_every_second_product(layer.forward, shape);
+    layer.recompute = std::move(kept.again);
+    keep(layer, shape.own_activations() + kept.bytes);
+  }
+  if (shape.recompute == Recompute::kFull) {
+    layer.recompute = layer.forward;
+    keep(layer, shape.own_activations());
+  }
+  return layer;
+}
+
+LayerProgram head_layer(const LayerShape& shape, bool tied_here) {
+  const TransformerSpec& model = *shape.model;
+  LayerProgram layer;
+  layer.name = "head";
+  if (model.vocab == 0) return layer;
+  // Of ranks that share a sequence, each has its part of those tokens.
+  const std::int64_t predicted = (shape.micro_batch * model.predicted() + shape.context - 1) / shape.context;
+  const Gemm logits = {predicted, shape.vocab(), model.hidden, 1, shape.activation()};
+  const std::int64_t scores = logits.m * logits.n;
+  layer.parameters.dense = norm_parameters(model) + (tied_here ? 0 : shape.vocab() * model.hidden);
+
+  // The loss over a vocabulary that is split: maximum, target and sum of each token, in fp32.
+  const auto across = [&](const char* what, ActionList& actions) {
+    actions.collective(what, GroupFamily::kTensor, shape.tensor, CollectiveKind::kAllReduce, Bytes(4 * predicted));
+  };
+  ActionList forward;
+  forward.compute("head");
+  add_norm(shape, forward);
+  if (shape.sequence_parallel)
+    forward.collective("head gather", GroupFamily::kTensor, shape.tensor, CollectiveKind::kAllGather,
+                       shape.own_activations());
+  forward.add(logits);
+  forward.add(element_wise(ElementWiseKind::kLoss, scores, 10));  // to fp32, exponentials, sums
+  across("loss maximum", forward);
+  across("loss target", forward);
+  across("loss sum", forward);
+  layer.forward = std::move(forward).take();
+
+  ActionList backward;
+  backward.compute("head");
+  backward.add(element_wise(ElementWiseKind::kLoss, scores, 8));
+  backward.add(input_gradient(logits));
+  end_backward(shape, "head", {weight_gradient(logits)}, layer.parameters, backward);
+  layer.backward = std::move(backward).take();
+
+  layer.saved = (shape.sequence_parallel ? shape.own_activations() : shape.activations()) + shape.own_activations() +
+                Bytes(4 * scores);
+  layer.working = Bytes(shape.width() * scores);
+  return layer;
+}
+
+}  // namespace orrery

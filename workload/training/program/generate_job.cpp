@@ -1,0 +1,295 @@
+#include "workload/training/program/generate_job.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "core/assert.h"
+#include "workload/training/layers/convolutional.h"
+#include "workload/training/layers/dlrm.h"
+#include "workload/training/layers/model_flops.h"
+#include "workload/training/layers/priced_layer.h"
+#include "workload/training/layers/transformer.h"
+#include "workload/training/program/parameter_server.h"
+#include "workload/training/program/rank_grid.h"
+
+namespace orrery {
+namespace {
+
+// Popularity of the experts by Zipf's law, as the load of each expert-parallel rank over the mean.
+std::vector<double> expert_loads(const TransformerSpec& model, const Parallelism& parallel) {
+  if (model.experts == 0 || parallel.expert_skew == 0) return {1};
+  std::vector<double> loads(static_cast<std::size_t>(parallel.expert));
+  double sum = 0;
+  for (std::int64_t i = 0; i < model.experts; ++i) {
+    const double popularity = std::pow(static_cast<double>(i + 1), -parallel.expert_skew);
+    loads[static_cast<std::size_t>(i / (model.experts / parallel.expert))] += popularity;
+    sum += popularity;
+  }
+  for (double& load : loads) load *= static_cast<double>(loads.size()) / sum;
+  return loads;
+}
+
+// How many programs the ranks of a stage have between them.
+std::size_t program_loads(const TrainingSpec& training) {
+  const TransformerSpec* transformer = training.transformer();
+  return transformer == nullptr ? 1 : expert_loads(*transformer, training.parallel).size();
+}
+
+// The layers of a model, priced once for each kind and load.
+class ModelLayers {
+ public:
+  ModelLayers(const TrainingSpec& training, const OperatorTimes& times) : training_(training), times_(times) {
+    const TransformerSpec* transformer = training.transformer();
+    loads_ = transformer == nullptr ? std::vector<double>{1} : expert_loads(*transformer, training.parallel);
+    stages_ = training.layers_of_stages();
+  }
+
+  std::size_t loads() const { return loads_.size(); }
+
+  // The layers of every chunk of a stage, for ranks with the load.
+  std::vector<std::vector<StageLayer>> chunks(std::uint32_t stage, std::size_t load) {
+    if (training_.transformer() == nullptr) return {whole_model()};
+    std::vector<std::vector<StageLayer>> chunks;
+    const auto stages = static_cast<std::size_t>(training_.parallel.pipeline());
+    for (std::size_t at = stage; at < stages_.size(); at += stages) chunks.push_back(transformer_chunk(at, load));
+    return chunks;
+  }
+
+ private:
+  enum class Kind : std::uint8_t { kEmbedding, kDense, kExperts, kHead };
+
+  std::vector<StageLayer> transformer_chunk(std::size_t virtual_stage, std::size_t load) {
+    const TransformerSpec& model = *training_.transformer();
+    std::int64_t layer = 0;
+    for (std::size_t before = 0; before < virtual_stage; ++before) layer += stages_[before];
+    std::vector<StageLayer> chunk;
+    if (virtual_stage == 0 && model.vocab > 0) chunk.push_back({priced(Kind::kEmbedding, load)});
+    for (std::int64_t i = 0; i < stages_[virtual_stage]; ++i, ++layer)
+      chunk.push_back({priced(model.has_experts(layer) ? Kind::kExperts : Kind::kDense, load), layer});
+    if (virtual_stage + 1 == stages_.size() && model.vocab > 0) chunk.push_back({priced(Kind::kHead, load)});
+    return chunk;
+  }
+
+  const PricedLayer* priced(Kind kind, std::size_t load) {
+    const auto [known, added] = transformer_.try_emplace({kind, load});
+    if (added) known->second = price(program(kind, loads_[load]), training_.software.accumulation, times_);
+    return &known->second;
+  }
+
+  LayerProgram program(Kind kind, double load) const {
+    const LayerShape shape = layer_shape(training_, load);
+    switch (kind) {
+      case Kind::kEmbedding:
+        return embedding_layer(shape);
+      case Kind::kDense:
+        return transformer_layer(shape, false);
+      case Kind::kExperts:
+        return transformer_layer(shape, true);
+      case Kind::kHead:
+        return head_layer(shape, shape.model->tied_embeddings && training_.parallel.pipeline() == 1);
+    }
+    ORRERY_ASSERT(false);
+  }
+
+  std::vector<StageLayer> whole_model() {
+    const std::int64_t batch = training_.micro_batch;
+    if (others_.empty()) {
+      const auto* dlrm = std::get_if<DlrmSpec>(&training_.model.sizes);
+      const std::vector<LayerProgram> layers =
+          dlrm != nullptr
+              ? dlrm_layers(*dlrm, batch, training_.parallel.data(), training_.precision)
+              : convolutional_layers(std::get<ConvolutionalSpec>(training_.model.sizes), batch, training_.precision,
+                                     convolution_kernels(training_.software, training_.precision));
+      for (const LayerProgram& layer : layers)
+        others_.emplace_back(price(layer, training_.software.accumulation, times_), layer.repeat);
+    }
+    std::vector<StageLayer> layers;
+    for (const auto& [layer, repeat] : others_) layers.insert(layers.end(), static_cast<std::size_t>(repeat), {&layer});
+    return layers;
+  }
+
+  const TrainingSpec& training_;
+  const OperatorTimes& times_;
+  std::vector<double> loads_;
+  std::vector<std::int64_t> stages_;
+  std::map<std::pair<Kind, std::size_t>, PricedLayer> transformer_;
+  std::vector<std::pair<PricedLayer, std::int64_t>> others_;  // each so many times
+};
+
+StageRequest stage_request(const TrainingSpec& training, const RankGrid& grid, std::uint32_t stage,
+                           std::vector<std::vector<StageLayer>> chunks) {
+  StageRequest request;
+  request.training = &training;
+  request.stage = stage;
+  request.chunks = std::move(chunks);
+  request.group_sizes = group_sizes(grid);
+  if (const auto* dlrm = std::get_if<DlrmSpec>(&training.model.sizes))
+    request.tables = dlrm_table_bytes(*dlrm, training.parallel.data());
+  if (const TransformerSpec* model = training.transformer()) {
+    const LayerShape shape = layer_shape(training, 1);
+    const bool splits = training.software.scatter_gather && shape.tensor > 1;
+    request.gathers_boundary = splits && !shape.sequence_parallel;
+    request.boundary = splits ? ceil_div(shape.activations(), shape.tensor) : shape.own_activations();
+    const bool tied = model->tied_embeddings && model->vocab > 0 && training.parallel.pipeline() > 1;
+    if (tied) request.tied = shape.vocab() * model->hidden;
+  }
+  return request;
+}
+
+// Times that do not matter: for what follows from shapes alone.
+class NoTimes final : public OperatorTimes {
+ public:
+  Duration time(const Operator&) const override { return Duration(1); }
+};
+
+// Fills in the ranks and the groups of the programs' local numbers.
+class JobBuilder {
+ public:
+  explicit JobBuilder(const TrainingSpec& training) : training_(training), grid_(training.parallel) {
+    Communicator world{"world", {}};
+    for (std::int64_t rank = 0; rank < training.parallel.ranks(); ++rank)
+      world.members.push_back(RankId(static_cast<std::uint32_t>(rank)));
+    job_.communicators.push_back(std::move(world));
+    job_.ranks.resize(static_cast<std::size_t>(training.parallel.ranks()));
+  }
+
+  const RankGrid& grid() const { return grid_; }
+
+  void add(StageProgram program) {
+    std::vector<std::string> names;
+    for (const Peer& peer : program.peers) names.emplace_back(name_of(peer.kind));
+    job_.graphs.push_back(std::move(program.graph));
+    job_.labels.push_back(std::move(program.labels));
+    job_.peer_families.push_back(std::move(names));
+    job_.iteration_starts.push_back(std::move(program.iteration_starts));
+    slots_.push_back({std::move(program.communicators), std::move(program.peers), std::move(program.tags)});
+  }
+
+  // Every rank of a stage has its program; with uneven experts, that of its place in the expert-parallel group.
+  void bind_workers(std::size_t loads) {
+    for (std::int64_t rank = 0; rank < grid_.ranks(); ++rank) {
+      const RankGrid::Place place = grid_.place(rank);
+      const auto stage = static_cast<std::size_t>(place[static_cast<std::size_t>(ParallelDimension::kPipeline)]);
+      const auto load = static_cast<std::size_t>(grid_.replica(place) % training_.parallel.expert) % loads;
+      bind(rank, stage * loads + load, place);
+    }
+  }
+
+  void bind_server(std::uint32_t server) {
+    RankBinding& binding = job_.ranks[static_cast<std::size_t>(grid_.ranks() + server)];
+    binding.graph = binding.labels = static_cast<std::uint32_t>(job_.graphs.size() - 1);
+    for (const Peer& peer : slots_.back().peers) binding.peers.push_back(RankId(peer.server));
+  }
+
+  Job take() && { return std::move(job_); }
+
+ private:
+  struct Slots {
+    std::vector<GroupFamily> communicators;
+    std::vector<Peer> peers;
+    std::vector<std::int64_t> tags;
+  };
+
+  void bind(std::int64_t rank, std::size_t program, const RankGrid::Place& place) {
+    RankBinding& binding = job_.ranks[static_cast<std::size_t>(rank)];
+    binding.graph = binding.labels = static_cast<std::uint32_t>(program);
+    for (const GroupFamily family : slots_[program].communicators)
+      binding.communicators.push_back(
+          GroupId(first_group(family) + static_cast<std::uint32_t>(grid_.group_of(family, place))));
+    for (const Peer& peer : slots_[program].peers) binding.peers.push_back(grid_.peer(peer, place));
+    binding.tags = slots_[program].tags;
+  }
+
+  // The groups of a family are made when the first rank needs one.
+  std::uint32_t first_group(GroupFamily family) {
+    if (family == GroupFamily::kWorld) return 0;
+    const auto [known, added] = first_group_.try_emplace(family, static_cast<std::uint32_t>(job_.communicators.size()));
+    if (added) std::ranges::move(grid_.groups(family), std::back_inserter(job_.communicators));
+    return known->second;
+  }
+
+  const TrainingSpec& training_;
+  const RankGrid grid_;
+  Job job_;
+  std::vector<Slots> slots_;  // by graph
+  std::map<GroupFamily, std::uint32_t> first_group_;
+};
+
+std::int64_t parameters_of(const StageRequest& request) {
+  std::int64_t count = 0;
+  for (const auto& chunk : request.chunks)
+    for (const StageLayer& layer : chunk) count += layer.layer->parameters.total();
+  return count;
+}
+
+}  // namespace
+
+TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& times) {
+  // 1. The programs of the pipeline stages.
+  ModelLayers layers(training, times);
+  JobBuilder builder(training);
+  TrainingJob result;
+  std::int64_t parameters = 0;
+  for (std::uint32_t stage = 0; stage < training.parallel.pipeline(); ++stage)
+    for (std::size_t load = 0; load < layers.loads(); ++load) {
+      const StageRequest request = stage_request(training, builder.grid(), stage, layers.chunks(stage, load));
+      StageProgram program = stage_program(request, times);
+      result.facts.memory.push_back({RankId(0), memory_need(request), std::move(program.memory)});
+      builder.add(std::move(program));
+      parameters = parameters_of(request);
+    }
+  // 2. The ranks.
+  builder.bind_workers(layers.loads());
+  if (training.parallel.exchange == ExchangeKind::kParameterServer)
+    for (std::uint32_t server = 0; server < training.parallel.servers; ++server) {
+      builder.add(server_program(training, parameters, server, times));
+      builder.bind_server(server);
+      result.facts.memory.push_back({RankId(0), server_memory(training, parameters), {}});
+    }
+  result.job = std::move(builder).take();
+  for (std::size_t rank = result.job.ranks.size(); rank-- > 0;)
+    result.facts.memory[result.job.ranks[rank].graph].first_rank = RankId(static_cast<std::uint32_t>(rank));
+  // 3. What it is measured by.
+  result.facts.model_flops = model_flops(training);
+  result.facts.tokens = tokens_per_step(training);
+  result.facts.has_tokens = training.transformer() != nullptr;
+  result.facts.iterations = training.iterations;
+  result.facts.workers = training.parallel.workers();
+  return result;
+}
+
+std::vector<MemoryNeed> memory_needs(const TrainingSpec& training) {
+  const NoTimes times;
+  ModelLayers layers(training, times);
+  const RankGrid grid(training.parallel);
+  std::vector<MemoryNeed> needs;
+  std::int64_t parameters = 0;
+  for (std::uint32_t stage = 0; stage < training.parallel.pipeline(); ++stage)
+    for (std::size_t load = 0; load < layers.loads(); ++load) {
+      const StageRequest request = stage_request(training, grid, stage, layers.chunks(stage, load));
+      needs.push_back(memory_need(request));
+      parameters = parameters_of(request);
+    }
+  if (training.parallel.exchange == ExchangeKind::kParameterServer)
+    needs.insert(needs.end(), static_cast<std::size_t>(training.parallel.servers), server_memory(training, parameters));
+  return needs;
+}
+
+RankId first_rank_of_program(const TrainingSpec& training, std::size_t program) {
+  const RankGrid grid(training.parallel);
+  const std::size_t loads = program_loads(training);
+  const auto programs = static_cast<std::size_t>(training.parallel.pipeline()) * loads;
+  if (program >= programs)
+    return RankId(static_cast<std::uint32_t>(grid.ranks()) + static_cast<std::uint32_t>(program - programs));
+  const auto replica = static_cast<std::int64_t>(program % loads);
+  RankGrid::Place place{};
+  place[static_cast<std::size_t>(ParallelDimension::kPipeline)] = static_cast<std::int64_t>(program / loads);
+  place[static_cast<std::size_t>(ParallelDimension::kContext)] = replica % training.parallel.context();
+  place[static_cast<std::size_t>(ParallelDimension::kData)] = replica / training.parallel.context();
+  return RankId(static_cast<std::uint32_t>(grid.rank_at(place)));
+}
+
+}  // namespace orrery

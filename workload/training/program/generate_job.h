@@ -1,0 +1,45 @@
+// From a model and a parallelism to a job in memory: one program for each pipeline stage, shared by its ranks.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "workload/graph/job.h"
+#include "workload/training/program/memory_need.h"
+#include "workload/training/program/stage_program.h"
+#include "workload/training/spec/operators.h"
+#include "workload/training/spec/training_spec.h"
+
+namespace orrery {
+
+// Ranks with the same program.
+struct ProgramMemory {
+  RankId first_rank{};
+  MemoryNeed need;
+  std::vector<MemoryChange> changes;  // of the activations
+};
+
+// What of a training job its graphs do not say.
+struct TrainingFacts {
+  std::vector<ProgramMemory> memory;  // by graph
+  double model_flops = 0;             // of a step of all ranks
+  std::int64_t tokens = 0;            // of a step; samples where a model has no tokens
+  bool has_tokens = true;
+  std::int64_t iterations = 1;
+  std::int64_t workers = 0;  // ranks that are no servers
+};
+
+struct TrainingJob {
+  Job job;
+  TrainingFacts facts;
+};
+
+// `training` has passed check_training().
+TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& times);
+
+// What the ranks of each graph of such a job need, without generating it.
+std::vector<MemoryNeed> memory_needs(const TrainingSpec& training);
+// The lowest rank with that graph.
+RankId first_rank_of_program(const TrainingSpec& training, std::size_t program);
+
+}  // namespace orrery

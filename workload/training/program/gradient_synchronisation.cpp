@@ -1,0 +1,150 @@
+#include "workload/training/program/gradient_synchronisation.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace orrery {
+namespace {
+
+std::int64_t size_in(const GroupSizes& sizes, GroupFamily family) { return sizes[static_cast<std::size_t>(family)]; }
+
+// Gradients that a flush sends at once: all, but to every server its share.
+std::int64_t push_parameters(const TrainingSpec& training, std::int64_t parameters) {
+  if (training.parallel.exchange != ExchangeKind::kParameterServer || training.software.overlap_gradients)
+    return parameters;
+  return (parameters + training.parallel.servers - 1) / training.parallel.servers;
+}
+
+}  // namespace
+
+ReplicaGroups dense_groups(const Parallelism& parallel, const GroupSizes& sizes) {
+  if (parallel.zero == 0) return {GroupFamily::kData, 1, GroupFamily::kData, size_in(sizes, GroupFamily::kData)};
+  if (parallel.shard_ranks() == parallel.replicas())
+    return {GroupFamily::kData, size_in(sizes, GroupFamily::kData), GroupFamily::kData, 1};
+  return {GroupFamily::kShard, size_in(sizes, GroupFamily::kShard), GroupFamily::kReplicate,
+          size_in(sizes, GroupFamily::kReplicate)};
+}
+
+ReplicaGroups expert_groups(const Parallelism& parallel, const GroupSizes& sizes) {
+  const std::int64_t size = size_in(sizes, GroupFamily::kExpertData);
+  const GroupFamily family = GroupFamily::kExpertData;
+  return parallel.zero == 0 ? ReplicaGroups{family, 1, family, size} : ReplicaGroups{family, size, family, 1};
+}
+
+std::int64_t updated_parameters(ParameterCount parameters, const ReplicaGroups& dense, const ReplicaGroups& expert) {
+  const auto share = [](std::int64_t count, std::int64_t shards) { return (count + shards - 1) / shards; };
+  return share(parameters.dense, dense.shards) + share(parameters.expert, expert.shards);
+}
+
+GradientExchange::GradientExchange(const TrainingSpec& training, const GroupSizes& sizes, ProgramWriter& writer)
+    : training_(training),
+      writer_(writer),
+      dense_{dense_groups(training.parallel, sizes), 0, {}},
+      expert_{expert_groups(training.parallel, sizes), 0, {}} {}
+
+void GradientExchange::ready(ParameterCount parameters, NodeId node) {
+  const std::int64_t bucket = bucket_parameters(training_.software);
+  const auto add = [&](Pending& pending, std::int64_t count) {
+    if (count == 0) return;
+    pending.parameters += count;
+    pending.from.push_back(node);
+    if (!training_.software.overlap_gradients || training_.parallel.zero == 3) return;  // FSDP: layer by layer
+    while (pending.parameters >= bucket) issue(pending, bucket);
+  };
+  // Servers do not tell them apart.
+  const bool together = training_.parallel.exchange == ExchangeKind::kParameterServer;
+  add(dense_, together ? parameters.total() : parameters.dense);
+  add(expert_, together ? 0 : parameters.expert);
+}
+
+void GradientExchange::flush() {
+  for (Pending* pending : {&dense_, &expert_}) {
+    const std::int64_t part = push_parameters(training_, pending->parameters);
+    while (pending->parameters > 0) issue(*pending, std::min(part, pending->parameters));
+  }
+}
+
+ProgramWriter::Nodes GradientExchange::take_done() { return std::exchange(done_, {}); }
+
+void GradientExchange::issue(Pending& pending, std::int64_t parameters) {
+  const Bytes bytes = size_of(training_.software.gradients) * parameters;
+  pending.parameters -= parameters;
+  if (training_.parallel.exchange == ExchangeKind::kParameterServer) return push_to_server(pending, bytes);
+  ProgramWriter::Nodes after = take_from(pending);
+  if (pending.groups.shards * pending.groups.replicas < 2) return;
+  if (!training_.software.overlap_gradients) {
+    after.insert(after.end(), writer_.tail().begin(), writer_.tail().end());
+    return writer_.set_tail({exchange(pending.groups, bytes, std::move(after))});
+  }
+  done_.push_back(exchange(pending.groups, bytes, std::move(after)));
+}
+
+NodeId GradientExchange::exchange(const ReplicaGroups& groups, Bytes bytes, ProgramWriter::Nodes after) {
+  constexpr std::string_view kName = "gradients";
+  NodeId node{};
+  if (groups.shards > 1) {
+    node = writer_.collective_beside(kName, groups.shard, CollectiveKind::kReduceScatter, bytes, after);
+    after.assign(1, node);
+  }
+  if (groups.replicas > 1)
+    node = writer_.collective_beside(kName, groups.replicate, CollectiveKind::kAllReduce,
+                                     ceil_div(bytes, groups.shards), after);
+  return node;
+}
+
+void GradientExchange::gather(ParameterCount parameters) {
+  const Bytes size = training_.parameter_size();
+  const auto of = [&](const Pending& pending, std::int64_t count) {
+    if (count > 0 && pending.groups.shards > 1)
+      writer_.collective("parameters gather", pending.groups.shard, CollectiveKind::kAllGather,
+                         ceil_div(size * count, pending.groups.shards));
+  };
+  of(dense_, parameters.dense);
+  of(expert_, parameters.expert);
+}
+
+// What the gradients to be exchanged wait for. The last node's may go on into the next bucket.
+ProgramWriter::Nodes GradientExchange::take_from(Pending& pending) {
+  const NodeId last = pending.from.back();
+  ProgramWriter::Nodes nodes = std::exchange(pending.from, {});
+  if (pending.parameters > 0) pending.from.push_back(last);
+  return nodes;
+}
+
+// Buckets go to the servers in turn.
+void GradientExchange::push_to_server(Pending& pending, Bytes bytes) {
+  const auto server = static_cast<std::uint32_t>(pushes_++ % static_cast<std::uint64_t>(training_.parallel.servers));
+  const ProgramWriter::Nodes after = take_from(pending);
+  done_.push_back(writer_.send_beside("gradients", {PeerKind::kServer, server}, bytes, 0, after));
+}
+
+void GradientExchange::pull(ParameterCount parameters) {
+  const std::vector<std::vector<Bytes>> pushes = pushes_of_servers(training_, parameters.total());
+  const ProgramWriter::Nodes after = writer_.tail();
+  for (std::uint32_t server = 0; server < pushes.size(); ++server) {
+    Bytes pushed;
+    for (const Bytes bytes : pushes[server]) pushed += bytes;
+    if (pushed.count() == 0) continue;
+    const Bytes pulled(pushed.count() / size_of(training_.software.gradients).count() *
+                       training_.parameter_size().count());
+    writer_.join(writer_.receive_beside("parameters", {PeerKind::kServer, server}, pulled, 0, after));
+  }
+  pushes_ = 0;
+}
+
+std::int64_t bucket_parameters(const SoftwareSpec& software) {
+  return std::max<std::int64_t>(1, software.bucket.count() / size_of(software.gradients).count());
+}
+
+std::vector<std::vector<Bytes>> pushes_of_servers(const TrainingSpec& training, std::int64_t parameters) {
+  const auto servers = static_cast<std::size_t>(training.parallel.servers);
+  std::vector<std::vector<Bytes>> pushes(servers);
+  const std::int64_t bucket = training.software.overlap_gradients ? bucket_parameters(training.software)
+                                                                  : push_parameters(training, parameters);
+  std::size_t number = 0;
+  for (std::int64_t left = parameters; left > 0; left -= std::min(left, bucket), ++number)
+    pushes[number % servers].push_back(size_of(training.software.gradients) * std::min(left, bucket));
+  return pushes;
+}
+
+}  // namespace orrery

@@ -1,0 +1,71 @@
+// How the gradients of a rank's parameters become those of all replicas: all-reduced, or reduced and scattered where
+// optimizer states are shared (ZeRO), in buckets beside the backward pass or all at the end; or sent to parameter
+// servers.
+#pragma once
+
+#include <cstdint>
+
+#include "workload/training/program/program_writer.h"
+#include "workload/training/program/stage_program.h"
+#include "workload/training/spec/training_spec.h"
+
+namespace orrery {
+
+// Which groups a rank's dense or expert parameters are exchanged and shared in.
+struct ReplicaGroups {
+  GroupFamily shard = GroupFamily::kData;  // that share them under ZeRO
+  std::int64_t shards = 1;
+  GroupFamily replicate = GroupFamily::kData;  // that have the same share
+  std::int64_t replicas = 1;
+};
+
+ReplicaGroups dense_groups(const Parallelism& parallel, const GroupSizes& sizes);
+ReplicaGroups expert_groups(const Parallelism& parallel, const GroupSizes& sizes);
+
+// Parameters of which a rank keeps the optimizer's states: its share where they are divided.
+std::int64_t updated_parameters(ParameterCount parameters, const ReplicaGroups& dense, const ReplicaGroups& expert);
+
+class GradientExchange {
+ public:
+  // All outlive it.
+  GradientExchange(const TrainingSpec& training, const GroupSizes& sizes, ProgramWriter& writer);
+
+  // The gradients of so many parameters are complete with `node`.
+  void ready(ParameterCount parameters, NodeId node);
+  // Exchanges what is still to be exchanged.
+  void flush();
+  // What the optimizer waits for; forgets it.
+  ProgramWriter::Nodes take_done();
+
+  // The parameters after the optimizer's step, where ranks have updated a share each.
+  void gather(ParameterCount parameters);
+  // The same for the servers' parameters.
+  void pull(ParameterCount parameters);
+
+ private:
+  struct Pending {
+    ReplicaGroups groups;
+    std::int64_t parameters = 0;
+    ProgramWriter::Nodes from{};  // whose gradients they are
+  };
+
+  void issue(Pending& pending, std::int64_t parameters);
+  static ProgramWriter::Nodes take_from(Pending& pending);
+  void push_to_server(Pending& pending, Bytes bytes);
+  NodeId exchange(const ReplicaGroups& groups, Bytes bytes, ProgramWriter::Nodes after);
+
+  const TrainingSpec& training_;
+  ProgramWriter& writer_;
+  Pending dense_;
+  Pending expert_;
+  ProgramWriter::Nodes done_;
+  std::uint32_t pushes_ = 0;
+};
+
+// Parameters exchanged together: the bucket in numbers of gradients, at least one.
+std::int64_t bucket_parameters(const SoftwareSpec& software);
+
+// What of the gradients of `parameters` goes to each server, push by push: bytes by server.
+std::vector<std::vector<Bytes>> pushes_of_servers(const TrainingSpec& training, std::int64_t parameters);
+
+}  // namespace orrery

@@ -1,0 +1,117 @@
+#include "workload/training/program/memory_need.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/assert.h"
+#include "workload/training/program/gradient_synchronisation.h"
+
+namespace orrery {
+namespace {
+
+// Of a parameter in mixed precision: a master copy and two moments in fp32. Pure fp32 needs no master copy.
+Bytes optimizer_state(Precision precision) { return size_of(precision).count() == 4 ? Bytes(8) : Bytes(12); }
+
+}  // namespace
+
+std::string_view name_of(MemoryUse use) {
+  switch (use) {
+    case MemoryUse::kParameters:
+      return "parameters";
+    case MemoryUse::kGradients:
+      return "gradients";
+    case MemoryUse::kOptimizer:
+      return "optimizer";
+    case MemoryUse::kActivations:
+      return "activations";
+    case MemoryUse::kCommunication:
+      return "communication";
+  }
+  ORRERY_ASSERT(false);
+}
+
+Bytes MemoryNeed::total() const {
+  Bytes sum;
+  for (const Bytes bytes : by) sum += bytes;
+  return sum;
+}
+
+MemoryNeed memory_need(const StageRequest& request) {
+  const TrainingSpec& training = *request.training;
+  const std::int64_t zero = training.parallel.zero;
+  const ReplicaGroups dense = dense_groups(training.parallel, request.group_sizes);
+  const ReplicaGroups expert = expert_groups(training.parallel, request.group_sizes);
+  ParameterCount parameters, largest;
+  for (const auto& chunk : request.chunks)
+    for (const StageLayer& layer : chunk) {
+      parameters += layer.layer->parameters;
+      if (layer.layer->parameters.total() > largest.total()) largest = layer.layer->parameters;
+    }
+  const std::int64_t all = parameters.total();
+  const std::int64_t shared = updated_parameters(parameters, dense, expert);
+  const Bytes weight = training.parameter_size();
+  const Bytes gradient = size_of(training.software.gradients);
+
+  MemoryNeed need;
+  need[MemoryUse::kParameters] = weight * (zero == 3 ? shared : all) + request.tables;
+  need[MemoryUse::kGradients] = gradient * (zero >= 2 ? shared : all);
+  const bool elsewhere = training.parallel.exchange == ExchangeKind::kParameterServer;
+  need[MemoryUse::kOptimizer] = elsewhere ? Bytes(0) : optimizer_state(training.precision) * (zero >= 1 ? shared : all);
+  need[MemoryUse::kActivations] = peak_activations(request);
+  // Under ZeRO 3 the layer that is computed and the next one are there in full, and the gradients of one. Under ZeRO 2
+  // a bucket of gradients is under way.
+  const bool shares = dense.shards > 1 || expert.shards > 1;
+  if (zero == 3 && shares)
+    need[MemoryUse::kCommunication] = weight * (2 * largest.total()) + gradient * largest.total();
+  if (zero == 2 && shares)
+    need[MemoryUse::kCommunication] = std::min(gradient * all, std::max(training.software.bucket, gradient));
+  return need;
+}
+
+MemoryNeed server_memory(const TrainingSpec& training, std::int64_t parameters) {
+  const std::int64_t held = (parameters + training.parallel.servers - 1) / training.parallel.servers;
+  MemoryNeed need;
+  need[MemoryUse::kParameters] = training.parameter_size() * held;
+  need[MemoryUse::kGradients] = size_of(training.software.gradients) * held;
+  need[MemoryUse::kOptimizer] = optimizer_state(training.precision) * held;
+  return need;
+}
+
+PassMemory pass_memory(const TrainingSpec& training, std::span<const StageLayer> chunk, PassKind kind) {
+  const bool puts_off = training.schedule == ScheduleKind::kZeroBubble;
+  Bytes saved, working, again;
+  for (const StageLayer& layer : chunk) {
+    const bool stays = puts_off && kind != PassKind::kForward && !layer.layer->recompute.empty();
+    saved += layer.layer->saved;
+    if (stays) again += layer.layer->working;
+    if (!stays && kind != PassKind::kWeight) working = std::max(working, layer.layer->working);
+  }
+  switch (kind) {
+    case PassKind::kForward:
+      return {saved + working, working};
+    case PassKind::kBackward:
+      return {again + working, puts_off ? working : working + saved};
+    case PassKind::kWeight:
+      return {Bytes(0), again + saved};
+  }
+  ORRERY_ASSERT(false);
+}
+
+Bytes peak_activations(const StageRequest& request) {
+  constexpr std::array<PassKind, 3> kKinds = {PassKind::kForward, PassKind::kBackward, PassKind::kWeight};
+  const TrainingSpec& training = *request.training;
+  std::vector<std::array<PassMemory, kKinds.size()>> of_chunk;
+  for (const auto& chunk : request.chunks) {
+    auto& memory = of_chunk.emplace_back();
+    for (const PassKind kind : kKinds) memory[static_cast<std::size_t>(kind)] = pass_memory(training, chunk, kind);
+  }
+  Bytes now, peak;
+  for (const Pass& pass : pipeline_order(pipeline_shape(training), request.stage)) {
+    const PassMemory& memory = of_chunk[pass.chunk][static_cast<std::size_t>(pass.kind)];
+    peak = std::max(peak, now += memory.taken);
+    now -= memory.given;
+  }
+  return peak;
+}
+
+}  // namespace orrery

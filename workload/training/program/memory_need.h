@@ -1,0 +1,56 @@
+// What a rank keeps in its device's memory during training, by what it is for.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/units.h"
+#include "workload/training/program/stage_program.h"
+#include "workload/training/spec/training_spec.h"
+
+namespace orrery {
+
+enum class MemoryUse : std::uint8_t {
+  kParameters,
+  kGradients,
+  kOptimizer,      // master copy and both moments of Adam, in fp32
+  kActivations,    // between the forward and the backward pass, at their peak
+  kCommunication,  // parameters gathered from others (ZeRO 3), buckets under way
+};
+
+inline constexpr std::size_t kMemoryUseCount = 5;
+
+std::string_view name_of(MemoryUse use);  // "parameters", ...
+
+struct MemoryNeed {
+  std::array<Bytes, kMemoryUseCount> by{};
+
+  Bytes& operator[](MemoryUse use) { return by[static_cast<std::size_t>(use)]; }
+  Bytes operator[](MemoryUse use) const { return by[static_cast<std::size_t>(use)]; }
+  Bytes total() const;
+  // All but activations: there from beginning to end.
+  Bytes standing() const { return total() - (*this)[MemoryUse::kActivations]; }
+  bool operator==(const MemoryNeed&) const = default;
+};
+
+// Of a rank of a stage.
+MemoryNeed memory_need(const StageRequest& request);
+
+// Of a parameter server, which has its share of the model's `parameters`.
+MemoryNeed server_memory(const TrainingSpec& training, std::int64_t parameters);
+
+// Activations that a pass over a chunk of layers takes when it starts and gives back when it ends. Where weight
+// gradients are put off, what they need stays until then, also what the backward pass computed again.
+struct PassMemory {
+  Bytes taken;
+  Bytes given;
+};
+PassMemory pass_memory(const TrainingSpec& training, std::span<const StageLayer> chunk, PassKind kind);
+
+// The most that the passes of an iteration hold together.
+Bytes peak_activations(const StageRequest& request);
+
+}  // namespace orrery

@@ -1,0 +1,110 @@
+#include "workload/training/program/parameter_gathers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace orrery {
+namespace {
+
+bool is_first_forward(const StageUnit& unit) {
+  return unit.layer != nullptr && unit.pass.kind == PassKind::kForward && unit.pass.micro_batch == 0;
+}
+
+}  // namespace
+
+ParameterGathers::ParameterGathers(const TrainingSpec& training, std::uint32_t stage, const ReplicaGroups& dense,
+                                   const ReplicaGroups& expert, ProgramWriter& writer)
+    : training_(training), stage_(stage), dense_(dense), expert_(expert), writer_(writer) {}
+
+// As in Megatron-Core, only together with the overlap of gradients.
+bool ParameterGathers::is_overlapped(const TrainingSpec& training) {
+  const bool updates_shares = training.parallel.zero == 1 || training.parallel.zero == 2;
+  return updates_shares && training.software.overlap_parameters && training.software.overlap_gradients;
+}
+
+bool ParameterGathers::is_before_every_pass() const { return training_.parallel.zero == 3; }
+bool ParameterGathers::is_aligned() const { return is_overlapped(training_) && training_.virtual_stages > 1; }
+
+void ParameterGathers::begin_iteration(std::span<const StageUnit> units) {
+  units_ = units;
+  gathered_.clear();
+  buckets_.clear();
+  next_ = 0;
+  if (is_overlapped(training_)) cut_buckets();
+  if (!is_aligned()) return;
+  gather_chunk(0);
+  gather_chunk(1);
+}
+
+void ParameterGathers::cut_buckets() {
+  const std::int64_t full = bucket_parameters(training_.software);
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    if (!is_first_forward(units_[i])) continue;
+    const bool goes_on = !buckets_.empty() && buckets_.back().parameters.total() < full &&
+                         units_[buckets_.back().first].pass.chunk == units_[i].pass.chunk;
+    if (!goes_on) buckets_.push_back({i, {}});
+    buckets_.back().parameters += units_[i].layer->layer->parameters;
+  }
+}
+
+void ParameterGathers::before(std::size_t unit) {
+  if (is_before_every_pass()) {
+    gather_layer(unit);
+    if (training_.software.overlap_gradients && unit + 1 < units_.size()) gather_layer(unit + 1);
+    return;
+  }
+  if (is_aligned() || next_ == buckets_.size() || buckets_[next_].first != unit) return;
+  gather(buckets_[next_]);
+  if (++next_ < buckets_.size()) gather(buckets_[next_]);
+}
+
+void ParameterGathers::before_forward_pass(std::uint32_t number) {
+  if (!is_aligned()) return;
+  const auto stages = static_cast<std::uint32_t>(training_.parallel.pipeline());
+  const std::uint32_t chunk = (number + stage_) / stages + 1;
+  if ((number + stage_) % stages == 0 && chunk > 1) gather_chunk(chunk);
+}
+
+ProgramWriter::Nodes ParameterGathers::take(std::size_t unit) {
+  const auto known = gathered_.find(unit);
+  if (known == gathered_.end()) return {};
+  ProgramWriter::Nodes nodes = std::move(known->second);
+  gathered_.erase(known);
+  return nodes;
+}
+
+void ParameterGathers::gather_chunk(std::uint32_t chunk) {
+  for (Bucket& bucket : buckets_)
+    if (units_[bucket.first].pass.chunk == chunk) gather(bucket);
+}
+
+void ParameterGathers::gather(Bucket& bucket) {
+  if (std::exchange(bucket.is_gathered, true)) return;
+  gather(bucket.first, bucket.parameters);
+}
+
+// Weight gradients alone need no parameters.
+void ParameterGathers::gather_layer(std::size_t unit) {
+  if (units_[unit].layer == nullptr || units_[unit].pass.kind == PassKind::kWeight || gathered_.contains(unit)) return;
+  gather(unit, units_[unit].layer->layer->parameters);
+}
+
+void ParameterGathers::gather(std::size_t unit, const ParameterCount& parameters) {
+  ProgramWriter::Nodes& nodes = gathered_[unit];
+  const std::string name = prefix_of(*units_[unit].layer) + "parameters gather";
+  const auto gather = [&](const ReplicaGroups& groups, std::int64_t count) {
+    if (groups.shards < 2 || count == 0) return;
+    const Bytes bytes = ceil_div(training_.parameter_size() * count, groups.shards);
+    nodes.push_back(writer_.collective_beside(name, groups.shard, CollectiveKind::kAllGather, bytes, writer_.tail()));
+  };
+  gather(dense_, parameters.dense);
+  gather(expert_, parameters.expert);
+}
+
+std::string prefix_of(const StageLayer& layer) {
+  return layer.number < 0 ? std::string() : fmt::format("layer {} ", layer.number);
+}
+
+}  // namespace orrery

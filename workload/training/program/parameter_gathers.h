@@ -1,0 +1,82 @@
+// When a stage gathers the parameters of which its replicas hold a share each, beside the computation: before every
+// pass through a layer (ZeRO 3, FSDP), or bucket by bucket before the first pass of an iteration, where the optimizer
+// has updated a share each (ZeRO 1 and 2).
+//
+// As Megatron-Core does it (schedules.py and param_and_grad_buffer.py): without interleaving the next bucket is
+// gathered while the first layer of a bucket is computed. With interleaving every stage gathers its first two chunks
+// before its first pass, and chunk c when stage s has come to pass (c - 1) p - s of p stages, which is at about the
+// same time on all of them (`align_param_gather`).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "workload/training/program/gradient_synchronisation.h"
+#include "workload/training/program/program_writer.h"
+#include "workload/training/program/stage_program.h"
+#include "workload/training/spec/pipeline_schedule.h"
+#include "workload/training/spec/training_spec.h"
+
+namespace orrery {
+
+// One layer in one pass of one micro-batch.
+struct StageUnit {
+  Pass pass;
+  const StageLayer* layer = nullptr;  // none where a stage has no layers
+  bool first = false;                 // of its pass
+  bool last = false;
+};
+
+class ParameterGathers {
+ public:
+  // All outlive it.
+  ParameterGathers(const TrainingSpec& training, std::uint32_t stage, const ReplicaGroups& dense,
+                   const ReplicaGroups& expert, ProgramWriter& writer);
+
+  // The iteration runs `units` in this order. They outlive it.
+  void begin_iteration(std::span<const StageUnit> units);
+  // Before anything of a unit.
+  void before(std::size_t unit);
+  // When the forward pass `number` of the iteration has received its input.
+  void before_forward_pass(std::uint32_t number);
+  // What the layer of a unit waits for.
+  ProgramWriter::Nodes take(std::size_t unit);
+
+  // Whether updated parameters come with the next iteration's passes, and not behind the optimizer.
+  static bool is_overlapped(const TrainingSpec& training);
+
+ private:
+  // The parameters of some layers that follow one another in a pass, from the first unit on.
+  struct Bucket {
+    std::size_t first = 0;
+    ParameterCount parameters;
+    bool is_gathered = false;
+  };
+
+  bool is_before_every_pass() const;
+  bool is_aligned() const;
+  void cut_buckets();
+  void gather_chunk(std::uint32_t chunk);
+  void gather(Bucket& bucket);
+  void gather_layer(std::size_t unit);
+  void gather(std::size_t unit, const ParameterCount& parameters);
+
+  const TrainingSpec& training_;
+  const std::uint32_t stage_;
+  const ReplicaGroups& dense_;
+  const ReplicaGroups& expert_;
+  ProgramWriter& writer_;
+  std::span<const StageUnit> units_;
+  std::vector<Bucket> buckets_;                           // in the order of their first units, none over two chunks
+  std::size_t next_ = 0;                                  // bucket that no unit has come to
+  std::map<std::size_t, ProgramWriter::Nodes> gathered_;  // by unit, for those to come
+};
+
+// "layer 3 ", or "" of what is no transformer layer.
+std::string prefix_of(const StageLayer& layer);
+
+}  // namespace orrery

@@ -1,0 +1,126 @@
+#include "workload/training/program/program_writer.h"
+
+#include <algorithm>
+
+#include "core/assert.h"
+
+namespace orrery {
+namespace {
+
+// Where `value` is in `values`; at the end from now on, if it was not there.
+template <class T>
+std::uint32_t position_in(std::vector<T>& values, const T& value) {
+  const auto known = std::ranges::find(values, value);
+  const auto position = static_cast<std::uint32_t>(known - values.begin());
+  if (known == values.end()) values.push_back(value);
+  return position;
+}
+
+}  // namespace
+
+std::string_view name_of(PeerKind kind) {
+  switch (kind) {
+    case PeerKind::kNextStage:
+    case PeerKind::kPreviousStage:
+      return "pipeline";
+    case PeerKind::kNextContext:
+    case PeerKind::kPreviousContext:
+      return "context";
+    case PeerKind::kServer:
+      return "server";
+  }
+  ORRERY_ASSERT(false);
+}
+
+void ProgramWriter::begin_iteration() {
+  if (count_ > 0) iteration_starts_.push_back(NodeId(count_));
+}
+
+NodeId ProgramWriter::compute(std::string_view name, const Cost& cost) {
+  const NodeId node = compute_beside(name, cost, tail_);
+  tail_.assign(1, node);
+  return node;
+}
+
+NodeId ProgramWriter::collective(std::string_view name, GroupFamily family, CollectiveKind kind, Bytes bytes) {
+  const NodeId node = collective_beside(name, family, kind, bytes, tail_);
+  tail_.assign(1, node);
+  return node;
+}
+
+NodeId ProgramWriter::compute_beside(std::string_view name, const Cost& cost, const Nodes& after) {
+  GraphNode node;
+  node.kind = cost.time == Duration::zero() ? NodeKind::kFree : NodeKind::kCompute;
+  if (node.kind == NodeKind::kCompute) {
+    node.duration = cost.time;
+    node.flops = cost.flops;
+    node.bytes = cost.bytes;
+  }
+  return write(name, node, after);
+}
+
+NodeId ProgramWriter::collective_beside(std::string_view name, GroupFamily family, CollectiveKind kind, Bytes bytes,
+                                        const Nodes& after) {
+  GraphNode node;
+  node.kind = NodeKind::kCollective;
+  node.collective = kind;
+  node.bytes = bytes;
+  node.slot = slot_of(family);
+  return write(name, node, after);
+}
+
+NodeId ProgramWriter::send_beside(std::string_view name, Peer peer, Bytes bytes, std::int64_t tag, const Nodes& after) {
+  return write(name, transfer(NodeKind::kSend, peer, bytes, tag), after);
+}
+
+NodeId ProgramWriter::receive_beside(std::string_view name, Peer peer, Bytes bytes, std::int64_t tag,
+                                     const Nodes& after) {
+  return write(name, transfer(NodeKind::kReceive, peer, bytes, tag), after);
+}
+
+void ProgramWriter::takes(NodeId node, Bytes bytes) {
+  if (bytes.count() > 0) memory_.push_back({node, false, bytes.count()});
+}
+
+void ProgramWriter::gives(NodeId node, Bytes bytes) {
+  if (bytes.count() > 0) memory_.push_back({node, true, -bytes.count()});
+}
+
+StageProgram ProgramWriter::take() && {
+  std::vector<NodeLabel> labels;
+  labels.reserve(names_.size());
+  for (std::uint32_t i = 0; i < count_; ++i) labels.push_back({i, names_[i]});
+  const bool tagged = std::ranges::any_of(tags_, [](std::int64_t tag) { return tag != 0; });
+  return {std::move(graph_).build(),
+          NodeLabels(labels),
+          std::move(communicators_),
+          std::move(peers_),
+          tagged ? std::move(tags_) : std::vector<std::int64_t>(),
+          std::move(memory_),
+          std::move(iteration_starts_)};
+}
+
+NodeId ProgramWriter::write(std::string_view name, const GraphNode& node, const Nodes& after) {
+  const NodeId id = graph_.add(node);
+  for (const NodeId before : after) graph_.depend(id, before);
+  auto known = texts_.find(name);
+  if (known == texts_.end()) known = texts_.emplace(name).first;
+  names_.push_back(*known);
+  ++count_;
+  return id;
+}
+
+std::uint32_t ProgramWriter::slot_of(GroupFamily family) { return position_in(communicators_, family); }
+
+std::uint32_t ProgramWriter::slot_of(Peer peer) { return position_in(peers_, peer); }
+
+GraphNode ProgramWriter::transfer(NodeKind kind, Peer peer, Bytes bytes, std::int64_t tag) {
+  GraphNode node;
+  node.kind = kind;
+  node.bytes = bytes;
+  node.slot = slot_of(peer);
+  tags_.push_back(tag);
+  return node;
+}
+
+}  // namespace orrery

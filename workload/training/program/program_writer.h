@@ -1,0 +1,69 @@
+// Writes a rank's program node by node, in the order in which the rank's own framework would launch it. What follows
+// waits for what is before it, unless it is put beside.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "workload/graph/builder.h"
+#include "workload/training/program/stage_program.h"
+
+namespace orrery {
+
+class ProgramWriter {
+ public:
+  using Nodes = std::vector<NodeId>;
+
+  // What the next node in line waits for.
+  const Nodes& tail() const { return tail_; }
+  void set_tail(Nodes nodes) { tail_ = std::move(nodes); }
+  // The next node in line waits for this one too.
+  void join(NodeId node) { tail_.push_back(node); }
+  // Node that was written last.
+  NodeId last() const { return NodeId(count_ - 1); }
+  // How many nodes there are so far: the next one's NodeId.
+  std::uint32_t size() const { return count_; }
+
+  // What is written from here on is of the next iteration, if anything was before.
+  void begin_iteration();
+
+  // In line: waits for the tail, and is the tail from then on. Work of no time and no size is written too.
+  NodeId compute(std::string_view name, const Cost& cost);
+  NodeId collective(std::string_view name, GroupFamily family, CollectiveKind kind, Bytes bytes);
+  // Beside: waits for `after`, and the tail stays as it is.
+  NodeId compute_beside(std::string_view name, const Cost& cost, const Nodes& after);
+  NodeId collective_beside(std::string_view name, GroupFamily family, CollectiveKind kind, Bytes bytes,
+                           const Nodes& after);
+  NodeId send_beside(std::string_view name, Peer peer, Bytes bytes, std::int64_t tag, const Nodes& after);
+  NodeId receive_beside(std::string_view name, Peer peer, Bytes bytes, std::int64_t tag, const Nodes& after);
+
+  // Memory that node `node` takes when it starts, or gives back when it ends.
+  void takes(NodeId node, Bytes bytes);
+  void gives(NodeId node, Bytes bytes);
+
+  StageProgram take() &&;
+
+ private:
+  NodeId write(std::string_view name, const GraphNode& node, const Nodes& after);
+  std::uint32_t slot_of(GroupFamily family);
+  std::uint32_t slot_of(Peer peer);
+  GraphNode transfer(NodeKind kind, Peer peer, Bytes bytes, std::int64_t tag);
+
+  GraphBuilder graph_;
+  std::uint32_t count_ = 0;
+  Nodes tail_;
+  std::set<std::string, std::less<>> texts_;
+  std::vector<std::string_view> names_;  // by node, of texts_
+  std::vector<GroupFamily> communicators_;
+  std::vector<Peer> peers_;
+  std::vector<std::int64_t> tags_;
+  std::vector<MemoryChange> memory_;
+  std::vector<NodeId> iteration_starts_;
+};
+
+}  // namespace orrery

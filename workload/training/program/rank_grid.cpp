@@ -1,0 +1,136 @@
+#include "workload/training/program/rank_grid.h"
+
+#include <fmt/format.h>
+
+#include "core/assert.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::size_t at(ParallelDimension dimension) { return static_cast<std::size_t>(dimension); }
+
+constexpr std::size_t kT = at(ParallelDimension::kTensor);
+constexpr std::size_t kC = at(ParallelDimension::kContext);
+constexpr std::size_t kD = at(ParallelDimension::kData);
+constexpr std::size_t kP = at(ParallelDimension::kPipeline);
+
+}  // namespace
+
+RankGrid::RankGrid(const Parallelism& parallel) : parallel_(parallel), strides_{} {
+  std::int64_t stride = 1;
+  for (const ParallelDimension dimension : parallel.order) {
+    strides_[at(dimension)] = stride;
+    stride *= parallel.degree(dimension);
+  }
+}
+
+RankGrid::Place RankGrid::place(std::int64_t rank) const {
+  Place place{};
+  for (std::size_t i = 0; i < place.size(); ++i) place[i] = rank / strides_[i] % parallel_.degrees[i];
+  return place;
+}
+
+std::int64_t RankGrid::rank_at(const Place& place) const {
+  std::int64_t rank = 0;
+  for (std::size_t i = 0; i < place.size(); ++i) rank += place[i] * strides_[i];
+  return rank;
+}
+
+std::int64_t RankGrid::replica(const Place& place) const { return place[kC] + parallel_.context() * place[kD]; }
+
+std::int64_t RankGrid::group_size(GroupFamily family) const {
+  switch (family) {
+    case GroupFamily::kTensor:
+      return parallel_.tensor();
+    case GroupFamily::kContext:
+      return parallel_.context();
+    case GroupFamily::kExpert:
+      return parallel_.expert;
+    case GroupFamily::kData:
+      return parallel_.replicas();
+    case GroupFamily::kShard:
+      return parallel_.shard_ranks();
+    case GroupFamily::kReplicate:
+      return parallel_.replicas() / parallel_.shard_ranks();
+    case GroupFamily::kExpertData:
+      return parallel_.replicas() / parallel_.expert;
+    case GroupFamily::kEmbedding:
+      return parallel_.pipeline();
+    case GroupFamily::kWorld:
+      return ranks();
+  }
+  ORRERY_ASSERT(false);
+}
+
+std::int64_t RankGrid::group_of(GroupFamily family, const Place& place) const {
+  const std::int64_t t = parallel_.tensor(), p = place[kP];
+  const std::int64_t column = place[kT] + t * p;  // of ranks with the same parameters
+  const std::int64_t columns = t * parallel_.pipeline();
+  const std::int64_t expert = parallel_.expert, shard = parallel_.shard_ranks();
+  switch (family) {
+    case GroupFamily::kTensor:
+      return replica(place) + parallel_.replicas() * p;
+    case GroupFamily::kContext:
+      return column + columns * place[kD];
+    case GroupFamily::kExpert:
+      return column + columns * (replica(place) / expert);
+    case GroupFamily::kData:
+      return column;
+    case GroupFamily::kShard:
+      return column + columns * (replica(place) / shard);
+    case GroupFamily::kReplicate:
+      return column + columns * (replica(place) % shard);
+    case GroupFamily::kExpertData:
+      return column + columns * (replica(place) % expert);
+    case GroupFamily::kEmbedding:
+      return place[kT] + t * replica(place);
+    case GroupFamily::kWorld:
+      return 0;
+  }
+  ORRERY_ASSERT(false);
+}
+
+std::vector<Communicator> RankGrid::groups(GroupFamily family) const {
+  std::vector<Communicator> groups(static_cast<std::size_t>(group_count(family)));
+  for (std::size_t i = 0; i < groups.size(); ++i) groups[i].name = fmt::format("{}{}", name_of(family), i);
+  for (std::int64_t rank = 0; rank < ranks(); ++rank) {
+    const Place where = place(rank);
+    if (family == GroupFamily::kEmbedding && where[kP] != 0 && where[kP] + 1 != parallel_.pipeline()) continue;
+    groups[static_cast<std::size_t>(group_of(family, where))].members.push_back(
+        RankId(static_cast<std::uint32_t>(rank)));
+  }
+  return groups;
+}
+
+RankId RankGrid::peer(const Peer& peer, const Place& place) const {
+  Place other = place;
+  const auto shift = [&](std::size_t dimension, std::int64_t by) {
+    const std::int64_t degree = parallel_.degrees[dimension];
+    other[dimension] = (place[dimension] + by + degree) % degree;
+  };
+  switch (peer.kind) {
+    case PeerKind::kNextStage:
+      shift(kP, 1);
+      break;
+    case PeerKind::kPreviousStage:
+      shift(kP, -1);
+      break;
+    case PeerKind::kNextContext:
+      shift(kC, 1);
+      break;
+    case PeerKind::kPreviousContext:
+      shift(kC, -1);
+      break;
+    case PeerKind::kServer:
+      return RankId(static_cast<std::uint32_t>(ranks() + peer.server));
+  }
+  return RankId(static_cast<std::uint32_t>(rank_at(other)));
+}
+
+GroupSizes group_sizes(const RankGrid& grid) {
+  GroupSizes sizes{};
+  for (std::size_t i = 0; i < kGroupFamilyCount; ++i) sizes[i] = grid.group_size(static_cast<GroupFamily>(i));
+  return sizes;
+}
+
+}  // namespace orrery

@@ -1,0 +1,45 @@
+// Where each rank stands in the grid of parallel degrees, and the groups that follow from it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/ids.h"
+#include "workload/graph/job.h"
+#include "workload/training/layers/layer_program.h"
+#include "workload/training/program/stage_program.h"
+#include "workload/training/spec/training_spec.h"
+
+namespace orrery {
+
+class RankGrid {
+ public:
+  using Place = std::array<std::int64_t, kParallelDimensionCount>;  // by ParallelDimension
+
+  explicit RankGrid(const Parallelism& parallel);
+
+  std::int64_t ranks() const { return parallel_.workers(); }
+  Place place(std::int64_t rank) const;
+  std::int64_t rank_at(const Place& place) const;
+  // Among the ranks of the same parameters: context fastest, then data.
+  std::int64_t replica(const Place& place) const;
+
+  std::int64_t group_size(GroupFamily family) const;
+  std::int64_t group_count(GroupFamily family) const { return ranks() / group_size(family); }
+  // Which group of the family the rank is in, 0 .. group_count()-1. kEmbedding: of ranks of the first and last stage.
+  std::int64_t group_of(GroupFamily family, const Place& place) const;
+  // The groups of a family with their members in ascending order, called "tensor0", ...
+  std::vector<Communicator> groups(GroupFamily family) const;
+
+  // The rank that `kind` means for a rank at `place`; kServer: the server's.
+  RankId peer(const Peer& peer, const Place& place) const;
+
+ private:
+  const Parallelism parallel_;
+  Place strides_;
+};
+
+GroupSizes group_sizes(const RankGrid& grid);
+
+}  // namespace orrery

@@ -1,0 +1,68 @@
+// What the ranks of one pipeline stage do in a training step: one execution graph, in which communicators, peers and
+// tags are local numbers, so that all of them share it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "workload/graph/execution_graph.h"
+#include "workload/graph/node_labels.h"
+#include "workload/training/layers/priced_layer.h"
+#include "workload/training/spec/training_spec.h"
+
+namespace orrery {
+
+// Whom a stage sends to or receives from. Stages are a circle: the last one's next is the first (interleaved).
+enum class PeerKind : std::uint8_t { kNextStage, kPreviousStage, kNextContext, kPreviousContext, kServer };
+
+struct Peer {
+  PeerKind kind = PeerKind::kNextStage;
+  std::uint32_t server = 0;  // kServer: which
+
+  auto operator<=>(const Peer&) const = default;
+};
+
+std::string_view name_of(PeerKind kind);  // what reports call that communication: "pipeline", "context", "server"
+
+// Activations come when a node starts and go when one ends.
+struct MemoryChange {
+  NodeId node{};
+  bool at_end = false;
+  std::int64_t bytes = 0;  // negative: given back
+};
+
+struct StageProgram {
+  ExecutionGraph graph;
+  NodeLabels labels;
+  std::vector<GroupFamily> communicators;  // by communicator slot
+  std::vector<Peer> peers;                 // by peer slot
+  std::vector<std::int64_t> tags;          // by transfer index; empty: all zero
+  std::vector<MemoryChange> memory;        // in the order of the computation
+  std::vector<NodeId> iteration_starts;    // as in a Job
+};
+
+// A layer of a stage. Layers that are alike share the pricing.
+struct StageLayer {
+  const PricedLayer* layer = nullptr;  // outlives the building
+  std::int64_t number = -1;            // of the transformer layer; none of others
+};
+
+// Sizes of the groups that the stage's ranks are in, by GroupFamily; what has one member is not done.
+using GroupSizes = std::array<std::int64_t, kGroupFamilyCount>;
+
+struct StageRequest {
+  const TrainingSpec* training = nullptr;
+  std::uint32_t stage = 0;
+  std::vector<std::vector<StageLayer>> chunks;  // the layers of each virtual stage
+  GroupSizes group_sizes{};
+  Bytes boundary;                 // of a micro-batch's activations between two stages, as one rank sends them
+  bool gathers_boundary = false;  // and the tensor group gathers them
+  std::int64_t tied = 0;          // parameters that the first and the last stage both hold
+  Bytes tables;                   // embedding tables that no exchange and no optimizer touches
+};
+
+StageProgram stage_program(const StageRequest& request, const OperatorTimes& times);
+
+}  // namespace orrery

@@ -1,0 +1,108 @@
+// What is trained: the sizes of a model, as configs/models has them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/config/config.h"
+#include "core/units.h"
+#include "workload/training/spec/software.h"
+
+namespace orrery {
+
+// kLearned: a table with a row for each position; kAlibi: a bias on the scores; kNone: no parameters.
+enum class PositionKind : std::uint8_t { kLearned, kRotary, kAlibi, kNone };
+
+// Attention over low-rank keys and values (DeepSeek-V2): queries are hidden -> query_rank -> heads, keys and values
+// hidden -> key_value_rank -> heads, and rotary_head values of each key are shared by all heads.
+struct LatentAttention {
+  std::int64_t query_rank = 0;  // 0: queries are not compressed
+  std::int64_t key_value_rank = 0;
+  std::int64_t head = 0;         // values of a query and key head without the rotary ones
+  std::int64_t rotary_head = 0;  // with a rotary position
+  std::int64_t value_head = 0;
+};
+
+struct TransformerSpec {
+  std::int64_t hidden = 0;
+  std::int64_t layers = 0;
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;   // fewer than heads: grouped queries
+  std::int64_t head_size = 0;  // hidden / heads by default
+  std::int64_t ffn_hidden = 0;
+  std::int64_t vocab = 0;        // 0: neither an embedding nor a head
+  std::int64_t sequence = 0;     // tokens
+  std::int64_t predictions = 0;  // tokens of a sequence whose scores the head computes; 0: all
+  bool gated_mlp = false;        // three products instead of two
+  bool tied_embeddings = true;
+  bool biases = true;           // of linear layers and norms
+  bool embedding_norm = false;  // a norm of its own behind the embedding
+  bool causal = true;
+  PositionKind position = PositionKind::kLearned;
+  std::int64_t experts = 0;            // of a mixture-of-experts layer; 0: all layers are dense
+  std::int64_t experts_per_token = 0;  // routed
+  std::int64_t expert_hidden = 0;      // ffn_hidden of one expert
+  std::int64_t shared_experts = 0;     // that every token passes
+  std::int64_t dense_layers = 0;       // the first ones, which have no experts
+  std::optional<LatentAttention> latent;
+  std::optional<AttentionKind> attention;  // of the software if not given
+
+  std::int64_t predicted() const { return predictions > 0 ? predictions : sequence; }
+  bool has_experts(std::int64_t layer) const { return experts > 0 && layer >= dense_layers; }
+};
+
+// A recommendation model: embedding tables spread over the ranks, multi-layer perceptrons on all of them.
+struct DlrmSpec {
+  std::int64_t tables = 0;
+  std::int64_t rows = 0;       // of a table
+  std::int64_t dimension = 0;  // of a row
+  std::int64_t lookups = 1;    // rows summed up per table and sample
+  std::int64_t dense_features = 0;
+  std::vector<std::int64_t> bottom;  // widths of its layers; the last is `dimension`
+  std::vector<std::int64_t> top;
+  Precision table_precision = Precision::kFp32;
+};
+
+struct Convolution {
+  std::string name;
+  std::int64_t inputs = 0;   // channels
+  std::int64_t outputs = 0;  // channels
+  std::int64_t kernel = 1;   // its side
+  std::int64_t size = 0;     // side of the output
+  std::int64_t stride = 1;   // pixels of the input from one of the output to the next
+  std::int64_t pool = 1;     // a maximum over so many by so many pixels behind it
+  std::int64_t repeat = 1;   // one behind the other
+  bool branches = false;     // a shortcut takes its input as well, so that two gradients of it are added up
+  bool adds = false;         // the other branch is added to the result of its batch norm
+  bool activation = true;    // ReLU
+
+  // Pixels of one image that it reads.
+  std::int64_t read_pixels() const { return size * size * std::min(stride, kernel) * std::min(stride, kernel); }
+  std::int64_t input_pixels() const { return size * size * stride * stride; }
+};
+
+// Convolutions with batch norm, and a linear classifier.
+struct ConvolutionalSpec {
+  std::vector<Convolution> convolutions;
+  std::int64_t features = 0;  // that the classifier takes
+  std::int64_t classes = 0;
+};
+
+struct ModelSpec {
+  std::string name;  // as results print it; empty: inline
+  std::variant<TransformerSpec, DlrmSpec, ConvolutionalSpec> sizes;
+};
+
+// Reads a file of configs/models, or the same inline: `kind` says which of the three.
+ModelSpec read_model(Section& section);
+
+// Weights and biases of the whole model; tied embeddings once. Saturates at the largest number; a model that has been
+// read has at most 10^15.
+std::int64_t parameter_count(const ModelSpec& model);
+std::int64_t parameter_count(const TransformerSpec& model);
+
+}  // namespace orrery

@@ -1,0 +1,79 @@
+#include "workload/training/spec/operators.h"
+
+#include "core/assert.h"
+
+namespace orrery {
+namespace {
+
+// Values of fp8 products leave them in two bytes.
+Bytes result_size(Precision precision) { return precision == Precision::kFp8 ? Bytes(2) : size_of(precision); }
+
+Flops work(const Gemm& gemm) { return Flops(2 * gemm.batch * gemm.m * gemm.n * gemm.k); }
+
+Flops work(const FlashAttention& attention) {
+  const std::int64_t products = attention.batch * attention.queries * attention.keys * attention.head_size * 4;
+  const std::int64_t computed = attention.causal ? products / 2 : products;
+  return Flops(attention.backward ? computed * 5 / 2 : computed);
+}
+
+Flops work(const ElementWise&) { return Flops(0); }
+
+Bytes traffic(const Gemm& gemm) {
+  const std::int64_t a = gemm.stored_a > 0 ? gemm.stored_a : gemm.m * gemm.k;
+  const std::int64_t c = gemm.stored_c > 0 ? gemm.stored_c : gemm.m * gemm.n;
+  return (size_of(gemm.precision) * (a + gemm.k * gemm.n) + result_size(gemm.precision) * c) * gemm.batch;
+}
+
+// Forward: queries, keys, values in, result out. Backward: those and the result's gradient in, three gradients out.
+Bytes traffic(const FlashAttention& attention) {
+  const Bytes queries = size_of(attention.precision) * (attention.batch * attention.queries * attention.head_size);
+  const Bytes keys = size_of(attention.precision) * (attention.batch * attention.keys * attention.head_size);
+  return attention.backward ? queries * 4 + keys * 4 : queries * 2 + keys * 2;
+}
+
+Bytes traffic(const ElementWise& op) { return op.bytes; }
+
+}  // namespace
+
+std::string_view name_of(ElementWiseKind kind) {
+  switch (kind) {
+    case ElementWiseKind::kNorm:
+      return "norm";
+    case ElementWiseKind::kRotary:
+      return "rotary";
+    case ElementWiseKind::kActivation:
+      return "activation";
+    case ElementWiseKind::kAdd:
+      return "add";
+    case ElementWiseKind::kEmbedding:
+      return "embedding";
+    case ElementWiseKind::kSoftmax:
+      return "softmax";
+    case ElementWiseKind::kLoss:
+      return "loss";
+    case ElementWiseKind::kOptimizer:
+      return "optimizer";
+    case ElementWiseKind::kAccumulate:
+      return "accumulate";
+    case ElementWiseKind::kCopy:
+      return "copy";
+  }
+  ORRERY_ASSERT(false);
+}
+
+std::vector<std::string> element_wise_names() {
+  std::vector<std::string> names;
+  for (std::size_t kind = 0; kind < kElementWiseKindCount; ++kind)
+    names.emplace_back(name_of(static_cast<ElementWiseKind>(kind)));
+  return names;
+}
+
+Flops flops_of(const Operator& op) {
+  return std::visit([](const auto& o) { return work(o); }, op);
+}
+
+Bytes bytes_of(const Operator& op) {
+  return std::visit([](const auto& o) { return traffic(o); }, op);
+}
+
+}  // namespace orrery

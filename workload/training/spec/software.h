@@ -1,0 +1,84 @@
+// A generation of training software: which kernels it runs, what it overlaps, and how far it stays behind what the
+// device can do. The same job differs by a fifth with it. Read from configs/software.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/config/config.h"
+#include "core/machine_kind.h"
+#include "core/precision.h"
+#include "core/units.h"
+#include "workload/training/spec/operators.h"
+
+namespace orrery {
+
+// kPlain: products and softmax over scores kept in memory.
+enum class AttentionKind : std::uint8_t { kFlash, kPlain };
+
+// What selective recomputation makes again in the backward pass. kScores: the scores of plain attention. kOperators:
+// all but attention and every second product (torchtitan's selective activation checkpointing by operator).
+enum class SelectiveKind : std::uint8_t { kScores, kOperators };
+
+// Which of its own communication tensor parallelism hides. kWeightGradient: the collective of an input gradient runs
+// beside the weight gradient of the same layer.
+enum class TensorOverlap : std::uint8_t { kNone, kWeightGradient };
+
+// How fast kernels run with a software on one architecture of devices, against what OperatorTimes knows of the device.
+struct SoftwareRates {
+  double gemm = 1;             // share of the device's GEMM rate that lasts in training (clock under load, layouts)
+  double flash_forward = 0.5;  // share of the dense peak
+  double flash_backward = 0.42;
+  std::array<double, kElementWiseKindCount> traffic{1, 1, 1, 1, 1, 1, 1, 1, 1, 1};  // over reading and writing once
+
+  bool operator==(const SoftwareRates&) const = default;
+};
+
+// What of a software may be fitted to published training runs. kTraffic: one factor for the kernels of layers that move
+// memory and do little else. kFlash: forward, and backward in proportion.
+enum class SoftwareConstant : std::uint8_t {
+  kGemm,
+  kTraffic,
+  kFlash,
+  kAccumulation,
+  kOptimizer,
+};
+
+inline constexpr std::size_t kSoftwareConstantCount = 5;
+
+struct SoftwareSpec {
+  std::string name;
+  AttentionKind attention = AttentionKind::kFlash;
+  bool dropout = false;
+  std::array<bool, kAllPrecisions.size()> fused_norm{};      // batch norm, sum with a shortcut and ReLU are one kernel
+  std::array<bool, kAllPrecisions.size()> winograd{};        // for 3x3 convolutions
+  std::array<bool, kAllPrecisions.size()> channels_first{};  // of images: channels come before pixels
+  SelectiveKind selective = SelectiveKind::kScores;
+  Precision gradients = Precision::kFp32;  // that are accumulated and exchanged
+  Bytes accumulation{0};                   // memory traffic per parameter and micro-batch, where no GEMM accumulates
+  Bytes optimizer{60};                     // memory traffic of a step per parameter
+  bool overlap_gradients = true;           // with the backward pass of the last micro-batch
+  Bytes bucket{25'000'000};                // of gradients exchanged together
+  bool overlap_parameters = false;         // gathers updated parameters (ZeRO 1, 2) with the next forward pass
+  TensorOverlap overlap_tensor = TensorOverlap::kNone;
+  bool overlap_pipeline = false;  // sends beside computation
+  bool scatter_gather = true;     // tensor-parallel ranks send a share each of what goes to the next stage
+  SoftwareRates rates;
+  std::vector<SoftwareConstant> fitted;
+  std::map<Architecture, SoftwareRates> rates_of;                   // of architectures that differ
+  std::map<Architecture, std::vector<SoftwareConstant>> fitted_of;  // of these
+
+  const SoftwareRates& rates_on(Architecture architecture) const;
+};
+
+// Reads a file of configs/software, or the same inline.
+SoftwareSpec read_software(Section& section);
+
+// The precision that gradients are added up and exchanged in: the key `gradients` of a software or a workload.
+Precision read_gradients(Section& section, Precision fallback, std::string_view documented = {});
+
+}  // namespace orrery

@@ -1,0 +1,108 @@
+// A training job as the `workload` section of an experiment describes it: a model, how it is spread over the ranks, and
+// in which order the work is done.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/config/config.h"
+#include "core/error.h"
+#include "core/precision.h"
+#include "workload/training/spec/model.h"
+#include "workload/training/spec/pipeline_schedule.h"
+#include "workload/training/spec/software.h"
+
+namespace orrery {
+
+enum class ParallelDimension : std::uint8_t { kTensor, kContext, kData, kPipeline };
+
+inline constexpr std::size_t kParallelDimensionCount = 4;
+
+std::string_view name_of(ParallelDimension dimension);  // "tensor", ...
+
+// kRing: keys and values pass from rank to rank beside the computation (Liu et al. 2023). kAllGather: every rank
+// gathers them first (Llama 3).
+enum class ContextKind : std::uint8_t { kRing, kAllGather };
+
+// How replicas agree on parameters. kParameterServer: ranks beyond the workers hold them, workers send gradients there
+// and take parameters back.
+enum class ExchangeKind : std::uint8_t { kCollective, kParameterServer };
+
+struct Parallelism {
+  std::array<std::int64_t, kParallelDimensionCount> degrees{1, 1, 1, 1};  // by ParallelDimension
+  std::array<ParallelDimension, kParallelDimensionCount> order{ParallelDimension::kTensor, ParallelDimension::kContext,
+                                                               ParallelDimension::kData, ParallelDimension::kPipeline};
+  std::int64_t expert = 1;  // divides data times context
+  double expert_skew = 0;   // Zipf exponent of the experts' popularity; 0: all alike
+  bool sequence = false;    // what tensor parallelism does not split is split along the sequence
+  std::int64_t zero = 0;    // 0 .. 3: what data-parallel ranks share instead of holding it each
+  std::int64_t shard = 0;   // ranks that share one copy under `zero`; 0: all of data times context
+  ContextKind context_kind = ContextKind::kRing;
+  ExchangeKind exchange = ExchangeKind::kCollective;
+  std::int64_t servers = 1;   // kParameterServer
+  bool asynchronous = false;  // kParameterServer: a server answers every worker at once, not all together
+
+  std::int64_t degree(ParallelDimension dimension) const { return degrees[static_cast<std::size_t>(dimension)]; }
+  std::int64_t tensor() const { return degree(ParallelDimension::kTensor); }
+  std::int64_t context() const { return degree(ParallelDimension::kContext); }
+  std::int64_t data() const { return degree(ParallelDimension::kData); }
+  std::int64_t pipeline() const { return degree(ParallelDimension::kPipeline); }
+  // Ranks that hold the same parameters, or share them.
+  std::int64_t replicas() const { return data() * context(); }
+  std::int64_t shard_ranks() const { return zero == 0 ? 1 : (shard == 0 ? replicas() : shard); }
+  std::int64_t workers() const { return tensor() * context() * data() * pipeline(); }
+  std::int64_t ranks() const { return workers() + (exchange == ExchangeKind::kParameterServer ? servers : 0); }
+};
+
+enum class Recompute : std::uint8_t { kNone, kSelective, kFull };
+
+struct TrainingSpec {
+  ModelSpec model;
+  Parallelism parallel;
+  std::int64_t global_batch = 1;  // sequences or samples, of all ranks together
+  std::int64_t micro_batch = 1;
+  ScheduleKind schedule = ScheduleKind::kOneForwardOneBackward;
+  std::int64_t virtual_stages = 1;
+  std::vector<std::int64_t> pipeline_layers;  // by virtual stage, in pipeline order; empty: even
+  SoftwareSpec software;                      // with what the experiment overrides
+  Recompute recompute = Recompute::kNone;
+  Precision precision = Precision::kBf16;
+  std::int64_t iterations = 1;
+  bool causal_flops = false;                               // model FLOPs count the half of attention that is computed
+  Location where;                                          // of the section, for messages
+  std::map<std::string, Location, std::less<>> locations;  // of its keys, by path: "parallel.tensor"
+
+  std::int64_t micro_batches() const { return global_batch / (parallel.data() * micro_batch); }
+  // Of a parameter as ranks keep and exchange it. Only products take fp8, from copies.
+  Bytes parameter_size() const { return precision == Precision::kFp8 ? Bytes(2) : size_of(precision); }
+  const TransformerSpec* transformer() const { return std::get_if<TransformerSpec>(&model.sizes); }
+  // Where a key stands; where its section starts if it is left to its default.
+  const Location& where_of(std::string_view path) const;
+  // Layers of each virtual stage, in pipeline order.
+  std::vector<std::int64_t> layers_of_stages() const;
+};
+
+// The pipeline of one iteration.
+PipelineShape pipeline_shape(const TrainingSpec& training);
+
+// The model's, or the software's where the model leaves it open. Of a transformer.
+AttentionKind attention_of(const TrainingSpec& training);
+
+// Reads the keys of a `workload` section that describe a model. `architecture`: of the cluster's devices, which the
+// software follows from by default.
+TrainingSpec read_training(Section& section, Architecture architecture);
+
+// Where an experiment names no software, a file of configs/software: that of the model's kind, and for transformers that
+// of the device's generation.
+std::string_view default_software(const ModelSpec& model, Architecture architecture);
+
+// Reports every combination that cannot be, each with what would work. `devices`: of the cluster.
+void check_training(const TrainingSpec& training, std::int64_t devices, Diagnostics& diagnostics);
+
+}  // namespace orrery

@@ -1,0 +1,192 @@
+#include "workload/training/spec/transformer_config.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace orrery {
+namespace {
+
+// Each of a transformer's sizes; what products of them may reach is checked apart.
+constexpr Range kLayerWidth{1, std::int64_t{1} << 20};
+constexpr Range kInner{1, std::int64_t{1} << 22};
+constexpr Range kHeads{1, std::int64_t{1} << 16};
+constexpr Range kLayers{1, 100'000};
+constexpr Range kVocab{0, std::int64_t{1} << 24};
+constexpr Range kSequence{1, std::int64_t{1} << 26};
+constexpr Range kExperts{0, std::int64_t{1} << 16};
+
+// FLOPs of one sequence in one layer or in the head, so that micro-batches of several fit 64 bits as well.
+constexpr Int128 kMostWork = Int128{1} << 58;
+
+const std::vector<std::string> kPositions = {"learned", "rotary", "alibi", "none"};
+const std::vector<std::string> kAttentions = {"flash", "plain"};
+
+void read_attention(Section& section, TransformerSpec& model) {
+  model.heads = section.required_integer("heads", kHeads, "heads of attention");
+  model.kv_heads =
+      section.maybe_integer("kv_heads", kHeads, "heads of keys and values, which queries share; all heads by default")
+          .value_or(model.heads);
+  model.head_size =
+      section.maybe_integer("head_size", kLayerWidth, "values of a head; hidden / heads by default").value_or(0);
+  model.causal = section.optional<bool>("causal", model.causal, "a token sees only those before it");
+  model.position = static_cast<PositionKind>(
+      section.optional_choice("position", kPositions, 0, "how a token knows where it stands; learned: a table"));
+  if (section.has("attention") || section.describes())
+    model.attention = static_cast<AttentionKind>(
+        section.optional_choice("attention", kAttentions, 0, "kernel of attention; plain keeps the scores in memory",
+                                "as the software has it"));
+  else
+    section.know("attention");
+}
+
+void read_latent(Section& section, TransformerSpec& model) {
+  section.section("latent_attention", "attention over low-rank keys and values (DeepSeek-V2)", [&](Section& s) {
+    LatentAttention latent;
+    latent.query_rank =
+        s.optional_integer("query_rank", 0, {0, kLayerWidth.most}, "rank of compressed queries; 0: not compressed");
+    latent.key_value_rank = s.required_integer("key_value_rank", kLayerWidth, "rank of compressed keys and values");
+    latent.head = s.required_integer("head", kLayerWidth, "values of a query and key head without the rotary ones");
+    latent.rotary_head =
+        s.optional_integer("rotary_head", 0, {0, kLayerWidth.most}, "rotary values of a key, shared by all heads");
+    latent.value_head = s.required_integer("value_head", kLayerWidth, "values of a value head");
+    model.latent = latent;
+  });
+}
+
+void read_experts(Section& section, TransformerSpec& model) {
+  model.experts = section.optional_integer("experts", 0, kExperts, "experts of a layer; 0: all layers are dense");
+  model.experts_per_token =
+      section.optional_integer("experts_per_token", 0, kExperts, "experts that a token is routed to");
+  model.expert_hidden =
+      section.maybe_integer("expert_hidden", kInner, "inner width of an expert; ffn_hidden by default")
+          .value_or(model.ffn_hidden);
+  model.shared_experts = section.optional_integer("shared_experts", 0, kExperts, "experts that every token passes");
+  model.dense_layers =
+      section.optional_integer("dense_layers", 0, {0, kLayers.most}, "first layers, which have no experts");
+}
+
+// "8 or 16": what divides `number`, next below and above `near`.
+std::string divisors_near(std::int64_t number, std::int64_t near) {
+  const auto divides = [&](std::int64_t n) { return number % n == 0; };
+  std::int64_t below = std::min(near, number);
+  while (!divides(below)) --below;
+  std::int64_t above = std::min(near, number);
+  while (!divides(above)) ++above;
+  return below == above ? fmt::format("{}", below) : fmt::format("{} or {}", below, above);
+}
+
+void check_heads(Section& section, TransformerSpec& model) {
+  if (model.heads % model.kv_heads != 0)
+    section.error("kv_heads", fmt::format("{} heads cannot share {} kv_heads evenly", model.heads, model.kv_heads),
+                  fmt::format("kv_heads divides heads: {}", divisors_near(model.heads, model.kv_heads)));
+  if (model.latent || model.head_size > 0) return;
+  if (model.hidden % model.heads != 0)
+    section.error("heads", fmt::format("a hidden of {} is no multiple of {} heads", model.hidden, model.heads),
+                  model.hidden < model.heads
+                      ? fmt::format("at most {} heads, or give head_size", model.hidden)
+                      : fmt::format("{} heads, or give head_size", divisors_near(model.hidden, model.heads)));
+}
+
+void check_latent(Section& section, const TransformerSpec& model) {
+  if (!model.latent) return;
+  if (model.kv_heads != model.heads)
+    section.error("kv_heads", "latent attention has a key and a value for every head", "leave kv_heads out");
+  if (section.has("head_size"))
+    section.error("head_size", "latent attention has sizes of its own",
+                  "leave head_size out; latent_attention.head and value_head say it");
+  const bool rotary = model.position == PositionKind::kRotary;
+  if (rotary && model.latent->rotary_head == 0)
+    section.error("latent_attention", "a rotary position, but no rotary values in the keys",
+                  "give latent_attention.rotary_head, 64 in DeepSeek-V3");
+  if (!rotary && model.latent->rotary_head > 0)
+    section.error("latent_attention", "rotary_head has no meaning without a rotary position",
+                  "write position: rotary, or leave rotary_head out");
+}
+
+void check_experts(Section& section, const TransformerSpec& model) {
+  if (model.experts == 0) {
+    for (const char* key : {"experts_per_token", "expert_hidden", "shared_experts", "dense_layers"})
+      if (section.has(key) && (std::string_view(key) == "expert_hidden" || section.value(key)->scalar != "0"))
+        section.error(key, fmt::format("'{}' has no meaning without experts", key),
+                      "give experts, how many there are in a layer");
+    return;
+  }
+  if (model.experts_per_token == 0)
+    section.error("experts_per_token", "no expert is used: experts_per_token is 0",
+                  fmt::format("between 1 and the {} experts", model.experts));
+  if (model.experts_per_token > model.experts)
+    section.error("experts_per_token",
+                  fmt::format("{} experts per token, but a layer has {}", model.experts_per_token, model.experts),
+                  fmt::format("at most {}", model.experts));
+  if (model.dense_layers >= model.layers)
+    section.error("dense_layers", fmt::format("all {} layers are dense, so that none has experts", model.layers),
+                  fmt::format("at most {}, or experts: 0", model.layers - 1));
+}
+
+// The FLOPs of training on one sequence in the layer or head that has most of them.
+Int128 most_work(const TransformerSpec& model) {
+  const Int128 query =
+      model.latent ? model.latent->head + model.latent->rotary_head + model.latent->value_head : 2 * model.head_size;
+  const Int128 tokens = model.sequence;
+  const Int128 attention = 7 * tokens * tokens * model.heads * query;  // forward 2 products, backward 5
+  const Int128 inner =
+      std::max(model.ffn_hidden, model.experts > 0 ? model.expert_hidden * model.experts_per_token : std::int64_t{0});
+  const Int128 linear = 6 * tokens * model.hidden * (3 * inner + 4 * model.heads * query);
+  const Int128 head = 6 * tokens * model.hidden * model.vocab;
+  return std::max({attention, linear, head});
+}
+
+void check_size(Section& section, const TransformerSpec& model) {
+  constexpr std::int64_t kMostLayerParameters = 1'000'000'000'000'000;
+  const std::int64_t parameters = parameter_count(model);
+  if (parameters > kMostLayerParameters)
+    section.error("layers", fmt::format("the sizes make {:.1e} parameters", static_cast<double>(parameters)),
+                  "at most 10^15: reduce layers, hidden or experts");
+  const Int128 work = most_work(model);
+  if (work > kMostWork)
+    section.error("sequence",
+                  fmt::format("one sequence takes {:.1e} FLOPs in a single layer", static_cast<double>(work)),
+                  fmt::format("at most {:.1e}: reduce sequence or hidden", static_cast<double>(kMostWork)));
+}
+
+}  // namespace
+
+TransformerSpec read_transformer(Section& section) {
+  const std::size_t errors = section.context().diagnostics().error_count();
+  TransformerSpec model;
+  model.hidden = section.required_integer("hidden", kLayerWidth, "values of a token between layers");
+  model.layers = section.required_integer("layers", kLayers, "transformer layers");
+  read_attention(section, model);
+  model.ffn_hidden = section.maybe_integer("ffn_hidden", kInner, "inner width of the MLP; 4 * hidden by default")
+                         .value_or(4 * model.hidden);
+  model.gated_mlp = section.optional<bool>("gated_mlp", model.gated_mlp, "three products in the MLP (SwiGLU), not two");
+  model.vocab =
+      section.required_integer("vocab", kVocab, "tokens of the vocabulary, as padded; 0: no embedding, no head");
+  model.sequence = section.required_integer("sequence", kSequence, "tokens of a sequence");
+  model.predictions = section
+                          .maybe_integer("predictions", kSequence,
+                                         "tokens of a sequence whose scores the head computes, where masked ones "
+                                         "are guessed; all by default")
+                          .value_or(0);
+  model.tied_embeddings =
+      section.optional<bool>("tied_embeddings", model.tied_embeddings, "the head has the embedding's table");
+  model.biases = section.optional<bool>("biases", model.biases, "of linear layers and norms");
+  model.embedding_norm =
+      section.optional<bool>("embedding_norm", model.embedding_norm, "a norm of its own behind the embedding");
+  read_experts(section, model);
+  read_latent(section, model);
+  if (section.describes() || section.context().diagnostics().error_count() > errors) return model;
+  if (model.predictions > model.sequence)
+    section.error("predictions",
+                  fmt::format("{} predictions in a sequence of {} tokens", model.predictions, model.sequence),
+                  fmt::format("at most {}", model.sequence));
+  check_heads(section, model);
+  check_latent(section, model);
+  check_experts(section, model);
+  if (model.head_size == 0) model.head_size = std::max<std::int64_t>(1, model.hidden / model.heads);
+  if (section.context().diagnostics().error_count() == errors) check_size(section, model);
+  return model;
+}
+
+}  // namespace orrery
