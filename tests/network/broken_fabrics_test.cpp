@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "network/read_cluster_text.h"
+#include "tests/network/config/read_cluster_text.h"
 
 using namespace orrery;
 

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "network/read_cluster_text.h"
+#include "tests/network/config/read_cluster_text.h"
 
 using namespace orrery;
 

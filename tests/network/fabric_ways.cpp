@@ -1,10 +1,10 @@
-#include "network/fabric_ways.h"
+#include "tests/network/fabric_ways.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <vector>
 
-#include "network/read_cluster_text.h"
+#include "tests/network/config/read_cluster_text.h"
 
 namespace orrery {
 

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "network/fabric/cluster.h"
-#include "network/fabric_ways.h"
-#include "network/read_cluster_text.h"
-#include "network/topology_examples.h"
+#include "tests/network/config/read_cluster_text.h"
+#include "tests/network/fabric_ways.h"
+#include "tests/network/topology_examples.h"
 
 using namespace orrery;
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "network/fabric/routing.h"
-#include "network/fabric_ways.h"
-#include "network/topology_examples.h"
+#include "tests/network/fabric_ways.h"
+#include "tests/network/topology_examples.h"
 
 using namespace orrery;
 

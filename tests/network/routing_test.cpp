@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "network/fabric/compose.h"
-#include "network/fabric_ways.h"
 #include "network/flow/flow.h"
-#include "network/topology_examples.h"
+#include "tests/network/fabric_ways.h"
 #include "tests/network/flow/probe.h"
+#include "tests/network/topology_examples.h"
 
 using namespace orrery;
 using namespace orrery::test;

@@ -1,4 +1,4 @@
-#include "network/topology_examples.h"
+#include "tests/network/topology_examples.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>

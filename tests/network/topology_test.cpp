@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "network/topology_examples.h"
+#include "tests/network/topology_examples.h"
 
 using namespace orrery;
 

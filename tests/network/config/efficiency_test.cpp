@@ -6,8 +6,8 @@
 #include <string>
 
 #include "network/fabric/summary.h"
-#include "network/fabric_ways.h"
-#include "network/read_cluster_text.h"
+#include "tests/network/config/read_cluster_text.h"
+#include "tests/network/fabric_ways.h"
 
 using namespace orrery;
 

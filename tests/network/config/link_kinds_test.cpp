@@ -8,8 +8,8 @@
 
 #include "core/machine_kind.h"
 #include "network/fabric/network_kind.h"
-#include "network/fabric_ways.h"
-#include "network/read_cluster_text.h"
+#include "tests/network/config/read_cluster_text.h"
+#include "tests/network/fabric_ways.h"
 
 using namespace orrery;
 

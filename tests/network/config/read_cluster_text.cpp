@@ -1,4 +1,4 @@
-#include "network/read_cluster_text.h"
+#include "tests/network/config/read_cluster_text.h"
 
 #include <filesystem>
 

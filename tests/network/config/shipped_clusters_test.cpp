@@ -9,7 +9,7 @@
 
 #include "core/config/config.h"
 #include "network/fabric/summary.h"
-#include "network/fabric_ways.h"
+#include "tests/network/fabric_ways.h"
 
 using namespace orrery;
 

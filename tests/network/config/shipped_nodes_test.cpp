@@ -1,7 +1,7 @@
 // Shipped nodes against hand-counted links and bottlenecks.
 #include <catch2/catch.hpp>
 
-#include "network/fabric_ways.h"
+#include "tests/network/fabric_ways.h"
 
 using namespace orrery;
 

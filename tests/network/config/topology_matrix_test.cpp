@@ -8,7 +8,7 @@
 #include <string>
 
 #include "network/config/matrix_graph.h"
-#include "network/read_cluster_text.h"
+#include "tests/network/config/read_cluster_text.h"
 
 using namespace orrery;
 

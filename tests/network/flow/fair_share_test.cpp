@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "network/fabric_ways.h"
 #include "network/flow/flow.h"
+#include "tests/network/fabric_ways.h"
 #include "tests/network/flow/probe.h"
 
 using namespace orrery;
