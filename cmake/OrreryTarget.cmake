@@ -58,18 +58,23 @@ function(orrery_precompile target)
   endif()
 endfunction()
 
+# orrery_rooms(TARGET source...): those of these files that are in one folder are compiled at once.
+function(orrery_rooms target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${ORRERY_UNITY} UNITY_BUILD_MODE GROUP)
+  foreach(source IN LISTS ARGN)
+    cmake_path(GET source PARENT_PATH room)
+    string(MAKE_C_IDENTIFIER "room_${room}" room)
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${room})
+  endforeach()
+endfunction()
+
 # orrery_layer(NAME SOURCES ... APART ... USES layer... LIBRARIES library...): one static library per layer. The files of
 # a room (a folder) are compiled at once, since most of the time goes into what they include; those of APART, which define
 # the same names for their algorithm or topology each, are compiled one by one. The dev preset compiles all one by one.
 function(orrery_layer name)
   cmake_parse_arguments(ARG "" "" "SOURCES;APART;USES;LIBRARIES" ${ARGN})
   add_library(orrery_${name} STATIC ${ARG_SOURCES} ${ARG_APART})
-  set_target_properties(orrery_${name} PROPERTIES UNITY_BUILD ${ORRERY_UNITY} UNITY_BUILD_MODE GROUP)
-  foreach(source IN LISTS ARG_SOURCES)
-    cmake_path(GET source PARENT_PATH room)
-    string(REPLACE "/" "_" room "room_${room}")
-    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${room})
-  endforeach()
+  orrery_rooms(orrery_${name} ${ARG_SOURCES})
   target_link_libraries(orrery_${name} PUBLIC orrery_options ${ARG_LIBRARIES})
   foreach(used IN LISTS ARG_USES)
     target_link_libraries(orrery_${name} PUBLIC orrery_${used})

@@ -11,7 +11,7 @@ namespace {
 
 using enum CollectiveKind;
 
-const std::string kCube = "halving-doubling";
+const std::string kHalvingDoubling = "halving-doubling";
 
 std::vector<Bytes> odd_sizes(std::uint32_t ranks) {
   return {Bytes(0), Bytes(1), Bytes(ranks - 1), Bytes(ranks), Bytes(ranks + 1), Bytes(1000003)};
@@ -81,13 +81,13 @@ TEST_CASE("a step weighs what its pieces weigh when ranks bring different sizes"
 
 // Bytes that cross the network in all, with n ranks, input S and c = ceil(S/n).
 using Total = std::function<std::int64_t(std::int64_t n, std::int64_t S, std::int64_t c)>;
-struct Law {
+struct ByteLaw {
   std::string algorithm;
   CollectiveKind kind;
   Total total;
 };
 
-std::vector<Law> total_laws() {
+std::vector<ByteLaw> total_laws() {
   const auto log2 = [](std::int64_t n) {
     return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(n))) - 1;
   };
@@ -115,26 +115,26 @@ std::vector<Law> total_laws() {
       {"direct", kScatter, [](auto n, auto, auto c) { return (n - 1) * c; }},
       {"direct", kBarrier, [](auto, auto, auto) { return 0; }},
       // per rank n/2 + n/4 + ... + 1 = n-1 pieces each way
-      {kCube, kAllReduce, [](auto n, auto, auto c) { return 2 * n * (n - 1) * c; }},
-      {kCube, kReduceScatter, [](auto n, auto, auto c) { return n * (n - 1) * c; }},
-      {kCube, kAllGather, [](auto n, auto S, auto) { return n * (n - 1) * S; }},
+      {kHalvingDoubling, kAllReduce, [](auto n, auto, auto c) { return 2 * n * (n - 1) * c; }},
+      {kHalvingDoubling, kReduceScatter, [](auto n, auto, auto c) { return n * (n - 1) * c; }},
+      {kHalvingDoubling, kAllGather, [](auto n, auto S, auto) { return n * (n - 1) * S; }},
       // log2(n) rounds of n/2 pieces on each of n ranks
-      {kCube, kAllToAll, [=](auto n, auto, auto c) { return n * log2(n) * (n / 2) * c; }},
-      {kCube, kBroadcast, [](auto n, auto S, auto) { return (n - 1) * S; }},
-      {kCube, kReduce, [](auto n, auto S, auto) { return (n - 1) * S; }},
+      {kHalvingDoubling, kAllToAll, [=](auto n, auto, auto c) { return n * log2(n) * (n / 2) * c; }},
+      {kHalvingDoubling, kBroadcast, [](auto n, auto S, auto) { return (n - 1) * S; }},
+      {kHalvingDoubling, kReduce, [](auto n, auto S, auto) { return (n - 1) * S; }},
       // a piece crosses as many links as its place has bits set: n/2 log2(n) for all places together
-      {kCube, kGather, [=](auto n, auto S, auto) { return n / 2 * log2(n) * S; }},
-      {kCube, kScatter, [=](auto n, auto, auto c) { return n / 2 * log2(n) * c; }},
-      {kCube, kBarrier, [](auto, auto, auto) { return 0; }},
+      {kHalvingDoubling, kGather, [=](auto n, auto S, auto) { return n / 2 * log2(n) * S; }},
+      {kHalvingDoubling, kScatter, [=](auto n, auto, auto c) { return n / 2 * log2(n) * c; }},
+      {kHalvingDoubling, kBarrier, [](auto, auto, auto) { return 0; }},
   };
 }
 
 TEST_CASE("the bytes of all messages together follow the closed forms") {
-  const std::vector<Law> laws = total_laws();
+  const std::vector<ByteLaw> laws = total_laws();
   CHECK(laws.size() == 3 * 9);
-  for (const Law& law : laws)
+  for (const ByteLaw& law : laws)
     for (std::uint32_t ranks = 1; ranks <= 33; ++ranks) {
-      if (law.algorithm == kCube && !std::has_single_bit(ranks)) continue;
+      if (law.algorithm == kHalvingDoubling && !std::has_single_bit(ranks)) continue;
       for (const Bytes bytes : odd_sizes(ranks)) {
         const Case c{law.algorithm, law.kind};
         INFO(title(c, ranks, 0) << ", bytes " << bytes.count());
@@ -150,12 +150,12 @@ TEST_CASE("folding the surplus of halving-doubling costs only what the folded ra
   for (std::uint32_t ranks = 2; ranks <= 33; ++ranks) {
     const std::int64_t m = std::bit_floor(ranks);
     const std::int64_t c = ceil_div(Bytes(1000003), m).count();
-    const Schedule all_reduce = schedule_of({kCube, kAllReduce}, ranks, 0, Bytes(1000003));
+    const Schedule all_reduce = schedule_of({kHalvingDoubling, kAllReduce}, ranks, 0, Bytes(1000003));
     CHECK(total_bytes(all_reduce).count() == (2 * m * (m - 1) + 2 * (ranks - m) * m) * c);
   }
   // An all-gather has to bring n-1 pieces to each of n ranks, and no algorithm here brings one twice.
   for (std::uint32_t ranks = 1; ranks <= 33; ++ranks) {
-    const Schedule all_gather = schedule_of({kCube, kAllGather}, ranks, 0, Bytes(10));
+    const Schedule all_gather = schedule_of({kHalvingDoubling, kAllGather}, ranks, 0, Bytes(10));
     CHECK(total_bytes(all_gather).count() == std::int64_t{ranks} * (ranks - 1) * 10);
   }
 }

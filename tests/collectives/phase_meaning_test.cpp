@@ -10,7 +10,7 @@
 namespace orrery {
 namespace {
 
-constexpr std::array<std::uint64_t, 2> kSeeds = {1, 2};
+constexpr std::array<std::uint64_t, 2> kPlanSeeds = {1, 2};
 
 const std::vector<Cuboid> kCuboids = {
     {{}},     {{1}},    {{1, 1}}, {{5}},       {{1, 3, 1}}, {{2, 2}},
@@ -23,7 +23,7 @@ void check_plan(CollectiveKind kind, const Cuboid& cuboid, const std::vector<std
       const PhaseExchange plan = expand_plan(kind, cuboid, root, algorithms, slice);
       INFO(name_of(kind) << " on " << Catch::Detail::stringify(cuboid.sizes) << ", first " << algorithms[0] << ", root "
                          << root << ", slice " << slice);
-      CHECK(check_meaning(plan.exchange, kSeeds).reason == "");
+      CHECK(check_meaning(plan.exchange, kPlanSeeds).reason == "");
       CHECK(plan.wrong_size == "");
     }
 }

@@ -4,12 +4,11 @@
 #include <vector>
 
 #include "experiment/experiment.h"
+#include "tests/shipped_files.h"
 
 using namespace orrery;
 
 namespace {
-
-const ConfigFiles kFiles(ORRERY_SOURCE_DIR "/configs");
 
 struct Read {
   std::optional<Experiment> experiment;

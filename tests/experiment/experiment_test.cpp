@@ -11,12 +11,11 @@
 #include <fmt/format.h>
 
 #include "experiment/docs.h"
+#include "tests/shipped_files.h"
 
 using namespace orrery;
 
 namespace {
-
-const ConfigFiles kFiles(ORRERY_SOURCE_DIR "/configs");
 
 // A folder of its own, removed at the end.
 class Folder {
@@ -46,7 +45,7 @@ std::string errors_of(const std::string& text, const std::vector<std::string>& s
   }
 }
 
-constexpr const char* kDims =
+constexpr const char* kTwoDims =
     "cluster:\n  device: a100-sxm-80gb\n  dims:\n"
     "    - {topology: switch, size: 8, bandwidth: 300 GB/s, latency: 700 ns}\n"
     "    - {topology: ring, size: 4, bandwidth: 25 GB/s, latency: 2 us}\n"
@@ -57,7 +56,7 @@ constexpr const char* kDims =
 TEST_CASE("an experiment on dimensions is read with its defaults") {
   const Folder folder;
   Diagnostics diagnostics;
-  const Experiment experiment = load_experiment(folder.write("x.yaml", kDims), {}, kFiles, diagnostics);
+  const Experiment experiment = load_experiment(folder.write("x.yaml", kTwoDims), {}, kFiles, diagnostics);
   CHECK(experiment.fabric.device_count() == 32);
   CHECK(experiment.device.name == "a100-sxm-80gb");
   CHECK(*experiment.device.peak(Precision::kBf16) == FlopRate(312'000'000'000'000));
@@ -105,12 +104,12 @@ TEST_CASE("--set reaches into named files; its own paths are relative to the wor
 }
 
 TEST_CASE("algorithms are checked against the collective and the dimensions") {
-  CHECK(errors_of(std::string(kDims) + "collectives: {algorithms: {all_reduce: [ring, direct4]}}\n") == "");
-  CHECK(errors_of(std::string(kDims) + "collectives: {algorithms: {all_reduce: [rign, ring]}}\n")
+  CHECK(errors_of(std::string(kTwoDims) + "collectives: {algorithms: {all_reduce: [ring, direct4]}}\n") == "");
+  CHECK(errors_of(std::string(kTwoDims) + "collectives: {algorithms: {all_reduce: [rign, ring]}}\n")
             .find("unknown algorithm 'rign'\n  hint: did you mean 'ring'?") != std::string::npos);
-  CHECK(errors_of(std::string(kDims) + "collectives: {algorithms: {all_reduce: ring}}\n")
+  CHECK(errors_of(std::string(kTwoDims) + "collectives: {algorithms: {all_reduce: ring}}\n")
             .find("1 algorithm for a cluster of 2 dimensions (8 switch, 4 ring)") != std::string::npos);
-  CHECK(errors_of(std::string(kDims) + "collectives: {algorithms: {allreduce: [ring, ring]}}\n")
+  CHECK(errors_of(std::string(kTwoDims) + "collectives: {algorithms: {allreduce: [ring, ring]}}\n")
             .find("unknown key 'allreduce' in 'collectives.algorithms'\n  hint: did you mean 'all_reduce'?") !=
         std::string::npos);
 }
@@ -127,7 +126,7 @@ TEST_CASE("all problems of an experiment come together") {
 TEST_CASE("ranks are placed packed, strided over nodes, at random by seed, or as listed") {
   const Folder folder;
   Diagnostics diagnostics;
-  const Fabric fabric = load_experiment(folder.write("x.yaml", kDims), {}, kFiles, diagnostics).fabric;  // 4 nodes of 8
+  const Fabric fabric = load_experiment(folder.write("x.yaml", kTwoDims), {}, kFiles, diagnostics).fabric;  // 4 nodes of 8
   Placement placement;
   CHECK(place_ranks(placement, 3, fabric) == std::vector<DeviceId>{DeviceId(0), DeviceId(1), DeviceId(2)});
   placement.kind = PlacementKind::kStrided;
@@ -152,7 +151,7 @@ TEST_CASE("ranks are placed packed, strided over nodes, at random by seed, or as
 }
 
 TEST_CASE("placement is written as a word or a list") {
-  const std::string base(kDims);
+  const std::string base(kTwoDims);
   for (const char* right : {"packed", "strided", "random(42)", "[0, 5, 7]"})
     CHECK(errors_of(base + "placement: " + right + "\n") == "");
   for (const char* wrong : {"pakced", "random", "random(x)", "random(-1)", "[0, a]", "{a: 1}"})

@@ -5,12 +5,11 @@
 #include <fmt/format.h>
 
 #include "experiment/experiment.h"
+#include "tests/shipped_files.h"
 
 using namespace orrery;
 
 namespace {
-
-const ConfigFiles kFiles(ORRERY_SOURCE_DIR "/configs");
 
 MachineKind kind_of(const std::string& text) {
   Diagnostics diagnostics;

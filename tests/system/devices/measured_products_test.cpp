@@ -39,7 +39,7 @@ std::vector<MeasuredProduct> products_of(const std::filesystem::path& path) {
   return products;
 }
 
-DeviceSpec shipped(const std::string& name) {
+DeviceSpec shipped_device(const std::string& name) {
   const ConfigFiles files(ORRERY_SOURCE_DIR "/configs");
   Diagnostics diagnostics;
   ConfigContext context(files, diagnostics);
@@ -60,7 +60,7 @@ TEST_CASE("products of few tiles and a deep k take as long on an A100 as measure
     WARN("SKIPPED: no measurements beside the sources");
     return;
   }
-  const DeviceSpec device = shipped("a100-sxm-80gb");
+  const DeviceSpec device = shipped_device("a100-sxm-80gb");
   const OperatorModel model(device);
   std::vector<double> errors;
   for (const MeasuredProduct& measured : products_of(path)) {

@@ -5,6 +5,7 @@
 
 #include "experiment/experiment.h"
 #include "system/plans/plan.h"
+#include "tests/shipped_files.h"
 #include "tests/system/folding/folded.h"
 
 using namespace orrery;
@@ -12,8 +13,6 @@ using namespace orrery::test;
 using enum CollectiveKind;
 
 namespace {
-
-const ConfigFiles kFiles(ORRERY_SOURCE_DIR "/configs");
 
 constexpr Bandwidth kBandwidth{8'000'000'000};
 constexpr Duration kLatency{700'000};

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "experiment/experiment.h"
 #include "system/plans/group_layout.h"
+#include "tests/shipped_files.h"
 
 using namespace orrery;
 using enum NcclAlgorithm;
@@ -19,7 +20,6 @@ using enum NcclProtocol;
 
 namespace {
 
-const ConfigFiles kFiles(ORRERY_SOURCE_DIR "/configs");
 const NcclConstants kConstants = shipped_nccl_constants(kFiles).constants;
 constexpr auto kAllReduce = CollectiveKind::kAllReduce;
 

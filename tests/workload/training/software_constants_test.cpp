@@ -1,4 +1,5 @@
 // Which constants of a software were fitted: read, told by architecture, and set to other values.
+#include "tests/shipped_files.h"
 #include "workload/training/spec/software_constants.h"
 
 #include <catch2/catch.hpp>
@@ -6,8 +7,6 @@
 using namespace orrery;
 
 namespace {
-
-const ConfigFiles kFiles(ORRERY_SOURCE_DIR "/configs");
 
 struct ReadSoftware {
   SoftwareSpec software;
