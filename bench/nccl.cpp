@@ -34,13 +34,15 @@ class Ranks {
       : experiment_(read(cluster, nodes)), layout_(lay_out_group(devices(per_node), experiment_.fabric)) {}
 
   std::uint32_t count() const { return layout_.shape.ranks; }
-  NcclWay way(Bytes bytes) const { return experiment_.nccl->way(CollectiveKind::kAllReduce, bytes, layout_.shape); }
+  NcclTiming way(Bytes bytes) const {
+    return experiment_.nccl->choice(CollectiveKind::kAllReduce, bytes, layout_.shape);
+  }
 
   // In the best of its protocols; kNever: NCCL does not take it here.
   double seconds(NcclAlgorithm algorithm, Bytes bytes) const {
     const NcclCall call{CollectiveKind::kAllReduce, bytes, &layout_.shape, experiment_.nccl->machine()};
     double least = kNever;
-    for (const NcclWay& way : nccl_ways(call, experiment_.nccl->options(), experiment_.nccl->constants()))
+    for (const NcclTiming& way : nccl_timings(call, experiment_.nccl->options(), experiment_.nccl->constants()))
       if (way.algorithm == algorithm) least = std::min(least, way.seconds);
     return least;
   }
@@ -89,7 +91,7 @@ void add_switches(Table& table, std::string_view cluster, std::uint32_t nodes) {
   const Ranks ranks(cluster, nodes);
   std::string last;
   for (Bytes size = kLeast; size <= kMost; size = size * 2) {
-    const NcclWay way = ranks.way(size);
+    const NcclTiming way = ranks.way(size);
     ORRERY_ASSERT(way.algorithm.has_value());
     const std::string takes = fmt::format("{} {}", name_of(*way.algorithm), name_of(way.protocol));
     if (takes == last) continue;

@@ -19,15 +19,15 @@ enum class NodePattern : std::uint8_t {
   kAllPairs,    // each rank to each rank of other nodes; within a node, to each rank of it
 };
 
-struct GroupTransfer {
+struct Aggregate {
   NodePattern pattern = NodePattern::kRing;
-  Bytes within{0};     // that each rank sends to the ranks of its node in all
-  // That each rank sends to other nodes in all (kRing, kAllPairs); of kDoubleTree: that each edge of each tree carries in
-  // each direction, for each rank of a node.
+  Bytes within{0};  // that each rank sends to the ranks of its node in all
+  // That each rank sends to other nodes in all (kRing, kAllPairs); of kDoubleTree: that each edge of each tree carries
+  // in each direction, for each rank of a node.
   Bytes between{0};
   Duration latency{};  // from the entry of the last rank to the end, less the time that the bytes take
 
-  bool operator==(const GroupTransfer&) const = default;
+  bool operator==(const Aggregate&) const = default;
 };
 
 }  // namespace orrery

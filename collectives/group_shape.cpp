@@ -4,11 +4,11 @@
 
 namespace orrery {
 
-TransferSeconds lone_seconds(const GroupTransfer& transfer, const GroupShape& shape) {
+TransferSeconds lone_seconds(const Aggregate& transfer, const GroupShape& shape) {
   TransferSeconds seconds;
   const auto within = static_cast<double>(transfer.within.count());
   const auto between = static_cast<double>(transfer.between.count());
-  for (const LinkPace& pace : shape.paces[static_cast<std::size_t>(transfer.pattern)]) {
+  for (const LinkCost& pace : shape.paces[static_cast<std::size_t>(transfer.pattern)]) {
     seconds.within = std::max(seconds.within, within * pace.within);
     seconds.between = std::max(seconds.between, between * pace.between);
     seconds.together = std::max(seconds.together, within * pace.within + between * pace.between);

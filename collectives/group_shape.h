@@ -11,12 +11,12 @@
 
 namespace orrery {
 
-// What a byte of GroupTransfer::within and one of `between` cost on a link, in seconds.
-struct LinkPace {
+// What a byte of Aggregate::within and one of `between` cost on a link, in seconds.
+struct LinkCost {
   double within = 0;
   double between = 0;
 
-  auto operator<=>(const LinkPace&) const = default;
+  auto operator<=>(const LinkCost&) const = default;
 };
 
 struct GroupShape {
@@ -27,7 +27,7 @@ struct GroupShape {
   Duration within_latency{};
   Duration between_latency{};
   // By NodePattern: the links that may be the slowest, for some ratio of within to between.
-  std::array<std::vector<LinkPace>, 3> paces;
+  std::array<std::vector<LinkCost>, 3> paces;
 
   auto operator<=>(const GroupShape&) const = default;
 };
@@ -39,6 +39,6 @@ struct TransferSeconds {
   double between = 0;
   double together = 0;
 };
-TransferSeconds lone_seconds(const GroupTransfer& transfer, const GroupShape& shape);
+TransferSeconds lone_seconds(const Aggregate& transfer, const GroupShape& shape);
 
 }  // namespace orrery

@@ -76,9 +76,9 @@ class ChainWalk {
   Duration last_{};
 };
 
-// A relay's chains run along the way from rank to rank, one message further each time, `length` messages in all; so
-// the longest is the largest sum of that many latencies in a row, round and round.
-Duration longest_relay(const Schedule& schedule, const LatencyOf& latency) {
+// A uniform ring's chains run along the way from rank to rank, one message further each time, `length` messages in all;
+// so the longest is the largest sum of that many latencies in a row, round and round.
+Duration longest_uniform_ring(const Schedule& schedule, const LatencyOf& latency) {
   const std::uint32_t ranks = schedule.ranks();
   const std::uint32_t length = schedule.sends(0);
   std::vector<Duration> hops;
@@ -105,7 +105,7 @@ Duration longest_relay(const Schedule& schedule, const LatencyOf& latency) {
 }  // namespace
 
 Duration longest_chain(const Schedule& schedule, const LatencyOf& latency) {
-  if (schedule.ranks() > 1 && schedule.is_relay()) return longest_relay(schedule, latency);
+  if (schedule.ranks() > 1 && schedule.is_uniform_ring()) return longest_uniform_ring(schedule, latency);
   return ChainWalk(schedule, latency).run();
 }
 

@@ -14,7 +14,7 @@ namespace orrery {
 using LatencyOf = std::function<Duration(std::uint32_t from, std::uint32_t to)>;
 
 // As if no message took time but its latency: when the last one arrives. At most Duration::max(). Takes time in the
-// number of messages; a relay (Schedule::is_relay) in the number of ranks.
+// number of messages; a uniform ring (Schedule::is_uniform_ring) in the number of ranks.
 Duration longest_chain(const Schedule& schedule, const LatencyOf& latency);
 
 }  // namespace orrery

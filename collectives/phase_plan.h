@@ -47,7 +47,7 @@ struct Phase {
   std::vector<std::uint32_t> after{};  // phases of the plan, all of them earlier ones, that a rank has behind it then
 
   // Phases of one axis and one direction use the same links.
-  std::uint32_t lane() const { return 2 * axis + (descending ? 1 : 0); }
+  std::uint32_t queue() const { return 2 * axis + (descending ? 1 : 0); }
 
   bool operator==(const Phase&) const = default;
 };

@@ -24,7 +24,7 @@ struct Program {
   std::vector<PieceId> (*pieces)(const Layout&, std::uint32_t rank, std::uint32_t index);
   std::string_view cost;             // time on links of latency a and bandwidth b; c is ceil(S/n)
   std::uint32_t default_window = 0;  // 0 is all sends at once
-  bool is_relay = false;             // as Schedule::is_relay, where all pieces weigh the same
+  bool is_uniform_ring = false;      // as Schedule::is_uniform_ring, where all pieces weigh the same
   bool is_in_network = false;        // as Schedule::is_in_network
 };
 

@@ -21,7 +21,7 @@ std::uint32_t Schedule::receives(std::uint32_t rank) const {
 
 Step Schedule::step(std::uint32_t rank, std::uint32_t index) const { return program_->step(layout_, rank, index); }
 
-bool Schedule::is_relay() const { return program_->is_relay && layout_.running_sum.empty(); }
+bool Schedule::is_uniform_ring() const { return program_->is_uniform_ring && layout_.running_sum.empty(); }
 
 bool Schedule::is_in_network() const { return program_->is_in_network; }
 

@@ -35,7 +35,7 @@ class Schedule {
   // All sends of all ranks are alike: as many from each, of the same bytes, to the rank's one successor; all ranks are
   // on one ring of successors; send i waits for the release of send i-1 and passes on receive i-1, which was send i-1
   // there. So what holds for one step holds for all.
-  bool is_relay() const;
+  bool is_uniform_ring() const;
 
   // Switches on the way add up what ranks send and copy what they receive. All ranks begin together and end together; a
   // link carries what its messages share once, and every receiver has the sum of all that was sent.

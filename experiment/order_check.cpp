@@ -16,7 +16,7 @@ class FreeLibrary final : public GroupLibrary {
     layout.shape.ranks = static_cast<std::uint32_t>(devices.size());
     return layout;
   }
-  GroupTransfer transfer(CollectiveKind, Bytes, std::uint32_t, const GroupLayout&) const override { return {}; }
+  Aggregate transfer(CollectiveKind, Bytes, std::uint32_t, const GroupLayout&) const override { return {}; }
   PointToPoint point_to_point(Bytes, bool, Duration) const override { return {}; }
 };
 

@@ -53,7 +53,7 @@ class MessageEvents {
       arrive(saturating_add(transfer, latency), token);
     }
   }
-  // Arrived `delay` from now; the release is told, or foretold, by the caller.
+  // Arrived `delay` from now; the release is told, or predicted, by the caller.
   EventHandle arrive(Duration delay, std::uint64_t token) { return engine_.after(delay, arrived_, token); }
 
  private:

@@ -4,9 +4,9 @@
 
 namespace orrery {
 
-// Only messages of some models are foretold or queue, and only classes come apart.
+// Only messages of some models are predicted or queue, and only classes come apart.
 
-void MessageListener::on_foretold(std::uint64_t /*token*/, Time /*release*/) { ORRERY_ASSERT(false); }
+void MessageListener::on_release_predicted(std::uint64_t /*token*/, Time /*release*/) { ORRERY_ASSERT(false); }
 
 void MessageListener::on_delayed(std::uint64_t /*token*/) { ORRERY_ASSERT(false); }
 

@@ -37,11 +37,11 @@ class MessageListener {
  public:
   // The last byte has left: the sender's channel is free.
   virtual void on_released(std::uint64_t token) = 0;
-  // The last byte has arrived at the receiver: after on_released, unless that was foretold.
+  // The last byte has arrived at the receiver: after on_released, unless that was predicted.
   virtual void on_arrived(std::uint64_t token) = 0;
-  // Of a message started with start_foretold(): told in settle(). on_released() will not be called, but for:
-  virtual void on_foretold(std::uint64_t token, Time release);
-  // What was foretold will not be, since the message shares its links now; on_released() will be called.
+  // Of a message started with start_predicted(): told in settle(). on_released() will not be called, but for:
+  virtual void on_release_predicted(std::uint64_t token, Time release);
+  // What was predicted will not be, since the message shares its links now; on_released() will be called.
   virtual void on_delayed(std::uint64_t token);
   // What a message under way has come apart into, itself first. Asked during Network::split() and
   // Engine::split_pending(), any number of times.
@@ -81,9 +81,9 @@ class Network {
   // the path's latency later; at the earliest in the next round of this instant. `bytes` >= 0.
   virtual void start(PathId path, Bytes bytes, std::uint64_t token) = 0;
 
-  // The same, but a release that comes before the arrival may be foretold, now or in settle(): its time, after now, is
+  // The same, but a release that comes before the arrival may be predicted, now or in settle(): its time, after now, is
   // returned or told, and on_released() is not called. Saves an event where nobody waits for it.
-  virtual std::optional<Time> start_foretold(PathId path, Bytes bytes, std::uint64_t token) {
+  virtual std::optional<Time> start_predicted(PathId path, Bytes bytes, std::uint64_t token) {
     start(path, bytes, token);
     return std::nullopt;
   }

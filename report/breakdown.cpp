@@ -75,7 +75,7 @@ void TimeAccount::sort_starts(std::span<const OperationRecord> operations) {
 
 void TimeAccount::start(const OperationRecord& operation) {
   switch (graph_->kind(operation.node)) {
-    case NodeKind::kFree:
+    case NodeKind::kNoOp:
       return;
     case NodeKind::kCompute:
       ++busy(Busy::kDevice);
@@ -107,7 +107,7 @@ void TimeAccount::finish(const OperationRecord& operation) {
     case NodeKind::kHostCompute:
       --busy(Busy::kHost);
       return;
-    case NodeKind::kFree:
+    case NodeKind::kNoOp:
     case NodeKind::kCollective:  // the heap finds out
     case NodeKind::kSend:
     case NodeKind::kReceive:

@@ -62,7 +62,7 @@ Simulation::Simulation(const SimulationInput& input, const SimulationOptions& op
 
 void Simulation::prepare_agents() {
   for (const ExecutionGraph& graph : input_.job.graphs) {
-    lanes_.emplace_back(graph);
+    streams_.emplace_back(graph);
     compute_times_.push_back(options_.timed ? compute_times(graph, input_.device, options_.compute)
                                             : std::vector<Duration>(graph.size()));
   }
@@ -72,7 +72,7 @@ void Simulation::prepare_agents() {
   for (std::uint32_t i = 0; i < agents; ++i) {
     const std::uint32_t number = input_.job.ranks[index_of(first_rank(folding(), i))].graph;
     const ExecutionGraph& graph = input_.job.graphs[number];
-    agents_.emplace_back(graph, lanes_[number]);
+    agents_.emplace_back(graph, streams_[number]);
     nodes_total_ += graph.size();
   }
   settings_.resize(input_.job.communicators.size());
@@ -194,8 +194,8 @@ void Simulation::on_arrived(std::uint64_t token) {
 }
 
 // Only collectives ask for it.
-void Simulation::on_foretold(std::uint64_t token, Time release) {
-  collectives_->on_foretold(static_cast<std::uint32_t>(token), release);
+void Simulation::on_release_predicted(std::uint64_t token, Time release) {
+  collectives_->on_release_predicted(static_cast<std::uint32_t>(token), release);
 }
 
 void Simulation::on_delayed(std::uint64_t token) { collectives_->on_delayed(static_cast<std::uint32_t>(token)); }
@@ -265,7 +265,7 @@ void Simulation::start(RankId rank, NodeId node) {
   ++started_;
   const std::uint32_t graph = input_.job.ranks[index_of(rank)].graph;
   switch (input_.job.graphs[graph].kind(node)) {
-    case NodeKind::kFree:
+    case NodeKind::kNoOp:
       return start_for(rank, node, Duration::zero());
     case NodeKind::kHostCompute:
     case NodeKind::kCompute:

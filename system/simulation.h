@@ -115,7 +115,7 @@ class Simulation final : private EventSink,
   void settle() override;
   void on_released(std::uint64_t token) override;
   void on_arrived(std::uint64_t token) override;
-  void on_foretold(std::uint64_t token, Time release) override;
+  void on_release_predicted(std::uint64_t token, Time release) override;
   void on_delayed(std::uint64_t token) override;
   std::span<const MessagePart> parts_of(std::uint64_t token) override;
   MessagePlace place_of(std::uint64_t token) const override;
@@ -183,7 +183,7 @@ class Simulation final : private EventSink,
   std::vector<FirstUse> first_uses_;   // in this round, of communicators and pairs of ranks
   const ClassSplit* split_ = nullptr;  // while events and messages are being split
   std::vector<std::map<const CollectivePlan*, CallSetting>> settings_;   // by communicator; of the calls that were made
-  std::vector<LaneTable> lanes_;                                         // by graph
+  std::vector<StreamTable> streams_;                                     // by graph
   std::map<std::pair<std::uint32_t, std::uint32_t>, bool> in_sequence_;  // by graph and slot: calls_are_in_sequence()
   std::vector<std::vector<Duration>> compute_times_;                     // by graph, by node
   std::vector<RankExecution> agents_;

@@ -89,14 +89,14 @@ double Simulation::messages_to_compare() {
   return messages;
 }
 
-// A relay's steps are compared as one, and at granularity `phase` the messages of a line.
+// A uniform ring's steps are compared as one, and at granularity `phase` the messages of a line.
 double Simulation::messages_to_compare(const CollectivePlan& plan) const {
   double messages = 0;
   for (const PlannedPhase& phase : plan.phases) {
     if (options_.collectives.granularity == Granularity::kPhase)
       messages += static_cast<double>(plan.layout->size()) / plan.layout->sizes[phase.phase.axis];
     else
-      messages += phase.schedule().is_relay() ? plan.layout->size() : messages_of(phase, *plan.layout);
+      messages += phase.schedule().is_uniform_ring() ? plan.layout->size() : messages_of(phase, *plan.layout);
   }
   return messages;
 }
@@ -136,7 +136,7 @@ RankId Simulation::holder(GroupId home, std::uint32_t seat) const {
 
 bool Simulation::may_fast_forward(CallKey call, const CallSetting& setting) {
   const GroupId home = call.group;
-  if (!options_.fast_forward || !folding_->is_private_relay(home, call.index) || setting.plan->chunks > 1) return false;
+  if (!options_.fast_forward || !folding_->is_private_ring(home, call.index) || setting.plan->chunks > 1) return false;
   if (setting.plan->phases.front().schedule().step(0, 0).bytes == Bytes(0)) return false;  // all in one instant
   for (std::uint32_t seat = 0; seat < seats(home); ++seat) {
     const RankId rank = holder(home, seat);

@@ -63,16 +63,16 @@ std::vector<PieceId> all_to_all_pieces(const Layout& layout, std::uint32_t rank,
 }
 
 using enum CollectiveKind;
-constexpr bool kRelay = true;
+constexpr bool kUniformRing = true;
 constexpr std::array kPrograms = {
     Program{kAllReduce, Split::kPerRank, two_turns, two_turns, all_reduce, all_reduce_pieces, "2(n-1)(a + c/b)", 0,
-            kRelay},
+            kUniformRing},
     Program{kAllGather, Split::kPerRank, one_turn, one_turn, all_gather, all_gather_pieces, "(n-1)(a + S/b)", 0,
-            kRelay},
+            kUniformRing},
     Program{kAllToAll, Split::kPerRank, one_turn, one_turn, all_to_all, all_to_all_pieces, "(n-1)a + n(n-1)/2 c/b"},
     Program{kReduceScatter, Split::kPerRank, one_turn, one_turn, reduce_scatter, reduce_scatter_pieces,
-            "(n-1)(a + c/b)", 0, kRelay},
-    Program{kBarrier, Split::kPerRank, one_turn, one_turn, all_gather, all_gather_pieces, "(n-1)a", 0, kRelay},
+            "(n-1)(a + c/b)", 0, kUniformRing},
+    Program{kBarrier, Split::kPerRank, one_turn, one_turn, all_gather, all_gather_pieces, "(n-1)a", 0, kUniformRing},
 };
 
 }  // namespace

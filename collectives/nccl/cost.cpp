@@ -32,13 +32,13 @@ double tree_ll_correction(double bytes) {
 
 double floor_log2(std::uint32_t nodes) { return std::bit_width(nodes) - 1; }
 
-// What all outlines of one call are made of.
-class Outlines {
+// What all costs of one call are made of.
+class Costs {
  public:
-  Outlines(const NcclCall& call, const NcclOptions& options, const NcclConstants& constants)
+  Costs(const NcclCall& call, const NcclOptions& options, const NcclConstants& constants)
       : call_(call), shape_(*call.shape), options_(options), c_(constants) {}
 
-  NcclOutline outline(NcclAlgorithm algorithm, NcclProtocol protocol) const {
+  NcclCost cost(NcclAlgorithm algorithm, NcclProtocol protocol) const {
     switch (algorithm) {
       case kTree:
         return tree(protocol);
@@ -61,18 +61,18 @@ class Outlines {
 
   // Sends and receives at once. Of gather and scatter only the root's links are busy; all are counted so, which gives
   // the same time.
-  NcclOutline sends() const {
+  NcclCost sends() const {
     const bool is_all_to_all = call_.kind == CollectiveKind::kAllToAll;
     const bool is_gather = call_.kind == CollectiveKind::kGather;
     const double part = static_cast<double>(call_.bytes.count()) / (is_gather ? 1 : ranks());
-    NcclOutline way{std::nullopt,
-                    nccl_protocol_of_send(part, options_),
-                    {is_all_to_all ? NodePattern::kAllPairs : NodePattern::kRing, part * (per_node() - 1),
-                     part * (ranks() - per_node()), part}};
+    NcclCost cost{std::nullopt,
+                  nccl_protocol_of_send(part, options_),
+                  {is_all_to_all ? NodePattern::kAllPairs : NodePattern::kRing, part * (per_node() - 1),
+                   part * (ranks() - per_node()), part}};
     const NcclSendCosts costs = nccl_send_costs(part, options_, c_);
-    way.latency = std::lerp(send_latency(kLl), send_latency(kSimple), costs.simple);
-    way.within_efficiency = way.between_efficiency = costs.wire > 0 ? part / costs.wire : 1;
-    return way;
+    cost.latency = std::lerp(send_latency(kLl), send_latency(kSimple), costs.simple);
+    cost.within_efficiency = cost.between_efficiency = costs.wire > 0 ? part / costs.wire : 1;
+    return cost;
   }
 
  private:
@@ -103,7 +103,7 @@ class Outlines {
     return c_.ll_cap(is_old ? Architecture::kAmpere : call_.machine.architecture, shape_.nodes);
   }
 
-  NcclOutline ring(NcclProtocol protocol) const {
+  NcclCost ring(NcclProtocol protocol) const {
     const double share = (ranks() - 1) / ranks();
     const double rounds = call_.is_all_reduce() ? 2 : 1;
     const double sent = amount() * (call_.is_all_reduce() || call_.is_exchange() ? rounds * share : 1);
@@ -112,36 +112,36 @@ class Outlines {
     const bool is_chain = !call_.is_all_reduce() && !call_.is_exchange() && !call_.spans_nodes();
     const double steps = is_chain ? 1 : rounds * (ranks() - 1);
     const double network_steps = rounds * (nodes() - 1);
-    NcclOutline way{kRing, protocol, {NodePattern::kRing, sent, 0, sent}};
+    NcclCost cost{kRing, protocol, {NodePattern::kRing, sent, 0, sent}};
     if (call_.spans_nodes()) {
-      way.volume.within = sent * (per_node() - 1) / per_node();
-      way.volume.between = sent / per_node();
+      cost.volume.within = sent * (per_node() - 1) / per_node();
+      cost.volume.between = sent / per_node();
     }
-    way.latency = base(kRing, protocol) + (steps - network_steps) * hop(kRing, protocol) +
-                  network_steps * network_hop(kRing, protocol);
-    way.between_efficiency = c_.protocol_efficiency(protocol);
-    way.within_efficiency = c_.ring_efficiency() * way.between_efficiency;
-    if (protocol == kLl) way.cap = ll_cap();
+    cost.latency = base(kRing, protocol) + (steps - network_steps) * hop(kRing, protocol) +
+                   network_steps * network_hop(kRing, protocol);
+    cost.between_efficiency = c_.protocol_efficiency(protocol);
+    cost.within_efficiency = c_.ring_efficiency() * cost.between_efficiency;
+    if (protocol == kLl) cost.cap = ll_cap();
     // A step of a ring moves one part in n of a chunk.
-    if (protocol != kLl && !is_chain) way.stages = kStagesOfHop * steps / ranks();
-    return way;
+    if (protocol != kLl && !is_chain) cost.stages = kStagesOfHop * steps / ranks();
+    return cost;
   }
 
   // Down and up a chain in each node, and a double binary tree between the nodes.
-  NcclOutline tree(NcclProtocol protocol) const {
-    NcclOutline way{kTree, protocol, tree_volume(2 * (per_node() - 1) / per_node())};
+  NcclCost tree(NcclProtocol protocol) const {
+    NcclCost cost{kTree, protocol, tree_volume(2 * (per_node() - 1) / per_node())};
     const double network_steps = 2 * floor_log2(shape_.nodes);
-    way.latency = base(kTree, protocol) + 2 * (per_node() - 1) * hop(kTree, protocol) +
-                  network_steps * network_hop(kTree, protocol);
-    way.between_efficiency = c_.protocol_efficiency(protocol);
+    cost.latency = base(kTree, protocol) + 2 * (per_node() - 1) * hop(kTree, protocol) +
+                   network_steps * network_hop(kTree, protocol);
+    cost.between_efficiency = c_.protocol_efficiency(protocol);
     if (protocol == kLl) {
       const double correction = tree_ll_correction(amount());
-      way.between_efficiency *= correction;
-      way.cap = correction * ll_cap() / 2;  // NCCL counts a tree's bus bandwidth as twice its buffer's
+      cost.between_efficiency *= correction;
+      cost.cap = correction * ll_cap() / 2;  // NCCL counts a tree's bus bandwidth as twice its buffer's
     }
-    way.within_efficiency = c_.tree_efficiency() * way.between_efficiency;
-    if (protocol != kLl) way.stages = 1 + kStagesOfHop * network_steps;
-    return way;
+    cost.within_efficiency = c_.tree_efficiency() * cost.between_efficiency;
+    if (protocol != kLl) cost.stages = 1 + kStagesOfHop * network_steps;
+    return cost;
   }
 
   // `within`: what each rank sends within its node, per byte of the buffer.
@@ -155,45 +155,45 @@ class Outlines {
   // first, of an all-gather the second is all: then one direction of its link carries the whole amount.
   double nvls_within() const { return call_.is_exchange() ? 1 : 1 + 1 / per_node(); }
 
-  NcclOutline nvls() const {
-    NcclOutline way{kNvls, kSimple, {NodePattern::kRing, amount() * nvls_within(), 0, amount()}};
-    way.latency = base(kNvls, kSimple);
-    way.within_efficiency = c_.nvls_efficiency(call_.machine.architecture);
+  NcclCost nvls() const {
+    NcclCost cost{kNvls, kSimple, {NodePattern::kRing, amount() * nvls_within(), 0, amount()}};
+    cost.latency = base(kNvls, kSimple);
+    cost.within_efficiency = c_.nvls_efficiency(call_.machine.architecture);
     // What is added up of a chunk goes back as its copy; a reduce-scatter or an all-gather is over with the first way.
-    way.stages = call_.is_exchange() ? 0 : 1;
+    cost.stages = call_.is_exchange() ? 0 : 1;
     if (call_.spans_nodes()) {
-      way.volume.between = amount() / per_node() * (call_.is_exchange() ? (nodes() - 1) / nodes() : 1);
-      way.latency += network_hop(kNvls, kSimple);
-      way.stages += kStagesOfHop;
+      cost.volume.between = amount() / per_node() * (call_.is_exchange() ? (nodes() - 1) / nodes() : 1);
+      cost.latency += network_hop(kNvls, kSimple);
+      cost.stages += kStagesOfHop;
     }
-    return way;
+    return cost;
   }
 
-  NcclOutline nvls_tree() const {
-    NcclOutline way{kNvlsTree, kSimple, tree_volume(nvls_within())};
+  NcclCost nvls_tree() const {
+    NcclCost cost{kNvlsTree, kSimple, tree_volume(nvls_within())};
     const double network_steps = 2 * floor_log2(shape_.nodes);
-    way.latency = base(kNvlsTree, kSimple) + network_steps * network_hop(kNvlsTree, kSimple);
-    way.within_efficiency = c_.nvls_efficiency(call_.machine.architecture);
-    way.stages = 1 + kStagesOfHop * network_steps;
-    return way;
+    cost.latency = base(kNvlsTree, kSimple) + network_steps * network_hop(kNvlsTree, kSimple);
+    cost.within_efficiency = c_.nvls_efficiency(call_.machine.architecture);
+    cost.stages = 1 + kStagesOfHop * network_steps;
+    return cost;
   }
 
   // Every rank sends each of its node a part, which goes on to the network as one.
-  NcclOutline collnet_direct() const {
-    NcclOutline way{kCollNetDirect, kSimple, collnet_volume()};
+  NcclCost collnet_direct() const {
+    NcclCost cost{kCollNetDirect, kSimple, collnet_volume()};
     const double first = shape_.fullest > 1 ? hop(kCollNetDirect, kSimple) : 0;
-    way.latency = base(kCollNetDirect, kSimple) + 2 * (first + c_.collnet_direct_wait() * (per_node() - 1)) +
-                  network_hop(kCollNetDirect, kSimple);
-    way.stages = 1 + kStagesOfHop;
-    return way;
+    cost.latency = base(kCollNetDirect, kSimple) + 2 * (first + c_.collnet_direct_wait() * (per_node() - 1)) +
+                   network_hop(kCollNetDirect, kSimple);
+    cost.stages = 1 + kStagesOfHop;
+    return cost;
   }
 
-  NcclOutline collnet_chain() const {
-    NcclOutline way{kCollNetChain, kSimple, collnet_volume()};
-    way.latency = base(kCollNetChain, kSimple) + 2 * (per_node() - 1) * hop(kCollNetChain, kSimple) +
-                  network_hop(kCollNetChain, kSimple);
-    way.stages = 1 + kStagesOfHop;
-    return way;
+  NcclCost collnet_chain() const {
+    NcclCost cost{kCollNetChain, kSimple, collnet_volume()};
+    cost.latency = base(kCollNetChain, kSimple) + 2 * (per_node() - 1) * hop(kCollNetChain, kSimple) +
+                   network_hop(kCollNetChain, kSimple);
+    cost.stages = 1 + kStagesOfHop;
+    return cost;
   }
 
   NcclVolume collnet_volume() const {
@@ -201,13 +201,14 @@ class Outlines {
   }
 
   // One rank a node; each sends what the others lack, over ever longer distances.
-  NcclOutline pat() const {
+  NcclCost pat() const {
     const double sent = amount() * (ranks() - 1) / ranks();
-    NcclOutline way{kPat, kSimple, {NodePattern::kRing, 0, sent, sent}};
-    way.latency = base(kPat, kSimple) + floor_log2(shape_.nodes) * network_hop(kPat, kSimple) + c_.pat_rank() * ranks();
-    way.between_efficiency = c_.pat_efficiency();
-    way.stages = kStagesOfHop;
-    return way;
+    NcclCost cost{kPat, kSimple, {NodePattern::kRing, 0, sent, sent}};
+    cost.latency =
+        base(kPat, kSimple) + floor_log2(shape_.nodes) * network_hop(kPat, kSimple) + c_.pat_rank() * ranks();
+    cost.between_efficiency = c_.pat_efficiency();
+    cost.stages = kStagesOfHop;
+    return cost;
   }
 
   const NcclCall& call_;
@@ -218,19 +219,19 @@ class Outlines {
 
 }  // namespace
 
-std::vector<NcclOffer> all_nccl_offers(const NcclCall& call, const NcclOptions& options) {
+std::vector<NcclCandidate> nccl_candidates(const NcclCall& call, const NcclOptions& options) {
   if (call.is_made_of_sends()) return {{std::nullopt, kSimple}};
-  std::vector<NcclOffer> all;
+  std::vector<NcclCandidate> all;
   for (const NcclAlgorithm algorithm : kAllNcclAlgorithms)
     for (const NcclProtocol protocol : kAllNcclProtocols)
       if (nccl_offers(call, options, algorithm, protocol)) all.push_back({algorithm, protocol});
   return all;
 }
 
-NcclOutline nccl_outline(const NcclOffer& offer, const NcclCall& call, const NcclOptions& options,
-                         const NcclConstants& constants) {
-  const Outlines outlines(call, options, constants);
-  return offer.algorithm ? outlines.outline(*offer.algorithm, offer.protocol) : outlines.sends();
+NcclCost nccl_cost(const NcclCandidate& candidate, const NcclCall& call, const NcclOptions& options,
+                   const NcclConstants& constants) {
+  const Costs costs(call, options, constants);
+  return candidate.algorithm ? costs.cost(*candidate.algorithm, candidate.protocol) : costs.sends();
 }
 
 }  // namespace orrery

@@ -12,7 +12,7 @@
 
 namespace orrery {
 
-// What each rank sends for the data alone, in bytes, as GroupTransfer counts it.
+// What each rank sends for the data alone, in bytes, as Aggregate counts it.
 struct NcclVolume {
   NodePattern pattern = NodePattern::kRing;
   double within = 0;
@@ -20,7 +20,7 @@ struct NcclVolume {
   double amount = 0;  // that chunks are cut from
 };
 
-struct NcclOutline {
+struct NcclCost {
   std::optional<NcclAlgorithm> algorithm;  // none of what is made of sends
   NcclProtocol protocol;
   NcclVolume volume;
@@ -33,15 +33,15 @@ struct NcclOutline {
 };
 
 // One that NCCL offers for such calls, whatever their size.
-struct NcclOffer {
+struct NcclCandidate {
   std::optional<NcclAlgorithm> algorithm;  // none of what is made of sends
   NcclProtocol protocol;                   // which follows from the size of what is made of sends
 };
 
 // All that it offers, in the order of the enumerations.
-std::vector<NcclOffer> all_nccl_offers(const NcclCall& call, const NcclOptions& options);
+std::vector<NcclCandidate> nccl_candidates(const NcclCall& call, const NcclOptions& options);
 
-NcclOutline nccl_outline(const NcclOffer& offer, const NcclCall& call, const NcclOptions& options,
-                         const NcclConstants& constants);
+NcclCost nccl_cost(const NcclCandidate& candidate, const NcclCall& call, const NcclOptions& options,
+                   const NcclConstants& constants);
 
 }  // namespace orrery

@@ -11,7 +11,7 @@
 namespace orrery {
 namespace {
 
-// What Bytes and Duration hold, with room to add. More is cut off here and refused by whoever takes such a way.
+// What Bytes and Duration hold, with room to add. More is cut off here and refused by whoever takes such a candidate.
 constexpr double kMostBytes = 4e18;
 constexpr double kMostSeconds = 9e6;
 
@@ -27,14 +27,14 @@ void require_countable(double seconds) {
 // How long the pipe takes to fill and to drain, and the kernel for its chunks, when the bytes take `moving` seconds:
 // with k chunks stages * moving / k + k * cost, least where both are equal. Where that asks for larger chunks than
 // there are, the kernel is done with a chunk before the next one has moved, and only the stages count.
-double fill(const NcclOutline& way, double moving, const NcclCall& call, const NcclConstants& constants) {
-  if (way.stages == 0 || way.volume.amount <= 0) return 0;
-  const double best = 2 * std::sqrt(moving * constants.chunk_cost() * way.stages);
-  const double largest = constants.largest_chunk() * call.shape->fullest / way.volume.amount;
-  return std::min(best, way.stages * largest * moving);
+double fill(const NcclCost& cost, double moving, const NcclCall& call, const NcclConstants& constants) {
+  if (cost.stages == 0 || cost.volume.amount <= 0) return 0;
+  const double best = 2 * std::sqrt(moving * constants.chunk_cost() * cost.stages);
+  const double largest = constants.largest_chunk() * call.shape->fullest / cost.volume.amount;
+  return std::min(best, cost.stages * largest * moving);
 }
 
-// What a way puts on the wire, and how long it takes with nothing else on the links.
+// What a candidate puts on the wire, and how long it takes with nothing else on the links.
 struct Timing {
   double within = 0;
   double between = 0;
@@ -42,64 +42,64 @@ struct Timing {
   double seconds = 0;
 };
 
-GroupTransfer transfer_of(const NcclOutline& way, double within, double between) {
-  return {way.volume.pattern, whole(within), whole(between), {}};
+Aggregate transfer_of(const NcclCost& cost, double within, double between) {
+  return {cost.volume.pattern, whole(within), whole(between), {}};
 }
 
-Timing timing_of(const NcclOutline& way, const NcclCall& call, const NcclOptions& options,
+Timing timing_of(const NcclCost& cost, const NcclCall& call, const NcclOptions& options,
                  const NcclConstants& constants) {
   const double host = call.machine.within == NodeLinkKind::kHost ? constants.host_efficiency() : 1;
   Timing timing;
-  timing.within = way.volume.within / way.within_efficiency / host;
-  timing.between = way.volume.between / way.between_efficiency / constants.network_efficiency();
-  double moving = lone_seconds(transfer_of(way, timing.within, timing.between), *call.shape).together;
-  if (way.cap > 0 && moving > 0 && way.volume.amount / way.cap > moving) {
-    const double slower = way.volume.amount / way.cap / moving;
+  timing.within = cost.volume.within / cost.within_efficiency / host;
+  timing.between = cost.volume.between / cost.between_efficiency / constants.network_efficiency();
+  double moving = lone_seconds(transfer_of(cost, timing.within, timing.between), *call.shape).together;
+  if (cost.cap > 0 && moving > 0 && cost.volume.amount / cost.cap > moving) {
+    const double slower = cost.volume.amount / cost.cap / moving;
     timing.within *= slower;
     timing.between *= slower;
     moving *= slower;
   }
   timing.latency =
-      constants.launch(options.launch, call.shape->fullest) + way.latency + fill(way, moving, call, constants);
+      constants.launch(options.launch, call.shape->fullest) + cost.latency + fill(cost, moving, call, constants);
   timing.seconds = std::max(timing.within, timing.between) < kMostBytes ? timing.latency + moving
                                                                         : std::numeric_limits<double>::infinity();
   return timing;
 }
 
-NcclWay timed(const NcclOutline& way, const NcclCall& call, const NcclOptions& options,
-              const NcclConstants& constants) {
-  const Timing timing = timing_of(way, call, options, constants);
-  NcclWay done{way.algorithm, way.protocol, transfer_of(way, timing.within, timing.between), timing.seconds};
+NcclTiming timed(const NcclCost& cost, const NcclCall& call, const NcclOptions& options,
+                 const NcclConstants& constants) {
+  const Timing timing = timing_of(cost, call, options, constants);
+  NcclTiming done{cost.algorithm, cost.protocol, transfer_of(cost, timing.within, timing.between), timing.seconds};
   done.transfer.latency = duration(timing.latency);
   return done;
 }
 
 }  // namespace
 
-std::vector<NcclWay> nccl_ways(const NcclCall& call, const NcclOptions& options, const NcclConstants& constants) {
-  std::vector<NcclWay> ways;
-  for (const NcclOffer& offer : all_nccl_offers(call, options))
-    ways.push_back(timed(nccl_outline(offer, call, options, constants), call, options, constants));
-  return ways;
+std::vector<NcclTiming> nccl_timings(const NcclCall& call, const NcclOptions& options, const NcclConstants& constants) {
+  std::vector<NcclTiming> timings;
+  for (const NcclCandidate& candidate : nccl_candidates(call, options))
+    timings.push_back(timed(nccl_cost(candidate, call, options, constants), call, options, constants));
+  return timings;
 }
 
 bool is_countable(double seconds) { return seconds < kMostSeconds; }
 
-double lone_seconds(const NcclOutline& way, const NcclCall& call, const NcclOptions& options,
+double lone_seconds(const NcclCost& cost, const NcclCall& call, const NcclOptions& options,
                     const NcclConstants& constants) {
-  return timing_of(way, call, options, constants).seconds;
+  return timing_of(cost, call, options, constants).seconds;
 }
 
-NcclWay fastest_nccl_way(const NcclCall& call, const NcclOptions& options, const NcclConstants& constants) {
-  const std::vector<NcclWay> ways = nccl_ways(call, options, constants);
-  if (ways.empty())
+NcclTiming fastest_nccl_timing(const NcclCall& call, const NcclOptions& options, const NcclConstants& constants) {
+  const std::vector<NcclTiming> timings = nccl_timings(call, options, constants);
+  if (timings.empty())
     throw InputError(
         {},
         fmt::format("NCCL {} cannot run {} over {} ranks on {} nodes with the algorithms and protocols "
                     "that it is held to",
                     to_text(options.version), name_of(call.kind), call.shape->ranks, call.shape->nodes),
         "drop collectives.algo or collectives.proto, or name others: ring runs everywhere in ll and simple");
-  const NcclWay& fastest = *std::ranges::min_element(ways, {}, &NcclWay::seconds);
+  const NcclTiming& fastest = *std::ranges::min_element(timings, {}, &NcclTiming::seconds);
   require_countable(fastest.seconds);
   return fastest;
 }

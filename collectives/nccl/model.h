@@ -23,25 +23,25 @@
 namespace orrery {
 
 // A collective that NCCL makes of sends and receives (all_to_all, gather, scatter) has no algorithm.
-struct NcclWay {
+struct NcclTiming {
   std::optional<NcclAlgorithm> algorithm;
   NcclProtocol protocol = NcclProtocol::kSimple;
-  GroupTransfer transfer;
+  Aggregate transfer;
   double seconds = 0;  // with nothing else on the links
 };
 
-// All ways that NCCL has and that the options leave, in the order of the enumerations; empty if there are none.
-std::vector<NcclWay> nccl_ways(const NcclCall& call, const NcclOptions& options, const NcclConstants& constants);
+// All candidates that the options leave, in the order of the enumerations; empty if there are none.
+std::vector<NcclTiming> nccl_timings(const NcclCall& call, const NcclOptions& options, const NcclConstants& constants);
 
 // How long one of them takes with nothing else on the links.
-double lone_seconds(const NcclOutline& way, const NcclCall& call, const NcclOptions& options,
+double lone_seconds(const NcclCost& cost, const NcclCall& call, const NcclOptions& options,
                     const NcclConstants& constants);
 
 // Whether a time is one that can be simulated.
 bool is_countable(double seconds);
 
 // The fastest of them, the first of equal ones. InputError if the options leave none.
-NcclWay fastest_nccl_way(const NcclCall& call, const NcclOptions& options, const NcclConstants& constants);
+NcclTiming fastest_nccl_timing(const NcclCall& call, const NcclOptions& options, const NcclConstants& constants);
 
 // What a send takes before its first byte leaves, and its bytes on the wire.
 struct NcclSend {

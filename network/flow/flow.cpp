@@ -16,13 +16,13 @@ FlowNetwork::FlowNetwork(Engine& engine, const Fabric& fabric, MessageListener& 
       paths_(fabric),
       graph_(fabric),
       components_(engine, *this, graph_, resolve),
-      solos_(engine, *this, kSolo, events_, paths_, fabric.link_count()),
+      uncontended_(engine, *this, kUncontended, events_, paths_, fabric.link_count()),
       resolve_(resolve) {}
 
-void FlowNetwork::start(PathId path, Bytes bytes, std::uint64_t token, bool may_foretell) {
+void FlowNetwork::start(PathId path, Bytes bytes, std::uint64_t token, bool may_predict) {
   const Duration transfer = paths_.send(path, bytes);
   if (transfer == Duration::zero()) return events_.deliver(Duration::zero(), paths_[path].latency, token);
-  started_.push_back({path, bytes, token, transfer, may_foretell, {}});
+  started_.push_back({path, bytes, token, transfer, may_predict, {}});
 }
 
 void FlowNetwork::start_group(PathId path, std::uint64_t token) {
@@ -33,16 +33,18 @@ void FlowNetwork::start_group(PathId path, std::uint64_t token) {
 
 Duration FlowNetwork::count_private(PathId path, Bytes bytes, std::uint32_t messages) {
   const Duration transfer = paths_.send(path, bytes, messages);
-  solos_.count(path, transfer * messages);
+  uncontended_.count(path, transfer * messages);
   return transfer;
 }
 
 void FlowNetwork::settle() {
-  for (SoloFlow& message : started_) {
+  for (UncontendedFlow& message : started_) {
     message.start = engine_.now();
-    const auto start = resolve_ == Resolve::kEverything ? SoloFlows::Start::kRefused : solos_.start(message);
-    if (start == SoloFlows::Start::kRefused) share(message);
-    if (start == SoloFlows::Start::kForetold) listener_.on_foretold(message.token, engine_.now() + message.transfer);
+    const auto start =
+        resolve_ == Resolve::kEverything ? UncontendedFlows::Start::kRefused : uncontended_.start(message);
+    if (start == UncontendedFlows::Start::kRefused) share(message);
+    if (start == UncontendedFlows::Start::kPredicted)
+      listener_.on_release_predicted(message.token, engine_.now() + message.transfer);
   }
   started_.clear();
   components_.settle();
@@ -52,13 +54,13 @@ std::vector<LinkUsage> FlowNetwork::link_usage() const {
   std::vector<LinkUsage> usage(fabric_.link_count());
   graph_.add_busy(usage, engine_.now());
   paths_.add_sent(usage);
-  solos_.add_busy(usage);
+  uncontended_.add_busy(usage);
   return usage;
 }
 
 void FlowNetwork::on_event(std::uint64_t payload) {
-  if (payload >= kSolo) {
-    const SoloFlow message = solos_.end(PathId(static_cast<std::uint32_t>(payload)));
+  if (payload >= kUncontended) {
+    const UncontendedFlow message = uncontended_.end(PathId(static_cast<std::uint32_t>(payload)));
     return report_end({message.token, paths_[message.path].latency});
   }
   ending_.clear();
@@ -78,12 +80,12 @@ void FlowNetwork::end(std::uint32_t flow) {
 }
 
 // A message that does not have its links to itself.
-void FlowNetwork::share(const SoloFlow& message) {
+void FlowNetwork::share(const UncontendedFlow& message) {
   if (paths_.is_group(message.path)) return share_group(message);
   join(create(message));
 }
 
-std::uint32_t FlowNetwork::create(const SoloFlow& message) {
+std::uint32_t FlowNetwork::create(const UncontendedFlow& message) {
   const std::uint32_t flow = graph_.create(message.bytes);
   own(flow, {message.token, message.path});
   cross(flow, message.path);
@@ -102,12 +104,12 @@ void FlowNetwork::cross(std::uint32_t flow, PathId path) {
     for (const LinkId link : paths_.links(path)) graph_.cross(flow, link, 1);
 }
 
-void FlowNetwork::share_group(const SoloFlow& message) {
+void FlowNetwork::share_group(const UncontendedFlow& message) {
   for (const Moving& part : left_of_group(message)) join(create_part(part));
 }
 
 // What the links that a group has had to itself since its start still have to carry. The group is taken up.
-std::vector<FlowNetwork::Moving> FlowNetwork::left_of_group(const SoloFlow& message) {
+std::vector<FlowNetwork::Moving> FlowNetwork::left_of_group(const UncontendedFlow& message) {
   const Duration elapsed = engine_.now() - message.start;
   const std::uint32_t group = groups_.put({});
   std::vector<Moving> parts;
@@ -130,9 +132,9 @@ std::uint32_t FlowNetwork::create_part(const Moving& part) {
 }
 
 // One that had its links to itself until now.
-void FlowNetwork::adopt(const SoloFlow& message) {
+void FlowNetwork::adopt(const UncontendedFlow& message) {
   if (paths_.is_group(message.path)) return share_group(message);
-  if (solos_.is_foretold(message)) listener_.on_delayed(message.token);
+  if (uncontended_.is_predicted(message)) listener_.on_delayed(message.token);
   const std::uint32_t flow = create(message);
   share_links(flow);
   components_.adopt(flow, message.start);
@@ -141,17 +143,17 @@ void FlowNetwork::adopt(const SoloFlow& message) {
 // All leave their links, then their parts come to theirs: settle() gives them the rates that they had.
 void FlowNetwork::split(std::span<const LinkSplit> links) {
   std::vector<Moving> moving = take_off();
-  std::vector<SoloFlow> alone = solos_.evict_all();
-  for (const SoloFlow& message : alone) {
+  std::vector<UncontendedFlow> alone = uncontended_.evict_all();
+  for (const UncontendedFlow& message : alone) {
     if (!paths_.is_group(message.path)) continue;
     const std::vector<Moving> parts = left_of_group(message);
     moving.insert(moving.end(), parts.begin(), parts.end());
   }
-  std::erase_if(alone, [&](const SoloFlow& message) { return paths_.is_group(message.path); });
+  std::erase_if(alone, [&](const UncontendedFlow& message) { return paths_.is_group(message.path); });
   paths_.split(links);
   graph_.split(links);
-  solos_.split(links);
-  for (SoloFlow message : alone)
+  uncontended_.split(links);
+  for (UncontendedFlow message : alone)
     for (const MessagePart& part : listener_.parts_of(message.token)) {
       message.path = part.path;
       message.token = part.token;
@@ -167,7 +169,8 @@ std::vector<FlowNetwork::Moving> FlowNetwork::take_off() {
     graph_.set_rate(flow, graph_.rate(flow), engine_.now());
     Moving& message = moving.emplace_back(Moving{graph_.flow(flow).left, owners_[flow], {}});
     if (message.owner.group != kNoIndex) message.load = paths_.loads(message.owner.path)[message.owner.load].load;
-    for (const FlowCrossing& crossing : graph_.flow(flow).crossings) solos_.unshare(graph_.link(crossing.link).id);
+    for (const FlowCrossing& crossing : graph_.flow(flow).crossings)
+      uncontended_.unshare(graph_.link(crossing.link).id);
   }
   components_.clear();
   return moving;
@@ -219,8 +222,8 @@ void FlowNetwork::put_back(std::span<const Moving> moving, std::span<const LinkS
 
 // What was started in this instant is on no link yet.
 void FlowNetwork::split_started() {
-  std::vector<SoloFlow> started;
-  for (SoloFlow message : started_)
+  std::vector<UncontendedFlow> started;
+  for (UncontendedFlow message : started_)
     for (const MessagePart& part : listener_.parts_of(message.token)) {
       message.path = part.path;
       message.token = part.token;
@@ -233,18 +236,18 @@ void FlowNetwork::split_started() {
 void FlowNetwork::join(std::uint32_t flow) {
   for (std::size_t i = 0; i < graph_.flow(flow).crossings.size(); ++i) {
     const LinkId link = graph_.link(graph_.flow(flow).crossings[i].link).id;
-    if (const std::optional<SoloFlow> other = solos_.evict(link)) adopt(*other);
+    if (const std::optional<UncontendedFlow> other = uncontended_.evict(link)) adopt(*other);
   }
   share_links(flow);
   components_.join(flow);
 }
 
 void FlowNetwork::share_links(std::uint32_t flow) {
-  for (const FlowCrossing& crossing : graph_.flow(flow).crossings) solos_.share(graph_.link(crossing.link).id);
+  for (const FlowCrossing& crossing : graph_.flow(flow).crossings) uncontended_.share(graph_.link(crossing.link).id);
 }
 
 void FlowNetwork::remove(std::uint32_t flow) {
-  for (const FlowCrossing& crossing : graph_.flow(flow).crossings) solos_.unshare(graph_.link(crossing.link).id);
+  for (const FlowCrossing& crossing : graph_.flow(flow).crossings) uncontended_.unshare(graph_.link(crossing.link).id);
   components_.remove(flow);
 }
 

@@ -41,7 +41,7 @@ class FlowNetwork final : public Network, private EventSink {
     return paths_.add_class(shares, latency);
   }
   void start(PathId path, Bytes bytes, std::uint64_t token) override { start(path, bytes, token, false); }
-  std::optional<Time> start_foretold(PathId path, Bytes bytes, std::uint64_t token) override {
+  std::optional<Time> start_predicted(PathId path, Bytes bytes, std::uint64_t token) override {
     start(path, bytes, token, true);
     return std::nullopt;
   }
@@ -56,7 +56,7 @@ class FlowNetwork final : public Network, private EventSink {
 
  private:
   // Payloads below are components.
-  static constexpr std::uint64_t kSolo = std::uint64_t{1} << 32;
+  static constexpr std::uint64_t kUncontended = std::uint64_t{1} << 32;
 
   // Whose end the end of a flow is.
   struct Owner {
@@ -79,14 +79,14 @@ class FlowNetwork final : public Network, private EventSink {
     LinkLoad load{};  // of part of a group
   };
 
-  void start(PathId path, Bytes bytes, std::uint64_t token, bool may_foretell);
-  void on_event(std::uint64_t payload) override;  // a component, or a flow of solos_
-  std::uint32_t create(const SoloFlow& message);
-  void share(const SoloFlow& message);
-  void share_group(const SoloFlow& message);
-  std::vector<Moving> left_of_group(const SoloFlow& message);
+  void start(PathId path, Bytes bytes, std::uint64_t token, bool may_predict);
+  void on_event(std::uint64_t payload) override;  // a component, or a flow of uncontended_
+  std::uint32_t create(const UncontendedFlow& message);
+  void share(const UncontendedFlow& message);
+  void share_group(const UncontendedFlow& message);
+  std::vector<Moving> left_of_group(const UncontendedFlow& message);
   std::uint32_t create_part(const Moving& part);
-  void adopt(const SoloFlow& message);
+  void adopt(const UncontendedFlow& message);
   void own(std::uint32_t flow, const Owner& owner);
   void cross(std::uint32_t flow, PathId path);
   std::vector<Moving> take_off();
@@ -105,13 +105,13 @@ class FlowNetwork final : public Network, private EventSink {
   PathTable paths_;
   FlowGraph graph_;
   FlowComponents components_;
-  SoloFlows solos_;
+  UncontendedFlows uncontended_;
   Resolve resolve_;
-  std::vector<Owner> owners_;          // by flow
-  Slab<Group> groups_;                 // of which flows share links, or may
-  std::vector<SoloFlow> started_;      // in this instant, on no link yet
-  std::vector<std::uint32_t> ending_;  // scratch of on_event()
-  std::vector<Ended> ended_;           // scratch of on_event()
+  std::vector<Owner> owners_;             // by flow
+  Slab<Group> groups_;                    // of which flows share links, or may
+  std::vector<UncontendedFlow> started_;  // in this instant, on no link yet
+  std::vector<std::uint32_t> ending_;     // scratch of on_event()
+  std::vector<Ended> ended_;              // scratch of on_event()
 };
 
 }  // namespace orrery

@@ -20,47 +20,47 @@
 
 namespace orrery {
 
-struct SoloFlow {
+struct UncontendedFlow {
   PathId path{};
   Bytes bytes{0};
   std::uint64_t token = 0;
-  Duration transfer{};        // from PathTable::send()
-  bool may_foretell = false;  // start_foretold()
+  Duration transfer{};       // from PathTable::send()
+  bool may_predict = false;  // start_predicted()
   Time start;
 };
 
-class SoloFlows {
+class UncontendedFlows {
  public:
-  // Ends come to `sink`, with `tag` plus the flow's path as payload; if they are foretold, only arrivals are told.
-  SoloFlows(Engine& engine, EventSink& sink, std::uint64_t tag, MessageEvents& events, PathTable& paths,
-            std::size_t links)
-      : engine_(engine), sink_(sink), tag_(tag), events_(events), paths_(paths), lanes_(links) {}
+  // Ends come to `sink`, with `tag` plus the flow's path as payload; if they are predicted, only arrivals are told.
+  UncontendedFlows(Engine& engine, EventSink& sink, std::uint64_t tag, MessageEvents& events, PathTable& paths,
+                   std::size_t links)
+      : engine_(engine), sink_(sink), tag_(tag), events_(events), paths_(paths), links_(links) {}
 
-  enum class Start : std::uint8_t { kRefused, kStarted, kForetold };
+  enum class Start : std::uint8_t { kRefused, kStarted, kPredicted };
   // Starts the flow if it is alone on its links; nothing happens if it is not, or crosses a link twice.
-  Start start(const SoloFlow& flow);
+  Start start(const UncontendedFlow& flow);
   // Whether nothing but its arrival will be told of a flow that was started.
-  bool is_foretold(const SoloFlow& flow) const;
+  bool is_predicted(const UncontendedFlow& flow) const;
   // The flow on the path ended now.
-  SoloFlow end(PathId path);
+  UncontendedFlow end(PathId path);
   // Takes the flow that has `link` to itself, if one does, off its links before its end.
-  std::optional<SoloFlow> evict(LinkId link);
+  std::optional<UncontendedFlow> evict(LinkId link);
 
   // Likewise all.
-  std::vector<SoloFlow> evict_all();
+  std::vector<UncontendedFlow> evict_all();
   // Links were busy for as long as their parents so far. No flow is on either.
   void split(std::span<const LinkSplit> links) {
-    for (const LinkSplit& split : links) lanes_[index_of(split.link)].busy = lanes_[index_of(split.parent)].busy;
+    for (const LinkSplit& split : links) links_[index_of(split.link)].busy = links_[index_of(split.parent)].busy;
   }
 
   // Flows on a path were busy for so long in all, outside of this.
   void count(PathId path, Duration busy) {
-    for (const LinkId link : paths_.links(path)) lanes_[index_of(link)].busy += busy;
+    for (const LinkId link : paths_.links(path)) links_[index_of(link)].busy += busy;
   }
 
   // One more, one less of the flows that share links uses this one.
-  void share(LinkId link) { ++lanes_[index_of(link)].sharing; }
-  void unshare(LinkId link) { --lanes_[index_of(link)].sharing; }
+  void share(LinkId link) { ++links_[index_of(link)].sharing; }
+  void unshare(LinkId link) { --links_[index_of(link)].sharing; }
 
   // Adds how long flows of this kind were on each link. A message that was evicted never was, a group was until then.
   void add_busy(std::vector<LinkUsage>& usage) const;
@@ -68,17 +68,17 @@ class SoloFlows {
  private:
   static constexpr PathId kNobody{UINT32_MAX};
 
-  struct Lane {
+  struct LinkState {
     Duration busy{};          // without what its holder has not handed over yet
     PathId holder = kNobody;  // the path that has the link to itself
     std::uint32_t sharing = 0;
   };
 
   enum class State : std::uint8_t {
-    kAway,     // holds no link
-    kIdle,     // its last flow has ended
-    kTold,     // it has a flow, whose end will be told
-    kForetold  // it has a flow, or had one that is over by now
+    kAway,      // holds no link
+    kIdle,      // its last flow has ended
+    kTold,      // it has a flow, whose end will be told
+    kPredicted  // it has a flow, or had one that is over by now
   };
   // What a path does with its links; in one cache line.
   struct alignas(64) Holder {
@@ -86,9 +86,9 @@ class SoloFlows {
     std::uint64_t token = 0;
     Duration transfer{};
     Time start;
-    EventHandle end;  // of the transfer; if it is foretold, the arrival
-    Duration busy{};  // with flows that ended since it holds its links; that of groups is with the lanes already
-    bool may_foretell = false;
+    EventHandle end;  // of the transfer; if it is predicted, the arrival
+    Duration busy{};  // with flows that ended since it holds its links; that of groups is with the links already
+    bool may_predict = false;
     State state = State::kAway;
 
     Time release() const { return start + transfer; }
@@ -96,21 +96,21 @@ class SoloFlows {
 
   Holder& holder(PathId path) { return holders_[static_cast<std::size_t>(path)]; }
   const Holder& holder(PathId path) const { return holders_[static_cast<std::size_t>(path)]; }
-  SoloFlow flow_of(PathId path) const;
+  UncontendedFlow flow_of(PathId path) const;
   void book_end(PathId path);
   bool take_links(PathId path);
   void hand_over(PathId path);
   void book_group(PathId path, Duration until);
-  bool is_free(Lane& lane);
+  bool is_free(LinkState& state);
 
   Engine& engine_;
   EventSink& sink_;
   std::uint64_t tag_;
   MessageEvents& events_;
   PathTable& paths_;
-  std::vector<Lane> lanes_;      // by link
-  std::vector<Holder> holders_;  // by path
-  std::vector<LinkId> taking_;   // scratch of take_links()
+  std::vector<LinkState> links_;  // by link
+  std::vector<Holder> holders_;   // by path
+  std::vector<LinkId> taking_;    // scratch of take_links()
 };
 
 }  // namespace orrery

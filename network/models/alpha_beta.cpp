@@ -41,7 +41,7 @@ void AlphaBetaNetwork::split(std::span<const LinkSplit> links) {
   for (const LinkSplit& split : links) activity_[index_of(split.link)] = activity_[index_of(split.parent)];
 }
 
-std::optional<Time> AlphaBetaNetwork::start_foretold(PathId path, Bytes bytes, std::uint64_t token) {
+std::optional<Time> AlphaBetaNetwork::start_predicted(PathId path, Bytes bytes, std::uint64_t token) {
   const Duration latency = paths_[path].latency;
   if (latency == Duration::zero() || bytes == Bytes(0)) {  // the two may come in one instant, or at once
     start(path, bytes, token);

@@ -29,7 +29,7 @@ class AlphaBetaNetwork final : public Network {
     return paths_.add_class(shares, latency);
   }
   void start(PathId path, Bytes bytes, std::uint64_t token) override;
-  std::optional<Time> start_foretold(PathId path, Bytes bytes, std::uint64_t token) override;
+  std::optional<Time> start_predicted(PathId path, Bytes bytes, std::uint64_t token) override;
   PathId group_path(std::span<const LinkLoad> loads, Duration latency) override {
     return paths_.add_group(loads, latency);
   }

@@ -64,7 +64,7 @@ NcclChoices::NcclChoices(const Experiment& experiment, std::span<const DeviceId>
 }
 
 NcclChoice NcclChoices::of_collective(const CollectiveCall& call) const {
-  const NcclWay way = library_.way(call.kind, call.bytes, layout_.shape);
+  const NcclTiming way = library_.choice(call.kind, call.bytes, layout_.shape);
   return {std::string(way.algorithm ? name_of(*way.algorithm) : kSends), std::string(name_of(way.protocol)),
           way.transfer.latency};
 }

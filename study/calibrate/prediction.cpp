@@ -47,13 +47,13 @@ NcclCall call_of(const NcclBenchmark& b, Bytes size) {
 
 double predicted_seconds(const NcclBenchmark& benchmark, Bytes size, const NcclConstants& constants) {
   if (!benchmark.operation.kind) return send_seconds(benchmark, size, constants);
-  return fastest_nccl_way(call_of(benchmark, size), benchmark.options, constants).seconds;
+  return fastest_nccl_timing(call_of(benchmark, size), benchmark.options, constants).seconds;
 }
 
 std::vector<double> possible_seconds(const NcclBenchmark& benchmark, Bytes size, const NcclConstants& constants) {
   if (!benchmark.operation.kind) return {send_seconds(benchmark, size, constants)};
   std::vector<double> times;
-  for (const NcclWay& way : nccl_ways(call_of(benchmark, size), benchmark.options, constants))
+  for (const NcclTiming& way : nccl_timings(call_of(benchmark, size), benchmark.options, constants))
     times.push_back(way.seconds);
   return times;
 }

@@ -16,8 +16,8 @@ NcclPredictor::NcclPredictor(const CalibrationData& data, std::span<const Calibr
     table.sizes.erase(std::unique(table.sizes.begin(), table.sizes.end()), table.sizes.end());
     table.best.resize(table.sizes.size());
     if (table.sizes.empty() || !table.benchmark->operation.kind) continue;
-    for (const NcclOffer& offer :
-         all_nccl_offers(call_of(*table.benchmark, table.sizes.front()), table.benchmark->options))
+    for (const NcclCandidate& offer :
+         nccl_candidates(call_of(*table.benchmark, table.sizes.front()), table.benchmark->options))
       table.ways.push_back({offer, {}, {}, 0});
   }
   for (const CalibrationRow& row : rows) {
@@ -64,20 +64,20 @@ const std::vector<double>& NcclPredictor::seconds_of(Way& way, const Table& tabl
   seconds.resize(table.sizes.size());
   for (std::size_t i = 0; i < table.sizes.size(); ++i) {
     const NcclCall call = call_of(*table.benchmark, table.sizes[i]);
-    const NcclOutline outline = nccl_outline(way.offer, call, table.benchmark->options, constants);
+    const NcclCost outline = nccl_cost(way.offer, call, table.benchmark->options, constants);
     seconds[i] = lone_seconds(outline, call, table.benchmark->options, constants);
   }
   return seconds;
 }
 
-NcclPredictor::Basis NcclPredictor::basis_of(const Table& table, const NcclOffer& offer,
+NcclPredictor::Basis NcclPredictor::basis_of(const Table& table, const NcclCandidate& offer,
                                              const NcclConstants& constants) {
   Basis basis;
   const NcclBenchmark& benchmark = *table.benchmark;
   std::size_t at = 0;
   bool has_stages = false;
   for (const Bytes size : {table.sizes.front(), table.sizes.back()}) {
-    const NcclOutline outline = nccl_outline(offer, call_of(benchmark, size), benchmark.options, constants);
+    const NcclCost outline = nccl_cost(offer, call_of(benchmark, size), benchmark.options, constants);
     for (const double value : {outline.latency, outline.within_efficiency, outline.between_efficiency, outline.cap})
       basis.outlines[at++] = value;
     has_stages = has_stages || outline.stages > 0;

@@ -34,7 +34,7 @@ class NcclPredictor {
   };
 
   struct Way {
-    NcclOffer offer;
+    NcclCandidate offer;
     // The last two that were asked for: a derivative changes one constant and then another.
     std::array<Basis, 2> basis;
     std::array<std::vector<double>, 2> seconds;  // by point; empty: none yet
@@ -49,7 +49,7 @@ class NcclPredictor {
   };
 
   void predict(Table& table, const NcclConstants& constants) const;
-  static Basis basis_of(const Table& table, const NcclOffer& offer, const NcclConstants& constants);
+  static Basis basis_of(const Table& table, const NcclCandidate& offer, const NcclConstants& constants);
   static const std::vector<double>& seconds_of(Way& way, const Table& table, const NcclConstants& constants);
 
   struct Place {

@@ -1,5 +1,5 @@
-// The ends of relays that have their links to themselves, from when their members entered, without an event for each
-// message.
+// The ends of uniform rings that have their links to themselves, from when their members entered, without an event for
+// each message.
 #include <algorithm>
 #include <vector>
 
@@ -29,7 +29,7 @@ void CollectiveExecution::fast_forward(std::uint32_t slot) {
   const Call& call = calls_[slot];
   std::vector<Duration> ends(call.seats.size());
   for (std::uint32_t phase = 0; phase < call.setting.plan->phases.size(); ++phase) {
-    const std::vector<Duration> of_phase = relay_ends(call, phase);
+    const std::vector<Duration> of_phase = ring_ends(call, phase);
     for (std::uint32_t seat = 0; seat < ends.size(); ++seat) ends[seat] = std::max(ends[seat], of_phase[seat]);
   }
   for (std::uint32_t seat = 0; seat < ends.size(); ++seat)
@@ -37,7 +37,7 @@ void CollectiveExecution::fast_forward(std::uint32_t slot) {
 }
 
 // By seat.
-std::vector<Duration> CollectiveExecution::relay_ends(const Call& call, std::uint32_t phase) {
+std::vector<Duration> CollectiveExecution::ring_ends(const Call& call, std::uint32_t phase) {
   const Schedule& schedule = call.setting.plan->phases[phase].schedule();
   const std::uint32_t steps = schedule.sends(0);
   const Bytes bytes = schedule.step(0, 0).bytes;

@@ -17,12 +17,12 @@ void CollectiveExecution::join_line(std::uint32_t slot, std::uint32_t state) {
 void CollectiveExecution::call_line(const Touched& first) {
   Call& call = calls_[first.call];
   const StateKey key = key_of(call, first.state);
-  const std::uint32_t lane = planned(call, key).phase.lane();
+  const std::uint32_t queue = planned(call, key).phase.queue();
   for (const std::uint32_t seat : line_of(call, key).seats) {
     const std::uint32_t state = state_of(call, {seat, key.chunk, key.phase});
     if (call.states[state].status != Status::kWaiting) continue;
-    call.seats[seat].lineups[lane].called.push_back(state);
-    touch_lineup(first.call, seat, lane);
+    call.seats[seat].chunk_queues[queue].called.push_back(state);
+    touch_queue(first.call, seat, queue);
   }
 }
 

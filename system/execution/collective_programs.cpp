@@ -12,19 +12,19 @@ bool CollectiveExecution::start_sends(std::uint32_t slot, std::uint32_t state) {
   PhaseState& phase = call.states[state];
   if (phase.running == kNone) phase.running = start_program(call, state);
   Running& running = running_[phase.running];
-  book_foretold(running);
+  book_predicted(running);
   for (; running.next.index < running.sends; ++running.next.index, running.next.to = kNone) {
     if (running.next.to == kNone) work_out_next(call, state, running);
     if (!phase.arrived.covers(running.next.needs.begin, running.next.needs.end)) return false;
     if (running.next.after_send != kNone && !running.released.contains(running.next.after_send)) {
-      if (running.foretold.send == running.next.after_send) await_foretold(running);
+      if (running.predicted.send == running.next.after_send) await_predicted(running);
       return false;
     }
     send(slot, state, running);
   }
   if (phase.arrived.prefix() != running.receives) return false;
   if (running.released.prefix() == running.sends) return true;
-  await_foretold(running);
+  await_predicted(running);
   return false;
 }
 
@@ -65,7 +65,7 @@ void CollectiveExecution::find_folded_peer(const Call& call, std::uint32_t state
   if (message == nullptr) return;
   running.peer = {running.next.to, state_of(call, {message->receiver, key.chunk, key.phase}),
                   message->path,   message,
-                  message->count,  message->is_relay};
+                  message->count,  message->is_uniform_ring};
 }
 
 void CollectiveExecution::send(std::uint32_t slot, std::uint32_t state, Running& running) {
@@ -73,55 +73,55 @@ void CollectiveExecution::send(std::uint32_t slot, std::uint32_t state, Running&
   Peer& peer = running.peer;
   const Call& call = calls_[slot];
   const bool is_folded = call.setting.tables != nullptr;
-  const bool is_known = is_folded ? peer.is_relay : peer.on_line == next.to;
+  const bool is_known = is_folded ? peer.is_uniform_ring : peer.on_line == next.to;
   if (!is_known) find_peer(call, state, running);
   if (is_folded && peer.folded == nullptr) return;  // an earlier send stands for it
-  const bool is_class = is_folded && !peer.is_relay;
+  const bool is_class = is_folded && !peer.is_uniform_ring;
   const std::uint32_t id = messages_.put({slot, state, peer.state, next.index, next.slot, is_class, peer.folded, {}});
   messages_sent_ += peer.count;
   if (is_class) return network_.start(peer.path, next.bytes, id);
-  const std::optional<Time> release = network_.start_foretold(peer.path, next.bytes, id);
+  const std::optional<Time> release = network_.start_predicted(peer.path, next.bytes, id);
   if (!release) return;
-  await_foretold(running);
-  running.foretold = {next.index, id, *release};
+  await_predicted(running);
+  running.predicted = {next.index, id, *release};
 }
 
 // The round in which the event would have come was before this one.
-void CollectiveExecution::book_foretold(Running& running) const {
-  if (running.foretold.send == kNone || running.foretold.time > engine_.now()) return;
-  running.released.insert(running.foretold.send);
-  running.foretold.send = kNone;
+void CollectiveExecution::book_predicted(Running& running) const {
+  if (running.predicted.send == kNone || running.predicted.time > engine_.now()) return;
+  running.released.insert(running.predicted.send);
+  running.predicted.send = kNone;
 }
 
-void CollectiveExecution::await_foretold(Running& running) {
-  if (running.foretold.send == kNone) return;
-  messages_[running.foretold.message].release =
-      engine_.at(running.foretold.time, *this, payload_of(News::kReleased, 0, running.foretold.message));
-  running.foretold.send = kNone;
+void CollectiveExecution::await_predicted(Running& running) {
+  if (running.predicted.send == kNone) return;
+  messages_[running.predicted.message].release =
+      engine_.at(running.predicted.time, *this, payload_of(News::kReleased, 0, running.predicted.message));
+  running.predicted.send = kNone;
 }
 
 // The sender may have gone on in this instant, and wait for nothing else by now.
-void CollectiveExecution::on_foretold(std::uint32_t id, Time release) {
+void CollectiveExecution::on_release_predicted(std::uint32_t id, Time release) {
   const Message& message = messages_[id];
   const Call& call = calls_[message.call];
   const PhaseState& phase = call.states[message.from_state];
   Running& running = running_[phase.running];
-  await_foretold(running);
-  running.foretold = {message.index, id, release};
+  await_predicted(running);
+  running.predicted = {message.index, id, release};
   if (running.next.index < running.sends && running.next.to == kNone) work_out_next(call, message.from_state, running);
-  if (waits_for_foretold(phase, running)) await_foretold(running);
+  if (waits_for_predicted(phase, running)) await_predicted(running);
 }
 
-bool CollectiveExecution::waits_for_foretold(const PhaseState& phase, const Running& running) const {
+bool CollectiveExecution::waits_for_predicted(const PhaseState& phase, const Running& running) const {
   if (running.next.index == running.sends) return phase.arrived.prefix() == running.receives;
-  return running.next.after_send == running.foretold.send &&
+  return running.next.after_send == running.predicted.send &&
          phase.arrived.covers(running.next.needs.begin, running.next.needs.end);
 }
 
 void CollectiveExecution::on_delayed(std::uint32_t id) {
   Message& message = messages_[id];
   Running& running = running_[calls_[message.call].states[message.from_state].running];
-  if (running.foretold.send == message.index) running.foretold.send = kNone;
+  if (running.predicted.send == message.index) running.predicted.send = kNone;
   engine_.cancel(message.release);
   message.release = {};
 }

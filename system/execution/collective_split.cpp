@@ -43,12 +43,12 @@ CollectiveExecution::Call CollectiveExecution::part_of(const Call& whole, CallKe
     Seat& seat = part.seats.emplace_back(whole.seats[parent]);
     part.entered += seat.in ? 1 : 0;
     part.done += seat.reported ? 1 : 0;
-    for (Lineup& lineup : seat.lineups) {
-      ORRERY_ASSERT(!lineup.touched && lineup.called.empty());
+    for (ChunkQueue& chunk_queue : seat.chunk_queues) {
+      ORRERY_ASSERT(!chunk_queue.touched && chunk_queue.called.empty());
       std::set<Place> waiting;
-      for (const auto& [since, chunk, phase, state] : lineup.waiting)
+      for (const auto& [since, chunk, phase, state] : chunk_queue.waiting)
         waiting.emplace(since, chunk, phase, state - parent * per_seat + number * per_seat);
-      lineup.waiting = std::move(waiting);
+      chunk_queue.waiting = std::move(waiting);
     }
     const auto states = whole.states.begin() + parent * per_seat;
     part.states.insert(part.states.end(), states, states + per_seat);
@@ -85,13 +85,13 @@ void CollectiveExecution::part_progress(const Call& whole, Call& part, std::span
   const auto is_other = [&](std::uint32_t seat) { return !(part.key == whole.key) || parent_seat[seat] != seat; };
   for (std::uint32_t state = 0; state < part.states.size(); ++state) {
     const StateKey key = key_of(part, state);
-    if (!is_other(key.seat) || part.setting.plan->phases[key.phase].schedule().is_relay()) continue;
+    if (!is_other(key.seat) || part.setting.plan->phases[key.phase].schedule().is_uniform_ring()) continue;
     part.states[state].arrived = {};
     if (part.states[state].running != kNone) running_[part.states[state].running].released = {};
   }
   for (std::uint32_t state = 0; state < part.states.size(); ++state) {
     const StateKey key = key_of(part, state);
-    if (part.setting.plan->phases[key.phase].schedule().is_relay()) continue;
+    if (part.setting.plan->phases[key.phase].schedule().is_uniform_ring()) continue;
     const PhaseState& parent = whole.states[state_of(whole, {parent_seat[key.seat], key.chunk, key.phase})];
     for (const MessageClass* message : part.setting.tables->messages(key.phase, key.seat)) {
       const MessageClass& before = *message->before;
@@ -143,15 +143,15 @@ void CollectiveExecution::add_message_parts(std::uint32_t id, const Message& who
   const std::uint32_t state = state_of(call, key);
   for (const MessageClass* message : call.setting.tables->messages(key.phase, key.seat)) {
     if (message->before != whole.folded) continue;
-    const std::uint32_t send = message->is_relay ? whole.index : message->sends.front();
+    const std::uint32_t send = message->is_uniform_ring ? whole.index : message->sends.front();
     const Message part{slot,    state,      state_of(call, {message->receiver, key.chunk, key.phase}),
-                       send,    whole.slot, !message->is_relay,
+                       send,    whole.slot, !message->is_uniform_ring,
                        message, {}};
     const std::uint32_t number = put_part(id, part, parts.empty());
     parts.push_back(part_of_message(number));
     if (call.states[state].status != Status::kActive) continue;
     Running& running = running_[call.states[state].running];
-    if (running.foretold.send == send) running.foretold.message = number;
+    if (running.predicted.send == send) running.predicted.message = number;
   }
 }
 

@@ -59,17 +59,17 @@ void CollectiveExecution::on_arrived(std::uint32_t id) {
 }
 
 void CollectiveExecution::advance() {
-  while (!touched_.empty() || !touched_lineups_.empty()) {
-    // 1. Book what has ended and start sends; an ended phase puts its chunk into the next lineups.
+  while (!touched_.empty() || !touched_queues_.empty()) {
+    // 1. Book what has ended and start sends; an ended phase puts its chunk into the next chunk queues.
     for (std::size_t i = 0; i < touched_.size(); ++i) {
       const Touched touched = touched_[i];
       calls_[touched.call].states[touched.state].touched = false;
       advance_state(touched.call, touched.state);
     }
     touched_.clear();
-    // 2. Fill the lanes that were touched; who is taken in decides in the next turn.
-    for (const TouchedLineup& touched : touched_lineups_) fill(touched);
-    touched_lineups_.clear();
+    // 2. Fill the queues that were touched; who is taken in decides in the next turn.
+    for (const TouchedQueue& touched : touched_queues_) fill(touched);
+    touched_queues_.clear();
     // 3. Who is the first of its line calls the others, whatever they took up in this turn.
     for (const Touched& first : new_lines_) call_line(first);
     new_lines_.clear();
@@ -93,7 +93,7 @@ std::uint32_t CollectiveExecution::open(CallKey key, const CallSetting& setting)
           Time{},
           std::vector<Seat>(seats),
           std::vector<PhaseState>(setting.fast_forward ? 0 : seats * plan.chunks * plan.phases.size())};
-  for (Seat& seat : call.seats) seat.lineups.resize(2 * plan.layout->sizes.size());
+  for (Seat& seat : call.seats) seat.chunk_queues.resize(2 * plan.layout->sizes.size());
   return slot;
 }
 
@@ -114,11 +114,11 @@ void CollectiveExecution::touch(std::uint32_t call, std::uint32_t state) {
   touched_.push_back({call, state});
 }
 
-void CollectiveExecution::touch_lineup(std::uint32_t call, std::uint32_t seat, std::uint32_t lane) {
-  Lineup& lineup = calls_[call].seats[seat].lineups[lane];
-  if (lineup.touched) return;
-  lineup.touched = true;
-  touched_lineups_.push_back({call, seat, lane});
+void CollectiveExecution::touch_queue(std::uint32_t call, std::uint32_t seat, std::uint32_t queue) {
+  ChunkQueue& chunk_queue = calls_[call].seats[seat].chunk_queues[queue];
+  if (chunk_queue.touched) return;
+  chunk_queue.touched = true;
+  touched_queues_.push_back({call, seat, queue});
 }
 
 void CollectiveExecution::advance_state(std::uint32_t slot, std::uint32_t state) {
@@ -127,15 +127,15 @@ void CollectiveExecution::advance_state(std::uint32_t slot, std::uint32_t state)
   if (phase.status != Status::kActive && phase.status != Status::kWaiting) return;
   if (phase.status == Status::kActive && !is_through(slot, state)) return;
   const StateKey key = key_of(call, state);
-  const std::uint32_t lane = planned(call, key).phase.lane();
+  const std::uint32_t queue = planned(call, key).phase.queue();
   if (phase.status == Status::kWaiting) {  // touched by an arrival
-    call.seats[key.seat].lineups[lane].called.push_back(state);
-    return touch_lineup(slot, key.seat, lane);
+    call.seats[key.seat].chunk_queues[queue].called.push_back(state);
+    return touch_queue(slot, key.seat, queue);
   }
   phase.status = Status::kDone;
   if (phase.running != kNone) running_.release(phase.running);
-  --call.seats[key.seat].lineups[lane].active;
-  touch_lineup(slot, key.seat, lane);
+  --call.seats[key.seat].chunk_queues[queue].active;
+  touch_queue(slot, key.seat, queue);
   end_phase(slot, key);
 }
 
@@ -143,11 +143,11 @@ bool CollectiveExecution::is_through(std::uint32_t slot, std::uint32_t state) {
   return options_.granularity == Granularity::kPhase ? calls_[slot].states[state].through : start_sends(slot, state);
 }
 
-// The chunk waits for its turn on the lane; a phase in which the member takes no part is over at once.
+// The chunk waits for its turn in the queue; a phase in which the member takes no part is over at once.
 void CollectiveExecution::begin_phase(std::uint32_t slot, StateKey key) {
   Call& call = calls_[slot];
   const std::uint32_t state = state_of(call, key);
-  const std::uint32_t lane = planned(call, key).phase.lane();
+  const std::uint32_t queue = planned(call, key).phase.queue();
   ORRERY_ASSERT(call.states[state].status == Status::kAhead);
   if (!call.setting.plan->participates(key.phase, position_of(call, key.seat))) {
     call.states[state].status = Status::kPassed;
@@ -155,10 +155,10 @@ void CollectiveExecution::begin_phase(std::uint32_t slot, StateKey key) {
   }
   call.states[state].status = Status::kWaiting;
   call.states[state].waiting_since = engine_.now();
-  Lineup& lineup = call.seats[key.seat].lineups[lane];
-  lineup.waiting.insert(place_of(call, state));
-  if (has_been_called(call, key)) lineup.called.push_back(state);
-  touch_lineup(slot, key.seat, lane);
+  ChunkQueue& chunk_queue = call.seats[key.seat].chunk_queues[queue];
+  chunk_queue.waiting.insert(place_of(call, state));
+  if (has_been_called(call, key)) chunk_queue.called.push_back(state);
+  touch_queue(slot, key.seat, queue);
 }
 
 // What came after the phase alone begins.
@@ -189,36 +189,36 @@ CollectiveExecution::Place CollectiveExecution::place_of(const Call& call, std::
   return {options_.queue == QueuePolicy::kLifo ? -since : since, key.chunk, key.phase, state};
 }
 
-void CollectiveExecution::fill(const TouchedLineup& touched) {
+void CollectiveExecution::fill(const TouchedQueue& touched) {
   Call& call = calls_[touched.call];
-  Lineup& lineup = call.seats[touched.seat].lineups[touched.lane];
-  lineup.touched = false;
-  while (lineup.active < options_.active_chunks && !lineup.waiting.empty())
-    activate(touched.call, std::get<3>(*lineup.waiting.begin()), lineup);
-  for (const std::uint32_t state : lineup.called)
-    if (call.states[state].status == Status::kWaiting) activate(touched.call, state, lineup);
-  lineup.called.clear();
+  ChunkQueue& chunk_queue = call.seats[touched.seat].chunk_queues[touched.queue];
+  chunk_queue.touched = false;
+  while (chunk_queue.active < options_.active_chunks && !chunk_queue.waiting.empty())
+    activate(touched.call, std::get<3>(*chunk_queue.waiting.begin()), chunk_queue);
+  for (const std::uint32_t state : chunk_queue.called)
+    if (call.states[state].status == Status::kWaiting) activate(touched.call, state, chunk_queue);
+  chunk_queue.called.clear();
 }
 
-void CollectiveExecution::activate(std::uint32_t slot, std::uint32_t state, Lineup& lineup) {
+void CollectiveExecution::activate(std::uint32_t slot, std::uint32_t state, ChunkQueue& chunk_queue) {
   Call& call = calls_[slot];
-  lineup.waiting.erase(place_of(call, state));
-  ++lineup.active;
+  chunk_queue.waiting.erase(place_of(call, state));
+  ++chunk_queue.active;
   call.states[state].status = Status::kActive;
   if (options_.granularity == Granularity::kPhase) return join_line(slot, state);
   touch(slot, state);
 }
 
 bool CollectiveExecution::relieve() {
-  std::vector<TouchedLineup> held_up;
+  std::vector<TouchedQueue> held_up;
   for (const std::vector<std::uint32_t>& open : open_calls_)
     for (const std::uint32_t slot : open)
       for (std::uint32_t seat = 0; seat < calls_[slot].seats.size(); ++seat)
-        for (std::uint32_t lane = 0; lane < calls_[slot].seats[seat].lineups.size(); ++lane)
-          if (!calls_[slot].seats[seat].lineups[lane].waiting.empty()) held_up.push_back({slot, seat, lane});
-  for (const auto& [slot, seat, lane] : held_up) {
-    Lineup& lineup = calls_[slot].seats[seat].lineups[lane];
-    activate(slot, std::get<3>(*lineup.waiting.begin()), lineup);
+        for (std::uint32_t queue = 0; queue < calls_[slot].seats[seat].chunk_queues.size(); ++queue)
+          if (!calls_[slot].seats[seat].chunk_queues[queue].waiting.empty()) held_up.push_back({slot, seat, queue});
+  for (const auto& [slot, seat, queue] : held_up) {
+    ChunkQueue& chunk_queue = calls_[slot].seats[seat].chunk_queues[queue];
+    activate(slot, std::get<3>(*chunk_queue.waiting.begin()), chunk_queue);
   }
   return !held_up.empty();
 }

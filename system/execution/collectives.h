@@ -44,7 +44,7 @@ struct CallSetting {
   // If the job is folded: the members of the communicator that act, and the messages they exchange.
   const Home* home = nullptr;
   const PatternTables* tables = nullptr;
-  // Relays of one chunk on links of their own (PrivateRelays), of which no other call of the
+  // Uniform rings of one chunk on links of their own (PrivateRings), of which no other call of the
   // communicator can be under way: what they take follows from when its members enter.
   bool fast_forward = false;
 };
@@ -82,7 +82,7 @@ class CollectiveExecution final : private EventSink {
 
   void on_released(std::uint32_t message);
   void on_arrived(std::uint32_t message);
-  void on_foretold(std::uint32_t message, Time release);
+  void on_release_predicted(std::uint32_t message, Time release);
   void on_delayed(std::uint32_t message);
   // Members that were touched decide; done members are reported. Call it in decide().
   void advance();
@@ -122,10 +122,10 @@ class CollectiveExecution final : private EventSink {
     // What the message stands for; and of that, so that it is at hand:
     const MessageClass* folded = nullptr;
     std::uint64_t count = 1;
-    bool is_relay = false;
+    bool is_uniform_ring = false;
   };
-  // A release that the network foretold. Where something waits for nothing else, it is made an event.
-  struct Foretold {
+  // A release that the network predicted. Where something waits for nothing else, it is made an event.
+  struct Predicted {
     std::uint32_t send = kNone;
     std::uint32_t message = 0;
     Time time;
@@ -138,7 +138,7 @@ class CollectiveExecution final : private EventSink {
     std::uint32_t on_line = 0;  // the place of who runs it
     NextSend next;
     Peer peer;
-    Foretold foretold;  // the latest, if nobody was told
+    Predicted predicted;  // the latest, if nobody was told
   };
   // One phase of one chunk on one member. There are many, so they are kept small.
   struct PhaseState {
@@ -152,8 +152,8 @@ class CollectiveExecution final : private EventSink {
   };
   // Where a waiting chunk stands: the time it came (negated for LIFO), chunk, phase, and its state.
   using Place = std::tuple<std::int64_t, std::uint32_t, std::uint32_t, std::uint32_t>;
-  // The chunks of a member at one axis in one direction (Phase::lane).
-  struct Lineup {
+  // The chunks of a member at one axis in one direction (Phase::queue).
+  struct ChunkQueue {
     std::uint32_t active = 0;
     bool touched = false;
     std::set<Place> waiting;
@@ -164,8 +164,8 @@ class CollectiveExecution final : private EventSink {
     bool in = false;
     bool done = false;
     bool reported = false;
-    std::uint32_t phases_done = 0;  // of all chunks
-    std::vector<Lineup> lineups;    // by lane
+    std::uint32_t phases_done = 0;         // of all chunks
+    std::vector<ChunkQueue> chunk_queues;  // by queue
   };
   struct Call {
     CallKey key;
@@ -185,7 +185,7 @@ class CollectiveExecution final : private EventSink {
     std::uint32_t slot = 0;   // receive of the receiver's program
     bool is_class = false;    // the sends and slots of `folded` instead
     const MessageClass* folded = nullptr;
-    EventHandle release;  // that was foretold and is waited for
+    EventHandle release;  // that was predicted and is waited for
   };
   // The seats of a line and what they send, at granularity `phase`.
   struct LineView {
@@ -197,10 +197,10 @@ class CollectiveExecution final : private EventSink {
     std::uint32_t call;
     std::uint32_t state;
   };
-  struct TouchedLineup {
+  struct TouchedQueue {
     std::uint32_t call;
     std::uint32_t seat;
-    std::uint32_t lane;
+    std::uint32_t queue;
   };
   struct StateKey {
     std::uint32_t seat;
@@ -208,7 +208,7 @@ class CollectiveExecution final : private EventSink {
     std::uint32_t phase;
   };
 
-  // What is said of a call or member in the round after, and of a message when it is released as foretold.
+  // What is said of a call or member in the round after, and of a message when it is released as predicted.
   enum class News : std::uint8_t { kOpened, kAssembled, kSeatDone, kReleased };
   void tell_next_round(News news, std::uint32_t call, std::uint32_t seat = 0);
   static constexpr std::uint32_t kMostCalls = 1u << 30;  // under way at once; what is left of the payload
@@ -221,9 +221,9 @@ class CollectiveExecution final : private EventSink {
   std::uint32_t open(CallKey key, const CallSetting& setting);
   std::uint32_t take_call();
   void fast_forward(std::uint32_t call);
-  std::vector<Duration> relay_ends(const Call& call, std::uint32_t phase);
+  std::vector<Duration> ring_ends(const Call& call, std::uint32_t phase);
   void touch(std::uint32_t call, std::uint32_t state);
-  void touch_lineup(std::uint32_t call, std::uint32_t seat, std::uint32_t lane);
+  void touch_queue(std::uint32_t call, std::uint32_t seat, std::uint32_t queue);
   void advance_state(std::uint32_t call, std::uint32_t state);
   bool start_sends(std::uint32_t call, std::uint32_t state);
   std::uint32_t start_program(const Call& call, std::uint32_t state);
@@ -231,9 +231,9 @@ class CollectiveExecution final : private EventSink {
   void find_folded_peer(const Call& call, std::uint32_t state, Running& running);
   void find_peer(const Call& call, std::uint32_t state, Running& running);
   void send(std::uint32_t call, std::uint32_t state, Running& running);
-  void book_foretold(Running& running) const;
-  void await_foretold(Running& running);
-  bool waits_for_foretold(const PhaseState& phase, const Running& running) const;
+  void book_predicted(Running& running) const;
+  void await_predicted(Running& running);
+  bool waits_for_predicted(const PhaseState& phase, const Running& running) const;
   bool is_through(std::uint32_t call, std::uint32_t state);
   void join_line(std::uint32_t call, std::uint32_t state);
   void call_line(const Touched& first);
@@ -244,8 +244,8 @@ class CollectiveExecution final : private EventSink {
   void begin_phase(std::uint32_t call, StateKey key);
   void end_phase(std::uint32_t call, StateKey key);
   static bool may_begin(const Call& call, StateKey key);
-  void fill(const TouchedLineup& touched);
-  void activate(std::uint32_t call, std::uint32_t state, Lineup& lineup);
+  void fill(const TouchedQueue& touched);
+  void activate(std::uint32_t call, std::uint32_t state, ChunkQueue& chunk_queue);
   bool has_been_called(const Call& call, StateKey key);
   Place place_of(const Call& call, std::uint32_t state) const;
   void finish_seat(std::uint32_t call, std::uint32_t seat);
@@ -286,7 +286,7 @@ class CollectiveExecution final : private EventSink {
   Slab<Message> messages_;
   Slab<Running> running_;
   std::vector<Touched> touched_;
-  std::vector<TouchedLineup> touched_lineups_;
+  std::vector<TouchedQueue> touched_queues_;
   std::vector<Touched> new_lines_;  // whose first member has come
   // By communicator, plan, phase and the line's first member.
   std::map<std::tuple<GroupId, const CollectivePlan*, std::uint32_t, std::uint32_t>, LineClass> lines_;

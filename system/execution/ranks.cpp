@@ -7,21 +7,21 @@
 
 namespace orrery {
 
-RankExecution::RankExecution(const ExecutionGraph& graph, const LaneTable& lanes)
-    : graph_(&graph), lanes_(&lanes), nodes_(graph.size()), lane_states_(lanes.lanes().size()) {
+RankExecution::RankExecution(const ExecutionGraph& graph, const StreamTable& streams)
+    : graph_(&graph), streams_(&streams), nodes_(graph.size()), stream_states_(streams.streams().size()) {
   for (std::uint32_t i = 0; i < graph.size(); ++i)
     if (graph.predecessor_count(NodeId(i)) == 0) make_ready(NodeId(i));
 }
 
 std::optional<NodeId> RankExecution::take(Time now) {
   while (!touched_.empty()) {
-    const std::uint32_t lane = touched_.back();
-    if (const auto node = take_from(lane)) {
+    const std::uint32_t stream = touched_.back();
+    if (const auto node = take_from(stream)) {
       nodes_.open(index_of(*node)) = {kRunning, now};
-      ++lane_states_[lane].running;
+      ++stream_states_[stream].running;
       return node;
     }
-    lane_states_[lane].touched = false;
+    stream_states_[stream].touched = false;
     touched_.pop_back();
   }
   return std::nullopt;
@@ -34,10 +34,10 @@ Time RankExecution::complete(NodeId node) {
   const Time taken = completed.taken;
   nodes_.finish(index_of(node));
   ++done_;
-  const std::uint32_t lane = lanes_->lane_of(node);
-  --lane_states_[lane].running;
-  std::erase(lane_states_[lane].held, node);
-  touch(lane);
+  const std::uint32_t stream = streams_->stream_of(node);
+  --stream_states_[stream].running;
+  std::erase(stream_states_[stream].held, node);
+  touch(stream);
   for (const NodeId successor : graph_->successors(node))
     if (++nodes_.open(index_of(successor)).predecessors_done == graph_->predecessor_count(successor))
       make_ready(successor);
@@ -47,13 +47,13 @@ Time RankExecution::complete(NodeId node) {
 void RankExecution::call(NodeId node) {
   const State now = state(node);
   if (now == State::kRunning || now == State::kDone) return;
-  const std::uint32_t lane = lanes_->lane_of(node);
-  lane_states_[lane].called.push_back(node);
-  touch(lane);
+  const std::uint32_t stream = streams_->stream_of(node);
+  stream_states_[stream].called.push_back(node);
+  touch(stream);
 }
 
 void RankExecution::hold(NodeId node) {
-  if (state(node) == State::kRunning) lane_states_[lanes_->lane_of(node)].held.push_back(node);
+  if (state(node) == State::kRunning) stream_states_[streams_->stream_of(node)].held.push_back(node);
 }
 
 RankExecution::State RankExecution::state(NodeId node) const {
@@ -66,27 +66,27 @@ RankExecution::State RankExecution::state(NodeId node) const {
 }
 
 void RankExecution::make_ready(NodeId node) {
-  const std::uint32_t lane = lanes_->lane_of(node);
-  if (!lanes_->lanes()[lane].in_order) {
-    std::vector<NodeId>& ready = lane_states_[lane].ready;
+  const std::uint32_t stream = streams_->stream_of(node);
+  if (!streams_->streams()[stream].in_order) {
+    std::vector<NodeId>& ready = stream_states_[stream].ready;
     ready.push_back(node);
     std::ranges::push_heap(ready, std::ranges::greater{});
   }
-  touch(lane);
+  touch(stream);
 }
 
-void RankExecution::touch(std::uint32_t lane) {
-  if (lane_states_[lane].touched) return;
-  lane_states_[lane].touched = true;
-  touched_.push_back(lane);
+void RankExecution::touch(std::uint32_t stream) {
+  if (stream_states_[stream].touched) return;
+  stream_states_[stream].touched = true;
+  touched_.push_back(stream);
 }
 
-std::optional<NodeId> RankExecution::take_from(std::uint32_t lane) {
-  const Lane& kind = lanes_->lanes()[lane];
-  LaneState& state = lane_states_[lane];
+std::optional<NodeId> RankExecution::take_from(std::uint32_t stream) {
+  const Stream& kind = streams_->streams()[stream];
+  StreamState& state = stream_states_[stream];
   if (kind.exclusive && state.running > 0) return state.held.empty() ? take_called(state) : std::nullopt;
   if (kind.in_order) {
-    const auto sequence = lanes_->sequence(lane);
+    const auto sequence = streams_->sequence(stream);
     if (state.cursor == sequence.size() || this->state(sequence[state.cursor]) != State::kReady) return std::nullopt;
     return sequence[state.cursor++];
   }
@@ -99,14 +99,14 @@ std::optional<NodeId> RankExecution::take_from(std::uint32_t lane) {
 }
 
 // The smallest id that is both ready and called.
-std::optional<NodeId> RankExecution::take_called(LaneState& lane) {
+std::optional<NodeId> RankExecution::take_called(StreamState& stream) {
   std::optional<NodeId> first;
-  for (const NodeId node : lane.called)
-    if ((!first || node < *first) && std::ranges::find(lane.ready, node) != lane.ready.end()) first = node;
+  for (const NodeId node : stream.called)
+    if ((!first || node < *first) && std::ranges::find(stream.ready, node) != stream.ready.end()) first = node;
   if (!first) return std::nullopt;
-  std::erase(lane.called, *first);
-  std::erase(lane.ready, *first);
-  std::ranges::make_heap(lane.ready, std::ranges::greater{});
+  std::erase(stream.called, *first);
+  std::erase(stream.ready, *first);
+  std::ranges::make_heap(stream.ready, std::ranges::greater{});
   return first;
 }
 

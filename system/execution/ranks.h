@@ -1,10 +1,10 @@
-// How far one rank is in its graph: which nodes wait for others, which for their lane, which run. Decides nothing by
+// How far one rank is in its graph: which nodes wait for others, which for their stream, which run. Decides nothing by
 // time; it only keeps when nodes were taken.
 //
-// Which calls of a communicator belong together is settled before (workload/matching/matching.h); when a rank starts its part is
-// decided here. A communicator runs one call at a time. But while a call still waits for members, the rank must be able
-// to join another one that a peer has already entered: ranks may come to their calls in different orders, and would
-// else wait for each other for ever.
+// Which calls of a communicator belong together is settled before (workload/matching/matching.h); when a rank starts
+// its part is decided here. A communicator runs one call at a time. But while a call still waits for members, the rank
+// must be able to join another one that a peer has already entered: ranks may come to their calls in different orders,
+// and would else wait for each other for ever.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,12 @@ class RankExecution {
   enum class State : std::uint8_t { kBlocked, kReady, kRunning, kDone };
 
   // Both outlive it.
-  RankExecution(const ExecutionGraph& graph, const LaneTable& lanes);
+  RankExecution(const ExecutionGraph& graph, const StreamTable& streams);
 
-  // A node that can start now, which counts as running from here on; nothing when none can. Within a lane nodes come in
-  // the lane's order; lanes do not compete.
+  // A node that can start now, which counts as running from here on; nothing when none can. Within a stream nodes come
+  // in the stream's order; streams do not compete.
   std::optional<NodeId> take(Time now);
-  // `node` was running and is done: its lane is free, its successors have one thing less to wait for. Returns when it
+  // `node` was running and is done: its stream is free, its successors have one thing less to wait for. Returns when it
   // was taken.
   Time complete(NodeId node);
 
@@ -40,15 +40,15 @@ class RankExecution {
 
   bool finished() const { return done_ == graph_->size(); }
   std::size_t done() const { return done_; }
-  // For reports. kReady: nothing to wait for but the lane.
+  // For reports. kReady: nothing to wait for but the stream.
   State state(NodeId node) const;
   // Of a running node: when it was taken.
   Time taken(NodeId node) const { return nodes_.find(index_of(node))->taken; }
   const ExecutionGraph& graph() const { return *graph_; }
-  const LaneTable& lanes() const { return *lanes_; }
+  const StreamTable& streams() const { return *streams_; }
 
  private:
-  struct LaneState {
+  struct StreamState {
     std::uint32_t cursor = 0;  // in-order: next of the sequence
     std::uint32_t running = 0;
     bool touched = false;
@@ -63,17 +63,17 @@ class RankExecution {
   };
 
   void make_ready(NodeId node);
-  void touch(std::uint32_t lane);
-  std::optional<NodeId> take_from(std::uint32_t lane);
-  static std::optional<NodeId> take_called(LaneState& lane);
+  void touch(std::uint32_t stream);
+  std::optional<NodeId> take_from(std::uint32_t stream);
+  static std::optional<NodeId> take_called(StreamState& stream);
 
   static constexpr std::uint32_t kRunning = UINT32_MAX - 1;
   static constexpr std::uint32_t kDone = UINT32_MAX;
 
   const ExecutionGraph* graph_;
-  const LaneTable* lanes_;
+  const StreamTable* streams_;
   Paged<Node> nodes_;
-  std::vector<LaneState> lane_states_;
+  std::vector<StreamState> stream_states_;
   std::vector<std::uint32_t> touched_;
   std::size_t done_ = 0;
 };

@@ -10,69 +10,70 @@
 namespace orrery {
 namespace {
 
-Lane lane_for(const ExecutionGraph& graph, NodeId node) {
+Stream stream_for(const ExecutionGraph& graph, NodeId node) {
   switch (graph.kind(node)) {
-    case NodeKind::kFree:
-      return {LaneKind::kFree, 0, false, false};
+    case NodeKind::kNoOp:
+      return {StreamKind::kNoOp, 0, false, false};
     case NodeKind::kHostCompute:
-      return {LaneKind::kHost, 0, false, true};
+      return {StreamKind::kHost, 0, false, true};
     case NodeKind::kCompute:
-      return {LaneKind::kCompute, graph.stream(node), graph.stream(node) > 0, true};
+      return {StreamKind::kCompute, graph.stream(node), graph.stream(node) > 0, true};
     case NodeKind::kMemoryLoad:
     case NodeKind::kMemoryStore:
-      return {LaneKind::kMemory, 0, false, true};
+      return {StreamKind::kMemory, 0, false, true};
     case NodeKind::kCollective:
-      return {LaneKind::kCommunicator, graph.communicator_slot(node), false, true};
+      return {StreamKind::kCommunicator, graph.communicator_slot(node), false, true};
     case NodeKind::kSend:
-      return {LaneKind::kSend, graph.peer_slot(node), false, true};
+      return {StreamKind::kSend, graph.peer_slot(node), false, true};
     case NodeKind::kReceive:
-      return {LaneKind::kReceive, graph.peer_slot(node), false, false};
+      return {StreamKind::kReceive, graph.peer_slot(node), false, false};
   }
   ORRERY_ASSERT(false);
 }
 
 }  // namespace
 
-std::string_view name_of(LaneKind kind) {
+std::string_view name_of(StreamKind kind) {
   switch (kind) {
-    case LaneKind::kFree:
+    case StreamKind::kNoOp:
       return "free";
-    case LaneKind::kHost:
+    case StreamKind::kHost:
       return "host";
-    case LaneKind::kCompute:
+    case StreamKind::kCompute:
       return "compute";
-    case LaneKind::kMemory:
+    case StreamKind::kMemory:
       return "memory";
-    case LaneKind::kCommunicator:
+    case StreamKind::kCommunicator:
       return "communicator";
-    case LaneKind::kSend:
+    case StreamKind::kSend:
       return "send";
-    case LaneKind::kReceive:
+    case StreamKind::kReceive:
       return "receive";
   }
   ORRERY_ASSERT(false);
 }
 
-LaneTable::LaneTable(const ExecutionGraph& graph) : lane_of_(graph.size()) {
-  std::map<std::pair<LaneKind, std::uint32_t>, std::uint32_t> numbers;
+StreamTable::StreamTable(const ExecutionGraph& graph) : stream_of_(graph.size()) {
+  std::map<std::pair<StreamKind, std::uint32_t>, std::uint32_t> numbers;
   for (std::uint32_t i = 0; i < graph.size(); ++i) {
-    const Lane lane = lane_for(graph, NodeId(i));
-    const auto [entry, added] = numbers.try_emplace({lane.kind, lane.slot}, static_cast<std::uint32_t>(lanes_.size()));
-    if (added) lanes_.push_back(lane);
-    lane_of_[i] = entry->second;
+    const Stream stream = stream_for(graph, NodeId(i));
+    const auto [entry, added] =
+        numbers.try_emplace({stream.kind, stream.slot}, static_cast<std::uint32_t>(streams_.size()));
+    if (added) streams_.push_back(stream);
+    stream_of_[i] = entry->second;
   }
-  offsets_.assign(lanes_.size() + 1, 0);
-  for (const std::uint32_t lane : lane_of_)
-    if (lanes_[lane].in_order) ++offsets_[lane + 1];
-  for (std::size_t lane = 0; lane < lanes_.size(); ++lane) offsets_[lane + 1] += offsets_[lane];
+  offsets_.assign(streams_.size() + 1, 0);
+  for (const std::uint32_t stream : stream_of_)
+    if (streams_[stream].in_order) ++offsets_[stream + 1];
+  for (std::size_t stream = 0; stream < streams_.size(); ++stream) offsets_[stream + 1] += offsets_[stream];
   sequence_.resize(offsets_.back());
   std::vector<std::uint32_t> next(offsets_.begin(), offsets_.end() - 1);
   for (const NodeId node : graph.order())
-    if (const std::uint32_t lane = lane_of(node); lanes_[lane].in_order) sequence_[next[lane]++] = node;
+    if (const std::uint32_t stream = stream_of(node); streams_[stream].in_order) sequence_[next[stream]++] = node;
 }
 
-std::span<const NodeId> LaneTable::sequence(std::uint32_t lane) const {
-  return std::span(sequence_).subspan(offsets_[lane], offsets_[lane + 1] - offsets_[lane]);
+std::span<const NodeId> StreamTable::sequence(std::uint32_t stream) const {
+  return std::span(sequence_).subspan(offsets_[stream], offsets_[stream + 1] - offsets_[stream]);
 }
 
 bool calls_are_in_sequence(const ExecutionGraph& graph, std::uint32_t communicator_slot) {

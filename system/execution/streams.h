@@ -11,8 +11,8 @@
 
 namespace orrery {
 
-enum class LaneKind : std::uint8_t {
-  kFree,          // free nodes: nothing is occupied
+enum class StreamKind : std::uint8_t {
+  kNoOp,          // no-ops: nothing is occupied
   kHost,          // the CPU: one node at a time, the ready one with the smallest id
   kCompute,       // one per device stream, in canonical order; nodes without a stream: the smallest ready id
   kMemory,        // remote memory: one node at a time, the smallest ready id
@@ -22,10 +22,10 @@ enum class LaneKind : std::uint8_t {
 };
 
 // "host", "compute", ...
-std::string_view name_of(LaneKind kind);
+std::string_view name_of(StreamKind kind);
 
-struct Lane {
-  LaneKind kind = LaneKind::kFree;
+struct Stream {
+  StreamKind kind = StreamKind::kNoOp;
   std::uint32_t slot = 0;  // device stream, communicator slot or peer slot
   bool in_order = false;   // nodes start in the order of `sequence`
   bool exclusive = false;  // one at a time
@@ -34,19 +34,19 @@ struct Lane {
 // Whether each call of a communicator slot waits for the one before, directly or not, so that two are never under way.
 bool calls_are_in_sequence(const ExecutionGraph& graph, std::uint32_t communicator_slot);
 
-class LaneTable {
+class StreamTable {
  public:
-  explicit LaneTable(const ExecutionGraph& graph);
+  explicit StreamTable(const ExecutionGraph& graph);
 
-  std::span<const Lane> lanes() const { return lanes_; }
-  std::uint32_t lane_of(NodeId node) const { return lane_of_[index_of(node)]; }
-  // The nodes of an in-order lane in canonical order; empty for the others.
-  std::span<const NodeId> sequence(std::uint32_t lane) const;
+  std::span<const Stream> streams() const { return streams_; }
+  std::uint32_t stream_of(NodeId node) const { return stream_of_[index_of(node)]; }
+  // The nodes of an in-order stream in canonical order; empty for the others.
+  std::span<const NodeId> sequence(std::uint32_t stream) const;
 
  private:
-  std::vector<Lane> lanes_;
-  std::vector<std::uint32_t> lane_of_;
-  std::vector<std::uint32_t> offsets_;  // per lane, into sequence_
+  std::vector<Stream> streams_;
+  std::vector<std::uint32_t> stream_of_;
+  std::vector<std::uint32_t> offsets_;  // per stream, into sequence_
   std::vector<NodeId> sequence_;
 };
 

@@ -30,7 +30,7 @@ struct MessageClass {
   std::vector<std::uint32_t> sends;  // ascending; the first starts the message for all
   std::uint32_t receiver = 0;
   std::vector<std::uint32_t> slots;
-  bool is_relay = false;  // of every step: sends and slots are that of the step instead
+  bool is_uniform_ring = false;  // of every step: sends and slots are that of the step instead
   std::vector<LinkShare> shares;
   Duration latency{};
   PathId path{};
@@ -68,7 +68,7 @@ class PatternTables {
   friend class Folding;
 
   std::vector<MessageClass> classes_;
-  // By phase and seat: where the seat's sends are in classes_; a relay has one.
+  // By phase and seat: where the seat's sends are in classes_; a uniform ring has one.
   std::vector<std::vector<std::vector<std::uint32_t>>> class_of_send_;
   std::vector<LineClass> lines_;
   std::vector<std::vector<std::uint32_t>> line_of_seat_;  // by phase and seat
@@ -122,8 +122,8 @@ class Folding {
   const PatternTables& tables(GroupId home, std::uint32_t call) const {
     return patterns_.at({home, symmetry_.patterns().of_call(home, call)});
   }
-  bool is_private_relay(GroupId home, std::uint32_t call) const {
-    return symmetry_.is_private_relay(home, symmetry_.patterns().of_call(home, call));
+  bool is_private_ring(GroupId home, std::uint32_t call) const {
+    return symmetry_.is_private_ring(home, symmetry_.patterns().of_call(home, call));
   }
   // The sends of an acting rank to a peer; of count 0 if not in use. Those to all peers of its `sends` start with those
   // to the first.

@@ -58,7 +58,7 @@ void Folding::fold_messages(GroupId group, std::uint32_t number) {
     added.sends = {message.send};
     added.receiver = to_seat;
     added.slots = slots.at({colour, to_seat});
-    added.is_relay = message.is_relay;
+    added.is_uniform_ring = message.is_uniform_ring;
     added.count = symmetry_.class_size(colour);
     added.one = one;
     take_route(added, from, to);

@@ -47,16 +47,17 @@ void for_each_message(const Pattern& pattern, const std::function<void(const Pat
   PatternMessage message;
   for (message.phase = 0; message.phase < pattern.plan->phases.size(); ++message.phase) {
     const PlannedPhase& planned = pattern.plan->phases[message.phase];
-    message.is_relay = planned.schedule().is_relay();
+    message.is_uniform_ring = planned.schedule().is_uniform_ring();
     for (std::uint32_t position = 0; position < layout.size(); ++position) {
       if (!pattern.plan->participates(message.phase, position)) continue;
       const std::uint32_t in_line = layout.coordinate(position, planned.phase.axis);
-      const std::uint32_t sends = std::min(planned.schedule().sends(in_line), message.is_relay ? 1U : UINT32_MAX);
+      const std::uint32_t sends =
+          std::min(planned.schedule().sends(in_line), message.is_uniform_ring ? 1U : UINT32_MAX);
       message.from = layout.member_at[position];
       for (message.send = 0; message.send < sends; ++message.send) {
         const Step step = planned.schedule().step(in_line, message.send);
         message.to = layout.member_at[layout.moved_to(position, planned.phase.axis, step.to)];
-        message.slot = message.is_relay ? 0 : step.slot;
+        message.slot = message.is_uniform_ring ? 0 : step.slot;
         visit(message);
         ++message.number;
       }

@@ -24,11 +24,11 @@ struct PatternMessage {
   std::uint32_t phase = 0;
   std::uint32_t from = 0;  // members
   std::uint32_t to = 0;
-  std::uint32_t send = 0;  // of the sender's program; 0 in a relay, for all
-  std::uint32_t slot = 0;  // at the receiver; 0 in a relay
-  bool is_relay = false;
+  std::uint32_t send = 0;  // of the sender's program; 0 in a uniform ring, for all
+  std::uint32_t slot = 0;  // at the receiver; 0 in a uniform ring
+  bool is_uniform_ring = false;
 };
-// All messages of a pattern, in a fixed order; those of a relay's steps are one. For granularity `step`.
+// All messages of a pattern, in a fixed order; those of a uniform ring's steps are one. For granularity `step`.
 void for_each_message(const Pattern& pattern, const std::function<void(const PatternMessage&)>& visit);
 
 struct PatternLine {

@@ -16,8 +16,8 @@ bool start_together(const Step& a, const Step& b) {
 ProgramKinds program_kinds(const Schedule& schedule, std::uint32_t rank) {
   const std::uint32_t sends = schedule.sends(rank), receives = schedule.receives(rank);
   ProgramKinds kinds{std::vector<std::uint32_t>(sends), std::vector<std::uint32_t>(receives), 0};
-  kinds.hash = hash_of({sends, receives, schedule.is_relay()});
-  if (schedule.is_relay()) return kinds;
+  kinds.hash = hash_of({sends, receives, schedule.is_uniform_ring()});
+  if (schedule.is_uniform_ring()) return kinds;
   std::vector<Step> steps;
   std::vector<bool> is_waited_for(sends);  // sends that another one comes after
   std::vector<bool> is_edge(receives + 1);

@@ -15,7 +15,8 @@ struct ProgramKinds {
   std::uint64_t hash = 0;               // of what waits for what: equal for ranks whose programs are alike
 };
 
-// In a relay (Schedule::is_relay) every send and every receive is of kind 0: what holds for one step holds for all.
+// In a uniform ring (Schedule::is_uniform_ring) every send and every receive is of kind 0: what holds for one step
+// holds for all.
 ProgramKinds program_kinds(const Schedule& schedule, std::uint32_t rank);
 
 }  // namespace orrery

@@ -24,7 +24,7 @@ Symmetry::Symmetry(const Job& job, const Matching& matching, const Fabric& fabri
       plans_(plans),
       granularity_(granularity),
       patterns_(matching, plans, granularity),
-      private_relays_(job, fabric, placement, plans, patterns_, granularity),
+      private_rings_(job, fabric, placement, plans, patterns_, granularity),
       link_vertices_(fabric.link_count()),
       communicators_(job.communicators.size()) {
   ORRERY_ASSERT(own.size() == job.ranks.size());
@@ -59,7 +59,7 @@ std::uint64_t Symmetry::own_colour(GroupId group) const {
   for (const std::uint32_t size : layout.sizes) own = hash_of({own, size});
   for (const std::uint32_t dimension : layout.dimensions) own = hash_of({own, dimension});
   for (const bool open : layout.open) own = hash_of({own, open});
-  for (std::uint32_t i = 0; i < patterns_.of(group).size(); ++i) own = hash_of({own, is_private_relay(group, i)});
+  for (std::uint32_t i = 0; i < patterns_.of(group).size(); ++i) own = hash_of({own, is_private_ring(group, i)});
   return own;
 }
 

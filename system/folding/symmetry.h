@@ -3,8 +3,8 @@
 // links of one class carry the same, however many there are; nothing is assumed about the fabric, all routes are looked
 // up.
 //
-// A message stands for one step of every chunk and call in which it is sent (in a relay for all steps), since these tie
-// together the same ranks and links. At granularity `phase` the messages of a line are one.
+// A message stands for one step of every chunk and call in which it is sent (in a uniform ring for all steps), since
+// these tie together the same ranks and links. At granularity `phase` the messages of a line are one.
 //
 // The partition is of the communicators and pairs of ranks in use; it gets finer when more come into use.
 #pragma once
@@ -99,7 +99,7 @@ class Symmetry {
     return communicators_[index_of(group)].first_message[pattern];
   }
   // Whether its messages have all their links to themselves but for other patterns of the communicator.
-  bool is_private_relay(GroupId group, std::uint32_t pattern) const { return private_relays_.contains(group, pattern); }
+  bool is_private_ring(GroupId group, std::uint32_t pattern) const { return private_rings_.contains(group, pattern); }
 
   // The links of a route, each once.
   std::vector<LinkShare> route_of(DeviceId from, DeviceId to) const;
@@ -140,7 +140,7 @@ class Symmetry {
   CollectivePlans& plans_;
   Granularity granularity_;
   Patterns patterns_;
-  PrivateRelays private_relays_;
+  PrivateRings private_rings_;
   ColourRefinement refinement_;
   Stages stages_;
   std::vector<std::optional<Vertex>> link_vertices_;

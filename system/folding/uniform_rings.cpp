@@ -35,10 +35,10 @@ class LinkUsers {
   std::vector<LinkId> route_;  // scratch
 };
 
-// Relays that do not wait for one another: one, or one each way round.
-bool is_relay(const Pattern& pattern) {
+// Uniform rings that do not wait for one another: one, or one each way round.
+bool is_uniform_ring(const Pattern& pattern) {
   return !pattern.plan->phases.empty() && std::ranges::all_of(pattern.plan->phases, [](const PlannedPhase& phase) {
-    return phase.phase.after.empty() && !phase.is_whole() && phase.schedule().is_relay();
+    return phase.phase.after.empty() && !phase.is_whole() && phase.schedule().is_uniform_ring();
   });
 }
 
@@ -57,15 +57,15 @@ bool is_private(const Pattern& pattern, GroupId group, std::span<const DeviceId>
 
 }  // namespace
 
-PrivateRelays::PrivateRelays(const Job& job, const Fabric& fabric, std::span<const DeviceId> placement,
-                             const CollectivePlans& plans, const Patterns& patterns, Granularity granularity) {
+PrivateRings::PrivateRings(const Job& job, const Fabric& fabric, std::span<const DeviceId> placement,
+                           const CollectivePlans& plans, const Patterns& patterns, Granularity granularity) {
   const auto groups = static_cast<std::uint32_t>(job.communicators.size());
-  bool has_relays = false;
+  bool has_uniform_rings = false;
   for (std::uint32_t group = 0; group < groups; ++group) {
     private_.emplace_back(patterns.of(GroupId(group)).size());
-    has_relays = has_relays || std::ranges::any_of(patterns.of(GroupId(group)), is_relay);
+    has_uniform_rings = has_uniform_rings || std::ranges::any_of(patterns.of(GroupId(group)), is_uniform_ring);
   }
-  if (granularity == Granularity::kPhase || !has_relays) return;
+  if (granularity == Granularity::kPhase || !has_uniform_rings) return;
   LinkUsers users(fabric);
   for (std::uint32_t group = 0; group < groups; ++group)
     for (const Pattern& pattern : patterns.of(GroupId(group))) {
@@ -81,7 +81,7 @@ PrivateRelays::PrivateRelays(const Job& job, const Fabric& fabric, std::span<con
     for (std::uint32_t i = 0; i < private_[group].size(); ++i) {
       const Pattern& pattern = patterns.of(GroupId(group))[i];
       private_[group][i] =
-          is_relay(pattern) && is_private(pattern, GroupId(group), plans.devices(GroupId(group)), users);
+          is_uniform_ring(pattern) && is_private(pattern, GroupId(group), plans.devices(GroupId(group)), users);
     }
 }
 

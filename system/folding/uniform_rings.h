@@ -15,13 +15,13 @@
 
 namespace orrery {
 
-class PrivateRelays {
+class PrivateRings {
  public:
   // At granularity `phase` there are none. Keeps no reference to what it is made from.
-  PrivateRelays(const Job& job, const Fabric& fabric, std::span<const DeviceId> placement, const CollectivePlans& plans,
-                const Patterns& patterns, Granularity granularity);
+  PrivateRings(const Job& job, const Fabric& fabric, std::span<const DeviceId> placement, const CollectivePlans& plans,
+               const Patterns& patterns, Granularity granularity);
 
-  // A pattern of relays in phases that do not wait for one another, of a communicator.
+  // A pattern of uniform rings in phases that do not wait for one another, of a communicator.
   bool contains(GroupId group, std::uint32_t pattern) const { return private_[index_of(group)][pattern]; }
 
  private:

@@ -19,17 +19,17 @@ void note_latencies(GroupLayout& layout, NodePattern pattern, std::span<const De
 }
 
 // Without those that another link is slower than in both respects.
-std::vector<LinkPace> paces(NodePattern pattern, const NodeMembers& nodes, std::span<const DeviceId> devices,
+std::vector<LinkCost> paces(NodePattern pattern, const NodeMembers& nodes, std::span<const DeviceId> devices,
                             const Fabric& fabric) {
-  std::vector<LinkPace> all;
+  std::vector<LinkCost> all;
   for (const LinkTraffic& load : traffic_by_link({pattern, kMany, kMany, {}}, nodes, devices, fabric).links) {
     const double byte =
         1.0 / static_cast<double>(kMany.count()) / static_cast<double>(fabric.link(load.link).bandwidth.count());
     all.push_back({static_cast<double>(load.within.count()) * byte, static_cast<double>(load.between.count()) * byte});
   }
-  std::ranges::sort(all, [](const LinkPace& a, const LinkPace& b) { return a > b; });
-  std::vector<LinkPace> slowest;
-  for (const LinkPace& pace : all)
+  std::ranges::sort(all, [](const LinkCost& a, const LinkCost& b) { return a > b; });
+  std::vector<LinkCost> slowest;
+  for (const LinkCost& pace : all)
     if (slowest.empty() || pace.between > slowest.back().between) slowest.push_back(pace);
   return slowest;
 }

@@ -29,8 +29,7 @@ class GroupLibrary {
 
   // Of a group of two or more. `bytes` as in Request::bytes, of whoever has most where members differ; `root` is a
   // member. The same for equal arguments.
-  virtual GroupTransfer transfer(CollectiveKind kind, Bytes bytes, std::uint32_t root,
-                                 const GroupLayout& layout) const = 0;
+  virtual Aggregate transfer(CollectiveKind kind, Bytes bytes, std::uint32_t root, const GroupLayout& layout) const = 0;
 
   // `route_latency`: of the links between the two ranks. The same for equal arguments.
   virtual PointToPoint point_to_point(Bytes bytes, bool is_same_node, Duration route_latency) const = 0;

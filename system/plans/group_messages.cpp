@@ -162,7 +162,7 @@ void send_to_some_of_other_nodes(const NodeMembers& nodes, Bytes bytes, std::uin
   }
 }
 
-void send_to_all(const GroupTransfer& transfer, const NodeMembers& nodes, std::size_t members, const Visit& visit) {
+void send_to_all(const Aggregate& transfer, const NodeMembers& nodes, std::size_t members, const Visit& visit) {
   const std::uint64_t most = kMostMessages / members;
   for (const std::vector<std::uint32_t>& node : nodes) send_to_all_of_node(node, transfer.within, most, visit);
   if (transfer.between == Bytes(0) || nodes.size() == 1) return;
@@ -183,7 +183,7 @@ NodeMembers members_of_nodes(std::span<const DeviceId> devices, const Fabric& fa
   return nodes;
 }
 
-void for_each_message(const GroupTransfer& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
+void for_each_message(const Aggregate& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
                       const Fabric& fabric, const Visit& visit) {
   if (transfer.pattern == NodePattern::kAllPairs) return send_to_all(transfer, nodes, devices.size(), visit);
   for (const std::vector<std::uint32_t>& node : nodes) send_around(node, transfer.within, devices, fabric, visit);

@@ -1,4 +1,4 @@
-// Who of a group sends what to whom in a GroupTransfer.
+// Who of a group sends what to whom in an Aggregate.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct GroupMessage {
 // Between nodes a member sends to the member of its place, modulo the number of members there. kAllPairs: to everybody.
 // Beyond 2^18 messages, which is some 500 ranks, it sends to one member of each other node instead, of which places
 // come in turn, and beyond that to some of the nodes, evenly spread: every NIC carries the same as by all pairs.
-void for_each_message(const GroupTransfer& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
+void for_each_message(const Aggregate& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
                       const Fabric& fabric, const std::function<void(const GroupMessage&)>& visit);
 
 }  // namespace orrery

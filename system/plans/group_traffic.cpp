@@ -5,7 +5,7 @@
 
 namespace orrery {
 
-GroupTraffic traffic_by_link(const GroupTransfer& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
+GroupTraffic traffic_by_link(const Aggregate& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
                              const Fabric& fabric) {
   GroupTraffic traffic;
   std::vector<LinkTraffic>& links = traffic.links;
@@ -29,7 +29,7 @@ GroupTraffic traffic_by_link(const GroupTransfer& transfer, const NodeMembers& n
   return traffic;
 }
 
-LineTraffic group_traffic(const GroupTransfer& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
+LineTraffic group_traffic(const Aggregate& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
                           const Fabric& fabric) {
   const GroupTraffic by_link = traffic_by_link(transfer, nodes, devices, fabric);
   LineTraffic traffic;

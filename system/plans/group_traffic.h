@@ -25,12 +25,12 @@ struct GroupTraffic {
   Bytes most_within{0};
   Bytes most_between{0};
 };
-GroupTraffic traffic_by_link(const GroupTransfer& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
+GroupTraffic traffic_by_link(const Aggregate& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
                              const Fabric& fabric);
 
 // The same as the network takes it. `devices` by member. On every link what one rank sends within its node, or between
 // nodes, counts as one connection. Throws InputError when a link would carry 2^62 bytes or more.
-LineTraffic group_traffic(const GroupTransfer& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
+LineTraffic group_traffic(const Aggregate& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
                           const Fabric& fabric);
 
 }  // namespace orrery

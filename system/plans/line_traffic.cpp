@@ -22,7 +22,7 @@ class SentBy {
     receivers_.clear();
     const std::uint32_t sends = schedule.sends(rank);
     if (sends == 0) return;
-    if (schedule.is_relay()) {
+    if (schedule.is_uniform_ring()) {
       const Step step = schedule.step(rank, 0);
       return add(step.to, step.bytes, sends);
     }

@@ -2,8 +2,8 @@
 
 namespace orrery {
 
-GroupTransfer NcclLibrary::transfer(CollectiveKind kind, Bytes bytes, std::uint32_t, const GroupLayout& layout) const {
-  return way(kind, bytes, layout.shape).transfer;
+Aggregate NcclLibrary::transfer(CollectiveKind kind, Bytes bytes, std::uint32_t, const GroupLayout& layout) const {
+  return choice(kind, bytes, layout.shape).transfer;
 }
 
 PointToPoint NcclLibrary::point_to_point(Bytes bytes, bool is_same_node, Duration) const {
@@ -11,8 +11,8 @@ PointToPoint NcclLibrary::point_to_point(Bytes bytes, bool is_same_node, Duratio
   return {sent.latency, sent.bytes};
 }
 
-NcclWay NcclLibrary::way(CollectiveKind kind, Bytes bytes, const GroupShape& shape) const {
-  return fastest_nccl_way({kind, bytes, &shape, machine_}, options_, constants_);
+NcclTiming NcclLibrary::choice(CollectiveKind kind, Bytes bytes, const GroupShape& shape) const {
+  return fastest_nccl_timing({kind, bytes, &shape, machine_}, options_, constants_);
 }
 
 std::string NcclLibrary::name() const { return "nccl " + to_text(options_.version); }

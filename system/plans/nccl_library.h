@@ -1,4 +1,4 @@
-// NCCL as a library of collectives: what collectives/nccl/model.h says of its ways, on one machine.
+// NCCL as a library of collectives: what collectives/nccl/model.h says of its candidates, on one machine.
 #pragma once
 
 #include <string>
@@ -16,11 +16,11 @@ class NcclLibrary final : public GroupLibrary {
   NcclLibrary(NcclOptions options, const NcclConstants& constants, const MachineKind& machine)
       : options_(options), constants_(constants), machine_(machine) {}
 
-  GroupTransfer transfer(CollectiveKind kind, Bytes bytes, std::uint32_t root, const GroupLayout& layout) const override;
+  Aggregate transfer(CollectiveKind kind, Bytes bytes, std::uint32_t root, const GroupLayout& layout) const override;
   PointToPoint point_to_point(Bytes bytes, bool is_same_node, Duration route_latency) const override;
 
-  // How it runs a collective: the fastest way. `shape` of the group, `bytes` as Request::bytes.
-  NcclWay way(CollectiveKind kind, Bytes bytes, const GroupShape& shape) const;
+  // How it runs a collective: the fastest candidate. `shape` of the group, `bytes` as Request::bytes.
+  NcclTiming choice(CollectiveKind kind, Bytes bytes, const GroupShape& shape) const;
   NcclSend send(Bytes bytes, bool is_same_node) const;
 
   std::string name() const;  // "nccl 2.30.0"

@@ -52,12 +52,12 @@ struct CollectiveOptions {
 struct PlannedPhase {
   Phase phase;
   // Of every line along the phase's axis; or of the whole communicator, by a library.
-  std::variant<Schedule, GroupTransfer> work;
+  std::variant<Schedule, Aggregate> work;
   std::vector<std::uint32_t> then{};  // phases that come after it: Phase::after the other way round
 
-  bool is_whole() const { return std::holds_alternative<GroupTransfer>(work); }
+  bool is_whole() const { return std::holds_alternative<Aggregate>(work); }
   const Schedule& schedule() const { return std::get<Schedule>(work); }
-  const GroupTransfer& transfer() const { return std::get<GroupTransfer>(work); }
+  const Aggregate& transfer() const { return std::get<Aggregate>(work); }
 };
 
 struct CollectivePlan {

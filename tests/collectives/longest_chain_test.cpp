@@ -53,17 +53,17 @@ TEST_CASE("the longest chain of every schedule is what relaxation finds") {
 TEST_CASE("a ring of many ranks has its longest chain in time linear in the ranks") {
   const Schedule schedule =
       make_schedule(*find_algorithm("ring"), {CollectiveKind::kAllReduce, 1'000'000, 0, Bytes(1), {}, std::nullopt});
-  CHECK(schedule.is_relay());
+  CHECK(schedule.is_uniform_ring());
   CHECK(longest_chain(schedule, [](std::uint32_t, std::uint32_t) { return Duration(3); }) == Duration(3 * 1'999'998));
 }
 
-TEST_CASE("the steps of a relay are all alike") {
+TEST_CASE("the steps of a uniform ring are all alike") {
   for (const Algorithm& algorithm : algorithms())
     for (const CollectiveKind kind : kAllCollectiveKinds) {
       if (!algorithm.supports(kind)) continue;
       for (const std::uint32_t ranks : {2u, 5u, 8u}) {
         const Schedule schedule = make_schedule(algorithm, {kind, ranks, 0, Bytes(1000), {}, std::nullopt});
-        if (!schedule.is_relay()) continue;
+        if (!schedule.is_uniform_ring()) continue;
         for (std::uint32_t rank = 0; rank < ranks; ++rank) {
           CHECK(schedule.sends(rank) == schedule.sends(0));
           CHECK(schedule.receives(rank) == schedule.sends(0));

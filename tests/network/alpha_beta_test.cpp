@@ -84,25 +84,25 @@ TEST_CASE("without latency, release and arrival are one event") {
   CHECK(bench.engine.delivered() == 2);  // the start, and one for both
 }
 
-TEST_CASE("a release that comes before the arrival may be foretold, and is then not reported") {
+TEST_CASE("a release that comes before the arrival may be predicted, and is then not reported") {
   // A byte takes a picosecond: released at 5 + 3, arrived 18 later.
   Bench bench({dimension("switch", 4, 1'000'000'000'000, 18)});
   std::optional<Time> release;
   std::optional<Time> empty;
   bench.at(5, [&] {
-    release = bench.network.start_foretold(bench.network.path(DeviceId(0), DeviceId(1)), Bytes(3), 1);
-    empty = bench.network.start_foretold(bench.network.path(DeviceId(1), DeviceId(2)), Bytes(0), 2);
+    release = bench.network.start_predicted(bench.network.path(DeviceId(0), DeviceId(1)), Bytes(3), 1);
+    empty = bench.network.start_predicted(bench.network.path(DeviceId(1), DeviceId(2)), Bytes(0), 2);
   });
   CHECK(bench.run() == std::vector<Notice>{{"released", 2, 5}, {"arrived", 2, 23}, {"arrived", 1, 26}});
   CHECK(release == Time(Duration(8)));
   CHECK_FALSE(empty.has_value());  // it would be now
 }
 
-TEST_CASE("without latency nothing is foretold") {
+TEST_CASE("without latency nothing is predicted") {
   Bench bench({dimension("ring", 4, 1'000'000'000'000, 0)});
   std::optional<Time> release;
   bench.at(0,
-           [&] { release = bench.network.start_foretold(bench.network.path(DeviceId(0), DeviceId(1)), Bytes(3), 1); });
+           [&] { release = bench.network.start_predicted(bench.network.path(DeviceId(0), DeviceId(1)), Bytes(3), 1); });
   CHECK(bench.run() == std::vector<Notice>{{"released", 1, 3}, {"arrived", 1, 3}});
   CHECK_FALSE(release.has_value());
 }

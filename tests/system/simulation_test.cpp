@@ -153,7 +153,7 @@ TEST_CASE("messages are matched by tag whatever the order of the receives") {
   CHECK(outcome.end(1, two) == at(microseconds(3010)));
 }
 
-TEST_CASE("free nodes, empty collectives and groups of one take no time") {
+TEST_CASE("no-ops, empty collectives and groups of one take no time") {
   JobBuilder builder(2);
   const GroupId alone = builder.group("alone", {0});
   NodeId last = builder.free(0);

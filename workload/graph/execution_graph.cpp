@@ -16,7 +16,7 @@ bool is_transfer(NodeKind kind) { return kind == NodeKind::kSend || kind == Node
 
 std::string_view name_of(NodeKind kind) {
   switch (kind) {
-    case NodeKind::kFree:
+    case NodeKind::kNoOp:
       return "free";
     case NodeKind::kHostCompute:
       return "host compute";
@@ -36,7 +36,7 @@ std::string_view name_of(NodeKind kind) {
   ORRERY_ASSERT(false);
 }
 
-bool is_on_device(NodeKind kind) { return kind != NodeKind::kFree && kind != NodeKind::kHostCompute; }
+bool is_on_device(NodeKind kind) { return kind != NodeKind::kNoOp && kind != NodeKind::kHostCompute; }
 
 std::optional<Duration> ExecutionGraph::duration(NodeId node) const {
   if (durations_.empty() || durations_[index_of(node)] == Duration::zero()) return std::nullopt;

@@ -2,8 +2,8 @@
 //
 // A graph holds only what ranks that behave alike have in common. Communicators, peers, tags and roots appear as small
 // local numbers, which a RankBinding (workload/graph/job.h) turns into those of a rank; ids and names are NodeLabels
-// (workload/graph/node_labels.h). So the thousand ranks of a job share a handful of graphs. A graph is immutable and stored
-// as structure of arrays; a column in which every node has the default is not stored.
+// (workload/graph/node_labels.h). So the thousand ranks of a job share a handful of graphs. A graph is immutable and
+// stored as structure of arrays; a column in which every node has the default is not stored.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 namespace orrery {
 
 enum class NodeKind : std::uint8_t {
-  kFree,         // takes no time: only orders what is around it
+  kNoOp,         // takes no time: only orders what is around it
   kHostCompute,  // on the host CPU
   kCompute,      // on the device
   kMemoryLoad,   // from remote memory to the device
@@ -44,7 +44,7 @@ inline constexpr Bytes kMostNodeBytes{std::int64_t{1} << 60};
 
 // One node by value: what a GraphBuilder takes.
 struct GraphNode {
-  NodeKind kind = NodeKind::kFree;
+  NodeKind kind = NodeKind::kNoOp;
   std::optional<Duration> duration{};  // as measured; never zero
   Flops flops{};                       // of a compute node; 0 = unknown
   Bytes bytes{};                       // compute and memory: of the tensors touched; else of the message (see bytes())

@@ -151,7 +151,7 @@ class NodeReader {
     const GraphNode& work = result_.work;
     const bool on_host = kind == NodeKind::kHostCompute;  // FLOPs and bytes say nothing about a host
     if (work.duration || (!on_host && (work.flops > Flops() || work.bytes > Bytes()))) return;
-    result_.work.kind = NodeKind::kFree;
+    result_.work.kind = NodeKind::kNoOp;
     if (failed_ || says_no_time_) return;
     findings_.warning(on_host ? "host nodes without a duration take no time"
                               : "nodes with neither a duration nor FLOPs nor bytes take no time",
@@ -179,7 +179,7 @@ class NodeReader {
                     : "communication nodes without traffic run as host compute: a CPU call that launches the kernel; "
                       "its traffic is the GPU node's",
         name());
-    result_.work.kind = result_.work.duration ? NodeKind::kHostCompute : NodeKind::kFree;
+    result_.work.kind = result_.work.duration ? NodeKind::kHostCompute : NodeKind::kNoOp;
   }
 
   void read_priority() {

@@ -63,7 +63,7 @@ void add_tag(chakra::Node& node, std::int64_t tag) {
 
 chakra::NodeType type_of(NodeKind kind) {
   switch (kind) {
-    case NodeKind::kFree:
+    case NodeKind::kNoOp:
     case NodeKind::kHostCompute:
     case NodeKind::kCompute:
       return chakra::COMP_NODE;
@@ -128,10 +128,10 @@ void add_compute(const ExecutionGraph& graph, NodeId id, chakra::Node& node) {
   attribute(node, "tensor_size").set_uint64_val(static_cast<std::uint64_t>(bytes.count()));
 }
 
-// Free nodes, and those that a reader would take for them.
+// No-ops, and those that a reader would take for them.
 bool takes_no_time(const ExecutionGraph& graph, NodeId id) {
   switch (graph.kind(id)) {
-    case NodeKind::kFree:
+    case NodeKind::kNoOp:
       return true;
     case NodeKind::kHostCompute:
       return !graph.duration(id);
@@ -152,7 +152,7 @@ void fill(const ExecutionGraph& graph, NodeId id, chakra::Node& node) {
     set_no_duration(node);
   else if (const std::optional<Duration> duration = graph.duration(id))
     set_duration(*duration, node);
-  const bool on_host = kind == NodeKind::kFree || kind == NodeKind::kHostCompute;
+  const bool on_host = kind == NodeKind::kNoOp || kind == NodeKind::kHostCompute;
   attribute(node, "is_cpu_op").set_bool_val(on_host);
   if (graph.stream(id) != 0) attribute(node, "stream").set_int64_val(graph.stream(id));
   if (on_host || kind == NodeKind::kCompute) return add_compute(graph, id, node);

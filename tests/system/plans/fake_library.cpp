@@ -3,23 +3,22 @@
 namespace orrery::test {
 namespace {
 
-double seconds(const GroupTransfer& transfer, const GroupLayout& layout) {
+double seconds(const Aggregate& transfer, const GroupLayout& layout) {
   return lone_seconds(transfer, layout.shape).together + static_cast<double>(transfer.latency.count()) * 1e-12;
 }
 
 }  // namespace
 
-GroupTransfer FakeLibrary::transfer(CollectiveKind kind, Bytes bytes, std::uint32_t root,
-                                    const GroupLayout& layout) const {
+Aggregate FakeLibrary::transfer(CollectiveKind kind, Bytes bytes, std::uint32_t root, const GroupLayout& layout) const {
   if (kind == CollectiveKind::kAllToAll)
     return {NodePattern::kAllPairs, bytes, bytes, layout.shape.within_latency + layout.shape.between_latency};
   const auto nodes = static_cast<std::int64_t>(layout.nodes.size());
   const Bytes between = ceil_div(bytes * 2, layout.shape.fullest);
   const bool is_even_root = root % 2 == 0;
-  const GroupTransfer ring{NodePattern::kRing, bytes * 2, between,
-                           layout.shape.within_latency * layout.shape.fullest + layout.shape.between_latency * nodes};
-  const GroupTransfer tree{NodePattern::kDoubleTree, bytes * (is_even_root ? 2 : 1), ceil_div(between, 4),
-                           layout.shape.within_latency * layout.shape.fullest + layout.shape.between_latency * 2};
+  const Aggregate ring{NodePattern::kRing, bytes * 2, between,
+                       layout.shape.within_latency * layout.shape.fullest + layout.shape.between_latency * nodes};
+  const Aggregate tree{NodePattern::kDoubleTree, bytes * (is_even_root ? 2 : 1), ceil_div(between, 4),
+                       layout.shape.within_latency * layout.shape.fullest + layout.shape.between_latency * 2};
   return seconds(ring, layout) < seconds(tree, layout) ? ring : tree;
 }
 

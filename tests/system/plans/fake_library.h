@@ -9,8 +9,7 @@ namespace orrery::test {
 // weigh double inside a node, all take a sixteenth more between nodes.
 class FakeLibrary final : public GroupLibrary {
  public:
-  GroupTransfer transfer(CollectiveKind kind, Bytes bytes, std::uint32_t root,
-                         const GroupLayout& layout) const override;
+  Aggregate transfer(CollectiveKind kind, Bytes bytes, std::uint32_t root, const GroupLayout& layout) const override;
   PointToPoint point_to_point(Bytes bytes, bool is_same_node, Duration route_latency) const override;
 };
 

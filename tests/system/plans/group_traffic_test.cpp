@@ -48,7 +48,7 @@ std::vector<DeviceId> some_devices(const std::vector<std::uint32_t>& numbers) {
 }
 
 // What the links carry, by the names of their ends.
-std::map<std::string, std::int64_t> loads(const GroupTransfer& transfer, std::span<const DeviceId> devices,
+std::map<std::string, std::int64_t> loads(const Aggregate& transfer, std::span<const DeviceId> devices,
                                           const Fabric& fabric) {
   std::map<std::string, std::int64_t> result;
   for (const LinkTraffic& load : traffic_by_link(transfer, members_of_nodes(devices, fabric), devices, fabric).links) {
@@ -59,7 +59,7 @@ std::map<std::string, std::int64_t> loads(const GroupTransfer& transfer, std::sp
 }
 
 // The loads of a class of links, each with how many links carry it.
-std::map<std::int64_t, int> loads_of_class(const GroupTransfer& transfer, std::span<const DeviceId> devices,
+std::map<std::int64_t, int> loads_of_class(const Aggregate& transfer, std::span<const DeviceId> devices,
                                            const Fabric& fabric, std::string_view link_class) {
   std::map<std::int64_t, int> result;
   for (const LinkTraffic& load : traffic_by_link(transfer, members_of_nodes(devices, fabric), devices, fabric).links)
@@ -114,7 +114,7 @@ TEST_CASE("in both trees together a node has up to four edges, and all nodes are
 TEST_CASE("a group on one switched node sends around it and nothing to NICs") {
   const Fabric fabric = switched_nodes(2, 8, 8);
   const std::vector<DeviceId> node = some_devices({0, 1, 2, 3, 4, 5, 6, 7});
-  const GroupTransfer ring{kRing, Bytes(kWithin), Bytes(kBetween), {}};
+  const Aggregate ring{kRing, Bytes(kWithin), Bytes(kBetween), {}};
   CHECK(loads_of_class(ring, node, fabric, "nvlink.up") == Loads{{kWithin, 8}});
   CHECK(loads_of_class(ring, node, fabric, "nvlink.down") == Loads{{kWithin, 8}});
   CHECK(loads_of_class(ring, node, fabric, "nic.up").empty());
@@ -150,7 +150,7 @@ TEST_CASE("all pairs send as much as they are told to, however many there are") 
     const std::vector<DeviceId> devices = all_devices(fabric);
     const int ranks = static_cast<int>(devices.size());
     const std::int64_t between = std::int64_t{127} * 64 * 9 * 7 * 6 * 100;  // divisible by 8, 24, 504, 127 and 64
-    const GroupTransfer transfer{kAllPairs, Bytes(kWithin), Bytes(between), {}};
+    const Aggregate transfer{kAllPairs, Bytes(kWithin), Bytes(between), {}};
     for (const std::string link_class : {"host.up", "nic.up", "nic.down", "host.down"})
       CHECK(loads_of_class(transfer, devices, fabric, link_class) == Loads{{between, ranks}});
     for (const std::string link_class : {"nvlink.up", "nvlink.down"})
@@ -163,7 +163,7 @@ TEST_CASE("what all pairs of many ranks send over a spine is close to what all p
   // same rail (one of 8) of one of 31 of the 127 other nodes. One member of each other node stands for its 8; that they
   // come in turn over 127 nodes, no multiple of 8, makes the difference.
   const Fabric fabric = read_machine_text("cluster: dgx-superpod\nnodes: 128\n").fabric;
-  const GroupTransfer transfer{kAllPairs, Bytes(0), Bytes(127'000'000), {}};
+  const Aggregate transfer{kAllPairs, Bytes(0), Bytes(127'000'000), {}};
   const double expected = 32 * 127e6 * (1 - 31.0 / (127 * 8));
   for (const std::string link_class : {"nic.leaf-up", "nic.leaf-down"}) {
     const Loads carried = loads_of_class(transfer, all_devices(fabric), fabric, link_class);
@@ -176,7 +176,7 @@ TEST_CASE("what all pairs of many ranks send over a spine is close to what all p
 TEST_CASE("on a hybrid mesh every NVLink carries its share of the bandwidth") {
   // A V100 has six links to four others, two of which it reaches over two.
   const Fabric fabric = read_machine_text("cluster: dgx-1v\nnodes: 1\n").fabric;
-  const GroupTransfer ring{kRing, Bytes(kWithin), Bytes(0), {}};
+  const Aggregate ring{kRing, Bytes(kWithin), Bytes(0), {}};
   const auto all = loads(ring, all_devices(fabric), fabric);
   CHECK(all.size() == 32);
   CHECK(all.at("node0.gpu0>node0.gpu1") == kWithin / 6);
@@ -188,7 +188,7 @@ TEST_CASE("on a hybrid mesh every NVLink carries its share of the bandwidth") {
 
 TEST_CASE("where links are uneven a ring goes both ways, and where there are none one way") {
   const Fabric fabric = read_machine_text("cluster: dgx-1v\nnodes: 1\n").fabric;
-  const GroupTransfer ring{kRing, Bytes(kWithin), Bytes(0), {}};
+  const Aggregate ring{kRing, Bytes(kWithin), Bytes(0), {}};
   // 1 and 2 have two links to each other and one to 0 each.
   const auto three = loads(ring, some_devices({0, 1, 2}), fabric);
   CHECK(three.size() == 6);
@@ -246,7 +246,7 @@ TEST_CASE("a layout knows how long the links take, within nodes, between them, a
 TEST_CASE("on every link a group counts as one message for each of its ranks that fill it") {
   const Fabric fabric = switched_nodes(2, 4, 2);
   const std::vector<DeviceId> devices = all_devices(fabric);
-  const GroupTransfer transfer{kRing, Bytes(kWithin), Bytes(kBetween), Duration(7)};
+  const Aggregate transfer{kRing, Bytes(kWithin), Bytes(kBetween), Duration(7)};
   const LineTraffic traffic = group_traffic(transfer, members_of_nodes(devices, fabric), devices, fabric);
   CHECK(traffic.latency == Duration(7));
   for (const LinkLoad& load : traffic.loads) {
@@ -259,7 +259,7 @@ TEST_CASE("on every link a group counts as one message for each of its ranks tha
   // In a double tree over four nodes an inner node has four edges, all of one rank of a NIC: still two connections.
   const Fabric four = switched_nodes(4, 4, 2);
   const std::vector<DeviceId> all = all_devices(four);
-  const GroupTransfer tree{kDoubleTree, Bytes(0), Bytes(kBetween), Duration(7)};
+  const Aggregate tree{kDoubleTree, Bytes(0), Bytes(kBetween), Duration(7)};
   for (const LinkLoad& load : group_traffic(tree, members_of_nodes(all, four), all, four).loads) {
     const std::string_view link_class = four.link_classes()[four.link(load.link).link_class];
     if (link_class == "nic.up") CHECK(load.connections == ceil_div(load.bytes, 4 * kBetween).count());

@@ -19,16 +19,16 @@ namespace {
 // The same transfer whatever is asked.
 class FixedTransfer final : public GroupLibrary {
  public:
-  explicit FixedTransfer(const GroupTransfer& transfer, const PointToPoint& added = {})
+  explicit FixedTransfer(const Aggregate& transfer, const PointToPoint& added = {})
       : transfer_(transfer), added_(added) {}
 
-  GroupTransfer transfer(CollectiveKind, Bytes, std::uint32_t, const GroupLayout&) const override { return transfer_; }
+  Aggregate transfer(CollectiveKind, Bytes, std::uint32_t, const GroupLayout&) const override { return transfer_; }
   PointToPoint point_to_point(Bytes bytes, bool, Duration) const override {
     return {added_.latency, bytes + added_.bytes};
   }
 
  private:
-  GroupTransfer transfer_;
+  Aggregate transfer_;
   PointToPoint added_;
 };
 

@@ -40,18 +40,18 @@ class Gpus {
     machine_ = experiment.machine_kind;
   }
 
-  NcclWay way(CollectiveKind kind, Bytes bytes, const NcclOptions& options = {}) const {
-    return fastest_nccl_way({kind, bytes, &shape_, machine_}, options, kConstants);
+  NcclTiming way(CollectiveKind kind, Bytes bytes, const NcclOptions& options = {}) const {
+    return fastest_nccl_timing({kind, bytes, &shape_, machine_}, options, kConstants);
   }
   std::set<NcclAlgorithm> algorithms(CollectiveKind kind, const NcclOptions& options = {}) const {
     std::set<NcclAlgorithm> found;
-    for (const NcclWay& way : nccl_ways({kind, Bytes(1 << 20), &shape_, machine_}, options, kConstants))
+    for (const NcclTiming& way : nccl_timings({kind, Bytes(1 << 20), &shape_, machine_}, options, kConstants))
       found.insert(way.algorithm.value());
     return found;
   }
   std::set<NcclProtocol> ring_protocols(const NcclOptions& options = {}) const {
     std::set<NcclProtocol> found;
-    for (const NcclWay& way : nccl_ways({kAllReduce, Bytes(1 << 20), &shape_, machine_}, options, kConstants))
+    for (const NcclTiming& way : nccl_timings({kAllReduce, Bytes(1 << 20), &shape_, machine_}, options, kConstants))
       if (way.algorithm == kRing) found.insert(way.protocol);
     return found;
   }
@@ -82,7 +82,7 @@ TEST_CASE("NVLS: each of p GPUs sends S + S/p, so that bus bandwidth is 2 (p - 1
   const double sent = 450e9 * 0.824 * kConstants.nvls_efficiency(Architecture::kHopper);
   for (std::uint32_t p = 5; p <= 8; ++p) {
     const Bytes bytes(std::int64_t{16} << 30);
-    const NcclWay way = Gpus("dgx-h200", 1, p).way(kAllReduce, bytes);
+    const NcclTiming way = Gpus("dgx-h200", 1, p).way(kAllReduce, bytes);
     REQUIRE(way.algorithm == kNvls);
     const double bus = static_cast<double>(bytes.count()) / way.seconds * 2 * (p - 1) / p;
     CHECK(bus == Approx(2.0 * (p - 1) / (p + 1) * sent).epsilon(0.005));  // 0.5 % for latency and fill
@@ -96,16 +96,16 @@ TEST_CASE("NVLS gathers and scatters with the amount in one direction of a GPU's
   const std::int64_t amount = std::int64_t{16} << 30;
   for (const CollectiveKind kind : {CollectiveKind::kAllGather, CollectiveKind::kReduceScatter}) {
     const Bytes bytes(kind == CollectiveKind::kAllGather ? amount / 8 : amount);
-    const NcclWay way = gpus.way(kind, bytes, Gpus::held({kNvls}, {kSimple}));
+    const NcclTiming way = gpus.way(kind, bytes, Gpus::held({kNvls}, {kSimple}));
     REQUIRE(way.algorithm == kNvls);
     CHECK(static_cast<double>(amount) / way.seconds == Approx(sent).epsilon(0.005));
     // Of a large amount a ring sends an eighth less, and at NVLink's full rate.
     CHECK(gpus.way(kind, bytes).algorithm == kRing);
     // Of 16 MiB nothing waits for a chunk to be added up first: base, launch and the bytes.
     const std::int64_t some = std::int64_t{16} << 20;
-    const NcclWay shorter = gpus.way(kind, Bytes(kind == CollectiveKind::kAllGather ? some / 8 : some));
+    const NcclTiming shorter = gpus.way(kind, Bytes(kind == CollectiveKind::kAllGather ? some / 8 : some));
     CHECK(shorter.algorithm == kNvls);
-    const NcclWay all = gpus.way(CollectiveKind::kAllReduce, Bytes(some), Gpus::held({kNvls}, {kSimple}));
+    const NcclTiming all = gpus.way(CollectiveKind::kAllReduce, Bytes(some), Gpus::held({kNvls}, {kSimple}));
     CHECK(shorter.seconds < 0.75 * all.seconds);
   }
 }
@@ -113,7 +113,7 @@ TEST_CASE("NVLS gathers and scatters with the amount in one direction of a GPU's
 TEST_CASE("a ring of 8 on one node: base, 14 steps, and what a protocol puts on the wire") {
   const Gpus gpus("dgx-a100", 1, 8);
   for (const NcclProtocol protocol : kAllNcclProtocols) {
-    const NcclWay way = gpus.way(kAllReduce, Bytes(8), Gpus::held({kRing}, {protocol}));
+    const NcclTiming way = gpus.way(kAllReduce, Bytes(8), Gpus::held({kRing}, {protocol}));
     // 700 ns for the links of a step.
     const double latency =
         kConstants.base(kRing, protocol) + 14 * (kConstants.hop(kRing, protocol, NodeLinkKind::kNvlink) + 0.7e-6);
@@ -143,7 +143,7 @@ TEST_CASE("LL moves no more than its cap, which 2.19 raised on Hopper") {
 TEST_CASE("on 8 H100, LL up to 1 MiB and NVLS from 2 MiB on") {
   const Gpus gpus("dgx-h100", 1, 8);
   for (int power = 3; power <= 34; ++power) {
-    const NcclWay way = gpus.way(kAllReduce, Bytes(std::int64_t{1} << power));
+    const NcclTiming way = gpus.way(kAllReduce, Bytes(std::int64_t{1} << power));
     INFO("2^" << power);
     CHECK(way.algorithm == (power <= 20 ? kRing : kNvls));
     CHECK(way.protocol == (power <= 20 ? kLl : kSimple));

@@ -69,7 +69,7 @@ rank 1 {
   CHECK(first.stream(NodeId{0}) == 0);
   CHECK(first.kind(NodeId{1}) == NodeKind::kSend);
   CHECK(first.bytes(NodeId{1}) == Bytes(64));
-  CHECK(first.kind(NodeId{2}) == NodeKind::kFree);  // calc 0
+  CHECK(first.kind(NodeId{2}) == NodeKind::kNoOp);  // calc 0
   CHECK(successors(first, 0) == std::vector<std::uint32_t>{1});
   CHECK(job.peer(RankId{0}, NodeId{1}) == RankId{1});
   CHECK(job.tag(RankId{1}, NodeId{0}) == 7);
@@ -88,7 +88,7 @@ TEST_CASE("irequires waits for what the other waits for, not for the other") {
       import(first_of_two("a: calc 1\nb: calc 2\nc: calc 3\nd: calc 4\nc requires a\nc requires b\nd irequires c"));
   const ExecutionGraph& graph = job.graph(RankId{0});
   REQUIRE(graph.size() == 5);  // and the start of c
-  CHECK(graph.kind(NodeId{4}) == NodeKind::kFree);
+  CHECK(graph.kind(NodeId{4}) == NodeKind::kNoOp);
   CHECK(successors(graph, 0) == std::vector<std::uint32_t>{2, 4});
   CHECK(successors(graph, 1) == std::vector<std::uint32_t>{2, 4});
   CHECK(successors(graph, 2).empty());
@@ -115,10 +115,10 @@ TEST_CASE("computations on several cpus are streams") {
   CHECK_THAT(problems(text), Contains("a.goal:2: warning: rank 0 computes on 2 cpus"));
 }
 
-TEST_CASE("a rank that does nothing has one free node, and equal ranks share a graph") {
+TEST_CASE("a rank that does nothing has one no-op, and equal ranks share a graph") {
   const Job job = import("num_ranks 3 rank 0 { }\nrank 1 { }\nrank 2 { calc 5 }\n");
   CHECK(job.graphs.size() == 2);
-  CHECK(job.graph(RankId{1}).kind(NodeId{0}) == NodeKind::kFree);
+  CHECK(job.graph(RankId{1}).kind(NodeId{0}) == NodeKind::kNoOp);
 }
 
 TEST_CASE("receives from any rank take the sends that nobody asks for") {

@@ -194,7 +194,7 @@ TEST_CASE("operations that overlap on a stream follow one another and are report
   const Job job = import({text});
   // a to 110, then b to 115; nothing of c is left.
   CHECK(job.graphs[0].duration(node_named(job, RankId{0}, "b")) == us(5));
-  CHECK(job.graphs[0].kind(node_named(job, RankId{0}, "c")) == NodeKind::kFree);
+  CHECK(job.graphs[0].kind(node_named(job, RankId{0}, "c")) == NodeKind::kNoOp);
   CHECK_THAT(problems({text}),
              Contains("warning: operations began more than a microsecond before") && Contains("2 of 3"));
 }

@@ -40,7 +40,7 @@ GraphNode any_node(Random& random) {
   GraphNode node;
   node.kind = static_cast<NodeKind>(below(random, kNodeKindCount));
   if (is_on_device(node.kind)) node.stream = below(random, 3) * 5;
-  if (node.kind == NodeKind::kFree) return node;
+  if (node.kind == NodeKind::kNoOp) return node;
   node.duration = any_duration(random);
   switch (node.kind) {
     case NodeKind::kHostCompute:

@@ -49,9 +49,9 @@ TEST_CASE("FLOPs without bytes, and bytes without FLOPs, are work") {
 TEST_CASE("nodes with neither duration nor FLOPs nor bytes are free and counted in one warning") {
   const Trace trace = {compute(1, 0), compute(2, 0), compute(3, 1), compute(4, 0).with("num_ops", 0),
                        TraceNodeBuilder(5, "load", chakra::MEM_LOAD_NODE)};
-  CHECK(read(trace).graph->kind(NodeId{0}) == NodeKind::kFree);
+  CHECK(read(trace).graph->kind(NodeId{0}) == NodeKind::kNoOp);
   CHECK(read(trace).graph->kind(NodeId{2}) == NodeKind::kCompute);
-  CHECK(read(trace).graph->kind(NodeId{4}) == NodeKind::kFree);
+  CHECK(read(trace).graph->kind(NodeId{4}) == NodeKind::kNoOp);
   CHECK_THAT(problems_of(trace),
              Contains("warning: nodes with neither a duration nor FLOPs nor bytes") && Contains("(4 in all)"));
 }
@@ -148,7 +148,7 @@ TEST_CASE("INVALID and METADATA nodes are free, with one warning for each type")
                                      Contains("nodes of type METADATA take no time: node 2 \"b\", node 3 \"c\""));
 }
 
-TEST_CASE("a chain through free nodes stays a chain") {
+TEST_CASE("a chain through no-ops stays a chain") {
   const RankTrace trace =
       read({compute(1), TraceNodeBuilder(2, "", chakra::INVALID_NODE).data({1}), compute(3).data({2})});
   CHECK(trace.graph->successors(NodeId{0})[0] == NodeId{1});

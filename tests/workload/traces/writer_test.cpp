@@ -147,7 +147,7 @@ TEST_CASE("a node that takes no time by intent is free without a warning") {
   const ScratchDirectory directory;
   const Job job = job_of({{}, {.kind = NodeKind::kCompute}, {.kind = NodeKind::kHostCompute}}, {});
   const Job again = load(write_job(job, directory.path("out"), "x"));
-  for (std::uint32_t i = 0; i < 3; ++i) CHECK(again.graphs[0].kind(NodeId{i}) == NodeKind::kFree);
+  for (std::uint32_t i = 0; i < 3; ++i) CHECK(again.graphs[0].kind(NodeId{i}) == NodeKind::kNoOp);
   CHECK(again.warnings.empty());
 }
 

@@ -36,13 +36,14 @@ std::int64_t updated_parameters(ParameterCount parameters, const ReplicaGroups& 
   return share(parameters.dense, dense.shards) + share(parameters.expert, expert.shards);
 }
 
-GradientExchange::GradientExchange(const TrainingSpec& training, const GroupSizes& sizes, ProgramWriter& writer)
+GradientSynchronisation::GradientSynchronisation(const TrainingSpec& training, const GroupSizes& sizes,
+                                                 ProgramWriter& writer)
     : training_(training),
       writer_(writer),
       dense_{dense_groups(training.parallel, sizes), 0, {}},
       expert_{expert_groups(training.parallel, sizes), 0, {}} {}
 
-void GradientExchange::ready(ParameterCount parameters, NodeId node) {
+void GradientSynchronisation::ready(ParameterCount parameters, NodeId node) {
   const std::int64_t bucket = bucket_parameters(training_.software);
   const auto add = [&](Pending& pending, std::int64_t count) {
     if (count == 0) return;
@@ -57,16 +58,16 @@ void GradientExchange::ready(ParameterCount parameters, NodeId node) {
   add(expert_, together ? 0 : parameters.expert);
 }
 
-void GradientExchange::flush() {
+void GradientSynchronisation::flush() {
   for (Pending* pending : {&dense_, &expert_}) {
     const std::int64_t part = push_parameters(training_, pending->parameters);
     while (pending->parameters > 0) issue(*pending, std::min(part, pending->parameters));
   }
 }
 
-ProgramWriter::Nodes GradientExchange::take_done() { return std::exchange(done_, {}); }
+ProgramWriter::Nodes GradientSynchronisation::take_done() { return std::exchange(done_, {}); }
 
-void GradientExchange::issue(Pending& pending, std::int64_t parameters) {
+void GradientSynchronisation::issue(Pending& pending, std::int64_t parameters) {
   const Bytes bytes = size_of(training_.software.gradients) * parameters;
   pending.parameters -= parameters;
   if (training_.parallel.exchange == ExchangeKind::kParameterServer) return push_to_server(pending, bytes);
@@ -79,7 +80,7 @@ void GradientExchange::issue(Pending& pending, std::int64_t parameters) {
   done_.push_back(exchange(pending.groups, bytes, std::move(after)));
 }
 
-NodeId GradientExchange::exchange(const ReplicaGroups& groups, Bytes bytes, ProgramWriter::Nodes after) {
+NodeId GradientSynchronisation::exchange(const ReplicaGroups& groups, Bytes bytes, ProgramWriter::Nodes after) {
   constexpr std::string_view kName = "gradients";
   NodeId node{};
   if (groups.shards > 1) {
@@ -92,7 +93,7 @@ NodeId GradientExchange::exchange(const ReplicaGroups& groups, Bytes bytes, Prog
   return node;
 }
 
-void GradientExchange::gather(ParameterCount parameters) {
+void GradientSynchronisation::gather(ParameterCount parameters) {
   const Bytes size = training_.parameter_size();
   const auto of = [&](const Pending& pending, std::int64_t count) {
     if (count > 0 && pending.groups.shards > 1)
@@ -104,7 +105,7 @@ void GradientExchange::gather(ParameterCount parameters) {
 }
 
 // What the gradients to be exchanged wait for. The last node's may go on into the next bucket.
-ProgramWriter::Nodes GradientExchange::take_from(Pending& pending) {
+ProgramWriter::Nodes GradientSynchronisation::take_from(Pending& pending) {
   const NodeId last = pending.from.back();
   ProgramWriter::Nodes nodes = std::exchange(pending.from, {});
   if (pending.parameters > 0) pending.from.push_back(last);
@@ -112,13 +113,13 @@ ProgramWriter::Nodes GradientExchange::take_from(Pending& pending) {
 }
 
 // Buckets go to the servers in turn.
-void GradientExchange::push_to_server(Pending& pending, Bytes bytes) {
+void GradientSynchronisation::push_to_server(Pending& pending, Bytes bytes) {
   const auto server = static_cast<std::uint32_t>(pushes_++ % static_cast<std::uint64_t>(training_.parallel.servers));
   const ProgramWriter::Nodes after = take_from(pending);
   done_.push_back(writer_.send_beside("gradients", {PeerKind::kServer, server}, bytes, 0, after));
 }
 
-void GradientExchange::pull(ParameterCount parameters) {
+void GradientSynchronisation::pull(ParameterCount parameters) {
   const std::vector<std::vector<Bytes>> pushes = pushes_of_servers(training_, parameters.total());
   const ProgramWriter::Nodes after = writer_.tail();
   for (std::uint32_t server = 0; server < pushes.size(); ++server) {

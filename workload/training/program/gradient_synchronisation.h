@@ -25,10 +25,10 @@ ReplicaGroups expert_groups(const Parallelism& parallel, const GroupSizes& sizes
 // Parameters of which a rank keeps the optimizer's states: its share where they are divided.
 std::int64_t updated_parameters(ParameterCount parameters, const ReplicaGroups& dense, const ReplicaGroups& expert);
 
-class GradientExchange {
+class GradientSynchronisation {
  public:
   // All outlive it.
-  GradientExchange(const TrainingSpec& training, const GroupSizes& sizes, ProgramWriter& writer);
+  GradientSynchronisation(const TrainingSpec& training, const GroupSizes& sizes, ProgramWriter& writer);
 
   // The gradients of so many parameters are complete with `node`.
   void ready(ParameterCount parameters, NodeId node);

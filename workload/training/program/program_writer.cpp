@@ -50,7 +50,7 @@ NodeId ProgramWriter::collective(std::string_view name, GroupFamily family, Coll
 
 NodeId ProgramWriter::compute_beside(std::string_view name, const Cost& cost, const Nodes& after) {
   GraphNode node;
-  node.kind = cost.time == Duration::zero() ? NodeKind::kFree : NodeKind::kCompute;
+  node.kind = cost.time == Duration::zero() ? NodeKind::kNoOp : NodeKind::kCompute;
   if (node.kind == NodeKind::kCompute) {
     node.duration = cost.time;
     node.flops = cost.flops;

@@ -237,7 +237,7 @@ class StageBuilder {
   const Parallelism& parallel_;
   const OperatorTimes& times_;
   ProgramWriter writer_;
-  GradientExchange gradients_;
+  GradientSynchronisation gradients_;
   const ReplicaGroups dense_;
   const ReplicaGroups expert_;
   ParameterCount parameters_;

@@ -1,4 +1,4 @@
-// Whether a release is foretold or reported changes nothing but the number of events.
+// Whether a release is predicted or reported changes nothing but the number of events.
 #include <catch2/catch.hpp>
 #include <memory>
 #include <random>
@@ -50,11 +50,11 @@ Job uneven_job(CollectiveKind kind, std::uint32_t ranks, std::mt19937& random) {
   return builder.build();
 }
 
-void check_same(const Outcome& foretold, const Outcome& reported) {
-  REQUIRE(foretold.totals.rank_finish == reported.totals.rank_finish);
-  REQUIRE(foretold.totals.messages == reported.totals.messages);
-  for (std::uint32_t rank = 0; rank < foretold.log.ranks(); ++rank) {
-    const auto operations = foretold.log.of(RankId(rank));
+void check_same(const Outcome& predicted, const Outcome& reported) {
+  REQUIRE(predicted.totals.rank_finish == reported.totals.rank_finish);
+  REQUIRE(predicted.totals.messages == reported.totals.messages);
+  for (std::uint32_t rank = 0; rank < predicted.log.ranks(); ++rank) {
+    const auto operations = predicted.log.of(RankId(rank));
     const auto expected = reported.log.of(RankId(rank));
     REQUIRE(operations.size() == expected.size());
     for (std::size_t i = 0; i < operations.size(); ++i) {
@@ -79,7 +79,7 @@ const std::vector<std::vector<DimensionSpec>> kFabrics = {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("whether releases are foretold or reported changes only the number of events", "", AlphaBetaNetwork,
+TEMPLATE_TEST_CASE("whether releases are predicted or reported changes only the number of events", "", AlphaBetaNetwork,
                    FlowNetwork) {
   using Model = TestType;
   std::mt19937 random(5);
@@ -98,13 +98,13 @@ TEMPLATE_TEST_CASE("whether releases are foretold or reported changes only the n
         options.collectives.active_chunks = 2;
         const Job job = uneven_job(kind, fabric.device_count(), random);
         INFO(algorithm << ", " << name_of(kind) << ", " << fabric.device_count() << " devices");
-        const Outcome foretold = simulate(job, fabric, options, [&](Engine& engine, MessageListener& listener) {
+        const Outcome predicted = simulate(job, fabric, options, [&](Engine& engine, MessageListener& listener) {
           return std::make_unique<Model>(engine, fabric, listener);
         });
         const Outcome reported = simulate(job, fabric, options, reporting);
-        check_same(foretold, reported);
-        REQUIRE(foretold.totals.events <= reported.totals.events);
-        spared += reported.totals.events - foretold.totals.events;
+        check_same(predicted, reported);
+        REQUIRE(predicted.totals.events <= reported.totals.events);
+        spared += reported.totals.events - predicted.totals.events;
       }
     }
   }
