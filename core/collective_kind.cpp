@@ -1,33 +1,14 @@
 #include "core/collective_kind.h"
 
 #include <algorithm>
-
-#include "core/assert.h"
+#include <array>
 
 namespace orrery {
 
 std::string_view name_of(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::kAllReduce:
-      return "all_reduce";
-    case CollectiveKind::kReduce:
-      return "reduce";
-    case CollectiveKind::kAllGather:
-      return "all_gather";
-    case CollectiveKind::kGather:
-      return "gather";
-    case CollectiveKind::kScatter:
-      return "scatter";
-    case CollectiveKind::kBroadcast:
-      return "broadcast";
-    case CollectiveKind::kAllToAll:
-      return "all_to_all";
-    case CollectiveKind::kReduceScatter:
-      return "reduce_scatter";
-    case CollectiveKind::kBarrier:
-      return "barrier";
-  }
-  ORRERY_ASSERT(false);
+  constexpr std::array<std::string_view, 9> kNames = {"all_reduce", "reduce",     "all_gather",     "gather", "scatter",
+                                                      "broadcast",  "all_to_all", "reduce_scatter", "barrier"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::optional<CollectiveKind> collective_kind_named(std::string_view name) {

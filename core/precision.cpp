@@ -1,23 +1,14 @@
 #include "core/precision.h"
 
+#include <array>
+
 #include "core/assert.h"
 
 namespace orrery {
 
 std::string_view name_of(Precision precision) {
-  switch (precision) {
-    case Precision::kFp32:
-      return "fp32";
-    case Precision::kTf32:
-      return "tf32";
-    case Precision::kFp16:
-      return "fp16";
-    case Precision::kBf16:
-      return "bf16";
-    case Precision::kFp8:
-      return "fp8";
-  }
-  ORRERY_ASSERT(false);
+  constexpr std::array<std::string_view, 5> kNames = {"fp32", "tf32", "fp16", "bf16", "fp8"};
+  return kNames[static_cast<std::size_t>(precision)];
 }
 
 std::vector<std::string> precision_names() {

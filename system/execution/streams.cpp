@@ -1,6 +1,7 @@
 #include "system/execution/streams.h"
 
 #include <algorithm>
+#include <array>
 
 #include <map>
 #include <utility>
@@ -34,23 +35,9 @@ Stream stream_for(const ExecutionGraph& graph, NodeId node) {
 }  // namespace
 
 std::string_view name_of(StreamKind kind) {
-  switch (kind) {
-    case StreamKind::kNoOp:
-      return "free";
-    case StreamKind::kHost:
-      return "host";
-    case StreamKind::kCompute:
-      return "compute";
-    case StreamKind::kMemory:
-      return "memory";
-    case StreamKind::kCommunicator:
-      return "communicator";
-    case StreamKind::kSend:
-      return "send";
-    case StreamKind::kReceive:
-      return "receive";
-  }
-  ORRERY_ASSERT(false);
+  constexpr std::array<std::string_view, 7> kNames = {"free",         "host", "compute", "memory",
+                                                      "communicator", "send", "receive"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 StreamTable::StreamTable(const ExecutionGraph& graph) : stream_of_(graph.size()) {

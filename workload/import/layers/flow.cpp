@@ -1,6 +1,7 @@
 #include "workload/import/layers/flow.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,17 +11,9 @@
 namespace orrery {
 
 std::string_view name_of(LayerPass pass) {
-  switch (pass) {
-    case LayerPass::kForward:
-      return "forward";
-    case LayerPass::kRecomputed:
-      return "recomputed forward";
-    case LayerPass::kInputGradient:
-      return "input gradient";
-    case LayerPass::kWeightGradient:
-      return "weight gradient";
-  }
-  ORRERY_ASSERT(false);
+  constexpr std::array<std::string_view, 4> kNames = {"forward", "recomputed forward", "input gradient",
+                                                      "weight gradient"};
+  return kNames[static_cast<std::size_t>(pass)];
 }
 
 namespace {

@@ -1,31 +1,13 @@
 #include "workload/training/layers/layer_program.h"
 
-#include "core/assert.h"
+#include <array>
 
 namespace orrery {
 
 std::string_view name_of(GroupFamily family) {
-  switch (family) {
-    case GroupFamily::kTensor:
-      return "tensor";
-    case GroupFamily::kContext:
-      return "context";
-    case GroupFamily::kExpert:
-      return "expert";
-    case GroupFamily::kData:
-      return "data";
-    case GroupFamily::kShard:
-      return "shard";
-    case GroupFamily::kReplicate:
-      return "replicate";
-    case GroupFamily::kExpertData:
-      return "expert-data";
-    case GroupFamily::kEmbedding:
-      return "embedding";
-    case GroupFamily::kWorld:
-      return "world";
-  }
-  ORRERY_ASSERT(false);
+  constexpr std::array<std::string_view, 9> kNames = {"tensor",    "context",     "expert",    "data", "shard",
+                                                      "replicate", "expert-data", "embedding", "world"};
+  return kNames[static_cast<std::size_t>(family)];
 }
 
 }  // namespace orrery

@@ -15,19 +15,9 @@ Bytes optimizer_state(Precision precision) { return size_of(precision).count() =
 }  // namespace
 
 std::string_view name_of(MemoryUse use) {
-  switch (use) {
-    case MemoryUse::kParameters:
-      return "parameters";
-    case MemoryUse::kGradients:
-      return "gradients";
-    case MemoryUse::kOptimizer:
-      return "optimizer";
-    case MemoryUse::kActivations:
-      return "activations";
-    case MemoryUse::kCommunication:
-      return "communication";
-  }
-  ORRERY_ASSERT(false);
+  constexpr std::array<std::string_view, 5> kNames = {"parameters", "gradients", "optimizer", "activations",
+                                                      "communication"};
+  return kNames[static_cast<std::size_t>(use)];
 }
 
 Bytes MemoryNeed::total() const {

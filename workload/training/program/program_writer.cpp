@@ -1,8 +1,7 @@
 #include "workload/training/program/program_writer.h"
 
 #include <algorithm>
-
-#include "core/assert.h"
+#include <array>
 
 namespace orrery {
 namespace {
@@ -19,17 +18,8 @@ std::uint32_t position_in(std::vector<T>& values, const T& value) {
 }  // namespace
 
 std::string_view name_of(PeerKind kind) {
-  switch (kind) {
-    case PeerKind::kNextStage:
-    case PeerKind::kPreviousStage:
-      return "pipeline";
-    case PeerKind::kNextContext:
-    case PeerKind::kPreviousContext:
-      return "context";
-    case PeerKind::kServer:
-      return "server";
-  }
-  ORRERY_ASSERT(false);
+  constexpr std::array<std::string_view, 5> kNames = {"pipeline", "pipeline", "context", "context", "server"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 void ProgramWriter::begin_iteration() {

@@ -1,6 +1,6 @@
 #include "workload/training/spec/operators.h"
 
-#include "core/assert.h"
+#include <array>
 
 namespace orrery {
 namespace {
@@ -36,29 +36,9 @@ Bytes traffic(const ElementWise& op) { return op.bytes; }
 }  // namespace
 
 std::string_view name_of(ElementWiseKind kind) {
-  switch (kind) {
-    case ElementWiseKind::kNorm:
-      return "norm";
-    case ElementWiseKind::kRotary:
-      return "rotary";
-    case ElementWiseKind::kActivation:
-      return "activation";
-    case ElementWiseKind::kAdd:
-      return "add";
-    case ElementWiseKind::kEmbedding:
-      return "embedding";
-    case ElementWiseKind::kSoftmax:
-      return "softmax";
-    case ElementWiseKind::kLoss:
-      return "loss";
-    case ElementWiseKind::kOptimizer:
-      return "optimizer";
-    case ElementWiseKind::kAccumulate:
-      return "accumulate";
-    case ElementWiseKind::kCopy:
-      return "copy";
-  }
-  ORRERY_ASSERT(false);
+  constexpr std::array<std::string_view, 10> kNames = {"norm",    "rotary", "activation", "add",        "embedding",
+                                                       "softmax", "loss",   "optimizer",  "accumulate", "copy"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::vector<std::string> element_wise_names() {

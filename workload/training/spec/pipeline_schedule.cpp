@@ -1,6 +1,7 @@
 #include "workload/training/spec/pipeline_schedule.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/assert.h"
 
@@ -41,17 +42,8 @@ void add_weight_pass(std::vector<Pass>& order, std::uint32_t stage, std::uint32_
 }  // namespace
 
 std::string_view name_of(ScheduleKind kind) {
-  switch (kind) {
-    case ScheduleKind::kGpipe:
-      return "gpipe";
-    case ScheduleKind::kOneForwardOneBackward:
-      return "1f1b";
-    case ScheduleKind::kInterleaved:
-      return "1f1b-interleaved";
-    case ScheduleKind::kZeroBubble:
-      return "zero-bubble";
-  }
-  ORRERY_ASSERT(false);
+  constexpr std::array<std::string_view, 4> kNames = {"gpipe", "1f1b", "1f1b-interleaved", "zero-bubble"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::vector<Pass> pipeline_order(const PipelineShape& shape, std::uint32_t stage) {
