@@ -1,7 +1,6 @@
 #include "system/execution/streams.h"
 
 #include <algorithm>
-#include <array>
 
 #include <map>
 #include <utility>
@@ -33,12 +32,6 @@ Stream stream_for(const ExecutionGraph& graph, NodeId node) {
 }
 
 }  // namespace
-
-std::string_view name_of(StreamKind kind) {
-  constexpr std::array<std::string_view, 7> kNames = {"free",         "host", "compute", "memory",
-                                                      "communicator", "send", "receive"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
 
 StreamTable::StreamTable(const ExecutionGraph& graph) : stream_of_(graph.size()) {
   std::map<std::pair<StreamKind, std::uint32_t>, std::uint32_t> numbers;

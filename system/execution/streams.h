@@ -21,9 +21,6 @@ enum class StreamKind : std::uint8_t {
   kReceive,       // one per peer: posted when ready, any number at a time
 };
 
-// "host", "compute", ...
-std::string_view name_of(StreamKind kind);
-
 struct Stream {
   StreamKind kind = StreamKind::kNoOp;
   std::uint32_t slot = 0;  // device stream, communicator slot or peer slot

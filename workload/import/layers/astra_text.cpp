@@ -27,44 +27,33 @@ bool needs_model_parallel(const TextWorkload& workload) {
   return false;
 }
 
-class AstraPlanner : public LayerPlanner {
- public:
-  AstraPlanner(std::uint32_t ranks, std::uint32_t model_parallel) : ranks_(ranks), model_(model_parallel) {}
-
- private:
-  std::optional<CallScope> scope(std::size_t, LayerPass pass, const TextPass&,
-                                 TextParallelism parallelism) const override {
-    const bool weights = pass == LayerPass::kWeightGradient;
-    const std::uint32_t data = ranks_ / model_;
-    const std::string_view family = weights ? "data" : "tensor";
-    switch (parallelism) {
-      case kMicro:
-      case kData:
-        if (!weights) return std::nullopt;
-        return CallScope{family, {ranks_, 1}};
-      case kModel:
-      case kDistributedInference:
-        if (weights) return std::nullopt;
-        return CallScope{family, {ranks_, 1}};
-      case kHybridDlrm:
-      case kHybridDlrmEnhanced:
-        return CallScope{family, {ranks_, 1}};
-      case kHybridModelData:
-        return CallScope{family, weights ? FamilyShape{data, 1} : FamilyShape{model_, data}};
-      case kHybridDataModel:
-      case kHybridTransformer:
-      case kHybridTransformerRecompute:
-      case kHybridCustomized:
-        break;
-    }
-    return CallScope{family, weights ? FamilyShape{data, model_} : FamilyShape{model_, 1}};
+std::optional<CallScope> scope_of(LayerPass pass, TextParallelism parallelism, std::uint32_t ranks,
+                                  std::uint32_t model) {
+  const bool weights = pass == LayerPass::kWeightGradient;
+  const std::uint32_t data = ranks / model;
+  const std::string_view family = weights ? "data" : "tensor";
+  switch (parallelism) {
+    case kMicro:
+    case kData:
+      if (!weights) return std::nullopt;
+      return CallScope{family, {ranks, 1}};
+    case kModel:
+    case kDistributedInference:
+      if (weights) return std::nullopt;
+      return CallScope{family, {ranks, 1}};
+    case kHybridDlrm:
+    case kHybridDlrmEnhanced:
+      return CallScope{family, {ranks, 1}};
+    case kHybridModelData:
+      return CallScope{family, weights ? FamilyShape{data, 1} : FamilyShape{model, data}};
+    case kHybridDataModel:
+    case kHybridTransformer:
+    case kHybridTransformerRecompute:
+    case kHybridCustomized:
+      break;
   }
-
-  Bytes input_bytes(CollectiveKind, Bytes size, std::uint32_t) const override { return size; }
-
-  std::uint32_t ranks_;
-  std::uint32_t model_;
-};
+  return CallScope{family, weights ? FamilyShape{data, model} : FamilyShape{model, 1}};
+}
 
 class AstraImporter {
  public:
@@ -81,7 +70,10 @@ class AstraImporter {
     diagnostics_.throw_if_errors();
 
     GroupFamilies families;
-    const auto layers = AstraPlanner(ranks, model_parallel).plan(file_, workload, families, diagnostics_);
+    const auto scope = [&](LayerPass pass, const TextPass&, TextParallelism parallelism) {
+      return scope_of(pass, parallelism, ranks, model_parallel);
+    };
+    const auto layers = plan_layers(file_, workload, scope, false, families, diagnostics_);
     LayerSchedule schedule{workload.header.parallelism, layers, options_.iterations};
     if (workload.header.last_bottom_layer) schedule.last_bottom_layer = workload.header.last_bottom_layer->value;
     check_size(workload.header.where, schedule, diagnostics_);

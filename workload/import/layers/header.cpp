@@ -5,6 +5,8 @@
 #include <limits>
 #include <span>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -31,14 +33,16 @@ constexpr std::array<std::pair<TextParallelism, std::string_view>, 11> kParallel
     {kDistributedInference, "DISTRIBUTED_INFERENCE"},
 }};
 
-// The keys, which stand with or without their colon, and where their numbers go.
-struct NumberKey {
+// The keys, which stand with or without their colon, and where what follows them goes: a number, a count and as many
+// layers, or a size.
+struct HeaderKey {
   std::string_view name;
-  std::optional<TextNumber> TextHeader::*number;
+  std::variant<std::optional<TextNumber> TextHeader::*, std::vector<TextNumber> TextHeader::*, Bytes TextHeader::*>
+      into;
   bool of_simai = false;
 };
 
-constexpr std::array<NumberKey, 7> kNumberKeys = {{
+constexpr std::array<HeaderKey, 10> kKeys = {{
     {"model_parallel_NPU_group", &TextHeader::model_parallel},
     {"DLRM_LAST_BOTTOM_LAYER", &TextHeader::last_bottom_layer},
     {"ep", &TextHeader::expert_parallel, true},
@@ -46,27 +50,23 @@ constexpr std::array<NumberKey, 7> kNumberKeys = {{
     {"vpp", &TextHeader::virtual_pipeline, true},
     {"ga", &TextHeader::micro_batches, true},
     {"all_gpus", &TextHeader::ranks, true},
-}};
-
-struct LayersKey {
-  std::string_view name;
-  std::vector<TextNumber> TextHeader::*layers;
-};
-
-constexpr std::array<LayersKey, 2> kLayersKeys = {{
     {"checkpoints", &TextHeader::checkpoints},
     {"checkpoint_initiates", &TextHeader::recomputation_starts},
+    {"pp_comm", &TextHeader::pipeline_message, true},
 }};
 
-constexpr std::string_view kPipelineMessage = "pp_comm";
+constexpr std::string_view kBlanks = " \t\r\v\f";
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-std::vector<std::string> known_keys(TextDialect dialect) {
-  std::vector<std::string> names;
-  for (const NumberKey& key : kNumberKeys)
-    if (!key.of_simai || dialect == TextDialect::kSimai) names.emplace_back(key.name);
-  for (const LayersKey& key : kLayersKeys) names.emplace_back(key.name);
-  if (dialect == TextDialect::kSimai) names.emplace_back(kPipelineMessage);
-  return names;
+std::vector<TextWord> words_of(std::string_view line) {
+  std::vector<TextWord> words;
+  for (std::size_t begin = line.find_first_not_of(kBlanks); begin != std::string_view::npos;) {
+    if (line[begin] == '#') break;
+    const std::size_t end = std::min(line.find_first_of(kBlanks, begin), line.size());
+    words.push_back({line.substr(begin, end - begin), static_cast<int>(begin) + 1});
+    begin = line.find_first_not_of(kBlanks, end);
+  }
+  return words;
 }
 
 class HeaderReader {
@@ -85,7 +85,8 @@ class HeaderReader {
     }
     header_.parallelism = *parallelism;
     header_.where = {file_, line_, word.column};
-    if (is_dlrm() && next_ < words_.size() && parse_whole_number(words_[next_].text)) read_bare_layer();
+    if (is_dlrm() && next_ < words_.size() && parse_whole_number(words_[next_].text))
+      header_.last_bottom_layer = number(word, 0);
     while (next_ < words_.size() && read_key(take())) continue;
     return std::move(header_);
   }
@@ -103,29 +104,26 @@ class HeaderReader {
   bool read_key(const TextWord& word) {
     std::string_view name = word.text;
     if (name.ends_with(':')) name.remove_suffix(1);
-    if (const auto* key = std::ranges::find(kNumberKeys, name, &NumberKey::name); key != kNumberKeys.end())
-      return read_number(word, *key);
-    if (const auto* key = std::ranges::find(kLayersKeys, name, &LayersKey::name); key != kLayersKeys.end())
-      return read_layers(word, header_.*(key->layers));
-    if (name == kPipelineMessage && dialect_ == TextDialect::kSimai) return read_message(word);
-    error(word, fmt::format("'{}' is not a key of the first line", printable(word.text, 40)),
-          name == kPipelineMessage ? kSimaiHint : suggestion(name, known_keys(dialect_)));
-    return false;
-  }
-
-  bool read_number(const TextWord& word, const NumberKey& key) {
-    if (key.of_simai && dialect_ == TextDialect::kAstra) {
-      error(word, fmt::format("'{}' is a key of SimAI, not of ASTRA-sim 1.0", key.name), kSimaiHint);
+    const auto* key = std::ranges::find(kKeys, name, &HeaderKey::name);
+    if (key == kKeys.end()) {
+      std::vector<std::string> names;
+      for (const HeaderKey& known : kKeys)
+        if (!known.of_simai || dialect_ == TextDialect::kSimai) names.emplace_back(known.name);
+      error(word, fmt::format("'{}' is not a key of the first line", printable(word.text, 40)),
+            suggestion(name, names));
       return false;
     }
-    const bool is_layer = key.number == &TextHeader::last_bottom_layer;
-    header_.*(key.number) = number(word, is_layer ? 0 : 1);
-    return (header_.*(key.number)).has_value();
+    if (key->of_simai && dialect_ == TextDialect::kAstra) {
+      error(word, fmt::format("'{}' is a key of SimAI, not of ASTRA-sim 1.0", name),
+            "import the file as a SimAI workload");
+      return false;
+    }
+    return std::visit([&](auto member) { return read_value(word, header_.*member); }, key->into);
   }
 
-  void read_bare_layer() {
-    const TextWord none{"HYBRID_DLRM"};
-    header_.last_bottom_layer = number(none, 0);
+  bool read_value(const TextWord& key, std::optional<TextNumber>& value) {
+    value = number(key, &value == &header_.last_bottom_layer ? 0 : 1);
+    return value.has_value();
   }
 
   // The number that follows `key`.
@@ -144,7 +142,7 @@ class HeaderReader {
   }
 
   // A count and as many layers.
-  bool read_layers(const TextWord& key, std::vector<TextNumber>& layers) {
+  bool read_value(const TextWord& key, std::vector<TextNumber>& layers) {
     const auto count = number(key, 0);
     if (!count) return false;
     if (count->value > words_.size() - next_) {
@@ -160,17 +158,15 @@ class HeaderReader {
     return true;
   }
 
-  bool read_message(const TextWord& key) {
+  bool read_value(const TextWord& key, Bytes& value) {
     if (next_ == words_.size()) {
-      error(key, "'pp_comm' has no size after it");
+      error(key, fmt::format("'{}' has no size after it", printable(key.text, 40)));
       return false;
     }
     const auto size = read_text_size(file_, line_, take(), diagnostics_);
-    header_.pipeline_message = size.value_or(Bytes(0));
+    value = size.value_or(Bytes(0));
     return size.has_value();
   }
-
-  static constexpr const char* kSimaiHint = "import the file as a SimAI workload";
 
   const std::string& file_;
   int line_;
@@ -191,6 +187,22 @@ std::optional<TextParallelism> text_parallelism_named(std::string_view name) {
   const auto* found = std::ranges::find(kParallelisms, name, &std::pair<TextParallelism, std::string_view>::second);
   if (found == kParallelisms.end()) return std::nullopt;
   return found->first;
+}
+
+TextLines::TextLines(std::string_view text) : rest_(text) {
+  if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
+}
+
+std::optional<TextLine> TextLines::next() {
+  while (!rest_.empty()) {
+    const std::size_t end = rest_.find('\n');
+    const std::string_view line = rest_.substr(0, end);
+    rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
+    ++number_;
+    TextLine result{number_, words_of(line)};
+    if (!result.words.empty()) return result;
+  }
+  return std::nullopt;
 }
 
 std::optional<Bytes> read_text_size(const std::string& file, int line, const TextWord& word, Diagnostics& diagnostics) {

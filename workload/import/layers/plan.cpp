@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
+
+#include "core/assert.h"
 
 namespace orrery {
 namespace {
@@ -71,7 +74,38 @@ void check_layer(const TextNumber& layer, std::size_t end, Diagnostics& diagnost
                       "layers count from 0");
 }
 
+std::uint32_t group_of(std::uint32_t rank, FamilyShape shape) {
+  return rank / (shape.size * shape.stride) * shape.stride + rank % shape.stride;
+}
+
 }  // namespace
+
+std::uint32_t GroupFamilies::slot(std::string_view name, FamilyShape shape) {
+  const auto found = std::ranges::find_if(
+      families_, [&](const Family& family) { return family.name == name && family.shape == shape; });
+  if (found != families_.end()) return static_cast<std::uint32_t>(found - families_.begin());
+  const bool is_taken = std::ranges::find(families_, name, &Family::name) != families_.end();
+  std::string prefix = is_taken ? fmt::format("{}_{}x{}_", name, shape.size, shape.stride) : std::string(name);
+  families_.push_back({std::string(name), shape, std::move(prefix)});
+  return static_cast<std::uint32_t>(families_.size() - 1);
+}
+
+void GroupFamilies::bind(Job& job) const {
+  const auto ranks = static_cast<std::uint32_t>(job.ranks.size());
+  job.communicators = {{"world", {}}};
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) job.communicators[0].members.push_back(RankId(rank));
+  for (const Family& family : families_) {
+    ORRERY_ASSERT(ranks % (family.shape.size * family.shape.stride) == 0);
+    const auto first = static_cast<std::uint32_t>(job.communicators.size());
+    for (std::uint32_t group = 0; group < ranks / family.shape.size; ++group)
+      job.communicators.push_back({fmt::format("{}{}", family.prefix, group), {}});
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      const std::uint32_t group = first + group_of(rank, family.shape);
+      job.communicators[group].members.push_back(RankId(rank));
+      job.ranks[rank].communicators.push_back(GroupId(group));
+    }
+  }
+}
 
 bool is_performed(TextParallelism parallelism, std::size_t layer, LayerPass pass, const TextPass& call) {
   const bool weights = pass == LayerPass::kWeightGradient;
@@ -99,8 +133,8 @@ bool is_performed(TextParallelism parallelism, std::size_t layer, LayerPass pass
   return false;
 }
 
-std::vector<PlannedLayer> LayerPlanner::plan(const std::string& file, const TextWorkload& workload,
-                                             GroupFamilies& families, Diagnostics& diagnostics) const {
+std::vector<PlannedLayer> plan_layers(const std::string& file, const TextWorkload& workload, const ScopeOf& scope_of,
+                                      bool all_gather_of_whole, GroupFamilies& families, Diagnostics& diagnostics) {
   LeftOut not_performed;
   LeftOut alone;
   const TextParallelism order = workload.header.parallelism;
@@ -109,11 +143,12 @@ std::vector<PlannedLayer> LayerPlanner::plan(const std::string& file, const Text
     if (!from.collective || from.size == Bytes(0)) return result;
     const TextLayer& layer = workload.layers[index];
     const bool in_order = is_performed(order, index, pass, from);
-    const auto among = in_order ? scope(index, pass, from, layer.parallelism.value_or(order)) : std::nullopt;
+    const auto among = in_order ? scope_of(pass, from, layer.parallelism.value_or(order)) : std::nullopt;
     if (!among) {
       if (index > 0 || pass != LayerPass::kInputGradient) not_performed.add(layer, pass);
     } else if (among->shape.size > 1) {
-      const Bytes bytes = input_bytes(*from.collective, from.size, among->shape.size);
+      const bool is_whole = all_gather_of_whole && *from.collective == CollectiveKind::kAllGather;
+      const Bytes bytes = is_whole ? ceil_div(from.size, among->shape.size) : from.size;
       result.call = PlannedCall{*from.collective, bytes, families.slot(among->family, among->shape)};
     } else if (pass != LayerPass::kWeightGradient) {  // one replica of the model is nothing to wonder at
       alone.add(layer, pass);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,35 +11,56 @@
 #include <vector>
 
 #include "core/error.h"
-#include "workload/import/group_families.h"
-#include "workload/import/layers/flow.h"
+#include "core/ids.h"
+#include "workload/graph/job.h"
 #include "workload/import/layers/schedule.h"
 #include "workload/import/layers/text.h"
 
 namespace orrery {
+
+// Groups of `size` ranks that are `stride` apart; stride * size divides the number of ranks. Every rank is in one.
+struct FamilyShape {
+  std::uint32_t size = 1;
+  std::uint32_t stride = 1;
+
+  bool operator==(const FamilyShape&) const = default;
+};
+
+// The families that a job uses, numbered in the order of their first use: these numbers are the communicator slots of
+// its graphs.
+class GroupFamilies {
+ public:
+  // The groups of a family are called "<name>0", "<name>1", ... A second shape of the same name gets its size and
+  // stride into its name: "tensor_16x2_0".
+  std::uint32_t slot(std::string_view name, FamilyShape shape);
+
+  // The world and the groups of all families into `job.communicators`, and into the binding of each of its ranks.
+  void bind(Job& job) const;
+
+ private:
+  struct Family {
+    std::string name;
+    FamilyShape shape;
+    std::string prefix;
+  };
+  std::vector<Family> families_;
+};
 
 struct CallScope {
   std::string_view family;
   FamilyShape shape;
 };
 
-// The numbers of the job and where they stand; all errors of the file were reported before.
-class LayerPlanner {
- public:
-  virtual ~LayerPlanner() = default;
+// The ranks that a communication of a layer, of that parallelism, is among; nothing when it is not performed.
+using ScopeOf =
+    std::function<std::optional<CallScope>(LayerPass pass, const TextPass& call, TextParallelism parallelism)>;
 
-  // Without communications of no bytes, and those among one rank. One warning tells of all that the parallelism does
-  // not perform (but for the input gradients of layer 0, which nobody needs), one of forward and input-gradient
-  // communications among one rank.
-  std::vector<PlannedLayer> plan(const std::string& file, const TextWorkload& workload, GroupFamilies& families,
-                                 Diagnostics& diagnostics) const;
-
- private:
-  // Nothing when the communication is not performed.
-  virtual std::optional<CallScope> scope(std::size_t layer, LayerPass pass, const TextPass& call,
-                                         TextParallelism parallelism) const = 0;
-  virtual Bytes input_bytes(CollectiveKind kind, Bytes size, std::uint32_t group) const = 0;
-};
+// What of the layers is performed: without communications of no bytes, and those among one rank. `all_gather_of_whole`:
+// the file's size of an all-gather is that of its result. One warning tells of all that the parallelism does not
+// perform (but for the input gradients of layer 0, which nobody needs), one of forward and input-gradient
+// communications among one rank. All errors of the file were reported before.
+std::vector<PlannedLayer> plan_layers(const std::string& file, const TextWorkload& workload, const ScopeOf& scope_of,
+                                      bool all_gather_of_whole, GroupFamilies& families, Diagnostics& diagnostics);
 
 // What a parallelism's order of execution performs, whoever the ranks are: MICRO only the weight gradients of layer 0,
 // and so on.

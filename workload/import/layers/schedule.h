@@ -3,13 +3,14 @@
 // One flow of control computes and communicates, layer by layer: forwards, then backwards. A blocking communication
 // holds it up; any other runs beside it until somebody waits for it. After a communication comes the layer's update
 // time, a delay beside the flow of control: a compute node on a stream of its own (1 for weight gradients, 2 for input
-// gradients, 3 for the forward pass). The rules of each parallelism are in layer_schedule.cpp.
+// gradients, 3 for the forward pass). The rules of each parallelism are in schedule.cpp.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/collective_kind.h"
@@ -19,6 +20,11 @@
 #include "workload/import/layers/text.h"
 
 namespace orrery {
+
+enum class LayerPass : std::uint8_t { kForward, kRecomputed, kInputGradient, kWeightGradient };
+
+// "input gradient", as nodes are named.
+std::string_view name_of(LayerPass pass);
 
 struct PlannedCall {
   CollectiveKind kind = CollectiveKind::kAllReduce;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/assert.h"
 #include "workload/chakra/file.h"
 #include "workload/import/layers/plan.h"
 #include "workload/import/layers/schedule.h"
@@ -22,36 +23,22 @@ struct SimaiGrid {
   std::uint32_t expert = 1;  // divides data
 };
 
-class SimaiPlanner : public LayerPlanner {
- public:
-  explicit SimaiPlanner(const SimaiGrid& grid) : grid_(grid) {}
-
- private:
-  std::optional<CallScope> scope(std::size_t, LayerPass pass, const TextPass& call, TextParallelism) const override {
-    switch (call.group) {
-      case TextGroup::kUsual:
-        return pass == LayerPass::kWeightGradient ? data() : tensor();
-      case TextGroup::kTensor:
-        return tensor();
-      case TextGroup::kData:
-        return data();
-      case TextGroup::kExpert:
-        return CallScope{"expert", {grid_.expert, grid_.tensor}};
-      case TextGroup::kExpertData:
-        return CallScope{"expert_data", {grid_.data / grid_.expert, grid_.tensor * grid_.expert}};
-    }
-    return std::nullopt;
+CallScope scope_of(LayerPass pass, const TextPass& call, const SimaiGrid& grid) {
+  const CallScope tensor{"tensor", {grid.tensor, 1}}, data{"data", {grid.data, grid.tensor}};
+  switch (call.group) {
+    case TextGroup::kUsual:
+      return pass == LayerPass::kWeightGradient ? data : tensor;
+    case TextGroup::kTensor:
+      return tensor;
+    case TextGroup::kData:
+      return data;
+    case TextGroup::kExpert:
+      return {"expert", {grid.expert, grid.tensor}};
+    case TextGroup::kExpertData:
+      return {"expert_data", {grid.data / grid.expert, grid.tensor * grid.expert}};
   }
-
-  CallScope tensor() const { return {"tensor", {grid_.tensor, 1}}; }
-  CallScope data() const { return {"data", {grid_.data, grid_.tensor}}; }
-
-  Bytes input_bytes(CollectiveKind kind, Bytes size, std::uint32_t group) const override {
-    return kind == CollectiveKind::kAllGather ? ceil_div(size, group) : size;
-  }
-
-  SimaiGrid grid_;
-};
+  ORRERY_ASSERT(false);
+}
 
 // AICB writes one of these for each micro-batch, in front of its layers.
 constexpr std::string_view kFirstLayer = "embedding_layer";
@@ -72,7 +59,10 @@ class SimaiImporter {
     diagnostics_.throw_if_errors();
 
     GroupFamilies families;
-    const auto layers = SimaiPlanner(grid_).plan(file_, workload_, families, diagnostics_);
+    const auto scope = [&](LayerPass pass, const TextPass& call, TextParallelism) {
+      return scope_of(pass, call, grid_);
+    };
+    const auto layers = plan_layers(file_, workload_, scope, true, families, diagnostics_);
     LayerSchedule schedule{workload_.header.parallelism, layers, options_.iterations};
     schedule.pipeline = pipeline();
     check_size(workload_.header.where, schedule, diagnostics_);

@@ -10,7 +10,6 @@
 #include "core/config/quantity_text.h"
 #include "core/suggest.h"
 #include "workload/import/layers/header.h"
-#include "workload/import/layers/lines.h"
 
 namespace orrery {
 namespace {

@@ -2,11 +2,86 @@
 // layer's blocks are put together in reverse order.
 #pragma once
 
-#include "workload/training/layers/action_list.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/precision.h"
+#include "core/units.h"
 #include "workload/training/layers/layer_program.h"
-#include "workload/training/layers/shape.h"
+#include "workload/training/spec/training_spec.h"
 
 namespace orrery {
+
+// Where weight gradients are computed: with the gradients of the inputs; apart from them, beside the collective of an
+// input gradient that was just added; or apart, so that a schedule can put them off.
+enum class WeightGradients : std::uint8_t { kInline, kBeside, kApart };
+
+// Puts the actions of a layer's pass together: operators gather in one Compute until something is communicated.
+class ActionList {
+ public:
+  // What follows is computed under this name, apart from what came before.
+  void compute(std::string name);
+  void add(const Operator& op);
+  void add(const std::vector<Operator>& operators);
+  // Weight gradients whose parameters are complete with them.
+  void weight_gradient(const std::string& name, const std::vector<Operator>& operators, ParameterCount finishes,
+                       WeightGradients place);
+  // None of a group of one, nor of no bytes.
+  void collective(std::string name, GroupFamily family, std::int64_t group_size, CollectiveKind kind, Bytes bytes);
+  void ring(RingExchange exchange);
+
+  std::vector<Action> take() &&;
+
+ private:
+  void close();
+
+  std::vector<Action> actions_;
+  Compute open_;
+};
+
+// What of a transformer layer one rank has for one micro-batch, in numbers that the blocks of a layer share.
+struct LayerShape {
+  const TransformerSpec* model = nullptr;
+  std::int64_t micro_batch = 1;  // sequences
+  std::int64_t tensor = 1;
+  std::int64_t context = 1;
+  std::int64_t expert = 1;
+  bool sequence_parallel = false;
+  ContextKind context_kind = ContextKind::kRing;
+  double expert_load = 1;  // tokens that come to this rank's experts, over the mean of all ranks
+  AttentionKind attention = AttentionKind::kFlash;
+  bool dropout = false;
+  Recompute recompute = Recompute::kNone;
+  SelectiveKind selective = SelectiveKind::kScores;
+  // kBeside: of the products that a collective of the input gradient follows; the others' inline.
+  WeightGradients weight_gradients = WeightGradients::kInline;
+  Precision precision = Precision::kBf16;  // of products with weights
+
+  WeightGradients other_weight_gradients() const {
+    return weight_gradients == WeightGradients::kApart ? WeightGradients::kApart : WeightGradients::kInline;
+  }
+  // Of everything else: fp8 stops at the products with weights.
+  Precision activation() const { return precision == Precision::kFp8 ? Precision::kBf16 : precision; }
+  std::int64_t width() const { return size_of(activation()).count(); }
+  std::int64_t rank_sequence() const { return model->sequence / context; }
+  // Tokens whose layer this rank's tensor group computes, and those it computes norms of by itself.
+  std::int64_t tokens() const { return micro_batch * rank_sequence(); }
+  std::int64_t own_tokens() const { return sequence_parallel ? tokens() / tensor : tokens(); }
+  std::int64_t heads() const { return model->heads / tensor; }
+  // At least one: with more ranks than heads of keys and values, ranks have copies.
+  std::int64_t kv_heads() const { return model->kv_heads < tensor ? 1 : model->kv_heads / tensor; }
+  // Of the vocabulary, padded so that all ranks have the same.
+  std::int64_t vocab() const { return (model->vocab + tensor - 1) / tensor; }
+  // Activations of all the rank's tokens, and of its own.
+  Bytes activations() const { return Bytes(tokens() * model->hidden * width()); }
+  Bytes own_activations() const { return Bytes(own_tokens() * model->hidden * width()); }
+};
+
+LayerShape layer_shape(const TrainingSpec& training, double expert_load);
+
+// Values of a vector that goes with every layer's norm, and of the norms of layers with two.
+std::int64_t norm_parameters(const TransformerSpec& model);
 
 struct BlockProgram {
   std::vector<Action> forward;

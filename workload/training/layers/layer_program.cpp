@@ -10,4 +10,24 @@ std::string_view name_of(GroupFamily family) {
   return kNames[static_cast<std::size_t>(family)];
 }
 
+Cost cost_of(const std::vector<Operator>& operators, const OperatorTimes& times) {
+  Cost cost;
+  for (const Operator& op : operators) cost = cost + Cost{times.time(op), flops_of(op), bytes_of(op)};
+  return cost;
+}
+
+LayerProgram price(LayerProgram layer, Bytes accumulation, const OperatorTimes& times) {
+  for (std::vector<Action>* actions : {&layer.forward, &layer.recompute, &layer.backward})
+    for (Action& action : *actions) {
+      if (auto* ring = std::get_if<RingExchange>(&action)) ring->cost = cost_of(ring->operators, times);
+      auto* compute = std::get_if<Compute>(&action);
+      if (compute == nullptr) continue;
+      compute->cost = cost_of(compute->operators, times);
+      const Bytes added_up = accumulation * compute->finishes.total();
+      if (added_up.count() > 0)
+        compute->cost = compute->cost + cost_of({ElementWise{ElementWiseKind::kAccumulate, added_up}}, times);
+    }
+  return layer;
+}
+
 }  // namespace orrery

@@ -1,6 +1,7 @@
 // What one rank computes and communicates for one layer and one micro-batch, forward and backward: the part of a
-// training step that no schedule, bucket or pipeline touches. A stage program (workload/training/program/stage_program.h)
-// strings these together.
+// training step that no schedule, bucket or pipeline touches. A stage program
+// (workload/training/program/stage_program.h) strings these together, once price() has worked out what their operators
+// cost.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +45,16 @@ struct ParameterCount {
   bool operator==(const ParameterCount&) const = default;
 };
 
+struct Cost {
+  Duration time{};
+  Flops flops;
+  Bytes bytes;
+
+  Cost operator+(const Cost& other) const {
+    return {saturating_add(time, other.time), flops + other.flops, bytes + other.bytes};
+  }
+};
+
 // Kernels one after the other.
 struct Compute {
   std::string name;  // "attention", without the layer or the direction
@@ -51,6 +62,7 @@ struct Compute {
   bool weight_gradient = false;    // nothing of this pass waits for it but the exchange of gradients
   ParameterCount finishes{};       // backward: whose gradients are complete with it
   bool beside_collective = false;  // a weight gradient that runs while the collective just before it does
+  Cost cost{};                     // once priced: of the operators, and of adding up the gradients it finishes
 };
 
 // Waits for what is before it, and what is behind it waits for it.
@@ -70,6 +82,7 @@ struct RingExchange {
   std::vector<Operator> operators;  // of one block
   Bytes bytes;                      // of one message
   bool has_gradients = false;       // of as many bytes
+  Cost cost{};                      // of one block, once priced
 };
 
 using Action = std::variant<Compute, Collective, RingExchange>;
@@ -84,5 +97,11 @@ struct LayerProgram {
   Bytes saved{0};    // activations kept from the forward to the backward pass
   Bytes working{0};  // more than that while a pass runs
 };
+
+Cost cost_of(const std::vector<Operator>& operators, const OperatorTimes& times);
+
+// The layer with its costs. `accumulation`: memory traffic of adding up the gradient of one parameter, where no GEMM
+// does it.
+LayerProgram price(LayerProgram layer, Bytes accumulation, const OperatorTimes& times);
 
 }  // namespace orrery

@@ -6,8 +6,8 @@
 
 #include <vector>
 
+#include "workload/training/layers/blocks.h"
 #include "workload/training/layers/layer_program.h"
-#include "workload/training/layers/shape.h"
 
 namespace orrery {
 

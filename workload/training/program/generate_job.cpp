@@ -1,6 +1,7 @@
 #include "workload/training/program/generate_job.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <map>
@@ -10,9 +11,8 @@
 #include "workload/training/layers/convolutional.h"
 #include "workload/training/layers/dlrm.h"
 #include "workload/training/layers/model_flops.h"
-#include "workload/training/layers/priced_layer.h"
 #include "workload/training/layers/transformer.h"
-#include "workload/training/program/parameter_server.h"
+#include "workload/training/program/gradient_synchronisation.h"
 #include "workload/training/program/rank_grid.h"
 
 namespace orrery {
@@ -73,7 +73,7 @@ class ModelLayers {
     return chunk;
   }
 
-  const PricedLayer* priced(Kind kind, std::size_t load) {
+  const LayerProgram* priced(Kind kind, std::size_t load) {
     const auto [known, added] = transformer_.try_emplace({kind, load});
     if (added) known->second = price(program(kind, loads_[load]), training_.software.accumulation, times_);
     return &known->second;
@@ -103,11 +103,11 @@ class ModelLayers {
               ? dlrm_layers(*dlrm, batch, training_.parallel.data(), training_.precision)
               : convolutional_layers(std::get<ConvolutionalSpec>(training_.model.sizes), batch, training_.precision,
                                      convolution_kernels(training_.software, training_.precision));
-      for (const LayerProgram& layer : layers)
-        others_.emplace_back(price(layer, training_.software.accumulation, times_), layer.repeat);
+      for (const LayerProgram& layer : layers) others_.push_back(price(layer, training_.software.accumulation, times_));
     }
     std::vector<StageLayer> layers;
-    for (const auto& [layer, repeat] : others_) layers.insert(layers.end(), static_cast<std::size_t>(repeat), {&layer});
+    for (const LayerProgram& layer : others_)
+      layers.insert(layers.end(), static_cast<std::size_t>(layer.repeat), {&layer});
     return layers;
   }
 
@@ -115,8 +115,8 @@ class ModelLayers {
   const OperatorTimes& times_;
   std::vector<double> loads_;
   std::vector<std::int64_t> stages_;
-  std::map<std::pair<Kind, std::size_t>, PricedLayer> transformer_;
-  std::vector<std::pair<PricedLayer, std::int64_t>> others_;  // each so many times
+  std::map<std::pair<Kind, std::size_t>, LayerProgram> transformer_;
+  std::vector<LayerProgram> others_;
 };
 
 StageRequest stage_request(const TrainingSpec& training, const RankGrid& grid, std::uint32_t stage,
@@ -159,8 +159,10 @@ class JobBuilder {
   const RankGrid& grid() const { return grid_; }
 
   void add(StageProgram program) {
+    // What reports call the communication, by PeerKind.
+    constexpr std::array kNames = {"pipeline", "pipeline", "context", "context", "server"};
     std::vector<std::string> names;
-    for (const Peer& peer : program.peers) names.emplace_back(name_of(peer.kind));
+    for (const Peer& peer : program.peers) names.emplace_back(kNames[static_cast<std::size_t>(peer.kind)]);
     job_.graphs.push_back(std::move(program.graph));
     job_.labels.push_back(std::move(program.labels));
     job_.peer_families.push_back(std::move(names));

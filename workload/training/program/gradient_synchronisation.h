@@ -65,7 +65,9 @@ class GradientSynchronisation {
 // Parameters exchanged together: the bucket in numbers of gradients, at least one.
 std::int64_t bucket_parameters(const SoftwareSpec& software);
 
-// What of the gradients of `parameters` goes to each server, push by push: bytes by server.
-std::vector<std::vector<Bytes>> pushes_of_servers(const TrainingSpec& training, std::int64_t parameters);
+// What parameter server `server` does: takes gradients from every worker, updates its share of the parameters, and
+// answers. Its peer slot w is worker w (PeerKind::kServer with that number).
+StageProgram server_program(const TrainingSpec& training, std::int64_t parameters, std::uint32_t server,
+                            const OperatorTimes& times);
 
 }  // namespace orrery

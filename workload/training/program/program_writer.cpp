@@ -17,11 +17,6 @@ std::uint32_t position_in(std::vector<T>& values, const T& value) {
 
 }  // namespace
 
-std::string_view name_of(PeerKind kind) {
-  constexpr std::array<std::string_view, 5> kNames = {"pipeline", "pipeline", "context", "context", "server"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
-
 void ProgramWriter::begin_iteration() {
   if (count_ > 0) iteration_starts_.push_back(NodeId(count_));
 }

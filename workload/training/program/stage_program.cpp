@@ -1,19 +1,45 @@
 #include "workload/training/program/stage_program.h"
 
 #include <map>
+#include <string>
 #include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "workload/training/layers/layer_program.h"
 #include "workload/training/program/gradient_synchronisation.h"
 #include "workload/training/program/memory_need.h"
 #include "workload/training/program/parameter_gathers.h"
 #include "workload/training/program/program_writer.h"
-#include "workload/training/program/ring_program.h"
 
 namespace orrery {
 namespace {
+
+// How keys and values pass round a context-parallel group beside the attention over them (Liu et al. 2023): in line,
+// block after block. Each is computed while the next one comes and goes on to the neighbour. A block's
+// gradients come in while it is computed and go on with this rank's part; after the last hop they are where the block
+// belongs.
+void write_ring(const RingExchange& ring, const std::string& name, ProgramWriter& writer) {
+  const Peer next = {PeerKind::kNextContext}, previous = {PeerKind::kPreviousContext};
+  ProgramWriter::Nodes held = writer.tail(), gradients;
+  for (std::int64_t i = 0; i < ring.blocks; ++i) {
+    ProgramWriter::Nodes coming = held;
+    if (i + 1 < ring.blocks) {
+      writer.send_beside(name, next, ring.bytes, 0, held);
+      coming.assign(1, writer.receive_beside(name, previous, ring.bytes, 0, held));
+    }
+    if (i > 0)
+      for (const NodeId node : held) writer.join(node);
+    gradients.push_back(writer.compute(name, ring.cost));
+    if (ring.has_gradients) {
+      writer.send_beside("gradients of " + name, next, ring.bytes, 0, gradients);
+      gradients.assign(1, writer.receive_beside("gradients of " + name, previous, ring.bytes, 0, gradients));
+    }
+    held = coming;
+  }
+  if (ring.has_gradients) writer.join(gradients.front());
+}
 
 enum class Direction : std::uint8_t { kForward, kRecompute, kBackward };
 
@@ -101,7 +127,7 @@ class StageBuilder {
   }
 
   void run_layer(const Unit& unit) {
-    const PricedLayer& layer = *unit.layer->layer;
+    const LayerProgram& layer = *unit.layer->layer;
     switch (unit.pass.kind) {
       case PassKind::kForward:
         return run_actions(unit, layer.forward, Direction::kForward);
@@ -116,10 +142,10 @@ class StageBuilder {
     if (shares_parameters() && exchanges_in(unit.pass)) gradients_.flush();
   }
 
-  void run_actions(const Unit& unit, const std::vector<PricedAction>& actions, Direction direction) {
+  void run_actions(const Unit& unit, const std::vector<Action>& actions, Direction direction) {
     const std::vector<std::string>& names = names_of(*unit.layer, actions, direction);
     for (std::size_t i = 0; i < actions.size(); ++i) {
-      const auto* compute = std::get_if<PricedCompute>(&actions[i]);
+      const auto* compute = std::get_if<Compute>(&actions[i]);
       const bool put_off = compute != nullptr && compute->weight_gradient;
       if (training_.schedule == ScheduleKind::kZeroBubble && unit.pass.kind != PassKind::kForward &&
           put_off != (unit.pass.kind == PassKind::kWeight))
@@ -129,17 +155,17 @@ class StageBuilder {
       else if (const auto* collective = std::get_if<Collective>(&actions[i]))
         run_collective(*collective, names[i]);
       else
-        write_ring(std::get<PricedRing>(actions[i]), names[i], writer_);
+        write_ring(std::get<RingExchange>(actions[i]), names[i], writer_);
     }
   }
 
-  void run_compute(const Unit& unit, const PricedCompute& compute, const std::string& name) {
+  void run_compute(const Unit& unit, const Compute& compute, const std::string& name) {
     const bool beside = compute.weight_gradient && unit.pass.kind == PassKind::kBackward;
     const NodeId node = beside ? compute_beside(compute, name) : writer_.compute(name, compute.cost);
     if (exchanges_in(unit.pass)) gradients_.ready(compute.finishes, node);
   }
 
-  NodeId compute_beside(const PricedCompute& compute, const std::string& name) {
+  NodeId compute_beside(const Compute& compute, const std::string& name) {
     beside_.push_back(
         writer_.compute_beside(name, compute.cost, compute.beside_collective ? before_collective_ : writer_.tail()));
     return beside_.back();
@@ -219,12 +245,12 @@ class StageBuilder {
   }
 
   // "layer 3 attention forward", action by action.
-  const std::vector<std::string>& names_of(const StageLayer& layer, const std::vector<PricedAction>& actions,
+  const std::vector<std::string>& names_of(const StageLayer& layer, const std::vector<Action>& actions,
                                            Direction direction) {
     const auto [known, added] = names_.try_emplace({layer.layer, layer.number, direction});
     if (!added) return known->second;
     const std::string prefix = prefix_of(layer);
-    for (const PricedAction& action : actions) {
+    for (const Action& action : actions) {
       const std::string& name = std::visit([](const auto& a) -> const std::string& { return a.name; }, action);
       known->second.push_back(
           fmt::format("{}{} {}", prefix, name, kDirectionNames[static_cast<std::size_t>(direction)]));
@@ -246,7 +272,7 @@ class StageBuilder {
   Nodes before_collective_;           // what the latest collective in line waits for
   Nodes beside_;                      // weight gradients of this iteration that nothing has waited for
   std::uint32_t pass_start_ = 0;
-  std::map<std::tuple<const PricedLayer*, std::int64_t, Direction>, std::vector<std::string>> names_;
+  std::map<std::tuple<const LayerProgram*, std::int64_t, Direction>, std::vector<std::string>> names_;
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 #include "workload/graph/execution_graph.h"
 #include "workload/graph/node_labels.h"
-#include "workload/training/layers/priced_layer.h"
+#include "workload/training/layers/layer_program.h"
 #include "workload/training/spec/training_spec.h"
 
 namespace orrery {
@@ -23,8 +23,6 @@ struct Peer {
 
   auto operator<=>(const Peer&) const = default;
 };
-
-std::string_view name_of(PeerKind kind);  // what reports call that communication: "pipeline", "context", "server"
 
 // Activations come when a node starts and go when one ends.
 struct MemoryChange {
@@ -45,8 +43,8 @@ struct StageProgram {
 
 // A layer of a stage. Layers that are alike share the pricing.
 struct StageLayer {
-  const PricedLayer* layer = nullptr;  // outlives the building
-  std::int64_t number = -1;            // of the transformer layer; none of others
+  const LayerProgram* layer = nullptr;  // outlives the building
+  std::int64_t number = -1;             // of the transformer layer; none of others
 };
 
 // Sizes of the groups that the stage's ranks are in, by GroupFamily; what has one member is not done.

@@ -41,13 +41,6 @@ std::string_view name_of(ElementWiseKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-std::vector<std::string> element_wise_names() {
-  std::vector<std::string> names;
-  for (std::size_t kind = 0; kind < kElementWiseKindCount; ++kind)
-    names.emplace_back(name_of(static_cast<ElementWiseKind>(kind)));
-  return names;
-}
-
 Flops flops_of(const Operator& op) {
   return std::visit([](const auto& o) { return work(o); }, op);
 }

@@ -63,7 +63,6 @@ enum class ElementWiseKind : std::uint8_t {
 inline constexpr std::size_t kElementWiseKindCount = 10;
 
 std::string_view name_of(ElementWiseKind kind);  // "norm", "rotary", ...
-std::vector<std::string> element_wise_names();   // in the order of the enumeration
 
 struct ElementWise {
   ElementWiseKind kind = ElementWiseKind::kCopy;
