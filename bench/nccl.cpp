@@ -18,7 +18,7 @@
 #include "core/error.h"
 #include "experiment/experiment.h"
 #include "report/table.h"
-#include "system/plans/group_layout.h"
+#include "system/plans/group_library.h"
 
 namespace orrery::bench {
 namespace {

@@ -20,7 +20,6 @@
 #include "network/fabric/fabric.h"
 #include "network/network.h"
 #include "system/devices/compute_times.h"
-#include "system/devices/memory_pool.h"
 #include "system/devices/perturbation.h"
 #include "system/execution/collectives.h"
 #include "system/execution/ranks.h"

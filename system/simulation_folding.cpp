@@ -1,5 +1,7 @@
-// Whether and how a simulation is folded, and what its agents' state says of the ranks that they act for.
+// Whether and how a simulation is folded, what its agents' state says of the ranks that they act for, and what happens
+// when communicators and pairs of ranks are first used: classes may come apart, and all that is under way with them.
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -8,11 +10,49 @@
 
 #include "core/error.h"
 #include "core/hash.h"
-#include "system/plans/message_count.h"
+#include "system/plans/plans.h"
 #include "system/simulation.h"
+#include "workload/graph/job.h"
+#include "workload/matching/matching.h"
 
 namespace orrery {
 namespace {
+
+// How many messages there are in one phase of one chunk, in one chunk of one call. What a library runs as one whole is
+// one message.
+double messages_of(const PlannedPhase& phase, const CommunicatorLayout& layout) {
+  if (phase.is_whole()) return 1;
+  const std::uint32_t ranks = phase.schedule().ranks();
+  double in_line = 0;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) in_line += phase.schedule().sends(rank);
+  return in_line * layout.size() / ranks;
+}
+
+double messages_of(const CollectivePlan& plan) {
+  double messages = 0;
+  for (const PlannedPhase& phase : plan.phases) messages += messages_of(phase, *plan.layout);
+  return messages;
+}
+
+// Of all ranks, collectives and transfers, each step of each chunk: to refuse what would never end.
+double messages_of(const Job& job, const Matching& matching, CollectivePlans& plans) {
+  double messages = 0;
+  std::map<const CollectivePlan*, double> of_plan;
+  std::vector<double> of_group(matching.communicators());
+  for (std::uint32_t group = 0; group < of_group.size(); ++group) {
+    const std::uint32_t model = index_of(plans.model_of(GroupId(group)));
+    for (std::uint32_t call = 0; model == group && call < matching.calls(GroupId(group)).size(); ++call) {
+      const CollectivePlan& plan = plans.plan(GroupId(group), call);
+      const auto [known, is_new] = of_plan.try_emplace(&plan);
+      if (is_new) known->second = messages_of(plan) * plan.chunks;
+      of_group[group] += known->second;
+    }
+    messages += of_group[model];
+  }
+  for (const RankBinding& rank : job.ranks)
+    messages += static_cast<double>(job.graphs[rank.graph].transfers().size()) / 2;
+  return messages;
+}
 
 // At some hundred bytes each.
 constexpr double kMostMessagesToCompare = 2e7;
@@ -20,6 +60,89 @@ constexpr double kMostMessagesToCompare = 2e7;
 constexpr double kMostMessages = 2e10;
 
 }  // namespace
+
+// Brings into use what all members of the classes are about to: how many communicators and pairs of ranks that are.
+std::uint32_t Simulation::use_all_like_first_uses() {
+  std::uint32_t used = 0;
+  for (const FirstUse& use : first_uses_) {
+    const ExecutionGraph& graph = input_.job.graph(use.rank);
+    for (const RankId rank : folding_->ranks_of(folding_->agent_of(use.rank))) {
+      const bool is_new = graph.kind(use.node) == NodeKind::kSend
+                              ? symmetry_->use_sends(rank, graph.peer_slot(use.node))
+                              : symmetry_->use_communicator(input_.job.communicator(rank, use.node));
+      if (is_new) ++used;
+    }
+  }
+  return used;
+}
+
+// Between two rounds, when all that were touched have decided.
+void Simulation::bring_into_use() {
+  const std::uint32_t used = use_all_like_first_uses();
+  symmetry_->refine();
+  const std::uint32_t agents = folding_->agent_count();
+  const ClassSplit parts = folding_->update();
+  split(parts);
+  if (folding_->agent_count() > agents) note_split(parts, agents, used);
+  for (const FirstUse& use : first_uses_) {
+    start(use.rank, use.node);
+    for (const std::uint32_t part : parts.parts_of(folding_->agent_of(use.rank)))
+      start(folding_->first_rank(part), use.node);
+  }
+  first_uses_.clear();
+}
+
+void Simulation::note_split(const ClassSplit& split, std::uint32_t classes_before, std::uint32_t used) {
+  constexpr std::size_t kMostNoted = 16;
+  FoldingStep step{engine_.now(), classes_before, folding_->agent_count(), first_use_text(used), {}};
+  for (const auto& [agent, parts] : split.parts_of_agent)
+    for (const std::uint32_t part : parts)
+      if (step.came_apart.size() < kMostNoted)
+        step.came_apart.push_back({folding_->first_rank(part), folding_->first_rank(agent)});
+  folding_steps_.push_back(std::move(step));
+}
+
+std::string Simulation::first_use_text(std::uint32_t used) const {
+  const FirstUse& first = first_uses_.front();
+  const ExecutionGraph& graph = input_.job.graph(first.rank);
+  const std::string more = used > 1 ? fmt::format(" and {} more", used - 1) : "";
+  if (graph.kind(first.node) == NodeKind::kSend)
+    return fmt::format("sends of rank {} to rank {}{}", index_of(first.rank),
+                       index_of(input_.job.ranks[index_of(first.rank)].peers[graph.peer_slot(first.node)]), more);
+  const Communicator& communicator =
+      input_.job.communicators[index_of(input_.job.communicator(first.rank, first.node))];
+  return fmt::format("communicator '{}'{}", printable(communicator.name), more);
+}
+
+void Simulation::split(const ClassSplit& split) {
+  if (split.parts_of_agent.empty() && split.links.empty() && split.homes.empty() && split.sends_before.empty()) return;
+  split_ = &split;
+  split_agents(split);
+  collectives_->split(split, [&](CallKey call) { return setting_of(call.group, call.index); });
+  transfers_->split(split);
+  network_->split(split.links);
+  engine_.split_pending();
+  collectives_->end_split();
+  transfers_->end_split();
+  split_ = nullptr;
+}
+
+void Simulation::split_agents(const ClassSplit& split) {
+  const std::uint32_t agents = folding_->agent_count();
+  std::vector<std::uint32_t> parent(agents);
+  for (const auto& [agent, parts] : split.parts_of_agent)
+    for (const std::uint32_t part : parts) parent[part] = agent;
+  touched_.resize(agents);
+  for (auto part = static_cast<std::uint32_t>(agents_.size()); part < agents; ++part) {
+    const RankId rank = folding_->first_rank(part), of = folding_->first_rank(parent[part]);
+    agents_.push_back(RankExecution(agents_[parent[part]]));
+    touched_[part] = is_waiting_to_begin(rank);
+    nodes_total_ += agents_[part].graph().size() - agents_[part].done();
+    totals_.rank_finish[index_of(rank)] = totals_.rank_finish[index_of(of)];
+    memory_->split(rank, of);
+    observer_.split(rank, of);
+  }
+}
 
 std::string Simulation::reason_not_to_fold() const {
   if (options_.fold == FoldMode::kOff) return "not folded: it is off";

@@ -1,6 +1,9 @@
 #include "system/stuck_report.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -10,6 +13,44 @@
 #include "system/simulation.h"
 
 namespace orrery {
+
+class StuckReport {
+ public:
+  explicit StuckReport(const Simulation& simulation);
+
+  std::string text() const;
+
+ private:
+  using Call = std::pair<GroupId, std::uint32_t>;
+
+  // What holds a rank up: an operation that has all that it depends on, but not the ranks it waits for.
+  struct Wait {
+    RankId rank{};
+    NodeId node{};
+    RankId for_rank{};  // the first of them
+  };
+
+  // Who of a communicator has come to a call and who has not. `node` is that of the first who has.
+  struct Members {
+    NodeId node{};
+    std::vector<RankId> there;
+    std::vector<RankId> missing;
+  };
+
+  void find_waits(RankId rank);
+  const Members& members_of(Call call);
+  std::string describe(const Wait& wait) const;
+  std::string describe_calls() const;
+  std::string describe_circle() const;
+  // The operation with its size, partner and node.
+  std::string operation(RankId rank, NodeId node) const;
+
+  const Simulation& simulation_;
+  std::map<Call, Members> calls_;
+  std::vector<std::vector<Wait>> waits_;  // by rank
+  std::vector<RankId> unfinished_;
+};
+
 namespace {
 
 constexpr std::size_t kShown = 12;  // items of a list in the report
@@ -162,5 +203,7 @@ std::string StuckReport::text() const {
       "Every rank must issue the calls that depend on one another in the same order";
   return text;
 }
+
+std::string stuck_report(const Simulation& simulation) { return StuckReport(simulation).text(); }
 
 }  // namespace orrery

@@ -4,7 +4,6 @@
 
 #include "core/assert.h"
 #include "network/fabric/compose.h"
-#include "network/fabric/parts.h"
 
 namespace orrery {
 namespace {

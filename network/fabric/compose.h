@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "network/fabric/fabric.h"
 #include "network/fabric/topology.h"
@@ -30,5 +31,15 @@ std::uint64_t link_count(std::span<const DimensionSpec> dimensions, const Routin
 
 // The first dimension varies fastest. Sizes and counts must be within the limits above (read_cluster checks them).
 Fabric compose(std::span<const DimensionSpec> dimensions, const Routing& routing = {});
+
+// Adding tiers and links to a fabric under construction.
+// Adds `instances` instances of a topology, with their links and switches. Link classes are named "<name>.<class>", or
+// "<class>" if there is no name.
+Tier add_tier(FabricParts& parts, const Topology& topology, const TopologyParameters& parameters,
+              std::uint32_t instances, std::string_view name);
+
+// Adds `count` equal links of a class of their own. Returns the first.
+std::uint32_t add_links(FabricParts& parts, std::uint32_t count, Bandwidth nominal, Efficiency efficiency,
+                        Duration latency, std::string link_class);
 
 }  // namespace orrery

@@ -2,9 +2,146 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "core/assert.h"
 
 namespace orrery {
+namespace {
+
+// A link of a tier: the instance it belongs to, and what it is there.
+struct Place {
+  std::uint32_t instance;
+  TopologyLink link;
+};
+
+Place place_of(const Tier& tier, LinkId link) {
+  const std::uint32_t offset = index_of(link) - tier.first_link;
+  return {offset / tier.links, tier.topology->shape->link(tier.parameters, offset % tier.links)};
+}
+
+// The ends of a link, given the vertex of each member of its instance.
+template <class VertexOfMember>
+LinkEnds ends_in(const Tier& tier, const Place& place, const VertexOfMember& vertex_of_member) {
+  const auto vertex = [&](std::uint32_t local) {
+    if (local < tier.parameters.size) return VertexId(vertex_of_member(local));
+    return VertexId(tier.first_switch + place.instance * tier.switches + local - tier.parameters.size);
+  };
+  return {vertex(place.link.from), vertex(place.link.to)};
+}
+
+}  // namespace
+
+void Tier::route(std::uint32_t instance, std::uint32_t from, std::uint32_t to, const Endpoints& ends,
+                 std::vector<LinkId>& out) const {
+  RouteBuilder builder{first_link + instance * links, out, ends};
+  topology->shape->route(parameters, from, to, builder);
+}
+
+std::string Tier::switch_name(VertexId vertex) const {
+  const std::uint32_t index = (index_of(vertex) - first_switch) % switches;
+  if (topology->shape->switch_name == nullptr) return fmt::format("switch{}", index);
+  return topology->shape->switch_name(parameters, index);
+}
+
+void ComposedLayout::route(DeviceId from, DeviceId to, std::vector<LinkId>& out) const {
+  const Endpoints ends{index_of(from), index_of(to)};
+  std::uint32_t at = ends.from;
+  for (std::size_t dimension = 0; dimension < tiers.size(); ++dimension) {
+    const Tier& tier = tiers[dimension];
+    const std::uint32_t stride = strides[dimension];
+    const std::uint32_t here = at / stride % tier.parameters.size;
+    const std::uint32_t there = ends.to / stride % tier.parameters.size;
+    if (here == there) continue;
+    // Instances are numbered by the device number with this dimension's coordinate taken out.
+    const std::uint32_t instance = at / stride / tier.parameters.size * stride + at % stride;
+    tier.route(instance, here, there, ends, out);
+    at = at - here * stride + there * stride;
+  }
+}
+
+LinkEnds ComposedLayout::ends(LinkId link) const {
+  for (std::size_t dimension = 0; dimension < tiers.size(); ++dimension) {
+    const Tier& tier = tiers[dimension];
+    if (!tier.holds(link)) continue;
+    const Place place = place_of(tier, link);
+    const std::uint32_t stride = strides[dimension];
+    const std::uint32_t first = place.instance / stride * stride * tier.parameters.size + place.instance % stride;
+    return ends_in(tier, place, [&](std::uint32_t member) { return first + member * stride; });
+  }
+  ORRERY_ASSERT(false);
+}
+
+std::string ComposedLayout::vertex_name(VertexId vertex) const {
+  for (const Tier& tier : tiers)
+    if (tier.holds(vertex))
+      return fmt::format("{}.{}.{}", tier.name, tier.instance_of(vertex), tier.switch_name(vertex));
+  return fmt::format("gpu{}", index_of(vertex));
+}
+
+std::uint32_t ClusterLayout::nic_of(std::uint32_t device) const {
+  const std::uint64_t slot = device % devices_per_node;
+  if (!nic_of_slot.empty()) return device / devices_per_node * nics_per_node + nic_of_slot[slot];
+  return device / devices_per_node * nics_per_node +
+         static_cast<std::uint32_t>(slot * nics_per_node / devices_per_node);
+}
+
+void ClusterLayout::route(DeviceId from, DeviceId to, std::vector<LinkId>& out) const {
+  const std::uint32_t source = index_of(from);
+  const std::uint32_t target = index_of(to);
+  if (source == target) return;
+  const Endpoints ends{source, target};
+  const std::uint32_t source_node = source / devices_per_node;
+  if (source_node == target / devices_per_node) {
+    node.route(source_node, source % devices_per_node, target % devices_per_node, ends, out);
+    return;
+  }
+  const auto member_of_nic = [&](std::uint32_t nic) { return devices_per_node + nic % nics_per_node; };
+  const std::uint32_t source_nic = nic_of(source);
+  const std::uint32_t target_nic = nic_of(target);
+  if (first_stack_link) out.push_back(LinkId(*first_stack_link + source));
+  if (nics_inside)
+    node.route(source_node, source % devices_per_node, member_of_nic(source_nic), ends, out);
+  else
+    out.push_back(LinkId(first_host_link + source));
+  scale_out.route(0, source_nic, target_nic, ends, out);
+  if (nics_inside)
+    node.route(target / devices_per_node, member_of_nic(target_nic), target % devices_per_node, ends, out);
+  else
+    out.push_back(LinkId(first_host_link + devices + target));
+  if (first_stack_link) out.push_back(LinkId(*first_stack_link + devices + target));
+}
+
+LinkEnds ClusterLayout::ends(LinkId link) const {
+  if (node.holds(link)) {
+    const Place place = place_of(node, link);
+    return ends_in(node, place, [&](std::uint32_t member) {
+      if (member < devices_per_node) return place.instance * devices_per_node + member;
+      return first_nic + place.instance * nics_per_node + member - devices_per_node;
+    });
+  }
+  if (scale_out.holds(link))
+    return ends_in(scale_out, place_of(scale_out, link), [&](std::uint32_t nic) { return first_nic + nic; });
+  if (first_stack_link && index_of(link) - *first_stack_link < 2 * devices) {
+    const VertexId device{(index_of(link) - *first_stack_link) % devices};
+    return {device, device};
+  }
+  const std::uint32_t offset = index_of(link) - first_host_link;
+  ORRERY_ASSERT(offset < 2 * devices);
+  const std::uint32_t device = offset % devices;
+  const VertexId nic{first_nic + nic_of(device)};
+  if (offset < devices) return {VertexId(device), nic};
+  return {nic, VertexId(device)};
+}
+
+std::string ClusterLayout::vertex_name(VertexId vertex) const {
+  const std::uint32_t index = index_of(vertex);
+  if (index < devices) return fmt::format("node{}.gpu{}", index / devices_per_node, index % devices_per_node);
+  if (node.holds(vertex)) return fmt::format("node{}.{}", node.instance_of(vertex), node.switch_name(vertex));
+  if (scale_out.holds(vertex)) return scale_out.switch_name(vertex);
+  const std::uint32_t nic = index - first_nic;
+  return fmt::format("node{}.nic{}", nic / nics_per_node, nic % nics_per_node);
+}
 
 Fabric::Fabric(FabricParts parts) : parts_(std::move(parts)) {
   std::uint64_t product = 1;
@@ -49,6 +186,14 @@ void Fabric::route(DeviceId from, DeviceId to, std::vector<LinkId>& out) const {
 
 std::size_t Fabric::memory_bytes() const {
   return parts_.kind_of_link.capacity() * sizeof(std::uint32_t) + parts_.link_kinds.capacity() * sizeof(Link);
+}
+
+Duration route_latency(const Fabric& fabric, DeviceId from, DeviceId to) {
+  std::vector<LinkId> route;
+  fabric.route(from, to, route);
+  Duration latency{};
+  for (const LinkId link : route) latency = saturating_add(latency, fabric.link(link).latency);
+  return latency;
 }
 
 }  // namespace orrery

@@ -10,7 +10,6 @@
 #include "core/ids.h"
 #include "core/units.h"
 #include "network/fabric/fabric.h"
-#include "network/link_share.h"
 #include "network/network.h"
 
 namespace orrery {

@@ -8,7 +8,7 @@
 
 #include "core/assert.h"
 #include "core/error.h"
-#include "system/plans/routes.h"
+#include "network/fabric/fabric.h"
 
 namespace orrery {
 namespace {

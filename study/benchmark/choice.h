@@ -11,7 +11,7 @@
 #include "core/ids.h"
 #include "core/units.h"
 #include "experiment/experiment.h"
-#include "system/plans/group_layout.h"
+#include "system/plans/group_library.h"
 #include "workload/matching/matching.h"
 
 namespace orrery {

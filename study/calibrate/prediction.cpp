@@ -4,8 +4,8 @@
 #include <map>
 
 #include "collectives/nccl/model.h"
-#include "system/plans/group_layout.h"
-#include "system/plans/routes.h"
+#include "network/fabric/fabric.h"
+#include "system/plans/group_library.h"
 
 namespace orrery {
 namespace {

@@ -1,13 +1,72 @@
 #include "system/devices/perturbation.h"
 
 #include <algorithm>
+#include <bit>
+#include <limits>
 
 #include <fmt/format.h>
 
+#include "core/assert.h"
 #include "core/hash.h"
-#include "system/plans/routes.h"
+#include "network/fabric/fabric.h"
 
 namespace orrery {
+namespace {
+
+constexpr std::int64_t kMillion = 1'000'000;
+// Fixed point: 2^-40.
+constexpr int kFraction = 40;
+constexpr std::int64_t kOne = std::int64_t{1} << kFraction;
+constexpr std::int64_t kLogOfTwo = 762'123'384'786;
+
+// The 1024 bits of 16 hashes are as many fair coins: their number of heads is binomial, of variance 256, and normal to
+// four digits of probability within four standard deviations (de Moivre and Laplace). A uniform number spread over
+// [-1/2, 1/2] fills the gaps and adds 1/12 to the variance. Cut at eight standard deviations, where one draw in 10^15
+// gets to.
+std::int64_t standard_normal(std::uint64_t key) {
+  constexpr std::uint64_t kWords = 16;
+  constexpr Int128 kDeviation = 16'002'603'955;  // sqrt(256 + 1/12), in 10^-9
+  std::int64_t heads = -512;
+  for (std::uint64_t word = 0; word < kWords; ++word) heads += std::popcount(hash_of({key, word}));
+  const auto uniform = static_cast<std::int64_t>(hash_of({key, kWords}) >> (64 - kFraction));
+  const Int128 sum = Int128{heads} * kOne + uniform - kOne / 2;
+  return std::clamp(static_cast<std::int64_t>(sum * 1'000'000'000 / kDeviation), -8 * kOne, 8 * kOne);
+}
+
+// e^x = 2^k e^r with 0 <= r < ln 2, of which the series ends soon.
+std::int64_t exponential(std::int64_t x) {
+  std::int64_t doublings = x / kLogOfTwo;
+  if (x % kLogOfTwo < 0) --doublings;
+  const std::int64_t rest = x - doublings * kLogOfTwo;
+  std::int64_t term = kOne, sum = kOne;
+  for (std::int64_t i = 1; term > 0; ++i) {
+    term = static_cast<std::int64_t>(Int128{term} * rest / kOne / i);
+    sum += term;
+  }
+  return doublings < 0 ? sum >> -doublings : sum << doublings;
+}
+
+}  // namespace
+
+Duration operator*(Duration time, TimeFactor factor) {
+  const Int128 product = (Int128{time.count()} * factor.count() + kMillion / 2) / kMillion;
+  if (product > std::numeric_limits<std::int64_t>::max()) return Duration::max();
+  return Duration(std::max<std::int64_t>(static_cast<std::int64_t>(product), time.count() > 0 ? 1 : 0));
+}
+
+TimeFactor operator*(TimeFactor a, TimeFactor b) {
+  const Int128 product = (Int128{a.count()} * b.count() + kMillion / 2) / kMillion;
+  return TimeFactor(std::max<std::int64_t>(1, static_cast<std::int64_t>(product)));
+}
+
+TimeFactor draw(const Jitter& jitter, std::uint64_t unit, std::uint64_t number) {
+  ORRERY_ASSERT(jitter.sigma >= 0 && jitter.sigma <= kMillion);
+  const std::int64_t normal = standard_normal(hash_of({jitter.seed, unit, number}));
+  const Int128 sigma = jitter.sigma;
+  const Int128 exponent = sigma * normal / kMillion - sigma * sigma * kOne / kMillion / kMillion / 2;
+  const Int128 factor = (Int128{exponential(static_cast<std::int64_t>(exponent))} * kMillion + kOne / 2) / kOne;
+  return TimeFactor(std::max<std::int64_t>(1, static_cast<std::int64_t>(factor)));
+}
 
 void check_perturbed_ranks(const Perturbation& perturbation, std::uint32_t ranks) {
   for (const auto& [rank, perturbed] : perturbation.ranks)

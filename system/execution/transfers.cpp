@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "system/plans/routes.h"
+#include "network/fabric/fabric.h"
 
 namespace orrery {
 namespace {

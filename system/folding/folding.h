@@ -18,7 +18,6 @@
 
 #include "core/ids.h"
 #include "core/units.h"
-#include "network/link_share.h"
 #include "network/network.h"
 #include "system/folding/symmetry.h"
 

@@ -8,11 +8,26 @@
 #include <span>
 #include <vector>
 
+#include "collectives/schedule.h"
 #include "core/ids.h"
+#include "network/fabric/fabric.h"
 #include "system/plans/plans.h"
+#include "workload/graph/job.h"
 #include "workload/matching/matching.h"
 
 namespace orrery {
+
+// Which messages of one rank's program in a schedule do the same for it, so that nothing but their other ends can tell
+// them apart: sends that start together, receives that are only ever waited for together.
+struct ProgramKinds {
+  std::vector<std::uint32_t> sends;     // by index: the first send of the kind
+  std::vector<std::uint32_t> receives;  // by slot: the first receive of the kind
+  std::uint64_t hash = 0;               // of what waits for what: equal for ranks whose programs are alike
+};
+
+// In a uniform ring (Schedule::is_uniform_ring) every send and every receive is of kind 0: what holds for one step
+// holds for all.
+ProgramKinds program_kinds(const Schedule& schedule, std::uint32_t rank);
 
 struct Pattern {
   const CollectivePlan* plan = nullptr;  // of one of the calls
@@ -64,6 +79,23 @@ class Patterns {
   Granularity granularity_;
   std::vector<Table> tables_;
   std::vector<std::uint32_t> table_of_;  // by communicator
+};
+
+// Which rings have all their links to themselves, whenever their messages are sent: links that no other communicator
+// and no transfer ever crosses, each crossed by one message of the ring and, in other calls, by messages of the same
+// sender only. (Of two members that share a link, one may be in a call while the other is still in the one before.)
+// Settled for the whole job, in use or not.
+class PrivateRings {
+ public:
+  // At granularity `phase` there are none. Keeps no reference to what it is made from.
+  PrivateRings(const Job& job, const Fabric& fabric, std::span<const DeviceId> placement, const CollectivePlans& plans,
+               const Patterns& patterns, Granularity granularity);
+
+  // A pattern of uniform rings in phases that do not wait for one another, of a communicator.
+  bool contains(GroupId group, std::uint32_t pattern) const { return private_[index_of(group)][pattern]; }
+
+ private:
+  std::vector<std::vector<bool>> private_;  // by communicator, by pattern
 };
 
 }  // namespace orrery

@@ -5,7 +5,7 @@
 
 #include "core/assert.h"
 #include "core/hash.h"
-#include "system/plans/routes.h"
+#include "network/fabric/fabric.h"
 
 namespace orrery {
 namespace {
@@ -251,8 +251,6 @@ std::vector<LinkShare> Symmetry::route_of(DeviceId from, DeviceId to) const {
   }
   return shares;
 }
-
-Duration Symmetry::latency_of(DeviceId from, DeviceId to) const { return route_latency(fabric_, from, to); }
 
 RankId Symmetry::rank_of(GroupId group, std::uint32_t member) const {
   return job_.communicators[index_of(group)].members[member];

@@ -21,8 +21,6 @@
 #include "network/fabric/fabric.h"
 #include "system/folding/colour_refinement.h"
 #include "system/folding/patterns.h"
-#include "system/folding/program_kinds.h"
-#include "system/folding/uniform_rings.h"
 #include "system/plans/line_traffic.h"
 #include "system/plans/plans.h"
 #include "system/plans/transfer_slots.h"
@@ -103,7 +101,7 @@ class Symmetry {
 
   // The links of a route, each once.
   std::vector<LinkShare> route_of(DeviceId from, DeviceId to) const;
-  Duration latency_of(DeviceId from, DeviceId to) const;
+  Duration latency_of(DeviceId from, DeviceId to) const { return route_latency(fabric_, from, to); }
   const LineTraffic& traffic(Vertex line) const { return line_traffic_.at(line); }
 
  private:

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <unordered_map>
+#include <vector>
 
 #include "collectives/longest_chain.h"
 #include "core/error.h"
-#include "system/plans/routes.h"
+#include "network/fabric/fabric.h"
 
 namespace orrery {
 namespace {
@@ -48,6 +51,64 @@ class SentBy {
 };
 
 }  // namespace
+
+LineTraffic in_network_traffic(const Schedule& schedule, std::span<const DeviceId> devices, const Fabric& fabric) {
+  LineTraffic traffic;
+  Bytes data(0);
+  std::set<LinkId> crossed;
+  std::vector<LinkId> route;
+  for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank)
+    for (std::uint32_t send = 0; send < schedule.sends(rank); ++send) {
+      const Step step = schedule.step(rank, send);
+      data = std::max(data, step.bytes);
+      traffic.latency = std::max(traffic.latency, route_latency(fabric, devices[rank], devices[step.to]));
+      if (step.bytes == Bytes(0)) continue;
+      fabric.route(devices[rank], devices[step.to], route);
+      crossed.insert(route.begin(), route.end());
+    }
+  require_countable_load(data);
+  for (const LinkId link : crossed) traffic.loads.push_back({link, data, 1});
+  return traffic;
+}
+
+GroupTraffic traffic_by_link(const Aggregate& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
+                             const Fabric& fabric) {
+  GroupTraffic traffic;
+  std::vector<LinkTraffic>& links = traffic.links;
+  std::unordered_map<std::uint32_t, std::size_t> number;               // by link
+  std::vector<Bytes> within(devices.size()), between(devices.size());  // sent, by member
+  std::vector<LinkId> route;
+  for_each_message(transfer, nodes, devices, fabric, [&](const GroupMessage& message) {
+    const auto add = [&](Bytes& sum) { sum = saturating_add(sum, message.bytes); };
+    add(message.is_within ? within[message.from] : between[message.from]);
+    fabric.route(devices[message.from], devices[message.to], route);
+    for (const LinkId link : route) {
+      const auto [known, is_new] = number.try_emplace(index_of(link), links.size());
+      if (is_new) links.push_back({link, Bytes(0), Bytes(0)});
+      add(message.is_within ? links[known->second].within : links[known->second].between);
+    }
+  });
+  std::ranges::sort(links, {}, &LinkTraffic::link);
+  if (links.empty()) return traffic;
+  traffic.most_within = *std::ranges::max_element(within);
+  traffic.most_between = *std::ranges::max_element(between);
+  return traffic;
+}
+
+LineTraffic group_traffic(const Aggregate& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
+                          const Fabric& fabric) {
+  const GroupTraffic by_link = traffic_by_link(transfer, nodes, devices, fabric);
+  LineTraffic traffic;
+  traffic.latency = transfer.latency;
+  for (const LinkTraffic& link : by_link.links) {
+    const Bytes load = saturating_add(link.within, link.between);
+    require_countable_load(load);
+    traffic.loads.push_back({link.link, load,
+                             std::max(connections_of(link.within, by_link.most_within),
+                                      connections_of(link.between, by_link.most_between))});
+  }
+  return traffic;
+}
 
 void require_countable_load(Bytes load) {
   if (load >= kTooMany)

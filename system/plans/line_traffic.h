@@ -1,15 +1,18 @@
-// What a phase of a collective puts on the network in one line of ranks, all its messages taken together.
+// What a phase of a collective puts on the network in one line of ranks, or a collective that runs as one whole on the
+// links of the fabric: all messages taken together.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "collectives/aggregate.h"
 #include "collectives/schedule.h"
 #include "core/ids.h"
 #include "core/units.h"
 #include "network/fabric/fabric.h"
-#include "network/link_share.h"
+#include "network/network.h"
+#include "system/plans/group_messages.h"
 
 namespace orrery {
 
@@ -28,5 +31,31 @@ std::uint32_t connections_of(Bytes load, Bytes most);
 
 // `devices` are those of the schedule's ranks. Throws InputError when a link would carry 2^62 bytes or more.
 LineTraffic line_traffic(const Schedule& schedule, std::span<const DeviceId> devices, const Fabric& fabric);
+
+// What a phase puts on the network where switches add up and copy on the way: every link that its messages cross
+// carries the data once. Of a schedule that is_in_network(); `devices` are those of its ranks. Latency is that of the
+// longest of its routes.
+LineTraffic in_network_traffic(const Schedule& schedule, std::span<const DeviceId> devices, const Fabric& fabric);
+
+// Of a collective that runs as one whole.
+struct LinkTraffic {
+  LinkId link{};
+  Bytes within{0};  // of messages within nodes
+  Bytes between{0};
+};
+
+// By LinkId, each link that carries something once, and the most that any rank sends. Counts stop at Bytes::max().
+struct GroupTraffic {
+  std::vector<LinkTraffic> links;
+  Bytes most_within{0};
+  Bytes most_between{0};
+};
+GroupTraffic traffic_by_link(const Aggregate& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
+                             const Fabric& fabric);
+
+// The same as the network takes it. `devices` by member. On every link what one rank sends within its node, or between
+// nodes, counts as one connection. Throws InputError when a link would carry 2^62 bytes or more.
+LineTraffic group_traffic(const Aggregate& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
+                          const Fabric& fabric);
 
 }  // namespace orrery

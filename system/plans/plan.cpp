@@ -7,8 +7,7 @@
 
 #include "core/assert.h"
 #include "core/error.h"
-#include "system/plans/group_traffic.h"
-#include "system/plans/in_network_traffic.h"
+#include "system/plans/line_traffic.h"
 
 namespace orrery {
 namespace {

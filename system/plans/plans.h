@@ -16,7 +16,7 @@
 #include "core/ids.h"
 #include "network/fabric/fabric.h"
 #include "system/plans/communicator_layout.h"
-#include "system/plans/group_layout.h"
+#include "system/plans/group_library.h"
 #include "system/plans/plan.h"
 #include "workload/graph/job.h"
 #include "workload/matching/matching.h"

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "system/devices/jitter.h"
+#include "system/devices/perturbation.h"
 
 using namespace orrery;
 

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "system/plans/double_tree.h"
-#include "system/plans/group_layout.h"
-#include "system/plans/group_traffic.h"
+#include "system/plans/group_library.h"
+#include "system/plans/group_messages.h"
+#include "system/plans/line_traffic.h"
 #include "tests/system/random_jobs.h"
 #include "tests/system/small_jobs.h"
 

@@ -11,7 +11,7 @@
 #include "collectives/nccl/model.h"
 #include "core/error.h"
 #include "experiment/experiment.h"
-#include "system/plans/group_layout.h"
+#include "system/plans/group_library.h"
 #include "tests/shipped_files.h"
 
 using namespace orrery;

@@ -1,9 +1,9 @@
-#include "system/plans/group_layout.h"
+#include "system/plans/group_library.h"
 
 #include <algorithm>
 
-#include "system/plans/group_traffic.h"
-#include "system/plans/routes.h"
+#include "network/fabric/fabric.h"
+#include "system/plans/line_traffic.h"
 
 namespace orrery {
 namespace {

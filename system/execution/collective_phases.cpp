@@ -1,10 +1,125 @@
-// Granularity `step`: a member's program of sends in one phase of one chunk.
+// How a member goes through a phase of a chunk. Uniform rings that have their links to themselves: the ends follow from
+// when their members entered, without an event for each message. Granularity `phase`: the members of a line gather, and
+// their messages go as one. Granularity `step`: a program of sends.
+#include <algorithm>
 #include <optional>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "system/execution/collectives.h"
 
 namespace orrery {
+namespace {
+
+// What a seat sends in each step.
+struct Hop {
+  std::uint32_t to = 0;
+  Duration transfer{};
+  Duration arrival{};  // transfer and latency
+};
+
+// Send s of a seat starts when its send s-1 is released and receive s-1 has arrived; after the last, `starts` are ends.
+void step(const std::vector<Hop>& hops, std::vector<Duration>& starts, std::vector<Duration>& next) {
+  for (std::size_t seat = 0; seat < hops.size(); ++seat) next[seat] = saturating_add(starts[seat], hops[seat].transfer);
+  for (std::size_t seat = 0; seat < hops.size(); ++seat)
+    next[hops[seat].to] = std::max(next[hops[seat].to], saturating_add(starts[seat], hops[seat].arrival));
+  starts.swap(next);
+}
+
+}  // namespace
+
+void CollectiveExecution::fast_forward(std::uint32_t slot) {
+  const Call& call = calls_[slot];
+  std::vector<Duration> ends(call.seats.size());
+  for (std::uint32_t phase = 0; phase < call.setting.plan->phases.size(); ++phase) {
+    const std::vector<Duration> of_phase = ring_ends(call, phase);
+    for (std::uint32_t seat = 0; seat < ends.size(); ++seat) ends[seat] = std::max(ends[seat], of_phase[seat]);
+  }
+  for (std::uint32_t seat = 0; seat < ends.size(); ++seat)
+    engine_.after(ends[seat] - engine_.now().time_since_epoch(), *this, payload_of(News::kSeatDone, slot, seat));
+}
+
+// By seat.
+std::vector<Duration> CollectiveExecution::ring_ends(const Call& call, std::uint32_t phase) {
+  const Schedule& schedule = call.setting.plan->phases[phase].schedule();
+  const std::uint32_t steps = schedule.sends(0);
+  const Bytes bytes = schedule.step(0, 0).bytes;
+  std::vector<Hop> hops;
+  std::vector<Duration> starts;
+  for (std::uint32_t seat = 0; seat < call.seats.size(); ++seat) {
+    const MessageClass& message = *call.setting.tables->message(phase, seat, 0);
+    const Duration transfer = network_.count_private(message.path, bytes, steps);
+    hops.push_back({message.receiver, transfer, saturating_add(transfer, message.latency)});
+    starts.push_back(call.seats[seat].entered.time_since_epoch());
+    messages_sent_ += message.count * steps;
+  }
+  std::vector<Duration> next(starts.size());
+  for (std::uint32_t i = 0; i < steps; ++i) step(hops, starts, next);
+  return starts;
+}
+
+void CollectiveExecution::join_line(std::uint32_t slot, std::uint32_t state) {
+  Call& call = calls_[slot];
+  const StateKey key = key_of(call, state);
+  const LineView line = line_of(call, key);
+  const std::uint32_t gathered = ++call.states[state_of(call, {line.seats.front(), key.chunk, key.phase})].gathered;
+  if (gathered == line.seats.size()) return start_line(slot, key);
+  if (gathered == 1) new_lines_.push_back({slot, state});
+}
+
+void CollectiveExecution::call_line(const Touched& first) {
+  Call& call = calls_[first.call];
+  const StateKey key = key_of(call, first.state);
+  const std::uint32_t queue = planned(call, key).phase.queue();
+  for (const std::uint32_t seat : line_of(call, key).seats) {
+    const std::uint32_t state = state_of(call, {seat, key.chunk, key.phase});
+    if (call.states[state].status != Status::kWaiting) continue;
+    call.seats[seat].chunk_queues[queue].called.push_back(state);
+    touch_queue(first.call, seat, queue);
+  }
+}
+
+void CollectiveExecution::start_line(std::uint32_t slot, StateKey key) {
+  const Call& call = calls_[slot];
+  const LineView line = line_of(call, key);
+  const std::uint32_t id = messages_.put({slot, state_of(call, key), 0, kWholeLine, 0, false, nullptr, {}});
+  messages_sent_ += line.count;
+  network_.start_group(line.path, id);
+}
+
+CollectiveExecution::LineView CollectiveExecution::line_of(const Call& call, StateKey key) {
+  const LineClass& line =
+      call.setting.tables == nullptr ? own_line(call, key) : call.setting.tables->line(key.phase, key.seat);
+  return {line.seats, line.path, line.count};
+}
+
+// Of a job that is not folded.
+const LineClass& CollectiveExecution::own_line(const Call& call, StateKey key) {
+  const CommunicatorLayout& layout = *call.setting.plan->layout;
+  const std::uint32_t axis = planned(call, key).phase.axis;
+  const std::uint32_t first = layout.moved_to(position_of(call, key.seat), axis, 0);
+  const auto [known, is_new] = lines_.try_emplace({call.key.group, call.setting.plan, key.phase, first});
+  if (!is_new) return known->second;
+  std::vector<DeviceId> devices;
+  for (std::uint32_t coordinate = 0; coordinate < layout.sizes[axis]; ++coordinate) {
+    known->second.seats.push_back(layout.member_at[layout.moved_to(first, axis, coordinate)]);
+    devices.push_back(call.setting.devices[known->second.seats.back()]);
+  }
+  const LineTraffic traffic = traffic_of(*call.setting.plan, key.phase, devices, fabric_);
+  known->second.path = network_.group_path(traffic.loads, traffic.latency);
+  return known->second;
+}
+
+void CollectiveExecution::on_line_arrived(std::uint32_t slot, std::uint32_t state) {
+  Call& call = calls_[slot];
+  const StateKey key = key_of(call, state);
+  for (const std::uint32_t seat : line_of(call, key).seats) {
+    const std::uint32_t there = state_of(call, {seat, key.chunk, key.phase});
+    call.states[there].through = true;
+    touch(slot, there);
+  }
+}
 
 // Starts what can start. True when the phase is through on this member.
 bool CollectiveExecution::start_sends(std::uint32_t slot, std::uint32_t state) {
