@@ -1,7 +1,6 @@
 #include "network/network.h"
 
 #include "core/assert.h"
-#include "network/max_min.h"
 
 namespace orrery {
 

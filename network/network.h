@@ -14,6 +14,13 @@
 
 namespace orrery {
 
+// The rate at which a link with `left` B/s fills for flows of total weight `weight`: floor(left / weight), at least 1.
+// The weight of a flow is what it takes of the link for each B/s of its rate. weight > 0.
+constexpr std::int64_t fill_rate(std::int64_t left, std::uint64_t weight) {
+  if (left < 0 || static_cast<std::uint64_t>(left) < weight) return 1;
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(left) / weight);
+}
+
 // A link on the route of a message; or of `copies` messages that do the same at the same time.
 struct LinkShare {
   LinkId link{};

@@ -1,5 +1,6 @@
 // Interned routes: the cost of every pair of devices that ever talked, computed once, and what they sent. A path may
 // also stand for those of many pairs that do the same at the same time, or for what a group of messages puts on links.
+// And how a model tells that messages have ended.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "core/engine.h"
 #include "core/ids.h"
 #include "core/units.h"
 #include "network/fabric/fabric.h"
@@ -105,6 +107,46 @@ class PathTable {
   std::vector<Group> groups_;
   std::vector<Bytes> before_split_;  // by link; empty before the first
   std::vector<LinkId> route_;        // scratch
+};
+
+// Events that tell a listener about a message. Three sinks, so that the payload is the whole token and what is on its
+// way needs no state.
+template <bool kReleased, bool kArrived>
+struct MessageSink final : EventSink {
+  explicit MessageSink(MessageListener& to) : listener(to) {}
+  void on_event(std::uint64_t token) override {
+    if constexpr (kReleased) listener.on_released(token);
+    if constexpr (kArrived) listener.on_arrived(token);
+  }
+  void add_parts(std::uint64_t token, std::vector<std::uint64_t>& parts) override {
+    for (const MessagePart& part : listener.parts_of(token).subspan(1)) parts.push_back(part.token);
+  }
+  MessageListener& listener;
+};
+
+// The three, and the one rule by which messages end: without a latency both come in one event.
+class MessageEvents {
+ public:
+  MessageEvents(Engine& engine, MessageListener& listener)
+      : engine_(engine), released_(listener), arrived_(listener), both_(listener) {}
+
+  // Released `transfer` from now, arrived `latency` later.
+  void deliver(Duration transfer, Duration latency, std::uint64_t token) {
+    if (latency == Duration::zero()) {
+      engine_.after(transfer, both_, token);
+    } else {
+      engine_.after(transfer, released_, token);
+      arrive(saturating_add(transfer, latency), token);
+    }
+  }
+  // Arrived `delay` from now; the release is told, or predicted, by the caller.
+  EventHandle arrive(Duration delay, std::uint64_t token) { return engine_.after(delay, arrived_, token); }
+
+ private:
+  Engine& engine_;
+  MessageSink<true, false> released_;
+  MessageSink<false, true> arrived_;
+  MessageSink<true, true> both_;
 };
 
 }  // namespace orrery

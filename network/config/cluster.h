@@ -6,7 +6,7 @@
 
 #include "core/config/config.h"
 #include "network/fabric/fabric.h"
-#include "network/fabric/routing.h"
+#include "network/fabric/routed_graph.h"
 
 namespace orrery {
 
@@ -17,7 +17,8 @@ struct ClusterReaders {
 };
 
 // Reads `cluster` (a name or path of configs/clusters, or inline) and `nodes` of an experiment. A cluster has either
-// `node` and `scale_out`, or `device` and `dims`. Nothing comes back after an error, all of which are in the section's diagnostics, and in description mode.
+// `node` and `scale_out`, or `device` and `dims`. Nothing comes back after an error, all of which are in the section's
+// diagnostics, and in description mode.
 std::optional<Fabric> read_cluster(Section& experiment, const ClusterReaders& readers, const Routing& routing = {});
 
 // Reads `routing` and `ecmp_seed` of an experiment's `network`.

@@ -16,7 +16,6 @@
 #include "core/ids.h"
 #include "core/units.h"
 #include "network/fabric/routed_graph.h"
-#include "network/fabric/routing.h"
 
 namespace orrery {
 

@@ -74,7 +74,7 @@ void FlowComponents::clear() {
 }
 
 void FlowComponents::settle() {
-  if (resolve_ == Resolve::kEverything) touch_everything();
+  if (reference_ != nullptr) touch_everything();
   // Splitting touches nothing: the parts are settled at once.
   for (std::size_t i = 0; i < touched_.size(); ++i)
     if (components_[touched_[i]].touched) settle(touched_[i]);
@@ -163,9 +163,8 @@ void FlowComponents::solve(std::uint32_t index) {
     component.finish[0] = finish(component.flows[0]);
     component.removed = 0;
   } else {
-    const auto changed = resolve_ == Resolve::kEverything
-                             ? solver_.solve_all(component.flows, engine_.now())
-                             : solver_.solve(component.seeds, component.flows.size(), engine_.now());
+    const auto changed = reference_ != nullptr ? solver_.solve_all(component.flows, engine_.now(), *reference_)
+                                               : solver_.solve(component.seeds, component.flows.size(), engine_.now());
     for (const std::uint32_t flow : changed) component.finish[graph_.flow(flow).place] = finish(flow);
   }
   clear_seeds(index);

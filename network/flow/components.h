@@ -14,14 +14,12 @@
 
 namespace orrery {
 
-// How much is re-solved when something changes. Both give the same result; kEverything is there to check that.
-enum class Resolve : std::uint8_t { kReached, kEverything };
-
 class FlowComponents {
  public:
-  // Events go to `sink`, with the component as payload.
-  FlowComponents(Engine& engine, EventSink& sink, FlowGraph& graph, Resolve resolve)
-      : engine_(engine), sink_(sink), graph_(graph), solver_(graph), resolve_(resolve) {}
+  // Events go to `sink`, with the component as payload. With a `reference` everything is solved again by it whenever
+  // something changes, to the same rates.
+  FlowComponents(Engine& engine, EventSink& sink, FlowGraph& graph, ReferenceSolver* reference)
+      : engine_(engine), sink_(sink), graph_(graph), solver_(graph), reference_(reference) {}
 
   // Links the flow up. Its rate follows in settle().
   void join(std::uint32_t flow);
@@ -69,7 +67,7 @@ class FlowComponents {
   EventSink& sink_;
   FlowGraph& graph_;
   FlowSolver solver_;
-  Resolve resolve_;
+  ReferenceSolver* reference_;
   std::vector<Component> components_;
   std::vector<std::uint32_t> free_;  // of components_
   std::vector<std::uint32_t> touched_;

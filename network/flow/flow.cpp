@@ -8,16 +8,16 @@
 
 namespace orrery {
 
-FlowNetwork::FlowNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener, Resolve resolve)
+FlowNetwork::FlowNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener, ReferenceSolver* reference)
     : engine_(engine),
       fabric_(fabric),
       listener_(listener),
       events_(engine, listener),
       paths_(fabric),
       graph_(fabric),
-      components_(engine, *this, graph_, resolve),
+      components_(engine, *this, graph_, reference),
       uncontended_(engine, *this, kUncontended, events_, paths_, fabric.link_count()),
-      resolve_(resolve) {}
+      reference_(reference) {}
 
 void FlowNetwork::start(PathId path, Bytes bytes, std::uint64_t token, bool may_predict) {
   const Duration transfer = paths_.send(path, bytes);
@@ -40,8 +40,7 @@ Duration FlowNetwork::count_private(PathId path, Bytes bytes, std::uint32_t mess
 void FlowNetwork::settle() {
   for (UncontendedFlow& message : started_) {
     message.start = engine_.now();
-    const auto start =
-        resolve_ == Resolve::kEverything ? UncontendedFlows::Start::kRefused : uncontended_.start(message);
+    const auto start = reference_ != nullptr ? UncontendedFlows::Start::kRefused : uncontended_.start(message);
     if (start == UncontendedFlows::Start::kRefused) share(message);
     if (start == UncontendedFlows::Start::kPredicted)
       listener_.on_release_predicted(message.token, engine_.now() + message.transfer);

@@ -1,4 +1,4 @@
-// The flow model: messages are fluids that share every link of their route, max-min fair (network/max_min.h), from
+// The flow model: messages are fluids that share every link of their route, max-min fair (network/flow/solver.h), from
 // first to last byte. Rates are solved again when messages come and go: all changes of an instant at once, and only
 // what they can reach (network/flow/solver.h). A message that shares nothing takes what it takes in the alpha-beta
 // model, to the picosecond.
@@ -22,7 +22,6 @@
 #include "network/flow/components.h"
 #include "network/flow/graph.h"
 #include "network/flow/uncontended.h"
-#include "network/message_sinks.h"
 #include "network/network.h"
 #include "network/path_table.h"
 
@@ -30,8 +29,8 @@ namespace orrery {
 
 class FlowNetwork final : public Network, private EventSink {
  public:
-  // `engine`, `fabric` and `listener` outlive the network.
-  FlowNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener, Resolve resolve = Resolve::kReached);
+  // All outlive the network. `reference`: solves in place of FlowSolver, to check that.
+  FlowNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener, ReferenceSolver* reference = nullptr);
   // Pending events point into it.
   FlowNetwork(const FlowNetwork&) = delete;
   FlowNetwork& operator=(const FlowNetwork&) = delete;
@@ -106,7 +105,7 @@ class FlowNetwork final : public Network, private EventSink {
   FlowGraph graph_;
   FlowComponents components_;
   UncontendedFlows uncontended_;
-  Resolve resolve_;
+  ReferenceSolver* reference_;
   std::vector<Owner> owners_;             // by flow
   Slab<Group> groups_;                    // of which flows share links, or may
   std::vector<UncontendedFlow> started_;  // in this instant, on no link yet

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/assert.h"
-#include "network/max_min.h"
+#include "network/network.h"
 
 namespace orrery {
 namespace {
@@ -180,15 +180,10 @@ std::span<const std::uint32_t> FlowSolver::solve(std::span<const std::uint32_t> 
   return changed_;
 }
 
-std::span<const std::uint32_t> FlowSolver::solve_all(std::span<const std::uint32_t> flows, Time now) {
-  all_.clear();
-  for (std::uint32_t link = 0; link < graph_.link_count(); ++link) all_.add_link(graph_.link(link).bandwidth);
-  for (const std::uint32_t flow : flows) {
-    all_.add_flow();
-    for (const FlowCrossing& crossing : graph_.flow(flow).crossings) all_.cross(crossing.link, crossing.weight);
-  }
-  all_.solve();
-  for (std::uint32_t i = 0; i < flows.size(); ++i) set(flows[i], all_.rate(i), all_.bottleneck(i), now);
+std::span<const std::uint32_t> FlowSolver::solve_all(std::span<const std::uint32_t> flows, Time now,
+                                                     ReferenceSolver& reference) {
+  const std::vector<ReferenceSolver::Share> shares = reference.solve(graph_, flows);
+  for (std::size_t i = 0; i < flows.size(); ++i) set(flows[i], shares[i].rate, shares[i].bottleneck, now);
   return flows;
 }
 

@@ -17,13 +17,19 @@
 
 #include "core/units.h"
 #include "network/flow/graph.h"
-#include "network/max_min.h"
 
 namespace orrery {
 
-// Progressive filling as in network/max_min.h, to the same rates, but of some of the flows in place: those of at least
-// some rate on some links. What goes slower keeps its rate, and so does what a link that is left out holds, unless
-// another link gives it less. Nothing is copied, since this is done for every message that comes or goes.
+// Max-min fair rates by progressive filling, in integers. The rates of all flows rise together; when a link is full,
+// the flows on it stay at the rate they have, and the others rise on. One round freezes all flows on all links that
+// fill at the same rate together, so the result depends neither on the order of links and flows nor on how they are cut
+// into independent problems. Rates are in whole B/s: a link that is shared by flows of total weight A and has R left
+// fills at floor(R / A). What the floor leaves goes to flows that are frozen later. A rate is never below 1 B/s, so
+// that every transfer ends: a link of fewer B/s than flows is overbooked.
+//
+// Here of some of the flows: those of at least some rate on some links. What goes slower keeps its rate, and so does
+// what a link that is left out holds, unless another link gives it less. Nothing is copied, since this is done for
+// every message that comes or goes.
 class FlowFilling {
  public:
   // The flows that a link stopped: those of flows() from where the stop before this ends up to `end`.
@@ -76,6 +82,19 @@ class FlowFilling {
   std::vector<std::uint32_t> found_;  // scratch of collect()
 };
 
+// A plain solver of flows that share nothing with others, in place of FlowSolver's: tests check one by the other.
+class ReferenceSolver {
+ public:
+  struct Share {
+    std::int64_t rate = 0;
+    std::uint32_t bottleneck = 0;  // link
+  };
+
+  virtual ~ReferenceSolver() = default;
+  // By flow.
+  virtual std::vector<Share> solve(FlowGraph& graph, std::span<const std::uint32_t> flows) = 0;
+};
+
 class FlowSolver {
  public:
   explicit FlowSolver(FlowGraph& graph) : graph_(graph), filling_(graph) {}
@@ -85,9 +104,8 @@ class FlowSolver {
   // `now`; valid until the next call.
   std::span<const std::uint32_t> solve(std::span<const std::uint32_t> seeds, std::size_t flows, Time now);
 
-  // Solves all of `flows`, which share nothing with others, whether they can have changed or not, from nothing known
-  // and with MaxMin: the check of solve(). Returns them.
-  std::span<const std::uint32_t> solve_all(std::span<const std::uint32_t> flows, Time now);
+  // Gives all of `flows` the rates that `reference` finds, whether they can have changed or not. Returns them.
+  std::span<const std::uint32_t> solve_all(std::span<const std::uint32_t> flows, Time now, ReferenceSolver& reference);
 
   // A flow that nobody shares a link with.
   void solve_alone(std::uint32_t flow, Time now);
@@ -102,7 +120,6 @@ class FlowSolver {
 
   FlowGraph& graph_;
   FlowFilling filling_;
-  MaxMin all_;                         // scratch of solve_all()
   std::uint32_t far_solves_ = 0;       // to do after the next attempt in vain
   std::uint32_t far_solves_left_ = 0;  // to do now
   std::vector<std::uint32_t> risen_;   // links that are not reached but cross changed flows

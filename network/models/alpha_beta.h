@@ -7,7 +7,6 @@
 
 #include "core/engine.h"
 #include "network/fabric/fabric.h"
-#include "network/message_sinks.h"
 #include "network/network.h"
 #include "network/path_table.h"
 

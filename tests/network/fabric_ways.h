@@ -4,7 +4,7 @@
 #include <string>
 
 #include "network/fabric/fabric.h"
-#include "network/fabric/routing.h"
+#include "network/fabric/routed_graph.h"
 
 namespace orrery {
 

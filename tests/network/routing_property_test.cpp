@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "network/fabric/routing.h"
+#include "network/fabric/routed_graph.h"
 #include "tests/network/fabric_ways.h"
 #include "tests/network/topology_examples.h"
 

@@ -1,4 +1,4 @@
-#include "network/fabric/routing.h"
+#include "network/fabric/routed_graph.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

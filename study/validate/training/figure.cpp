@@ -1,7 +1,7 @@
 #include "study/validate/training/figure.h"
 
 #include "core/assert.h"
-#include "workload/training/layers/model_flops.h"
+#include "workload/training/layers/model_layers.h"
 
 namespace orrery {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/config/config.h"
 #include "network/fabric/fabric.h"
-#include "network/fabric/routing.h"
+#include "network/fabric/routed_graph.h"
 
 namespace orrery {
 

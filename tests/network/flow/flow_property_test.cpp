@@ -7,6 +7,7 @@
 
 #include "network/flow/flow.h"
 #include "network/models/alpha_beta.h"
+#include "tests/network/flow/max_min.h"
 #include "tests/network/flow/probe.h"
 
 using namespace orrery;
@@ -186,6 +187,7 @@ TEST_CASE("an all-to-all at once, where every end moves most rates, is that of t
 
 TEST_CASE("results depend neither on the order of messages nor on when and how much is solved again") {
   std::mt19937 random(32);
+  MaxMinReference reference;
   for (int instance = 0; instance < 60; ++instance) {
     const bool large = instance >= 50;
     const Traffic traffic = large ? random_traffic(random, 600, 8) : random_traffic(random, 150);
@@ -199,18 +201,20 @@ TEST_CASE("results depend neither on the order of messages nor on when and how m
     for (int i = 0; i < 300; ++i)
       settles.push_back(static_cast<std::int64_t>((std::uint64_t{random()} << 32 | random()) % (end + 1)));
     for (const Notice& notice : expected.notices) settles.push_back(std::max(std::int64_t{0}, std::get<0>(notice) - 1));
-    REQUIRE(simulate<FlowNetwork>(traffic, order, settles, Resolve::kEverything) == expected);
+    REQUIRE(simulate<FlowNetwork>(traffic, order, settles, &reference) == expected);
   }
 }
 
 TEST_CASE("messages that come apart into themselves, now and then and several times in one instant, change nothing") {
   std::mt19937 random(35);
+  MaxMinReference reference;
   for (int instance = 0; instance < 60; ++instance) {
     const Traffic traffic = random_traffic(random, instance >= 50 ? 600 : 150, instance >= 50 ? 8 : 1);
     const Outcome expected = simulate<FlowNetwork>(traffic, in_order(traffic), {});
     INFO("instance " << instance);
-    for (const Resolve resolve : {Resolve::kReached, Resolve::kEverything}) {
-      Probe<FlowNetwork> probe(traffic.fabric, resolve);
+    for (ReferenceSolver* const solver :
+         {static_cast<ReferenceSolver*>(nullptr), static_cast<ReferenceSolver*>(&reference)}) {
+      Probe<FlowNetwork> probe(traffic.fabric, solver);
       probe.when_decided = [&] {
         for (auto times = random() % 6; times > 3; --times) probe.network.split({});
       };

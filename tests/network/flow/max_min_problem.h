@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "network/max_min.h"
+#include "tests/network/flow/max_min.h"
 #include "tests/network/natural.h"
 
 namespace orrery::test {

@@ -1,10 +1,9 @@
-#include "network/max_min.h"
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <numeric>
 #include <random>
 
+#include "tests/network/flow/max_min.h"
 #include "tests/network/flow/max_min_problem.h"
 
 using namespace orrery;

@@ -6,7 +6,7 @@
 
 #include "tests/workload/training/small_training.h"
 #include "workload/training/layers/blocks.h"
-#include "workload/training/layers/transformer.h"
+#include "workload/training/layers/model_layers.h"
 
 using namespace orrery;
 using namespace orrery::testing;

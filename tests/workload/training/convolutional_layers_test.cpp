@@ -1,4 +1,4 @@
-#include "workload/training/layers/convolutional.h"
+#include "workload/training/layers/model_layers.h"
 
 #include <catch2/catch.hpp>
 

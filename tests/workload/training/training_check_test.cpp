@@ -10,7 +10,7 @@
 #include "tests/workload/training/small_training.h"
 #include "tests/workload/training/training_files.h"
 #include "workload/matching/matching.h"
-#include "workload/training/spec/size.h"
+#include "workload/training/spec/check.h"
 
 using namespace orrery;
 using namespace orrery::testing;

@@ -1,4 +1,4 @@
-#include "workload/training/layers/dlrm.h"
+#include "workload/training/layers/model_layers.h"
 
 #include <algorithm>
 #include <numeric>

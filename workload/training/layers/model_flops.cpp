@@ -1,7 +1,4 @@
-#include "workload/training/layers/model_flops.h"
-
-#include "workload/training/layers/convolutional.h"
-#include "workload/training/layers/dlrm.h"
+#include "workload/training/layers/model_layers.h"
 
 namespace orrery {
 namespace {

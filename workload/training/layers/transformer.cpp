@@ -1,4 +1,4 @@
-#include "workload/training/layers/transformer.h"
+#include "workload/training/layers/model_layers.h"
 
 #include <algorithm>
 #include <iterator>

@@ -8,10 +8,7 @@
 #include <utility>
 
 #include "core/assert.h"
-#include "workload/training/layers/convolutional.h"
-#include "workload/training/layers/dlrm.h"
-#include "workload/training/layers/model_flops.h"
-#include "workload/training/layers/transformer.h"
+#include "workload/training/layers/model_layers.h"
 #include "workload/training/program/gradient_synchronisation.h"
 #include "workload/training/program/rank_grid.h"
 

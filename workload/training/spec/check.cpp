@@ -11,7 +11,6 @@
 
 #include "core/units.h"
 #include "workload/training/spec/check.h"
-#include "workload/training/spec/size.h"
 
 namespace orrery {
 namespace {

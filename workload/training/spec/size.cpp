@@ -1,4 +1,4 @@
-#include "workload/training/spec/size.h"
+#include "workload/training/spec/check.h"
 
 #include <algorithm>
 

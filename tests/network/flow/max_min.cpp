@@ -1,11 +1,11 @@
-#include "network/max_min.h"
+#include "tests/network/flow/max_min.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "core/assert.h"
 
-namespace orrery {
+namespace orrery::test {
 namespace {
 
 constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
@@ -118,4 +118,17 @@ std::size_t MaxMin::end_of(std::uint32_t flow) const {
   return flow + 1 < flows_.size() ? flows_[flow + 1].first_crossing : crossings_.size();
 }
 
-}  // namespace orrery
+std::vector<ReferenceSolver::Share> MaxMinReference::solve(FlowGraph& graph, std::span<const std::uint32_t> flows) {
+  MaxMin solver;
+  for (std::uint32_t link = 0; link < graph.link_count(); ++link) solver.add_link(graph.link(link).bandwidth);
+  for (const std::uint32_t flow : flows) {
+    solver.add_flow();
+    for (const FlowCrossing& crossing : graph.flow(flow).crossings) solver.cross(crossing.link, crossing.weight);
+  }
+  solver.solve();
+  std::vector<Share> shares;
+  for (std::uint32_t i = 0; i < flows.size(); ++i) shares.push_back({solver.rate(i), solver.bottleneck(i)});
+  return shares;
+}
+
+}  // namespace orrery::test

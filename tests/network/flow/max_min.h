@@ -1,30 +1,20 @@
 // Max-min fair rates by progressive filling, in integers. The rates of all flows rise together; when a link is full,
 // the flows on it stay at the rate they have, and the others rise on. One round freezes all flows on all links that
-// fill at the same rate together, so the result depends neither on the order of links and flows nor on how they are cut
-// into independent problems.
-//
-// Rates are in whole B/s: a link that is shared by flows of total weight A and has R left fills at floor(R / A). What
-// the floor leaves goes to flows that are frozen later. A rate is never below 1 B/s, so that every transfer ends: a
-// link of fewer B/s than flows is overbooked.
+// fill at the same rate together. The plain solver, which the product's (network/flow/solver.h) is checked against:
+// that works on parts and in place.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/units.h"
+#include "network/flow/solver.h"
 
-namespace orrery {
+namespace orrery::test {
 
-// The rate at which a link with `left` B/s fills for flows of total weight `weight`: floor(left / weight), at least 1.
-// The weight of a flow is what it takes of the link for each B/s of its rate. weight > 0.
-constexpr std::int64_t fill_rate(std::int64_t left, std::uint64_t weight) {
-  if (left < 0 || static_cast<std::uint64_t>(left) < weight) return 1;
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(left) / weight);
-}
-
-// Describe links and flows, solve, read the rates. Keeps its memory: once as large as needed, nothing allocates. This
-// is the plain solver, that of network/flow/filling.h works on parts and in place.
+// Describe links and flows, solve, read the rates.
 class MaxMin {
  public:
   void clear();
@@ -79,4 +69,10 @@ class MaxMin {
   std::vector<std::uint32_t> full_;   // links of the current round
 };
 
-}  // namespace orrery
+// Solves a FlowNetwork's flows from nothing known, whether they can have changed or not.
+class MaxMinReference final : public ReferenceSolver {
+ public:
+  std::vector<Share> solve(FlowGraph& graph, std::span<const std::uint32_t> flows) override;
+};
+
+}  // namespace orrery::test

@@ -1,0 +1,63 @@
+// The layers of each kind of model as layer programs, and the work that a model needs however it is computed.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/precision.h"
+#include "core/units.h"
+#include "workload/training/layers/blocks.h"
+#include "workload/training/layers/layer_program.h"
+#include "workload/training/spec/model.h"
+#include "workload/training/spec/training_spec.h"
+
+namespace orrery {
+
+// The parts of a transformer as layer programs: the embedding, layers with dense or expert perceptrons, and the head
+// with the loss. Tensor parallelism splits products by columns, then by rows (Megatron-LM, Shoeybi et al. 2019);
+// sequence parallelism splits what is between them and turns all-reduces into all-gathers and reduce-scatters
+// (Korthikanti et al. 2022).
+LayerProgram embedding_layer(const LayerShape& shape);
+LayerProgram transformer_layer(const LayerShape& shape, bool has_experts);
+// `tied_here`: the embedding is on the same rank, and the weights are counted there.
+LayerProgram head_layer(const LayerShape& shape, bool tied_here);
+
+// What a rank computes and communicates for a recommendation model (Naumov et al. 2019): embedding tables spread over
+// all ranks, multi-layer perceptrons repeated on every rank. A rank looks up the rows of its tables for the samples of
+// all ranks; an all-to-all brings every rank those of its own samples, and their gradients back.
+//
+// "embedding", "bottom", "top": a rank with `batch` samples of its own, 1 to 2^18, and 2^26 on all ranks. Tables are
+// split by columns where their number is no multiple of the ranks, so that ranks have equal shares. Backward, nothing
+// but the exchange of gradients waits for "bottom"; so it comes before the all-to-all of "embedding".
+//
+// `parameters` are the dense ones alone, for gradients of the tables are neither exchanged nor met by the optimizer:
+// rows are updated where they are. The tables' memory is apart.
+std::vector<LayerProgram> dlrm_layers(const DlrmSpec& model, std::int64_t batch, std::int64_t ranks,
+                                      Precision precision);
+
+// A rank's share of the tables.
+Bytes dlrm_table_bytes(const DlrmSpec& model, std::int64_t ranks);
+
+// What a rank computes for a convolutional network trained in data parallel: a convolution with its batch norm, the sum
+// with a shortcut, ReLU and pooling is a layer, and so is the classifier with the loss. Which kernels a software runs:
+struct ConvolutionKernels {
+  bool fused_norm = false;  // batch norm, the sum with a shortcut and ReLU are one kernel
+  bool winograd = false;    // 3x3 convolutions at a stride of 1
+  bool transposed = false;  // channels come before pixels, which kernels with tensor cores take the other way round
+};
+
+ConvolutionKernels convolution_kernels(const SoftwareSpec& software, Precision precision);
+
+// In the order of the network, for `batch` images: from 1 to 2^18. Memory for the images is left out.
+std::vector<LayerProgram> convolutional_layers(const ConvolutionalSpec& model, std::int64_t batch, Precision precision,
+                                               ConvolutionKernels kernels = {});
+
+// FLOPs of one training step over the whole global batch: three times the products of the forward pass, without
+// recomputation. Attention counts 12 * layers * hidden * sequence per token, half of that with causal_flops (Narayanan
+// et al. 2021, appendix). Of experts those that a token passes.
+double model_flops(const TrainingSpec& training);
+
+// Tokens of a step; samples of models without tokens.
+std::int64_t tokens_per_step(const TrainingSpec& training);
+
+}  // namespace orrery
