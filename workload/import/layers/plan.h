@@ -1,5 +1,5 @@
-// From the layers of a text workload to what is performed of them: which ranks a communication is among, and how many
-// bytes a rank puts in.
+// From the layers of a text workload to a job: what is performed of them, which ranks a communication is among, and how
+// many bytes a rank puts in.
 #pragma once
 
 #include <cstdint>
@@ -55,32 +55,55 @@ struct CallScope {
 using ScopeOf =
     std::function<std::optional<CallScope>(LayerPass pass, const TextPass& call, TextParallelism parallelism)>;
 
-// What of the layers is performed: without communications of no bytes, and those among one rank. `all_gather_of_whole`:
-// the file's size of an all-gather is that of its result. One warning tells of all that the parallelism does not
-// perform (but for the input gradients of layer 0, which nobody needs), one of forward and input-gradient
-// communications among one rank. All errors of the file were reported before.
-std::vector<PlannedLayer> plan_layers(const std::string& file, const TextWorkload& workload, const ScopeOf& scope_of,
-                                      bool all_gather_of_whole, GroupFamilies& families, Diagnostics& diagnostics);
+// What the imports of all dialects have in common: which numbers count, what of the layers is performed, and the job.
+class TextImport {
+ public:
+  // Reads the text. Throws InputError with all that is wrong.
+  TextImport(const std::string& file, std::string_view text, TextDialect dialect, Diagnostics& diagnostics);
 
-// What a parallelism's order of execution performs, whoever the ranks are: MICRO only the weight gradients of layer 0,
-// and so on.
-bool is_performed(TextParallelism parallelism, std::size_t layer, LayerPass pass, const TextPass& call);
+  const TextWorkload& workload() const { return workload_; }
+  const TextHeader& header() const { return workload_.header; }
+  const Location& where(const std::optional<TextNumber>& number) const {
+    return number ? number->where : header().where;
+  }
 
-// Keys of the header against the parallelism and the layers: layers that do not exist, recomputation without a
-// checkpoint before it, keys that mean nothing for this parallelism.
-void check_header(const TextWorkload& workload, Diagnostics& diagnostics);
+  // Keys of the header against the parallelism and the layers: layers that do not exist, recomputation without a
+  // checkpoint before it, keys that mean nothing for this parallelism.
+  void check_header() const;
 
-// The most ranks, and nodes of one rank, that an import makes.
-inline constexpr std::uint32_t kMostImportedRanks = 1u << 20;
-inline constexpr std::uint64_t kMostImportedNodes = 16'000'000;
+  // What a key that the file and the user may leave out comes to. Reports where both do, and where they differ.
+  struct Key {
+    std::string_view missing;
+    std::string_view hint;
+    std::string_view differ;  // "{} ranks in the file, {} asked for"
+  };
+  std::optional<std::uint32_t> number(const std::optional<TextNumber>& of_file, std::optional<std::uint32_t> asked,
+                                      const Key& key) const;
+  // The same for how many ranks there are, which are 1 .. 2^20.
+  std::optional<std::uint32_t> rank_count(const std::optional<TextNumber>& of_file, std::optional<std::uint32_t> asked,
+                                          const Key& key) const;
 
-// Reports a schedule of too many nodes.
-void check_size(const Location& where, const LayerSchedule& schedule, Diagnostics& diagnostics);
+  struct Request {
+    std::uint32_t ranks = 1;
+    std::uint32_t iterations = 1;
+    ScopeOf scope_of;
+    bool all_gather_of_whole = false;  // the file's size of an all-gather is that of its result
+    std::uint32_t stages = 1;
+    // How the stages exchange messages; nothing where they do not.
+    std::function<std::optional<PlannedPipeline>()> pipeline = [] { return std::nullopt; };
+  };
+  // Throws InputError with all that is wrong.
+  Job job(const Request& request);
 
-// Reports a job that does nothing.
-void check_work(const Location& where, std::span<const ExecutionGraph> graphs, Diagnostics& diagnostics);
+ private:
+  std::vector<PlannedLayer> plan_layers(const Request& request);
+  Job job_of(LayerSchedule schedule, const Request& request) const;
 
-// The warnings from number `first` on of the diagnostics, for Job::warnings.
-std::vector<Problem> warnings_since(const Diagnostics& diagnostics, std::size_t first);
+  const std::string& file_;
+  Diagnostics& diagnostics_;
+  std::size_t first_;  // problem that is of this import
+  TextWorkload workload_;
+  GroupFamilies families_;
+};
 
 }  // namespace orrery

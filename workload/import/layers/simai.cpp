@@ -45,36 +45,23 @@ constexpr std::string_view kFirstLayer = "embedding_layer";
 
 class SimaiImporter {
  public:
-  SimaiImporter(const std::string& file, const SimaiOptions& options, Diagnostics& diagnostics)
-      : file_(file), options_(options), diagnostics_(diagnostics), first_(diagnostics.problems().size()) {}
+  SimaiImporter(const std::string& file, std::string_view text, const SimaiOptions& options, Diagnostics& diagnostics)
+      : options_(options), diagnostics_(diagnostics), import_(file, text, TextDialect::kSimai, diagnostics) {}
 
-  Job import(std::string_view text) {
-    workload_ = read_text_workload(file_, text, TextDialect::kSimai, diagnostics_);
-    diagnostics_.throw_if_errors();
+  Job import() {
     check_parallelism();
     diagnostics_.throw_if_errors();
-    check_header(workload_, diagnostics_);
+    import_.check_header();
     read_grid();
-    if (options_.iterations < 1) diagnostics_.error({file_}, "0 iterations, expected at least 1");
-    diagnostics_.throw_if_errors();
-
-    GroupFamilies families;
     const auto scope = [&](LayerPass pass, const TextPass& call, TextParallelism) {
       return scope_of(pass, call, grid_);
     };
-    const auto layers = plan_layers(file_, workload_, scope, true, families, diagnostics_);
-    LayerSchedule schedule{workload_.header.parallelism, layers, options_.iterations};
-    schedule.pipeline = pipeline();
-    check_size(workload_.header.where, schedule, diagnostics_);
-    diagnostics_.throw_if_errors();
-    Job job = job_of(schedule, families);
-    check_work(header().where, job.graphs, diagnostics_);
-    diagnostics_.throw_if_errors();
-    return job;
+    return import_.job({grid_.tensor * grid_.data * grid_.stages, options_.iterations, scope, true, grid_.stages,
+                        [&] { return pipeline(); }});
   }
 
  private:
-  const TextHeader& header() const { return workload_.header; }
+  const TextHeader& header() const { return import_.header(); }
 
   void check_parallelism() {
     if (header().parallelism == kHybridTransformer || header().parallelism == kHybridTransformerRecompute) return;
@@ -85,7 +72,9 @@ class SimaiImporter {
   std::uint32_t value(const std::optional<TextNumber>& number) const { return number ? number->value : 1; }
 
   void read_grid() {
-    const auto ranks = rank_count();
+    const auto ranks = import_.rank_count(
+        header().ranks, options_.ranks,
+        {"the first line has no all_gpus", "give the number of ranks (--ranks)", "{} ranks in the file, {} asked for"});
     if (!header().model_parallel)
       diagnostics_.error(header().where, "the first line has no model_parallel_NPU_group",
                          "the number of tensor-parallel ranks");
@@ -108,21 +97,6 @@ class SimaiImporter {
                                      grid_.data, grid_.expert));
   }
 
-  std::optional<std::uint32_t> rank_count() {
-    const auto& of_file = header().ranks;
-    if (!of_file && !options_.ranks) {
-      diagnostics_.error(header().where, "the first line has no all_gpus", "give the number of ranks (--ranks)");
-      return std::nullopt;
-    }
-    const Location where = of_file ? of_file->where : header().where;
-    if (of_file && options_.ranks && of_file->value != *options_.ranks)
-      diagnostics_.error(where, fmt::format("{} ranks in the file, {} asked for", of_file->value, *options_.ranks));
-    const std::uint32_t ranks = of_file ? of_file->value : *options_.ranks;
-    if (ranks >= 1 && ranks <= kMostImportedRanks) return ranks;
-    diagnostics_.error(where, fmt::format("{} ranks, expected 1 .. {}", ranks, kMostImportedRanks));
-    return std::nullopt;
-  }
-
   // Nothing, with a warning, where the file does not show what a micro-batch is.
   std::optional<PlannedPipeline> pipeline() {
     if (grid_.stages == 1) return std::nullopt;
@@ -137,7 +111,7 @@ class SimaiImporter {
     if (starts.empty() || starts.size() != value(header().micro_batches))
       return without(fmt::format("{} layers are named {}, expected one for each of ga {} micro-batches", starts.size(),
                                  kFirstLayer, value(header().micro_batches)));
-    const auto end = static_cast<std::uint32_t>(workload_.layers.size());
+    const auto end = static_cast<std::uint32_t>(import_.workload().layers.size());
     const std::uint32_t length = starts.size() > 1 ? starts[1] - starts[0] : end - starts[0];
     for (std::size_t i = 0; i < starts.size(); ++i)
       if (starts[i] != starts[0] + i * length || starts[i] + length > end)
@@ -157,48 +131,14 @@ class SimaiImporter {
 
   std::vector<std::uint32_t> micro_batch_starts() const {
     std::vector<std::uint32_t> starts;
-    for (std::uint32_t i = 0; i < workload_.layers.size(); ++i)
-      if (workload_.layers[i].name == kFirstLayer) starts.push_back(i);
+    for (std::uint32_t i = 0; i < import_.workload().layers.size(); ++i)
+      if (import_.workload().layers[i].name == kFirstLayer) starts.push_back(i);
     return starts;
   }
 
-  // A graph for the first stage, one for those in the middle, one for the last.
-  Job job_of(LayerSchedule schedule, const GroupFamilies& families) {
-    Job job;
-    const bool linked = schedule.pipeline.has_value();
-    const std::uint32_t stages = linked ? grid_.stages : 1;
-    const auto ranks = grid_.tensor * grid_.data * grid_.stages;
-    const std::uint32_t ranks_per_stage = ranks / stages;
-    job.ranks.resize(ranks);
-    for (std::uint32_t stage = 0; stage < stages; ++stage) {
-      const bool has_previous = stage > 0;
-      const bool has_next = stage + 1 < stages;
-      if (stage < 2 || !has_next) {
-        if (linked) schedule.pipeline->has_previous = has_previous;
-        if (linked) schedule.pipeline->has_next = has_next;
-        LayerGraph graph = graph_of(schedule);
-        job.graphs.push_back(std::move(graph.graph));
-        job.labels.push_back(std::move(graph.labels));
-      }
-      for (std::uint32_t i = 0; i < ranks_per_stage; ++i) {
-        const std::uint32_t rank = stage * ranks_per_stage + i;
-        RankBinding& binding = job.ranks[rank];
-        binding.graph = binding.labels = static_cast<std::uint32_t>(job.graphs.size() - 1);
-        binding.source = file_;
-        if (has_next) binding.peers.push_back(RankId(rank + ranks_per_stage));
-        if (has_previous) binding.peers.push_back(RankId(rank - ranks_per_stage));
-      }
-    }
-    families.bind(job);
-    job.warnings = warnings_since(diagnostics_, first_);
-    return job;
-  }
-
-  const std::string& file_;
   const SimaiOptions& options_;
   Diagnostics& diagnostics_;
-  std::size_t first_;
-  TextWorkload workload_;
+  TextImport import_;
   SimaiGrid grid_;
 };
 
@@ -210,7 +150,7 @@ Job import_simai(const std::string& file, const SimaiOptions& options, Diagnosti
 
 Job import_simai(const std::string& file, std::string_view text, const SimaiOptions& options,
                  Diagnostics& diagnostics) {
-  return SimaiImporter(file, options, diagnostics).import(text);
+  return SimaiImporter(file, text, options, diagnostics).import();
 }
 
 }  // namespace orrery

@@ -1,8 +1,9 @@
 // The layer tables of ASTRA-sim 1.0 and of SimAI as they stand in the file: a header line with the parallelism, the
 // number of layers, and one line of 12 fields for each layer.
 //
-// What a field means is the same in both, but for sizes of all-gathers (see the importers, workload/import/layers/astra_text.h
-// and workload/import/layers/simai.h) and for the groups that SimAI names in its communications, as in ALLTOALL_EP.
+// What a field means is the same in both, but for sizes of all-gathers (see the importers,
+// workload/import/layers/astra_text.h and workload/import/layers/simai.h) and for the groups that SimAI names in its
+// communications, as in ALLTOALL_EP.
 #pragma once
 
 #include <array>
