@@ -15,7 +15,7 @@
 #include "network/fabric/fabric.h"
 #include "system/devices/device.h"
 #include "system/network_model.h"
-#include "system/plans/nccl_library.h"
+#include "system/plans/group_library.h"
 #include "system/simulation.h"
 
 namespace orrery {

@@ -16,7 +16,7 @@
 #include "study/validate/training/cross.h"
 #include "study/validate/training/text.h"
 #include "tests/study/training_tables.h"
-#include "workload/training/spec/software_constants.h"
+#include "workload/training/spec/software.h"
 
 using namespace orrery;
 

@@ -5,7 +5,7 @@
 
 #include "study/validate/training/cross.h"
 #include "study/validate/training/text.h"
-#include "workload/training/spec/software_constants.h"
+#include "workload/training/spec/software.h"
 
 namespace orrery {
 namespace {

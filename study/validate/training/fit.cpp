@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "study/calibrate/least_squares.h"
-#include "workload/training/spec/software_constants.h"
+#include "workload/training/spec/software.h"
 
 namespace orrery {
 namespace {

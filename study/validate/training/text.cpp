@@ -10,7 +10,7 @@
 #include "report/table.h"
 #include "study/validate/collectives/error_text.h"
 #include "study/validate/training/text.h"
-#include "workload/training/spec/software_constants.h"
+#include "workload/training/spec/software.h"
 
 namespace orrery {
 namespace {

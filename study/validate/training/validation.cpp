@@ -7,7 +7,7 @@
 
 #include "core/assert.h"
 #include "study/in_parallel.h"
-#include "workload/training/spec/software_constants.h"
+#include "workload/training/spec/software.h"
 
 namespace orrery {
 namespace {

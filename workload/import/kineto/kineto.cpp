@@ -91,8 +91,8 @@ class ProfileImporter {
   // The node of the host that the step waits for.
   std::optional<NodeId> add_host(const KinetoStep& step) {
     if (!step.waits_for_host || step.host == 0) return step.waits_for_host ? host_ : std::nullopt;
-    const NodeId id = result_.add(
-        {.kind = NodeKind::kHostCompute, .duration = Duration(step.host * kPicosecondsPerTick)}, "host");
+    const NodeId id =
+        result_.add({.kind = NodeKind::kHostCompute, .duration = Duration(step.host * kPicosecondsPerTick)}, "host");
     if (host_) result_.depend(id, *host_);
     if (step.host_after)
       for (const std::uint32_t before : step.after) result_.depend(id, nodes_[before]);
@@ -220,16 +220,12 @@ Job make_job(KinetoWorld world, Diagnostics& diagnostics) {
 
 Job import_kineto(std::span<const std::string> files, Diagnostics& diagnostics, const KinetoOptions& options) {
   if (files.empty()) throw InputError({}, "no profile is given", "give one file for each rank");
-  KinetoWorldReader world(files.size(), options.replicate, diagnostics);
-  for (const std::string& file : files) world.add(file);
-  return make_job(world.take(), diagnostics);
+  return make_job(read_kineto_world(files, std::nullopt, options.replicate, diagnostics), diagnostics);
 }
 
 Job import_kineto_text(const std::string& file, std::string_view text, Diagnostics& diagnostics,
                        const KinetoOptions& options) {
-  KinetoWorldReader world(1, options.replicate, diagnostics);
-  world.add(file, text);
-  return make_job(world.take(), diagnostics);
+  return make_job(read_kineto_world(std::span(&file, 1), text, options.replicate, diagnostics), diagnostics);
 }
 
 }  // namespace orrery

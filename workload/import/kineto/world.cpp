@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -103,7 +104,27 @@ std::string missing(const std::vector<std::uint32_t>& there, std::int64_t world)
   return fmt::format("; not of {}", rank_list(gone));
 }
 
-}  // namespace
+class KinetoWorldReader {
+ public:
+  // Of so many files. With `replicate`, one file may stand for all ranks.
+  KinetoWorldReader(std::size_t files, bool replicate, Diagnostics& diagnostics)
+      : files_(files), replicate_(replicate && files == 1), diagnostics_(diagnostics) {}
+
+  // Errors are collected. `text` is that of the file; nothing: it is read.
+  void add(const std::string& file, std::optional<std::string_view> text = {});
+  // Throws InputError with all errors: of files, and of ranks that are missing or contradict one another.
+  KinetoWorld take();
+
+ private:
+  void add_trace(const std::string& file, KinetoTrace trace);
+  void check_ranks();
+  std::uint32_t world_of_one() const;
+
+  std::size_t files_;
+  bool replicate_;
+  Diagnostics& diagnostics_;
+  std::map<std::int64_t, KinetoRank> by_rank_;
+};
 
 void KinetoWorldReader::add(const std::string& file, std::optional<std::string_view> text) {
   try {
@@ -167,6 +188,15 @@ KinetoWorld KinetoWorldReader::take() {
   for (auto& [rank, one] : by_rank_) world.ranks.push_back(std::move(one));
   if (!replicate_) world.size = static_cast<std::uint32_t>(world.ranks.size());
   return world;
+}
+
+}  // namespace
+
+KinetoWorld read_kineto_world(std::span<const std::string> files, std::optional<std::string_view> text, bool replicate,
+                              Diagnostics& diagnostics) {
+  KinetoWorldReader reader(files.size(), replicate, diagnostics);
+  for (const std::string& file : files) reader.add(file, text);
+  return reader.take();
 }
 
 }  // namespace orrery

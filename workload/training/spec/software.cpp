@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "core/suggest.h"
-#include "workload/training/spec/software_constants.h"
 
 namespace orrery {
 namespace {

@@ -1,4 +1,4 @@
-#include "workload/training/spec/software_constants.h"
+#include "workload/training/spec/software.h"
 
 #include <algorithm>
 #include <array>
