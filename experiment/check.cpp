@@ -12,7 +12,6 @@
 #include "experiment/order_check.h"
 #include "network/config/cluster.h"
 #include "network/fabric/link_type.h"
-#include "network/fabric/network_kind.h"
 #include "workload/training/spec/model.h"
 #include "workload/training/spec/software.h"
 

@@ -11,7 +11,6 @@
 #include "network/config/node.h"
 #include "network/fabric/cluster.h"
 #include "network/fabric/compose.h"
-#include "network/fabric/link_bandwidth.h"
 #include "network/fabric/link_type.h"
 #include "network/fabric/topology_config.h"
 

@@ -12,7 +12,7 @@
 #include "core/input_files.h"
 #include "network/config/matrix_graph.h"
 #include "network/config/topology_matrix.h"
-#include "network/fabric/link_bandwidth.h"
+#include "network/fabric/link_type.h"
 #include "network/fabric/topology_config.h"
 
 namespace orrery {

@@ -8,7 +8,6 @@
 
 #include "core/config/quantity_text.h"
 #include "network/config/matrix.h"
-#include "network/fabric/link_bandwidth.h"
 #include "network/fabric/link_type.h"
 #include "network/fabric/topology_config.h"
 #include "network/topologies/graph_config.h"

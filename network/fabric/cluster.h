@@ -8,7 +8,7 @@
 
 #include "core/machine_kind.h"
 #include "network/fabric/fabric.h"
-#include "network/fabric/network_kind.h"
+#include "network/fabric/link_type.h"
 #include "network/fabric/topology.h"
 
 namespace orrery {

@@ -1,4 +1,4 @@
-#include "network/fabric/link_bandwidth.h"
+#include "network/fabric/link_type.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "network/fabric/link_bandwidth.h"
 #include "network/fabric/topology_config.h"
 
 namespace orrery {

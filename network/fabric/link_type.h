@@ -2,13 +2,29 @@
 // names them wherever it says what its links are, so that a link is as fast however the machine is described.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/config/config.h"
+#include "core/machine_kind.h"
 #include "core/units.h"
 
 namespace orrery {
+
+// The bandwidths of links in configurations. Rates are whole bytes per second, so that a link which many messages share
+// must have some thousands of them for each to get its share; what is given as less is a slip of the pen.
+inline constexpr Bandwidth kLeastBandwidth{1000};  // of a link
+
+// What is wrong with so many equal links that have a bandwidth `together` which follows from others, or "". `what`
+// names them: "the links up from a leaf switch".
+std::string derived_bandwidth_problem(std::string_view what, Int128 together, std::uint64_t links);
+
+// As Section::required and Section::optional; reports a bandwidth that no link may have.
+Bandwidth required_link_bandwidth(Section& section, std::string_view key, std::string_view meaning);
+Bandwidth optional_link_bandwidth(Section& section, std::string_view key, Bandwidth fallback, std::string_view meaning,
+                                  std::string_view documented = {});
 
 struct LinkType {
   Bandwidth bandwidth{1};  // nominal, of one link, per direction
@@ -46,5 +62,23 @@ LinkRate read_link_rate(
     Section& section, std::string_view bandwidth_meaning,
     std::string_view efficiency_meaning = "share of the nominal bandwidth that messages get, on every link",
     const LinkKeys& keys = {});
+
+// What joins the nodes of a cluster (configs/networks): what the NICs speak, what share of their bandwidth messages
+// get, and, where the host's processors move the data, what that costs.
+// Software between a device and its NICs: a pair of links of each device, out and in. Each message between nodes
+// crosses one of the sender's and one of the receiver's.
+struct HostStack {
+  Bandwidth bandwidth{1};  // of a device, per direction
+  Duration latency{};      // on the way out, and again on the way in
+};
+
+struct NetworkSpec {
+  NetworkKind kind = NetworkKind::kOther;
+  Efficiency efficiency = kFullEfficiency;  // of the NICs, where the node does not say otherwise
+  std::optional<HostStack> stack{};
+};
+
+// Reads a network, a file of configs/networks.
+NetworkSpec read_network(Section& section);
 
 }  // namespace orrery

@@ -1,9 +1,8 @@
-#include "network/fabric/network_kind.h"
+#include "network/fabric/link_type.h"
 
 #include <fmt/format.h>
 
 #include "core/config/quantity_text.h"
-#include "network/fabric/link_bandwidth.h"
 #include "network/fabric/topology_config.h"
 
 namespace orrery {

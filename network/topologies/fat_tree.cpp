@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "core/config/config.h"
-#include "network/fabric/link_bandwidth.h"
+#include "network/fabric/link_type.h"
 #include "network/fabric/topology.h"
 
 namespace orrery {

@@ -11,7 +11,6 @@
 
 #include "core/config/quantity_text.h"
 #include "core/suggest.h"
-#include "network/fabric/link_bandwidth.h"
 #include "network/fabric/link_type.h"
 #include "network/fabric/topology_config.h"
 

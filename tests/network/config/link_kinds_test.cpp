@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/machine_kind.h"
-#include "network/fabric/network_kind.h"
+#include "network/fabric/link_type.h"
 #include "tests/network/config/read_cluster_text.h"
 #include "tests/network/fabric_ways.h"
 

@@ -111,84 +111,77 @@ class KinetoWorldReader {
       : files_(files), replicate_(replicate && files == 1), diagnostics_(diagnostics) {}
 
   // Errors are collected. `text` is that of the file; nothing: it is read.
-  void add(const std::string& file, std::optional<std::string_view> text = {});
+  void add(const std::string& file, std::optional<std::string_view> text) {
+    try {
+      add_trace(file, text ? read_trace(file, *text) : read_trace(file, read_text(file)));
+    } catch (const InputError& error) {
+      for (const Problem& problem : error.problems()) diagnostics_.error(problem.where, problem.message, problem.hint);
+    }
+  }
+
   // Throws InputError with all errors: of files, and of ranks that are missing or contradict one another.
-  KinetoWorld take();
+  KinetoWorld take() {
+    diagnostics_.throw_if_errors();
+    KinetoWorld world;
+    world.replicate = replicate_;
+    if (replicate_)
+      world.size = world_of_one();
+    else
+      check_ranks();
+    diagnostics_.throw_if_errors();
+    for (auto& [rank, one] : by_rank_) world.ranks.push_back(std::move(one));
+    if (!replicate_) world.size = static_cast<std::uint32_t>(world.ranks.size());
+    return world;
+  }
 
  private:
-  void add_trace(const std::string& file, KinetoTrace trace);
-  void check_ranks();
-  std::uint32_t world_of_one() const;
+  void add_trace(const std::string& file, KinetoTrace trace) {
+    const bool is_alone = files_ == 1 && !trace.rank && !trace.world;
+    if (is_alone) trace.rank = 0, trace.world = 1;
+    if (!trace.rank || *trace.rank < 0 || *trace.rank >= UINT32_MAX)
+      throw InputError({file}, "does not say which rank it is of",
+                       "expected \"distributedInfo\": {\"rank\": ..., \"world_size\": ...}");
+    const std::int64_t rank = *trace.rank;
+    const auto [known, is_new] = by_rank_.try_emplace(rank, KinetoRank{file, std::move(trace)});
+    if (!is_new)
+      throw InputError({file}, fmt::format("is of rank {}, and so is {}", rank, printable(known->second.file)));
+  }
+
+  void check_ranks() {
+    std::int64_t world = 0;
+    for (const auto& [rank, file] : by_rank_) world = std::max(world, file.trace.world.value_or(rank + 1));
+    std::vector<std::uint32_t> there;
+    for (const auto& [rank, file] : by_rank_) {
+      there.push_back(static_cast<std::uint32_t>(rank));
+      if (file.trace.world && *file.trace.world != world)
+        diagnostics_.error({file.file},
+                           fmt::format("is of a world of {} ranks, another file of {}", *file.trace.world, world));
+      if (rank >= world) diagnostics_.error({file.file}, fmt::format("is of rank {} in a world of {}", rank, world));
+    }
+    if (static_cast<std::int64_t>(there.size()) == world) return;
+    diagnostics_.error(
+        {by_rank_.begin()->second.file},
+        fmt::format("the world is {} ranks, but there {} of {} only{}", world,
+                    there.size() == 1 ? "is a profile" : "are profiles", rank_list(there), missing(there, world)),
+        there.size() == 1 ? "give the files of the others, or let this one stand for all (replicate)"
+                          : "give the files of the others");
+  }
+
+  std::uint32_t world_of_one() const {
+    const auto& [rank, one] = *by_rank_.begin();
+    constexpr std::int64_t kMostRanks = std::int64_t{1} << 24;
+    const std::int64_t world = one.trace.world.value_or(1);
+    if (world < 1 || world > kMostRanks || rank >= world)
+      throw InputError({one.file}, fmt::format("is of rank {} in a world of {}", rank, world),
+                       fmt::format("a world has from 1 to {} ranks", kMostRanks));
+    return static_cast<std::uint32_t>(world);
+  }
 
   std::size_t files_;
   bool replicate_;
   Diagnostics& diagnostics_;
   std::map<std::int64_t, KinetoRank> by_rank_;
 };
-
-void KinetoWorldReader::add(const std::string& file, std::optional<std::string_view> text) {
-  try {
-    add_trace(file, text ? read_trace(file, *text) : read_trace(file, read_text(file)));
-  } catch (const InputError& error) {
-    for (const Problem& problem : error.problems()) diagnostics_.error(problem.where, problem.message, problem.hint);
-  }
-}
-
-void KinetoWorldReader::add_trace(const std::string& file, KinetoTrace trace) {
-  const bool is_alone = files_ == 1 && !trace.rank && !trace.world;
-  if (is_alone) trace.rank = 0, trace.world = 1;
-  if (!trace.rank || *trace.rank < 0 || *trace.rank >= UINT32_MAX)
-    throw InputError({file}, "does not say which rank it is of",
-                     "expected \"distributedInfo\": {\"rank\": ..., \"world_size\": ...}");
-  const std::int64_t rank = *trace.rank;
-  const auto [known, is_new] = by_rank_.try_emplace(rank, KinetoRank{file, std::move(trace)});
-  if (!is_new)
-    throw InputError({file}, fmt::format("is of rank {}, and so is {}", rank, printable(known->second.file)));
-}
-
-void KinetoWorldReader::check_ranks() {
-  std::int64_t world = 0;
-  for (const auto& [rank, file] : by_rank_) world = std::max(world, file.trace.world.value_or(rank + 1));
-  std::vector<std::uint32_t> there;
-  for (const auto& [rank, file] : by_rank_) {
-    there.push_back(static_cast<std::uint32_t>(rank));
-    if (file.trace.world && *file.trace.world != world)
-      diagnostics_.error({file.file},
-                         fmt::format("is of a world of {} ranks, another file of {}", *file.trace.world, world));
-    if (rank >= world) diagnostics_.error({file.file}, fmt::format("is of rank {} in a world of {}", rank, world));
-  }
-  if (static_cast<std::int64_t>(there.size()) == world) return;
-  diagnostics_.error(
-      {by_rank_.begin()->second.file},
-      fmt::format("the world is {} ranks, but there {} of {} only{}", world,
-                  there.size() == 1 ? "is a profile" : "are profiles", rank_list(there), missing(there, world)),
-      there.size() == 1 ? "give the files of the others, or let this one stand for all (replicate)"
-                        : "give the files of the others");
-}
-
-std::uint32_t KinetoWorldReader::world_of_one() const {
-  const auto& [rank, one] = *by_rank_.begin();
-  constexpr std::int64_t kMostRanks = std::int64_t{1} << 24;
-  const std::int64_t world = one.trace.world.value_or(1);
-  if (world < 1 || world > kMostRanks || rank >= world)
-    throw InputError({one.file}, fmt::format("is of rank {} in a world of {}", rank, world),
-                     fmt::format("a world has from 1 to {} ranks", kMostRanks));
-  return static_cast<std::uint32_t>(world);
-}
-
-KinetoWorld KinetoWorldReader::take() {
-  diagnostics_.throw_if_errors();
-  KinetoWorld world;
-  world.replicate = replicate_;
-  if (replicate_)
-    world.size = world_of_one();
-  else
-    check_ranks();
-  diagnostics_.throw_if_errors();
-  for (auto& [rank, one] : by_rank_) world.ranks.push_back(std::move(one));
-  if (!replicate_) world.size = static_cast<std::uint32_t>(world.ranks.size());
-  return world;
-}
 
 }  // namespace
 

@@ -54,99 +54,87 @@ GraphNode compute_node(Duration duration, std::uint32_t stream = 0) {
 class LayerFlow {
  public:
   // The flow computes; nothing where the pass takes no time.
-  void compute(const PlannedLayer& layer, LayerPass pass);
-  // Starts the call of the pass, then the update, beside the flow. What to wait for; nothing without a call.
-  std::optional<NodeId> communicate(const PlannedLayer& layer, LayerPass pass);
-  // The flow goes on when `node` is done too.
-  void wait(std::optional<NodeId> node);
-  // The flow goes on when `node`, which began where the flow stands, is done.
-  void block_on(std::optional<NodeId> node);
-  // Sends beside the flow.
-  void send(Bytes bytes, std::uint32_t peer, std::string name);
-  void receive(Bytes bytes, std::uint32_t peer, std::string name);
+  void compute(const PlannedLayer& layer, LayerPass pass) {
+    const Duration duration = pass_of(layer, pass).compute;
+    if (duration == Duration::zero()) return;
+    const NodeId node = add(compute_node(duration), fmt::format("{} {}", layer.name, name_of(pass)));
+    for (const NodeId before : front_) builder_.depend(node, before);
+    front_ = {node};
+  }
 
-  LayerGraph finish() &&;
+  // Starts the call of the pass, then the update, beside the flow. What to wait for; nothing without a call.
+  std::optional<NodeId> communicate(const PlannedLayer& layer, LayerPass pass) {
+    const std::optional<PlannedCall>& call = pass_of(layer, pass).call;
+    if (!call) return std::nullopt;
+    GraphNode node;
+    node.kind = NodeKind::kCollective;
+    node.collective = call->kind;
+    node.bytes = call->bytes;
+    node.slot = call->slot;
+    const NodeId done = fork(node, fmt::format("{} {} {}", layer.name, name_of(pass), spoken(call->kind)));
+    if (layer.update == Duration::zero()) return done;
+    const NodeId updated =
+        add(compute_node(layer.update, update_stream(pass)), fmt::format("{} {} update", layer.name, name_of(pass)));
+    builder_.depend(updated, done);
+    return updated;
+  }
+
+  // The flow goes on when `node` is done too.
+  void wait(std::optional<NodeId> node) {
+    if (node) front_.push_back(*node);
+  }
+
+  // The flow goes on when `node`, which began where the flow stands, is done.
+  void block_on(std::optional<NodeId> node) {
+    if (node) front_ = {*node};
+  }
+
+  // Sends beside the flow.
+  void send(Bytes bytes, std::uint32_t peer, std::string name) {
+    GraphNode node;
+    node.kind = NodeKind::kSend;
+    node.bytes = bytes;
+    node.slot = peer;
+    fork(node, std::move(name));
+  }
+
+  void receive(Bytes bytes, std::uint32_t peer, std::string name) {
+    GraphNode node;
+    node.kind = NodeKind::kReceive;
+    node.bytes = bytes;
+    node.slot = peer;
+    block_on(fork(node, std::move(name)));
+  }
+
+  LayerGraph finish() && {
+    std::vector<NodeLabel> labels;
+    labels.reserve(names_.size());
+    for (const std::string& name : names_) labels.push_back({labels.size(), name});
+    return {std::move(builder_).build(), NodeLabels(labels)};
+  }
 
  private:
-  NodeId add(const GraphNode& node, std::string name);
+  NodeId add(const GraphNode& node, std::string name) {
+    names_.push_back(std::move(name));
+    return builder_.add(node);
+  }
+
   // A node that begins where the flow stands. Many of them may begin at one place, so that is made one node.
-  NodeId fork(const GraphNode& node, std::string name);
+  NodeId fork(const GraphNode& node, std::string name) {
+    if (front_.size() > 1) {
+      const NodeId joined = add(GraphNode{}, "join");
+      for (const NodeId before : front_) builder_.depend(joined, before);
+      front_ = {joined};
+    }
+    const NodeId forked = add(node, std::move(name));
+    for (const NodeId before : front_) builder_.depend(forked, before);
+    return forked;
+  }
 
   GraphBuilder builder_;
   std::vector<std::string> names_;  // by NodeId
   std::vector<NodeId> front_;       // what the next step waits for
 };
-
-void LayerFlow::compute(const PlannedLayer& layer, LayerPass pass) {
-  const Duration duration = pass_of(layer, pass).compute;
-  if (duration == Duration::zero()) return;
-  const NodeId node = add(compute_node(duration), fmt::format("{} {}", layer.name, name_of(pass)));
-  for (const NodeId before : front_) builder_.depend(node, before);
-  front_ = {node};
-}
-
-std::optional<NodeId> LayerFlow::communicate(const PlannedLayer& layer, LayerPass pass) {
-  const std::optional<PlannedCall>& call = pass_of(layer, pass).call;
-  if (!call) return std::nullopt;
-  GraphNode node;
-  node.kind = NodeKind::kCollective;
-  node.collective = call->kind;
-  node.bytes = call->bytes;
-  node.slot = call->slot;
-  const NodeId done = fork(node, fmt::format("{} {} {}", layer.name, name_of(pass), spoken(call->kind)));
-  if (layer.update == Duration::zero()) return done;
-  const NodeId updated =
-      add(compute_node(layer.update, update_stream(pass)), fmt::format("{} {} update", layer.name, name_of(pass)));
-  builder_.depend(updated, done);
-  return updated;
-}
-
-void LayerFlow::wait(std::optional<NodeId> node) {
-  if (node) front_.push_back(*node);
-}
-
-void LayerFlow::block_on(std::optional<NodeId> node) {
-  if (node) front_ = {*node};
-}
-
-void LayerFlow::send(Bytes bytes, std::uint32_t peer, std::string name) {
-  GraphNode node;
-  node.kind = NodeKind::kSend;
-  node.bytes = bytes;
-  node.slot = peer;
-  fork(node, std::move(name));
-}
-
-void LayerFlow::receive(Bytes bytes, std::uint32_t peer, std::string name) {
-  GraphNode node;
-  node.kind = NodeKind::kReceive;
-  node.bytes = bytes;
-  node.slot = peer;
-  block_on(fork(node, std::move(name)));
-}
-
-LayerGraph LayerFlow::finish() && {
-  std::vector<NodeLabel> labels;
-  labels.reserve(names_.size());
-  for (const std::string& name : names_) labels.push_back({labels.size(), name});
-  return {std::move(builder_).build(), NodeLabels(labels)};
-}
-
-NodeId LayerFlow::add(const GraphNode& node, std::string name) {
-  names_.push_back(std::move(name));
-  return builder_.add(node);
-}
-
-NodeId LayerFlow::fork(const GraphNode& node, std::string name) {
-  if (front_.size() > 1) {
-    const NodeId joined = add(GraphNode{}, "join");
-    for (const NodeId before : front_) builder_.depend(joined, before);
-    front_ = {joined};
-  }
-  const NodeId forked = add(node, std::move(name));
-  for (const NodeId before : front_) builder_.depend(forked, before);
-  return forked;
-}
 
 // The state machines of ASTRA-sim 1.0's workload layer (astra-sim/workload/Workload.cc), each one member.
 class ScheduleWriter {
