@@ -5,7 +5,7 @@
 
 #include "core/config/config.h"
 #include "core/machine_kind.h"
-#include "system/devices/compute_times.h"
+#include "system/devices/device.h"
 #include "workload/traces/load_job.h"
 #include "workload/training/spec/training_spec.h"
 

@@ -19,7 +19,7 @@
 #include "core/units.h"
 #include "network/fabric/fabric.h"
 #include "network/network.h"
-#include "system/devices/compute_times.h"
+#include "system/devices/device.h"
 #include "system/devices/perturbation.h"
 #include "system/execution/collectives.h"
 #include "system/execution/ranks.h"

@@ -1,21 +1,26 @@
 // A device: what it computes and how fast its memory is, read from configs/devices. A compute node without a measured
-// time takes the plain roofline of its device; operators of a generated job take what OperatorModel makes of it.
+// time takes the plain roofline of its device; operators of a generated job take what OperatorModel makes of it. And
+// remote memory, which ranks may share.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/config/config.h"
+#include "core/error.h"
+#include "core/ids.h"
 #include "core/machine_kind.h"
 #include "core/precision.h"
 #include "core/units.h"
+#include "workload/graph/job.h"
 
 namespace orrery {
 
-// What is left of a device's peaks in the best kernels, and what starting one costs (system/devices/operator_model.h). The
-// defaults stand for a GPU that nobody has measured: means of those that somebody has.
+// What is left of a device's peaks in the best kernels, and what starting one costs (system/devices/operator_model.h).
+// The defaults stand for a GPU that nobody has measured: means of those that somebody has.
 struct ComputeSpec {
   Efficiency clock{kFullEfficiency};   // of the clock that the peak is quoted at, under the device's power limit
   Efficiency gemm{780'000};            // of the peak, in the main loop of a matrix product
@@ -49,5 +54,45 @@ DeviceSpec read_device(Section& section);
 
 // Plain roofline: the longer of flops / peak and bytes / memory bandwidth.
 Duration roofline_time(Flops flops, Bytes bytes, FlopRate peak, Bandwidth memory_bandwidth);
+
+// Remote memory: where the MEM nodes of a trace load from and store to. A pool serves one access at a time, first come
+// first served, so ranks that share one wait for each other.
+enum class MemorySharing : std::uint8_t { kRank, kNode, kCluster };
+
+struct RemoteMemory {
+  Bandwidth bandwidth{1};
+  Duration latency{};
+  MemorySharing shared = MemorySharing::kRank;
+};
+
+class MemoryPools {
+ public:
+  // `pool_of_rank`: which pool each rank uses.
+  MemoryPools(const RemoteMemory& memory, std::vector<std::uint32_t> pool_of_rank);
+
+  // An access that `rank` asks for at `now`: when it ends. A pool is busy for bytes / bandwidth, not for the latency.
+  // Accesses asked for at one instant are served in the order of these calls.
+  Time access(RankId rank, Bytes bytes, Time now);
+  // The pool of `rank` is as busy as that of `parent`.
+  void split(RankId rank, RankId parent);
+
+ private:
+  RemoteMemory memory_;
+  std::vector<std::uint32_t> pool_of_rank_;
+  std::vector<Time> free_at_;
+};
+
+struct ComputeOptions {
+  Precision precision = Precision::kBf16;
+  bool prefer_roofline = false;  // FLOPs win over a measured duration where a node has both
+};
+
+// Whether a roofline says how long the node takes.
+bool has_roofline_work(const ExecutionGraph& graph, NodeId node);
+
+// Per node of `graph`; zero for nodes that are no computation. Host nodes take their measured duration only. InputError
+// when FLOPs are to be timed and the device has no peak for the precision.
+std::vector<Duration> compute_times(const ExecutionGraph& graph, const DeviceSpec& device,
+                                    const ComputeOptions& options);
 
 }  // namespace orrery

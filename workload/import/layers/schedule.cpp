@@ -18,16 +18,8 @@ namespace {
 using enum TextParallelism;
 
 const PlannedPass& pass_of(const PlannedLayer& layer, LayerPass pass) {
-  switch (pass) {
-    case LayerPass::kForward:
-    case LayerPass::kRecomputed:
-      return layer.forward;
-    case LayerPass::kInputGradient:
-      return layer.input_gradient;
-    case LayerPass::kWeightGradient:
-      return layer.weight_gradient;
-  }
-  ORRERY_ASSERT(false);
+  if (pass == LayerPass::kInputGradient) return layer.input_gradient;
+  return pass == LayerPass::kWeightGradient ? layer.weight_gradient : layer.forward;
 }
 
 std::uint32_t update_stream(LayerPass pass) {
@@ -43,11 +35,7 @@ std::string spoken(CollectiveKind kind) {
 }
 
 GraphNode compute_node(Duration duration, std::uint32_t stream = 0) {
-  GraphNode node;
-  node.kind = NodeKind::kCompute;
-  node.duration = duration;
-  node.stream = stream;
-  return node;
+  return {.kind = NodeKind::kCompute, .duration = duration, .stream = stream};
 }
 
 // A rank's flow of control while its graph is written: what the next step waits for.
@@ -66,11 +54,8 @@ class LayerFlow {
   std::optional<NodeId> communicate(const PlannedLayer& layer, LayerPass pass) {
     const std::optional<PlannedCall>& call = pass_of(layer, pass).call;
     if (!call) return std::nullopt;
-    GraphNode node;
-    node.kind = NodeKind::kCollective;
-    node.collective = call->kind;
-    node.bytes = call->bytes;
-    node.slot = call->slot;
+    const GraphNode node{
+        .kind = NodeKind::kCollective, .bytes = call->bytes, .collective = call->kind, .slot = call->slot};
     const NodeId done = fork(node, fmt::format("{} {} {}", layer.name, name_of(pass), spoken(call->kind)));
     if (layer.update == Duration::zero()) return done;
     const NodeId updated =
@@ -91,19 +76,11 @@ class LayerFlow {
 
   // Sends beside the flow.
   void send(Bytes bytes, std::uint32_t peer, std::string name) {
-    GraphNode node;
-    node.kind = NodeKind::kSend;
-    node.bytes = bytes;
-    node.slot = peer;
-    fork(node, std::move(name));
+    fork({.kind = NodeKind::kSend, .bytes = bytes, .slot = peer}, std::move(name));
   }
 
   void receive(Bytes bytes, std::uint32_t peer, std::string name) {
-    GraphNode node;
-    node.kind = NodeKind::kReceive;
-    node.bytes = bytes;
-    node.slot = peer;
-    block_on(fork(node, std::move(name)));
+    block_on(fork({.kind = NodeKind::kReceive, .bytes = bytes, .slot = peer}, std::move(name)));
   }
 
   LayerGraph finish() && {

@@ -164,7 +164,7 @@ class JobBuilder {
     job_.labels.push_back(std::move(program.labels));
     job_.peer_families.push_back(std::move(names));
     job_.iteration_starts.push_back(std::move(program.iteration_starts));
-    slots_.push_back({std::move(program.communicators), std::move(program.peers), std::move(program.tags)});
+    programs_.push_back(std::move(program));
   }
 
   // Every rank of a stage has its program; with uneven experts, that of its place in the expert-parallel group.
@@ -180,26 +180,20 @@ class JobBuilder {
   void bind_server(std::uint32_t server) {
     RankBinding& binding = job_.ranks[static_cast<std::size_t>(grid_.ranks() + server)];
     binding.graph = binding.labels = static_cast<std::uint32_t>(job_.graphs.size() - 1);
-    for (const Peer& peer : slots_.back().peers) binding.peers.push_back(RankId(peer.server));
+    for (const Peer& peer : programs_.back().peers) binding.peers.push_back(RankId(peer.server));
   }
 
   Job take() && { return std::move(job_); }
 
  private:
-  struct Slots {
-    std::vector<GroupFamily> communicators;
-    std::vector<Peer> peers;
-    std::vector<std::int64_t> tags;
-  };
-
   void bind(std::int64_t rank, std::size_t program, const RankGrid::Place& place) {
     RankBinding& binding = job_.ranks[static_cast<std::size_t>(rank)];
     binding.graph = binding.labels = static_cast<std::uint32_t>(program);
-    for (const GroupFamily family : slots_[program].communicators)
+    for (const GroupFamily family : programs_[program].communicators)
       binding.communicators.push_back(
           GroupId(first_group(family) + static_cast<std::uint32_t>(grid_.group_of(family, place))));
-    for (const Peer& peer : slots_[program].peers) binding.peers.push_back(grid_.peer(peer, place));
-    binding.tags = slots_[program].tags;
+    for (const Peer& peer : programs_[program].peers) binding.peers.push_back(grid_.peer(peer, place));
+    binding.tags = programs_[program].tags;
   }
 
   // The groups of a family are made when the first rank needs one.
@@ -213,7 +207,7 @@ class JobBuilder {
   const TrainingSpec& training_;
   const RankGrid grid_;
   Job job_;
-  std::vector<Slots> slots_;  // by graph
+  std::vector<StageProgram> programs_;  // by graph, which has gone to the job
   std::map<GroupFamily, std::uint32_t> first_group_;
 };
 

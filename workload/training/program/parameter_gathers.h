@@ -18,7 +18,6 @@
 #include "workload/training/program/gradient_synchronisation.h"
 #include "workload/training/program/program_writer.h"
 #include "workload/training/program/stage_program.h"
-#include "workload/training/spec/pipeline_schedule.h"
 #include "workload/training/spec/training_spec.h"
 
 namespace orrery {

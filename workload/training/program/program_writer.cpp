@@ -34,24 +34,15 @@ NodeId ProgramWriter::collective(std::string_view name, GroupFamily family, Coll
 }
 
 NodeId ProgramWriter::compute_beside(std::string_view name, const Cost& cost, const Nodes& after) {
-  GraphNode node;
-  node.kind = cost.time == Duration::zero() ? NodeKind::kNoOp : NodeKind::kCompute;
-  if (node.kind == NodeKind::kCompute) {
-    node.duration = cost.time;
-    node.flops = cost.flops;
-    node.bytes = cost.bytes;
-  }
-  return write(name, node, after);
+  if (cost.time == Duration::zero()) return write(name, {}, after);
+  return write(name, {.kind = NodeKind::kCompute, .duration = cost.time, .flops = cost.flops, .bytes = cost.bytes},
+               after);
 }
 
 NodeId ProgramWriter::collective_beside(std::string_view name, GroupFamily family, CollectiveKind kind, Bytes bytes,
                                         const Nodes& after) {
-  GraphNode node;
-  node.kind = NodeKind::kCollective;
-  node.collective = kind;
-  node.bytes = bytes;
-  node.slot = slot_of(family);
-  return write(name, node, after);
+  return write(name, {.kind = NodeKind::kCollective, .bytes = bytes, .collective = kind, .slot = slot_of(family)},
+               after);
 }
 
 NodeId ProgramWriter::send_beside(std::string_view name, Peer peer, Bytes bytes, std::int64_t tag, const Nodes& after) {
@@ -100,12 +91,8 @@ std::uint32_t ProgramWriter::slot_of(GroupFamily family) { return position_in(co
 std::uint32_t ProgramWriter::slot_of(Peer peer) { return position_in(peers_, peer); }
 
 GraphNode ProgramWriter::transfer(NodeKind kind, Peer peer, Bytes bytes, std::int64_t tag) {
-  GraphNode node;
-  node.kind = kind;
-  node.bytes = bytes;
-  node.slot = slot_of(peer);
   tags_.push_back(tag);
-  return node;
+  return {.kind = kind, .bytes = bytes, .slot = slot_of(peer)};
 }
 
 }  // namespace orrery

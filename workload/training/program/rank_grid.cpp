@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "core/assert.h"
-
 namespace orrery {
 namespace {
 
@@ -39,55 +37,28 @@ std::int64_t RankGrid::rank_at(const Place& place) const {
 std::int64_t RankGrid::replica(const Place& place) const { return place[kC] + parallel_.context() * place[kD]; }
 
 std::int64_t RankGrid::group_size(GroupFamily family) const {
-  switch (family) {
-    case GroupFamily::kTensor:
-      return parallel_.tensor();
-    case GroupFamily::kContext:
-      return parallel_.context();
-    case GroupFamily::kExpert:
-      return parallel_.expert;
-    case GroupFamily::kData:
-      return parallel_.replicas();
-    case GroupFamily::kShard:
-      return parallel_.shard_ranks();
-    case GroupFamily::kReplicate:
-      return parallel_.replicas() / parallel_.shard_ranks();
-    case GroupFamily::kExpertData:
-      return parallel_.replicas() / parallel_.expert;
-    case GroupFamily::kEmbedding:
-      return parallel_.pipeline();
-    case GroupFamily::kWorld:
-      return ranks();
-  }
-  ORRERY_ASSERT(false);
+  const std::int64_t replicas = parallel_.replicas(), expert = parallel_.expert, shard = parallel_.shard_ranks();
+  const std::array<std::int64_t, kGroupFamilyCount> sizes = {
+      parallel_.tensor(), parallel_.context(),  expert, replicas, shard, replicas / shard,
+      replicas / expert,  parallel_.pipeline(), ranks()};
+  return sizes[static_cast<std::size_t>(family)];
 }
 
 std::int64_t RankGrid::group_of(GroupFamily family, const Place& place) const {
-  const std::int64_t t = parallel_.tensor(), p = place[kP];
+  const std::int64_t t = parallel_.tensor(), p = place[kP], replica = this->replica(place);
   const std::int64_t column = place[kT] + t * p;  // of ranks with the same parameters
   const std::int64_t columns = t * parallel_.pipeline();
   const std::int64_t expert = parallel_.expert, shard = parallel_.shard_ranks();
-  switch (family) {
-    case GroupFamily::kTensor:
-      return replica(place) + parallel_.replicas() * p;
-    case GroupFamily::kContext:
-      return column + columns * place[kD];
-    case GroupFamily::kExpert:
-      return column + columns * (replica(place) / expert);
-    case GroupFamily::kData:
-      return column;
-    case GroupFamily::kShard:
-      return column + columns * (replica(place) / shard);
-    case GroupFamily::kReplicate:
-      return column + columns * (replica(place) % shard);
-    case GroupFamily::kExpertData:
-      return column + columns * (replica(place) % expert);
-    case GroupFamily::kEmbedding:
-      return place[kT] + t * replica(place);
-    case GroupFamily::kWorld:
-      return 0;
-  }
-  ORRERY_ASSERT(false);
+  const std::array<std::int64_t, kGroupFamilyCount> groups = {replica + parallel_.replicas() * p,
+                                                              column + columns * place[kD],
+                                                              column + columns * (replica / expert),
+                                                              column,
+                                                              column + columns * (replica / shard),
+                                                              column + columns * (replica % shard),
+                                                              column + columns * (replica % expert),
+                                                              place[kT] + t * replica,
+                                                              0};
+  return groups[static_cast<std::size_t>(family)];
 }
 
 std::vector<Communicator> RankGrid::groups(GroupFamily family) const {

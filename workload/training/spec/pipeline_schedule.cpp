@@ -1,4 +1,4 @@
-#include "workload/training/spec/pipeline_schedule.h"
+#include "workload/training/spec/training_spec.h"
 
 #include <algorithm>
 #include <array>

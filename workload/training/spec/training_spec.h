@@ -15,10 +15,38 @@
 #include "core/error.h"
 #include "core/precision.h"
 #include "workload/training/spec/model.h"
-#include "workload/training/spec/pipeline_schedule.h"
 #include "workload/training/spec/software.h"
 
 namespace orrery {
+
+// In which order a pipeline stage takes the passes of its micro-batches.
+// kGpipe: all forward, then all backward (Huang et al. 2019). kOneForwardOneBackward: PipeDream-flush (Narayanan et al.
+// 2021). kInterleaved: the same over `virtual_stages` chunks of the model per stage (Megatron-LM, SC'21). kZeroBubble:
+// ZB-H1, weight gradients put off into the bubble (Qi et al. 2023).
+enum class ScheduleKind : std::uint8_t { kGpipe, kOneForwardOneBackward, kInterleaved, kZeroBubble };
+
+std::string_view name_of(ScheduleKind kind);  // "gpipe", "1f1b", "1f1b-interleaved", "zero-bubble"
+
+// kBackward: of activations and weights, or of activations alone where the schedule has kWeight passes.
+enum class PassKind : std::uint8_t { kForward, kBackward, kWeight };
+
+struct Pass {
+  PassKind kind = PassKind::kForward;
+  std::uint32_t micro_batch = 0;
+  std::uint32_t chunk = 0;  // of the stage's virtual stages
+
+  bool operator==(const Pass&) const = default;
+};
+
+struct PipelineShape {
+  ScheduleKind kind = ScheduleKind::kOneForwardOneBackward;
+  std::uint32_t stages = 1;
+  std::uint32_t virtual_stages = 1;  // more than one only interleaved, where `stages` divides `micro_batches`
+  std::uint32_t micro_batches = 1;
+};
+
+// Every pass of `stage` once, in order.
+std::vector<Pass> pipeline_order(const PipelineShape& shape, std::uint32_t stage);
 
 enum class ParallelDimension : std::uint8_t { kTensor, kContext, kData, kPipeline };
 
@@ -98,8 +126,8 @@ AttentionKind attention_of(const TrainingSpec& training);
 // software follows from by default.
 TrainingSpec read_training(Section& section, Architecture architecture);
 
-// Where an experiment names no software, a file of configs/software: that of the model's kind, and for transformers that
-// of the device's generation.
+// Where an experiment names no software, a file of configs/software: that of the model's kind, and for transformers
+// that of the device's generation.
 std::string_view default_software(const ModelSpec& model, Architecture architecture);
 
 // Reports every combination that cannot be, each with what would work. `devices`: of the cluster.
