@@ -149,4 +149,31 @@ class MessageEvents {
   MessageSink<true, true> both_;
 };
 
+// What the models have in common: paths of a table, and a listener that is told by events.
+class PathNetwork : public Network {
+ public:
+  // Pending events point into it.
+  PathNetwork(const PathNetwork&) = delete;
+  PathNetwork& operator=(const PathNetwork&) = delete;
+
+  PathId path(DeviceId from, DeviceId to) override { return paths_.intern(from, to); }
+  PathId class_path(std::span<const LinkShare> shares, Duration latency) override {
+    return paths_.add_class(shares, latency);
+  }
+  PathId group_path(std::span<const LinkLoad> loads, Duration latency) override {
+    return paths_.add_group(loads, latency);
+  }
+
+ protected:
+  // All outlive it.
+  PathNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener)
+      : engine_(engine), fabric_(fabric), listener_(listener), events_(engine, listener), paths_(fabric) {}
+
+  Engine& engine_;
+  const Fabric& fabric_;
+  MessageListener& listener_;
+  MessageEvents events_;
+  PathTable paths_;
+};
+
 }  // namespace orrery

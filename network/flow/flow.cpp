@@ -9,11 +9,7 @@
 namespace orrery {
 
 FlowNetwork::FlowNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener, ReferenceSolver* reference)
-    : engine_(engine),
-      fabric_(fabric),
-      listener_(listener),
-      events_(engine, listener),
-      paths_(fabric),
+    : PathNetwork(engine, fabric, listener),
       graph_(fabric),
       components_(engine, *this, graph_, reference),
       uncontended_(engine, *this, kUncontended, events_, paths_, fabric.link_count()),

@@ -27,25 +27,15 @@
 
 namespace orrery {
 
-class FlowNetwork final : public Network, private EventSink {
+class FlowNetwork final : public PathNetwork, private EventSink {
  public:
   // All outlive the network. `reference`: solves in place of FlowSolver, to check that.
   FlowNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener, ReferenceSolver* reference = nullptr);
-  // Pending events point into it.
-  FlowNetwork(const FlowNetwork&) = delete;
-  FlowNetwork& operator=(const FlowNetwork&) = delete;
 
-  PathId path(DeviceId from, DeviceId to) override { return paths_.intern(from, to); }
-  PathId class_path(std::span<const LinkShare> shares, Duration latency) override {
-    return paths_.add_class(shares, latency);
-  }
   void start(PathId path, Bytes bytes, std::uint64_t token) override { start(path, bytes, token, false); }
   std::optional<Time> start_predicted(PathId path, Bytes bytes, std::uint64_t token) override {
     start(path, bytes, token, true);
     return std::nullopt;
-  }
-  PathId group_path(std::span<const LinkLoad> loads, Duration latency) override {
-    return paths_.add_group(loads, latency);
   }
   void start_group(PathId path, std::uint64_t token) override;
   Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) override;
@@ -97,11 +87,6 @@ class FlowNetwork final : public Network, private EventSink {
   void end(std::uint32_t flow);
   void report_end(const Ended& message);
 
-  Engine& engine_;
-  const Fabric& fabric_;
-  MessageListener& listener_;
-  MessageEvents events_;
-  PathTable paths_;
   FlowGraph graph_;
   FlowComponents components_;
   UncontendedFlows uncontended_;

@@ -6,7 +6,7 @@
 
 namespace orrery {
 AlphaBetaNetwork::AlphaBetaNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener, BusyTime busy)
-    : engine_(engine), fabric_(fabric), events_(engine, listener), paths_(fabric) {
+    : PathNetwork(engine, fabric, listener) {
   if (busy == BusyTime::kRecord) activity_.resize(fabric.link_count());
 }
 

@@ -14,12 +14,7 @@ constexpr std::uint64_t kSent = std::uint64_t{1} << 32;
 }  // namespace
 
 FifoNetwork::FifoNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener)
-    : engine_(engine),
-      fabric_(fabric),
-      listener_(listener),
-      events_(engine, listener),
-      paths_(fabric),
-      queues_(fabric.link_count()) {}
+    : PathNetwork(engine, fabric, listener), queues_(fabric.link_count()) {}
 
 void FifoNetwork::start(PathId path, Bytes bytes, std::uint64_t token) {
   ORRERY_ASSERT(bytes >= Bytes(0));

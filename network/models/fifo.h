@@ -21,22 +21,15 @@ namespace orrery {
 
 // A message is released when its first link has sent it. One without bytes takes no time on a link, but waits for its
 // turn.
-class FifoNetwork final : public Network, private EventSink {
+class FifoNetwork final : public PathNetwork, private EventSink {
  public:
   // `engine`, `fabric` and `listener` outlive the network.
   FifoNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener);
-  // Pending events point into it.
-  FifoNetwork(const FifoNetwork&) = delete;
-  FifoNetwork& operator=(const FifoNetwork&) = delete;
 
-  PathId path(DeviceId from, DeviceId to) override { return paths_.intern(from, to); }
   // Of messages that are alike but for their ends one waits for the other.
   bool keeps_messages_alike() const override { return false; }
   PathId class_path(std::span<const LinkShare>, Duration) override { ORRERY_ASSERT(false); }
   void start(PathId path, Bytes bytes, std::uint64_t token) override;
-  PathId group_path(std::span<const LinkLoad> loads, Duration latency) override {
-    return paths_.add_group(loads, latency);
-  }
   // Every link of a group carries what the group sends over it as one message; the group is through when all are.
   void start_group(PathId path, std::uint64_t token) override;
   Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) override;
@@ -76,11 +69,6 @@ class FifoNetwork final : public Network, private EventSink {
   void queue_up(std::uint32_t message);
   void send_next(LinkId link);
 
-  Engine& engine_;
-  const Fabric& fabric_;
-  MessageListener& listener_;
-  MessageEvents events_;
-  PathTable paths_;
   std::vector<Queue> queues_;  // by LinkId
   std::vector<Message> messages_;
   std::vector<std::uint32_t> free_;  // of messages_

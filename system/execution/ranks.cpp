@@ -11,22 +11,21 @@ namespace orrery {
 namespace {
 
 Stream stream_for(const ExecutionGraph& graph, NodeId node) {
-  switch (graph.kind(node)) {
+  switch (const NodeKind kind = graph.kind(node); kind) {
     case NodeKind::kNoOp:
-      return {StreamKind::kNoOp, 0, false, false};
+      return {kind, 0, false, false};
     case NodeKind::kHostCompute:
-      return {StreamKind::kHost, 0, false, true};
-    case NodeKind::kCompute:
-      return {StreamKind::kCompute, graph.stream(node), graph.stream(node) > 0, true};
     case NodeKind::kMemoryLoad:
+      return {kind, 0, false, true};
     case NodeKind::kMemoryStore:
-      return {StreamKind::kMemory, 0, false, true};
+      return {NodeKind::kMemoryLoad, 0, false, true};
+    case NodeKind::kCompute:
+      return {kind, graph.stream(node), graph.stream(node) > 0, true};
     case NodeKind::kCollective:
-      return {StreamKind::kCommunicator, graph.communicator_slot(node), false, true};
+      return {kind, graph.communicator_slot(node), false, true};
     case NodeKind::kSend:
-      return {StreamKind::kSend, graph.peer_slot(node), false, true};
     case NodeKind::kReceive:
-      return {StreamKind::kReceive, graph.peer_slot(node), false, false};
+      return {kind, graph.peer_slot(node), false, kind == NodeKind::kSend};
   }
   ORRERY_ASSERT(false);
 }
@@ -34,7 +33,7 @@ Stream stream_for(const ExecutionGraph& graph, NodeId node) {
 }  // namespace
 
 StreamTable::StreamTable(const ExecutionGraph& graph) : stream_of_(graph.size()) {
-  std::map<std::pair<StreamKind, std::uint32_t>, std::uint32_t> numbers;
+  std::map<std::pair<NodeKind, std::uint32_t>, std::uint32_t> numbers;
   for (std::uint32_t i = 0; i < graph.size(); ++i) {
     const Stream stream = stream_for(graph, NodeId(i));
     const auto [entry, added] =

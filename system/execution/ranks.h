@@ -21,21 +21,16 @@ namespace orrery {
 
 // The streams of a rank: which nodes of its graph run one after the other, and in which order. Computed once per graph,
 // shared by all ranks that have it.
-enum class StreamKind : std::uint8_t {
-  kNoOp,          // no-ops: nothing is occupied
-  kHost,          // the CPU: one node at a time, the ready one with the smallest id
-  kCompute,       // one per device stream, in canonical order; nodes without a stream: the smallest ready id
-  kMemory,        // remote memory: one node at a time, the smallest ready id
-  kCommunicator,  // one per communicator: one call at a time, the smallest ready id (see RankExecution::call)
-  kSend,          // one per peer: the smallest ready id, the next starts when the last byte of the one before has left
-  kReceive,       // one per peer: posted when ready, any number at a time
-};
-
+// What a node occupies. Host: the CPU, one node at a time, the ready one with the smallest id. Compute: a stream of the
+// device, in canonical order; nodes without a stream: the smallest ready id. Memory, remote: one node at a time, the
+// smallest ready id. Collective: a communicator, one call at a time, the smallest ready id (see RankExecution::call).
+// Send: a peer, the smallest ready id, the next starts when the last byte of the one before has left. Receive: posted
+// when ready, any number at a time. No-op: nothing is occupied.
 struct Stream {
-  StreamKind kind = StreamKind::kNoOp;
-  std::uint32_t slot = 0;  // device stream, communicator slot or peer slot
-  bool in_order = false;   // nodes start in the order of `sequence`
-  bool exclusive = false;  // one at a time
+  NodeKind kind = NodeKind::kNoOp;  // kMemoryLoad for stores too
+  std::uint32_t slot = 0;           // device stream, communicator slot or peer slot
+  bool in_order = false;            // nodes start in the order of `sequence`
+  bool exclusive = false;           // one at a time
 };
 
 // Whether each call of a communicator slot waits for the one before, directly or not, so that two are never under way.
