@@ -1,5 +1,6 @@
-// A mixture of experts: a router sends every token to a few of them, all-to-all within the expert-parallel group, and
-// their results come back the same way. Shared experts are a dense perceptron beside them.
+// What comes behind attention. The dense perceptron: up by columns, down by rows. A mixture of experts: a router sends
+// every token to a few of them, all-to-all within the expert-parallel group, and their results come back the same way.
+// Shared experts are a dense perceptron beside them.
 #include <algorithm>
 #include <cmath>
 
@@ -7,16 +8,6 @@
 
 namespace orrery {
 namespace {
-
-struct Sizes {
-  std::int64_t ffn = 0;  // of the rank
-  std::int64_t up = 0;   // twice that with a gate
-};
-
-Sizes sizes_of(const LayerShape& shape) {
-  const std::int64_t ffn = shape.model->ffn_hidden / shape.tensor;
-  return {ffn, shape.model->gated_mlp ? 2 * ffn : ffn};
-}
 
 // What the rank's experts and the shared ones compute.
 struct Experts {
@@ -149,7 +140,7 @@ std::vector<Action> backward_of(const LayerShape& shape, const Experts& e, Param
 BlockProgram perceptron_block(const LayerShape& shape) {
   const std::string name = "mlp";
   const TransformerSpec& model = *shape.model;
-  const auto [ffn, up_width] = sizes_of(shape);
+  const std::int64_t ffn = model.ffn_hidden / shape.tensor, up_width = model.gated_mlp ? 2 * ffn : ffn;
   const Gemm up = linear(shape, shape.tokens(), up_width, model.hidden);
   const Gemm down = linear(shape, shape.tokens(), model.hidden, ffn);
   const std::int64_t width = shape.width(), values = shape.tokens() * ffn;

@@ -173,11 +173,7 @@ LayerProgram head_layer(const LayerShape& shape, bool tied_here) {
     actions.collective(what, GroupFamily::kTensor, shape.tensor, CollectiveKind::kAllReduce, Bytes(4 * predicted));
   };
   ActionList forward;
-  forward.compute("head");
-  add_norm(shape, forward);
-  if (shape.sequence_parallel)
-    forward.collective("head gather", GroupFamily::kTensor, shape.tensor, CollectiveKind::kAllGather,
-                       shape.own_activations());
+  begin_forward(shape, "head", forward);
   forward.add(logits);
   forward.add(element_wise(ElementWiseKind::kLoss, scores, 10));  // to fp32, exponentials, sums
   across("loss maximum", forward);
