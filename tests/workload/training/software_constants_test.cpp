@@ -1,7 +1,6 @@
 // Which constants of a software were fitted: read, told by architecture, and set to other values.
 #include "tests/shipped_files.h"
 #include "workload/training/spec/software.h"
-#include "workload/training/spec/software_constants.h"
 
 #include <catch2/catch.hpp>
 
