@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "cli/output.h"
 #include "core/error.h"
 #include "experiment/check.h"
+#include "report/table.h"
 #include "study/in_parallel.h"
 #include "study/sweep/sweep.h"
 #include "study/validate/collectives/table.h"
@@ -48,32 +50,47 @@ void check_sweep(const std::string& file, const CheckOptions& options, const Ses
 }
 
 // Reads `file` as what it is, which comes back.
-std::string_view check_as_told(const std::string& file, const CheckOptions& options, const Session& session,
-                               Diagnostics& diagnostics) {
-  if (is_compute_table(file)) {
+CheckedConfig check_as_told(const std::string& file, const CheckOptions& options, const Session& session,
+                            Diagnostics& diagnostics) {
+  if (is_compute_table(file, session.files)) {
     load_compute_table(file, options.settings, session.files, diagnostics);
-    return "table of operators";
+    return {"table of operators", {}};
   }
-  if (is_training_table(file)) {
+  if (is_training_table(file, session.files)) {
     const TrainingTable table = load_training_table(file, options.settings, session.files, diagnostics);
     if (!diagnostics.has_errors()) check_training_rows(table, session.files, diagnostics);
-    return "table of training jobs";
+    return {"table of training jobs", {}};
   }
-  if (is_sweep(file)) {
+  if (is_sweep(file, session.files)) {
     check_sweep(file, options, session, diagnostics);
-    return "sweep";
+    return {"sweep", {}};
   }
-  if (!is_validation_table(file)) return name_of(check_config(file, options.settings, session.files, diagnostics));
+  if (!is_validation_table(file, session.files))
+    return check_config(file, options.settings, session.files, diagnostics);
   load_validation_table(file, options.settings, session.files, diagnostics);
-  return "validation table";
+  return {"validation table", {}};
+}
+
+// The keys that are not there, and what is taken for them.
+std::string defaults_text(const CheckedConfig& checked, const std::string& file) {
+  if (checked.defaults.empty()) return {};
+  Table table;
+  for (const char* heading : {"key not given", "value taken", "from"}) table.column(heading, Table::Align::kLeft);
+  for (const DefaultedKey& key : checked.defaults) {
+    const std::string name = std::filesystem::path(key.file).filename().string();
+    const std::string place = key.file == file ? "" : fmt::format(", not given in {}", printable(name));
+    table.row({printable(key.path), printable(key.value), key.from + place});
+  }
+  return table.text();
 }
 
 Verdict check_config_file(const std::string& file, const CheckOptions& options, const Session& session) {
   Verdict verdict;
   Diagnostics diagnostics;  // what is thrown has its errors, too
   try {
-    const std::string_view kind = check_as_told(file, options, session, diagnostics);
-    if (!diagnostics.has_errors()) verdict.text = fmt::format("{}: ok ({})\n", printable(file), kind);
+    const CheckedConfig checked = check_as_told(file, options, session, diagnostics);
+    if (!diagnostics.has_errors())
+      verdict.text = fmt::format("{}: ok ({})\n", printable(file), checked.kind) + defaults_text(checked, file);
   } catch (const InputError& error) {
     verdict = {fmt::format("{}\n", error.what()), kBadInput};
   } catch (const StuckError& error) {
@@ -92,8 +109,9 @@ Verdict check_config_file(const std::string& file, const CheckOptions& options, 
 int check(const CheckOptions& options, const Session& session) {
   int exit_code = 0;
   for (const std::string& file : options.files) {
-    const bool configured = is_configuration(file) || is_validation_table(file) || is_compute_table(file) ||
-                            is_training_table(file) || is_sweep(file);
+    const bool configured = is_configuration(file, session.files) || is_validation_table(file, session.files) ||
+                            is_compute_table(file, session.files) || is_training_table(file, session.files) ||
+                            is_sweep(file, session.files);
     const Verdict verdict = configured ? check_config_file(file, options, session) : check_trace(file, options);
     write_text("-", verdict.text);
     if (exit_code == 0 || verdict.exit_code == kBadInput)

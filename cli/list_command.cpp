@@ -13,6 +13,7 @@
 #include "experiment/experiment.h"
 #include "network/fabric/topology.h"
 #include "report/table.h"
+#include "study/sweep/file.h"
 
 namespace orrery::cli {
 namespace {
@@ -65,13 +66,18 @@ std::string text_of(const Json& list) {
 Json key_list(const ConfigFiles& files) {
   Json items = Json::array();
   for (const KeyDescription& key : describe_configuration(files))
-    items.push_back({{"name", key.path}, {"type", key.type}, {"default", key.fallback}, {"about", key.meaning}});
+    items.push_back({{"name", key.path},
+                     {"type", key.type},
+                     {"range", key.range},
+                     {"default", key.fallback},
+                     {"about", key.meaning}});
   return items;
 }
 
 void list(const ListOptions& options, Session& session) {
   check_writable(options.json);
-  if (options.what == "keys" && options.json.empty()) return write_text("-", configuration_docs(session.files));
+  if (options.what == "keys" && options.json.empty())
+    return write_text("-", configuration_docs(session.files, describe_sweep(session.files)));
   const Json items = options.what == "keys"         ? key_list(session.files)
                      : options.what == "algorithms" ? algorithm_list()
                      : options.what == "libraries"  ? library_list()

@@ -58,16 +58,16 @@ void refuse_table(const std::string& file, std::string_view kind, std::string_vi
                                section, section));
 }
 
-void refuse_other_kinds(const std::string& file) {
-  if (is_compute_table(file)) refuse_table(file, "measured operators", "compute");
-  if (is_training_table(file)) refuse_table(file, "measured training jobs", "training");
-  if (is_validation_table(file)) refuse_table(file, "measured collectives", "nccl");
-  if (is_sweep(file))
+void refuse_other_kinds(const std::string& file, const ConfigFiles& files) {
+  if (is_compute_table(file, files)) refuse_table(file, "measured operators", "compute");
+  if (is_training_table(file, files)) refuse_table(file, "measured training jobs", "training");
+  if (is_validation_table(file, files)) refuse_table(file, "measured collectives", "nccl");
+  if (is_sweep(file, files))
     throw InputError({file}, "this is a sweep of experiments, not one experiment", "orrery sweep " + printable(file));
 }
 
 void run(const RunOptions& options, Session& session) {
-  refuse_other_kinds(options.experiment);
+  refuse_other_kinds(options.experiment, session.files);
   note_input(options.experiment);
   check_writable(options.json);
   const std::array<std::string, 4> files = {"result.json", "summary.txt", "operations.csv", "memory.csv"};

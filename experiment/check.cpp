@@ -1,10 +1,14 @@
 #include "experiment/check.h"
 
+#include <algorithm>
 #include <array>
-#include <optional>
+#include <ranges>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "collectives/nccl/constants_config.h"
-#include "core/assert.h"
 #include "core/config/config.h"
 #include "experiment/cluster_parts.h"
 #include "experiment/experiment.h"
@@ -18,28 +22,38 @@
 namespace orrery {
 namespace {
 
-// The keys that tell; the first kind with one of them is it.
-struct TellingKeys {
-  ConfigKind kind;
-  std::array<std::string_view, 3> keys;
+// A kind of file that is a part of an experiment.
+struct PartKind {
+  std::string_view name;
+  std::array<std::string_view, 3> keys;  // that tell
+  std::string_view place;                // the key of an experiment that it is read as; empty: by itself
+  void (*read)(Section& section);        // the section is the file, or the experiment with nothing but that key
 };
-constexpr std::array<TellingKeys, 9> kTellingKeys = {{
-    {ConfigKind::kExperiment, {"workload", "cluster", "collectives"}},
-    {ConfigKind::kCluster, {"dims", "node", "scale_out"}},
-    {ConfigKind::kNode, {"devices", "nics", "fabric"}},
-    {ConfigKind::kDevice, {"peak", "memory", "streaming_multiprocessors"}},
-    {ConfigKind::kLibrary, {"ll_cap", "hop", "chunk"}},
-    {ConfigKind::kModel, {"hidden", "tables", "convolutions"}},
-    {ConfigKind::kSoftware, {"rates", "attention", "optimizer"}},
-    {ConfigKind::kNetwork, {"kind", "stack", "stack"}},
-    {ConfigKind::kLink, {"bandwidth", "efficiency", "efficiency"}},
+
+void read_as_cluster(Section& experiment) { read_cluster(experiment, unused_cluster_parts()); }
+
+// The first kind with one of its keys is it; what has none of them is an experiment, too.
+constexpr std::array<std::string_view, 3> kExperimentKeys = {"workload", "cluster", "collectives"};
+const std::array<PartKind, 8> kPartKinds = {{
+    {"cluster", {"dims", "node", "scale_out"}, "cluster", read_as_cluster},
+    {"node", {"devices", "nics", "fabric"}, "cluster.node", read_as_cluster},
+    {"device", {"peak", "memory", "streaming_multiprocessors"}, "", [](Section& s) { read_device(s); }},
+    {"library", {"ll_cap", "hop", "chunk"}, "", [](Section& s) { read_nccl_constants(s); }},
+    {"model", {"hidden", "tables", "convolutions"}, "", [](Section& s) { read_model(s); }},
+    {"software", {"rates", "attention", "optimizer"}, "", [](Section& s) { read_software(s); }},
+    {"network", {"kind", "stack", "stack"}, "", [](Section& s) { read_network(s); }},
+    {"link", {"bandwidth", "efficiency", "efficiency"}, "", [](Section& s) { read_link_type(s); }},
 }};
 
-std::optional<ConfigKind> kind_of(const ConfigValue& root) {
-  for (const TellingKeys& telling : kTellingKeys)
-    for (const std::string_view key : telling.keys)
-      if (root.find(key) != nullptr) return telling.kind;
-  return std::nullopt;
+bool has_one_of(const ConfigValue& root, std::span<const std::string_view> keys) {
+  return std::ranges::any_of(keys, [&](std::string_view key) { return root.find(key) != nullptr; });
+}
+
+// Null for an experiment and for what is nothing known.
+const PartKind* part_kind_of(const ConfigValue& root) {
+  if (has_one_of(root, kExperimentKeys)) return nullptr;
+  const auto found = std::ranges::find_if(kPartKinds, [&](const PartKind& k) { return has_one_of(root, k.keys); });
+  return found == kPartKinds.end() ? nullptr : &*found;
 }
 
 ConfigValue in_map(std::string key, ConfigValue value) {
@@ -59,79 +73,48 @@ void check_experiment(const std::string& file, const std::vector<std::string>& s
   check_order(job, match(job));
 }
 
+// The keys below `value` that no file has; `path` leads to it.
+void add_defaults(const ConfigValue& value, const std::string& path, std::vector<DefaultedKey>& defaults) {
+  const auto below = [&](std::string_view key) {
+    return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
+  };
+  for (const ConfigEntry& entry : value.entries) {
+    if (entry.defaulted.empty() || entry.value.kind != ConfigValue::Kind::kScalar)
+      add_defaults(entry.value, below(entry.key), defaults);
+    else
+      defaults.push_back({below(entry.key), entry.value.scalar, entry.defaulted, entry.where.file});
+  }
+  std::size_t index = 0;
+  for (const ConfigValue& item : value.items) add_defaults(item, fmt::format("{}[{}]", path, index++), defaults);
+}
+
 }  // namespace
 
-std::string_view name_of(ConfigKind kind) {
-  switch (kind) {
-    case ConfigKind::kExperiment:
-      return "experiment";
-    case ConfigKind::kCluster:
-      return "cluster";
-    case ConfigKind::kNode:
-      return "node";
-    case ConfigKind::kDevice:
-      return "device";
-    case ConfigKind::kLibrary:
-      return "library";
-    case ConfigKind::kModel:
-      return "model";
-    case ConfigKind::kSoftware:
-      return "software";
-    case ConfigKind::kNetwork:
-      return "network";
-    case ConfigKind::kLink:
-      return "link";
-  }
-  ORRERY_ASSERT(false);
+bool is_configuration(const std::string& file, const ConfigFiles& files) {
+  if (file.ends_with(".yaml") || file.ends_with(".yml")) return true;
+  const ConfigValue root = files.peek(file);
+  return has_one_of(root, kExperimentKeys) || part_kind_of(root) != nullptr;
 }
 
-bool is_configuration(const std::string& file) {
-  if (!file.ends_with(".json")) return file.ends_with(".yaml") || file.ends_with(".yml");
-  Diagnostics ignored;
-  const ConfigValue root = load_config(file, {}, ignored);
-  return !ignored.has_errors() && kind_of(root).has_value();
-}
-
-ConfigKind check_config(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
-                        Diagnostics& diagnostics) {
-  ConfigValue root = load_config(file, {}, diagnostics);
-  const ConfigKind kind = kind_of(root).value_or(ConfigKind::kExperiment);
+CheckedConfig check_config(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
+                           Diagnostics& diagnostics) {
+  ConfigValue root = files.load(file, {}, diagnostics);
   diagnostics.throw_if_errors();
-  if (kind == ConfigKind::kExperiment) {
+  const PartKind* kind = part_kind_of(root);
+  if (kind == nullptr) {
     check_experiment(file, settings, files, diagnostics);
-    return kind;
+    return {"experiment", {}};
   }
   for (const std::string& setting : settings) apply_setting(root, setting, files, diagnostics);
+  std::vector<std::string> keys = kind->place.empty() ? std::vector<std::string>{} : split_key_path(kind->place);
+  for (const std::string& key : keys | std::views::reverse) root = in_map(key, std::move(root));
   ConfigContext context(files, diagnostics);
-  if (kind == ConfigKind::kDevice) {
-    read_config(root, context, [](Section& section) { read_device(section); });
-    return kind;
-  }
-  if (kind == ConfigKind::kLink) {
-    read_config(root, context, [](Section& section) { read_link_type(section); });
-    return kind;
-  }
-  if (kind == ConfigKind::kNetwork) {
-    read_config(root, context, [](Section& section) { read_network(section); });
-    return kind;
-  }
-  if (kind == ConfigKind::kLibrary) {
-    read_config(root, context, [](Section& section) { read_nccl_constants(section); });
-    return kind;
-  }
-  if (kind == ConfigKind::kModel) {
-    read_config(root, context, [](Section& section) { read_model(section); });
-    return kind;
-  }
-  if (kind == ConfigKind::kSoftware) {
-    read_config(root, context, [](Section& section) { read_software(section); });
-    return kind;
-  }
-  // Read as the part of an experiment that it is.
-  if (kind == ConfigKind::kNode) root = in_map("node", std::move(root));
-  root = in_map("cluster", std::move(root));
-  read_config(root, context, [](Section& section) { read_cluster(section, unused_cluster_parts()); });
-  return kind;
+  read_config(root, context, kind->read);
+  CheckedConfig checked{kind->name, {}};
+  const ConfigValue* part = &root;
+  for (const std::string& key : keys) part = &part->find(key)->value;
+  add_defaults(*part, {}, checked.defaults);
+  return checked;
 }
 
 }  // namespace orrery

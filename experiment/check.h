@@ -10,17 +10,25 @@
 
 namespace orrery {
 
-// What a file holds, told by its keys.
-enum class ConfigKind { kExperiment, kCluster, kNode, kDevice, kLibrary, kModel, kSoftware, kNetwork, kLink };
+// A key that no file gives.
+struct DefaultedKey {
+  std::string path;   // from the checked file on: "node.device.compute.clock"
+  std::string value;  // that is taken
+  std::string from;   // "default", or what the value follows from: "by `link`, else 100 %"
+  std::string file;   // in which it could stand
+};
 
-std::string_view name_of(ConfigKind kind);  // "experiment", "cluster", ...
+struct CheckedConfig {
+  std::string_view kind;               // "experiment", "cluster", ...: told by the keys
+  std::vector<DefaultedKey> defaults;  // of a part of an experiment
+};
 
 // Whether `file` is a configuration rather than a trace: by its ending, or, for .json, by its keys.
-bool is_configuration(const std::string& file);
+bool is_configuration(const std::string& file, const ConfigFiles& files);
 
 // Reads `file`, with `settings` (a.b=v) applied, as what it is; of an experiment also the traces, and whether its ranks
 // agree. Problems go to `diagnostics` or are thrown as InputError; ranks that disagree throw StuckError.
-ConfigKind check_config(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
-                        Diagnostics& diagnostics);
+CheckedConfig check_config(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
+                           Diagnostics& diagnostics);
 
 }  // namespace orrery

@@ -16,11 +16,11 @@ constexpr std::array<std::string_view, 5> kNcclKeys = {"version", "launch", "alg
 
 void read_algorithms_of(Section& section, CollectiveKind kind, CollectiveOptions& options,
                         std::vector<NamedAlgorithms>& named) {
-  Diagnostics& diagnostics = section.context().diagnostics();
-  const std::size_t errors = diagnostics.error_count();
-  const std::vector<std::string> names =
-      section.words(name_of(kind), "an algorithm per dimension of the cluster, see `orrery list algorithms`");
-  if (!section.has(name_of(kind)) || diagnostics.error_count() > errors) return;
+  const std::size_t errors = section.errors();
+  const std::vector<std::string> names = section.words(
+      name_of(kind),
+      "algorithm for each dimension of the cluster, the innermost first; `orrery list algorithms` names them");
+  if (!section.has(name_of(kind)) || !section.sound(errors)) return;
   bool is_in_network = false;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string& name = names[i];
@@ -45,32 +45,32 @@ std::vector<NamedAlgorithms> read_fixed(Section& section, CollectiveOptions& opt
   std::vector<NamedAlgorithms> named;
   section.section(
       "algorithms",
-      "algorithms by collective, per dimension; without it direct for all_to_all and where fully connected, "
-      "halving-doubling for 2^k ranks on a switch, a fat-tree or rails, bidirectional-ring on a ring, a torus (rings "
-      "along "
-      "all its axes at once) or a mesh, ring elsewhere (dragonfly, edge list, groups that are no part of a dimension), "
-      "but in-network between nodes whose switches add up; ring on a ring or a torus: one ring, one way",
+      "with `library: fixed`: algorithms by collective, one per dimension. Without it: direct for all_to_all and on "
+      "fully-connected; halving-doubling for 2^k ranks on a switch, fat-tree or rail-optimised; bidirectional-ring on "
+      "a ring, a torus (rings along all its axes at once) or a mesh; in-network between nodes whose switches reduce; "
+      "ring for all else (dragonfly, edge-list, groups that are no whole part of a dimension). The algorithm ring on a "
+      "ring or a torus is one ring in one direction. Example: `{all_reduce: [ring, halving-doubling]}`",
       [&](Section& s) {
         for (const CollectiveKind kind : kAllCollectiveKinds) read_algorithms_of(s, kind, options, named);
       });
-  options.chunks = static_cast<std::uint32_t>(section.optional_integer(
-      "chunks", 1, {1, 65536}, "parts of a collective that go through the dimensions one behind the other"));
+  section.takes(
+      "chunks", options.chunks, {1, 65536},
+      "with `library: fixed`: number of chunks that a collective is cut into; chunks pipeline through the dimensions");
   const std::vector<std::string> queues = {"fifo", "lifo", "priority"};
-  options.queue = static_cast<QueuePolicy>(
-      section.optional_choice("queue", queues, 0,
-                              "which of the chunks of a collective that wait for a dimension goes first; priority: its "
-                              "comm_priority, then fifo "
-                              "(calls of a communicator run one at a time, so their chunks have one priority)"));
-  options.active_chunks = static_cast<std::uint32_t>(section.optional_integer(
-      "active_chunks", 1, {1, 65536},
-      "chunks of one collective that a rank takes up at a time on one dimension; one more if a peer is ahead with it"));
+  section.takes(
+      "queue", options.queue, queues,
+      "with `library: fixed`: order of the chunks that wait for a dimension; priority: by comm_priority, then fifo "
+      "(the calls of a communicator run one at a time, so that their chunks have the same priority)");
+  section.takes("active_chunks", options.active_chunks, {1, 65536},
+                "with `library: fixed`: number of chunks of one collective that a rank runs at a time on one "
+                "dimension; one more if a peer has already started it");
   return named;
 }
 
 NcclVersion read_version(Section& section) {
   const std::string text = section.optional<std::string>(
       "version", to_text(kNewestNccl),
-      "with `library: nccl`: its release, as 2.18.5 or 2.27; costs and choices depend on it");
+      "with `library: nccl`: NCCL's release, which costs and choices depend on. Example: `2.18.5` or `2.27`");
   const auto version = parse_nccl_version(text);
   if (!version) {
     section.error("version", fmt::format("'{}' is no version of NCCL", printable(text, 40)), "write 2.18.5 or 2.27");
@@ -90,10 +90,10 @@ template <std::size_t kCount, class Named>
 std::bitset<kCount> read_held(Section& section, std::string_view key, std::string_view meaning,
                               std::span<const std::string> known, Named named) {
   std::bitset<kCount> held;
-  const std::size_t errors = section.context().diagnostics().error_count();
+  const std::size_t errors = section.errors();
   const std::vector<std::string> words = section.words(
       key, fmt::format("with `library: nccl`: {}: {}; without it, all", meaning, fmt::join(known, " | ")));
-  if (!section.has(key) || section.context().diagnostics().error_count() > errors) return held;
+  if (!section.has(key) || !section.sound(errors)) return held;
   if (words.empty()) section.error(key, fmt::format("'{}' is an empty list", key), "leave it out for all");
   for (const std::string& word : words) {
     const auto found = named(word);
@@ -119,10 +119,10 @@ void check_held(Section& section, const NcclOptions& options) {
 NcclOptions read_nccl(Section& section) {
   NcclOptions options;
   options.version = read_version(section);
-  options.launch = static_cast<LaunchMode>(section.optional_choice(
-      "launch", launch_mode_names(), 0,
-      "with `library: nccl`: who starts its kernels, by which short messages fare; mpi: a process for each GPU, "
-      "single-process: one thread for all GPUs of a node, torch: a process for each GPU, through PyTorch"));
+  section.takes("launch", options.launch, launch_mode_names(),
+                "with `library: nccl`: how its kernels are launched, which short messages depend on; mpi: one process "
+                "per GPU, threads: one thread per GPU, single-process: one thread for all GPUs of a node, torch: one "
+                "process per GPU, through PyTorch");
   options.algorithms = read_held<kAllNcclAlgorithms.size()>(section, "algo", "the algorithms that it is held to",
                                                             nccl_algorithm_names(), nccl_algorithm_named);
   options.protocols = read_held<kAllNcclProtocols.size()>(section, "proto", "the protocols that it is held to",
@@ -134,7 +134,7 @@ NcclOptions read_nccl(Section& section) {
 NcclConstantsFile read_constants(Section& section) {
   NcclConstantsFile file;
   section.section_or(
-      "constants", "nccl", "with `library: nccl`: its latencies, caps and efficiencies",
+      "constants", "nccl", "with `library: nccl`: NCCL's latencies, caps and efficiencies",
       [&](Section& s) { file = read_nccl_constants(s); }, "libraries");
   return file;
 }
@@ -169,27 +169,28 @@ LibraryKind library_of(const MachineKind& machine, bool is_real_cluster) {
 std::vector<NamedAlgorithms> read_collectives(Section& section, const LibraryHints& hints, CollectiveOptions& options) {
   const Library& library = libraries()[section.optional_choice(
       "library", library_names(), static_cast<std::size_t>(default_library(section, hints)),
-      "who chooses algorithms; fixed: one per dimension and collective, nccl: as NCCL does. Without it, nccl for GPUs "
-      "of NVIDIA and AMD in a cluster of nodes; but fixed for other devices, for `dims`, and beside a key that only "
-      "fixed "
-      "has: algorithms, chunks, queue, active_chunks, or `network.granularity: step`",
+      "library that chooses algorithms; fixed: the configuration names one per dimension and collective, nccl: NCCL's "
+      "cost model chooses. Without it: nccl for NVIDIA and AMD GPUs in a cluster of nodes; fixed for other devices, "
+      "for `dims`, and beside a key that only fixed has (`algorithms`, `chunks`, `queue`, `active_chunks`, "
+      "`network.granularity: step`)",
       "by the cluster")];
-  if (section.describes()) {
-    read_fixed(section, options);
-    read_nccl(section);
-    read_constants(section);
-    return {};
-  }
-  if (library.kind == LibraryKind::kFixed) {
+  const bool is_fixed = library.kind == LibraryKind::kFixed;
+  if (is_fixed)
     refuse(section, kNcclKeys, library, "write 'library: nccl', or leave it out");
+  else
+    refuse(section, kFixedKeys, library,
+           "NCCL cuts and orders messages itself: leave it out, or write 'library: fixed'");
+  std::vector<NamedAlgorithms> named;
+  if (section.when(is_fixed)) {
     options.in_network_dimension = hints.in_network_dimension;
-    return read_fixed(section, options);
+    named = read_fixed(section, options);
   }
-  refuse(section, kFixedKeys, library, "NCCL cuts and orders messages itself: leave it out, or write 'library: fixed'");
-  options.granularity = Granularity::kPhase;
-  options.nccl = read_nccl(section);
-  options.nccl_constants = read_constants(section);
-  return {};
+  if (section.when(!is_fixed)) {
+    options.granularity = Granularity::kPhase;
+    options.nccl = read_nccl(section);
+    options.nccl_constants = read_constants(section);
+  }
+  return named;
 }
 
 void check_algorithms(std::span<const NamedAlgorithms> named, std::span<const DimensionKind> dimensions,
@@ -221,15 +222,14 @@ bool runs_in_network(const CollectiveOptions& options) {
 }
 
 void read_granularity(Section& network, CollectiveOptions& options) {
-  constexpr std::string_view kDefault = "phase with nccl or where switches add up, else step";
-  const bool in_network = !network.describes() && runs_in_network(options);
+  constexpr std::string_view kDefault = "phase with nccl or where switches reduce, else step";
+  const bool in_network = runs_in_network(options);
   if (in_network) options.granularity = Granularity::kPhase;
-  options.granularity = static_cast<Granularity>(network.optional_choice(
-      "granularity", granularity_names(), static_cast<std::size_t>(options.granularity),
-      "step: every message of every collective; phase: all messages of a collective's phase as one, which starts when "
-      "all its ranks have come and takes the latencies of the longest chain and the time of its busiest link "
-      "(always so with `library: nccl` and where switches add up)",
-      kDefault));
+  network.takes("granularity", options.granularity, granularity_names(),
+                "unit of simulation; step: every message of every collective, phase: all messages of a collective's "
+                "phase together; they start when all its ranks have arrived, and take the latencies of the longest "
+                "chain plus the time of the busiest link (always so with `library: nccl` and where switches reduce)",
+                kDefault);
   if (in_network && options.granularity == Granularity::kStep)
     network.error("granularity", "'step' has no meaning where switches add up",
                   "what they add up is no message from rank to rank: leave it out, or name other algorithms");

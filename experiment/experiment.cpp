@@ -28,26 +28,26 @@ struct ExperimentKeys {
   bool is_cluster = false;    // of nodes, not of `dims`
 };
 
-constexpr std::string_view kNetworkMeaning = "how messages are timed";
+constexpr std::string_view kNetworkMeaning = "network model: how messages are timed";
 
 void read_network_model(Section& section, ExperimentKeys& experiment) {
-  experiment.network = static_cast<NetworkModel>(section.optional_choice(
-      "model", network_model_names(), static_cast<std::size_t>(kDefaultNetworkModel),
-      "how messages share links; alpha-beta: not at all, flow: max-min fair, fifo: one at a time, store and "
-      "forward, and of those that come to a link together the one between the lowest devices first"));
+  section.takes(
+      "model", experiment.network, network_model_names(),
+      "how messages share links; alpha-beta: they do not share, flow: max-min fair sharing, fifo: store and forward, "
+      "one message at a time (of messages that arrive together, the one between the lowest devices first)");
 }
 
 void read_memory(Section& section, ExperimentKeys& experiment) {
   section.section(
-      "remote", "where MEM nodes load from and store to; without it they take the bandwidth of the device's own memory",
+      "remote",
+      "remote memory pools that MEM nodes of traces load from and store to; without it, MEM nodes use the device's own "
+      "memory",
       [&](Section& s) {
         RemoteMemory memory;
-        memory.bandwidth = s.required<Bandwidth>("bandwidth", "of one pool");
-        memory.latency =
-            s.optional<Duration>("latency", Duration::zero(), "of an access; a pool is not busy meanwhile");
+        s.needs("bandwidth", memory.bandwidth, "bandwidth of one pool");
+        s.takes("latency", memory.latency, "latency of an access; the pool can serve other accesses meanwhile");
         const std::vector<std::string> sharing = {"rank", "node", "cluster"};
-        memory.shared = static_cast<MemorySharing>(
-            s.optional_choice("shared", sharing, 0, "who shares a pool, which serves one access at a time"));
+        s.takes("shared", memory.shared, sharing, "ranks that share a pool; a pool serves one access at a time");
         experiment.simulation.remote_memory = memory;
       });
 }
@@ -74,9 +74,11 @@ bool read_placement_word(const std::string& word, Placement& placement) {
 }
 
 void read_placement(Section& section, Placement& placement) {
-  const ConfigValue* value = section.raw("placement", "packed | strided | random(seed) | list of devices", "packed",
-                                         "which device each rank runs on");
-  placement.where = section.where(value == nullptr ? "cluster" : "placement");
+  const ConfigValue* value =
+      section.raw("placement", "packed | strided | random(seed) | list of devices", "packed",
+                  "device that each rank runs on; packed: rank i on device i, strided: round-robin over the nodes, "
+                  "random(seed): a random permutation. Example: `random(7)` or `[0, 2, 1, 3]`");
+  placement.where = section.where("placement");
   if (value == nullptr) return;
   bool right = value->kind == ConfigValue::Kind::kList ||
                (value->kind == ConfigValue::Kind::kScalar && read_placement_word(value->scalar, placement));
@@ -117,7 +119,7 @@ void read_collectives_of(Section& section, const Section& network, ExperimentKey
   const ConfigValue* granularity = network.value("granularity");
   if (experiment.fabric) hints.in_network_dimension = in_network_dimension(*experiment.fabric);
   hints.asks_for_steps = granularity != nullptr && granularity->scalar == "step";
-  section.defaulted_section("collectives", "how collectives are run", [&](Section& s) {
+  section.defaulted_section("collectives", "algorithms and library of collectives", [&](Section& s) {
     experiment.algorithms = read_collectives(s, hints, experiment.simulation.collectives);
   });
 }
@@ -132,21 +134,23 @@ void check_dimensions(Section& section, const ExperimentKeys& experiment) {
   check_algorithms(experiment.algorithms, dimensions, section.context().diagnostics());
 }
 
-// In the order of the documents.
-void describe_system(Section& section, ExperimentKeys& experiment, const std::function<void()>& read_workload) {
-  read_machine_of(section, experiment);
-  read_workload();
-  read_collectives_of(section, section, experiment);
-  section.defaulted_section("network", kNetworkMeaning, [&](Section& network) {
-    read_network_model(network, experiment);
-    read_granularity(network, experiment.simulation.collectives);
-    experiment.routing = read_routing(network);
-  });
+// What says how many devices there are, in the user's own words: `nodes`, that of a cluster written out, or the name of
+// the cluster.
+void locate_devices(const Section& section, ExperimentKeys& experiment) {
+  const ConfigValue* cluster = section.value("cluster");
+  if (cluster == nullptr) return;
+  Placement& placement = experiment.placement;
+  placement.has_nodes = experiment.is_cluster;
+  placement.devices_at = section.where_key("cluster");
+  if (cluster->where.file == placement.devices_at.file) {
+    const ConfigEntry* own = cluster->find("nodes");
+    placement.devices_at = own != nullptr && own->defaulted.empty() ? own->where : cluster->where;
+  }
+  if (section.has("nodes")) placement.devices_at = section.where_key("nodes");
 }
 
 // The network's routing shapes the fabric, which decides on the library of collectives, which on the granularity.
 void read_system(Section& section, ExperimentKeys& experiment, const std::function<void()>& read_workload) {
-  if (section.describes()) return describe_system(section, experiment, read_workload);
   section.defaulted_section("network", kNetworkMeaning, [&](Section& network) {
     read_network_model(network, experiment);
     experiment.routing = read_routing(network);
@@ -156,24 +160,25 @@ void read_system(Section& section, ExperimentKeys& experiment, const std::functi
     read_granularity(network, experiment.simulation.collectives);
   });
   check_dimensions(section, experiment);
+  locate_devices(section, experiment);
 }
 
 void read_fold(Section& section, ExperimentKeys& experiment) {
   const std::vector<std::string> modes = {"auto", "off"};
-  experiment.simulation.fold = static_cast<FoldMode>(section.optional_choice(
-      "fold", modes, 0,
-      "auto: ranks that behave alike are simulated once, with the same result to the picosecond; "
-      "off: every rank by itself (always so with the fifo model)"));
+  experiment.simulation.fold = FoldMode::kAuto;
+  section.takes("fold", experiment.simulation.fold, modes,
+                "auto: ranks that behave alike are simulated once, with the same result to the picosecond, off: each "
+                "rank is simulated by itself (always so with `network.model: fifo`)");
 }
 
 void read_perturb(Section& section, ExperimentKeys& experiment) {
-  section.section("perturb", "what is slower, later or noisier than the machine's figures say",
+  section.section("perturb", "slow or late ranks, noise, and slow links",
                   [&](Section& s) { experiment.simulation.perturbation = read_perturbation(s, experiment.fabric); });
 }
 
 void read_notes(Section& section) {
-  section.note("name", "for people");
-  section.note("source", "where the figures come from");
+  section.note("name", "a label for people; Orrery does not use it");
+  section.note("source", "sources of the figures, for people");
 }
 
 // Products with weights take the job's precision, the others bf16 where that is fp8.
@@ -208,12 +213,12 @@ void check_workload(Section& section, const ExperimentKeys& experiment) {
 
 void read_experiment(Section& section, ExperimentKeys& experiment) {
   read_system(section, experiment, [&] {
-    section.required_section("workload", "what the ranks do", [&](Section& s) {
+    section.required_section("workload", "the job: a model to train, or traces to replay", [&](Section& s) {
       experiment.workload = read_workload(s, experiment.device.architecture, experiment.simulation.compute);
     });
   });
   check_workload(section, experiment);
-  section.section("memory", "remote memory", [&](Section& s) { read_memory(s, experiment); });
+  section.section("memory", "memory outside the devices", [&](Section& s) { read_memory(s, experiment); });
   read_placement(section, experiment.placement);
   read_perturb(section, experiment);
   read_fold(section, experiment);
@@ -257,7 +262,7 @@ Experiment read_keys(const std::string& file, ConfigValue root, const ConfigFile
 
 Experiment load_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
                            Diagnostics& diagnostics) {
-  ConfigValue root = load_config(file, {}, diagnostics);
+  ConfigValue root = files.load(file, {}, diagnostics);
   if (!diagnostics.has_errors())
     for (const std::string& setting : settings) apply_setting(root, setting, files, diagnostics);
   diagnostics.throw_if_errors();

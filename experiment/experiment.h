@@ -28,6 +28,8 @@ struct Placement {
   std::uint64_t seed = 0;           // kRandom
   std::vector<std::uint32_t> list;  // kList: device by rank
   Location where;
+  Location devices_at{};   // what says how many devices there are
+  bool has_nodes = false;  // that is a number of nodes
 };
 
 struct Experiment {

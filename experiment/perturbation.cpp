@@ -16,9 +16,10 @@ constexpr double kMillion = 1e6;
 
 TimeFactor read_factor(Section& section) {
   constexpr double kMost = 1e6;
-  const double factor = section.optional<double>("compute", 1,
-                                                 "factor on the time of all computations of the rank, host and memory "
-                                                 "nodes included; not on accesses to memory.remote");
+  const double factor =
+      section.optional<double>("compute", 1,
+                               "factor on the time of all computations of the rank, including host and memory nodes, "
+                               "but not accesses to `memory.remote`. Example: `1.3` takes 30 % longer");
   const auto millionths = factor <= kMost ? std::llround(factor * kMillion) : 0;
   if (millionths > 0) return TimeFactor(millionths);
   section.error("compute", fmt::format("{}.compute: {} is out of range", section.path(), factor),
@@ -30,8 +31,7 @@ void read_rank(const ConfigEntry& entry, Section& section, Perturbation& perturb
   RankPerturbation rank;
   rank.where = entry.where;
   rank.compute = read_factor(section);
-  rank.start = section.optional<Duration>("start", Duration::zero(), "none of the rank's operations starts before");
-  if (section.describes()) return;
+  section.takes("start", rank.start, "time before which no operation of the rank starts");
   const auto number = parse_whole_number(entry.key);
   Diagnostics& diagnostics = section.context().diagnostics();
   if (!number || *number < 0 || *number >= UINT32_MAX)
@@ -44,27 +44,28 @@ void read_rank(const ConfigEntry& entry, Section& section, Perturbation& perturb
 Jitter read_jitter(Section& section) {
   Jitter jitter;
   const std::vector<std::string> units = {"node", "rank", "operation"};
-  jitter.per = static_cast<JitterUnit>(section.optional_choice(
-      "per", units, 0,
-      "who draws factors: a node of the cluster, for all its ranks, or a rank, one in every iteration of a generated "
-      "job; or every single computation of a rank"));
+  section.takes("per", jitter.per, units,
+                "what draws a random factor; node: a node of the cluster for all its ranks, rank: each rank (both once "
+                "per iteration of a generated job), operation: each computation of each rank");
   const double sigma = section.required<double>(
       "sigma",
-      "computations take exp(sigma z - sigma^2 / 2) times as long, z drawn from the standard normal "
-      "distribution: on average as long as without, with a standard deviation of about sigma");
+      "relative standard deviation of computation times: a computation takes exp(sigma z - sigma^2 / 2) times as long, "
+      "with z from the standard normal distribution, so that the mean stays the same. Example: `2 %`");
   if (sigma > 1)
     section.error("sigma", fmt::format("{}.sigma: {} is out of range", section.path(), sigma), "0 % to 100 %");
   else
     jitter.sigma = std::llround(sigma * kMillion);
-  jitter.seed = static_cast<std::uint64_t>(section.optional_integer("seed", 1, {0}, "another seed, other draws"));
+  section.takes("seed", jitter.seed, {0}, "seed of the random numbers");
   return jitter;
 }
 
 void read_link(const ConfigEntry& entry, Section& section, std::optional<Fabric>& fabric) {
   const Efficiency share = section.optional<Efficiency>(
-      "bandwidth", kFullEfficiency, "what is left of it; routes stay, and libraries choose for the links as they are");
-  const Duration latency = section.optional<Duration>("latency", Duration::zero(), "added to the links' own");
-  if (section.describes() || !fabric) return;
+      "bandwidth", kFullEfficiency,
+      "share of the bandwidth that is left; routes stay, and libraries choose as if the links were intact");
+  const Duration latency =
+      section.optional<Duration>("latency", Duration::zero(), "latency in addition to the link's own");
+  if (!fabric) return;
   const std::vector<LinkId> links = links_named(*fabric, entry.key);
   if (links.empty())
     return section.context().diagnostics().error(
@@ -81,13 +82,13 @@ void read_link(const ConfigEntry& entry, Section& section, std::optional<Fabric>
 
 Perturbation read_perturbation(Section& perturb, std::optional<Fabric>& fabric) {
   Perturbation perturbation;
-  perturb.map("ranks", "RANK", "ranks that are slow or late",
+  perturb.map("ranks", "RANK", "slow or late ranks, by number. Example: `ranks: {5: {compute: 1.3}}`",
               [&](const ConfigEntry& entry, Section& section) { read_rank(entry, section, perturbation); });
-  perturb.section("jitter", "noise of all computations, the same in every run with the same seed",
+  perturb.section("jitter", "random noise on computations, the same in every run with the same seed",
                   [&](Section& section) { perturbation.jitter = read_jitter(section); });
   perturb.map("links", "NAME",
-              "links that are slow: a class (nic.up), one of its links (nic.up[5]), or all at a device, switch or NIC "
-              "(node1.nic0)",
+              "slow links, by name: a class (`nic.up`), one link of a class (`nic.up[5]`), or all links of a device, "
+              "switch or NIC (`node1.nic0`). Example: `links: {nic.up: {bandwidth: 50 %}}`",
               [&](const ConfigEntry& entry, Section& section) { read_link(entry, section, fabric); });
   return perturbation;
 }

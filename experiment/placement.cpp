@@ -44,12 +44,13 @@ void check_list(const Placement& placement, std::uint32_t ranks, std::uint32_t d
 
 std::vector<DeviceId> place_ranks(const Placement& placement, std::uint32_t ranks, const Fabric& fabric) {
   const std::uint32_t devices = fabric.device_count();
+  const std::uint32_t per_node = fabric.dimensions().front().size;
   if (ranks > devices)
     throw InputError(
-        placement.where,
+        placement.devices_at,
         fmt::format("the job has {}, the cluster only {}", counted(ranks, "rank"), counted(devices, "device")),
-        "raise `nodes`, or the sizes of `cluster.dims`");
-  const std::uint32_t per_node = fabric.dimensions().front().size;
+        placement.has_nodes ? fmt::format("write `nodes: {}` or more", (ranks + per_node - 1) / per_node)
+                            : "raise the sizes of `cluster.dims`");
   const std::uint32_t nodes = devices / per_node;
   const std::vector<std::uint32_t> random =
       placement.kind == PlacementKind::kRandom ? shuffled(devices, placement.seed) : std::vector<std::uint32_t>{};

@@ -41,10 +41,8 @@ void warn_of_memory_nodes(const Experiment& experiment, const Job& job, Diagnost
 }
 
 // Says so where the algorithms of the configuration do not apply: in groups that are no whole part of the cluster.
-void warn_of_rings(const Experiment& experiment, const Job& job, const Matching& matching,
-                   std::span<const DeviceId> placement, Diagnostics& diagnostics) {
-  if (experiment.simulation.collectives.library != nullptr) return;
-  CollectivePlans plans(job, matching, experiment.fabric, placement, experiment.simulation.collectives);
+void warn_of_rings(const Experiment& experiment, const Job& job, const Matching& matching, const CollectivePlans& plans,
+                   Diagnostics& diagnostics) {
   std::size_t groups = 0;
   std::string first;
   for (std::uint32_t i = 0; i < job.communicators.size(); ++i) {
@@ -63,6 +61,41 @@ void warn_of_rings(const Experiment& experiment, const Job& job, const Matching&
                                     groups, printable(first)),
                         "a group needs, in each dimension, all coordinates or one; on an axis of a ring, a torus or a "
                         "mesh, equally spaced ones");
+}
+
+// Says so where switches between the nodes could add up, and no collective makes use of it.
+void warn_of_idle_switches(const Experiment& experiment, const Job& job, const Matching& matching,
+                           const CollectivePlans& plans, Diagnostics& diagnostics) {
+  const CollectiveOptions& options = experiment.simulation.collectives;
+  const std::span<const LogicalDimension> dimensions = experiment.fabric.dimensions();
+  if (!experiment.fabric.interconnect().in_network_reduction || dimensions.size() < 2) return;
+  std::vector<std::string> topologies;
+  for (const LogicalDimension& dimension : dimensions) topologies.emplace_back(dimension.topology);
+  for (std::uint32_t i = 0; i < job.communicators.size(); ++i) {
+    const auto group = static_cast<GroupId>(i);
+    if (plans.model_of(group) != group || plans.layout(group).size() == 1) continue;
+    for (const CollectiveCall& call : matching.calls(group))
+      for (const DimensionAlgorithm& chosen : choose_algorithms(call.kind, options, plans.layout(group), topologies))
+        if (chosen.algorithm.is_in_network()) return;
+  }
+  std::vector<std::string_view> kinds;
+  for (const CollectiveKind kind : kAllCollectiveKinds)
+    if (find_algorithm("in-network")->supports(kind)) kinds.push_back(name_of(kind));
+  diagnostics.warning(
+      {experiment.file},
+      "'in_network_reduction: true' changes nothing: no collective of the job runs in the switches between nodes",
+      fmt::format("with 'library: fixed' these do: {}; unless collectives.algorithms names another algorithm, and in "
+                  "groups of whole nodes or of one rank per node",
+                  fmt::join(kinds, ", ")));
+}
+
+// What the fixed library does otherwise than the configuration lets expect.
+void warn_of_collectives(const Experiment& experiment, const Job& job, const Matching& matching,
+                         std::span<const DeviceId> placement, Diagnostics& diagnostics) {
+  if (experiment.simulation.collectives.library != nullptr) return;
+  const CollectivePlans plans(job, matching, experiment.fabric, placement, experiment.simulation.collectives);
+  warn_of_rings(experiment, job, matching, plans, diagnostics);
+  warn_of_idle_switches(experiment, job, matching, plans, diagnostics);
 }
 
 // Says so where `compute: roofline` has nothing to work on.
@@ -96,7 +129,7 @@ Run simulate_experiment(const Experiment& experiment, bool allow_oom, Diagnostic
   warn_of_memory_nodes(experiment, job, diagnostics);
   warn_of_idle_roofline(experiment, job, diagnostics);
   const Matching matching = match(job);
-  warn_of_rings(experiment, job, matching, placement, diagnostics);
+  warn_of_collectives(experiment, job, matching, placement, diagnostics);
   // 2. Simulate.
   OperationLog log(job.ranks.size());
   Simulation simulation({job, matching, experiment.fabric, experiment.device, placement}, experiment.simulation,

@@ -27,17 +27,19 @@ std::string path_from(const Location& where, const std::string& path) {
 void read_chakra(Section& section, ChakraSource& trace, ComputeOptions& compute) {
   const std::string prefix = section.required<std::string>(
       "prefix",
-      "P of the trace files P.<rank>.et (also .et.gz, .json), one per rank from 0; relative to the file that names it");
+      "start P of the trace files' names P.<rank>.et (or .et.gz, .json), one file per rank, from rank 0 on; a path "
+      "relative to the file that names it. Example: `traces/dp8/rank`");
   trace.prefix = path_from(section.where("prefix"), prefix);
   if (const auto groups = section.maybe<std::string>("groups",
-                                                     "communicator groups: a JSON file {\"name\": [global ranks]}; "
-                                                     "without it groups come from PyTorch's metadata nodes"))
+                                                     "JSON file of the communicator groups, `{\"name\": [global "
+                                                     "ranks]}`; without it, groups come from PyTorch's metadata nodes"))
     trace.groups = path_from(section.where("groups"), *groups);
   trace.dependencies = *dependencies_named(kDependencyNames[section.optional_choice(
-      "dependencies", kDependencyNames, 0, "which dependencies of the trace order its nodes")]);
+      "dependencies", kDependencyNames, 0, "kind of dependencies in the trace that order its nodes")]);
   const std::vector<std::string> sources = {"measured", "roofline"};
   compute.prefer_roofline =
-      section.optional_choice("compute", sources, 0, "what counts for a node with a measured duration and FLOPs") == 1;
+      section.optional_choice("compute", sources, 0,
+                              "source of the time of a compute node that has both a measured duration and FLOPs") == 1;
 }
 
 // A trace says by itself how the work is spread.
@@ -54,22 +56,23 @@ void refuse_training_keys(Section& section) {
 
 WorkloadSource read_workload(Section& section, Architecture architecture, ComputeOptions& compute) {
   WorkloadSource source;
-  const bool trains = section.has("model") && !section.has("chakra");
+  const bool replays = section.has("chakra");
+  const bool trains = section.has("model") && !replays;
   const auto chakra = [&](Section& s) { read_chakra(s, source.trace, compute); };
   constexpr std::string_view kChakra =
-      "replay of Chakra execution traces; of the other keys only precision goes with it";
-  if (section.describes() || section.has("chakra")) section.section("chakra", kChakra, chakra);
-  if (!section.describes() && !section.has("chakra") && !section.has("model"))
+      "Chakra execution traces to replay; of the other keys of `workload`, only `precision` may stand beside it";
+  if (section.when(replays)) section.section("chakra", kChakra, chakra);
+  if (!replays && !trains)
     section.error("", "a workload needs traces to replay or a model to train",
                   "write chakra: {prefix: ...}, or model: NAME with parallel and batch");
-  if (section.describes() || trains) source.training = read_training(section, architecture);
-  if (!section.describes() && !trains) refuse_training_keys(section);
+  if (section.when(trains)) source.training = read_training(section, architecture);
+  if (!trains) refuse_training_keys(section);
   const std::vector<std::string> names = precision_names();
   const auto bf16 = static_cast<std::size_t>(Precision::kBf16);
   compute.precision = kAllPrecisions[section.optional_choice(
-      "precision", names, bf16, "of products with weights: which peak of the device FLOPs are timed with")];
+      "precision", names, bf16,
+      "precision of GEMMs with weights: the device's peak in this precision times their FLOPs")];
   if (source.training) source.training->precision = compute.precision;
-  if (section.describes()) source.training.reset();
   return source;
 }
 

@@ -71,10 +71,10 @@ std::size_t read_nested(Section& section, std::string_view prefix, std::size_t f
 
 NcclConstantsFile read_nccl_constants(Section& section) {
   NcclConstantsFile file;
-  section.note("name", "for people");
-  section.note("source", "where the figures come from");
+  section.note("name", "a label for people; Orrery does not use it");
+  section.note("source", "sources of the figures, for people");
   read_nested(section, "", 0, true, [&](std::size_t i, double value) { file.constants.set(i, value); });
-  section.section("nominal", "by constant: what those that were fitted are by NCCL's own figures, or nominally",
+  section.section("nominal", "NCCL's own or nominal figures of the constants that were fitted, under the same keys",
                   [&](Section& s) {
                     if (!s.describes()) file.nominal = read_some_nccl_constants(s);  // the same keys again
                   });
@@ -83,7 +83,7 @@ NcclConstantsFile read_nccl_constants(Section& section) {
 
 NcclConstantsFile shipped_nccl_constants(const ConfigFiles& files) {
   Diagnostics diagnostics;
-  ConfigValue root = load_config(files.shipped() / "libraries" / "nccl.yaml", {}, diagnostics);
+  ConfigValue root = files.load(files.shipped() / "libraries" / "nccl.yaml", {}, diagnostics);
   diagnostics.throw_if_errors();
   ConfigContext context(files, diagnostics);
   NcclConstantsFile file;

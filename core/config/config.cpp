@@ -12,7 +12,7 @@
 namespace orrery {
 
 Section::Section(ConfigValue& value, std::string path, ConfigContext& context)
-    : value_(&value), path_(std::move(path)), context_(&context) {
+    : value_(&value), path_(std::move(path)), context_(&context), errors_before_(errors()) {
   if (value.kind == ConfigValue::Kind::kMap || describes()) return;
   const std::string what = path_.empty() ? "the file" : fmt::format("'{}'", path_);
   context.diagnostics().error(value.where,
@@ -27,9 +27,10 @@ bool Section::section(std::string_view key, std::string_view meaning, const std:
 }
 
 void Section::section_or(std::string_view key, std::string_view fallback, std::string_view meaning,
-                         const std::function<void(Section&)>& read, std::string_view folder) {
-  set_default(key, std::string(fallback));
-  open(key, fallback, meaning, read, folder);
+                         const std::function<void(Section&)>& read, std::string_view folder,
+                         std::string_view documented) {
+  set_default(key, std::string(fallback), documented);
+  open(key, documented.empty() ? fallback : documented, meaning, read, folder);
 }
 
 void Section::defaulted_section(std::string_view key, std::string_view meaning,
@@ -58,7 +59,7 @@ bool Section::required_section(std::string_view key, std::string_view meaning,
 bool Section::open(std::string_view key, std::string_view fallback, std::string_view meaning,
                    const std::function<void(Section&)>& read, std::string_view folder) {
   const std::string type = folder.empty() ? "map or path" : fmt::format("map, path or name in {}", folder);
-  ConfigValue* value = take(key, type, fallback, meaning, false);
+  ConfigValue* value = declare(key, type, fallback, meaning, false);
   if (value == nullptr && !describes()) return false;
   ConfigValue empty{ConfigValue::Kind::kMap, value_->where, {}, {}, {}};
   if (value != nullptr && !expand(*value, folder)) return true;
@@ -69,7 +70,7 @@ bool Section::open(std::string_view key, std::string_view fallback, std::string_
 }
 
 bool Section::list(std::string_view key, std::string_view meaning, const std::function<void(Section&)>& read) {
-  ConfigValue* value = take(key, "list of maps", "optional", meaning, false);
+  ConfigValue* value = declare(key, "list of maps", "optional", meaning, false);
   const std::string element = sub_path(key) + "[]";
   if (describes()) {
     ConfigValue empty{ConfigValue::Kind::kMap, {}, {}, {}, {}};
@@ -92,7 +93,7 @@ bool Section::list(std::string_view key, std::string_view meaning, const std::fu
 
 bool Section::map(std::string_view key, std::string_view key_name, std::string_view meaning,
                   const std::function<void(const ConfigEntry&, Section&)>& read) {
-  ConfigValue* value = take(key, "map", "optional", meaning, false);
+  ConfigValue* value = declare(key, "map", "optional", meaning, false);
   if (describes()) {
     ConfigEntry entry{std::string(key_name), {}, {ConfigValue::Kind::kMap, {}, {}, {}, {}}};
     Section inner(entry.value, fmt::format("{}.<{}>", sub_path(key), key_name), *context_);
@@ -113,7 +114,7 @@ bool Section::map(std::string_view key, std::string_view key_name, std::string_v
 }
 
 std::vector<std::string> Section::words(std::string_view key, std::string_view meaning) {
-  const ConfigValue* value = take(key, "list of words", "optional", meaning, false);
+  const ConfigValue* value = declare(key, "list of words", "optional", meaning, false);
   std::vector<std::string> result;
   if (value == nullptr) return result;
   if (value->kind == ConfigValue::Kind::kScalar) return {value->scalar};
@@ -134,10 +135,10 @@ std::vector<std::string> Section::words(std::string_view key, std::string_view m
 
 const ConfigValue* Section::raw(std::string_view key, std::string_view type, std::string_view fallback,
                                 std::string_view meaning) {
-  return take(key, type, fallback, meaning, false);
+  return declare(key, type, fallback, meaning, false);
 }
 
-void Section::note(std::string_view key, std::string_view meaning) { take(key, "any", "optional", meaning, false); }
+void Section::note(std::string_view key, std::string_view meaning) { declare(key, "any", "optional", meaning, false); }
 
 const ConfigValue* Section::value(std::string_view key) const {
   const ConfigEntry* entry = value_->find(key);
@@ -147,6 +148,16 @@ const ConfigValue* Section::value(std::string_view key) const {
 Location Section::where(std::string_view key) const {
   const ConfigEntry* entry = value_->find(key);
   return entry == nullptr ? value_->where : entry->value.where;
+}
+
+void Section::sources() {
+  note("source", "sources of the figures, for people");
+  note("assumed", "figures that no source gives, for people; `orrery cluster show` prints them");
+}
+
+Location Section::where_key(std::string_view key) const {
+  const ConfigEntry* entry = value_->find(key);
+  return entry == nullptr ? value_->where : entry->where;
 }
 
 void Section::error(std::string_view key, std::string message, std::string hint) {
@@ -174,10 +185,12 @@ void Section::finish() {
     context_->diagnostics().error(last, fmt::format("{} more unknown keys{}", unknown - kShown, in));
 }
 
-ConfigValue* Section::take(std::string_view key, std::string_view type, std::string_view fallback,
-                           std::string_view meaning, bool required) {
+ConfigValue* Section::declare(std::string_view key, std::string_view type, std::string_view fallback,
+                              std::string_view meaning, bool required, std::optional<Range> range) {
   known_.emplace_back(key);
-  context_->describe({sub_path(key), std::string(type), std::string(fallback), std::string(meaning)});
+  if (describes())
+    context_->describe({sub_path(key), std::string(type), std::string(fallback), std::string(meaning),
+                        range ? to_text(*range) : std::string()});
   if (describes()) return nullptr;
   ConfigEntry* entry = value_->find(key);
   if (entry == nullptr) {

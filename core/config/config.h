@@ -1,6 +1,12 @@
-// The configuration reader. A part of the configuration is read by one function over a Section, which names every key
-// with its unit, default and meaning. The same functions, run in description mode, write docs/config.md; so a key that
-// is read is documented and a key that is not read is reported.
+// The configuration reader. A part of the configuration is declared by one function over a Section: every key with its
+// type, range, default, meaning and the member that it fills in. Reading runs the declaration over a file; description
+// mode runs it over nothing and writes docs/config.md. So a key that is read is documented and a key that is not read
+// is reported.
+//
+//   section.needs("inputs", c.inputs, kWidth, "channels of the input");
+//   section.takes("stride", c.stride, {1, 1024}, "...");               // the member's value is the default
+//   if (section.when(c.is_grouped)) section.needs("groups", ...);      // a part that not every file has
+//   if (section.sound()) check_convolution(section, c);                // a check of values that are right one by one
 //
 // Problems are collected, not thrown: a reader returns harmless values after an error, and the caller of the outermost
 // reader asks Diagnostics at the end. Defaults are written back into the tree, so that the tree becomes the resolved
@@ -30,12 +36,14 @@ struct KeyDescription {
   std::string type;      // "bandwidth", "whole number", "ring | switch"
   std::string fallback;  // "required", "optional" or the default
   std::string meaning;
+  std::string range;  // "1 to 4096" of a whole number; empty: any of the type
 };
 
 struct Range {
   std::int64_t least = 0;
   std::int64_t most = INT64_MAX;
 };
+std::string to_text(Range range);  // "1 to 8", "at least 1"
 
 // What all sections of one reading share.
 class ConfigContext {
@@ -63,6 +71,12 @@ concept ConfigScalar = std::is_same_v<T, Bytes> || std::is_same_v<T, Bandwidth> 
     std::is_same_v<T, Flops> || std::is_same_v<T, FlopRate> || std::is_same_v<T, Efficiency> ||
     std::is_same_v<T, bool> || std::is_same_v<T, std::string> || std::is_same_v<T, double>;
 
+template <class T>
+concept ConfigInteger = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+
+template <class T>
+concept ConfigEnum = std::is_enum_v<T>;
+
 // A map being read. Every accessor marks its key as known and describes it.
 class Section {
  public:
@@ -70,6 +84,49 @@ class Section {
   Section(ConfigValue& value, std::string path, ConfigContext& context);
   Section(const Section&) = delete;
   Section& operator=(const Section&) = delete;
+
+  // A key that must be there, whose value goes to `member`: a plain value, a whole number, or one of `names`, which is
+  // the enumerator of that number. After an error the member is harmless.
+  template <ConfigScalar T>
+  void needs(std::string_view key, T& member, std::string_view meaning) {
+    member = required<T>(key, meaning);
+  }
+  template <ConfigInteger T>
+  void needs(std::string_view key, T& member, Range range, std::string_view meaning) {
+    member = static_cast<T>(required_integer(key, range, meaning));
+  }
+  template <ConfigEnum T>
+  void needs(std::string_view key, T& member, std::span<const std::string> names, std::string_view meaning) {
+    member = static_cast<T>(required_choice(key, names, meaning));
+  }
+  // A key that may be left out: the default is what the member holds before, nothing for an optional one. `documented`
+  // stands in the docs for a default that follows from other keys.
+  template <ConfigScalar T>
+  void takes(std::string_view key, T& member, std::string_view meaning, std::string_view documented = {}) {
+    member = optional<T>(key, member, meaning, documented);
+  }
+  template <ConfigScalar T>
+  void takes(std::string_view key, std::optional<T>& member, std::string_view meaning) {
+    member = maybe<T>(key, meaning);
+  }
+  template <ConfigInteger T>
+  void takes(std::string_view key, T& member, Range range, std::string_view meaning) {
+    member = static_cast<T>(optional_integer(key, static_cast<std::int64_t>(member), range, meaning));
+  }
+  template <ConfigEnum T>
+  void takes(std::string_view key, T& member, std::span<const std::string> names, std::string_view meaning,
+             std::string_view documented = {}) {
+    member = static_cast<T>(optional_choice(key, names, static_cast<std::size_t>(member), meaning, documented));
+  }
+
+  // Whether to read a part of the section that holds only under `condition`; the documents have every part.
+  bool when(bool condition) const { return condition || describes(); }
+
+  // Whether all that was read since the section began, or since `errors`, is right, so that a check of several values
+  // makes sense. Never in description mode.
+  bool sound() const { return sound(errors_before_); }
+  bool sound(std::size_t errors) const { return !describes() && this->errors() == errors; }
+  std::size_t errors() const { return context_->diagnostics().error_count(); }
 
   // A plain value: required, with a default, or optional. A double is a plain number, a share is written `50 %` or 0.5.
   template <ConfigScalar T>
@@ -94,9 +151,9 @@ class Section {
   // of the map is replaced by that file's contents. Returns whether the key is there.
   bool section(std::string_view key, std::string_view meaning, const std::function<void(Section&)>& read,
                std::string_view folder = {});
-  // With the file `fallback` of `folder` if the key is absent.
+  // With the file `fallback` of `folder` if the key is absent; `documented` as in takes().
   void section_or(std::string_view key, std::string_view fallback, std::string_view meaning,
-                  const std::function<void(Section&)>& read, std::string_view folder);
+                  const std::function<void(Section&)>& read, std::string_view folder, std::string_view documented = {});
   // An empty one if the key is absent or its file cannot be read, so that its defaults are filled in.
   void defaulted_section(std::string_view key, std::string_view meaning, const std::function<void(Section&)>& read);
   bool required_section(std::string_view key, std::string_view meaning, const std::function<void(Section&)>& read,
@@ -113,6 +170,8 @@ class Section {
                          std::string_view meaning);
   // Accepts and ignores a key that is for people only, such as `source`.
   void note(std::string_view key, std::string_view meaning);
+  // The keys `source` and `assumed` of a file with figures.
+  void sources();
 
   // A key that another branch of the reader reads: no unknown one, and a name to suggest.
   void know(std::string_view key) { known_.emplace_back(key); }
@@ -123,6 +182,8 @@ class Section {
   // Where `key` stands, or where the section starts if it is absent.
   Location where(std::string_view key) const;
   Location where() const { return value_->where; }
+  // Where the key itself stands, also if its value was read from another file.
+  Location where_key(std::string_view key) const;
   const std::string& path() const { return path_; }
   bool describes() const { return context_->describes(); }
   ConfigContext& context() const { return *context_; }
@@ -134,11 +195,11 @@ class Section {
   void finish();
 
  private:
-  ConfigValue* take(std::string_view key, std::string_view type, std::string_view fallback, std::string_view meaning,
-                    bool required);
+  ConfigValue* declare(std::string_view key, std::string_view type, std::string_view fallback, std::string_view meaning,
+                       bool required, std::optional<Range> range = {});
   bool open(std::string_view key, std::string_view fallback, std::string_view meaning,
             const std::function<void(Section&)>& read, std::string_view folder);
-  void set_default(std::string_view key, std::string text);
+  void set_default(std::string_view key, std::string text, std::string_view documented = {});
   template <ConfigScalar T>
   std::optional<T> convert(std::string_view key, const ConfigValue& value);
   std::optional<std::int64_t> convert_integer(std::string_view key, const ConfigValue& value, Range range);
@@ -150,6 +211,7 @@ class Section {
   ConfigValue* value_;
   std::string path_;
   ConfigContext* context_;
+  std::size_t errors_before_;
   std::vector<std::string> known_;
   bool reported_ = false;  // the value is no map: missing keys go without saying
 };

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
-#include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
@@ -18,7 +18,7 @@
 namespace orrery {
 namespace {
 
-constexpr int kDeepest = 64;
+constexpr std::size_t kDeepest = 64;
 constexpr std::size_t kMostValues = 1'000'000;
 
 Location location_at(const std::string& file, std::string_view text, std::size_t offset) {
@@ -33,77 +33,143 @@ Location location_of(const YAML::Mark& mark, const Location& end) {
   return mark.line + 1 > end.line ? end : Location{end.file, mark.line + 1, mark.column + 1};
 }
 
-// Converts yaml-cpp's nodes, checking what yaml-cpp lets pass. A value left out gets the place of its key or list:
-// yaml-cpp has it where the next value begins.
-class TreeBuilder {
- public:
-  TreeBuilder(const Location& end, Diagnostics& diagnostics) : end_(end), diagnostics_(diagnostics) {}
+struct GaveUp {};  // what follows is not read
 
-  ConfigValue build(const YAML::Node& node, int depth = 0) {
-    ConfigValue value;
-    value.where = location_of(node.Mark(), end_);
-    if (++values_ > kMostValues || depth > kDeepest) {
-      if (!std::exchange(gave_up_, true))
-        diagnostics_.error(value.where,
-                           depth > kDeepest ? fmt::format("nested deeper than {} levels", kDeepest)
-                                            : fmt::format("more than {} values", kMostValues),
-                           depth > kDeepest ? "" : "aliases that repeat one another multiply");
-      return value;
-    }
-    if (node.IsScalar()) {
-      value.kind = ConfigValue::Kind::kScalar;
-      value.scalar = node.Scalar();
-    } else if (node.IsSequence()) {
-      value.kind = ConfigValue::Kind::kList;
-      for (const YAML::Node& item : node) {
-        if (gave_up_) break;
-        value.items.push_back(build(item, depth + 1));
-        if (value.items.back().kind == ConfigValue::Kind::kNull) value.items.back().where = value.where;
-      }
-    } else if (node.IsMap()) {
-      value.kind = ConfigValue::Kind::kMap;
-      build_map(node, value, depth);
-    }
-    return value;
+// Builds the tree from yaml-cpp's events, checking what yaml-cpp lets pass. A value left out gets the place of its key
+// or list: yaml-cpp has it where the next value begins. Handles the one document that a file has and notes where a
+// second one starts.
+class TreeBuilder : public YAML::EventHandler {
+ public:
+  TreeBuilder(const Location& end, Diagnostics& diagnostics) : end_(end), diagnostics_(diagnostics) {
+    root_.where = {end.file, 1, 1};
   }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (documents_++ == 0) return;
+    diagnostics_.error(location_of(mark, end_), "a second YAML document starts here; one file holds one",
+                       "is there a '---', or a stray character?");
+    throw GaveUp();
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add(new_value(Kind::kNull, mark), anchor); }
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor, const std::string& text) override {
+    ConfigValue value = new_value(Kind::kScalar, mark);
+    value.scalar = text;
+    add(std::move(value), anchor);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(new_value(Kind::kList, mark), anchor);
+  }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(new_value(Kind::kMap, mark), anchor);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapEnd() override { close(); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto named = anchored_.find(anchor);
+    if (named == anchored_.end()) give_up(mark, kTooDeep);  // a value within itself
+    count(named->second, open_.size(), mark);
+    add(named->second, 0);
+  }
+
+  ConfigValue tree() { return std::move(root_); }
 
  private:
-  void build_map(const YAML::Node& node, ConfigValue& value, int depth) {
-    std::unordered_map<std::string, int> line_of_key;
-    for (const auto& pair : node) {
-      if (gave_up_) return;
-      const YAML::Node& key = pair.first;
-      const Location where = location_of(key.Mark(), end_);
-      if (!key.IsScalar()) {
-        diagnostics_.error(where, "a key must be a plain word");
-        continue;
-      }
-      if (key.Scalar() == "<<") {
-        diagnostics_.error(where, "merge keys ('<<') are not supported", "write the keys out");
-        continue;
-      }
-      if (const auto [first, is_new] = line_of_key.try_emplace(key.Scalar(), where.line); !is_new) {
-        diagnostics_.error(
-            where,
-            fmt::format("key '{}' is given twice; the first is at line {}", printable(key.Scalar()), first->second),
-            "keep one of them");
-        continue;
-      }
-      value.entries.push_back({key.Scalar(), where, build(pair.second, depth + 1)});
-      ConfigValue& added = value.entries.back().value;
-      if (added.kind == ConfigValue::Kind::kNull) added.where = where;
+  using Kind = ConfigValue::Kind;
+
+  // A list or map whose end is still to come.
+  struct Open {
+    ConfigValue value;
+    YAML::anchor_t anchor = 0;
+    std::optional<Location> key;  // of the value that comes next
+    bool refused = false;         // that key
+    std::unordered_map<std::string, int> line_of_key{};
+  };
+
+  [[noreturn]] void give_up(const YAML::Mark& mark, std::string what, std::string hint = {}) {
+    diagnostics_.error(location_of(mark, end_), std::move(what), std::move(hint));
+    throw GaveUp();
+  }
+
+  void count_one(std::size_t depth, const YAML::Mark& mark) {
+    if (depth > kDeepest) give_up(mark, kTooDeep);
+    if (++values_ > kMostValues)
+      give_up(mark, fmt::format("more than {} values", kMostValues), "aliases that repeat one another multiply");
+  }
+
+  // The copy of an anchored value.
+  void count(const ConfigValue& value, std::size_t depth, const YAML::Mark& mark) {
+    count_one(depth, mark);
+    for (const ConfigValue& item : value.items) count(item, depth + 1, mark);
+    for (const ConfigEntry& entry : value.entries) count(entry.value, depth + 1, mark);
+  }
+
+  ConfigValue new_value(Kind kind, const YAML::Mark& mark) {
+    count_one(open_.size(), mark);
+    return {kind, location_of(mark, end_), {}, {}, {}};
+  }
+
+  void open(ConfigValue value, YAML::anchor_t anchor) { open_.push_back({std::move(value), anchor, {}, false}); }
+
+  void close() {
+    Open done = std::move(open_.back());
+    open_.pop_back();
+    add(std::move(done.value), done.anchor);
+  }
+
+  // A value that is complete.
+  void add(ConfigValue value, YAML::anchor_t anchor) {
+    if (anchor != 0) anchored_.insert_or_assign(anchor, value);
+    if (open_.empty()) {
+      root_ = std::move(value);
+      return;
+    }
+    Open& parent = open_.back();
+    if (parent.value.kind == Kind::kList) {
+      if (value.kind == Kind::kNull) value.where = parent.value.where;
+      parent.value.items.push_back(std::move(value));
+    } else if (!parent.key) {
+      parent.refused = !take_key(parent, value);
+      parent.key = value.where;
+    } else {
+      if (value.kind == Kind::kNull) value.where = *parent.key;
+      if (!parent.refused) parent.value.entries.back().value = std::move(value);
+      parent.key.reset();
     }
   }
+
+  // False if the key is refused.
+  bool take_key(Open& map, const ConfigValue& key) {
+    const auto refuse = [&](std::string what, std::string hint = {}) {
+      diagnostics_.error(key.where, std::move(what), std::move(hint));
+      return false;
+    };
+    if (key.kind != Kind::kScalar) return refuse("a key must be a plain word");
+    if (key.scalar == "<<") return refuse("merge keys ('<<') are not supported", "write the keys out");
+    const auto [first, is_new] = map.line_of_key.try_emplace(key.scalar, key.where.line);
+    if (!is_new)
+      return refuse(
+          fmt::format("key '{}' is given twice; the first is at line {}", printable(key.scalar), first->second),
+          "keep one of them");
+    map.value.entries.push_back({key.scalar, key.where, {}});
+    return true;
+  }
+
+  const std::string kTooDeep = fmt::format("nested deeper than {} levels", kDeepest);
 
   const Location& end_;
   Diagnostics& diagnostics_;
+  ConfigValue root_;
+  std::vector<Open> open_;
+  std::unordered_map<YAML::anchor_t, ConfigValue> anchored_;
   std::size_t values_ = 0;
-  bool gave_up_ = false;
+  int documents_ = 0;
 };
 
 // What yaml-cpp's message means, where its own is obscure.
 std::string reason_of(const YAML::Exception& problem) {
-  if (dynamic_cast<const YAML::DeepRecursion*>(&problem) != nullptr) return "nested too deeply";
   if (problem.msg == YAML::ErrorMsg::DOC_IN_SCALAR) return "a quoted text does not end before here";
   return printable(problem.msg);
 }
@@ -116,58 +182,27 @@ std::string with_end_mark(std::string_view text) {
   return marked + "...\n";
 }
 
-// Notes where documents start and otherwise lets events pass.
-class DocumentStarts : public YAML::EventHandler {
- public:
-  void OnDocumentStart(const YAML::Mark& mark) override { last_ = mark; }
-  void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
-  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
-  void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
-  void OnMapEnd() override {}
-
-  const YAML::Mark& last() const { return last_; }
-
- private:
-  YAML::Mark last_;
-};
-
-// Where a second document starts, if there is one. YAML::LoadAll would find out, too, but it never ends on a file such
-// as
-// ", a": a token that no document may start with, which yaml-cpp leaves in its place for the next document.
-std::optional<YAML::Mark> second_document(const std::string& text) {
-  std::istringstream stream(text);
-  YAML::Parser parser(stream);
-  DocumentStarts starts;
-  if (!parser.HandleNextDocument(starts) || !parser.HandleNextDocument(starts)) return std::nullopt;
-  return starts.last();
-}
-
 }  // namespace
 
 ConfigValue parse_config(std::string_view text, const std::string& file, Diagnostics& diagnostics) {
-  const ConfigValue nothing{ConfigValue::Kind::kNull, {file, 1, 1}, {}, {}, {}};
   if (const std::size_t offset = first_non_text(text); offset != std::string_view::npos) {
     diagnostics.error(location_at(file, text, offset),
                       fmt::format("not a text file: found {}", printable(text.substr(offset, 1))),
                       "configuration files are YAML in UTF-8");
-    return nothing;
+    return {ConfigValue::Kind::kNull, {file, 1, 1}, {}, {}, {}};
   }
   const Location end = location_at(file, text, text.size());
+  TreeBuilder builder(end, diagnostics);
   try {
-    const std::string marked = with_end_mark(text);
-    if (const auto second = second_document(marked))
-      diagnostics.error(location_of(*second, end), "a second YAML document starts here; one file holds one",
-                        "is there a '---', or a stray character?");
-    const YAML::Node document = YAML::Load(marked);
-    return document.IsNull() ? nothing : TreeBuilder(end, diagnostics).build(document);
+    std::istringstream stream(with_end_mark(text));
+    YAML::Parser parser(stream);
+    // Two documents and no more: on a file such as ", a" yaml-cpp would never come to the last one.
+    if (parser.HandleNextDocument(builder)) parser.HandleNextDocument(builder);
   } catch (const YAML::Exception& problem) {
     diagnostics.error(location_of(problem.mark, end), fmt::format("not valid YAML: {}", reason_of(problem)));
+  } catch (const GaveUp&) {
   }
-  return nothing;
+  return builder.tree();
 }
 
 }  // namespace orrery

@@ -35,6 +35,38 @@ std::optional<std::string> read_at_most(std::istream& stream, std::size_t most) 
   return text;
 }
 
+ConfigValue nothing_in(const std::filesystem::path& path) {
+  return {ConfigValue::Kind::kNull, {path.string()}, {}, {}, {}};
+}
+
+// The text of a configuration file; nothing after an error, which stands where the file is named.
+std::optional<std::string> read_config_text(const std::filesystem::path& path, const Location& wanted_at,
+                                            Diagnostics& diagnostics) {
+  const std::string name = path.string();
+  const auto refuse = [&](std::string why, std::string hint = {}) {
+    diagnostics.error(wanted_at, fmt::format("cannot read '{}': {}", printable(name, 300), why), std::move(hint));
+    return std::nullopt;
+  };
+  std::error_code code;
+  if (!std::filesystem::exists(path, code)) return refuse("there is no such file");
+  if (std::filesystem::is_directory(path, code)) return refuse("it is a folder");
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) return refuse("it cannot be opened");
+  note_input(name);
+  std::optional<std::string> text = read_at_most(stream, kLargestFile);
+  if (stream.bad()) return refuse("reading failed");
+  if (!text) return refuse("it is larger than 16 MiB", "is this a trace? traces are named by workload.chakra.prefix");
+  return text;
+}
+
+ConfigValue parse_file(const std::string& text, const std::string& name, Diagnostics& diagnostics) {
+  const std::size_t errors = diagnostics.error_count();
+  ConfigValue value = parse_config(text, name, diagnostics);
+  if (value.kind == ConfigValue::Kind::kNull && diagnostics.error_count() == errors)
+    diagnostics.error({name}, "the file is empty", "a configuration is a map of keys, see docs/config.md");
+  return value;
+}
+
 // The value a step of a --set path leads to, created if absent; null after an error.
 ConfigValue* step_into(ConfigValue& value, const std::string& part, const Location& where, Diagnostics& diagnostics) {
   if (value.kind == ConfigValue::Kind::kList) {
@@ -94,25 +126,27 @@ std::string_view kind_name(ConfigValue::Kind kind) {
 }
 
 ConfigValue load_config(const std::filesystem::path& path, const Location& wanted_at, Diagnostics& diagnostics) {
-  const std::string name = path.string();
-  const auto refuse = [&](std::string why, std::string hint = {}) {
-    diagnostics.error(wanted_at, fmt::format("cannot read '{}': {}", printable(name, 300), why), std::move(hint));
-    return ConfigValue{ConfigValue::Kind::kNull, {name}, {}, {}, {}};
-  };
-  std::error_code code;
-  if (!std::filesystem::exists(path, code)) return refuse("there is no such file");
-  if (std::filesystem::is_directory(path, code)) return refuse("it is a folder");
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) return refuse("it cannot be opened");
-  note_input(name);
-  const std::optional<std::string> text = read_at_most(stream, kLargestFile);
-  if (stream.bad()) return refuse("reading failed");
-  if (!text) return refuse("it is larger than 16 MiB", "is this a trace? traces are named by workload.chakra.prefix");
+  const std::optional<std::string> text = read_config_text(path, wanted_at, diagnostics);
+  return text ? parse_file(*text, path.string(), diagnostics) : nothing_in(path);
+}
+
+ConfigValue ConfigFiles::load(const std::filesystem::path& path, const Location& wanted_at,
+                              Diagnostics& diagnostics) const {
+  std::optional<std::string> text = read_config_text(path, wanted_at, diagnostics);
+  if (!text) return nothing_in(path);
+  const std::lock_guard lock(parsed_lock_);
+  if (const auto known = parsed_.find(path); known != parsed_.end() && known->second.text == *text)
+    return known->second.value;
   const std::size_t errors = diagnostics.error_count();
-  ConfigValue value = parse_config(*text, name, diagnostics);
-  if (value.kind == ConfigValue::Kind::kNull && diagnostics.error_count() == errors)
-    diagnostics.error({name}, "the file is empty", "a configuration is a map of keys, see docs/config.md");
+  ConfigValue value = parse_file(*text, path.string(), diagnostics);
+  if (diagnostics.error_count() == errors) parsed_.insert_or_assign(path, ParsedText{std::move(*text), value});
   return value;
+}
+
+ConfigValue ConfigFiles::peek(const std::string& path) const {
+  if (!path.ends_with(".yaml") && !path.ends_with(".yml") && !path.ends_with(".json")) return {};
+  Diagnostics ignored;
+  return load(path, {}, ignored);
 }
 
 bool ConfigFiles::expand(ConfigValue& value, std::string_view folder, Diagnostics& diagnostics) const {
@@ -131,7 +165,7 @@ bool ConfigFiles::expand(ConfigValue& value, std::string_view folder, Diagnostic
     }
   }
   const std::size_t errors = diagnostics.error_count();
-  ConfigValue loaded = load_config(path, value.where, diagnostics);
+  ConfigValue loaded = load(path, value.where, diagnostics);
   if (diagnostics.error_count() > errors) return false;
   if (loaded.kind != ConfigValue::Kind::kMap) {
     diagnostics.error(loaded.where,

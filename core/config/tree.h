@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <functional>
 #include <list>
+#include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +34,7 @@ struct ConfigEntry {
   std::string key;
   Location where;
   ConfigValue value;
+  std::string defaulted = {};  // no file has the key: what the value follows from, such as "default"
 };
 
 // "a text", "a list", ...: for messages.
@@ -47,12 +50,19 @@ ConfigValue load_config(const std::filesystem::path& path, const Location& wante
 // Whether a value names a file by path: it has a '/' or ends in .yaml, .yml or .json.
 bool looks_like_path(std::string_view name);
 
-// The folder of shipped configurations, and how a name in a file becomes another file.
+// The folder of shipped configurations, and how a name in a file becomes another file. Any thread may call.
 class ConfigFiles {
  public:
   explicit ConfigFiles(std::filesystem::path shipped) : shipped_(std::move(shipped)) {}
 
   const std::filesystem::path& shipped() const { return shipped_; }
+
+  // load_config(), but a text is parsed once, however often its file is asked for.
+  ConfigValue load(const std::filesystem::path& path, const Location& wanted_at, Diagnostics& diagnostics) const;
+
+  // What the configuration file `path` holds; a null where its name does not end in .yaml, .yml or .json or where it
+  // cannot be read. To tell what kind of file it is.
+  ConfigValue peek(const std::string& path) const;
 
   // `value` is a path (looks_like_path), relative to the file that names it, or a bare name looked up in `folder` of
   // the shipped files. Replaces `value` (a scalar) by the file's contents; on failure reports and leaves it.
@@ -62,7 +72,13 @@ class ConfigFiles {
   std::vector<std::string> names(std::string_view folder) const;
 
  private:
+  struct ParsedText {
+    std::string text;
+    ConfigValue value;
+  };
   std::filesystem::path shipped_;
+  mutable std::mutex parsed_lock_;
+  mutable std::map<std::filesystem::path, ParsedText> parsed_;
 };
 
 // The shipped folder in which a key's bare name is looked up ("cluster" -> "clusters"), "" if the key names no file.

@@ -74,9 +74,14 @@ bool is_long_number(std::string_view text) {
 
 }  // namespace
 
+std::string to_text(Range range) {
+  if (range.most == INT64_MAX) return fmt::format("at least {}", range.least);
+  return fmt::format("{} to {}", range.least, range.most);
+}
+
 template <ConfigScalar T>
 T Section::required(std::string_view key, std::string_view meaning) {
-  ConfigValue* value = take(key, type_name<T>(), "required", meaning, true);
+  ConfigValue* value = declare(key, type_name<T>(), "required", meaning, true);
   if (value == nullptr) return harmless<T>();
   return convert<T>(key, *value).value_or(harmless<T>());
 }
@@ -84,59 +89,61 @@ T Section::required(std::string_view key, std::string_view meaning) {
 template <ConfigScalar T>
 T Section::optional(std::string_view key, T fallback, std::string_view meaning, std::string_view documented) {
   const std::string text = documented.empty() ? text_of(fallback) : std::string(documented);
-  ConfigValue* value = take(key, type_name<T>(), text, meaning, false);
+  ConfigValue* value = declare(key, type_name<T>(), text, meaning, false);
   if (value != nullptr) return convert<T>(key, *value).value_or(fallback);
-  set_default(key, text_of(fallback));
+  set_default(key, text_of(fallback), documented);
   return fallback;
 }
 
 template <ConfigScalar T>
 std::optional<T> Section::maybe(std::string_view key, std::string_view meaning) {
-  ConfigValue* value = take(key, type_name<T>(), "optional", meaning, false);
+  ConfigValue* value = declare(key, type_name<T>(), "optional", meaning, false);
   if (value == nullptr) return std::nullopt;
   return convert<T>(key, *value);
 }
 
 std::int64_t Section::required_integer(std::string_view key, Range range, std::string_view meaning) {
-  ConfigValue* value = take(key, "whole number", "required", meaning, true);
+  ConfigValue* value = declare(key, "whole number", "required", meaning, true, range);
   if (value == nullptr) return range.least;
   return convert_integer(key, *value, range).value_or(range.least);
 }
 
 std::int64_t Section::optional_integer(std::string_view key, std::int64_t fallback, Range range,
                                        std::string_view meaning) {
-  ConfigValue* value = take(key, "whole number", fmt::format("{}", fallback), meaning, false);
+  ConfigValue* value = declare(key, "whole number", fmt::format("{}", fallback), meaning, false, range);
   if (value != nullptr) return convert_integer(key, *value, range).value_or(fallback);
   set_default(key, fmt::format("{}", fallback));
   return fallback;
 }
 
 std::optional<std::int64_t> Section::maybe_integer(std::string_view key, Range range, std::string_view meaning) {
-  const ConfigValue* value = take(key, "whole number", "optional", meaning, false);
+  const ConfigValue* value = declare(key, "whole number", "optional", meaning, false, range);
   if (value == nullptr) return std::nullopt;
   return convert_integer(key, *value, range);
 }
 
 std::size_t Section::required_choice(std::string_view key, std::span<const std::string> names,
                                      std::string_view meaning) {
-  ConfigValue* value = take(key, fmt::format("{}", fmt::join(names, " | ")), "required", meaning, true);
+  ConfigValue* value = declare(key, fmt::format("{}", fmt::join(names, " | ")), "required", meaning, true);
   return value == nullptr ? 0 : convert_choice(key, *value, names, 0);
 }
 
 std::size_t Section::optional_choice(std::string_view key, std::span<const std::string> names, std::size_t fallback,
                                      std::string_view meaning, std::string_view documented) {
-  ConfigValue* value = take(key, fmt::format("{}", fmt::join(names, " | ")),
-                            documented.empty() ? names[fallback] : documented, meaning, false);
+  ConfigValue* value = declare(key, fmt::format("{}", fmt::join(names, " | ")),
+                               documented.empty() ? names[fallback] : documented, meaning, false);
   if (value != nullptr) return convert_choice(key, *value, names, fallback);
-  set_default(key, names[fallback]);
+  set_default(key, names[fallback], documented);
   return fallback;
 }
 
-void Section::set_default(std::string_view key, std::string text) {
+void Section::set_default(std::string_view key, std::string text, std::string_view documented) {
   if (describes()) return;
   if (value_->find(key) != nullptr) return;  // present, but without a usable value
-  value_->entries.push_back(
-      {std::string(key), value_->where, {ConfigValue::Kind::kScalar, value_->where, std::move(text), {}, {}}});
+  value_->entries.push_back({std::string(key),
+                             value_->where,
+                             {ConfigValue::Kind::kScalar, value_->where, std::move(text), {}, {}},
+                             std::string(documented.empty() ? "default" : documented)});
 }
 
 template <ConfigScalar T>
@@ -162,9 +169,7 @@ std::optional<std::int64_t> Section::convert_integer(std::string_view key, const
     return std::nullopt;
   }
   if (*number >= range.least && *number <= range.most) return number;
-  const std::string limit = range.most == INT64_MAX ? fmt::format("at least {}", range.least)
-                                                    : fmt::format("{} to {}", range.least, range.most);
-  error(key, fmt::format("{}: {} is out of range; expected {}", sub_path(key), *number, limit));
+  error(key, fmt::format("{}: {} is out of range; expected {}", sub_path(key), *number, to_text(range)));
   return std::nullopt;
 }
 

@@ -39,33 +39,34 @@ std::string fewer_links(const Routing& routing) {
 }
 
 DimensionSpec read_dimension(Section& section, std::size_t index, const Routing& routing) {
-  const std::size_t errors = section.context().diagnostics().error_count();
-  const auto sound = [&] { return section.context().diagnostics().error_count() == errors; };
   const auto read_size = [&] {
-    return section.required_integer("size", {1, kMostDevices},
-                                    "members along the dimension; not needed where the topology's keys tell");
+    return section.required_integer(
+        "size", {1, kMostDevices},
+        "number of members along the dimension; not needed where keys of the topology give it");
   };
   DimensionSpec spec;
   const bool given = section.has("size");
   std::int64_t size = given ? read_size() : 0;
-  TopologyChoice choice = read_topology(section, topology_names(), {MemberKind::kDevice, sound() ? narrow(size) : 0},
-                                        "how the members are joined");
-  const bool sound_so_far = sound();
-  if (!given && sound_so_far) size = choice.own.size != 0 ? choice.own.size : read_size();
+  TopologyChoice choice =
+      read_topology(section, topology_names(), {MemberKind::kDevice, section.sound() ? narrow(size) : 0},
+                    "topology that joins the members of the dimension");
+  const bool sound_so_far = section.sound();
+  if (!given && section.when(sound_so_far)) size = choice.own.size != 0 ? choice.own.size : read_size();
   const std::string problem = sound_so_far ? size_problem(choice, static_cast<std::uint64_t>(size)) : std::string();
   if (!problem.empty()) section.error("size", problem);
   spec.topology = choice.topology;
   spec.own = std::move(choice.own);
   spec.size = narrow(std::clamp<std::int64_t>(size, 1, spec.topology->most));
   if (!writes_out_links(*spec.topology)) {
-    const LinkRate rate = read_link_rate(section, "of one directed link (switch: of a port, per direction)");
+    const LinkRate rate =
+        read_link_rate(section, "bandwidth of one directed link (switch: of one port, per direction)");
     spec.bandwidth = rate.nominal;
     spec.efficiency = rate.efficiency;
-    spec.latency = section.required<Duration>("latency", "from end to end between neighbours");
+    section.needs("latency", spec.latency, "latency between neighbours, from end to end");
   }
-  spec.name =
-      read_name(section, fmt::format("dim{}", index), "of the dimension and its links in results", "dim0, dim1, ...");
-  if (section.describes() || !sound()) return spec;
+  spec.name = read_name(section, fmt::format("dim{}", index), "name of the dimension and of its links in results",
+                        "dim0, dim1, ...");
+  if (!section.sound()) return spec;
   const std::string derived = bandwidth_problem(*spec.topology, parameters_of(spec, routing));
   if (!derived.empty()) section.error("topology", derived);
   return spec;
@@ -92,18 +93,19 @@ void check_dimensions(Section& cluster, std::span<const DimensionSpec> dimension
 // `nics` of all nodes; 0: not known.
 ScaleOutSpec read_scale_out(Section& section, std::uint32_t nics) {
   TopologyChoice choice =
-      read_topology(section, switched_topology_names(), {MemberKind::kNic, nics}, "how the NICs are joined");
+      read_topology(section, switched_topology_names(), {MemberKind::kNic, nics}, "topology that joins the NICs");
   ScaleOutSpec spec;
   spec.topology = choice.topology;
   spec.own = std::move(choice.own);
   if (!writes_out_links(*spec.topology))
-    spec.latency = section.required<Duration>("latency", "from NIC to NIC through one switch, without software");
+    section.needs("latency", spec.latency, "latency from NIC to NIC through one switch, without software");
   section.section(
-      "network", "what the NICs speak; without it nothing is known of it, and messages get all of the NICs",
+      "network",
+      "network that the NICs speak; without it, the kind is unknown and messages get the whole bandwidth of the NICs. "
+      "Example: `network: infiniband`",
       [&](Section& network) { spec.network = read_network(network); }, "networks");
-  spec.in_network_reduction =
-      section.optional<bool>("in_network_reduction", false, "whether the switches add messages up on the way (SHARP)");
-  section.note("source", "where the figures come from");
+  section.takes("in_network_reduction", spec.in_network_reduction, "whether the switches reduce messages (SHARP)");
+  section.note("source", "sources of the figures, for people");
   return spec;
 }
 
@@ -135,65 +137,65 @@ void check_cluster(Section& section, const ClusterSpec& cluster, const Location&
 
 ClusterSpec read_nodes(Section& section, const std::optional<NodeCount>& nodes, const ReadDevice& read_device,
                        const Routing& routing) {
-  const std::size_t errors = section.context().diagnostics().error_count();
+  const std::size_t errors = section.errors();
   ClusterSpec cluster;
   cluster.routing = routing;
   section.required_section(
-      "node", "the node", [&](Section& node) { cluster.node = read_node(node, read_device); }, "nodes");
+      "node", "the node type of the cluster. Example: `node: dgx-a100`",
+      [&](Section& node) { cluster.node = read_node(node, read_device); }, "nodes");
   if (nodes && !section.has("nodes"))
     section.know("nodes");  // no default beside the experiment's number
   else
-    cluster.nodes = narrow(
-        section.optional_integer("nodes", 1, {1, kMostDevices}, "how many nodes; `nodes` of the experiment wins"));
+    section.takes("nodes", cluster.nodes, {1, kMostDevices}, "number of nodes; `nodes` of the experiment wins over it");
   if (nodes) cluster.nodes = nodes->count;
-  const auto sound = [&] { return !section.describes() && section.context().diagnostics().error_count() == errors; };
-  const std::uint64_t nics = sound() && cluster.node.nics ? std::uint64_t{cluster.nodes} * nic_trunks(cluster.node) : 0;
-  section.section("scale_out", "what joins the nodes; needed with more than one", [&](Section& scale_out) {
-    cluster.scale_out = read_scale_out(scale_out, nics <= kMostDevices ? static_cast<std::uint32_t>(nics) : 0);
-  });
-  if (sound()) check_cluster(section, cluster, nodes ? nodes->where : section.where("nodes"));
+  const std::uint64_t nics =
+      section.sound(errors) && cluster.node.nics ? std::uint64_t{cluster.nodes} * nic_trunks(cluster.node) : 0;
+  section.section("scale_out", "fabric that joins the NICs of the nodes; required with more than one node",
+                  [&](Section& scale_out) {
+                    cluster.scale_out =
+                        read_scale_out(scale_out, nics <= kMostDevices ? static_cast<std::uint32_t>(nics) : 0);
+                  });
+  if (section.sound(errors)) check_cluster(section, cluster, nodes ? nodes->where : section.where("nodes"));
   return cluster;
 }
 
 std::vector<DimensionSpec> read_dimensions(Section& section, const std::optional<NodeCount>& nodes,
                                            const ReadDevice& read_device, const Routing& routing) {
-  const std::size_t errors = section.context().diagnostics().error_count();
-  section.required_section("device", "the device, with `dims`", read_device, "devices");
+  const std::size_t errors = section.errors();
+  section.required_section("device", "the device of a cluster of `dims`. Example: `device: a100-sxm-80gb`", read_device,
+                           "devices");
   std::vector<DimensionSpec> dimensions;
   section.list(
-      "dims", "an abstract fabric in place of `node`; the first dimension varies fastest",
+      "dims", "dimensions of an abstract fabric, in place of `node`; the first dimension varies fastest with the rank",
       [&](Section& dimension) { dimensions.push_back(read_dimension(dimension, dimensions.size(), routing)); });
-  if (section.describes()) return dimensions;
   if (nodes)
     section.context().diagnostics().error(nodes->where, "'nodes' has no meaning for a cluster of 'dims'",
                                           "change the size of a dimension");
-  const bool sound = section.context().diagnostics().error_count() == errors;
-  if (sound) check_dimensions(section, dimensions, routing);
+  if (section.sound(errors)) check_dimensions(section, dimensions, routing);
   return dimensions;
 }
 
 FabricSpec read_fabric(Section& cluster, const std::optional<NodeCount>& nodes, const ClusterReaders& readers,
                        const Routing& routing) {
-  cluster.note("name", "for people");
-  cluster.note("source", "where the figures come from");
-  cluster.note("assumed", "figures that were not read in a source");
+  cluster.note("name", "a label for people; Orrery does not use it");
+  cluster.sources();
   cluster.section("nccl",
-                  "constants of the `nccl` library as measured on this cluster (`orrery calibrate`); they win over "
-                  "`collectives.constants`",
+                  "constants of the `nccl` library that were measured on this cluster (`orrery calibrate` writes "
+                  "them); they win over `collectives.constants`",
                   readers.nccl);
   const ReadDevice& read_device = readers.device;
-  if (cluster.describes()) read_dimensions(cluster, nodes, read_device, routing);
-  if (!cluster.has("dims")) {
-    cluster.know("dims");
-    return read_nodes(cluster, nodes, read_device, routing);
-  }
+  const bool has_dimensions = cluster.has("dims");
   for (const char* key : {"node", "nodes", "scale_out"}) {
-    if (!cluster.has(key)) continue;
+    if (!has_dimensions || !cluster.has(key)) continue;
     cluster.know(key);
     cluster.error(key, fmt::format("'{}' and 'dims' exclude each other", key),
                   "a cluster is made of nodes or of dimensions");
   }
-  return read_dimensions(cluster, nodes, read_device, routing);
+  if (!has_dimensions) cluster.know("dims");
+  FabricSpec spec;
+  if (cluster.when(has_dimensions)) spec = read_dimensions(cluster, nodes, read_device, routing);
+  if (cluster.when(!has_dimensions)) spec = read_nodes(cluster, nodes, read_device, routing);
+  return spec;
 }
 
 Fabric build(const FabricSpec& spec, const Routing& routing) {
@@ -214,17 +216,17 @@ std::string left_problem(const Fabric& fabric) {
 }  // namespace
 
 std::optional<Fabric> read_cluster(Section& experiment, const ClusterReaders& readers, const Routing& routing) {
-  const std::size_t errors = experiment.context().diagnostics().error_count();
+  const std::size_t errors = experiment.errors();
   std::optional<NodeCount> nodes;
-  if (const auto count = experiment.maybe_integer("nodes", {1, kMostDevices},
-                                                  "nodes of the cluster; without it, the cluster's own number"))
+  if (const auto count =
+          experiment.maybe_integer("nodes", {1, kMostDevices},
+                                   "number of nodes; it wins over `nodes` of the cluster file. Example: `nodes: 16`"))
     nodes = {narrow(*count), experiment.where("nodes")};
   std::optional<FabricSpec> spec;
   experiment.required_section(
-      "cluster", "the machine: a name, a path or a map",
+      "cluster", "the hardware that the job runs on. Example: `cluster: dgx-a100`",
       [&](Section& cluster) { spec = read_fabric(cluster, nodes, readers, routing); }, "clusters");
-  const bool sound = spec && !experiment.describes() && experiment.context().diagnostics().error_count() == errors;
-  if (!sound) return std::nullopt;
+  if (!spec || !experiment.sound(errors)) return std::nullopt;
   Fabric fabric = build(*spec, routing);
   const std::string problem = left_problem(fabric);
   if (problem.empty()) return fabric;
@@ -234,13 +236,11 @@ std::optional<Fabric> read_cluster(Section& experiment, const ClusterReaders& re
 
 Routing read_routing(Section& network) {
   Routing routing;
-  routing.kind = static_cast<RoutingKind>(network.optional_choice(
-      "routing", routing_names(), 0,
-      "how messages between nodes, or along `dims`, choose among parallel links and switches; spray: all at once, "
-      "deterministic: destination modulo, ecmp: a hash of source and destination"));
-  if (network.describes() || routing.kind == RoutingKind::kEcmp || network.has("ecmp_seed"))
-    routing.seed = static_cast<std::uint64_t>(
-        network.optional_integer("ecmp_seed", 0, {0, INT64_MAX}, "with `routing: ecmp`: of the hash"));
+  network.takes("routing", routing.kind, routing_names(),
+                "how messages between nodes, or along `dims`, choose among parallel links and switches; spray: all of "
+                "them at once, deterministic: destination modulo their number, ecmp: a hash of source and destination");
+  if (network.when(routing.kind == RoutingKind::kEcmp || network.has("ecmp_seed")))
+    network.takes("ecmp_seed", routing.seed, {0, INT64_MAX}, "with `routing: ecmp`: seed of the hash");
   if (routing.kind != RoutingKind::kEcmp && network.has("ecmp_seed"))
     network.error("ecmp_seed", "'ecmp_seed' means nothing without 'routing: ecmp'", "leave it out");
   return routing;

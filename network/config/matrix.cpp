@@ -30,32 +30,39 @@ constexpr Bandwidth kSockets{10'000'000'000};
 MatrixCapacities read_capacities(Section& section, const DeviceLinks& links) {
   MatrixCapacities c;
   const auto efficiency = [&](std::string_view key, Efficiency fallback, std::string_view documented = {}) {
-    return read_efficiency(section, key, "share of that bandwidth that messages get", fallback, documented);
+    return read_efficiency(section, key, "share of the bandwidth of these links that messages get", fallback,
+                           documented);
   };
   constexpr std::string_view kOfDevice = "by the device's `nvlink`, else 100 %";
   const LinkType nvlink = links.nvlink.value_or(LinkType{Bandwidth(25'000'000'000)});
-  c.nvlink.bandwidth = optional_link_bandwidth(section, "nvlink", nvlink.bandwidth,
-                                               "of one NVLink, per direction (NVLink 2 to 4: 25 GB/s; 5: 50 GB/s)",
-                                               "by the device's `nvlink`, else 25 GB/s");
+  c.nvlink.bandwidth =
+      optional_link_bandwidth(section, "nvlink", nvlink.bandwidth,
+                              "bandwidth of one NVLink, per direction (NVLink 2 to 4: 25 GB/s; NVLink 5: 50 GB/s)",
+                              "by the device's `nvlink`, else 25 GB/s");
   c.nvlink.efficiency = efficiency("nvlink_efficiency", nvlink.efficiency, kOfDevice);
-  c.nvlink.latency = section.optional<Duration>("nvlink_latency", kNvlinkLatency, "from GPU to GPU over NVLink");
-  constexpr std::string_view kPcie = "of a PCIe link, per direction (3.0 x16: 15.75 GB/s; 4.0: 31.5; 5.0: 63)";
-  c.pcie.bandwidth = links.pcie || section.describes()
+  c.nvlink.latency =
+      section.optional<Duration>("nvlink_latency", kNvlinkLatency, "latency from GPU to GPU over NVLink");
+  constexpr std::string_view kPcie =
+      "bandwidth of a PCIe link, per direction (3.0 x16: 15.75 GB/s; 4.0 x16: 31.5 GB/s; 5.0 x16: 63 GB/s)";
+  c.pcie.bandwidth = section.when(links.pcie.has_value())
                          ? optional_link_bandwidth(section, "pcie", links.pcie.value_or(LinkType{}).bandwidth, kPcie,
                                                    "by the device's `pcie`, else required")
                          : required_link_bandwidth(section, "pcie", kPcie);
   c.pcie.efficiency =
       efficiency("pcie_efficiency", links.pcie.value_or(LinkType{}).efficiency, "by the device's `pcie`, else 100 %");
-  c.pcie.latency = section.optional<Duration>("pcie_latency", kPcieLatency, "of a PCIe link, with what it leads to");
-  c.host_bridge.bandwidth = optional_link_bandwidth(section, "host_bridge", c.pcie.bandwidth,
-                                                    "from a host bridge to the rest of its socket", "as `pcie`");
+  c.pcie.latency = section.optional<Duration>(
+      "pcie_latency", kPcieLatency, "latency of a PCIe link, including the switch or bridge that it leads to");
+  c.host_bridge.bandwidth = optional_link_bandwidth(
+      section, "host_bridge", c.pcie.bandwidth,
+      "bandwidth from a PCIe host bridge to the rest of its socket, per direction", "as `pcie`");
   c.host_bridge.efficiency = efficiency("host_bridge_efficiency", c.pcie.efficiency, "as `pcie_efficiency`");
-  c.host_bridge.latency = section.optional<Duration>("host_bridge_latency", kPcieLatency, "of that link");
-  c.sockets.bandwidth =
-      optional_link_bandwidth(section, "sockets", kSockets, "from a socket to the others, per direction");
+  c.host_bridge.latency = section.optional<Duration>("host_bridge_latency", kPcieLatency,
+                                                     "latency from a PCIe host bridge to the rest of its socket");
+  c.sockets.bandwidth = optional_link_bandwidth(section, "sockets", kSockets,
+                                                "bandwidth from a socket to the other sockets, per direction");
   c.sockets.efficiency = efficiency("sockets_efficiency", kFullEfficiency);
-  c.sockets.latency = section.optional<Duration>("sockets_latency", kPcieLatency, "from socket to socket");
-  section.note("source", "where the figures come from");
+  c.sockets.latency = section.optional<Duration>("sockets_latency", kPcieLatency, "latency from socket to socket");
+  section.note("source", "sources of the figures, for people");
   return c;
 }
 
@@ -98,18 +105,18 @@ bool fits(Section& section, const TopologyMatrix& matrix, const GraphMembers& me
 RoutedGraph read_matrix(Section& section, const GraphMembers& members, const DeviceLinks& links) {
   Diagnostics& diagnostics = section.context().diagnostics();
   const std::size_t errors = diagnostics.error_count();
-  const auto name = section.maybe<std::string>("topology_matrix",
-                                               "a file with the output of `nvidia-smi topo -m`, in place of `fabric`");
+  const auto name = section.maybe<std::string>(
+      "topology_matrix",
+      "file with the output of `nvidia-smi topo -m`, in place of `fabric`; a path relative to the file that names it");
   MatrixCapacities capacities;
   constexpr std::string_view kCapacities =
-      "of the links that `topology_matrix` implies; may be left out where the device says its `pcie`";
+      "bandwidths and latencies of the links that `topology_matrix` implies; not needed if the device has `pcie`";
   const auto read = [&](Section& inner) { capacities = read_capacities(inner, links); };
-  const bool implied = links.pcie && !section.has("capacities") && !section.describes();
+  const bool implied = links.pcie && !section.has("capacities");
   if (implied)
     section.defaulted_section("capacities", kCapacities, read);
-  else if (!section.section("capacities", kCapacities, read) && !section.describes())
+  else if (!section.section("capacities", kCapacities, read))
     section.error("capacities", "'topology_matrix' without 'capacities'", "for example {pcie: 31.5 GB/s}");
-  if (section.describes()) return {};
   if (!name) return {};
   const std::filesystem::path path = path_of(section, *name);
   const std::optional<std::string> text = read_text(section, path);

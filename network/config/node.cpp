@@ -19,48 +19,47 @@ constexpr std::int64_t kMostNics = 4096;  // of a node
 
 NodeFabricSpec read_node_fabric(Section& section, std::uint32_t devices) {
   NodeFabricSpec spec;
-  const std::size_t errors = section.context().diagnostics().error_count();
-  const auto sound = [&] { return section.context().diagnostics().error_count() == errors; };
-  TopologyChoice choice =
-      read_topology(section, topology_names(), {MemberKind::kDevice, devices}, "how the devices are joined");
-  const std::string problem = sound() ? size_problem(choice, devices) : std::string();
+  TopologyChoice choice = read_topology(section, topology_names(), {MemberKind::kDevice, devices},
+                                        "topology that joins the devices of the node");
+  const std::string problem = section.sound() ? size_problem(choice, devices) : std::string();
   if (!problem.empty()) section.error("topology", problem);
   spec.topology = choice.topology;
   spec.own = std::move(choice.own);
   if (!writes_out_links(*spec.topology)) {
-    const LinkRate rate =
-        read_link_rate(section, "switch: of a device, per direction; else of one directed link between two devices");
+    const LinkRate rate = read_link_rate(section,
+                                         "switch: bandwidth of a device, per direction; other topologies: bandwidth of "
+                                         "one directed link between two devices");
     spec.bandwidth = rate.nominal;
     spec.efficiency = rate.efficiency;
-    spec.latency = section.required<Duration>("latency", "from device to device, without software");
+    section.needs("latency", spec.latency, "latency from device to device, without software");
   }
-  spec.name = read_name(section, "fabric", "of its links in results");
+  spec.name = read_name(section, "fabric", "name of the fabric's links in results");
   if (is_outside(spec.name)) section.error("name", fmt::format("'{}' names the links that leave the node", spec.name));
-  section.note("source", "where the figures come from");
-  if (section.describes() || !sound()) return spec;
+  section.note("source", "sources of the figures, for people");
+  if (!section.sound()) return spec;
   const std::string derived = bandwidth_problem(*spec.topology, {devices, spec.bandwidth, spec.latency, spec.own});
   if (!derived.empty()) section.error("topology", derived);
   return spec;
 }
 
 void read_nic_count(Section& section, NicSpec& spec) {
-  spec.count = narrow(section.required_integer("count", {1, kMostNics}, "NICs of a node"));
-  spec.bandwidth = required_link_bandwidth(section, "bandwidth", "of one NIC, per direction");
-  spec.efficiency = section.maybe<Efficiency>(
-      "efficiency",
-      "share of the NICs' bandwidth that messages get, on every link of `scale_out`; without it, that of the network");
-  section.note("source", "where the figures come from");
+  section.needs("count", spec.count, {1, kMostNics}, "number of NICs in a node");
+  spec.bandwidth = required_link_bandwidth(section, "bandwidth", "bandwidth of one NIC, per direction");
+  section.takes("efficiency", spec.efficiency,
+                "share of a NIC's bandwidth that messages get, on every link of `scale_out`; without it, `efficiency` "
+                "of `scale_out.network` holds");
+  section.note("source", "sources of the figures, for people");
 }
 
 void read_host_links(Section& section, std::uint32_t devices, NicSpec& spec) {
   const LinkRate host =
-      read_link_rate(section, "with `fabric`: between a device and its NICs (PCIe), per direction",
+      read_link_rate(section, "with `fabric`: bandwidth between a device and its NICs (PCIe), per direction",
                      "share of `host_bandwidth` that messages get", {"host_bandwidth", "host_efficiency", "host_link"});
   spec.host_bandwidth = host.nominal;
   spec.host_efficiency = host.efficiency;
-  spec.host_latency =
-      section.required<Duration>("host_latency", "with `fabric`: between a device and its NICs, without software");
-  if (section.describes() || spec.count <= devices) return;
+  section.needs("host_latency", spec.host_latency,
+                "with `fabric`: latency between a device and its NICs, without software");
+  if (spec.count <= devices) return;
   const std::uint32_t share = spec.count / devices;
   if (spec.count % devices != 0)
     section.error("count", fmt::format("{} NICs do not divide among {} devices", spec.count, devices),
@@ -72,7 +71,9 @@ void read_host_links(Section& section, std::uint32_t devices, NicSpec& spec) {
 
 void read_nics_of(Section& section, std::uint32_t devices, NicSpec& spec) {
   const std::vector<std::string> numbers =
-      section.words("of", "without `fabric`: the NIC that each device uses; else the nearest one, of those the lowest");
+      section.words("of",
+                    "without `fabric`: number of the NIC that each device uses; without it, each device uses the "
+                    "nearest NIC with the lowest number. Example: `[0, 0, 1, 1]`");
   if (numbers.empty()) return;
   if (numbers.size() != devices) section.error("of", fmt::format("{} entries for {} devices", numbers.size(), devices));
   for (const std::string& text : numbers) {
@@ -110,32 +111,19 @@ void use_graph(Section& section, NodeSpec& node, RoutedGraph graph) {
     section.warning("nics", fmt::format("no device uses{}", idle), "say with `nics.of` which NIC each device uses");
 }
 
-void read_with_fabric(Section& section, NodeSpec& node) {
-  section.required_section("fabric", "what joins the devices of a node; or `links` or `topology_matrix`",
-                           [&](Section& fabric) { node.fabric = read_node_fabric(fabric, node.devices); });
-  section.section("nics", "what joins a node to the others; needed with more than one node", [&](Section& nics) {
-    read_nic_count(nics, node.nics.emplace());
-    read_host_links(nics, node.devices, *node.nics);
-    if (nics.describes()) read_nics_of(nics, node.devices, *node.nics);
-  });
-}
-
-void read_with_graph(Section& section, const DeviceLinks& links, NodeSpec& node) {
-  const std::size_t errors = section.context().diagnostics().error_count();
-  section.section("nics", "what joins a node to the others; needed with more than one node", [&](Section& nics) {
-    read_nic_count(nics, node.nics.emplace());
-    read_nics_of(nics, node.devices, *node.nics);
-  });
+void read_written_out(Section& section, const DeviceLinks& links, NodeSpec& node, std::size_t errors) {
   const GraphMembers members{node.devices, node.nics ? node.nics->count : 0};
-  RoutedGraph graph = section.has("links") ? read_graph(section, members) : read_matrix(section, members, links);
-  if (section.context().diagnostics().error_count() == errors) use_graph(section, node, std::move(graph));
+  RoutedGraph graph;
+  if (section.when(section.has("links"))) graph = read_graph(section, members);
+  if (section.when(!section.has("links"))) graph = read_matrix(section, members, links);
+  if (section.sound(errors)) use_graph(section, node, std::move(graph));
 }
 
 // Whether `links` or `topology_matrix` is there, in place of `fabric`.
 bool is_written_out(Section& section) {
   constexpr std::array<const char*, 3> kWays = {"links", "topology_matrix", "fabric"};
   const auto first = std::ranges::find_if(kWays, [&](const char* key) { return section.has(key); });
-  if (first == kWays.end() || section.describes()) return false;
+  if (first == kWays.end()) return false;
   for (auto other = first + 1; other != kWays.end(); ++other) {
     if (!section.has(*other)) continue;
     section.note(*other, "");
@@ -147,11 +135,11 @@ bool is_written_out(Section& section) {
 
 // The facts about the node that communication libraries decide by.
 void read_interconnect(Section& section, NodeSpec& node) {
-  node.interconnect = static_cast<NodeLinkKind>(section.optional_choice(
-      "interconnect", node_link_names(), 0,
-      "how most devices of the node reach one another; pcie: peer to peer, host: by copies through the host's memory"));
-  node.multicast = section.optional<bool>(
-      "multicast", false, "whether its NVLink switches copy messages and add them up on the way (NVSwitch 3 on: NVLS)");
+  section.takes("interconnect", node.interconnect, node_link_names(),
+                "link by which most devices of the node reach one another, which NCCL's choices depend on; pcie: peer "
+                "to peer, host: by copies through the host's memory");
+  section.takes("multicast", node.multicast,
+                "whether the NVLink switches of the node copy and reduce messages (NVLS, from NVSwitch 3 on)");
   if (!node.multicast) return;
   if (node.interconnect != NodeLinkKind::kNvlink)
     section.error(
@@ -170,26 +158,27 @@ NodeSpec read_node(Section& section, const ReadDevice& read_device) {
   NodeSpec node;
   DeviceLinks links;
   section.required_section(
-      "device", "the device of the node",
+      "device", "the device of the node. Example: `device: h100-sxm`",
       [&](Section& device) {
-        const std::size_t errors = device.context().diagnostics().error_count();
         read_device(device);
-        const bool sound = device.context().diagnostics().error_count() == errors;
-        if (sound && !device.describes()) links = read_device_links(device);
+        if (device.sound()) links = read_device_links(device);
       },
       "devices");
-  node.devices = narrow(section.required_integer("devices", {1, kMostDevices}, "devices of a node"));
-  if (section.describes()) {
-    read_graph(section, GraphMembers{});
-    read_matrix(section, GraphMembers{}, links);
-  }
-  if (is_written_out(section))
-    read_with_graph(section, links, node);
-  else
-    read_with_fabric(section, node);
+  section.needs("devices", node.devices, {1, kMostDevices}, "number of devices in a node");
+  const std::size_t errors = section.errors();
+  const bool written_out = is_written_out(section);
+  if (section.when(!written_out))
+    section.required_section(
+        "fabric", "fabric that joins the devices of the node; `links` or `topology_matrix` may take its place",
+        [&](Section& fabric) { node.fabric = read_node_fabric(fabric, node.devices); });
+  section.section("nics", "NICs of the node; required with more than one node", [&](Section& nics) {
+    read_nic_count(nics, node.nics.emplace());
+    if (nics.when(!written_out)) read_host_links(nics, node.devices, *node.nics);
+    if (nics.when(written_out)) read_nics_of(nics, node.devices, *node.nics);
+  });
+  if (section.when(written_out)) read_written_out(section, links, node, errors);
   read_interconnect(section, node);
-  section.note("source", "where the figures come from");
-  section.note("assumed", "figures that were not read in a source");
+  section.sources();
   return node;
 }
 

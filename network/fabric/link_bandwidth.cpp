@@ -28,9 +28,9 @@ std::string derived_bandwidth_problem(std::string_view what, Int128 together, st
 }
 
 Bandwidth required_link_bandwidth(Section& section, std::string_view key, std::string_view meaning) {
-  const std::size_t errors = section.context().diagnostics().error_count();
+  const std::size_t errors = section.errors();
   const Bandwidth bandwidth = section.required<Bandwidth>(key, meaning);
-  return section.context().diagnostics().error_count() == errors ? checked(section, key, bandwidth) : kLeastBandwidth;
+  return section.sound(errors) ? checked(section, key, bandwidth) : kLeastBandwidth;
 }
 
 Bandwidth optional_link_bandwidth(Section& section, std::string_view key, Bandwidth fallback, std::string_view meaning,

@@ -8,10 +8,9 @@ namespace orrery {
 
 LinkType read_link_type(Section& section) {
   LinkType type;
-  type.bandwidth = required_link_bandwidth(section, "bandwidth", "of one link, per direction");
-  type.efficiency = read_efficiency(section, "efficiency", "share of it that messages get");
-  section.note("source", "where the figures come from");
-  section.note("assumed", "figures that were not read in a source");
+  type.bandwidth = required_link_bandwidth(section, "bandwidth", "bandwidth of one link, per direction");
+  type.efficiency = read_efficiency(section, "efficiency", "share of the link's bandwidth that messages get");
+  section.sources();
   return type;
 }
 
@@ -19,12 +18,16 @@ std::optional<LinkType> read_link_type(Section& section, std::string_view key, s
   std::optional<LinkType> type;
   section.section(
       key, meaning, [&](Section& link) { type = read_link_type(link); }, "links");
-  return section.describes() ? std::nullopt : type;
+  return type;
 }
 
 DeviceLinks read_device_links(Section& device) {
-  return {read_link_type(device, "nvlink", "the generation of its NVLink, for `topology_matrix`"),
-          read_link_type(device, "pcie", "the generation of its PCIe slot, for `topology_matrix`")};
+  return {read_link_type(
+              device, "nvlink",
+              "NVLink generation of the device, for nodes with a `topology_matrix`. Example: `nvlink: nvlink-3`"),
+          read_link_type(
+              device, "pcie",
+              "PCIe generation of the device's slot, for nodes with a `topology_matrix`. Example: `pcie: pcie-4`")};
 }
 
 LinkRate read_link_rate(Section& section, std::string_view bandwidth_meaning, std::string_view efficiency_meaning,
@@ -34,9 +37,9 @@ LinkRate read_link_rate(Section& section, std::string_view bandwidth_meaning, st
       fmt::format("the kind of link: it gives `{}` and `{}` where they are left out", keys.bandwidth, keys.efficiency));
   const std::string by_type = fmt::format("by `{}`", keys.link);
   LinkRate rate;
-  rate.nominal = type || section.describes()
+  rate.nominal = section.when(type.has_value())
                      ? optional_link_bandwidth(section, keys.bandwidth, type.value_or(LinkType{}).bandwidth,
-                                               bandwidth_meaning, "required without `" + std::string(keys.link) + "`")
+                                               bandwidth_meaning, by_type + ", else required")
                      : required_link_bandwidth(section, keys.bandwidth, bandwidth_meaning);
   rate.efficiency = read_efficiency(section, keys.efficiency, efficiency_meaning, type.value_or(LinkType{}).efficiency,
                                     by_type + ", else 100 %");

@@ -58,10 +58,10 @@ struct LinkRate {
 
 // Reads the nominal bandwidth of a link and the share of it that messages get; a kind of link stands for what is left
 // out, but for a bandwidth that nothing says, which is an error.
-LinkRate read_link_rate(
-    Section& section, std::string_view bandwidth_meaning,
-    std::string_view efficiency_meaning = "share of the nominal bandwidth that messages get, on every link",
-    const LinkKeys& keys = {});
+LinkRate read_link_rate(Section& section, std::string_view bandwidth_meaning,
+                        std::string_view efficiency_meaning =
+                            "share of the nominal bandwidth that messages get, on every link of the topology",
+                        const LinkKeys& keys = {});
 
 // What joins the nodes of a cluster (configs/networks): what the NICs speak, what share of their bandwidth messages
 // get, and, where the host's processors move the data, what that costs.

@@ -10,21 +10,19 @@ namespace orrery {
 TopologyChoice read_topology(Section& section, std::span<const std::string> names, const Members& members,
                              std::string_view meaning) {
   TopologyChoice choice;
-  const std::size_t errors = section.context().diagnostics().error_count();
+  const std::size_t errors = section.errors();
   const std::size_t chosen = section.required_choice("topology", names, meaning);
-  if (section.context().diagnostics().error_count() != errors) return choice;
+  if (section.errors() != errors) return choice;
   choice.topology = topology_named(names[chosen]);
-  if (!section.describes()) {
-    if (choice.topology->read != nullptr) choice.topology->read(section, members, choice.own);
-    return choice;
-  }
-  std::vector<ReadTopology> described;
+  std::vector<ReadTopology> done;
   for (const std::string& name : names) {
     const ReadTopology read = topology_named(name)->read;
-    if (read == nullptr || std::ranges::find(described, read) != described.end()) continue;
-    described.push_back(read);
+    const bool is_new = read != nullptr && std::ranges::find(done, read) == done.end();
+    if (!is_new || !section.when(read == choice.topology->read)) continue;
+    done.push_back(read);
     TopologyOwn own;
     read(section, members, own);
+    if (section.sound(errors)) choice.own = std::move(own);
   }
   return choice;
 }

@@ -137,19 +137,30 @@ std::string problem(const TopologyParameters& p) {
 extern constinit const TopologyShape kDragonflyShape{kClasses, switches, links, link, route, switch_name, problem};
 
 void read_dragonfly(Section& section, const Members&, TopologyOwn& own) {
-  own.numbers[kRouterPorts] = section.required_integer("router_ports", {1, 4096}, "members on a router");
-  own.numbers[kGroupRouters] = section.required_integer("group_routers", {1, 4096}, "routers of a group");
+  own.numbers[kRouterPorts] =
+      section.required_integer("router_ports", {1, 4096}, "dragonfly: number of members on a router");
+  own.numbers[kGroupRouters] =
+      section.required_integer("group_routers", {1, 4096}, "dragonfly: number of routers in a group");
   own.numbers[kLocalBandwidth] =
-      required_link_bandwidth(section, "local_bandwidth", "between two routers of a group, per direction").count();
+      required_link_bandwidth(section, "local_bandwidth",
+                              "dragonfly: bandwidth between two routers of a group, per direction")
+          .count();
   own.numbers[kGlobalBandwidth] =
-      required_link_bandwidth(section, "global_bandwidth", "between two groups, of all links together, per direction")
+      required_link_bandwidth(section, "global_bandwidth",
+                              "dragonfly: bandwidth between two groups, summed over all links, per direction")
           .count();
   own.numbers[kGlobalLinks] = section.optional_integer(
-      "global_links", 1, {1, 4096}, "parallel links between two groups; they matter to `network.routing`");
+      "global_links", 1, {1, 4096},
+      "dragonfly: number of parallel links between two groups, among which `network.routing` chooses");
   own.numbers[kLocalLatency] =
-      section.required<Duration>("local_latency", "of a link between two routers of a group, with one router").count();
+      section
+          .required<Duration>("local_latency",
+                              "dragonfly: latency of a link between two routers of a group, including one router")
+          .count();
   own.numbers[kGlobalLatency] =
-      section.required<Duration>("global_latency", "of a link between two groups, with one router").count();
+      section
+          .required<Duration>("global_latency", "dragonfly: latency of a link between two groups, including one router")
+          .count();
 }
 
 }  // namespace orrery

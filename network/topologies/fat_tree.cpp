@@ -193,7 +193,7 @@ std::int64_t read_ratio(Section& section, std::string_view key, std::string_view
 // Whether to read a key that says something only where there are pods; reports it where there are none.
 bool reads_core_key(Section& section, const TopologyOwn& own, std::string_view key) {
   section.know(key);
-  if (section.describes() || own.numbers[kPodLeaves] != 0) return true;
+  if (section.when(own.numbers[kPodLeaves] != 0)) return true;
   if (section.has(key)) section.error(key, fmt::format("'{}' means nothing without 'pod_leaves'", key), "leave it out");
   return false;
 }
@@ -217,34 +217,41 @@ extern constinit const TopologyShape kRailOptimisedShape{kClasses,
 
 void read_fat_tree(Section& section, const Members&, TopologyOwn& own) {
   own.numbers[kLeafPorts] =
-      section.required_integer("leaf_ports", {1, kMostPorts}, "members (of a rail: nodes) under a leaf switch");
+      section.required_integer("leaf_ports", {1, kMostPorts},
+                               "fat-tree, rail-optimised: number of members (of a rail: of nodes) under a leaf switch");
   own.numbers[kPodLeaves] = section.optional_integer("pod_leaves", 0, {0, kMostPorts},
-                                                     "leaf switches of a pod; 0: two levels, one spine over all");
-  own.numbers[kLeafRatio] =
-      read_ratio(section, "oversubscription", "what enters a leaf switch from its members over what leaves it above");
+                                                     "fat-tree, rail-optimised: number of leaf switches in a pod; 0: "
+                                                     "two levels, with one spine above all leaf switches");
+  own.numbers[kLeafRatio] = read_ratio(section, "oversubscription",
+                                       "fat-tree, rail-optimised: bandwidth from a leaf switch's members divided by "
+                                       "its bandwidth to the spine. Example: `2` for 2:1");
   own.numbers[kCoreRatio] = kOne;
   if (reads_core_key(section, own, "core_oversubscription"))
-    own.numbers[kCoreRatio] =
-        read_ratio(section, "core_oversubscription",
-                   "with `pod_leaves`: what enters a pod's spine from its leaves over what leaves it above");
+    own.numbers[kCoreRatio] = read_ratio(section, "core_oversubscription",
+                                         "fat-tree, rail-optimised, with `pod_leaves`: bandwidth from a pod's leaf "
+                                         "switches divided by the pod's bandwidth to the core");
   own.numbers[kTrunkLatency] =
-      section.required<Duration>("trunk_latency", "of a link between two switches, with the switch it leads to")
+      section
+          .required<Duration>(
+              "trunk_latency",
+              "fat-tree, rail-optimised: latency of a link between two switches, including the switch that it leads to")
           .count();
   own.numbers[kUplinks] = section.optional_integer(
       "uplinks", 0, {0, kMostPorts},
-      "links from a leaf switch to the spine, for `network.routing`; 0: enough, each as wide as a member's");
+      "fat-tree, rail-optimised: number of links from a leaf switch to the spine, among which `network.routing` "
+      "chooses; 0: as many as are needed if each is as wide as a member's link");
   if (reads_core_key(section, own, "core_uplinks"))
-    own.numbers[kCoreUplinks] =
-        section.optional_integer("core_uplinks", 0, {0, kMostPorts},
-                                 "with `pod_leaves`: links from a spine switch to the core, for `network.routing`; 0: "
-                                 "enough, each as wide as those below");
+    own.numbers[kCoreUplinks] = section.optional_integer(
+        "core_uplinks", 0, {0, kMostPorts},
+        "fat-tree, rail-optimised, with `pod_leaves`: number of links from a spine switch to the core, among which "
+        "`network.routing` chooses; 0: as many as are needed if each is as wide as a link below");
 }
 
 void read_rail_optimised(Section& section, const Members& members, TopologyOwn& own) {
   read_fat_tree(section, members, own);
   if (members.kind == MemberKind::kNic) return;  // as many rails as a node has NICs
-  own.rails = static_cast<std::uint32_t>(
-      section.required_integer("rails", {1, kMostPorts}, "devices of a node, each on a rail of its own"));
+  own.rails = static_cast<std::uint32_t>(section.required_integer(
+      "rails", {1, kMostPorts}, "rail-optimised: number of devices in a node, each of which is on its own rail"));
 }
 
 }  // namespace orrery

@@ -52,25 +52,30 @@ bool is_word(std::string_view name) {
 }
 
 std::string read_word(Section& section, std::string_view key, std::string word) {
-  if (!is_word(word) && !section.describes())
+  if (!is_word(word))
     section.error(key, fmt::format("'{}' is no name", printable(word, 40)), "use letters, digits, '-' and '_'");
   return word;
 }
 
 Edge read_edge(Section& section) {
   Edge edge;
-  edge.from = read_word(section, "from", section.required<std::string>("from", "gpu<i>, nic<i> or any other name"));
-  edge.to = read_word(section, "to", section.required<std::string>("to", "gpu<i>, nic<i> or any other name"));
-  const LinkRate rate =
-      read_link_rate(section, "of one link, per direction", "share of the nominal bandwidth that messages get");
+  edge.from = read_word(section, "from",
+                        section.required<std::string>(
+                            "from", "one end of the link: `gpu<i>`, `nic<i>`, or any other name, which is a switch"));
+  edge.to = read_word(section, "to",
+                      section.required<std::string>(
+                          "to", "one end of the link: `gpu<i>`, `nic<i>`, or any other name, which is a switch"));
+  const LinkRate rate = read_link_rate(section, "bandwidth of one link, per direction",
+                                       "share of the link's nominal bandwidth that messages get");
   edge.bandwidth = rate.nominal;
   edge.efficiency = rate.efficiency;
-  edge.latency = section.required<Duration>("latency", "of the link, with the switch it leads to");
-  const std::int64_t count =
-      section.optional_integer("count", 1, {1, 4096}, "parallel links, as one trunk of summed bandwidth");
+  edge.latency = section.required<Duration>("latency", "latency of the link, including the switch that it leads to");
+  const std::int64_t count = section.optional_integer(
+      "count", 1, {1, 4096}, "number of parallel links; they act as one trunk of summed bandwidth");
   edge.link_class =
-      read_word(section, "class", section.optional<std::string>("class", "link", "the links' name in results"));
-  edge.directed = section.optional<bool>("directed", false, "only from `from` to `to`; else both ways");
+      read_word(section, "class", section.optional<std::string>("class", "link", "name of the links in results"));
+  edge.directed = section.optional<bool>("directed", false,
+                                         "true: the link leads from `from` to `to` only; false: it leads both ways");
   if (edge.bandwidth > Bandwidth(Bandwidth::max().count() / count))
     section.error("bandwidth",
                   fmt::format("{} links of {} make more than can be counted", count, to_text(edge.bandwidth)));
@@ -88,10 +93,12 @@ Edge read_edge(Section& section) {
 
 std::vector<Edge> read_edges(Section& section) {
   std::vector<Edge> edges;
-  const std::size_t errors = section.context().diagnostics().error_count();
-  const bool given =
-      section.list("links", "the links one by one", [&](Section& link) { edges.push_back(read_edge(link)); });
-  if (section.describes() || section.context().diagnostics().error_count() != errors) return {};
+  const std::size_t errors = section.errors();
+  const bool given = section.list("links",
+                                  "edge-list: the links, one entry for each. Example: `[{from: gpu0, to: gpu1, "
+                                  "bandwidth: 25 GB/s, latency: 700 ns}]`",
+                                  [&](Section& link) { edges.push_back(read_edge(link)); });
+  if (!section.sound(errors)) return {};
   if (edges.empty())
     section.error("links", fmt::format("'{}.links' is {}", section.path(), given ? "empty" : "missing"),
                   "a list such as [{from: gpu0, to: gpu1, bandwidth: 25 GB/s, latency: 700 ns}]");
@@ -237,16 +244,16 @@ std::string why_unreachable(const GraphSpec& spec, const RoutedGraph::Pair& pair
 }  // namespace
 
 RoutedGraph read_graph(Section& section, const GraphMembers& members) {
-  const std::size_t errors = section.context().diagnostics().error_count();
+  const std::size_t errors = section.errors();
   const std::vector<Edge> edges = read_edges(section);
-  if (section.describes() || section.context().diagnostics().error_count() != errors) return {};
+  if (!section.sound(errors)) return {};
   return graph_of(edges, members, section);
 }
 
 RoutedGraph read_graph(Section& section, const Members& members) {
-  const std::size_t errors = section.context().diagnostics().error_count();
+  const std::size_t errors = section.errors();
   const std::vector<Edge> edges = read_edges(section);
-  if (section.describes() || section.context().diagnostics().error_count() != errors) return {};
+  if (!section.sound(errors)) return {};
   const bool devices = members.kind == MemberKind::kDevice;
   std::uint32_t count = 0;
   for (const Edge& edge : edges)

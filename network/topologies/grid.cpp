@@ -120,8 +120,8 @@ extern constinit const TopologyShape kTorusShape = shape<Ends::kClosed>();
 void read_grid(Section& section, const Members&, TopologyOwn& own) {
   own.numbers = {1, 1};
   own.size = 1;
-  const std::vector<std::string> sizes = section.words("sizes", "members along each axis, the first varies fastest");
-  if (section.describes()) return;
+  const std::vector<std::string> sizes = section.words(
+      "sizes", "mesh, torus: number of members along each axis; the first axis varies fastest. Example: `[4, 4, 4]`");
   if (!section.has("sizes"))
     return section.error("sizes", fmt::format("'{}.sizes' is missing", section.path()), std::string(kHint));
   if (sizes.empty() || sizes.size() > kClasses.size())

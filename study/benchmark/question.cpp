@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,11 +19,12 @@ ConfigValue option_value(std::string_view option, std::string text) {
   return {ConfigValue::Kind::kScalar, {std::string(option)}, std::move(text), {}, {}};
 }
 
-bool is_written_out(std::string_view cluster) { return cluster.starts_with('{'); }
-
-// A name or a path as it is; `{...}` as the map that it is.
-ConfigValue cluster_value(const std::string& cluster, Diagnostics& diagnostics) {
-  return is_written_out(cluster) ? parse_option(cluster, "--cluster", diagnostics) : option_value("--cluster", cluster);
+// The cluster that the option writes out; nothing where it is a name or a path.
+std::optional<ConfigValue> written_out(const std::string& cluster) {
+  Diagnostics ignored;
+  ConfigValue value = parse_option(cluster, "--cluster", ignored);
+  if (value.kind != ConfigValue::Kind::kMap) return std::nullopt;
+  return value;
 }
 
 ConfigValue map_of(std::string_view option) { return {ConfigValue::Kind::kMap, {std::string(option)}, {}, {}, {}}; }
@@ -78,7 +80,7 @@ void set_library(ConfigValue& root, const CollectiveQuestion& question, const Co
 // The configuration that the question comes to, but for --algo.
 ConfigValue machine_of(const CollectiveQuestion& question, const ConfigFiles& files, Diagnostics& diagnostics) {
   ConfigValue root = map_of("--cluster");
-  entry(root, "cluster", cluster_value(question.cluster, diagnostics));
+  entry(root, "cluster", parse_option(question.cluster, "--cluster", diagnostics));
   if (!question.nodes.empty()) entry(root, "nodes", option_value("--nodes", question.nodes));
   for (const std::string& setting : question.settings) {
     refuse_other_cluster(setting);
@@ -124,14 +126,12 @@ bool means_fixed(const ConfigValue& collectives, const ConfigValue& names) {
 
 }  // namespace
 
-std::string cluster_origin(const std::string& cluster) { return is_written_out(cluster) ? "--cluster" : cluster; }
+std::string cluster_origin(const std::string& cluster) { return written_out(cluster) ? "--cluster" : cluster; }
 
 std::string cluster_title(const std::string& cluster) {
-  if (!is_written_out(cluster))
-    return looks_like_path(cluster) ? std::filesystem::path(cluster).stem().string() : cluster;
-  Diagnostics unread;
-  const ConfigValue value = parse_option(cluster, "--cluster", unread);
-  const ConfigEntry* name = value.find("name");
+  const std::optional<ConfigValue> value = written_out(cluster);
+  if (!value) return looks_like_path(cluster) ? std::filesystem::path(cluster).stem().string() : cluster;
+  const ConfigEntry* name = value->find("name");
   return name != nullptr && name->value.kind == ConfigValue::Kind::kScalar ? name->value.scalar : "inline";
 }
 

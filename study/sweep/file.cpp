@@ -245,15 +245,11 @@ std::vector<std::size_t> Sweep::choices_of(std::size_t point) const {
   return choices;
 }
 
-bool is_sweep(const std::string& file) {
-  if (!file.ends_with(".yaml") && !file.ends_with(".yml") && !file.ends_with(".json")) return false;
-  Diagnostics ignored;
-  return is_sweep(load_config(file, {}, ignored));
-}
+bool is_sweep(const std::string& file, const ConfigFiles& files) { return is_sweep(files.peek(file)); }
 
 Sweep load_sweep(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files) {
   Diagnostics diagnostics;
-  ConfigValue root = load_config(file, {}, diagnostics);
+  ConfigValue root = files.load(file, {}, diagnostics);
   diagnostics.throw_if_errors();
   Sweep sweep;
   sweep.file = file;

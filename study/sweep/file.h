@@ -53,7 +53,7 @@ struct Sweep {
 };
 
 // Whether `file` is a sweep rather than another configuration or a trace: by its keys.
-bool is_sweep(const std::string& file);
+bool is_sweep(const std::string& file, const ConfigFiles& files);
 
 // Reads `file`; the `settings` (a.b=v) change the experiment of all points. Throws InputError with all problems.
 Sweep load_sweep(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files);

@@ -11,24 +11,26 @@ namespace orrery {
 namespace {
 
 void read_compute(Section& section, ComputeSpec& compute) {
-  compute.clock = section.optional<Efficiency>(
-      "clock", compute.clock, "share of the peak's clock that the device keeps up under its power limit");
-  compute.gemm = section.optional<Efficiency>("gemm", compute.gemm, "share of the peak in the main loop of a product");
-  compute.fp8 = section.optional<Efficiency>("fp8", compute.fp8, "share of that where operands are fp8");
-  compute.fp32 = section.optional<Efficiency>(
-      "fp32", compute.gemm, "in place of gemm where operands are fp32, which tensor cores do not take", "as gemm");
-  compute.gemm_launch =
-      section.optional<Duration>("gemm_launch", compute.gemm_launch, "what a matrix product takes beside its work");
-  compute.memory =
-      section.optional<Efficiency>("memory", compute.memory, "share of the memory's bandwidth that kernels reach");
-  compute.launch =
-      section.optional<Duration>("launch", compute.launch, "what an element-wise kernel takes beside its work");
-  compute.flash_forward = section.optional<Efficiency>("flash_forward", compute.flash_forward,
-                                                       "flash attention as a share of the peak, where no software "
-                                                       "says otherwise");
-  compute.flash_backward =
-      section.optional<Efficiency>("flash_backward", Efficiency(compute.flash_forward.count() * 84 / 100),
-                                   "the same, backward", "0.84 of flash_forward");
+  section.takes("clock", compute.clock,
+                "share of the clock behind the peak that the device sustains under its power limit");
+  section.takes("gemm", compute.gemm, "share of the peak that the main loop of a GEMM reaches");
+  section.takes("fp8", compute.fp8, "share of `gemm` that a GEMM with fp8 operands reaches");
+  compute.fp32 = compute.gemm;
+  section.takes(
+      "fp32", compute.fp32,
+      "share of the peak that the main loop of a GEMM with fp32 operands reaches; tensor cores do not take fp32",
+      "as gemm");
+  section.takes("gemm_launch", compute.gemm_launch, "fixed time of a GEMM, in addition to its work");
+  section.takes("memory", compute.memory, "share of the memory's peak bandwidth that kernels reach");
+  section.takes("launch", compute.launch, "fixed time of an element-wise kernel, in addition to its work");
+  section.takes(
+      "flash_forward", compute.flash_forward,
+      "share of the peak that flash attention reaches in the forward pass, unless the software says otherwise");
+  compute.flash_backward = Efficiency(compute.flash_forward.count() * 84 / 100);
+  section.takes(
+      "flash_backward", compute.flash_backward,
+      "share of the peak that flash attention reaches in the backward pass, unless the software says otherwise",
+      "0.84 of flash_forward");
 }
 
 }  // namespace
@@ -43,28 +45,29 @@ std::optional<FlopRate> DeviceSpec::peak(Precision precision) const {
 
 DeviceSpec read_device(Section& section) {
   DeviceSpec device;
-  device.name = section.required<std::string>("name", "name of the device, as results print it");
+  section.needs("name", device.name, "name of the device in results");
   section.required_section(
-      "peak", "dense peak rates by precision; a precision that is left out is not supported", [&](Section& peak) {
+      "peak", "dense peak rates by precision; the device does not support a precision that is left out",
+      [&](Section& peak) {
         for (const Precision precision : kAllPrecisions)
           device.peaks[static_cast<std::size_t>(precision)] = peak.maybe<FlopRate>(name_of(precision), "dense peak");
         const bool none = std::ranges::none_of(kAllPrecisions, [&](Precision p) { return peak.has(name_of(p)); });
         if (none) peak.error("", "a device needs the peak of at least one precision", "for example bf16: 312 TFLOP/s");
       });
-  section.required_section("memory", "the device's own memory (HBM)", [&](Section& memory) {
-    device.memory_capacity = memory.required<Bytes>("capacity", "size");
-    device.memory_bandwidth = memory.required<Bandwidth>("bandwidth", "peak bandwidth");
+  section.required_section("memory", "memory of the device (HBM)", [&](Section& memory) {
+    memory.needs("capacity", device.memory_capacity, "capacity of the device's memory. Example: `80 GB`");
+    memory.needs("bandwidth", device.memory_bandwidth, "peak bandwidth of the device's memory. Example: `2039 GB/s`");
   });
-  device.streaming_multiprocessors = static_cast<std::uint32_t>(
-      section.optional_integer("streaming_multiprocessors", 0, {0, 4096}, "number of multiprocessors; 0 if not known"));
-  device.architecture = static_cast<Architecture>(
-      section.optional_choice("architecture", architecture_names(), 0, "generation of an NVIDIA or AMD GPU"));
-  section.defaulted_section("compute", "what the best kernels reach; the defaults are means of measured GPUs",
+  section.takes("streaming_multiprocessors", device.streaming_multiprocessors, {0, 4096},
+                "number of streaming multiprocessors (or compute units), which GEMM times depend on; 0: not known");
+  section.takes("architecture", device.architecture, architecture_names(),
+                "generation of the NVIDIA or AMD GPU; NCCL's choices and the default software depend on it");
+  section.defaulted_section("compute",
+                            "what the best kernels reach on the device; the defaults are means of measured GPUs",
                             [&](Section& compute) { read_compute(compute, device.compute); });
   read_device_links(section);  // for the node that the device is in
-  section.note("vendor", "for people");
-  section.note("source", "where the figures come from");
-  section.note("assumed", "figures that were not read in a source");
+  section.note("vendor", "a label for people; Orrery does not use it");
+  section.sources();
   return device;
 }
 

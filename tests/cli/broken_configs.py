@@ -30,6 +30,12 @@ cluster:
 workload:
   chakra: {prefix: rank}
 """
+ONE_GPU_NODES = """\
+node:
+  device: a100-sxm-80gb
+  devices: 1
+  fabric: {topology: switch, bandwidth: 1 GB/s, latency: 1 us}
+"""
 TREE = "topology: fat-tree, size: 2, leaf_ports: 1, trunk_latency: 1 us, bandwidth: 25 GB/s, latency: 1 us"
 NIC_NINE = """\
 cluster:
@@ -209,7 +215,14 @@ CLUSTERS = [
     text("`node` beside `dims`", JOB.replace("  dims:", "  node: dgx-a100\n  dims:"),
          "job.yaml:3:9: error: 'node' and 'dims' exclude each other"),
     text("More ranks than devices", JOB.replace("size: 2", "size: 1"),
-         "job.yaml:2:3: error: the job has 2 ranks, the cluster only 1 device", "raise `nodes`"),
+         "job.yaml:2:3: error: the job has 2 ranks, the cluster only 1 device", "raise the sizes of `cluster.dims`"),
+    Row("More ranks than devices in the nodes of a cluster file", 2,
+        ["job.yaml:1:1: error: the job has 2 ranks, the cluster only 1 device", "write `nodes: 2` or more"],
+        files={"one.yaml": ONE_GPU_NODES, "job.yaml": "cluster: one.yaml\nworkload: {chakra: {prefix: rank}}\n"}),
+    Row("More ranks than devices in `nodes`", 2,
+        ["job.yaml:2:1: error: the job has 2 ranks, the cluster only 1 device", "write `nodes: 2` or more"],
+        files={"one.yaml": ONE_GPU_NODES,
+               "job.yaml": "cluster: one.yaml\nnodes: 1\nworkload: {chakra: {prefix: rank}}\n"}),
 ]
 
 FABRICS = [

@@ -46,6 +46,10 @@ def check_shipped_data(program, checks, folder):
     checks.check(outcome.code == 0 and outcome.stdout.count(": ok (") == len(configs),
                  "every shipped configuration is accepted",
                  outcome.stdout + outcome.stderr)
+    cluster = str(SOURCE / "configs" / "clusters" / "dgx-a100.yaml")
+    rows = [line.split(maxsplit=2) for line in program.run(["check", cluster], folder).stdout.splitlines()]
+    checks.check(["nodes", "1", "default"] in rows and rows[1][0] == "key",
+                 "`check` of a cluster lists the keys that it does not give", rows)
     keys = program.run(["list", "keys"], folder).stdout
     checks.check(keys == (SOURCE / "docs" / "config.md").read_text(),
                  "docs/config.md is what `orrery list keys` prints")

@@ -142,6 +142,110 @@ TEST_CASE("description mode lists every key, nested ones too") {
   CHECK_FALSE(diagnostics.has_errors());
 }
 
+namespace {
+
+enum class Shape : std::uint8_t { kRing, kSwitch, kFullyConnected };
+
+struct Declared {
+  std::int64_t size = 0;
+  std::uint32_t count = 2;
+  Bandwidth bandwidth{1};
+  std::optional<Duration> latency;
+  Shape shape = Shape::kSwitch;
+  bool is_open = true;
+  Bytes part{7};
+  int checks = 0;
+};
+
+void read_declared(Section& s, Declared& d) {
+  s.needs("size", d.size, {1, 64}, "how many");
+  s.takes("count", d.count, {1, 9}, "how often");
+  s.needs("bandwidth", d.bandwidth, "bandwidth of a link");
+  s.takes("latency", d.latency, "latency of a link");
+  s.takes("shape", d.shape, kShapes, "how they are joined");
+  s.takes("open", d.is_open, "whether it is open");
+  if (s.when(d.shape == Shape::kRing)) s.takes("part", d.part, "of a ring", "as it comes");
+  if (s.sound()) ++d.checks;
+}
+
+}  // namespace
+
+TEST_CASE("a declaration fills in the members, whose values are the defaults") {
+  const auto read = [](std::string_view text, Declared& declared) {
+    Diagnostics diagnostics;
+    const ConfigFiles files("no-such-folder");
+    ConfigContext context(files, diagnostics);
+    ConfigValue root = parse_config(text, "x.yaml", diagnostics);
+    read_config(root, context, [&](Section& s) { read_declared(s, declared); });
+    std::string problems;
+    for (const Problem& problem : diagnostics.problems()) problems += problem.message + "\n";
+    for (const ConfigEntry& entry : root.entries)
+      if (!entry.defaulted.empty())
+        problems += fmt::format("{}: {} ({})\n", entry.key, entry.value.scalar, entry.defaulted);
+    return problems;
+  };
+  Declared least;
+  CHECK(read("size: 3\nbandwidth: 1 GB/s\n", least) ==
+        "count: 2 (default)\nshape: switch (default)\nopen: true (default)\n");
+  CHECK((least.size == 3 && least.count == 2 && least.shape == Shape::kSwitch && least.checks == 1));
+  CHECK_FALSE(least.latency.has_value());
+  Declared most;
+  CHECK(read("{size: 64, count: 9, bandwidth: 2 GB/s, latency: 1 us, shape: ring, open: false}", most) ==
+        "part: 7 B (as it comes)\n");
+  CHECK((most.count == 9 && most.latency == Duration(1'000'000) && most.shape == Shape::kRing && !most.is_open));
+  Declared wrong;
+  CHECK(read("{size: 65, count: 10, shape: rnig, part: 1 B}", wrong) ==
+        "size: 65 is out of range; expected 1 to 64\ncount: 10 is out of range; expected 1 to 9\n"
+        "'bandwidth' is missing (bandwidth)\nshape: unknown value 'rnig'\nunknown key 'part'\nopen: true (default)\n");
+  CHECK(wrong.checks == 0);
+}
+
+TEST_CASE("the description of a declaration has its ranges, and the parts that not every file has") {
+  Diagnostics diagnostics;
+  const ConfigFiles files("no-such-folder");
+  std::vector<KeyDescription> keys;
+  ConfigContext context(files, diagnostics, keys);
+  ConfigValue root{ConfigValue::Kind::kMap, {}, {}, {}, {}};
+  Declared declared;
+  read_config(root, context, [&](Section& s) { read_declared(s, declared); });
+  std::string text;
+  for (const KeyDescription& key : keys) text += fmt::format("{} {} {}, ", key.path, key.range, key.fallback);
+  CHECK(text ==
+        "size 1 to 64 required, count 1 to 9 2, bandwidth  required, latency  optional, shape  switch, open  true, "
+        "part  as it comes, ");
+  CHECK(declared.checks == 0);
+}
+
+TEST_CASE("a file that changes is read anew, and a broken one is told of each time") {
+  const auto folder = std::filesystem::temp_directory_path() / "orrery-config-load-test";
+  std::filesystem::create_directories(folder);
+  const std::string file = (folder / "x.yaml").string();
+  const ConfigFiles files(folder);
+  const auto text_of = [&] {
+    Diagnostics diagnostics;
+    const ConfigValue value = files.load(file, {}, diagnostics);
+    return to_json(value).dump() + (diagnostics.has_errors() ? " " + diagnostics.problems()[0].message : "");
+  };
+  std::ofstream(file) << "size: 1\n";
+  CHECK(text_of() == R"({"size":1})");
+  CHECK(text_of() == R"({"size":1})");
+  CHECK(files.peek(file).find("size") != nullptr);
+  std::ofstream(file) << "size: 2\n";
+  CHECK(text_of() == R"({"size":2})");
+  std::ofstream(file) << "size: [\n";
+  CHECK(text_of().starts_with("null not valid YAML"));
+  CHECK(text_of().starts_with("null not valid YAML"));
+  CHECK(files.peek(file).kind == ConfigValue::Kind::kNull);
+  CHECK(files.peek((folder / "x.et").string()).kind == ConfigValue::Kind::kNull);
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("an alias is the value that it names, and a value within itself is refused") {
+  CHECK(read_text("size: &n 8\nbandwidth: 1 GB/s\ndims: [{size: *n}, &d {size: 2}, *d]\n").errors == "");
+  CHECK(read_text("size: 1\nbandwidth: 1 GB/s\nranks: {0: &a {start: *a}}\n").errors.find("nested deeper") !=
+        std::string::npos);
+}
+
 TEST_CASE("a name or a path stands for a file, relative to the file that names it") {
   const auto folder = std::filesystem::temp_directory_path() / "orrery-config-test";
   std::filesystem::create_directories(folder / "shipped" / "things");

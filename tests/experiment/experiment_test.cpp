@@ -2,15 +2,19 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <numeric>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "experiment/check.h"
 #include "experiment/docs.h"
+#include "experiment/run.h"
 #include "tests/shipped_files.h"
 
 using namespace orrery;
@@ -159,10 +163,109 @@ TEST_CASE("placement is written as a word or a list") {
 }
 
 TEST_CASE("every key is documented with its meaning") {
-  const std::string docs = configuration_docs(kFiles);
+  const std::string docs = configuration_docs(kFiles, {});
   for (const KeyDescription& key : describe_configuration(kFiles)) {
     INFO(key.path);
     CHECK_FALSE(key.meaning.empty());
-    CHECK(docs.find("`" + key.path + "`") != std::string::npos);
+    const DocumentedKey documented = documented_key(key.path);
+    CHECK(docs.find(fmt::format("\n## {}\n", documented.chapter)) != std::string::npos);
+    CHECK(docs.find(fmt::format("\n| `{}` |", documented.name)) != std::string::npos);
   }
+}
+
+TEST_CASE("the meaning of a key is complete without the keys around it") {
+  for (const KeyDescription& key : describe_configuration(kFiles)) {
+    INFO(key.path << ": " << key.meaning);
+    for (const char* start : {"of ", "for each", "the same", "likewise", "from ", "with the "})
+      CHECK_FALSE(key.meaning.starts_with(start));
+    CHECK(key.meaning.find("likewise") == std::string::npos);
+    CHECK(key.meaning.size() > 8);
+  }
+}
+
+TEST_CASE("places that share a chapter of the documents take the same keys") {
+  std::map<std::string_view, std::map<std::string_view, std::set<std::string>>> names;  // by chapter and place
+  const std::vector<KeyDescription> keys = describe_configuration(kFiles);
+  for (const KeyDescription& key : keys) {
+    const DocumentedKey documented = documented_key(key.path);
+    if (documented.name != key.path)
+      names[documented.chapter][documented.place].insert(fmt::format("{}: {}", documented.name, key.meaning));
+  }
+  CHECK(names.size() == 4);
+  for (const auto& [chapter, places] : names)
+    for (const auto& [place, of_place] : places) {
+      INFO(chapter << " at " << place);
+      // A cluster has neither the name of a library nor the nominal figures of its constants.
+      const auto& most = places.contains("collectives.constants.") ? places.at("collectives.constants.") : of_place;
+      CHECK(std::ranges::includes(most, of_place));
+      if (place != "cluster.nccl." && place != "collectives.constants.") CHECK(of_place == places.begin()->second);
+    }
+}
+
+TEST_CASE("a whole number is described with its range") {
+  for (const KeyDescription& key : describe_configuration(kFiles)) {
+    INFO(key.path);
+    CHECK((key.type == "whole number") == !key.range.empty());
+  }
+}
+
+TEST_CASE("switches that reduce nothing are warned of") {
+  const Folder folder;
+  const auto warnings = [&](const std::string& parallel) {
+    const std::string file =
+        folder.write("x.yaml",
+                     "cluster: {node: dgx-a100, nodes: 2, scale_out: {topology: switch, latency: 1 us, "
+                     "in_network_reduction: true}}\ncollectives: {library: fixed}\nworkload: {model: {hidden: 256, "
+                     "layers: 2, heads: 8, vocab: 512, sequence: 64}, batch: {global: 16}, parallel: " +
+                         parallel + "}\n");
+    std::string text;
+    for (const Problem& warning : run_experiment({file}, kFiles).result.warnings) text += warning.message + "\n";
+    return text;
+  };
+  constexpr const char* kIdle = "'in_network_reduction: true' changes nothing";
+  CHECK(warnings("{data: 16}").find(kIdle) == std::string::npos);                     // an all-reduce of gradients
+  CHECK(warnings("{data: 16, zero: 3}").find(kIdle) != std::string::npos);            // gathers and reduce-scatters
+  CHECK(warnings("{data: 2, tensor: 8, zero: 3}").find(kIdle) != std::string::npos);  // all-reduces within nodes
+}
+
+TEST_CASE("too few devices are said where the user gives their number") {
+  const Folder folder;
+  Diagnostics diagnostics;
+  const auto where = [&](const std::string& text, const std::vector<std::string>& settings = {}) {
+    const Experiment experiment = load_experiment(
+        folder.write("x.yaml", text + "workload: {chakra: {prefix: traces/rank}}\n"), settings, kFiles, diagnostics);
+    try {
+      place_ranks(experiment.placement, 20, experiment.fabric);
+    } catch (const InputError& error) {
+      const Problem& problem = error.problems().front();
+      const std::string file = std::filesystem::path(problem.where.file).filename().string();
+      return fmt::format("{}:{}:{} {}", file, problem.where.line, problem.where.column, problem.hint);
+    }
+    return std::string("no error");
+  };
+  CHECK(where("cluster: dgx-a100\n") == "x.yaml:1:1 write `nodes: 3` or more");
+  CHECK(where("cluster: dgx-a100\nnodes: 2\n") == "x.yaml:2:1 write `nodes: 3` or more");
+  CHECK(where("cluster: dgx-a100\n", {"nodes=2"}) == "--set nodes=2:0:0 write `nodes: 3` or more");
+  CHECK(where("cluster:\n  node: dgx-a100\n  nodes: 1\n") == "x.yaml:3:3 write `nodes: 3` or more");
+  CHECK(where("cluster: dgx-a100\nnodes: 3\n") == "no error");
+}
+
+TEST_CASE("keys that a part of an experiment leaves out are listed with what is taken for them") {
+  const Folder folder;
+  const std::string file = folder.write(
+      "c.yaml",
+      "node:\n  device: a100-sxm-80gb\n  devices: 2\n  fabric: {topology: switch, link: nvlink-3, latency: 1 us}\n");
+  Diagnostics diagnostics;
+  const CheckedConfig checked = check_config(file, {}, kFiles, diagnostics);
+  CHECK(checked.kind == "cluster");
+  CHECK_FALSE(diagnostics.has_errors());
+  std::map<std::string, std::string> taken;
+  for (const DefaultedKey& key : checked.defaults) taken[key.path] = key.value + ", " + key.from;
+  CHECK(taken["nodes"] == "1, default");
+  CHECK(taken["node.fabric.name"] == "fabric, default");
+  CHECK(taken["node.fabric.bandwidth"] == "25 GB/s, by `link`, else required");
+  CHECK(taken["node.multicast"] == "false, default");
+  CHECK_FALSE(taken.contains("node.devices"));
+  const auto given = check_config(file, {"nodes=1"}, kFiles, diagnostics).defaults;
+  CHECK(std::ranges::find(given, "nodes", &DefaultedKey::path) == given.end());
 }

@@ -235,6 +235,7 @@ TEST_CASE("a cluster in braces is one like any other") {
   const CollectiveTable table = table_of({.cluster = inline_cluster}, "all_reduce", {kGiB});
   CHECK(table.cluster == "inline");
   CHECK(table.rows.at(0).time == halving_doubling(kGiB, 8, kNvlink, kNvlinkLatency));
+  CHECK(table_of({.cluster = "\n " + inline_cluster}, "all_reduce", {kGiB}).cluster == "inline");
   CHECK(table_of({.cluster = "{name: pair, " + inline_cluster.substr(1)}, "all_reduce", {kGiB}).cluster == "pair");
   const std::string nodes = "{node: dgx-a100, scale_out: {topology: switch, network: infiniband, latency: 600 ns}}";
   CHECK(row_of({.cluster = nodes, .nodes = "2"}, "all_reduce", kGiB).time ==

@@ -358,12 +358,12 @@ TEST_CASE("an experiment may be another file, and its paths are relative to that
 }
 
 TEST_CASE("a sweep is told by its keys") {
-  CHECK(is_sweep(file_with(kGood)));
-  CHECK(is_sweep(file_with("{\"vary\": [], \"experiment\": {}}", "sweep.json")));
-  CHECK_FALSE(is_sweep((kSource / "configs" / "studies" / "replay-a100.yaml").string()));
-  CHECK_FALSE(is_sweep((kSource / "configs" / "validation" / "training" / "bloom.yaml").string()));
-  CHECK_FALSE(is_sweep("absent.yaml"));
-  CHECK_FALSE(is_sweep(file_with(kGood, "sweep.txt")));
+  CHECK(is_sweep(file_with(kGood), kFiles));
+  CHECK(is_sweep(file_with("{\"vary\": [], \"experiment\": {}}", "sweep.json"), kFiles));
+  CHECK_FALSE(is_sweep((kSource / "configs" / "studies" / "replay-a100.yaml").string(), kFiles));
+  CHECK_FALSE(is_sweep((kSource / "configs" / "validation" / "training" / "bloom.yaml").string(), kFiles));
+  CHECK_FALSE(is_sweep("absent.yaml", kFiles));
+  CHECK_FALSE(is_sweep(file_with(kGood, "sweep.txt"), kFiles));
 }
 
 TEST_CASE("work in parallel is done once each, and the first failure comes out") {

@@ -209,10 +209,10 @@ TEST_CASE("a table of training jobs is told by its keys") {
   std::filesystem::create_directories(folder);
   const std::string file = (folder / "t.yaml").string();
   std::ofstream(file) << kTrainingTable;
-  CHECK(is_training_table(file));
-  CHECK_FALSE(is_training_table((kSource / "configs/validation/nccl/a100_1n_sendrecv.yaml").string()));
-  CHECK_FALSE(is_training_table((kSource / "configs/studies/gpt3-175b-1024.yaml").string()));
-  CHECK_FALSE(is_training_table((folder / "t.et").string()));
+  CHECK(is_training_table(file, kFiles));
+  CHECK_FALSE(is_training_table((kSource / "configs/validation/nccl/a100_1n_sendrecv.yaml").string(), kFiles));
+  CHECK_FALSE(is_training_table((kSource / "configs/studies/gpt3-175b-1024.yaml").string(), kFiles));
+  CHECK_FALSE(is_training_table((folder / "t.et").string(), kFiles));
   Diagnostics diagnostics;
   CHECK(load_training_table(file, {"measured=x"}, kFiles, diagnostics).measured == "x");
   CHECK_FALSE(diagnostics.has_errors());

@@ -259,10 +259,10 @@ TEST_CASE("a validation table is told by its keys, and settings change it") {
   std::filesystem::create_directories(folder);
   const std::string file = (folder / "t.yaml").string();
   std::ofstream(file) << kGood;
-  CHECK(is_validation_table(file));
-  CHECK_FALSE(is_validation_table((kSource / "configs" / "clusters" / "dgx-a100.yaml").string()));
-  CHECK_FALSE(is_validation_table((folder / "absent.yaml").string()));
-  CHECK_FALSE(is_validation_table((folder / "t.et").string()));
+  CHECK(is_validation_table(file, kFiles));
+  CHECK_FALSE(is_validation_table((kSource / "configs" / "clusters" / "dgx-a100.yaml").string(), kFiles));
+  CHECK_FALSE(is_validation_table((folder / "absent.yaml").string(), kFiles));
+  CHECK_FALSE(is_validation_table((folder / "t.et").string(), kFiles));
   Diagnostics diagnostics;
   CHECK(load_validation_table(file, {"gpus_per_node=4"}, kFiles, diagnostics).gpus_per_node == 4);
   CHECK_FALSE(diagnostics.has_errors());

@@ -139,8 +139,7 @@ class NodeReader {
     result_.work.duration.reset();
     if (!is_process_group_node(node_.name())) return read_untimed("METADATA");
     // A marker whose list some tool has dropped says nothing; calls on its groups are then errors of their own.
-    if (node_.inputs().values().find_first_not_of(" \t\r\n") != std::string::npos)
-      result_.process_groups = read_process_groups({findings_.file(), 0, 0}, name(), node_.inputs().values());
+    result_.process_groups = read_process_groups({findings_.file(), 0, 0}, name(), node_.inputs().values());
     if (result_.process_groups.empty())
       findings_.warning("nodes that declare process groups list none in their inputs", name(), kNoProcessGroupsHint);
   }

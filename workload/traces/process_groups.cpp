@@ -59,8 +59,9 @@ std::optional<std::string> json_of_python(std::string_view text) {
   return json;
 }
 
-// Moves only: copying a value would recurse as deep as the text nests.
+// Moves only: copying a value would recurse as deep as the text nests. A blank text lists nothing.
 std::optional<Json> parse(std::string_view text) {
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return Json::array();
   Json plain = Json::parse(text, nullptr, false);
   if (!plain.is_discarded()) return plain;
   const std::optional<std::string> json = json_of_python(text);
@@ -139,10 +140,8 @@ std::vector<ProcessGroup> read_process_groups(const Location& where, const std::
         "expected a list of {\"pg_name\": ..., \"ranks\": [...]}, as PyTorch's execution trace observer writes");
   };
   const std::optional<Json> list = unwrap(values);
-  const bool is_blank = values.find_first_not_of(" \t\r\n") == std::string_view::npos;
-  if (!list)
-    fail(fmt::format("its process groups cannot be read: {}",
-                     is_blank ? "its inputs are empty" : printable(values, 60)));
+  if (!list) fail(fmt::format("its process groups cannot be read: {}", printable(values, 60)));
+  if (list->is_null()) return {};
   if (!list->is_array()) fail("its process groups are not a list");
 
   std::vector<ProcessGroup> groups;

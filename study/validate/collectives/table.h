@@ -59,7 +59,7 @@ std::string_view name_of(ValidationColumn column);
 ValidationTable read_validation_table(ConfigValue root, const ConfigFiles& files, Diagnostics& diagnostics);
 
 // Whether `file` is a table rather than another configuration or a trace: by its keys.
-bool is_validation_table(const std::string& file);
+bool is_validation_table(const std::string& file, const ConfigFiles& files);
 
 // Reads a table of its own, with `settings` (a.b=v) applied; problems go to `diagnostics`, and the table is not to be
 // used after an error.

@@ -139,17 +139,15 @@ std::optional<std::string> compute_constant_text(const ComputeSpec& compute, std
   return std::nullopt;
 }
 
-bool is_compute_table(const std::string& file) {
-  if (!file.ends_with(".yaml") && !file.ends_with(".yml") && !file.ends_with(".json")) return false;
-  Diagnostics ignored;
-  const ConfigValue root = load_config(file, {}, ignored);
+bool is_compute_table(const std::string& file, const ConfigFiles& files) {
+  const ConfigValue root = files.peek(file);
   return root.find("table") != nullptr && (root.find("layers") != nullptr || root.find("products") != nullptr);
 }
 
 ComputeTable load_compute_table(const std::string& file, const std::vector<std::string>& settings,
                                 const ConfigFiles& files, Diagnostics& diagnostics) {
   const std::size_t errors = diagnostics.error_count();
-  ConfigValue root = load_config(file, {}, diagnostics);
+  ConfigValue root = files.load(file, {}, diagnostics);
   for (const std::string& setting : settings) apply_setting(root, setting, files, diagnostics);
   ComputeTable table;
   if (diagnostics.error_count() > errors) return table;

@@ -45,7 +45,7 @@ void read_compute_machine(Section& section, ComputeTable& table);
 std::optional<std::string> compute_constant_text(const ComputeSpec& compute, std::string_view name);
 
 // Whether `file` is such a table rather than another configuration or a trace: by its keys.
-bool is_compute_table(const std::string& file);
+bool is_compute_table(const std::string& file, const ConfigFiles& files);
 
 // Reads a table and the CSV file beside it; problems go to `diagnostics`, and the table is not to be used after an
 // error.

@@ -34,17 +34,15 @@ std::string line_of(const TrainingTable& table) {
 
 }  // namespace
 
-bool is_training_table(const std::string& file) {
-  if (!file.ends_with(".yaml") && !file.ends_with(".yml") && !file.ends_with(".json")) return false;
-  Diagnostics ignored;
-  const ConfigValue root = load_config(file, {}, ignored);
+bool is_training_table(const std::string& file, const ConfigFiles& files) {
+  const ConfigValue root = files.peek(file);
   return root.find("table") != nullptr && (root.find("figure") != nullptr || root.find("experiment") != nullptr);
 }
 
 TrainingTable load_training_table(const std::string& file, const std::vector<std::string>& settings,
                                   const ConfigFiles& files, Diagnostics& diagnostics) {
   const std::size_t errors = diagnostics.error_count();
-  ConfigValue root = load_config(file, {}, diagnostics);
+  ConfigValue root = files.load(file, {}, diagnostics);
   for (const std::string& setting : settings) apply_setting(root, setting, files, diagnostics);
   if (diagnostics.error_count() > errors) return {};
   return read_training_table(std::move(root), files, diagnostics);

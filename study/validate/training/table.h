@@ -45,7 +45,7 @@ struct TrainingTable {
 TrainingTable read_training_table(ConfigValue root, const ConfigFiles& files, Diagnostics& diagnostics);
 
 // Whether `file` is such a table rather than another configuration or a trace: by its keys.
-bool is_training_table(const std::string& file);
+bool is_training_table(const std::string& file, const ConfigFiles& files);
 
 // Reads a table of its own, with `settings` (a.b=v) applied.
 TrainingTable load_training_table(const std::string& file, const std::vector<std::string>& settings,

@@ -22,7 +22,7 @@ void note_places(const Section& section, std::string_view prefix, std::initializ
 void read_order(Section& section, Parallelism& parallel) {
   const ConfigValue* value =
       section.raw("order", "list of tensor, context, data, pipeline", "[tensor, context, data, pipeline]",
-                  "which neighbours ranks are in: the first varies fastest from rank to rank");
+                  "order of the degrees over the ranks; the first varies fastest from rank to rank");
   if (value == nullptr) return;
   std::vector<ParallelDimension> order;
   for (const ConfigValue& item : value->items)
@@ -39,12 +39,14 @@ void read_order(Section& section, Parallelism& parallel) {
 
 void read_exchange(Section& section, Parallelism& parallel) {
   const std::vector<std::string> kinds = {"collective", "parameter-server"};
-  parallel.exchange = static_cast<ExchangeKind>(section.optional_choice(
-      "exchange", kinds, 0,
-      "how replicas agree on parameters; parameter-server: by ranks of their own after the workers"));
-  parallel.servers = section.optional_integer("servers", 1, kDegree, "parameter servers, which share the parameters");
-  parallel.asynchronous = section.optional<bool>(
-      "asynchronous", false, "a server answers every worker at once, instead of all when all have come");
+  section.takes("exchange", parallel.exchange, kinds,
+                "gradient synchronisation; collective: by collectives among the replicas, parameter-server: through "
+                "server ranks, which follow the workers");
+  section.takes("servers", parallel.servers, kDegree,
+                "with `exchange: parameter-server`: number of server ranks, which share the parameters");
+  section.takes("asynchronous", parallel.asynchronous,
+                "with `exchange: parameter-server`: whether a server answers each worker immediately instead of "
+                "waiting for all workers");
 }
 
 void read_parallel(Section& section, TrainingSpec& training) {
@@ -54,28 +56,32 @@ void read_parallel(Section& section, TrainingSpec& training) {
               training);
   Parallelism& parallel = training.parallel;
   const std::array<std::string_view, kParallelDimensionCount> meanings = {
-      "ranks that share every layer", "ranks that share every sequence", "replicas of the model",
-      "stages of consecutive layers"};
+      "tensor parallelism: number of ranks that share every layer",
+      "context parallelism: number of ranks that share every sequence",
+      "data parallelism: number of replicas of the model",
+      "pipeline parallelism: number of stages of consecutive layers"};
   for (std::size_t i = 0; i < kParallelDimensionCount; ++i)
-    parallel.degrees[i] = section.optional_integer(kDimensionNames[i], 1, kDegree, meanings[i]);
-  parallel.expert =
-      section.optional_integer("expert", 1, kDegree, "ranks that share the experts; divides data times context");
-  parallel.expert_skew = section.optional<double>(
-      "expert_skew", 0, "how unevenly tokens choose experts: the exponent of Zipf's law, 0 for all alike");
+    section.takes(kDimensionNames[i], parallel.degrees[i], kDegree, meanings[i]);
+  section.takes("expert", parallel.expert, kDegree,
+                "expert parallelism: number of ranks that share the experts; it divides `data` * `context`");
+  section.takes(
+      "expert_skew", parallel.expert_skew,
+      "imbalance of the experts' load: exponent of Zipf's law, 0 to 4; 0: all experts get the same number of tokens");
   if (!(parallel.expert_skew >= 0 && parallel.expert_skew <= 4))
     section.error("expert_skew", fmt::format("{} is no exponent of Zipf's law for experts", parallel.expert_skew),
                   "between 0 (all alike) and 4");
-  parallel.sequence = section.optional<bool>(
-      "sequence", false,
-      "what tensor parallelism leaves whole is split along the sequence (Megatron's sequence parallelism)");
-  parallel.zero = section.optional_integer(
-      "zero", 0, {0, 3}, "what replicas share: 1 optimizer states, 2 gradients too, 3 parameters too (FSDP)");
-  parallel.shard = section.optional_integer("shard", 0, {0, 1 << 24},
-                                            "ranks that share one copy under zero (hybrid sharding); 0: all replicas");
+  section.takes("sequence", parallel.sequence,
+                "whether norms and dropout are split along the sequence over the tensor-parallel ranks (Megatron's "
+                "sequence parallelism)");
+  section.takes(
+      "zero", parallel.zero, {0, 3},
+      "ZeRO stage: what the replicas shard; 1: optimizer states, 2: also gradients, 3: also parameters (FSDP)");
+  section.takes("shard", parallel.shard, {0, 1 << 24},
+                "with `zero`: number of ranks that share one copy (hybrid sharding); 0: all replicas");
   const std::vector<std::string> kinds = {"ring", "all-gather"};
-  parallel.context_kind = static_cast<ContextKind>(section.optional_choice(
-      "context_kind", kinds, 0,
-      "how context-parallel ranks come by keys and values; ring: block by block, beside attention"));
+  section.takes("context_kind", parallel.context_kind, kinds,
+                "exchange of keys and values between context-parallel ranks; ring: block by block, overlapped with "
+                "attention, all-gather: all of them before attention");
   read_order(section, parallel);
   read_exchange(section, parallel);
 }
@@ -83,16 +89,16 @@ void read_parallel(Section& section, TrainingSpec& training) {
 void read_schedule(Section& section, TrainingSpec& training) {
   note_places(section, "schedule.", {"kind", "virtual_stages"}, training);
   const std::vector<std::string> kinds = {"gpipe", "1f1b", "1f1b-interleaved", "zero-bubble"};
-  training.schedule = static_cast<ScheduleKind>(section.optional_choice(
-      "kind", kinds, 1, "order of the micro-batches' passes on a pipeline stage; zero-bubble: ZB-H1"));
-  training.virtual_stages = section.optional_integer("virtual_stages", 1, {1, 1 << 16},
-                                                     "chunks of the model per stage; 1f1b-interleaved only");
+  section.takes("kind", training.schedule, kinds,
+                "order of the micro-batches' forward and backward passes on a pipeline stage; zero-bubble: ZB-H1");
+  section.takes("virtual_stages", training.virtual_stages, {1, 1 << 16},
+                "with `kind: 1f1b-interleaved`: number of model chunks per pipeline stage");
 }
 
 void read_pipeline_layers(Section& section, TrainingSpec& training) {
-  const ConfigValue* value = section.raw(
-      "pipeline_layers", "even | list of layers per virtual stage", "even",
-      "layers of every virtual stage, in pipeline order; a stage may hold none but the embedding or the head");
+  const ConfigValue* value = section.raw("pipeline_layers", "even | list of layers per virtual stage", "even",
+                                         "number of layers of each virtual stage, in pipeline order; a stage without "
+                                         "layers may hold the embedding or the head. Example: `[7, 8, 8, 7]`");
   if (value == nullptr || value->scalar == "even") return;
   bool right = value->kind == ConfigValue::Kind::kList && !value->items.empty();
   for (const ConfigValue& item : value->items) {
@@ -108,22 +114,21 @@ void read_pipeline_layers(Section& section, TrainingSpec& training) {
 
 void override_software(Section& section, SoftwareSpec& software) {
   software.gradients = read_gradients(section, software.gradients, "of the software");
-  section.defaulted_section("overlap", "communication beside computation", [&](Section& s) {
-    software.overlap_gradients =
-        s.optional<bool>("gradients", software.overlap_gradients,
-                         "gradients are exchanged while the last micro-batch still goes backward", "of the software");
-    software.bucket = s.optional<Bytes>("bucket", software.bucket, "gradients exchanged together", "of the software");
+  section.defaulted_section("overlap", "communication that overlaps with computation", [&](Section& s) {
+    s.takes("gradients", software.overlap_gradients,
+            "whether gradient synchronisation overlaps with the backward pass of the last micro-batch",
+            "of the software");
+    s.takes("bucket", software.bucket, "size of a gradient bucket", "of the software");
   });
 }
 
 void read_steps(Section& section, TrainingSpec& training) {
   const std::vector<std::string> recomputes = {"none", "selective", "full"};
-  training.recompute = static_cast<Recompute>(section.optional_choice(
-      "recompute", recomputes, 0,
-      "activations computed again in the backward pass; selective: what the software says (`software.selective`)"));
-  training.iterations = section.optional_integer("iterations", 1, {1, 10'000}, "training steps simulated");
-  training.causal_flops = section.optional<bool>(
-      "causal_flops", false, "model FLOPs leave out the half of attention that causal masks do away with");
+  section.takes("recompute", training.recompute, recomputes,
+                "activations that the backward pass recomputes; selective: those that `software.selective` names");
+  section.takes("iterations", training.iterations, {1, 10'000}, "number of training steps to simulate");
+  section.takes("causal_flops", training.causal_flops,
+                "whether model FLOPs (and so MFU) count half of the attention FLOPs, as a causal mask leaves them");
 }
 
 }  // namespace
@@ -150,24 +155,25 @@ TrainingSpec read_training(Section& section, Architecture architecture) {
   training.where = section.where();
   note_places(section, "", {"pipeline_layers", "recompute", "precision"}, training);
   section.required_section(
-      "model", "what is trained, where no chakra is replayed: a file of configs/models, or its sizes",
-      [&](Section& s) { training.model = read_model(s); }, "models");
-  section.defaulted_section("parallel", "how the work is spread over the ranks",
-                            [&](Section& s) { read_parallel(s, training); });
-  section.required_section("batch", "how much a step takes in", [&](Section& s) {
+      "model", "model to train. Example: `model: gpt3-175b`", [&](Section& s) { training.model = read_model(s); },
+      "models");
+  section.defaulted_section(
+      "parallel", "parallelism: how the work is spread over the ranks. Example: `{tensor: 8, pipeline: 4, data: 16}`",
+      [&](Section& s) { read_parallel(s, training); });
+  section.required_section("batch", "batch sizes. Example: `{global: 1536, micro: 1}`", [&](Section& s) {
     note_places(s, "batch.", {"global", "micro"}, training);
-    training.global_batch = s.required_integer("global", {1, 1LL << 32}, "sequences or samples of a training step");
-    training.micro_batch = s.optional_integer("micro", 1, {1, 1 << 24}, "sequences or samples a rank takes at once");
+    s.needs("global", training.global_batch, {1, 1LL << 32},
+            "global batch size: sequences or samples per training step");
+    s.takes("micro", training.micro_batch, {1, 1 << 24},
+            "micro-batch size: sequences or samples per micro-batch and rank");
   });
-  section.defaulted_section("schedule", "the pipeline's schedule", [&](Section& s) { read_schedule(s, training); });
+  section.defaulted_section("schedule", "pipeline schedule", [&](Section& s) { read_schedule(s, training); });
   read_pipeline_layers(section, training);
-  const std::string_view fallback = default_software(training.model, architecture);
   section.section_or(
-      "software",
-      section.describes() ? "by the device's architecture; pytorch-2021 for convolutional networks, dlrm-2021 for DLRM"
-                          : fallback,
-      "the generation of training software: a file of configs/software",
-      [&](Section& s) { training.software = read_software(s); }, "software");
+      "software", default_software(training.model, architecture),
+      "training framework and its generation. Example: `software: megatron-2024`",
+      [&](Section& s) { training.software = read_software(s); }, "software",
+      "by the device's architecture; pytorch-2021 for convolutional networks, dlrm-2021 for DLRM");
   override_software(section, training.software);
   read_steps(section, training);
   return training;

@@ -68,7 +68,7 @@ struct DlrmSpec {
 };
 
 struct Convolution {
-  std::string name;
+  std::string name = "convolution";
   std::int64_t inputs = 0;   // channels
   std::int64_t outputs = 0;  // channels
   std::int64_t kernel = 1;   // its side

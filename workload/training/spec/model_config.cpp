@@ -21,7 +21,6 @@ const std::vector<std::string> kKinds = {"transformer", "dlrm", "convolutional"}
 std::vector<std::int64_t> read_widths(Section& section, std::string_view key, std::string_view meaning) {
   const ConfigValue* value = section.raw(key, "list of whole numbers", "required", meaning);
   std::vector<std::int64_t> widths;
-  if (section.describes()) return widths;
   if (value == nullptr || value->kind != ConfigValue::Kind::kList || value->items.empty() ||
       value->items.size() > kMostLayers) {
     section.error(key, fmt::format("'{}' is no list of 1 to {} widths", key, kMostLayers), "such as [512, 256, 128]");
@@ -40,19 +39,21 @@ std::vector<std::int64_t> read_widths(Section& section, std::string_view key, st
 }
 
 DlrmSpec read_dlrm(Section& section) {
-  const std::size_t errors = section.context().diagnostics().error_count();
   DlrmSpec model;
-  model.tables = section.required_integer("tables", {1, 4096}, "dlrm: embedding tables, all of one size");
-  model.rows = section.required_integer("rows", {1, std::int64_t{1} << 40}, "dlrm: rows of a table");
-  model.dimension = section.required_integer("dimension", {1, 1 << 16}, "dlrm: values of a row");
-  model.lookups = section.optional_integer("lookups", 1, {1, 1 << 16}, "dlrm: rows summed up per table and sample");
-  model.dense_features =
-      section.required_integer("dense_features", kWidth, "dlrm: numbers of a sample that are no lookups");
-  model.bottom = read_widths(section, "bottom", "dlrm: widths of the layers over the dense features");
-  model.table_precision = kAllPrecisions[section.optional_choice("table_precision", precision_names(), 0,
-                                                                 "dlrm: what the embedding tables are stored in")];
-  model.top = read_widths(section, "top", "dlrm: widths of the layers over the interactions; the last is the result");
-  if (section.describes() || section.context().diagnostics().error_count() > errors) return model;
+  section.needs("tables", model.tables, {1, 4096}, "dlrm: number of embedding tables, all of the same size");
+  section.needs("rows", model.rows, {1, std::int64_t{1} << 40}, "dlrm: number of rows in an embedding table");
+  section.needs("dimension", model.dimension, {1, 1 << 16}, "dlrm: number of values in a row of an embedding table");
+  section.takes("lookups", model.lookups, {1, 1 << 16}, "dlrm: number of rows that are summed up per table and sample");
+  section.needs("dense_features", model.dense_features, kWidth, "dlrm: number of dense features of a sample");
+  model.bottom =
+      read_widths(section, "bottom",
+                  "dlrm: widths of the bottom MLP's layers, which take the dense features. Example: `[512, 256, 128]`");
+  model.table_precision = kAllPrecisions[section.optional_choice(
+      "table_precision", precision_names(), 0, "dlrm: precision in which the embedding tables are stored")];
+  model.top = read_widths(section, "top",
+                          "dlrm: widths of the top MLP's layers, which take the interactions; the last layer is the "
+                          "result. Example: `[1024, 1024, 512, 256, 1]`");
+  if (!section.sound()) return model;
   if (model.bottom.back() != model.dimension)
     section.error(
         "bottom",
@@ -65,27 +66,26 @@ DlrmSpec read_dlrm(Section& section) {
 }
 
 Convolution read_convolution(Section& section) {
-  const std::size_t errors = section.context().diagnostics().error_count();
   Convolution c;
-  c.name = section.optional<std::string>("name", "convolution", "for people");
-  c.inputs = section.required_integer("inputs", kWidth, "channels of the input");
-  c.outputs = section.required_integer("outputs", kWidth, "channels of the output");
-  c.kernel = section.optional_integer("kernel", 1, {1, 1024}, "side of the kernel");
-  c.size = section.required_integer("size", {1, 1 << 16}, "side of the output");
-  c.stride = section.optional_integer("stride", 1, {1, 1024}, "pixels of the input from one of the output to the next");
-  c.pool =
-      section.optional_integer("pool", 1, {1, 1024}, "behind it the maximum of so many by so many pixels is taken");
-  c.repeat = section.optional_integer("repeat", 1, {1, 10'000}, "how many of it follow one another");
-  c.branches = section.optional<bool>("branches", c.branches, "a shortcut takes its input as well");
-  c.adds = section.optional<bool>("adds", c.adds, "the other branch is added to the result of its batch norm");
-  c.activation = section.optional<bool>("activation", c.activation, "ReLU behind the batch norm, and behind the sum");
-  if (section.context().diagnostics().error_count() == errors && c.pool > c.size)
+  section.takes("name", c.name, "a label for people; Orrery does not use it");
+  section.needs("inputs", c.inputs, kWidth, "convolution: number of input channels");
+  section.needs("outputs", c.outputs, kWidth, "convolution: number of output channels");
+  section.takes("kernel", c.kernel, {1, 1024}, "convolution: side length of the kernel in pixels");
+  section.needs("size", c.size, {1, 1 << 16}, "convolution: side length of the output in pixels");
+  section.takes("stride", c.stride, {1, 1024}, "convolution: stride in pixels");
+  section.takes("pool", c.pool, {1, 1024},
+                "convolution: side length of the max-pooling window behind it in pixels; 1: no pooling");
+  section.takes("repeat", c.repeat, {1, 10'000}, "convolution: number of equal convolutions in a row");
+  section.takes("branches", c.branches, "convolution: whether a shortcut takes its input, too");
+  section.takes("adds", c.adds, "convolution: whether the other branch is added to the result of its batch norm");
+  section.takes("activation", c.activation, "convolution: whether a ReLU follows the batch norm or the sum");
+  if (section.sound() && c.pool > c.size)
     section.error("pool", fmt::format("{} by {} pixels of an output of {} by {}", c.pool, c.pool, c.size, c.size),
                   "at most the size of the output");
-  if (section.context().diagnostics().error_count() == errors && c.repeat > 1 && c.inputs != c.outputs)
+  if (section.sound() && c.repeat > 1 && c.inputs != c.outputs)
     section.error("repeat", fmt::format("a convolution of {} to {} channels cannot follow itself", c.inputs, c.outputs),
                   "list the first one apart from those behind it");
-  if (section.context().diagnostics().error_count() == errors && c.repeat > 1 && (c.stride > 1 || c.pool > 1))
+  if (section.sound() && c.repeat > 1 && (c.stride > 1 || c.pool > 1))
     section.error("repeat", "a convolution whose output is smaller than its input cannot follow itself",
                   "list the one with a stride or a pool apart from those behind it");
   return c;
@@ -107,42 +107,41 @@ void check_convolution(Section& section, const Convolution& c) {
 }
 
 ConvolutionalSpec read_convolutional(Section& section) {
-  const std::size_t errors = section.context().diagnostics().error_count();
   ConvolutionalSpec model;
-  section.list("convolutions", "convolutional: in the order of the network, each with a batch norm", [&](Section& s) {
-    const std::size_t errors_before = s.context().diagnostics().error_count();
-    model.convolutions.push_back(read_convolution(s));
-    if (s.context().diagnostics().error_count() == errors_before) check_convolution(s, model.convolutions.back());
-  });
+  section.list("convolutions",
+               "convolutional: the convolutions in the order of the network, each followed by a batch norm",
+               [&](Section& s) {
+                 model.convolutions.push_back(read_convolution(s));
+                 if (s.sound()) check_convolution(s, model.convolutions.back());
+               });
   std::int64_t layers = 0;
   for (const Convolution& c : model.convolutions) layers += c.repeat;
-  if (section.context().diagnostics().error_count() == errors && (layers < 1 || layers > kMostConvolutions))
+  if (section.sound() && (layers < 1 || layers > kMostConvolutions))
     section.error("convolutions",
                   layers < 1
                       ? "'convolutions' is no list of at least one"
                       : fmt::format("{} convolutions, repeated ones included; at most {}", layers, kMostConvolutions),
                   layers < 1 ? "each has inputs, outputs, kernel and size" : "fewer of them, or lower 'repeat'");
-  model.features = section.required_integer("features", kWidth, "convolutional: what the classifier takes");
-  model.classes = section.required_integer("classes", kWidth, "convolutional: what the classifier tells apart");
+  section.needs("features", model.features, kWidth, "convolutional: number of features that the classifier takes");
+  section.needs("classes", model.classes, kWidth, "convolutional: number of classes");
   return model;
 }
 
 }  // namespace
 
 ModelSpec read_model(Section& section) {
-  const std::size_t errors = section.context().diagnostics().error_count();
   ModelSpec model;
-  model.name = section.optional<std::string>("name", "", "as results print it", "none");
-  const std::size_t kind = section.optional_choice(
-      "kind", kKinds, 0, "which of the keys below hold: those of transformers, or those marked dlrm or convolutional");
-  if (kind == 0 || section.describes()) model.sizes = read_transformer(section);
-  if (kind == 1 || section.describes()) model.sizes = read_dlrm(section);
-  if (kind == 2 || section.describes()) model.sizes = read_convolutional(section);
-  section.note("parameters", "number of parameters as published");
-  section.note("source", "where the figures come from");
-  section.note("assumed", "figures that were not read in a source");
-  if (!section.describes() && section.context().diagnostics().error_count() == errors &&
-      parameter_count(model) > kMostParameters)
+  section.takes("name", model.name, "name of the model in results", "none");
+  const std::size_t kind =
+      section.optional_choice("kind", kKinds, 0,
+                              "family of the model; keys that are marked \"dlrm\" or \"convolutional\" belong to these "
+                              "families, all others to transformers");
+  if (section.when(kind == 0)) model.sizes = read_transformer(section);
+  if (section.when(kind == 1)) model.sizes = read_dlrm(section);
+  if (section.when(kind == 2)) model.sizes = read_convolutional(section);
+  section.note("parameters", "published number of parameters, for people");
+  section.sources();
+  if (section.sound() && parameter_count(model) > kMostParameters)
     section.error(kind == 1 ? "rows" : "convolutions",
                   fmt::format("the sizes make {:.1e} parameters", static_cast<double>(parameter_count(model))),
                   "at most 10^15");

@@ -22,21 +22,26 @@ double factor(Section& section, std::string_view key, double fallback, std::stri
 
 void read_rates(Section& section, SoftwareRates& rates) {
   rates.gemm = factor(section, "gemm", rates.gemm,
-                      "share of the device's GEMM rate that lasts in training: clock under load, copies of layouts");
+                      "share of the device's GEMM rate that training sustains (clock under load, layout copies)");
   rates.flash_forward = factor(section, "flash_forward", rates.flash_forward,
-                               "rate of flash attention as a share of the dense peak, forward");
-  rates.flash_backward = factor(section, "flash_backward", rates.flash_backward, "the same, backward");
+                               "share of the dense peak that flash attention reaches in the forward pass");
+  rates.flash_backward =
+      factor(section, "flash_backward", rates.flash_backward,
+             "share of the peak that flash attention reaches in the backward pass, unless the software says otherwise");
   section.defaulted_section(
-      "traffic", "memory traffic of element-wise kernels, over reading every operand and writing every result once",
+      "traffic",
+      "memory traffic of element-wise kernels, relative to reading each operand and writing each result once",
       [&](Section& s) {
         for (std::size_t kind = 0; kind < kElementWiseKindCount; ++kind)
-          rates.traffic[kind] =
-              factor(s, name_of(static_cast<ElementWiseKind>(kind)), rates.traffic[kind], "factor for this kind");
+          rates.traffic[kind] = factor(s, name_of(static_cast<ElementWiseKind>(kind)), rates.traffic[kind],
+                                       "factor on the memory traffic of element-wise kernels of this kind");
       });
 }
 
 void read_rates_of(Section& section, SoftwareSpec& software) {
-  section.map("rates_of", "ARCHITECTURE", "rates on devices of an architecture that differs: ampere, hopper, ...",
+  section.map("rates_of", "ARCHITECTURE",
+              "rates on devices of one architecture, where they differ from `rates`. Example: `rates_of: {hopper: "
+              "{gemm: 0.8}}`",
               [&](const ConfigEntry& entry, Section& s) {
                 SoftwareRates rates = software.rates;
                 read_rates(s, rates);
@@ -47,7 +52,7 @@ void read_rates_of(Section& section, SoftwareSpec& software) {
                   software.rates_of[static_cast<Architecture>(i)] = rates;
                   software.fitted_of[static_cast<Architecture>(i)] = fitted;
                 }
-                if (!s.describes() && std::ranges::find(names, entry.key) == names.end())
+                if (std::ranges::find(names, entry.key) == names.end())
                   s.error("", fmt::format("no architecture is called '{}'", entry.key),
                           fmt::format("one of {}", fmt::join(names, ", ")));
               });
@@ -69,22 +74,19 @@ std::array<bool, kAllPrecisions.size()> read_precisions(Section& section, std::s
 }
 
 void read_overlap(Section& section, SoftwareSpec& software) {
-  section.defaulted_section("overlap", "communication beside computation", [&](Section& s) {
-    software.overlap_gradients =
-        s.optional<bool>("gradients", software.overlap_gradients,
-                         "gradients are exchanged while the last micro-batch still goes backward");
-    software.bucket = s.optional<Bytes>("bucket", software.bucket, "gradients exchanged together");
-    software.overlap_parameters =
-        s.optional<bool>("parameters", software.overlap_parameters,
-                         "under ZeRO 1 and 2, and with `overlap.gradients`, updated parameters are gathered bucket by "
-                         "bucket while the next iteration goes forward");
+  section.defaulted_section("overlap", "communication that overlaps with computation", [&](Section& s) {
+    s.takes("gradients", software.overlap_gradients,
+            "whether gradient synchronisation overlaps with the backward pass of the last micro-batch");
+    s.takes("bucket", software.bucket, "size of a gradient bucket");
+    s.takes("parameters", software.overlap_parameters,
+            "with ZeRO 1 or 2 and `overlap.gradients`: whether the all-gather of updated parameters overlaps with the "
+            "next forward pass, bucket by bucket");
     const std::vector<std::string> kinds = {"none", "weight-gradient"};
-    software.overlap_tensor = static_cast<TensorOverlap>(
-        s.optional_choice("tensor", kinds, static_cast<std::size_t>(software.overlap_tensor),
-                          "what tensor parallelism hides; weight-gradient: the collectives of input gradients run "
-                          "beside the weight gradients of their layer"));
-    software.overlap_pipeline =
-        s.optional<bool>("pipeline", software.overlap_pipeline, "a stage goes on computing while it sends to the next");
+    s.takes("tensor", software.overlap_tensor, kinds,
+            "tensor-parallel communication that overlaps; weight-gradient: the collectives of input gradients overlap "
+            "with the weight gradients of their layer");
+    s.takes("pipeline", software.overlap_pipeline,
+            "whether a pipeline stage computes while it sends to the next stage");
   });
 }
 
@@ -97,41 +99,38 @@ const SoftwareRates& SoftwareSpec::rates_on(Architecture architecture) const {
 
 SoftwareSpec read_software(Section& section) {
   SoftwareSpec software;
-  software.name = section.required<std::string>("name", "name of the software and its year, as results print it");
+  section.needs("name", software.name, "name of the framework and its year in results");
   const std::vector<std::string> attentions = {"flash", "plain"};
-  software.attention = static_cast<AttentionKind>(
-      section.optional_choice("attention", attentions, 0, "kernel of attention; plain keeps the scores in memory"));
-  software.dropout = section.optional<bool>("dropout", software.dropout, "dropout in training");
-  software.fused_norm = read_precisions(
-      section, "fused_norm",
-      "convolutional networks: precisions in which batch norm, the sum with a shortcut and ReLU are one "
-      "kernel");
-  software.winograd = read_precisions(
-      section, "winograd",
-      "convolutional networks: precisions in which 3x3 convolutions at a stride of 1 run by Winograd's algorithm");
-  software.channels_first =
-      read_precisions(section, "channels_first",
-                      "convolutional networks: precisions in which channels come before pixels; kernels with tensor "
-                      "cores, of all but fp32, take them the other way round, and both tensors are copied");
+  section.takes("attention", software.attention, attentions,
+                "attention kernel; flash: flash attention, plain: the scores go through memory");
+  section.takes("dropout", software.dropout, "whether the model trains with dropout");
+  software.fused_norm = read_precisions(section, "fused_norm",
+                                        "convolutional networks: precisions in which batch norm, the sum with a "
+                                        "shortcut and ReLU are one kernel. Example: `[fp16]`");
+  software.winograd = read_precisions(section, "winograd",
+                                      "convolutional networks: precisions in which 3x3 convolutions with stride 1 use "
+                                      "Winograd's algorithm. Example: `[fp32]`");
+  software.channels_first = read_precisions(
+      section, "channels_first",
+      "convolutional networks: precisions in which tensors are channels-first (NCHW); tensor-core kernels, of all "
+      "precisions but fp32, take channels-last tensors, so that inputs and outputs are copied. Example: `[fp16]`");
   const std::vector<std::string> kinds = {"scores", "operators"};
-  software.selective = static_cast<SelectiveKind>(section.optional_choice(
-      "selective", kinds, 0,
-      "what `recompute: selective` makes again: the scores of plain attention; or all but attention and every second "
-      "product"));
+  section.takes("selective", software.selective, kinds,
+                "what `recompute: selective` recomputes; scores: the scores of plain attention, operators: all "
+                "operators but attention and every second GEMM");
   software.gradients = read_gradients(section, software.gradients);
-  software.accumulation = section.optional<Bytes>(
-      "accumulation", software.accumulation, "memory traffic per parameter and micro-batch of adding up gradients");
-  software.optimizer =
-      section.optional<Bytes>("optimizer", software.optimizer, "memory traffic per parameter of an optimizer step");
+  section.takes("accumulation", software.accumulation,
+                "memory traffic of gradient accumulation, per parameter and micro-batch");
+  section.takes("optimizer", software.optimizer, "memory traffic of an optimizer step, per parameter");
   read_overlap(section, software);
-  software.scatter_gather = section.optional<bool>(
-      "scatter_gather", software.scatter_gather,
-      "tensor-parallel ranks send a share each of what goes to the next stage, and gather there");
-  section.defaulted_section("rates", "how fast kernels run", [&](Section& s) { read_rates(s, software.rates); });
+  section.takes("scatter_gather", software.scatter_gather,
+                "whether each tensor-parallel rank sends its share of the activations to the next pipeline stage, "
+                "where they are gathered");
+  section.defaulted_section("rates", "rates of kernels in training",
+                            [&](Section& s) { read_rates(s, software.rates); });
   software.fitted = read_fitted(section, software.rates, false);
   read_rates_of(section, software);
-  section.note("source", "where the figures come from");
-  section.note("assumed", "figures that were not read in a source");
+  section.sources();
   return software;
 }
 
@@ -141,7 +140,7 @@ Precision read_gradients(Section& section, Precision fallback, std::string_view 
   for (const Precision kind : kKinds) names.emplace_back(name_of(kind));
   const auto at = static_cast<std::size_t>(std::ranges::find(kKinds, fallback) - kKinds.begin());
   return kKinds[section.optional_choice("gradients", names, at,
-                                        "precision that gradients are added up and exchanged in", documented)];
+                                        "precision in which gradients are accumulated and exchanged", documented)];
 }
 
 }  // namespace orrery

@@ -95,12 +95,11 @@ std::vector<SoftwareConstant> read_fitted(Section& section, const SoftwareRates&
   for (std::size_t i = 0; i < kNames.size(); ++i)
     if (!of_architecture || is_of_rates(static_cast<SoftwareConstant>(i))) names.emplace_back(kNames[i]);
   std::vector<SoftwareConstant> constants;
-  for (const std::string& word :
-       section.words("fitted", of_architecture ? "those of these constants that were fitted to published training runs"
-                                               : "those of the constants that were fitted to published training runs: "
-                                                 "gemm, traffic, flash, accumulation, optimizer; "
-                                                 "traffic is one factor for norm, rotary, activation, add and copy, "
-                                                 "flash moves flash_forward and flash_backward together")) {
+  for (const std::string& word : section.words(
+           "fitted", of_architecture ? "constants of this architecture that were fitted to published training runs"
+                                     : "constants that were fitted to published training runs: gemm, traffic, flash, "
+                                       "accumulation, optimizer; traffic: one factor for norm, rotary, activation, add "
+                                       "and copy, flash: `flash_forward` and `flash_backward` together")) {
     const auto found = std::ranges::find(names, word);
     if (found == names.end()) {
       section.error("fitted", fmt::format("no constant '{}' is fitted here", printable(word, 40)),

@@ -23,47 +23,47 @@ const std::vector<std::string> kPositions = {"learned", "rotary", "alibi", "none
 const std::vector<std::string> kAttentions = {"flash", "plain"};
 
 void read_attention(Section& section, TransformerSpec& model) {
-  model.heads = section.required_integer("heads", kHeads, "heads of attention");
+  section.needs("heads", model.heads, kHeads, "number of attention heads");
   model.kv_heads =
-      section.maybe_integer("kv_heads", kHeads, "heads of keys and values, which queries share; all heads by default")
+      section
+          .maybe_integer("kv_heads", kHeads,
+                         "number of heads of keys and values (grouped-query attention); without it, as many as `heads`")
           .value_or(model.heads);
   model.head_size =
-      section.maybe_integer("head_size", kLayerWidth, "values of a head; hidden / heads by default").value_or(0);
-  model.causal = section.optional<bool>("causal", model.causal, "a token sees only those before it");
-  model.position = static_cast<PositionKind>(
-      section.optional_choice("position", kPositions, 0, "how a token knows where it stands; learned: a table"));
-  if (section.has("attention") || section.describes())
-    model.attention = static_cast<AttentionKind>(
-        section.optional_choice("attention", kAttentions, 0, "kernel of attention; plain keeps the scores in memory",
-                                "as the software has it"));
-  else
-    section.know("attention");
+      section.maybe_integer("head_size", kLayerWidth, "size of an attention head; without it, `hidden` / `heads`")
+          .value_or(0);
+  section.takes("causal", model.causal, "whether attention is causal: a token sees only the tokens before it");
+  section.takes("position", model.position, kPositions, "position encoding; learned: a table of parameters");
+  section.know("attention");
+  if (section.when(section.has("attention")))
+    section.takes("attention", model.attention.emplace(), kAttentions,
+                  "attention kernel; flash: flash attention, plain: the scores go through memory",
+                  "as the software has it");
 }
 
 void read_latent(Section& section, TransformerSpec& model) {
-  section.section("latent_attention", "attention over low-rank keys and values (DeepSeek-V2)", [&](Section& s) {
-    LatentAttention latent;
-    latent.query_rank =
-        s.optional_integer("query_rank", 0, {0, kLayerWidth.most}, "rank of compressed queries; 0: not compressed");
-    latent.key_value_rank = s.required_integer("key_value_rank", kLayerWidth, "rank of compressed keys and values");
-    latent.head = s.required_integer("head", kLayerWidth, "values of a query and key head without the rotary ones");
-    latent.rotary_head =
-        s.optional_integer("rotary_head", 0, {0, kLayerWidth.most}, "rotary values of a key, shared by all heads");
-    latent.value_head = s.required_integer("value_head", kLayerWidth, "values of a value head");
-    model.latent = latent;
-  });
+  section.section("latent_attention", "multi-head latent attention: low-rank keys and values (DeepSeek-V2)",
+                  [&](Section& s) {
+                    LatentAttention latent;
+                    s.takes("query_rank", latent.query_rank, {0, kLayerWidth.most},
+                            "rank of compressed queries; 0: queries are not compressed");
+                    s.needs("key_value_rank", latent.key_value_rank, kLayerWidth, "rank of compressed keys and values");
+                    s.needs("head", latent.head, kLayerWidth, "size of a query and key head without its rotary part");
+                    s.takes("rotary_head", latent.rotary_head, {0, kLayerWidth.most},
+                            "size of the rotary part of a key, which all heads share");
+                    s.needs("value_head", latent.value_head, kLayerWidth, "size of a value head");
+                    model.latent = latent;
+                  });
 }
 
 void read_experts(Section& section, TransformerSpec& model) {
-  model.experts = section.optional_integer("experts", 0, kExperts, "experts of a layer; 0: all layers are dense");
-  model.experts_per_token =
-      section.optional_integer("experts_per_token", 0, kExperts, "experts that a token is routed to");
+  section.takes("experts", model.experts, kExperts, "number of experts in a layer; 0: all layers are dense");
+  section.takes("experts_per_token", model.experts_per_token, kExperts, "number of experts that a token is routed to");
   model.expert_hidden =
-      section.maybe_integer("expert_hidden", kInner, "inner width of an expert; ffn_hidden by default")
+      section.maybe_integer("expert_hidden", kInner, "inner width of an expert; without it, `ffn_hidden`")
           .value_or(model.ffn_hidden);
-  model.shared_experts = section.optional_integer("shared_experts", 0, kExperts, "experts that every token passes");
-  model.dense_layers =
-      section.optional_integer("dense_layers", 0, {0, kLayers.most}, "first layers, which have no experts");
+  section.takes("shared_experts", model.shared_experts, kExperts, "number of shared experts, which every token passes");
+  section.takes("dense_layers", model.dense_layers, {0, kLayers.most}, "number of first layers that are dense");
 }
 
 // "8 or 16": what divides `number`, next below and above `near`.
@@ -153,30 +153,27 @@ void check_size(Section& section, const TransformerSpec& model) {
 }  // namespace
 
 TransformerSpec read_transformer(Section& section) {
-  const std::size_t errors = section.context().diagnostics().error_count();
   TransformerSpec model;
-  model.hidden = section.required_integer("hidden", kLayerWidth, "values of a token between layers");
-  model.layers = section.required_integer("layers", kLayers, "transformer layers");
+  section.needs("hidden", model.hidden, kLayerWidth, "hidden size: values of a token between layers");
+  section.needs("layers", model.layers, kLayers, "number of transformer layers");
   read_attention(section, model);
-  model.ffn_hidden = section.maybe_integer("ffn_hidden", kInner, "inner width of the MLP; 4 * hidden by default")
+  model.ffn_hidden = section.maybe_integer("ffn_hidden", kInner, "inner width of the MLP; without it, 4 * `hidden`")
                          .value_or(4 * model.hidden);
-  model.gated_mlp = section.optional<bool>("gated_mlp", model.gated_mlp, "three products in the MLP (SwiGLU), not two");
-  model.vocab =
-      section.required_integer("vocab", kVocab, "tokens of the vocabulary, as padded; 0: no embedding, no head");
-  model.sequence = section.required_integer("sequence", kSequence, "tokens of a sequence");
+  section.takes("gated_mlp", model.gated_mlp, "whether the MLP is gated (SwiGLU): three GEMMs instead of two");
+  section.needs("vocab", model.vocab, kVocab,
+                "vocabulary size, including padding; 0: the model has neither embedding nor head");
+  section.needs("sequence", model.sequence, kSequence, "sequence length in tokens");
   model.predictions = section
                           .maybe_integer("predictions", kSequence,
-                                         "tokens of a sequence whose scores the head computes, where masked ones "
-                                         "are guessed; all by default")
+                                         "number of tokens in a sequence for which the head computes scores (masked "
+                                         "language models); without it, all tokens")
                           .value_or(0);
-  model.tied_embeddings =
-      section.optional<bool>("tied_embeddings", model.tied_embeddings, "the head has the embedding's table");
-  model.biases = section.optional<bool>("biases", model.biases, "of linear layers and norms");
-  model.embedding_norm =
-      section.optional<bool>("embedding_norm", model.embedding_norm, "a norm of its own behind the embedding");
+  section.takes("tied_embeddings", model.tied_embeddings, "whether the head shares the embedding's table");
+  section.takes("biases", model.biases, "whether linear layers and norms have biases");
+  section.takes("embedding_norm", model.embedding_norm, "whether a norm follows the embedding");
   read_experts(section, model);
   read_latent(section, model);
-  if (section.describes() || section.context().diagnostics().error_count() > errors) return model;
+  if (!section.sound()) return model;
   if (model.predictions > model.sequence)
     section.error("predictions",
                   fmt::format("{} predictions in a sequence of {} tokens", model.predictions, model.sequence),
@@ -185,7 +182,7 @@ TransformerSpec read_transformer(Section& section) {
   check_latent(section, model);
   check_experts(section, model);
   if (model.head_size == 0) model.head_size = std::max<std::int64_t>(1, model.hidden / model.heads);
-  if (section.context().diagnostics().error_count() == errors) check_size(section, model);
+  if (section.sound()) check_size(section, model);
   return model;
 }
 
