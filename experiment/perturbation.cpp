@@ -20,7 +20,15 @@ TimeFactor read_factor(Section& section) {
                                                  "factor on the time of all computations of the rank, host and memory "
                                                  "nodes included; not on accesses to memory.remote");
   const auto millionths = factor <= kMost ? std::llround(factor * kMillion) : 0;
-  if (millionths > 0) return TimeFactor(millionths);
+  if (millionths > 0) {
+    constexpr double kLeastUsual = 0.5, kMostUsual = 10;
+    if (factor < kLeastUsual || factor > kMostUsual)
+      section.warning("compute",
+                      fmt::format("{}.compute: {} makes computations {:.3g} times as {}", section.path(), factor,
+                                  factor < 1 ? 1 / factor : factor, factor < 1 ? "fast" : "long"),
+                      "it is a factor on times: write 1.03 for 3 % longer");
+    return TimeFactor(millionths);
+  }
   section.error("compute", fmt::format("{}.compute: {} is out of range", section.path(), factor),
                 "a factor on times: above 0, at most 1000000; 1.3 takes 30 % longer");
   return kUnchanged;
@@ -64,8 +72,20 @@ void read_link(const ConfigEntry& entry, Section& section, std::optional<Fabric>
   const Efficiency share = section.optional<Efficiency>(
       "bandwidth", kFullEfficiency, "what is left of it; routes stay, and libraries choose for the links as they are");
   const Duration latency = section.optional<Duration>("latency", Duration::zero(), "added to the links' own");
+  constexpr Efficiency kLeastUsual{kFullEfficiency.count() / 10};
+  if (share < kLeastUsual)
+    section.warning("bandwidth",
+                    fmt::format("{}.bandwidth: {} leaves a transfer {:.3g} times as long", section.path(),
+                                to_text(share), double(kFullEfficiency.count()) / double(share.count())),
+                    "it is what is left of the bandwidth: write 97 % for 3 % less");
   if (section.describes() || !fabric) return;
-  const std::vector<LinkId> links = links_named(*fabric, entry.key);
+  std::vector<LinkId> links = links_named(*fabric, entry.key);
+  if (const auto now = renamed_link(*fabric, entry.key); links.empty() && now) {
+    links = links_named(*fabric, *now);
+    if (!links.empty())
+      section.context().diagnostics().warning(
+          entry.where, fmt::format("{}: these links are now called '{}'", section.path(), *now), "write the new name");
+  }
   if (links.empty())
     return section.context().diagnostics().error(
         entry.where, fmt::format("{}: no link or end of links is called so", section.path()),
