@@ -82,7 +82,7 @@ std::optional<RecordedRun> load_recorded_run(const std::string& path) {
     const Json document = Json::parse(stream);
     RecordedRun run;
     run.version = document.at("version").get<std::string>();
-    run.source = source_from(document.value("source", Json()), path);
+    run.source = source_from(document.value("provenance", Json()), path);
     run.folder = folder_of(run.source, path);
     Diagnostics diagnostics;
     run.experiment =

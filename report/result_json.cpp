@@ -52,7 +52,7 @@ Json links_json(const std::vector<LinkClassUse>& links) {
                  {"busy", use.busy},
                  {"mean_utilisation", use.mean_utilisation},
                  {"max_utilisation", use.most}};
-    if (use.most > 0) link["busiest_link"] = use.busiest;
+    if (use.most > 0) link["busiest"] = use.busiest;
     list.push_back(std::move(link));
   }
   return list;
@@ -102,10 +102,10 @@ std::string warning_text(Problem warning, const Result& result) {
 
 Json to_json(const Result& result, bool deterministic) {
   Json document = {{"schema", "orrery.result/1"}, {"version", kVersion}, {"experiment", to_json(result.experiment)}};
-  if (result.source) document["source"] = source_json(*result.source, deterministic);
+  if (result.source) document["provenance"] = source_json(*result.source, deterministic);
   document["iteration_time_s"] = seconds(iteration_time(result));
   document["ranks"] = result.class_of_rank.size();
-  document["devices"] = result.devices;
+  document["cluster_devices"] = result.devices;
   document["rank_classes"] = result.classes.size();
   document["link_classes"] = result.link_classes;
   if (result.iterations > 1) {

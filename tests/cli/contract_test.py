@@ -18,7 +18,7 @@ from error_row import JOB, make_traces, small_trace
 from orrery_program import SOURCE, Checks, Program, scratch_folder, write_files
 
 REPLAY = str(SOURCE / "configs" / "studies" / "replay-a100.yaml")
-RESULT = ["schema", "version", "experiment", "source", "iteration_time_s", "ranks", "devices", "rank_classes",
+RESULT = ["schema", "version", "experiment", "provenance", "iteration_time_s", "ranks", "cluster_devices", "rank_classes",
           "link_classes", "breakdown", "links", "warnings", "simulation"]
 SOURCE_KEYS = ["file", "set", "options", "commit", "folder", "inputs"]
 BREAKDOWN = ["class", "ranks", "first_rank", "members", "compute_s", "exposed_comm_s", "bubble_s", "wait_s", "idle_s", "finish_s"]
@@ -105,7 +105,7 @@ def check_document(checks, name, document):
                      f"{times}\n{whole} ps")
         checks.check(picoseconds(part["finish_s"]) <= whole,
                      f"{name}: class {part['class']} finishes within the iteration")
-    missing = [key for key in SOURCE_KEYS if key not in document["source"]]
+    missing = [key for key in SOURCE_KEYS if key not in document["provenance"]]
     checks.check(not missing, f"{name}: says what it was made from", missing)
     for link in document["links"]:
         checks.check(0 <= link["mean_utilisation"] <= link["busy"] + 1e-12,
@@ -293,7 +293,7 @@ def check_repetition(program, checks, folder):
         made = program.run(["run", *options, "--out", "made", "--deterministic"], folder)
         checks.check(made.code == 0, f"{name} runs", made.stderr)
         written = (Path(folder) / "made" / "result.json").read_bytes()
-        source = json.loads(written)["source"]
+        source = json.loads(written)["provenance"]
         hashes = {entry["path"]: entry["sha256"] for entry in source["inputs"]}
         checks.check(source["file"] == options[0] and hashes[options[0]] == hashlib.sha256(
             (Path(folder) / options[0]).read_bytes()).hexdigest(), f"{name}: the file and its SHA-256", source)
@@ -307,7 +307,7 @@ def check_repetition(program, checks, folder):
             checks.check(again.code == 0 and again.stdout.encode() == written, f"{name}: the same bytes from {place}",
                          again.stderr + again.stdout[:2000])
     changed = program.run(["run", "made/result.json", "--set", "workload.recompute=full", "--json", "-"], folder)
-    settings = json.loads(changed.stdout)["source"]["set"]
+    settings = json.loads(changed.stdout)["provenance"]["set"]
     checks.check(settings == ["workload.recompute=selective", "workload.recompute=full"],
                  "a repeated run takes --set, and says so", settings)
     program.run(["run", "job.yaml", "--out", "made", "--json", "moved.json"], folder)
@@ -423,7 +423,7 @@ def check_resolved(program, checks, folder):
         write_files(folder, {"resolved.yaml": json.dumps(first["experiment"])})
         second = program.run(["run", "resolved.yaml", "--json", "-", "--deterministic"], folder)
         again = json.loads(second.stdout)
-        checks.check(second.code == 0 and {**again, "source": 0} == {**first, "source": 0},
+        checks.check(second.code == 0 and {**again, "provenance": 0} == {**first, "provenance": 0},
                      f"the resolved experiment is an experiment, and the same ({setting})",
                      second.stderr or second.stdout)
 

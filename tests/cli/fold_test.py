@@ -25,7 +25,7 @@ def arguments(settings):
 def without_folding(document):
     document = {key: value for key, value in document.items() if key not in ABOUT_FOLDING}
     document["experiment"].pop("fold", None)
-    document["source"].pop("set")
+    document["provenance"].pop("set")
     document["simulation"] = {key: value for key, value in document["simulation"].items()
                               if key not in ("events", "folded", "folding", "splits")}
     return document

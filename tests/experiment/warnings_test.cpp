@@ -11,19 +11,18 @@
 
 #include "experiment/experiment.h"
 #include "experiment/job.h"
+#include "tests/shipped_files.h"
 
 using namespace orrery;
 
 namespace {
 
-const ConfigFiles kFiles(ORRERY_SOURCE_DIR "/configs");
-
-class Folder {
+class TraceFolder {
  public:
-  Folder() : path_(std::filesystem::temp_directory_path() / fmt::format("orrery-warnings-{}", getpid())) {
+  TraceFolder() : path_(std::filesystem::temp_directory_path() / fmt::format("orrery-warnings-{}", getpid())) {
     std::filesystem::create_directories(path_ / "traces");
   }
-  ~Folder() { std::filesystem::remove_all(path_); }
+  ~TraceFolder() { std::filesystem::remove_all(path_); }
   std::string write(const std::string& name, const std::string& text) const {
     std::ofstream(path_ / name) << text;
     return (path_ / name).string();
@@ -33,13 +32,13 @@ class Folder {
   std::filesystem::path path_;
 };
 
-constexpr const char* kJob =
+constexpr const char* kTwoNodes =
     "cluster: dgx-h100\nnodes: 2\nworkload:\n  model: llama3-8b\n  parallel: {tensor: 8, data: 2}\n"
     "  batch: {global: 12}\n";
 
 // "message (hint)" of every warning on the way to the job.
-std::vector<std::string> warnings_of(const std::vector<std::string>& settings, const char* text = kJob) {
-  const Folder folder;
+std::vector<std::string> warnings_of(const std::vector<std::string>& settings, const char* text = kTwoNodes) {
+  const TraceFolder folder;
   Diagnostics diagnostics;
   const Experiment experiment = load_experiment(folder.write("x.yaml", text), settings, kFiles, diagnostics);
   if (experiment.workload.training) load_experiment_job(experiment, diagnostics);
@@ -92,11 +91,11 @@ TEST_CASE("factors that look like a share of a slowdown are said") {
 }
 
 TEST_CASE("links to NICs answer to their former name") {
-  const Folder folder;
+  const TraceFolder folder;
   for (const auto& [former, now] : {std::pair("host.up", "pcie.up"), std::pair("host.down[3]", "pcie.down[3]"),
                                     std::pair("node1.gpu0.host.up", "node1.gpu0.pcie.up")}) {
     const auto fabric_of = [&](const char* name, Diagnostics& diagnostics) {
-      return load_experiment(folder.write("x.yaml", kJob),
+      return load_experiment(folder.write("x.yaml", kTwoNodes),
                              {fmt::format("perturb={{links: {{\"{}\": {{bandwidth: 50 %}}}}}}", name)}, kFiles,
                              diagnostics);
     };
@@ -112,7 +111,7 @@ TEST_CASE("links to NICs answer to their former name") {
 }
 
 TEST_CASE("comm_group.json beside the traces holds their groups, unless another file is named") {
-  const Folder folder;
+  const TraceFolder folder;
   const auto groups_of = [&](const char* chakra) {
     Diagnostics diagnostics;
     const Experiment experiment =
@@ -130,7 +129,7 @@ TEST_CASE("comm_group.json beside the traces holds their groups, unless another 
 }
 
 TEST_CASE("flash attention is the first advice where a job does not fit for its plain attention") {
-  const Folder folder;
+  const TraceFolder folder;
   Diagnostics diagnostics;
   const Experiment experiment = load_experiment(
       folder.write("x.yaml",

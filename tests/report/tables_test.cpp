@@ -123,8 +123,8 @@ TEST_CASE("links are listed with the busiest of their class by name, idle classe
       "  nic.up       2    25 GB/s   3.000 MiB  25.0 %       12.5 %   50.0 %  node1.nic0.up\n"
       "  pcie.up      2  31.5 GB/s           -       -            -        -  -\n"));
   const nlohmann::ordered_json links = to_json(result, true)["links"];
-  CHECK(links[0]["busiest_link"] == "node1.nic0.up");
-  CHECK_FALSE(links[1].contains("busiest_link"));
+  CHECK(links[0]["busiest"] == "node1.nic0.up");
+  CHECK_FALSE(links[1].contains("busiest"));
 }
 
 TEST_CASE("MFU is given over the devices in use and over all of them where those differ") {
@@ -152,9 +152,9 @@ TEST_CASE("warnings in the JSON document keep the names of traces and no places 
   const nlohmann::ordered_json document = to_json(result, true);
   for (std::size_t i = 0; i < 4; ++i) CHECK(document["warnings"][i] == "warning: so\n  hint: do");
   CHECK(document["warnings"][4] == "rank.0.et: warning: so\n  hint: do");
-  CHECK(document["source"]["set"][0] == "nodes=2");
-  CHECK_FALSE(document["source"].contains("folder"));
-  CHECK(to_json(result, false)["source"]["folder"] == "/somewhere");
+  CHECK(document["provenance"]["set"][0] == "nodes=2");
+  CHECK_FALSE(document["provenance"].contains("folder"));
+  CHECK(to_json(result, false)["provenance"]["folder"] == "/somewhere");
 }
 
 TEST_CASE("a comparison gives ratios and what explains the difference") {
