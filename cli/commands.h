@@ -20,6 +20,8 @@ struct RunOptions {
   std::vector<std::string> settings;
   std::string json;
   std::string out;
+  std::string ranks = "classes";  // of the tables in `out`
+  bool gzip = false;              // those tables
   bool deterministic = false;
   bool no_fold = false;
   bool verify_fold = false;

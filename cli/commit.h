@@ -6,8 +6,7 @@
 namespace orrery::cli {
 
 // Twelve digits of it, followed by "-dirty" where tracked files differed; empty without a repository. commit.cpp is
-// written by cmake/WriteCommit.cmake at each build, so that a new commit compiles one file again. Results do not say
-// it: they are the same from the same sources, whether in a repository or not.
+// written by cmake/WriteCommit.cmake at each build, so that a new commit compiles one file again.
 extern const std::string_view kCommit;
 
 }  // namespace orrery::cli

@@ -2,10 +2,14 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <fstream>
+#include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <utility>
+
+#include "core/sha256.h"
 
 namespace orrery {
 namespace {
@@ -14,7 +18,7 @@ using FileIdentity = std::pair<dev_t, ino_t>;
 
 struct Inputs {
   std::mutex mutex;
-  std::set<FileIdentity> files;
+  std::map<FileIdentity, InputFile> files;
 };
 
 Inputs& inputs() {
@@ -31,11 +35,13 @@ std::optional<FileIdentity> identity_of(const std::string& path) {
 
 }  // namespace
 
-void note_input(const std::string& path) {
+void note_input(const std::string& path, InputKind kind) {
   const auto identity = identity_of(path);
   if (!identity) return;
   const std::scoped_lock lock(inputs().mutex);
-  inputs().files.insert(*identity);
+  InputFile& file = inputs().files.try_emplace(*identity, InputFile{path, kind, {}}).first->second;
+  file.path = std::min(file.path, path);  // whoever comes first
+  if (kind == InputKind::kConfiguration) file.kind = kind;
 }
 
 bool is_input(const std::string& path) {
@@ -43,6 +49,30 @@ bool is_input(const std::string& path) {
   if (!identity) return false;
   const std::scoped_lock lock(inputs().mutex);
   return inputs().files.contains(*identity);
+}
+
+std::vector<InputFile> input_files() {
+  std::vector<InputFile> files;
+  {
+    const std::scoped_lock lock(inputs().mutex);
+    for (const auto& [identity, file] : inputs().files) files.push_back(file);
+  }
+  std::ranges::sort(files, {}, &InputFile::path);
+  for (InputFile& file : files) file.sha256 = sha256_of_file(file.path);
+  return files;
+}
+
+std::string sha256_of_file(const std::string& path) {
+  constexpr std::size_t kPiece = std::size_t{1} << 18;
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) return {};
+  Sha256 hash;
+  std::string piece(kPiece, '\0');
+  while (stream) {
+    stream.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    hash.add({piece.data(), static_cast<std::size_t>(stream.gcount())});
+  }
+  return stream.bad() ? std::string() : hash.finish();
 }
 
 }  // namespace orrery

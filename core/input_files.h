@@ -1,14 +1,32 @@
-// Which files the program has read, so that no output is written over one of them. Any thread may call.
+// Which files the program has read: so that no output is written over one of them, and so that a result can say what it
+// was made from. Any thread may call.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace orrery {
 
-// `path` is read, or about to be.
-void note_input(const std::string& path);
+// kConfiguration: its contents are part of the resolved experiment.
+enum class InputKind : std::uint8_t { kConfiguration, kData };
+
+// `path` is read, or about to be. A file that is noted as both is a configuration.
+void note_input(const std::string& path, InputKind kind = InputKind::kData);
 
 // Whether it has been, under this name or another one.
 bool is_input(const std::string& path);
+
+struct InputFile {
+  std::string path;  // one of those under which it was noted
+  InputKind kind = InputKind::kData;
+  std::string sha256;  // of its bytes as they are now; empty where they cannot be read any more
+};
+
+// Every regular file that was noted, ascending by path.
+std::vector<InputFile> input_files();
+
+// Of a file's bytes; empty where they cannot be read.
+std::string sha256_of_file(const std::string& path);
 
 }  // namespace orrery

@@ -3,11 +3,15 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
+#include <limits>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -70,6 +74,36 @@ void OutputFile::close() {
 }
 
 void OutputFile::fail(const char* what, int reason) const { refuse(path_, what, reason); }
+
+GzipWriter::GzipWriter(OutputFile& file)
+    : file_(file), stream_(new z_stream{}, [](z_stream* stream) {
+        deflateEnd(stream);
+        delete stream;
+      }) {
+  constexpr int kGzipWindow = 15 + 16;  // the largest window, and gzip framing; zlib leaves time and name out of it
+  constexpr int kMemory = 8;            // zlib's default
+  const int status = deflateInit2(stream_.get(), Z_BEST_SPEED, Z_DEFLATED, kGzipWindow, kMemory, Z_DEFAULT_STRATEGY);
+  if (status == Z_MEM_ERROR) throw std::bad_alloc();
+  ORRERY_ASSERT(status == Z_OK);
+}
+
+void GzipWriter::compress(std::string_view text, bool ends) {
+  std::array<char, std::size_t{1} << 16> compressed;
+  do {
+    const std::size_t offered = std::min<std::size_t>(text.size(), std::numeric_limits<uInt>::max());
+    stream_->next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));  // zlib's interface; it only reads
+    stream_->avail_in = static_cast<uInt>(offered);
+    const bool is_last = ends && offered == text.size();
+    do {
+      stream_->next_out = reinterpret_cast<Bytef*>(compressed.data());
+      stream_->avail_out = static_cast<uInt>(compressed.size());
+      const int status = deflate(stream_.get(), is_last ? Z_FINISH : Z_NO_FLUSH);
+      ORRERY_ASSERT(status != Z_STREAM_ERROR);
+      file_.write({compressed.data(), compressed.size() - stream_->avail_out});
+    } while (stream_->avail_out == 0);
+    text.remove_prefix(offered);
+  } while (!text.empty());
+}
 
 OutputFiles::~OutputFiles() {
   for (const std::string& path : unnamed_) ::unlink((path + std::string(kSuffix)).c_str());

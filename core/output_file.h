@@ -2,9 +2,12 @@
 // reason, and leaves no half of a file behind, nor a part of several files that belong together.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
+
+struct z_stream_s;
 
 namespace orrery {
 
@@ -29,6 +32,24 @@ class OutputFile {
   std::string written_;  // the path that is written
   int descriptor_;
   std::string buffer_;
+};
+
+// Compresses what is written to a file, as gzip(1) does. The same text gives the same bytes.
+class GzipWriter {
+ public:
+  explicit GzipWriter(OutputFile& file);
+  GzipWriter(const GzipWriter&) = delete;
+  GzipWriter& operator=(const GzipWriter&) = delete;
+
+  void write(std::string_view text) { compress(text, false); }
+  // Without it the file is cut short.
+  void finish() { compress({}, true); }
+
+ private:
+  void compress(std::string_view text, bool ends);
+
+  OutputFile& file_;
+  std::unique_ptr<z_stream_s, void (*)(z_stream_s*)> stream_;
 };
 
 // Files that are of use together only. Each is written under a name of its own, `NAME.partial`, until all of them are

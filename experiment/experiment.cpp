@@ -204,6 +204,12 @@ void check_workload(Section& section, const ExperimentKeys& experiment) {
   if (!training || !experiment.fabric || diagnostics.has_errors()) return;
   check_precision(*training, experiment.device, diagnostics);
   check_training(*training, experiment.fabric->device_count(), diagnostics);
+  if (training->recompute == Recompute::kSelective && training->transformer() != nullptr &&
+      training->software.selective == SelectiveKind::kScores && attention_of(*training) == AttentionKind::kFlash)
+    diagnostics.warning(training->where_of("recompute"),
+                        "'recompute: selective' changes nothing: it computes the scores of attention again, and flash "
+                        "attention keeps none",
+                        "leave it out; or write recompute: full, or model.attention: plain");
   if (training->parallel.zero == 3 && !training->software.overlap_gradients)
     diagnostics.warning(training->where_of("parallel.zero"),
                         fmt::format("zero: 3 gathers parameters before every layer, and {} overlaps none of it",

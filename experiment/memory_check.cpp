@@ -26,13 +26,27 @@ std::vector<Alternative> alternatives(const TrainingSpec& training, std::int64_t
     list.push_back({std::move(text), std::move(other)});
   };
   if (training.transformer() != nullptr) {
+    // First: it costs nothing. Alone, or with what it goes with well.
+    if (attention_of(training) == AttentionKind::kPlain) {
+      const auto flash = [](TrainingSpec& t) {
+        std::get<TransformerSpec>(t.model.sizes).attention = AttentionKind::kFlash;
+      };
+      add("model.attention: flash", flash);
+      if (training.parallel.tensor() > 1 && !training.parallel.sequence)
+        add("model.attention: flash and parallel.sequence: true", [&](TrainingSpec& t) {
+          flash(t);
+          t.parallel.sequence = true;
+        });
+      if (training.parallel.zero == 0)
+        add("model.attention: flash and parallel.zero: 1", [&](TrainingSpec& t) {
+          flash(t);
+          t.parallel.zero = 1;
+        });
+    }
     if (training.recompute == Recompute::kNone)
       add("recompute: selective", [](TrainingSpec& t) { t.recompute = Recompute::kSelective; });
     if (training.recompute != Recompute::kFull)
       add("recompute: full", [](TrainingSpec& t) { t.recompute = Recompute::kFull; });
-    if (attention_of(training) == AttentionKind::kPlain)
-      add("model.attention: flash",
-          [](TrainingSpec& t) { std::get<TransformerSpec>(t.model.sizes).attention = AttentionKind::kFlash; });
     if (training.parallel.tensor() > 1 && !training.parallel.sequence)
       add("parallel.sequence: true", [](TrainingSpec& t) { t.parallel.sequence = true; });
   }

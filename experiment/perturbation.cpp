@@ -21,7 +21,15 @@ TimeFactor read_factor(Section& section) {
                                "factor on the time of all computations of the rank, including host and memory nodes, "
                                "but not accesses to `memory.remote`. Example: `1.3` takes 30 % longer");
   const auto millionths = factor <= kMost ? std::llround(factor * kMillion) : 0;
-  if (millionths > 0) return TimeFactor(millionths);
+  if (millionths > 0) {
+    constexpr double kLeastUsual = 0.5, kMostUsual = 10;
+    if (factor < kLeastUsual || factor > kMostUsual)
+      section.warning("compute",
+                      fmt::format("{}.compute: {} makes computations {:.3g} times as {}", section.path(), factor,
+                                  factor < 1 ? 1 / factor : factor, factor < 1 ? "fast" : "long"),
+                      "it is a factor on times: write 1.03 for 3 % longer");
+    return TimeFactor(millionths);
+  }
   section.error("compute", fmt::format("{}.compute: {} is out of range", section.path(), factor),
                 "a factor on times: above 0, at most 1000000; 1.3 takes 30 % longer");
   return kUnchanged;
@@ -65,8 +73,20 @@ void read_link(const ConfigEntry& entry, Section& section, std::optional<Fabric>
       "share of the bandwidth that is left; routes stay, and libraries choose as if the links were intact");
   const Duration latency =
       section.optional<Duration>("latency", Duration::zero(), "latency in addition to the link's own");
+  constexpr Efficiency kLeastUsual{kFullEfficiency.count() / 10};
+  if (share < kLeastUsual)
+    section.warning("bandwidth",
+                    fmt::format("{}.bandwidth: {} leaves a transfer {:.3g} times as long", section.path(),
+                                to_text(share), double(kFullEfficiency.count()) / double(share.count())),
+                    "it is what is left of the bandwidth: write 97 % for 3 % less");
   if (!fabric) return;
-  const std::vector<LinkId> links = links_named(*fabric, entry.key);
+  std::vector<LinkId> links = links_named(*fabric, entry.key);
+  if (const auto now = renamed_link(*fabric, entry.key); links.empty() && now) {
+    links = links_named(*fabric, *now);
+    if (!links.empty())
+      section.context().diagnostics().warning(
+          entry.where, fmt::format("{}: these links are now called '{}'", section.path(), *now), "write the new name");
+  }
   if (links.empty())
     return section.context().diagnostics().error(
         entry.where, fmt::format("{}: no link or end of links is called so", section.path()),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <memory>
 
 #include <fmt/format.h>
@@ -116,7 +117,7 @@ std::string software_text(const TrainingSpec& training) {
   return fmt::format("{}, {} attention", name, attention_of(training) == AttentionKind::kFlash ? "flash" : "plain");
 }
 
-Run simulate_experiment(const Experiment& experiment, bool allow_oom, Diagnostics& diagnostics,
+Run simulate_experiment(const Experiment& experiment, bool allow_oom, const RankChoice& ranks, Diagnostics& diagnostics,
                         Clock::time_point started, const RunProgress& progress) {
   const auto show = [&](std::string_view what) {
     return [&progress, what](std::uint64_t done, std::uint64_t total) {
@@ -126,6 +127,7 @@ Run simulate_experiment(const Experiment& experiment, bool allow_oom, Diagnostic
   // 1. What is asked, and whether it can be.
   check_memory(experiment, allow_oom, diagnostics);
   auto [job, training, placement] = load_experiment_job(experiment, diagnostics, show("reading traces"));
+  check_rank_choice(ranks, job.ranks.size());
   warn_of_memory_nodes(experiment, job, diagnostics);
   warn_of_idle_roofline(experiment, job, diagnostics);
   const Matching matching = match(job);
@@ -140,7 +142,8 @@ Run simulate_experiment(const Experiment& experiment, bool allow_oom, Diagnostic
   if (training) {
     const FlopRate peak = experiment.device.peak(experiment.simulation.compute.precision).value_or(FlopRate(1));
     result.iterations = training->iterations;
-    result.training = training_figures(*training, peak, experiment.device.memory_capacity, totals.finish);
+    result.training = training_figures(*training, peak, experiment.device.memory_capacity,
+                                       experiment.fabric.device_count(), totals.finish);
     result.training->software = software_text(*experiment.workload.training);
   }
   result.experiment = experiment.resolved;
@@ -155,22 +158,38 @@ Run simulate_experiment(const Experiment& experiment, bool allow_oom, Diagnostic
   return {std::move(result), std::move(job), std::move(training), std::move(log), totals.acting};
 }
 
+Experiment read_experiment(const RecordedRun& recorded, const std::vector<std::string>& settings,
+                           const ConfigFiles& files, Diagnostics& diagnostics) {
+  ConfigValue root = recorded.experiment;
+  const std::string file = root.where.file;
+  for (const std::string& setting : settings) apply_setting(root, setting, files, diagnostics);
+  diagnostics.throw_if_errors();
+  return read_experiment(file, std::move(root), files, diagnostics);
+}
+
 }  // namespace
 
 Run run_experiment(const Experiment& experiment, bool allow_oom, Diagnostics& diagnostics,
                    const RunProgress& progress) {
-  return simulate_experiment(experiment, allow_oom, diagnostics, Clock::now(), progress);
+  return simulate_experiment(experiment, allow_oom, {}, diagnostics, Clock::now(), progress);
 }
 
 Run run_experiment(const RunRequest& request, const ConfigFiles& files, const RunProgress& progress) {
   const Clock::time_point started = Clock::now();
   Diagnostics diagnostics;
-  Experiment experiment = load_experiment(request.file, request.settings, files, diagnostics);
+  Experiment experiment = request.recorded == nullptr
+                              ? load_experiment(request.file, request.settings, files, diagnostics)
+                              : read_experiment(*request.recorded, request.settings, files, diagnostics);
   experiment.simulation.fast_forward = request.fast_forward;
   try {
-    return simulate_experiment(experiment, request.allow_oom, diagnostics, started, progress);
+    return simulate_experiment(experiment, request.allow_oom, request.ranks, diagnostics, started, progress);
   } catch (const InputError& error) {
-    throw located(error, request.file);
+    // What was warned of may be why it is an error.
+    std::vector<Problem> problems;
+    std::ranges::copy_if(diagnostics.problems(), std::back_inserter(problems),
+                         [](const Problem& problem) { return problem.severity == Severity::kWarning; });
+    problems.insert(problems.end(), error.problems().begin(), error.problems().end());
+    throw located(InputError(std::move(problems)), request.file);
   }
 }
 
@@ -179,7 +198,7 @@ Run run_configuration(const std::string& file, ConfigValue root, bool allow_oom,
   Diagnostics diagnostics;
   try {
     const Experiment experiment = read_experiment(file, std::move(root), files, diagnostics);
-    return simulate_experiment(experiment, allow_oom, diagnostics, started, {});
+    return simulate_experiment(experiment, allow_oom, {}, diagnostics, started, {});
   } catch (const InputError& error) {
     throw located(error, file);
   }

@@ -10,7 +10,9 @@
 
 #include "core/config/tree.h"
 #include "experiment/experiment.h"
+#include "experiment/recorded_run.h"
 #include "report/operation_log.h"
+#include "report/rank_choice.h"
 #include "report/result.h"
 #include "workload/graph/job.h"
 #include "workload/training/program/generate_job.h"
@@ -30,9 +32,11 @@ using RunProgress = std::function<void(std::string_view what, std::uint64_t done
 
 struct RunRequest {
   std::string file;
-  std::vector<std::string> settings;  // a.b=v, applied to the file
-  bool fast_forward = true;           // SimulationOptions
-  bool allow_oom = false;             // simulate what does not fit the devices' memory, too
+  std::vector<std::string> settings;      // a.b=v, applied to the file
+  bool fast_forward = true;               // SimulationOptions
+  bool allow_oom = false;                 // simulate what does not fit the devices' memory, too
+  RankChoice ranks{};                     // what will be written; refused before the simulation
+  const RecordedRun* recorded = nullptr;  // what `file` holds, if that is a result
 };
 
 // Loads the experiment, simulates, and reports; warnings are in the result. Throws InputError and StuckError.

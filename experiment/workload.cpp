@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -30,10 +31,18 @@ void read_chakra(Section& section, ChakraSource& trace, ComputeOptions& compute)
       "start P of the trace files' names P.<rank>.et (or .et.gz, .json), one file per rank, from rank 0 on; a path "
       "relative to the file that names it. Example: `traces/dp8/rank`");
   trace.prefix = path_from(section.where("prefix"), prefix);
-  if (const auto groups = section.maybe<std::string>("groups",
-                                                     "JSON file of the communicator groups, `{\"name\": [global "
-                                                     "ranks]}`; without it, groups come from PyTorch's metadata nodes"))
+  constexpr std::string_view kGroups =
+      "communicator groups: a JSON file {\"name\": [global ranks]}; by default comm_group.json in the folder of the "
+      "traces, and if there is none PyTorch's metadata nodes";
+  const std::string beside = (std::filesystem::path(prefix).parent_path() / "comm_group.json").string();
+  const std::string found = path_from(section.where("prefix"), beside);
+  std::error_code code;
+  if (section.has("prefix") && !section.has("groups") && std::filesystem::is_regular_file(found, code)) {
+    section.optional<std::string>("groups", beside, kGroups);
+    trace.groups = found;
+  } else if (const auto groups = section.maybe<std::string>("groups", kGroups)) {
     trace.groups = path_from(section.where("groups"), *groups);
+  }
   trace.dependencies = *dependencies_named(kDependencyNames[section.optional_choice(
       "dependencies", kDependencyNames, 0, "kind of dependencies in the trace that order its nodes")]);
   const std::vector<std::string> sources = {"measured", "roofline"};

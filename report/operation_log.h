@@ -41,6 +41,8 @@ class OperationLog final : public SimulationObserver {
       first = last;
     }
   }
+  // How many operations of() gives.
+  std::size_t count(RankId rank) const { return by_rank_[index_of(rank)].size(); }
   std::size_t ranks() const { return by_rank_.size(); }
 
  private:

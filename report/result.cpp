@@ -11,6 +11,7 @@ namespace {
 // Means over the links of a class, which are alike.
 std::vector<LinkClassUse> use_of_links(const Fabric& fabric, const std::vector<LinkUsage>& usage, Time finish) {
   std::vector<LinkClassUse> classes(fabric.link_classes().size());
+  std::vector<LinkId> busiest(classes.size());
   for (std::uint32_t i = 0; i < usage.size(); ++i) {
     const Link& link = fabric.link(LinkId(i));
     LinkClassUse& use = classes[link.link_class];
@@ -18,14 +19,17 @@ std::vector<LinkClassUse> use_of_links(const Fabric& fabric, const std::vector<L
     use.bytes += static_cast<double>(usage[i].bytes.count());
     use.busy += seconds(usage[i].busy);
     use.bandwidth = std::max(use.bandwidth, link.bandwidth);
-    use.most =
-        std::max(use.most, static_cast<double>(usage[i].bytes.count()) / static_cast<double>(link.bandwidth.count()));
+    const double needed = static_cast<double>(usage[i].bytes.count()) / static_cast<double>(link.bandwidth.count());
+    if (needed <= use.most) continue;
+    use.most = needed;
+    busiest[link.link_class] = LinkId(i);
   }
   const double end = seconds(finish);
   for (std::size_t c = 0; c < classes.size(); ++c) {
     LinkClassUse& use = classes[c];
     use.name = fabric.link_classes()[c];
     if (use.count == 0) continue;
+    if (use.most > 0) use.busiest = name_of(fabric, busiest[c]);
     use.bytes /= static_cast<double>(use.count);
     if (end <= 0) continue;
     use.busy /= static_cast<double>(use.count) * end;
@@ -52,11 +56,13 @@ std::optional<BusiestLink> busiest_of(const Fabric& fabric, const std::vector<Li
 
 Duration iteration_time(const Result& result) { return result.finish.time_since_epoch() / result.iterations; }
 
-TrainingFigures training_figures(const TrainingFacts& facts, FlopRate peak, Bytes capacity, Time end) {
+TrainingFigures training_figures(const TrainingFacts& facts, FlopRate peak, Bytes capacity, std::uint32_t devices,
+                                 Time end) {
   TrainingFigures figures;
   const double rank_seconds = seconds(end) / static_cast<double>(facts.iterations) * static_cast<double>(facts.workers);
   if (rank_seconds > 0) {
     figures.mfu = facts.model_flops / (rank_seconds * static_cast<double>(peak.count()));
+    figures.mfu_all_devices = figures.mfu * static_cast<double>(facts.workers) / devices;
     figures.model_tflops_per_gpu = facts.model_flops / rank_seconds / 1e12;
     figures.tokens_per_s_per_gpu = static_cast<double>(facts.tokens) / rank_seconds;
   }

@@ -12,6 +12,7 @@
 
 #include "core/config/tree.h"
 #include "core/error.h"
+#include "core/input_files.h"
 #include "core/units.h"
 #include "network/fabric/fabric.h"
 #include "network/network.h"
@@ -31,6 +32,7 @@ struct LinkClassUse {
   Bandwidth bandwidth{1};       // of the fastest link
   double busy = 0;              // mean share of time with any flow
   double most = 0;              // utilisation of the busiest link
+  std::string busiest;          // its name: "node1.nic0.up"
   double mean_utilisation = 0;  // bytes / (capacity * time), all as fast as the fastest
 };
 
@@ -43,6 +45,7 @@ struct BusiestLink {
 // What only a training job has.
 struct TrainingFigures {
   double mfu = 0;                   // model FLOPs over peak FLOPs of all workers in the time
+  double mfu_all_devices = 0;       // over those of all devices of the cluster
   double model_tflops_per_gpu = 0;  // model FLOPs, 10^12 per second
   double tokens_per_s_per_gpu = 0;  // samples where the model has no tokens
   bool has_tokens = true;
@@ -52,10 +55,21 @@ struct TrainingFigures {
   Bytes capacity;        // of a device
 };
 
+// What a result was made from, so that it can be told and made again.
+struct ResultSource {
+  std::string file;                   // the experiment, as the command line named it
+  std::vector<std::string> settings;  // a.b=v, in order
+  std::vector<std::string> options;   // others of the command line that matter: "--allow-oom"
+  std::string commit;                 // of the program; empty if it is not known
+  std::string folder;                 // the working directory, which paths are relative to
+  std::vector<InputFile> inputs;      // that were read, shipped files as "configs/..."
+};
+
 struct Result {
-  ConfigValue experiment;     // resolved
-  std::string device;         // name
-  std::uint32_t devices = 0;  // of the cluster, used or not
+  std::optional<ResultSource> source;  // none if nobody said
+  ConfigValue experiment;              // resolved
+  std::string device;                  // name
+  std::uint32_t devices = 0;           // of the cluster, used or not
   std::string network_model;
   std::string granularity;
   std::string library;  // of collectives: "nccl 2.30.0"; empty: the fixed one
@@ -81,25 +95,19 @@ struct Result {
 // Time of one iteration, the mean of several.
 Duration iteration_time(const Result& result);
 
-// `peak`: of one device in the job's precision. `end`: of all iterations.
-TrainingFigures training_figures(const TrainingFacts& facts, FlopRate peak, Bytes capacity, Time end);
+// `peak`: of one device in the job's precision. `devices`: of the cluster. `end`: of all iterations.
+TrainingFigures training_figures(const TrainingFacts& facts, FlopRate peak, Bytes capacity, std::uint32_t devices,
+                                 Time end);
 
 // Turns a finished simulation into a result. `log` saw all of it.
 Result make_result(const Job& job, const Fabric& fabric, const Simulation& simulation, const SimulationTotals& totals,
                    const OperationLog& log);
 
-// The JSON document "orrery.result/1". `deterministic` leaves out wall time and memory, the only fields that may differ
-// between two runs of the same input.
+// The JSON document "orrery.result/1". `deterministic` leaves out wall time, memory and the working directory, the only
+// fields that may differ between two runs of the same input.
 nlohmann::ordered_json to_json(const Result& result, bool deterministic);
 
 // What a person reads on the terminal.
 std::string summary_text(const Result& result);
-
-// One line per operation: rank, node id, name, kind, start, moving and end in picoseconds.
-// `acting` by rank: whose operations the log has for it (SimulationTotals).
-std::string operations_csv(const Job& job, const OperationLog& log, std::span<const RankId> acting);
-
-// Memory over time, one line per change: first rank of those with the program, picoseconds, bytes from then on.
-std::string memory_csv(const TrainingFacts& facts, const OperationLog& log, std::span<const RankId> acting);
 
 }  // namespace orrery

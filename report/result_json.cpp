@@ -46,12 +46,14 @@ Json split_json(const FoldingStep& split) {
 Json links_json(const std::vector<LinkClassUse>& links) {
   Json list = Json::array();
   for (const LinkClassUse& use : links) {
-    list.push_back({{"class", use.name},
-                    {"count", use.count},
-                    {"bytes", use.bytes},
-                    {"busy", use.busy},
-                    {"mean_utilisation", use.mean_utilisation},
-                    {"max_utilisation", use.most}});
+    Json link = {{"class", use.name},
+                 {"count", use.count},
+                 {"bytes", use.bytes},
+                 {"busy", use.busy},
+                 {"mean_utilisation", use.mean_utilisation},
+                 {"max_utilisation", use.most}};
+    if (use.most > 0) link["busiest"] = use.busiest;
+    list.push_back(std::move(link));
   }
   return list;
 }
@@ -68,20 +70,44 @@ Json memory_json(const TrainingFigures& figures) {
 
 void add_training(const TrainingFigures& figures, Json& document) {
   document["mfu"] = figures.mfu;
+  document["mfu_all_devices"] = figures.mfu_all_devices;
   document[figures.has_tokens ? "tokens_per_s_per_gpu" : "samples_per_s_per_gpu"] = figures.tokens_per_s_per_gpu;
   document["model_tflops_per_gpu"] = figures.model_tflops_per_gpu;
+}
+
+Json source_json(const ResultSource& source, bool deterministic) {
+  Json inputs = Json::array();
+  for (const InputFile& file : source.inputs)
+    inputs.push_back({{"path", file.path},
+                      {"kind", file.kind == InputKind::kConfiguration ? "configuration" : "data"},
+                      {"sha256", file.sha256}});
+  Json json = {{"file", source.file}, {"set", source.settings}, {"options", source.options}, {"commit", source.commit}};
+  if (!deterministic) json["folder"] = source.folder;
+  json["inputs"] = std::move(inputs);
+  return json;
+}
+
+// Without the places in configurations: the document holds the experiment, not its files. Of a trace its name.
+std::string warning_text(Problem warning, const Result& result) {
+  const Location& where = warning.where;
+  const auto name_of_file = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
+  const std::string name = name_of_file(where.file);
+  const bool is_configuration = where.line > 0 || where.file.starts_with("--set ") || name.ends_with(".yaml") ||
+                                name.ends_with(".yml") || (result.source && name == name_of_file(result.source->file));
+  warning.where = {is_configuration ? std::string() : name};
+  return to_string(warning);
 }
 
 }  // namespace
 
 Json to_json(const Result& result, bool deterministic) {
-  Json document = {{"schema", "orrery.result/1"},
-                   {"version", kVersion},
-                   {"experiment", to_json(result.experiment)},
-                   {"iteration_time_s", seconds(iteration_time(result))},
-                   {"ranks", result.class_of_rank.size()},
-                   {"rank_classes", result.classes.size()},
-                   {"link_classes", result.link_classes}};
+  Json document = {{"schema", "orrery.result/1"}, {"version", kVersion}, {"experiment", to_json(result.experiment)}};
+  if (result.source) document["provenance"] = source_json(*result.source, deterministic);
+  document["iteration_time_s"] = seconds(iteration_time(result));
+  document["ranks"] = result.class_of_rank.size();
+  document["cluster_devices"] = result.devices;
+  document["rank_classes"] = result.classes.size();
+  document["link_classes"] = result.link_classes;
   if (result.iterations > 1) {
     document["iterations"] = result.iterations;
     document["total_time_s"] = seconds(result.finish);  // which the breakdown sums to
@@ -98,7 +124,7 @@ Json to_json(const Result& result, bool deterministic) {
   if (result.busiest_link)
     document["busiest_link"] = {{"name", result.busiest_link->name}, {"busy", result.busiest_link->busy}};
   Json warnings = Json::array();
-  for (const Problem& warning : result.warnings) warnings.push_back(to_string(warning));
+  for (const Problem& warning : result.warnings) warnings.push_back(warning_text(warning, result));
   document["warnings"] = std::move(warnings);
   Json simulation = {{"events", result.events}, {"messages", result.messages}};
   if (!deterministic) {

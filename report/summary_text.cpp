@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <numeric>
+#include <functional>
+#include <set>
+#include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -20,77 +22,112 @@ constexpr std::size_t kRowsShown = 24;
 std::string share(double part, double whole) { return fmt::format("{:.1f} %", whole > 0 ? 100 * part / whole : 0.0); }
 
 std::string parts_text(const std::vector<Part>& parts, double iteration) {
+  std::vector<std::string> names, shares;
+  std::vector<Duration> times;
+  for (const Part& part : parts) {
+    names.push_back(part.name);
+    times.emplace_back(std::llround(part.seconds * 1e12));
+    shares.push_back(share(part.seconds, iteration));
+  }
   Table table;
-  table.column("where the time goes, mean over ranks", Table::Align::kLeft);
-  table.column("time");
-  table.column("share");
-  for (const Part& part : parts)
-    table.row({part.name, rounded(Duration(std::llround(part.seconds * 1e12))), share(part.seconds, iteration)});
+  table.column_of("where the time goes, mean over ranks", names, Table::Align::kLeft);
+  table.column_of("time", in_one_unit(times));
+  table.column_of("share", shares);
   return table.text();
 }
 
-// Ranks with equal rows on one line, those that compute longest first.
-std::string ranks_text(const Result& result) {
-  std::vector<RankParts> rows;  // by class
-  for (const Breakdown& one : result.classes) rows.push_back(parts_of(one, result));
-  std::vector<std::pair<RankParts, std::vector<std::size_t>>> groups;
-  std::map<std::string, Duration> families;
-  bool memory = false;
-  for (const RankParts& row : rows) {
-    for (const auto& [family, time] : row.exposed) families[family] += time;
-    memory = memory || row.memory > Duration::zero();
-  }
-  std::vector<std::size_t> group_of_class;
-  for (const RankParts& row : rows) {
-    const auto same = std::ranges::find(groups, row, &std::pair<RankParts, std::vector<std::size_t>>::first);
-    group_of_class.push_back(static_cast<std::size_t>(same - groups.begin()));
-    if (same == groups.end()) groups.push_back({row, {}});
+struct RankRow {
+  RankParts parts;
+  std::vector<std::size_t> ranks;
+};
+
+// Ranks with equal parts in one row, those that compute longest first.
+std::vector<RankRow> rank_rows(const Result& result) {
+  std::vector<RankRow> rows;
+  std::vector<std::size_t> row_of_class;
+  for (const Breakdown& one : result.classes) {
+    RankParts parts = parts_of(one, result);
+    const auto same = std::ranges::find(rows, parts, &RankRow::parts);
+    row_of_class.push_back(static_cast<std::size_t>(same - rows.begin()));
+    if (same == rows.end()) rows.push_back({std::move(parts), {}});
   }
   for (std::size_t rank = 0; rank < result.class_of_rank.size(); ++rank)
-    groups[group_of_class[result.class_of_rank[rank]]].second.push_back(rank);
-  std::ranges::stable_sort(groups, std::ranges::greater{}, [](const auto& group) { return group.first.compute; });
-  Table table;
-  table.column("ranks", Table::Align::kLeft);
-  for (const char* heading : {"compute", "of it host"}) table.column(heading);
-  if (memory) table.column("of it memory");
-  for (const auto& [family, time] : families) table.column(family);
-  for (const char* heading : {"wait", "bubble", "idle", "finish"}) table.column(heading);
-  for (std::size_t i = 0; i < std::min(groups.size(), kRowsShown); ++i) {
-    const auto& [row, ranks] = groups[i];
-    std::vector<std::string> cells = {rank_ranges(ranks, 24), rounded(row.compute), rounded(row.host)};
-    if (memory) cells.push_back(rounded(row.memory));
-    for (const auto& [family, time] : families) {
-      const auto found = row.exposed.find(family);
-      cells.push_back(found == row.exposed.end() ? "-" : rounded(found->second));
-    }
-    for (const Duration time : {row.wait, row.bubble, row.idle, row.finish.time_since_epoch()})
-      cells.push_back(rounded(time));
-    table.row(std::move(cells));
+    rows[row_of_class[result.class_of_rank[rank]]].ranks.push_back(rank);
+  std::ranges::stable_sort(rows, std::ranges::greater{}, [](const RankRow& row) { return row.parts.compute; });
+  return rows;
+}
+
+std::string ranks_text(const Result& result) {
+  const std::vector<RankRow> all = rank_rows(result);
+  const std::span<const RankRow> rows = std::span(all).first(std::min(all.size(), kRowsShown));
+  std::set<std::string> families;
+  for (const RankRow& row : all)
+    for (const auto& [family, time] : row.parts.exposed) families.insert(family);
+  std::vector<std::string> ranks, counts;
+  for (const RankRow& row : rows) {
+    ranks.push_back(rank_ranges(row.ranks, 24));
+    counts.push_back(fmt::format("{}", row.ranks.size()));
   }
+  Table table;
+  table.column_of("ranks", ranks, Table::Align::kLeft);
+  table.column_of("count", counts);
+  const auto add_times = [&](std::string heading, const std::function<Duration(const RankParts&)>& time_of) {
+    std::vector<Duration> times;
+    for (const RankRow& row : rows) times.push_back(time_of(row.parts));
+    table.column_of(std::move(heading), in_one_unit(times));
+  };
+  add_times("compute", &RankParts::compute);
+  add_times("host only", &RankParts::host);
+  add_times("memory only", &RankParts::memory);
+  for (const std::string& family : families)
+    add_times(family, [&](const RankParts& parts) {
+      const auto found = parts.exposed.find(family);
+      return found == parts.exposed.end() ? Duration::zero() : found->second;
+    });
+  add_times("wait", &RankParts::wait);
+  add_times("bubble", &RankParts::bubble);
+  add_times("idle", &RankParts::idle);
+  add_times("finish", [](const RankParts& parts) { return parts.finish.time_since_epoch(); });
   std::string text = table.text();
-  if (groups.size() > kRowsShown)
-    text += fmt::format("  ... {} more rows; --json has all ranks\n", groups.size() - kRowsShown);
+  if (all.size() > kRowsShown)
+    text += fmt::format("  ... {} more rows; --json has all ranks\n", all.size() - kRowsShown);
   return text;
 }
 
 std::string links_text(const std::vector<LinkClassUse>& links) {
-  Table table;
-  table.column("links", Table::Align::kLeft);
-  for (const char* heading : {"count", "bandwidth", "bytes each", "busy", "utilisation", "busiest"})
-    table.column(heading);
+  std::vector<std::string> names, counts, busy, utilisation, most, busiest;
+  std::vector<Bandwidth> bandwidths;
+  std::vector<Bytes> bytes;
+  const auto share_of = [](double part) { return part > 0 ? share(part, 1) : "-"; };
   for (const LinkClassUse& use : links) {
-    table.row({use.name, fmt::format("{}", use.count), rounded(use.bandwidth),
-               rounded(Bytes(std::llround(std::min(use.bytes, 9e18)))), share(use.busy, 1),
-               share(use.mean_utilisation, 1), share(use.most, 1)});
+    names.push_back(use.name);
+    counts.push_back(fmt::format("{}", use.count));
+    bandwidths.push_back(use.bandwidth);
+    bytes.emplace_back(std::llround(std::min(use.bytes, 9e18)));
+    busy.push_back(share_of(use.busy));
+    utilisation.push_back(share_of(use.mean_utilisation));
+    most.push_back(share_of(use.most));
+    busiest.push_back(use.most > 0 ? use.busiest : "-");
   }
+  Table table;
+  table.column_of("links", names, Table::Align::kLeft);
+  table.column_of("count", counts);
+  table.column_of("bandwidth", in_one_unit(bandwidths));
+  table.column_of("bytes each", in_one_unit(bytes));
+  table.column_of("busy", busy);
+  table.column_of("utilisation", utilisation);
+  table.column_of("busiest", most);
+  table.column_of("busiest link", busiest, Table::Align::kLeft);
   return table.text();
 }
 
 // What a training job is judged by, and whether it fits.
-std::string training_text(const TrainingFigures& figures) {
-  std::string text = fmt::format("MFU {}, {:.1f} model TFLOP/s and {:.1f} {}/s per device   ({})\n",
-                                 share(figures.mfu, 1), figures.model_tflops_per_gpu, figures.tokens_per_s_per_gpu,
-                                 figures.has_tokens ? "tokens" : "samples", figures.software);
+std::string training_text(const TrainingFigures& figures, std::uint32_t devices) {
+  std::string text = "MFU " + share(figures.mfu, 1);
+  if (figures.mfu_all_devices < figures.mfu)
+    text += fmt::format(" of the devices in use ({} of all {})", share(figures.mfu_all_devices, 1), devices);
+  text += fmt::format(", {:.1f} model TFLOP/s and {:.1f} {}/s per device   ({})\n", figures.model_tflops_per_gpu,
+                      figures.tokens_per_s_per_gpu, figures.has_tokens ? "tokens" : "samples", figures.software);
   std::vector<std::string> parts;
   for (std::size_t use = 0; use < kMemoryUseCount; ++use)
     if (figures.memory.by[use].count() > 0)
@@ -111,7 +148,7 @@ std::string summary_text(const Result& result) {
                                  result.granularity, result.library.empty() ? "" : ", " + result.library);
   if (result.iterations > 1)
     text += fmt::format("mean of {} iterations; the times below are of all of them\n", result.iterations);
-  if (result.training) text += training_text(*result.training);
+  if (result.training) text += training_text(*result.training, result.devices);
   if (!parts.empty())
     text += fmt::format("mostly {} ({} of the iteration)", parts.front().name, share(parts.front().seconds, whole));
   if (result.busiest_link)

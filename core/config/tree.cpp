@@ -52,7 +52,7 @@ std::optional<std::string> read_config_text(const std::filesystem::path& path, c
   if (std::filesystem::is_directory(path, code)) return refuse("it is a folder");
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return refuse("it cannot be opened");
-  note_input(name);
+  note_input(name, InputKind::kConfiguration);
   std::optional<std::string> text = read_at_most(stream, kLargestFile);
   if (stream.bad()) return refuse("reading failed");
   if (!text) return refuse("it is larger than 16 MiB", "is this a trace? traces are named by workload.chakra.prefix");

@@ -90,9 +90,12 @@ Fabric build_cluster(const ClusterSpec& cluster) {
     // 2. From the devices to their NICs.
     const NicSpec& nics = *node.nics;
     if (!layout.nics_inside) {
+      // PCIe, which the node's own fabric may be called after, too.
+      const bool is_taken = std::ranges::find(parts.link_classes, "pcie.up") != parts.link_classes.end();
+      const std::string pcie = is_taken ? "nic-pcie" : "pcie";
       layout.first_host_link =
-          add_links(parts, parts.devices, nics.host_bandwidth, nics.host_efficiency, nics.host_latency, "host.up");
-      add_links(parts, parts.devices, nics.host_bandwidth, nics.host_efficiency, nics.host_latency, "host.down");
+          add_links(parts, parts.devices, nics.host_bandwidth, nics.host_efficiency, nics.host_latency, pcie + ".up");
+      add_links(parts, parts.devices, nics.host_bandwidth, nics.host_efficiency, nics.host_latency, pcie + ".down");
     }
     if (const std::optional<HostStack>& stack = cluster.scale_out->network.stack) {
       layout.first_stack_link =

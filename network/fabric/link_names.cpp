@@ -60,6 +60,18 @@ std::string name_of(const Fabric& fabric, LinkId link) {
   return fmt::format("{}.{}", at, link_class);
 }
 
+std::optional<std::string> renamed_link(const Fabric& fabric, std::string_view name) {
+  for (const std::string_view former : {"host.up", "host.down"}) {
+    const std::size_t at = name.find(former);
+    if (at == std::string_view::npos || (at > 0 && name[at - 1] != '.')) continue;
+    const bool is_taken = std::ranges::find(fabric.link_classes(), "nic-pcie.up") != fabric.link_classes().end();
+    const std::string direction(former.substr(former.rfind('.')));
+    return fmt::format("{}{}{}{}", name.substr(0, at), is_taken ? "nic-pcie" : "pcie", direction,
+                       name.substr(at + former.size()));
+  }
+  return std::nullopt;
+}
+
 std::vector<LinkId> links_named(const Fabric& fabric, std::string_view name) {
   const ClassName parsed = parse(name);
   const std::vector<LinkId> links = links_of_class(fabric, parsed.link_class);

@@ -2,6 +2,7 @@
 // from 0 in the order of their numbers, "node1.nic0" whatever begins or ends there, "node1.nic0.up" the one link.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,10 @@ namespace orrery {
 
 // Ascending; none if nothing is called so.
 std::vector<LinkId> links_named(const Fabric& fabric, std::string_view name);
+
+// Links between a device and its NICs were called "host.up" and "host.down": the name of today for such a name, none
+// for others.
+std::optional<std::string> renamed_link(const Fabric& fabric, std::string_view name);
 
 // One link by where it is: "node1.nic0.up", "node0.gpu3.nvlink.down", and from device to device
 // "node0.gpu0>node0.gpu1".

@@ -47,7 +47,9 @@ Efficiency read_efficiency(Section& section, std::string_view key, std::string_v
   return section.optional<Efficiency>(key, fallback, meaning, documented);
 }
 
-bool is_outside(std::string_view name) { return name == "host" || name == "nic" || name == "stack"; }
+bool is_outside(std::string_view name) {
+  return name == "nic-pcie" || name == "host" || name == "nic" || name == "stack";
+}
 
 std::string reserved_name_problem(std::string_view name) {
   if (name != "latency") return {};

@@ -35,7 +35,8 @@ Efficiency read_efficiency(Section& section, std::string_view key = "efficiency"
 std::string read_name(Section& section, std::string fallback, std::string_view meaning,
                       std::string_view documented = {});
 
-// Whether a class of links of this name leads out of the node: "host", "nic", "stack".
+// Whether a class of links of this name leads out of the node: "nic-pcie", "nic", "stack", or the
+// former "host".
 bool is_outside(std::string_view name);
 
 // What a name may not be, since results have it for something else: what is wrong, or "".

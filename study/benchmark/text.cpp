@@ -61,7 +61,7 @@ std::string side_by_side_text(std::span<const CollectiveTable> tables) {
     heading += fmt::format("  {}: {}{}\n", table.cluster, machine_text(table), algorithm);
     text.column(fmt::format("{}: time (us)", table.cluster));
     text.column("busbw (GB/s)");
-    if (!table.library.empty()) text.column("takes", Table::Align::kLeft);
+    if (!table.library.empty()) text.column("algorithm", Table::Align::kLeft);
     text.column("bound by", Table::Align::kLeft);
     if (i > 0) text.column("busbw ratio");
   }

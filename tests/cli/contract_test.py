@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
 """contract_test.py PROGRAM: what scripts may rely on - shipped files, formats, exit codes, the same bytes twice."""
+import csv
 import errno
 import filecmp
+import gzip
+import hashlib
+import io
 import json
 import os
 import subprocess
@@ -14,8 +18,9 @@ from error_row import JOB, make_traces, small_trace
 from orrery_program import SOURCE, Checks, Program, scratch_folder, write_files
 
 REPLAY = str(SOURCE / "configs" / "studies" / "replay-a100.yaml")
-RESULT = ["schema", "version", "experiment", "iteration_time_s", "ranks", "rank_classes", "link_classes", "breakdown",
-          "links", "simulation"]
+RESULT = ["schema", "version", "experiment", "provenance", "iteration_time_s", "ranks", "cluster_devices", "rank_classes",
+          "link_classes", "breakdown", "links", "warnings", "simulation"]
+SOURCE_KEYS = ["file", "set", "options", "commit", "folder", "inputs"]
 BREAKDOWN = ["class", "ranks", "first_rank", "members", "compute_s", "exposed_comm_s", "bubble_s", "wait_s", "idle_s", "finish_s"]
 LINKS = ["class", "count", "bytes", "busy", "mean_utilisation"]
 SIMULATION = ["events", "messages", "wall_s", "peak_rss_bytes", "granularity", "model", "folded"]
@@ -27,6 +32,14 @@ OPERATIONS = {"all_gather": 15 / 16, "all_reduce": 30 / 16, "all_to_all": 15 / 1
 ALGORITHMS = {"all_reduce": {"ring", "tree"}, "all_to_all": {"send/recv"}, "gather": {"send/recv"}, "scatter": {"send/recv"},
               "sendrecv": {"send/recv"}}
 PROTOCOLS = {"ll", "ll128", "simple"}
+# A job of two ranks on eight devices that does not fit, and whose selective recomputation has nothing to do.
+MODEL_WITH_WARNINGS = """cluster: dgx-h100
+nodes: 1
+workload:
+  model: llama3-70b
+  parallel: {tensor: 2}
+  batch: {global: 2}
+"""
 SOUND = {"job.yaml": JOB, "rank.0.et": small_trace(), "rank.1.et": small_trace()}
 # 5 us of computing; then each half of the all-reduce of 1 MiB goes to the other rank and back, one after the other:
 # 2 * (700 ns + ceil(524288 B / 300 GB/s)) = 2 * (700000 + 1747627) ps.
@@ -96,6 +109,8 @@ def check_document(checks, name, document):
                      f"{times}\n{whole} ps")
         checks.check(picoseconds(part["finish_s"]) <= whole,
                      f"{name}: class {part['class']} finishes within the iteration")
+    missing = [key for key in SOURCE_KEYS if key not in document["provenance"]]
+    checks.check(not missing, f"{name}: says what it was made from", missing)
     for link in document["links"]:
         checks.check(0 <= link["mean_utilisation"] <= link["busy"] + 1e-12,
                      f"{name}: no link carries more than its capacity", link)
@@ -221,9 +236,90 @@ def check_results(program, checks, folder):
     checks.check((made / "result.json").read_text() == (Path(folder) / "result.json").read_text(),
                  "--json writes the result of --out")
     operations = (made / "operations.csv").read_text().splitlines()
-    checks.check(len(operations) == 1 + 4, "operations.csv has a line for each of four operations", operations)
+    checks.check(len(operations) == 1 + 2, "operations.csv has a line for each operation of the one class", operations)
     again = program.run(["run", "job.yaml", "--out", "made/results"], folder)
     checks.check(again.code == 0, "--out may name a folder that is there", again.stderr)
+
+
+def check_tables(program, checks, folder):
+    """--ranks chooses whose lines the tables hold; the tables are there as a whole or not at all."""
+    write_files(folder, SOUND)
+
+    def rows(*options, table="operations.csv"):
+        outcome = program.run(["run", REPLAY, "--out", "tables", *options], folder)
+        checks.check(outcome.code == 0 and f"tables/{table}: about " in outcome.stderr, f"{options}: says what it writes",
+                     outcome.stderr)
+        data = (Path(folder) / "tables" / table).read_bytes()
+        return list(csv.DictReader(io.StringIO((gzip.decompress(data) if table.endswith("gz") else data).decode())))
+
+    classes, every = rows(), rows("--ranks", "all")
+    result = json.loads((Path(folder) / "tables" / "result.json").read_text())
+    first = {str(entry["first_rank"]): str(entry["ranks"]) for entry in result["breakdown"]}
+    checks.check(len(first) < 16 and {row["rank"]: row["stands_for"] for row in classes} == first,
+                 "by default the first rank of each class, and for how many it stands", first)
+    checks.check({row["rank"] for row in every} == {str(rank) for rank in range(16)}, "--ranks all: every rank")
+    checks.check([{**row, "stands_for": "1"} for row in classes] == [row for row in every if row["rank"] in first],
+                 "the lines of a rank are the same in both")
+    some = rows("--ranks", "3,0-1,1")
+    checks.check(some == [row for row in every if row["rank"] in ("0", "1", "3")], "--ranks 3,0-1,1: those three, once each")
+    packed = rows("--ranks", "all", "--gzip", table="operations.csv.gz")
+    checks.check(packed == every, "--gzip: the same, compressed")
+    again = (Path(folder) / "tables" / "operations.csv.gz").read_bytes()
+    rows("--ranks", "all", "--gzip", table="operations.csv.gz")
+    checks.check(again == (Path(folder) / "tables" / "operations.csv.gz").read_bytes(), "--gzip: the same bytes twice")
+
+    for options, message in ((["--ranks", "0-16"], "the job has no rank 16"), (["--ranks", "5-3"], "the range 5-3 is empty"),
+                             (["--ranks", "some"], "'some' is neither a rank nor a range of ranks")):
+        outcome = program.run(["run", REPLAY, "--out", "nothing", *options], folder)
+        checks.check(outcome.code == 2 and message in outcome.stderr and not list((Path(folder) / "nothing").iterdir()
+                                                                                  if (Path(folder) / "nothing").exists() else []),
+                     f"{options} is refused before anything is written", outcome.stderr)
+    alone = program.run(["run", "job.yaml", "--ranks", "all"], folder)
+    checks.check(alone.code == 2 and "--out" in alone.stderr, "--ranks goes with --out", alone.stderr)
+
+    # A limit of 200 blocks lets the result pass and stops the table of operations.
+    command = "ulimit -f 200; exec \"$0\" run \"$1\" --out limited --ranks all"
+    limited = subprocess.run(["/bin/sh", "-c", command, program.path, REPLAY], cwd=folder, capture_output=True, text=True,
+                             check=False)
+    left = sorted(path.name for path in (Path(folder) / "limited").iterdir())
+    checks.check(limited.returncode == 2 and "cannot be written" in limited.stderr and not left,
+                 "a file of --out that cannot be written takes the others with it", f"{left} {limited.stderr}")
+
+
+def check_repetition(program, checks, folder):
+    """result.json names what it was made from, and `run result.json` makes the same bytes again, from anywhere."""
+    write_files(folder, {**SOUND, "model.yaml": MODEL_WITH_WARNINGS})
+    elsewhere = Path(folder) / "elsewhere"
+    elsewhere.mkdir()
+    for options in (["job.yaml"], ["job.yaml", "--set", "network.model=alpha-beta", "--no-fold"],
+                    ["model.yaml", "--allow-oom", "--set", "workload.recompute=selective"]):
+        name = " ".join(options)
+        made = program.run(["run", *options, "--out", "made", "--deterministic"], folder)
+        checks.check(made.code == 0, f"{name} runs", made.stderr)
+        written = (Path(folder) / "made" / "result.json").read_bytes()
+        source = json.loads(written)["provenance"]
+        hashes = {entry["path"]: entry["sha256"] for entry in source["inputs"]}
+        checks.check(source["file"] == options[0] and hashes[options[0]] == hashlib.sha256(
+            (Path(folder) / options[0]).read_bytes()).hexdigest(), f"{name}: the file and its SHA-256", source)
+        checks.check(any(path.startswith("configs/devices/") for path in hashes)
+                     and not any(path.startswith("/") for path in hashes), f"{name}: all inputs by name", hashes)
+        if options[0] == "job.yaml":
+            checks.check({"rank.0.et", "rank.1.et"} <= set(hashes), f"{name}: the traces, too", hashes)
+        for place, path in ((folder, "made/result.json"), (elsewhere, "../made/result.json"),
+                            ("/", str(Path(folder) / "made" / "result.json"))):
+            again = program.run(["run", path, "--json", "-", "--deterministic"], place)
+            checks.check(again.code == 0 and again.stdout.encode() == written, f"{name}: the same bytes from {place}",
+                         again.stderr + again.stdout[:2000])
+    changed = program.run(["run", "made/result.json", "--set", "workload.recompute=full", "--json", "-"], folder)
+    settings = json.loads(changed.stdout)["provenance"]["set"]
+    checks.check(settings == ["workload.recompute=selective", "workload.recompute=full"],
+                 "a repeated run takes --set, and says so", settings)
+    program.run(["run", "job.yaml", "--out", "made", "--json", "moved.json"], folder)
+    (Path(folder) / "rank.1.et").write_bytes((Path(folder) / "rank.0.et").read_bytes() + b"")
+    (Path(folder) / "rank.0.et").unlink()
+    lost = program.run(["run", "moved.json"], folder)
+    checks.check(lost.code == 2 and "the run read 'rank.0.et', which is not to be found" in lost.stderr,
+                 "traces that are gone are named", lost.stderr)
 
 
 def check_collectives(program, checks, folder):
@@ -330,7 +426,8 @@ def check_resolved(program, checks, folder):
                                         "-", "--deterministic"], folder).stdout)
         write_files(folder, {"resolved.yaml": json.dumps(first["experiment"])})
         second = program.run(["run", "resolved.yaml", "--json", "-", "--deterministic"], folder)
-        checks.check(second.code == 0 and json.loads(second.stdout) == first,
+        again = json.loads(second.stdout)
+        checks.check(second.code == 0 and {**again, "provenance": 0} == {**first, "provenance": 0},
                      f"the resolved experiment is an experiment, and the same ({setting})",
                      second.stderr or second.stdout)
 
@@ -471,7 +568,7 @@ def check_odd_but_sound(program, checks, folder):
 def main():
     program = Program(sys.argv[1])
     checks = Checks()
-    for part in (check_shipped_data, check_lists, check_results, check_validation, check_collectives, check_calibration,
+    for part in (check_shipped_data, check_lists, check_results, check_tables, check_repetition, check_validation, check_collectives, check_calibration,
                  check_library_options, check_settings_in_files, check_resolved,
                  check_output_trouble, check_names, check_warnings, check_odd_but_sound):
         with scratch_folder() as folder:

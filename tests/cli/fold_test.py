@@ -25,6 +25,7 @@ def arguments(settings):
 def without_folding(document):
     document = {key: value for key, value in document.items() if key not in ABOUT_FOLDING}
     document["experiment"].pop("fold", None)
+    document["provenance"].pop("set")
     document["simulation"] = {key: value for key, value in document["simulation"].items()
                               if key not in ("events", "folded", "folding", "splits")}
     return document
@@ -33,13 +34,13 @@ def without_folding(document):
 def check_experiment(program, checks, experiment, settings, folder):
     name = f"{Path(experiment).name} {' '.join(settings)}"
     folded = program.run(["run", experiment, "--verify-fold", "--json", "folded.json", "--deterministic", "--out", "folded",
-                          *arguments(settings)], folder)
+                          "--ranks", "all", *arguments(settings)], folder)
     if not checks.check(folded.code == 0 and not folded.broken, f"{name}: folded and every rank by itself",
                         folded.stderr):
         return
     checks.check("no operation of" in folded.stderr, f"{name}: says that it was verified", folded.stderr)
     unfolded = program.run(["run", experiment, "--no-fold", "--json", "unfolded.json", "--deterministic", "--out",
-                            "unfolded", *arguments(settings)], folder)
+                            "unfolded", "--ranks", "all", *arguments(settings)], folder)
     checks.check(unfolded.code == 0, f"{name}: --no-fold", unfolded.stderr)
     for table in ("operations.csv", "memory.csv"):
         paths = [Path(folder) / run / table for run in ("folded", "unfolded")]

@@ -94,7 +94,7 @@ def check_memory(program, checks, folder):
                  "--out writes memory.csv of a job from a model", names)
     memory = json.loads((Path(folder) / "results" / "result.json").read_text())["memory"]
     rows = list(csv.DictReader((Path(folder) / "results" / "memory.csv").open()))
-    checks.check(list(rows[0]) == ["rank", "time_ps", "bytes"], "memory.csv has rank, time and bytes", rows[0])
+    checks.check(list(rows[0]) == ["rank", "stands_for", "time_ps", "bytes"], "memory.csv has rank, time and bytes", rows[0])
     times, sizes = ([int(row[key]) for row in rows] for key in ("time_ps", "bytes"))
     checks.check(times == sorted(times) and max(sizes) == memory["peak_bytes"], "memory.csv reaches the peak", max(sizes))
     checks.check(sizes[0] == sizes[-1] == memory["peak_bytes"] - memory["by"]["activations"],

@@ -23,7 +23,7 @@ ClusterSpec cluster(std::uint32_t nodes, std::uint32_t devices, std::uint32_t ni
   return spec;
 }
 
-// "host.up nic.up ...", checked to be contiguous from device to device.
+// "pcie.up nic.up ...", checked to be contiguous from device to device.
 std::string classes_on_route(const Fabric& fabric, std::uint32_t from, std::uint32_t to) {
   std::vector<LinkId> links;
   fabric.route(DeviceId(from), DeviceId(to), links);
@@ -66,7 +66,7 @@ TEST_CASE("messages stay inside a node, or leave it through host path, NIC and s
   const Fabric fabric = build_cluster(cluster(4, 8, 8));
   CHECK(fabric.device_count() == 32);
   CHECK(classes_on_route(fabric, 9, 15) == "nvlink.up nvlink.down ");
-  CHECK(classes_on_route(fabric, 9, 17) == "host.up nic.up nic.down host.down ");
+  CHECK(classes_on_route(fabric, 9, 17) == "pcie.up nic.up nic.down pcie.down ");
   CHECK(classes_on_route(fabric, 9, 9) == "");
   CHECK(cost(fabric, 9, 15).latency == Duration(700'001));
   CHECK(cost(fabric, 9, 17).latency == Duration(500'000 + 600'001 + 500'000));
@@ -141,5 +141,5 @@ TEST_CASE("a hundred thousand nodes are as small as their links") {
   // Six links a device: up and down on NVLink, host path and NIC.
   CHECK(fabric.link_count() == 6U << 20);
   CHECK(fabric.memory_bytes() <= 4 * (std::size_t{6} << 20) + 8 * sizeof(Link));
-  CHECK(classes_on_route(fabric, 0, (1U << 20) - 1) == "host.up nic.up nic.down host.down ");
+  CHECK(classes_on_route(fabric, 0, (1U << 20) - 1) == "pcie.up nic.up nic.down pcie.down ");
 }

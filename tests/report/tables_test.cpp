@@ -59,6 +59,25 @@ TEST_CASE("a table aligns its columns and ends lines without spaces") {
   CHECK(table.text() == "  name        n\n  a          10\n  long name   5\n");
 }
 
+TEST_CASE("a column has one unit, that of its largest value") {
+  using namespace std::chrono_literals;
+  const std::vector<Duration> times = {24'340ms, 268'100us, Duration(0), Duration(1)};
+  CHECK(in_one_unit(times) == std::vector<std::string>{"24.340 s", "0.268 s", "-", "0.000 s"});
+  CHECK(in_one_unit(std::vector<Duration>{Duration(999), Duration(1)}) == std::vector<std::string>{"999 ps", "1 ps"});
+  CHECK(in_one_unit(std::vector<Bytes>{Bytes(3LL << 30), Bytes(512LL << 20)}) ==
+        std::vector<std::string>{"3.000 GiB", "0.500 GiB"});
+  CHECK(in_one_unit(std::vector<Bandwidth>{Bandwidth(1'800'000'000'000), Bandwidth(31'500'000'000)}) ==
+        std::vector<std::string>{"1800 GB/s", "31.5 GB/s"});
+}
+
+TEST_CASE("a column that says nothing is left out of a table, but for a zero that is printed") {
+  Table table;
+  table.column_of("name", {"a", "b"}, Table::Align::kLeft);
+  table.column_of("nothing", {"-", "-"});
+  table.column_of("n", {"-", "0"});
+  CHECK(table.text() == "  name  n\n  a     -\n  b     0\n");
+}
+
 TEST_CASE("the parts of the iteration sum to it, mean over ranks, largest first") {
   const std::vector<Part> parts = mean_parts(result_of(milliseconds(40), milliseconds(20)));
   REQUIRE(parts.size() == 3);
@@ -76,8 +95,10 @@ TEST_CASE("the summary says what bounds the run and shows unequal ranks apart") 
   with_nccl.library = "nccl 2.30.0";
   CHECK(summary_text(with_nccl).find("alpha-beta network, granularity step, nccl 2.30.0)\n") != std::string::npos);
   CHECK(text.find("mostly device compute (60.0 % of the iteration)\n") != std::string::npos);
-  CHECK(text.find("  0      60.00 ms        0 ps  40.00 ms") != std::string::npos);
-  CHECK(text.find("  1      60.00 ms        0 ps  20.00 ms") != std::string::npos);
+  // One unit in a column, nothing where there is nothing, and no column without anything in it.
+  CHECK(text.find("  ranks  count    compute     tensor       idle      finish\n"
+                  "  0          1  60.000 ms  40.000 ms          -  100.000 ms\n"
+                  "  1          1  60.000 ms  20.000 ms  20.000 ms   80.000 ms\n") != std::string::npos);
   CHECK(summary_text(result_of(milliseconds(40), milliseconds(40))).find("  0-1 ") != std::string::npos);
 }
 
@@ -91,6 +112,49 @@ TEST_CASE("the summary names the busiest link, and the ranks that compute longes
           "mostly device compute (62.5 % of the iteration); busiest link node1.nic0.up (busy 92.3 % of the time)\n") !=
       std::string::npos);
   CHECK(text.find("\n  1 ") < text.find("\n  0 "));
+}
+
+TEST_CASE("links are listed with the busiest of their class by name, idle classes with nothing") {
+  Result result = result_of(milliseconds(40), milliseconds(20));
+  result.links = {{"nic.up", 2, 3.0 * (1 << 20), Bandwidth(25'000'000'000), 0.25, 0.5, "node1.nic0.up", 0.125},
+                  {"pcie.up", 2, 0, Bandwidth(31'500'000'000), 0, 0, "", 0}};
+  CHECK(summary_text(result).ends_with(
+      "  links    count  bandwidth  bytes each    busy  utilisation  busiest  busiest link\n"
+      "  nic.up       2    25 GB/s   3.000 MiB  25.0 %       12.5 %   50.0 %  node1.nic0.up\n"
+      "  pcie.up      2  31.5 GB/s           -       -            -        -  -\n"));
+  const nlohmann::ordered_json links = to_json(result, true)["links"];
+  CHECK(links[0]["busiest"] == "node1.nic0.up");
+  CHECK_FALSE(links[1].contains("busiest"));
+}
+
+TEST_CASE("MFU is given over the devices in use and over all of them where those differ") {
+  Result result = result_of(milliseconds(40), milliseconds(20));
+  result.devices = 8;
+  TrainingFacts facts;
+  facts.model_flops = 1e12;
+  facts.workers = 2;
+  // 10^12 FLOP in 0.1 s on 2 devices of 10^13: half of their peak, an eighth of that of eight devices.
+  result.training = training_figures(facts, FlopRate(10'000'000'000'000), Bytes(1), 8, result.finish);
+  CHECK(result.training->mfu == Approx(0.5));
+  CHECK(result.training->mfu_all_devices == Approx(0.125));
+  CHECK(summary_text(result).find("MFU 50.0 % of the devices in use (12.5 % of all 8), ") != std::string::npos);
+  CHECK(to_json(result, true)["mfu_all_devices"] == Approx(0.125));
+  result.training = training_figures(facts, FlopRate(10'000'000'000'000), Bytes(1), 2, result.finish);
+  CHECK(summary_text(result).find("MFU 50.0 %, ") != std::string::npos);
+}
+
+TEST_CASE("warnings in the JSON document keep the names of traces and no places in configurations") {
+  Result result = result_of(milliseconds(40), milliseconds(20));
+  result.source = ResultSource{"jobs/a.json", {"nodes=2"}, {}, "0123456789ab", "/somewhere", {}};
+  for (const Location& where : {Location{"jobs/a.yaml", 3, 4}, Location{"--set nodes=2"}, Location{"jobs/a.json"},
+                                Location{"/abs/a.json"}, Location{"traces/rank.0.et"}})
+    result.warnings.push_back({Severity::kWarning, where, "so", "do"});
+  const nlohmann::ordered_json document = to_json(result, true);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(document["warnings"][i] == "warning: so\n  hint: do");
+  CHECK(document["warnings"][4] == "rank.0.et: warning: so\n  hint: do");
+  CHECK(document["provenance"]["set"][0] == "nodes=2");
+  CHECK_FALSE(document["provenance"].contains("folder"));
+  CHECK(to_json(result, false)["provenance"]["folder"] == "/somewhere");
 }
 
 TEST_CASE("a comparison gives ratios and what explains the difference") {

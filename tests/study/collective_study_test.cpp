@@ -71,9 +71,9 @@ TEST_CASE("over nodes, NVLink and NICs take turns, and the slower one bounds") {
   CHECK(two.bound.name == "nvlink");
   const CollectiveRow four = row_of({.cluster = "dgx-a100", .nodes = "4", .library = "fixed"}, "all_reduce", kGiB);
   CHECK(four.time == expected(4));
-  CHECK(four.bound.name == "host");
+  CHECK(four.bound.name == "pcie");
   const CollectiveQuestion one_each{.cluster = "dgx-a100", .nodes = "2", .devices_per_node = "1", .library = "fixed"};
-  CHECK(row_of(one_each, "all_reduce", kGiB).bound.name == "host");
+  CHECK(row_of(one_each, "all_reduce", kGiB).bound.name == "pcie");
 }
 
 TEST_CASE("a few bytes take the latencies") {
@@ -103,7 +103,7 @@ TEST_CASE("every rank sends to the next, and the messages between nodes are last
   CHECK(across.time == kNetworkLatency + kGiB / kHost);
   CHECK(across.bus_bandwidth == across.algorithm_bandwidth);
   CHECK(across.algorithm == "point-to-point");
-  CHECK(across.bound.name == "host");
+  CHECK(across.bound.name == "pcie");
   // Two ranks send to each other at once.
   const CollectiveRow pair =
       row_of({.cluster = "dgx-a100", .devices_per_node = "2", .library = "fixed"}, "sendrecv", kGiB);

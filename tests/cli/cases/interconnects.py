@@ -30,8 +30,8 @@ def nic(gigabits, what):
 
 
 CASES = [
-    Case("PCIe 4 ×16", show("dgx-a100"), rate("host.up"), "GB/s", "16 * 16 * 128 / 130 / 8", PCIE, *ROUNDED),
-    Case("PCIe 5 ×16", show("dgx-h100"), rate("host.up"), "GB/s", "16 * 32 * 128 / 130 / 8", PCIE, *ROUNDED),
+    Case("PCIe 4 ×16", show("dgx-a100"), rate("pcie.up"), "GB/s", "16 * 16 * 128 / 130 / 8", PCIE, *ROUNDED),
+    Case("PCIe 5 ×16", show("dgx-h100"), rate("pcie.up"), "GB/s", "16 * 32 * 128 / 130 / 8", PCIE, *ROUNDED),
     Case("PCIe 6 ×16, in a message between nodes", pair("dgx-h100", ["cluster.node.nics.bandwidth=1600 Gb/s",
          "cluster.node.nics.host_bandwidth=121 GB/s"], "1000000000000"), GBPS, "GB/s", "121", "no shipped node has it",
          *LATENCY),

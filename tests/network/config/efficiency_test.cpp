@@ -83,8 +83,8 @@ TEST_CASE("the fabric of a node, its host links and its NICs have an efficiency 
       "nodes: 2\n");
   const auto of = rates(fabric);
   CHECK(of.at("nvlink.up") == Rate{gb(200), percent(82'40), Bandwidth(164'800'000'000)});
-  CHECK(of.at("host.up") == Rate{Bandwidth(31'500'000'000), percent(76'19), Bandwidth(23'999'850'000)});
-  CHECK(of.at("host.down") == of.at("host.up"));
+  CHECK(of.at("pcie.up") == Rate{Bandwidth(31'500'000'000), percent(76'19), Bandwidth(23'999'850'000)});
+  CHECK(of.at("pcie.down") == of.at("pcie.up"));
   // Two NICs a device, as one trunk.
   CHECK(of.at("nic.down") == Rate{gb(20), percent(96'86), Bandwidth(19'372'000'000)});
 }

@@ -94,9 +94,9 @@ TEST_CASE("a matrix without capacities needs a device that says what its PCIe is
 TEST_CASE("over TCP a message passes the stack of both hosts, whose threads bound it") {
   const Fabric rdma = fabric_of(two_nodes(", network: infiniband"));
   const Fabric tcp = fabric_of(two_nodes(", network: ethernet"));
-  CHECK(classes(rdma, 0, 2) == std::vector<std::string>{"host.up", "nic.up", "nic.down", "host.down"});
+  CHECK(classes(rdma, 0, 2) == std::vector<std::string>{"pcie.up", "nic.up", "nic.down", "pcie.down"});
   CHECK(classes(tcp, 0, 2) ==
-        std::vector<std::string>{"stack.up", "host.up", "nic.up", "nic.down", "host.down", "stack.down"});
+        std::vector<std::string>{"stack.up", "pcie.up", "nic.up", "nic.down", "pcie.down", "stack.down"});
   CHECK(classes(tcp, 0, 1) == classes(rdma, 0, 1));
   CHECK(way(rdma, 0, 2).narrowest == Bandwidth(12'500'000'000));
   CHECK(way(tcp, 0, 2).narrowest == gb(2));  // one thread

@@ -130,7 +130,7 @@ TEST_CASE("between nodes every NIC carries the ring's part or that of each edge 
     const Fabric fabric = switched_nodes(nodes, 8, 8);
     const std::vector<DeviceId> devices = all_devices(fabric);
     const int ranks = static_cast<int>(devices.size());
-    for (const std::string link_class : {"host.up", "nic.up", "nic.down", "host.down"}) {
+    for (const std::string link_class : {"pcie.up", "nic.up", "nic.down", "pcie.down"}) {
       INFO(link_class << " of " << nodes << " nodes");
       CHECK(loads_of_class({kRing, Bytes(kWithin), Bytes(kBetween), {}}, devices, fabric, link_class) ==
             Loads{{kBetween, ranks}});
@@ -151,7 +151,7 @@ TEST_CASE("all pairs send as much as they are told to, however many there are") 
     const int ranks = static_cast<int>(devices.size());
     const std::int64_t between = std::int64_t{127} * 64 * 9 * 7 * 6 * 100;  // divisible by 8, 24, 504, 127 and 64
     const Aggregate transfer{kAllPairs, Bytes(kWithin), Bytes(between), {}};
-    for (const std::string link_class : {"host.up", "nic.up", "nic.down", "host.down"})
+    for (const std::string link_class : {"pcie.up", "nic.up", "nic.down", "pcie.down"})
       CHECK(loads_of_class(transfer, devices, fabric, link_class) == Loads{{between, ranks}});
     for (const std::string link_class : {"nvlink.up", "nvlink.down"})
       CHECK(loads_of_class(transfer, devices, fabric, link_class) == Loads{{kWithin, ranks}});

@@ -1,0 +1,28 @@
+// A result that a run wrote, as an experiment: `orrery run result.json` makes it again.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "core/config/tree.h"
+#include "report/result.h"
+
+namespace orrery {
+
+struct RecordedRun {
+  std::filesystem::path folder;  // the working directory of the recorded run as far as it matters; empty: this one
+  ConfigValue experiment;        // resolved; every part of it stands at the file of then, seen from here
+  ResultSource source;
+  std::string version;  // of the program that wrote it
+};
+
+// Nothing if the file is no result. InputError if it is one and cannot be read, or if the traces that it was made from
+// are not to be found: from the working directory, from that of the recorded run, or from a folder around the document.
+std::optional<RecordedRun> load_recorded_run(const std::string& path);
+
+// What a run of it was made from. `made`: what this program says of itself. A data file that has changed since is a
+// warning.
+ResultSource source_of(const RecordedRun& recorded, const ResultSource& made, Diagnostics& diagnostics);
+
+}  // namespace orrery

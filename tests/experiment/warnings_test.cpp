@@ -1,0 +1,145 @@
+// What an experiment says without being asked: figures that are right and yet hardly what was meant.
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "experiment/experiment.h"
+#include "experiment/job.h"
+#include "tests/shipped_files.h"
+
+using namespace orrery;
+
+namespace {
+
+class TraceFolder {
+ public:
+  TraceFolder() : path_(std::filesystem::temp_directory_path() / fmt::format("orrery-warnings-{}", getpid())) {
+    std::filesystem::create_directories(path_ / "traces");
+  }
+  ~TraceFolder() { std::filesystem::remove_all(path_); }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path_ / name) << text;
+    return (path_ / name).string();
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+constexpr const char* kTwoNodes =
+    "cluster: dgx-h100\nnodes: 2\nworkload:\n  model: llama3-8b\n  parallel: {tensor: 8, data: 2}\n"
+    "  batch: {global: 12}\n";
+
+// "message (hint)" of every warning on the way to the job.
+std::vector<std::string> warnings_of(const std::vector<std::string>& settings, const char* text = kTwoNodes) {
+  const TraceFolder folder;
+  Diagnostics diagnostics;
+  const Experiment experiment = load_experiment(folder.write("x.yaml", text), settings, kFiles, diagnostics);
+  if (experiment.workload.training) load_experiment_job(experiment, diagnostics);
+  std::vector<std::string> warnings;
+  for (const Problem& problem : diagnostics.problems())
+    warnings.push_back(fmt::format("{} ({})", problem.message, problem.hint));
+  return warnings;
+}
+
+using Warnings = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("devices without a rank are said, with the replicas that would use them") {
+  CHECK(warnings_of({}).empty());
+  // A whole `parallel` in place of the file's drops its `data`.
+  CHECK(warnings_of({"workload.parallel={tensor: 8}"}) ==
+        Warnings{"the job has 8 ranks: 8 of the cluster's 16 devices have nothing to do (parallel.data: 2 uses all of "
+                 "them)"});
+  // 12 sequences do not divide by 4 replicas of 2, but by 3.
+  CHECK(warnings_of({"workload.parallel={tensor: 4, pipeline: 1}", "workload.batch.micro=4"}) ==
+        Warnings{"the job has 4 ranks: 12 of the cluster's 16 devices have nothing to do (parallel.data: 3 uses 12 of "
+                 "them)"});
+  // No other number of replicas divides 12.
+  CHECK(warnings_of({"workload.batch={global: 2, micro: 1}", "nodes=4"}) ==
+        Warnings{"the job has 16 ranks: 16 of the cluster's 32 devices have nothing to do (nodes: 2 is as much as the "
+                 "job needs)"});
+}
+
+TEST_CASE("selective recomputation that has nothing to make again is said") {
+  CHECK(warnings_of({"workload.recompute=selective"}) ==
+        Warnings{"'recompute: selective' changes nothing: it computes the scores of attention again, and flash "
+                 "attention keeps none (leave it out; or write recompute: full, or model.attention: plain)"});
+  CHECK(warnings_of({"workload.recompute=selective", "workload.model.attention=plain"}).empty());
+  CHECK(warnings_of({"workload.recompute=selective", "workload.software=torchtitan-2025"}).empty());
+  CHECK(warnings_of({"workload.recompute=full"}).empty());
+}
+
+TEST_CASE("factors that look like a share of a slowdown are said") {
+  CHECK(warnings_of({"perturb={ranks: {5: {compute: 3 %}}}"}) ==
+        Warnings{"perturb.ranks.5.compute: 0.03 makes computations 33.3 times as fast (it is a factor on times: write "
+                 "1.03 for 3 % longer)"});
+  CHECK(warnings_of({"perturb={ranks: {5: {compute: 12}}}"}).front().find("12 times as long") != std::string::npos);
+  for (const char* usual : {"0.5", "1.03", "97 %", "10"})
+    CHECK(warnings_of({fmt::format("perturb={{ranks: {{5: {{compute: {}}}}}}}", usual)}).empty());
+  CHECK(warnings_of({"perturb={links: {nic.up: {bandwidth: 3 %}}}"}) ==
+        Warnings{"perturb.links.nic.up.bandwidth: 3 % leaves a transfer 33.3 times as long (it is what is left of the "
+                 "bandwidth: write 97 % for 3 % less)"});
+  CHECK(warnings_of({"perturb={links: {nic.up: {bandwidth: 10 %}}}"}).empty());
+}
+
+TEST_CASE("links to NICs answer to their former name") {
+  const TraceFolder folder;
+  for (const auto& [former, now] : {std::pair("host.up", "pcie.up"), std::pair("host.down[3]", "pcie.down[3]"),
+                                    std::pair("node1.gpu0.host.up", "node1.gpu0.pcie.up")}) {
+    const auto fabric_of = [&](const char* name, Diagnostics& diagnostics) {
+      return load_experiment(folder.write("x.yaml", kTwoNodes),
+                             {fmt::format("perturb={{links: {{\"{}\": {{bandwidth: 50 %}}}}}}", name)}, kFiles,
+                             diagnostics);
+    };
+    Diagnostics quiet, said;
+    const Experiment a = fabric_of(now, quiet), b = fabric_of(former, said);
+    CHECK(quiet.problems().empty());
+    REQUIRE(said.problems().size() == 1);
+    CHECK(said.problems()[0].message == fmt::format("perturb.links.{}: these links are now called '{}'", former, now));
+    for (std::uint32_t i = 0; i < a.fabric.link_count(); ++i) {
+      CHECK(a.fabric.link(LinkId(i)).bandwidth == b.fabric.link(LinkId(i)).bandwidth);
+    }
+  }
+}
+
+TEST_CASE("comm_group.json beside the traces holds their groups, unless another file is named") {
+  const TraceFolder folder;
+  const auto groups_of = [&](const char* chakra) {
+    Diagnostics diagnostics;
+    const Experiment experiment =
+        load_experiment(folder.write("x.yaml", fmt::format("cluster: dgx-h100\nworkload: {{chakra: {}}}\n", chakra)),
+                        {}, kFiles, diagnostics);
+    const ConfigEntry* groups = experiment.resolved.find("workload")->value.find("chakra")->value.find("groups");
+    const std::string trace = experiment.workload.trace.groups.value_or("none");
+    return fmt::format("{} {}", groups == nullptr ? "none" : groups->value.scalar,
+                       std::filesystem::path(trace).filename().string());
+  };
+  CHECK(groups_of("{prefix: traces/rank}") == "none none");
+  folder.write("traces/comm_group.json", "{}");
+  CHECK(groups_of("{prefix: traces/rank}") == "traces/comm_group.json comm_group.json");
+  CHECK(groups_of("{prefix: traces/rank, groups: traces/own.json}") == "traces/own.json own.json");
+}
+
+TEST_CASE("flash attention is the first advice where a job does not fit for its plain attention") {
+  const TraceFolder folder;
+  Diagnostics diagnostics;
+  const Experiment experiment = load_experiment(
+      folder.write("x.yaml",
+                   "cluster: dgx-a100\nnodes: 1\nworkload:\n  model: gpt3-6.7b\n  software: megatron-2021\n"
+                   "  parallel: {tensor: 8}\n  batch: {global: 16, micro: 16}\n"),
+      {}, kFiles, diagnostics);
+  try {
+    check_memory(experiment, false, diagnostics);
+    FAIL("it fits");
+  } catch (const InputError& error) {
+    CHECK(error.problems()[0].hint.starts_with("would fit with model.attention: flash ("));
+  }
+}
