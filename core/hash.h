@@ -3,6 +3,9 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <string_view>
+#include <type_traits>
+#include <vector>
 
 namespace orrery {
 
@@ -20,5 +23,38 @@ constexpr std::uint64_t hash_of(std::initializer_list<std::uint64_t> values) {
   for (const std::uint64_t value : values) hash = mixed(hash + mixed(value));
   return hash;
 }
+
+// A 64-bit digest of columns of numbers, by which equal contents find each other. Whoever uses it compares the contents
+// as well, or takes two digests of different seeds.
+class ContentDigest {
+ public:
+  explicit ContentDigest(std::uint64_t seed = 0) : state_(seed) {}
+
+  void add(std::uint64_t value) { state_ = mixed(state_ ^ value); }
+
+  template <class Number>
+  requires std::is_integral_v<Number> || std::is_enum_v<Number>
+  void add_column(const std::vector<Number>& column) {
+    add(column.size());
+    for (const Number number : column) add(static_cast<std::uint64_t>(number));
+  }
+
+  template <class Unit>
+  requires requires(Unit unit) { unit.count(); }
+  void add_column(const std::vector<Unit>& column) {
+    add(column.size());
+    for (const Unit& unit : column) add(static_cast<std::uint64_t>(unit.count()));
+  }
+
+  void add_text(std::string_view text) {
+    add(text.size());
+    for (const char character : text) add(static_cast<unsigned char>(character));
+  }
+
+  std::uint64_t value() const { return state_; }
+
+ private:
+  std::uint64_t state_ = 0;
+};
 
 }  // namespace orrery

@@ -1,5 +1,8 @@
 #include "core/utf8.h"
 
+#include <cstdint>
+#include <cstring>
+
 namespace orrery {
 
 std::size_t utf8_length(std::string_view text) {
@@ -19,6 +22,23 @@ std::size_t utf8_length(std::string_view text) {
   if (first == 0xF0 && byte(1) < 0x90) return 0;
   if (first == 0xF4 && byte(1) > 0x8F) return 0;
   return length;
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    // Nearly all text is ASCII: eight bytes at a time.
+    std::uint64_t eight = 0;
+    while (text.size() >= sizeof eight) {
+      std::memcpy(&eight, text.data(), sizeof eight);
+      if ((eight & 0x8080808080808080ULL) != 0) break;
+      text.remove_prefix(sizeof eight);
+    }
+    if (text.empty()) return true;
+    const std::size_t length = static_cast<unsigned char>(text[0]) < 0x80 ? 1 : utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
 }
 
 std::size_t first_non_text(std::string_view text) {

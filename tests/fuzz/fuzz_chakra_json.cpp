@@ -5,8 +5,8 @@
 #include <cstdlib>
 
 #include "tests/fuzz/chakra_sink.h"
-#include "workload/chakra/check.h"
-#include "workload/chakra/json.h"
+#include "workload/chakra/reader.h"
+#include "workload/chakra/wire.h"
 
 namespace {
 

@@ -1,8 +1,7 @@
 #include "workload/chakra/attributes.h"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,6 +12,7 @@ namespace orrery {
 namespace {
 
 using chakra::AttributeProto;
+using google::protobuf::FieldDescriptor;
 
 bool has_value(const AttributeProto& attribute) { return attribute.value_case() != AttributeProto::VALUE_NOT_SET; }
 
@@ -25,76 +25,53 @@ bool same_value(const AttributeProto& a, const AttributeProto& b) {
   return left.SerializeAsString() == right.SerializeAsString();
 }
 
-// The signed 64-bit value of an integral double, if it has one. -2^63 is the smallest, 2^63 is too large.
-std::optional<std::int64_t> integral(double value) {
-  if (!(value >= -0x1p63 && value < 0x1p63) || value != std::floor(value)) return std::nullopt;
-  return static_cast<std::int64_t>(value);
+// The signed 64-bit value of a number, if it has one. As a double, -2^63 is the smallest, 2^63 is too large.
+template <class Value>
+std::optional<std::int64_t> as_integer(const Value& value) {
+  bool fits = false;
+  if constexpr (std::is_floating_point_v<Value>) fits = value >= -0x1p63 && value < 0x1p63 && value == std::floor(value);
+  if constexpr (std::is_integral_v<Value>)
+    fits = std::is_signed_v<Value> || static_cast<std::uint64_t>(value) <= std::uint64_t{INT64_MAX};
+  if constexpr (std::is_arithmetic_v<Value>)
+    if (fits) return static_cast<std::int64_t>(value);
+  return std::nullopt;
 }
 
-std::optional<std::int64_t> in_range(std::uint64_t value) {
-  if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return std::nullopt;
-  return static_cast<std::int64_t>(value);
-}
-
-// Nothing when it is no list of bools or integers. What does not fit 64 bits becomes -1.
-std::optional<std::vector<std::int64_t>> integers_of(const AttributeProto& a) {
-  const auto all = [](const auto& list) {
-    std::vector<std::int64_t> numbers;
-    for (const auto value : list.values())
-      numbers.push_back(
-          std::in_range<std::int64_t>(static_cast<std::uint64_t>(value)) ? static_cast<std::int64_t>(value) : -1);
-    return numbers;
-  };
-  switch (a.value_case()) {
-    case AttributeProto::kBoolList:
-      return all(a.bool_list());
-    case AttributeProto::kInt32List:
-      return all(a.int32_list());
-    case AttributeProto::kInt64List:
-      return all(a.int64_list());
-    case AttributeProto::kUint32List:
-      return all(a.uint32_list());
-    case AttributeProto::kUint64List:
-      return all(a.uint64_list());
-    case AttributeProto::kSint32List:
-      return all(a.sint32_list());
-    case AttributeProto::kSint64List:
-      return all(a.sint64_list());
-    default:
-      return std::nullopt;
-  }
-}
+bool is_list(const FieldDescriptor& field) { return field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE; }
 
 std::optional<double> number_of(const AttributeProto& a) {
-  switch (a.value_case()) {
-    case AttributeProto::kDoubleVal:
-      return a.double_val();
-    case AttributeProto::kFloatVal:
-      return static_cast<double>(a.float_val());
-    case AttributeProto::kUint64Val:
-      return static_cast<double>(a.uint64_val());
-    case AttributeProto::kFixed64Val:
-      return static_cast<double>(a.fixed64_val());
-    default:
-      break;
+  const FieldDescriptor* field = value_field(a);
+  if (field == nullptr || is_list(*field)) return std::nullopt;
+  return visit_value(a, *field, -1, [](const auto& value) -> std::optional<double> {
+    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>) return static_cast<double>(value);
+    return std::nullopt;
+  });
+}
+
+// Nothing when it is no list of bools or integers that are 0 or 1.
+std::optional<std::vector<bool>> flags_of(const AttributeProto& a) {
+  const FieldDescriptor* field = value_field(a);
+  if (field == nullptr || !is_list(*field)) return std::nullopt;
+  const auto& list = a.GetReflection()->GetMessage(a, field);
+  const FieldDescriptor& values = *list.GetDescriptor()->field(0);
+  std::vector<bool> flags;
+  for (int i = 0; i < list.GetReflection()->FieldSize(list, &values); ++i) {
+    const auto flag = visit_value(list, values, i, [](const auto& value) -> std::optional<std::int64_t> {
+      if constexpr (std::is_integral_v<std::decay_t<decltype(value)>>) return as_integer(value);
+      return std::nullopt;
+    });
+    if (flag != 0 && flag != 1) return std::nullopt;
+    flags.push_back(flag == 1);
   }
-  const auto integer = integer_of(a);
-  return integer ? std::optional(static_cast<double>(*integer)) : std::nullopt;
+  return flags;
 }
 
 // "string \"12\"", "double 0.5", "int64_list": what an error says was found.
 std::string found(const AttributeProto& a) {
   const std::string kind(kind_of(a));
-  switch (a.value_case()) {
-    case AttributeProto::kStringVal:
-      return fmt::format("{} \"{}\"", kind, printable(a.string_val(), 40));
-    case AttributeProto::kUint64Val:
-      return fmt::format("{} {}", kind, a.uint64_val());
-    case AttributeProto::kFixed64Val:
-      return fmt::format("{} {}", kind, a.fixed64_val());
-    default:
-      break;
-  }
+  if (a.value_case() == AttributeProto::kStringVal) return fmt::format("{} \"{}\"", kind, printable(a.string_val(), 40));
+  if (a.value_case() == AttributeProto::kUint64Val) return fmt::format("{} {}", kind, a.uint64_val());
+  if (a.value_case() == AttributeProto::kFixed64Val) return fmt::format("{} {}", kind, a.fixed64_val());
   if (const auto integer = integer_of(a)) return fmt::format("{} {}", kind, *integer);
   if (const auto number = number_of(a)) return fmt::format("{} {}", kind, *number);
   return "a " + kind;
@@ -102,42 +79,19 @@ std::string found(const AttributeProto& a) {
 
 }  // namespace
 
+const FieldDescriptor* value_field(const AttributeProto& attribute) {
+  return has_value(attribute) ? AttributeProto::descriptor()->FindFieldByNumber(attribute.value_case()) : nullptr;
+}
+
 std::optional<std::int64_t> integer_of(const AttributeProto& a) {
-  switch (a.value_case()) {
-    case AttributeProto::kDoubleVal:
-      return integral(a.double_val());
-    case AttributeProto::kFloatVal:
-      return integral(static_cast<double>(a.float_val()));
-    case AttributeProto::kInt32Val:
-      return a.int32_val();
-    case AttributeProto::kInt64Val:
-      return a.int64_val();
-    case AttributeProto::kUint32Val:
-      return a.uint32_val();
-    case AttributeProto::kUint64Val:
-      return in_range(a.uint64_val());
-    case AttributeProto::kSint32Val:
-      return a.sint32_val();
-    case AttributeProto::kSint64Val:
-      return a.sint64_val();
-    case AttributeProto::kFixed32Val:
-      return a.fixed32_val();
-    case AttributeProto::kFixed64Val:
-      return in_range(a.fixed64_val());
-    case AttributeProto::kSfixed32Val:
-      return a.sfixed32_val();
-    case AttributeProto::kSfixed64Val:
-      return a.sfixed64_val();
-    case AttributeProto::kBoolVal:
-      return a.bool_val() ? 1 : 0;
-    default:
-      return std::nullopt;
-  }
+  const FieldDescriptor* field = value_field(a);
+  if (field == nullptr || is_list(*field)) return std::nullopt;
+  return visit_value(a, *field, -1, [](const auto& value) { return as_integer(value); });
 }
 
 std::string_view kind_of(const AttributeProto& attribute) {
-  if (!has_value(attribute)) return "";
-  const auto* field = AttributeProto::descriptor()->FindFieldByNumber(attribute.value_case());
+  const FieldDescriptor* field = value_field(attribute);
+  if (field == nullptr) return "";
   std::string_view name = field->name();
   if (name.ends_with("_val")) name.remove_suffix(4);
   return name;
@@ -160,51 +114,50 @@ const AttributeProto* ChakraAttributes::find(std::string_view name) const {
   return first;
 }
 
-std::optional<std::int64_t> ChakraAttributes::integer(std::string_view name) const {
+template <class Convert>
+auto ChakraAttributes::read(std::string_view name, std::string_view expected, Convert convert) const
+    -> decltype(convert(std::declval<const AttributeProto&>())) {
   const AttributeProto* attribute = find(name);
   if (attribute == nullptr) return std::nullopt;
-  if (const auto value = integer_of(*attribute)) return value;
-  fail(name, found(*attribute), "an integer of at most 64 signed bits");
+  if (auto value = convert(*attribute)) return value;
+  fail(name, found(*attribute), expected);
+}
+
+std::optional<std::int64_t> ChakraAttributes::integer(std::string_view name) const {
+  return read(name, "an integer of at most 64 signed bits", integer_of);
 }
 
 std::optional<double> ChakraAttributes::number(std::string_view name) const {
-  const AttributeProto* attribute = find(name);
-  if (attribute == nullptr) return std::nullopt;
-  const auto value = number_of(*attribute);
-  if (value && std::isfinite(*value)) return value;
-  fail(name, found(*attribute), "a finite number");
+  return read(name, "a finite number", [](const AttributeProto& a) {
+    const auto value = number_of(a);
+    return value && std::isfinite(*value) ? value : std::nullopt;
+  });
 }
 
 std::optional<bool> ChakraAttributes::flag(std::string_view name) const {
-  const AttributeProto* attribute = find(name);
-  if (attribute == nullptr) return std::nullopt;
-  const auto value = integer_of(*attribute);
-  if (value == 0 || value == 1) return value == 1;
-  fail(name, found(*attribute), "a bool, 0 or 1");
+  return read(name, "a bool, 0 or 1", [](const AttributeProto& a) {
+    const auto value = integer_of(a);
+    return value == 0 || value == 1 ? std::optional(value == 1) : std::nullopt;
+  });
 }
 
 std::optional<std::vector<bool>> ChakraAttributes::flags(std::string_view name) const {
-  const AttributeProto* attribute = find(name);
-  if (attribute == nullptr) return std::nullopt;
-  const auto numbers = integers_of(*attribute);
-  if (!numbers || std::ranges::any_of(*numbers, [](std::int64_t number) { return number != 0 && number != 1; }))
-    fail(name, found(*attribute), "a list of bools, or of integers that are 0 or 1");
-  return std::vector<bool>(numbers->begin(), numbers->end());
+  return read(name, "a list of bools, or of integers that are 0 or 1", flags_of);
 }
 
 std::optional<std::string_view> ChakraAttributes::text(std::string_view name) const {
-  const AttributeProto* attribute = find(name);
-  if (attribute == nullptr) return std::nullopt;
-  if (attribute->value_case() == AttributeProto::kStringVal) return attribute->string_val();
-  fail(name, found(*attribute), "a string");
+  return read(name, "a string", [](const AttributeProto& a) {
+    const bool is_text = a.value_case() == AttributeProto::kStringVal;
+    return is_text ? std::optional<std::string_view>(a.string_val()) : std::nullopt;
+  });
 }
 
 std::optional<std::string> ChakraAttributes::label(std::string_view name) const {
-  const AttributeProto* attribute = find(name);
-  if (attribute == nullptr) return std::nullopt;
-  if (attribute->value_case() == AttributeProto::kStringVal) return attribute->string_val();
-  if (const auto value = integer_of(*attribute)) return std::to_string(*value);
-  fail(name, found(*attribute), "a string or an integer");
+  return read(name, "a string or an integer", [](const AttributeProto& a) -> std::optional<std::string> {
+    if (a.value_case() == AttributeProto::kStringVal) return a.string_val();
+    const auto value = integer_of(a);
+    return value ? std::optional(std::to_string(*value)) : std::nullopt;
+  });
 }
 
 void ChakraAttributes::fail(std::string_view name, const std::string& what, std::string_view expected) const {

@@ -7,8 +7,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include <google/protobuf/message.h>
+
+#include "core/assert.h"
 #include "workload/chakra/chakra.pb.h"
 
 namespace orrery {
@@ -36,6 +40,10 @@ class ChakraAttributes {
   std::optional<std::string> label(std::string_view name) const;
 
  private:
+  // What `convert` makes of the attribute; nothing of it is an error.
+  template <class Convert>
+  auto read(std::string_view name, std::string_view expected, Convert convert) const
+      -> decltype(convert(std::declval<const chakra::AttributeProto&>()));
   [[noreturn]] void fail(std::string_view name, const std::string& found, std::string_view expected) const;
 
   const std::string& file_;
@@ -47,6 +55,33 @@ inline constexpr std::string_view kWorldSize = "world_size";
 
 // As ChakraAttributes::integer(); nothing where the value is none.
 std::optional<std::int64_t> integer_of(const chakra::AttributeProto& attribute);
+
+// The field that holds an attribute's value, a list of them is a message with the field "values"; nullptr without one.
+const google::protobuf::FieldDescriptor* value_field(const chakra::AttributeProto& attribute);
+
+// Calls `act` with element `index` of a field, or with the field itself where `index` is -1: a 32- or 64-bit integer, a
+// bool, float, double or std::string.
+template <class Act>
+auto visit_value(const google::protobuf::Message& message, const google::protobuf::FieldDescriptor& field, int index,
+                 Act act) {
+  using Field = google::protobuf::FieldDescriptor;
+  using R = google::protobuf::Reflection;
+  const R& reflection = *message.GetReflection();
+  const auto get = [&](auto one, auto element) {
+    return act(index < 0 ? (reflection.*one)(message, &field) : (reflection.*element)(message, &field, index));
+  };
+  switch (field.cpp_type()) {
+    case Field::CPPTYPE_INT32: return get(&R::GetInt32, &R::GetRepeatedInt32);
+    case Field::CPPTYPE_INT64: return get(&R::GetInt64, &R::GetRepeatedInt64);
+    case Field::CPPTYPE_UINT32: return get(&R::GetUInt32, &R::GetRepeatedUInt32);
+    case Field::CPPTYPE_UINT64: return get(&R::GetUInt64, &R::GetRepeatedUInt64);
+    case Field::CPPTYPE_DOUBLE: return get(&R::GetDouble, &R::GetRepeatedDouble);
+    case Field::CPPTYPE_FLOAT: return get(&R::GetFloat, &R::GetRepeatedFloat);
+    case Field::CPPTYPE_BOOL: return get(&R::GetBool, &R::GetRepeatedBool);
+    case Field::CPPTYPE_STRING: return get(&R::GetString, &R::GetRepeatedString);
+    default: ORRERY_ASSERT(false);
+  }
+}
 
 // The kind of an attribute's value as Chakra spells it without the suffix: "int64", "bool_list", ...; "" without a
 // value.

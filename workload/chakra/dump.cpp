@@ -17,7 +17,6 @@ namespace {
 
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
-using google::protobuf::Reflection;
 using google::protobuf::UnknownField;
 
 // Unknown fields need not be UTF-8.
@@ -52,35 +51,22 @@ class Joined {
   std::string text_;
 };
 
-// Element `index` of a field, or the field itself where index is -1.
 std::string scalar(const Message& message, const FieldDescriptor& field, int index) {
-  const Reflection& reflection = *message.GetReflection();
-  const auto get = [&](auto one, auto element) {
-    return index < 0 ? (reflection.*one)(message, &field) : (reflection.*element)(message, &field, index);
-  };
-  using R = Reflection;
-  switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32: return std::to_string(get(&R::GetInt32, &R::GetRepeatedInt32));
-    case FieldDescriptor::CPPTYPE_INT64: return std::to_string(get(&R::GetInt64, &R::GetRepeatedInt64));
-    case FieldDescriptor::CPPTYPE_UINT32: return std::to_string(get(&R::GetUInt32, &R::GetRepeatedUInt32));
-    case FieldDescriptor::CPPTYPE_UINT64: return std::to_string(get(&R::GetUInt64, &R::GetRepeatedUInt64));
-    case FieldDescriptor::CPPTYPE_DOUBLE: return real(get(&R::GetDouble, &R::GetRepeatedDouble));
-    case FieldDescriptor::CPPTYPE_FLOAT: return real(static_cast<double>(get(&R::GetFloat, &R::GetRepeatedFloat)));
-    case FieldDescriptor::CPPTYPE_BOOL: return get(&R::GetBool, &R::GetRepeatedBool) ? "true" : "false";
-    case FieldDescriptor::CPPTYPE_STRING: {
-      const std::string text = get(&R::GetString, &R::GetRepeatedString);
-      return json_text(field.type() == FieldDescriptor::TYPE_BYTES ? hex(text) : text);
-    }
-    default: return "null";
-  }
+  return visit_value(message, field, index, [&](const auto& value) -> std::string {
+    using Value = std::decay_t<decltype(value)>;
+    if constexpr (std::is_same_v<Value, bool>) return value ? "true" : "false";
+    else if constexpr (std::is_floating_point_v<Value>) return real(static_cast<double>(value));
+    else if constexpr (std::is_integral_v<Value>) return std::to_string(value);
+    else return json_text(field.type() == FieldDescriptor::TYPE_BYTES ? hex(value) : value);
+  });
 }
 
 std::string attribute_value(const chakra::AttributeProto& attribute) {
-  if (attribute.value_case() == chakra::AttributeProto::VALUE_NOT_SET) return "null";
-  const auto* field = attribute.GetDescriptor()->FindFieldByNumber(attribute.value_case());
+  const FieldDescriptor* field = value_field(attribute);
+  if (field == nullptr) return "null";
   if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) return scalar(attribute, *field, -1);
   const Message& list = attribute.GetReflection()->GetMessage(attribute, field);
-  const auto* values = list.GetDescriptor()->FindFieldByName("values");
+  const auto* values = list.GetDescriptor()->field(0);
   Joined items('[');
   for (int i = 0; i < list.GetReflection()->FieldSize(list, values); ++i) items.add(scalar(list, *values, i));
   return std::move(items).closed(']');
@@ -154,13 +140,8 @@ void add_collective(const chakra::Node& node, Joined& line) {
   if (last == nullptr || last->value_case() == chakra::AttributeProto::kDoubleVal ||
       last->value_case() == chakra::AttributeProto::kFloatVal)
     return;
-  const std::string file;
-  chakra::Node alone;
-  *alone.add_attr() = *last;
-  const std::string_view kind = kind_of(*last);
-  if (kind.empty() || kind == "string" || kind == "bytes" || kind.ends_with("_list")) return;
-  const auto value = ChakraAttributes(file, alone).integer("comm_type");
-  line.add("coll", json_text(names_of_known(*chakra::CollectiveCommType_descriptor(), static_cast<int>(*value), "")));
+  if (const auto value = integer_of(*last))
+    line.add("coll", json_text(names_of_known(*chakra::CollectiveCommType_descriptor(), static_cast<int>(*value), "")));
 }
 
 class Dumper : public ChakraVisitor {

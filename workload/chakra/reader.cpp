@@ -6,11 +6,8 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "workload/chakra/check.h"
 #include "workload/chakra/file.h"
 #include "workload/chakra/foreign.h"
-#include "workload/chakra/json.h"
-#include "workload/chakra/schema.h"
 #include "workload/chakra/wire.h"
 
 namespace orrery {

@@ -35,6 +35,10 @@ class ChakraVisitor {
 // one: the format has no end mark; the missing nodes show as unknown dependencies, if at all.
 void read_chakra(const std::string& file, std::string_view bytes, ChakraVisitor& visitor);
 
+// The same for a trace in one of Chakra's JSON forms (json.cpp). Errors carry line and column of what is wrong, or of the
+// object it is in. Nesting beyond 64 levels is refused.
+void read_chakra_json(const std::string& file, std::string_view text, ChakraVisitor& visitor);
+
 // The whole trace in memory; for small files and tests.
 struct ChakraContents {
   bool has_metadata = false;

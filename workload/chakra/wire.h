@@ -1,18 +1,18 @@
-// The protobuf wire format: tags, varints, length-delimited fields. Used to look at a message before libprotobuf sees
-// it, because libprotobuf drops a field of the wrong wire type silently and cuts wide integers to 32 bits.
+// A message as the bytes it is, before libprotobuf sees it: libprotobuf alone would turn a field of another wire type
+// into "absent", cut a wide integer to 32 bits, log to stderr about text that is not UTF-8, and read the old schemas
+// without an error into wrong values.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 
 namespace orrery {
 
 enum class WireType : std::uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
-
-// "varint", "64-bit", "length-delimited", "32-bit".
-std::string_view name_of(WireType type);
 
 struct WireField {
   std::uint32_t number = 0;
@@ -39,5 +39,25 @@ inline std::optional<std::uint64_t> take_varint(std::string_view& bytes, std::si
 // Takes a field off the front of a message. Nothing when it is malformed; then `bytes` is where it was. Groups (wire
 // types 3 and 4) count as malformed: proto3 has none.
 std::optional<WireField> take_field(std::string_view& bytes);
+
+struct WireProblem {
+  std::size_t offset = 0;  // in the message
+  std::string text;        // "field attr.int32_val (7) is ..., expected ..."
+};
+
+// Whether a message is what schema 0.0.4 says, field by field. Unknown fields are fine.
+std::optional<WireProblem> check_node(std::string_view message);
+std::optional<WireProblem> check_metadata(std::string_view message);
+
+// Whether every field is length-delimited and numbered 1 or 2, as in GlobalMetadata (and in the empty message).
+bool has_metadata_shape(std::string_view message);
+
+// Whether a message in the place of a node is a metadata frame with attributes: two traces were concatenated.
+bool is_stray_metadata(std::string_view message);
+
+// The name of the old schema the frames are of ("0.0.1", "0.0.2", "0.0.3", "0.0.3 (with uint attributes)", or a choice
+// of them); "" for the current one or when nothing speaks against it. `frames` are the first messages of a file,
+// metadata included; a few hundred are plenty.
+std::string old_schema(std::span<const std::string_view> frames);
 
 }  // namespace orrery

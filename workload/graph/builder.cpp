@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
+#include <tuple>
 
 #include "core/assert.h"
-#include "workload/graph/content_digest.h"
+#include "core/hash.h"
 
 namespace orrery {
 namespace {
@@ -21,6 +22,17 @@ std::vector<Value> column_of(std::span<const GraphNode> nodes, Field field) {
 }
 
 }  // namespace
+
+SuccessorLists::SuccessorLists(std::size_t nodes, std::span<const Edge> edges)
+    : offsets(nodes + 1, 0), predecessor_counts(nodes, 0) {
+  successors.reserve(edges.size());
+  for (const Edge& edge : edges) {
+    ++offsets[index_of(edge.before) + 1];
+    ++predecessor_counts[index_of(edge.after)];
+    successors.push_back(edge.after);
+  }
+  for (std::size_t i = 0; i < nodes; ++i) offsets[i + 1] += offsets[i];
+}
 
 void GraphBuilder::reserve(std::size_t nodes, std::size_t edges) {
   nodes_.reserve(nodes);
@@ -48,18 +60,7 @@ ExecutionGraph GraphBuilder::build() && {
   store_communication(graph);
 
   ContentDigest digest;
-  digest.add_column(graph.kinds_);
-  digest.add_column(graph.durations_);
-  digest.add_column(graph.flops_);
-  digest.add_column(graph.bytes_);
-  digest.add_column(graph.priorities_);
-  digest.add_column(graph.streams_);
-  digest.add_column(graph.successor_offsets_);
-  digest.add_column(graph.successors_);
-  digest.add_column(graph.collective_kinds_);
-  digest.add_column(graph.collective_slots_);
-  digest.add_column(graph.call_indices_);
-  digest.add_column(graph.peer_slots_);
+  std::apply([&](const auto&... column) { (digest.add_column(column), ...); }, graph.content());
   graph.hash_ = digest.value();
   return graph;
 }
@@ -84,27 +85,23 @@ void GraphBuilder::store_edges(ExecutionGraph& graph) {
   edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
   ORRERY_ASSERT(edges_.size() < UINT32_MAX);
 
-  graph.successor_offsets_.assign(nodes_.size() + 1, 0);
-  graph.predecessor_counts_.assign(nodes_.size(), 0);
-  graph.successors_.reserve(edges_.size());
   for (const Edge& edge : edges_) {
     ORRERY_ASSERT(edge.before != edge.after);
     ORRERY_ASSERT(index_of(edge.before) < nodes_.size() && index_of(edge.after) < nodes_.size());
-    ++graph.successor_offsets_[index_of(edge.before) + 1];
-    ++graph.predecessor_counts_[index_of(edge.after)];
-    graph.successors_.push_back(edge.after);
   }
-  for (std::size_t i = 0; i < nodes_.size(); ++i) graph.successor_offsets_[i + 1] += graph.successor_offsets_[i];
+  SuccessorLists lists(nodes_.size(), edges_);
+  graph.successor_offsets_ = std::move(lists.offsets);
+  graph.successors_ = std::move(lists.successors);
+  graph.predecessor_counts_ = std::move(lists.predecessor_counts);
 }
 
 void GraphBuilder::store_communication(ExecutionGraph& graph) const {
   std::uint32_t communicators = 0;
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     const GraphNode& node = nodes_[i];
-    const bool is_collective = node.kind == NodeKind::kCollective;
-    if (!is_collective && node.kind != NodeKind::kSend && node.kind != NodeKind::kReceive) continue;
+    if (!is_communication(node.kind)) continue;
     if (graph.ordinals_.empty()) graph.ordinals_.assign(nodes_.size(), 0);
-    if (is_collective) {
+    if (node.kind == NodeKind::kCollective) {
       graph.ordinals_[i] = static_cast<std::uint32_t>(graph.collective_nodes_.size());
       graph.collective_nodes_.push_back(NodeId(i));
       graph.collective_kinds_.push_back(node.collective);

@@ -19,6 +19,21 @@ struct Edge {
   auto operator<=>(const Edge&) const = default;
 };
 
+// Who waits for each node, as lists one after the other.
+struct SuccessorLists {
+  // `edges` are ascending.
+  SuccessorLists(std::size_t nodes, std::span<const Edge> edges);
+
+  std::span<const NodeId> of(NodeId node) const {
+    const std::uint32_t begin = offsets[index_of(node)];
+    return std::span(successors).subspan(begin, offsets[index_of(node) + 1] - begin);
+  }
+
+  std::vector<std::uint32_t> offsets;  // one more than nodes
+  std::vector<NodeId> successors;
+  std::vector<std::uint32_t> predecessor_counts;
+};
+
 class GraphBuilder {
  public:
   void reserve(std::size_t nodes, std::size_t edges);

@@ -1,5 +1,7 @@
 #include "workload/graph/execution_graph.h"
 
+#include <array>
+
 #include "core/assert.h"
 
 namespace orrery {
@@ -10,30 +12,12 @@ std::size_t bytes_of(const std::vector<Element>& column) {
   return column.capacity() * sizeof(Element);
 }
 
-bool is_transfer(NodeKind kind) { return kind == NodeKind::kSend || kind == NodeKind::kReceive; }
-
 }  // namespace
 
 std::string_view name_of(NodeKind kind) {
-  switch (kind) {
-    case NodeKind::kNoOp:
-      return "free";
-    case NodeKind::kHostCompute:
-      return "host compute";
-    case NodeKind::kCompute:
-      return "compute";
-    case NodeKind::kMemoryLoad:
-      return "memory load";
-    case NodeKind::kMemoryStore:
-      return "memory store";
-    case NodeKind::kCollective:
-      return "collective";
-    case NodeKind::kSend:
-      return "send";
-    case NodeKind::kReceive:
-      return "receive";
-  }
-  ORRERY_ASSERT(false);
+  constexpr std::array<std::string_view, kNodeKindCount> kNames = {
+      "free", "host compute", "compute", "memory load", "memory store", "collective", "send", "receive"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 bool is_on_device(NodeKind kind) { return kind != NodeKind::kNoOp && kind != NodeKind::kHostCompute; }
@@ -78,21 +62,15 @@ GraphNode ExecutionGraph::node(NodeId node) const {
   return result;
 }
 
-// The columns left out follow from these: the hash, the order, and what is derived from kinds and slots.
 bool ExecutionGraph::operator==(const ExecutionGraph& other) const {
-  return hash_ == other.hash_ && kinds_ == other.kinds_ && durations_ == other.durations_ && flops_ == other.flops_ &&
-         bytes_ == other.bytes_ && priorities_ == other.priorities_ && streams_ == other.streams_ &&
-         successor_offsets_ == other.successor_offsets_ && successors_ == other.successors_ &&
-         collective_kinds_ == other.collective_kinds_ && collective_slots_ == other.collective_slots_ &&
-         call_indices_ == other.call_indices_ && peer_slots_ == other.peer_slots_;
+  return hash_ == other.hash_ && content() == other.content();
 }
 
 std::size_t ExecutionGraph::memory_bytes() const {
-  return sizeof(*this) + bytes_of(kinds_) + bytes_of(durations_) + bytes_of(flops_) + bytes_of(bytes_) +
-         bytes_of(priorities_) + bytes_of(streams_) + bytes_of(ordinals_) + bytes_of(successor_offsets_) +
-         bytes_of(successors_) + bytes_of(predecessor_counts_) + bytes_of(order_) + bytes_of(collective_nodes_) +
-         bytes_of(collective_kinds_) + bytes_of(collective_slots_) + bytes_of(call_indices_) + bytes_of(call_offsets_) +
-         bytes_of(calls_) + bytes_of(transfer_nodes_) + bytes_of(peer_slots_);
+  const auto derived = std::tie(ordinals_, predecessor_counts_, order_, collective_nodes_, call_offsets_, calls_,
+                                transfer_nodes_);
+  return sizeof(*this) +
+         std::apply([](const auto&... column) { return (bytes_of(column) + ...); }, std::tuple_cat(content(), derived));
 }
 
 }  // namespace orrery

@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "core/collective_kind.h"
@@ -37,6 +38,9 @@ std::string_view name_of(NodeKind kind);
 
 // True for what runs on, or is launched from, one of the device's streams.
 bool is_on_device(NodeKind kind);
+
+inline constexpr bool is_transfer(NodeKind kind) { return kind == NodeKind::kSend || kind == NodeKind::kReceive; }
+inline constexpr bool is_communication(NodeKind kind) { return kind == NodeKind::kCollective || is_transfer(kind); }
 
 // What a message or the tensors of a node may have at most: 1 EiB, so that products with a few ranks fit 64 bits.
 // Whoever reads sizes from outside refuses more.
@@ -87,7 +91,7 @@ class ExecutionGraph {
   CollectiveKind collective_kind(NodeId node) const { return collective_kinds_[collective_index(node)]; }
   std::uint32_t communicator_slot(NodeId node) const { return collective_slots_[collective_index(node)]; }
   // k: the node is the rank's k-th call on its communicator, counted from 0 in canonical order, or by NodeId where that
-  // is what the members agree on (workload/matching/call_identity.h). It meets the k-th call of the other members.
+  // is what the members agree on (workload/matching/matching.h). It meets the k-th call of the other members.
   std::uint32_t call_index(NodeId node) const { return call_indices_[collective_index(node)]; }
   // The calls on one communicator slot by call_index.
   std::span<const NodeId> calls(std::uint32_t slot) const;
@@ -109,6 +113,12 @@ class ExecutionGraph {
  private:
   friend class GraphBuilder;
   ExecutionGraph() = default;
+
+  // The columns that the others follow from: the order, and what is derived from kinds and slots.
+  auto content() const {
+    return std::tie(kinds_, durations_, flops_, bytes_, priorities_, streams_, successor_offsets_, successors_,
+                    collective_kinds_, collective_slots_, call_indices_, peer_slots_);
+  }
 
   std::vector<NodeKind> kinds_;
   std::vector<Duration> durations_;  // zero: not measured; empty: none is

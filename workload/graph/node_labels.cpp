@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "workload/graph/content_digest.h"
+#include "core/hash.h"
 
 namespace orrery {
 

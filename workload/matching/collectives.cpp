@@ -1,22 +1,253 @@
-#include "workload/matching/collectives.h"
-
+// Matching of collectives: the k-th call of every member of a communicator is one operation.
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "core/error.h"
 #include "core/hash.h"
-#include "workload/graph/content_digest.h"
 #include "workload/graph/content_pool.h"
-#include "workload/matching/call_disagreement.h"
-#include "workload/matching/callers.h"
+#include "workload/graph/rank_list.h"
+#include "workload/matching/disagreement.h"
 
 namespace orrery {
 namespace {
+
+// What a caller asks for in one call.
+struct CallRequest {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  Bytes bytes;
+  std::uint32_t root = 0;  // position among the members
+
+  auto operator<=>(const CallRequest&) const = default;
+};
+
+struct CallerKind {
+  const ExecutionGraph* graph = nullptr;
+  std::span<const NodeId> calls;     // on the communicator, in order; of members that never call, empty
+  std::vector<std::uint32_t> roots;  // by call; empty: all zero
+
+  CallRequest request(std::size_t call) const {
+    const NodeId node = calls[call];
+    return {graph->collective_kind(node), graph->bytes(node), roots.empty() ? 0 : roots[call]};
+  }
+};
+
+// Who calls on a communicator. Members whose graph, slot and roots are the same ask for the same in all their calls:
+// they are callers of one kind.
+class Callers {
+ public:
+  // `job` outlives it.
+  explicit Callers(const Job& job) : job_(job), kinds_(1) {
+    for (const ExecutionGraph& graph : job.graphs) {
+      first_of_graph_.push_back(static_cast<std::uint32_t>(kinds_.size()));
+      for (std::uint32_t slot = 0; slot < graph.communicator_slots(); ++slot)
+        kinds_.push_back({&graph, graph.calls(slot), {}});
+    }
+    collect_bindings();
+  }
+
+  // The kind of every member of the communicator, in its order.
+  std::vector<std::uint32_t> kinds_of(GroupId group) {
+    const Communicator& communicator = job_.communicators[index_of(group)];
+    std::vector<std::uint32_t> kinds;
+    kinds.reserve(communicator.members.size());
+    Positions positions;
+    for (const RankId rank : communicator.members) {
+      const RankBinding& binding = job_.ranks[index_of(rank)];
+      const std::optional<std::uint32_t> slot = slot_of(rank, group);
+      const bool calls = slot && *slot < job_.graphs[binding.graph].communicator_slots();
+      kinds.push_back(calls ? first_of_graph_[binding.graph] + *slot : kNeverCalls);
+      if (!calls || binding.roots.empty()) continue;
+      if (positions.empty()) positions = positions_of(communicator);
+      std::vector<std::uint32_t> roots = roots_of(binding, kinds_[kinds.back()], positions);
+      if (roots.empty()) continue;
+      const auto [known, is_new] =
+          rooted_.try_emplace({kinds.back(), roots}, static_cast<std::uint32_t>(kinds_.size()));
+      if (is_new) kinds_.push_back({kinds_[kinds.back()].graph, kinds_[kinds.back()].calls, std::move(roots)});
+      kinds.back() = known->second;
+    }
+    return kinds;
+  }
+
+  const CallerKind& operator[](std::uint32_t kind) const { return kinds_[kind]; }
+
+ private:
+  static constexpr std::uint32_t kNeverCalls = 0;
+
+  struct Binding {
+    RankId rank{};
+    std::uint32_t slot = 0;
+  };
+  using Positions = std::vector<std::pair<RankId, std::uint32_t>>;  // among the members, by rank
+
+  void collect_bindings() {
+    first_of_group_.resize(job_.communicators.size() + 1);
+    for (const RankBinding& binding : job_.ranks)
+      for (const GroupId group : binding.communicators) ++first_of_group_[index_of(group) + 1];
+    for (std::size_t group = 1; group < first_of_group_.size(); ++group)
+      first_of_group_[group] += first_of_group_[group - 1];
+    bindings_.resize(first_of_group_.back());
+    std::vector<std::size_t> next = first_of_group_;
+    for (std::uint32_t rank = 0; rank < job_.ranks.size(); ++rank) {
+      const std::vector<GroupId>& communicators = job_.ranks[rank].communicators;
+      for (std::uint32_t slot = 0; slot < communicators.size(); ++slot)
+        bindings_[next[index_of(communicators[slot])]++] = {RankId(rank), slot};
+    }
+  }
+
+  std::optional<std::uint32_t> slot_of(RankId rank, GroupId group) const {
+    const std::size_t first = first_of_group_[index_of(group)];
+    const auto of_group = std::span(bindings_).subspan(first, first_of_group_[index_of(group) + 1] - first);
+    const auto after = std::ranges::upper_bound(of_group, rank, {}, &Binding::rank);
+    if (after == of_group.begin() || std::prev(after)->rank != rank) return std::nullopt;
+    return std::prev(after)->slot;
+  }
+
+  static Positions positions_of(const Communicator& communicator) {
+    Positions positions;
+    for (std::uint32_t i = 0; i < communicator.members.size(); ++i) positions.emplace_back(communicator.members[i], i);
+    std::ranges::sort(positions);
+    return positions;
+  }
+
+  // By call; empty where all are the first member, as without roots.
+  static std::vector<std::uint32_t> roots_of(const RankBinding& binding, const CallerKind& caller,
+                                             const Positions& positions) {
+    std::vector<std::uint32_t> roots;
+    for (const NodeId node : caller.calls) {
+      const std::int64_t root = binding.roots[caller.graph->collective_index(node)];
+      std::uint32_t& position = roots.emplace_back(0);
+      if (root < 0) continue;
+      const RankId rank{static_cast<std::uint32_t>(root)};
+      const auto found = std::ranges::lower_bound(positions, rank, {}, &Positions::value_type::first);
+      if (found != positions.end() && found->first == rank) position = found->second;
+    }
+    if (std::ranges::all_of(roots, [](std::uint32_t position) { return position == 0; })) roots.clear();
+    return roots;
+  }
+
+  const Job& job_;
+  std::vector<CallerKind> kinds_;              // 0: never calls; then those without roots, by graph and slot
+  std::vector<std::uint32_t> first_of_graph_;  // into kinds_
+  std::map<std::pair<std::uint32_t, std::vector<std::uint32_t>>, std::uint32_t> rooted_;  // by kind without, and roots
+  std::vector<std::size_t> first_of_group_{0};                                            // into bindings_, by GroupId
+  std::vector<Binding> bindings_;                                                         // group after group, by rank
+};
+
+// Each of `kinds` once, in the order in which they come.
+std::vector<std::uint32_t> distinct_kinds(std::span<const std::uint32_t> kinds) {
+  std::vector<std::uint32_t> distinct;
+  std::unordered_set<std::uint32_t> seen;
+  for (const std::uint32_t kind : kinds)
+    if (seen.insert(kind).second) distinct.push_back(kind);
+  return distinct;
+}
+
+// The lines of one call, each by the lowest rank in it.
+using Lines = std::map<std::uint32_t, std::string>;
+
+class Disagreement {
+ public:
+  Disagreement(const Job& job, GroupId group, const Callers& callers, std::span<const std::uint32_t> kinds)
+      : job_(job), communicator_(job.communicators[index_of(group)]), callers_(callers), kinds_(kinds) {}
+
+  std::string text(std::size_t call) const {
+    Lines lines;
+    add_asking(call, lines);
+    const bool all_ask = !add_absent(call, lines);
+    std::string text = fmt::format("  communicator \"{}\" ({}), call {}; arriving are",
+                                   printable(communicator_.name, 40), members(), call + 1);
+    constexpr std::size_t kLinesShown = 6;
+    std::size_t shown = 0;
+    for (const auto& [rank, line] : lines) {
+      if (shown++ == kLinesShown) {
+        text += fmt::format("\n    ... and {} other groups of ranks", lines.size() - kLinesShown);
+        break;
+      }
+      text += line;
+    }
+    if (all_ask && only_order_differs()) text += "\n    all members make the same calls, but in different orders";
+    return text;
+  }
+
+ private:
+  const CallerKind& caller(std::size_t member) const { return callers_[kinds_[member]]; }
+
+  void add_asking(std::size_t call, Lines& lines) const {
+    std::map<CallRequest, std::vector<std::uint32_t>> asking;
+    std::map<std::uint32_t, NodeId> node_of;
+    for (std::size_t member = 0; member < kinds_.size(); ++member) {
+      if (call >= caller(member).calls.size()) continue;
+      const std::uint32_t rank = index_of(communicator_.members[member]);
+      asking[caller(member).request(call)].push_back(rank);
+      node_of[rank] = caller(member).calls[call];
+    }
+    for (auto& [request, ranks] : asking) {
+      std::ranges::sort(ranks);
+      lines[ranks[0]] = fmt::format("\n    {} with {}: {}{}", rank_list(ranks), describe(request),
+                                    job_.describe(RankId(ranks[0]), node_of[ranks[0]]),
+                                    ranks.size() > 1 ? fmt::format(" (on rank {})", ranks[0]) : "");
+    }
+  }
+
+  // Whether there are any.
+  bool add_absent(std::size_t call, Lines& lines) const {
+    std::map<std::size_t, std::vector<std::uint32_t>> absent;  // by how many calls they make
+    for (std::size_t member = 0; member < kinds_.size(); ++member) {
+      const std::size_t calls = caller(member).calls.size();
+      if (call >= calls) absent[calls].push_back(index_of(communicator_.members[member]));
+    }
+    for (auto& [count, ranks] : absent) {
+      std::ranges::sort(ranks);
+      lines[ranks[0]] =
+          fmt::format("\n    {} never: {} on this communicator", rank_list(ranks),
+                      count == 0 ? "no call" : fmt::format("only {} call{}", count, count == 1 ? "" : "s"));
+    }
+    return !absent.empty();
+  }
+
+  std::string describe(const CallRequest& request) const {
+    std::string text = fmt::format("{} of {} bytes", name_of(request.kind), request.bytes.count());
+    if (request.root > 0) text += fmt::format(" from root rank {}", index_of(communicator_.members[request.root]));
+    return text;
+  }
+
+  std::string members() const {
+    std::vector<std::uint32_t> ranks;
+    for (const RankId rank : communicator_.members) ranks.push_back(index_of(rank));
+    std::ranges::sort(ranks);
+    return rank_list(ranks);
+  }
+
+  bool only_order_differs() const {
+    std::optional<std::vector<CallRequest>> first;
+    for (const std::uint32_t kind : distinct_kinds(kinds_)) {
+      std::vector<CallRequest> requests;
+      for (std::size_t call = 0; call < callers_[kind].calls.size(); ++call)
+        requests.push_back(callers_[kind].request(call));
+      std::ranges::sort(requests);
+      if (first && *first != requests) return false;
+      if (!first) first = std::move(requests);
+    }
+    return true;
+  }
+
+  const Job& job_;
+  const Communicator& communicator_;
+  const Callers& callers_;
+  std::span<const std::uint32_t> kinds_;
+};
 
 using Kinds = std::vector<std::uint32_t>;  // of callers
 
@@ -120,7 +351,7 @@ CallLists match_collectives(const Job& job, DisagreementReport& report) {
       matched = {lists.intern(std::move(agreement.list)), agreement.disagreed};
     }
     if (matched.disagreed)
-      report.add(describe_disagreement(job, GroupId(group), callers, known->first, *matched.disagreed));
+      report.add(Disagreement(job, GroupId(group), callers, known->first).text(*matched.disagreed));
     result.list_of.push_back(matched.list);
   }
   for (CallList& list : lists.take()) result.lists.push_back(std::move(list.calls));

@@ -1,9 +1,12 @@
-// The report of ranks that do not agree on their communication.
+// The two halves of match(), and what they say of ranks that do not agree on their communication.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <vector>
+
+#include "workload/graph/job.h"
+#include "workload/matching/matching.h"
 
 namespace orrery {
 
@@ -18,5 +21,11 @@ class DisagreementReport {
  private:
   std::vector<std::string> entries_;
 };
+
+// One entry of the report for each communicator whose members disagree: its first call about which they do.
+CallLists match_collectives(const Job& job, DisagreementReport& report);
+
+// One entry for each (source, destination, tag) whose ends do not match.
+EndLists match_transfers(const Job& job, DisagreementReport& report);
 
 }  // namespace orrery

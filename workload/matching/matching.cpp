@@ -1,15 +1,103 @@
 #include "workload/matching/matching.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "workload/matching/collectives.h"
+#include "workload/graph/builder.h"
 #include "workload/matching/disagreement.h"
-#include "workload/matching/transfers.h"
 
 namespace orrery {
+namespace {
+
+// A slot of a graph under its labels: ranks that have it call alike.
+struct Caller {
+  std::uint32_t graph = 0;
+  std::uint32_t labels = 0;
+  std::uint32_t slot = 0;
+
+  auto operator<=>(const Caller&) const = default;
+};
+
+// Which calls of a communicator are the same one, where the traces say it by more than their order.
+//
+// The k-th call of each member meets the k-th of the others. A rank's canonical order is one of many that its
+// dependencies allow, though: with another dependency on one rank it may begin a call earlier or later than the other
+// members' orders do, and every call behind that would meet another. Where all members call with the same ids, under
+// the same names and for the same operation, these say which calls belong together.
+class CallIdentity {
+ public:
+  explicit CallIdentity(Job& job) : job_(job), callers_(job.communicators.size()) {
+    for (const RankBinding& rank : job.ranks)
+      for (std::uint32_t slot = 0; slot < rank.communicators.size(); ++slot)
+        callers_[index_of(rank.communicators[slot])].push_back({rank.graph, rank.labels, slot});
+    for (std::vector<Caller>& callers : callers_) {
+      std::ranges::sort(callers);
+      callers.erase(std::unique(callers.begin(), callers.end()), callers.end());
+    }
+  }
+
+  void apply() {
+    std::vector<bool> by_id(callers_.size());
+    for (std::size_t group = 0; group < callers_.size(); ++group)
+      by_id[group] = !all_alike(callers_[group], false) && all_alike(callers_[group], true);
+    std::map<std::pair<std::uint32_t, std::vector<std::uint32_t>>, std::uint32_t> made;
+    for (RankBinding& rank : job_.ranks) {
+      std::vector<std::uint32_t> slots;
+      for (std::uint32_t slot = 0; slot < rank.communicators.size(); ++slot)
+        if (by_id[index_of(rank.communicators[slot])]) slots.push_back(slot);
+      if (slots.empty()) continue;
+      const auto [known, is_new] = made.try_emplace({rank.graph, slots}, rank.graph);
+      if (is_new) known->second = counted_by_node(rank.graph, slots);
+      rank.graph = known->second;
+    }
+  }
+
+ private:
+  // Of most ranks the two orders are the same.
+  std::uint32_t counted_by_node(std::uint32_t graph, const std::vector<std::uint32_t>& slots) {
+    ExecutionGraph other = with_calls_by_node(job_.graphs[graph], slots);
+    if (other == job_.graphs[graph]) return graph;
+    job_.graphs.push_back(std::move(other));
+    return static_cast<std::uint32_t>(job_.graphs.size() - 1);
+  }
+
+  // Whether all call in the same order: the canonical one, or that of their ids.
+  bool all_alike(const std::vector<Caller>& callers, bool by_id) const {
+    if (callers.size() < 2) return true;
+    const std::vector<NodeId> first = calls(callers.front(), by_id);
+    return std::ranges::all_of(callers, [&](const Caller& caller) {
+      return std::ranges::equal(first, calls(caller, by_id),
+                                [&](NodeId a, NodeId b) { return is_same(callers.front(), a, caller, b); });
+    });
+  }
+
+  std::vector<NodeId> calls(const Caller& caller, bool by_id) const {
+    const auto canonical = job_.graphs[caller.graph].calls(caller.slot);
+    std::vector<NodeId> calls(canonical.begin(), canonical.end());
+    if (by_id) std::ranges::sort(calls);
+    return calls;
+  }
+
+  bool is_same(const Caller& caller, NodeId a, const Caller& other, NodeId b) const {
+    const NodeLabels& labels = job_.labels[caller.labels];
+    const NodeLabels& others = job_.labels[other.labels];
+    const ExecutionGraph& graph = job_.graphs[caller.graph];
+    const ExecutionGraph& other_graph = job_.graphs[other.graph];
+    return labels.trace_id(a) == others.trace_id(b) && labels.name(a) == others.name(b) &&
+           can_be_one(graph.collective_kind(a), graph.bytes(a), other_graph.collective_kind(b), other_graph.bytes(b));
+  }
+
+  Job& job_;
+  std::vector<std::vector<Caller>> callers_;  // by GroupId
+};
+
+}  // namespace
 
 std::string DisagreementReport::text() const {
   constexpr std::size_t kShown = 20;
@@ -26,5 +114,7 @@ Matching match(const Job& job) {
   if (!report.empty()) throw StuckError(report.text());
   return {std::move(calls), std::move(ends)};
 }
+
+void count_calls_by_id(Job& job) { CallIdentity(job).apply(); }
 
 }  // namespace orrery

@@ -99,4 +99,8 @@ bool can_be_one(CollectiveKind kind, Bytes bytes, CollectiveKind other_kind, Byt
 // Throws StuckError, naming the ranks, nodes and operations, when members disagree or somebody is waited for in vain.
 Matching match(const Job& job);
 
+// Counts calls by node, in graphs of their own, where the members' canonical orders are not the same and their ids,
+// names and operations are. NodeIds ascend with the ids of the trace.
+void count_calls_by_id(Job& job);
+
 }  // namespace orrery

@@ -1,18 +1,231 @@
-#include "workload/matching/transfers.h"
-
+// Matching of sends and receives: the k-th send from a to b with tag t meets b's k-th receive from a with tag t.
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "workload/matching/transfer_disagreement.h"
-#include "workload/matching/transfer_sides.h"
+#include <fmt/format.h>
+
+#include "core/hash.h"
+#include "workload/matching/disagreement.h"
 
 namespace orrery {
 namespace {
+
+// One end of a message, in the order in which the ends meet.
+struct MessageEnd {
+  std::int64_t tag = 0;
+  std::uint32_t position = 0;  // in the canonical order of the graph
+  NodeId node{};
+  Bytes bytes;
+
+  auto operator<=>(const MessageEnd&) const = default;
+};
+
+struct TransferSide {
+  std::uint32_t graph = 0;
+  std::vector<std::uint32_t> slots;  // of the peer, ascending: a rank may list it more than once
+  std::vector<MessageEnd> sends;     // ascending
+  std::vector<MessageEnd> receives;
+};
+
+// What each rank sends to each of its peers and receives from it. Ranks of the same graph and tags that have a peer at
+// the same slots share that side of the traffic, whoever the peer is.
+class TransferSides {
+ public:
+  struct Peer {
+    RankId rank{};
+    std::uint32_t side = 0;  // of the traffic with it
+  };
+
+  // `job` outlives it.
+  explicit TransferSides(const Job& job) : job_(job), sides_(1) {
+    for (std::uint32_t graph = 0; graph < job.graphs.size(); ++graph) {
+      programs_.push_back({graph, nullptr});
+      transfers_.push_back(transfers_by_slot(job.graphs[graph]));
+    }
+    for (const RankBinding& binding : job.ranks) {
+      first_peer_.push_back(peers_.size());
+      add_peers(binding);
+    }
+    first_peer_.push_back(peers_.size());
+  }
+
+  // Whom the rank sends to or receives from, ascending.
+  std::span<const Peer> peers(RankId rank) const {
+    const std::size_t first = first_peer_[index_of(rank)];
+    return std::span(peers_).subspan(first, first_peer_[index_of(rank) + 1] - first);
+  }
+  // The rank's side of the traffic with `peer`; an empty one where it has none.
+  std::uint32_t side(RankId rank, RankId peer) const {
+    const std::span<const Peer> all = peers(rank);
+    const auto found = std::ranges::lower_bound(all, peer, {}, &Peer::rank);
+    return found != all.end() && found->rank == peer ? found->side : 0;
+  }
+  const TransferSide& operator[](std::uint32_t side) const { return sides_[side]; }
+
+ private:
+  // A graph with one rank's tags.
+  struct Program {
+    std::uint32_t graph = 0;
+    const std::vector<std::int64_t>* tags = nullptr;  // null: all zero
+  };
+  struct Transfer {
+    std::uint32_t position = 0;
+    NodeId node{};
+  };
+  using SlotTransfers = std::vector<std::vector<Transfer>>;  // by peer slot, in canonical order
+
+  static SlotTransfers transfers_by_slot(const ExecutionGraph& graph) {
+    SlotTransfers transfers(graph.peer_slots());
+    if (transfers.empty()) return transfers;
+    std::uint32_t position = 0;
+    for (const NodeId node : graph.order()) {
+      if (is_transfer(graph.kind(node))) transfers[graph.peer_slot(node)].push_back({position, node});
+      ++position;
+    }
+    return transfers;
+  }
+
+  std::uint32_t program_of(const RankBinding& binding) {
+    if (binding.tags.empty()) return binding.graph;
+    ContentDigest digest;
+    digest.add(binding.graph);
+    digest.add_column(binding.tags);
+    const auto [begin, end] = tagged_.equal_range(digest.value());
+    for (auto known = begin; known != end; ++known) {
+      const Program& program = programs_[known->second];
+      if (program.graph == binding.graph && *program.tags == binding.tags) return known->second;
+    }
+    const auto program = static_cast<std::uint32_t>(programs_.size());
+    programs_.push_back({binding.graph, &binding.tags});
+    tagged_.emplace(digest.value(), program);
+    return program;
+  }
+
+  void add_peers(const RankBinding& binding) {
+    const SlotTransfers& transfers = transfers_[binding.graph];
+    std::vector<std::pair<RankId, std::uint32_t>> slots;
+    for (std::uint32_t slot = 0; slot < transfers.size(); ++slot)
+      if (!transfers[slot].empty()) slots.emplace_back(binding.peers[slot], slot);
+    if (slots.empty()) return;
+    std::ranges::sort(slots);
+    const std::uint32_t program = program_of(binding);
+    std::vector<std::uint32_t> of_peer;
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      of_peer.push_back(slots[i].second);
+      if (i + 1 < slots.size() && slots[i + 1].first == slots[i].first) continue;
+      peers_.push_back({slots[i].first, intern(program, of_peer)});
+      of_peer.clear();
+    }
+  }
+
+  std::uint32_t intern(std::uint32_t program, std::span<const std::uint32_t> slots) {
+    key_.assign(1, program);
+    key_.insert(key_.end(), slots.begin(), slots.end());
+    const auto [known, is_new] = side_of_.try_emplace(key_, static_cast<std::uint32_t>(sides_.size()));
+    if (is_new) sides_.push_back(make_side(programs_[program], slots));
+    return known->second;
+  }
+
+  TransferSide make_side(const Program& program, std::span<const std::uint32_t> slots) const {
+    const ExecutionGraph& graph = job_.graphs[program.graph];
+    TransferSide side{program.graph, {slots.begin(), slots.end()}, {}, {}};
+    for (const std::uint32_t slot : slots)
+      for (const Transfer& transfer : transfers_[program.graph][slot]) {
+        const std::int64_t tag = program.tags == nullptr ? 0 : (*program.tags)[graph.transfer_index(transfer.node)];
+        (graph.kind(transfer.node) == NodeKind::kSend ? side.sends : side.receives)
+            .push_back({tag, transfer.position, transfer.node, graph.bytes(transfer.node)});
+      }
+    std::ranges::sort(side.sends);
+    std::ranges::sort(side.receives);
+    return side;
+  }
+
+  const Job& job_;
+  std::vector<SlotTransfers> transfers_;                          // by graph
+  std::vector<Program> programs_;                                 // first those without tags, by graph
+  std::unordered_multimap<std::uint64_t, std::uint32_t> tagged_;  // programs by their digest
+  std::vector<TransferSide> sides_;                               // 0: no traffic
+  std::map<std::vector<std::uint32_t>, std::uint32_t> side_of_;   // by program and slots
+  std::vector<std::uint32_t> key_;                                // looked up in side_of_; kept for its memory
+  std::vector<std::size_t> first_peer_;                           // into peers_, by RankId
+  std::vector<Peer> peers_;
+};
+
+// The sends and the receives of one (source, destination, tag), each in order.
+class Channel {
+ public:
+  Channel(const Job& job, RankId source, std::span<const MessageEnd> sends, RankId destination,
+          std::span<const MessageEnd> receives)
+      : job_(job), source_(source), sends_(sends), destination_(destination), receives_(receives) {}
+
+  void check(DisagreementReport& report) const {
+    const std::size_t pairs = std::min(sends_.size(), receives_.size());
+    for (std::size_t k = 0; k < pairs; ++k)
+      if (sends_[k].bytes != receives_[k].bytes) return report.add(describe_sizes(k));
+    if (sends_.size() != receives_.size()) report.add(describe_unmatched(pairs));
+  }
+
+ private:
+  std::string heading() const {
+    const MessageEnd& end = sends_.empty() ? receives_.front() : sends_.front();
+    return fmt::format("  from rank {} to rank {}, tag {}: ", index_of(source_), index_of(destination_), end.tag);
+  }
+
+  std::string describe_sizes(std::size_t k) const {
+    return heading() + fmt::format("transfer {} is sent with {} bytes ({}) and received with {} bytes ({})", k + 1,
+                                   sends_[k].bytes.count(), job_.describe(source_, sends_[k].node),
+                                   receives_[k].bytes.count(), job_.describe(destination_, receives_[k].node));
+  }
+
+  std::string describe_unmatched(std::size_t pairs) const {
+    const auto count = [](std::size_t n, std::string_view what) {
+      return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+    };
+    const bool sends_left = sends_.size() > receives_.size();
+    const NodeId first = sends_left ? sends_[pairs].node : receives_[pairs].node;
+    const RankId rank = sends_left ? source_ : destination_;
+    return heading() + fmt::format("{} but {}; the first without {} is {} on rank {}", count(sends_.size(), "send"),
+                                   count(receives_.size(), "receive"), sends_left ? "a receive" : "a send",
+                                   job_.describe(rank, first), index_of(rank));
+  }
+
+  const Job& job_;
+  RankId source_;
+  std::span<const MessageEnd> sends_;
+  RankId destination_;
+  std::span<const MessageEnd> receives_;
+};
+
+// The ends of `tag` at the front of `ends`, which loses them.
+std::span<const MessageEnd> take_tag(std::int64_t tag, std::span<const MessageEnd>& ends) {
+  const auto after = std::ranges::upper_bound(ends, tag, {}, &MessageEnd::tag);
+  const auto count = static_cast<std::size_t>(after - ends.begin());
+  const std::span<const MessageEnd> taken = ends.first(count);
+  ends = ends.subspan(count);
+  return taken;
+}
+
+// One entry of the report for each tag, ascending, whose ends do not match. `sends`: all from source to destination;
+// `receives`: all of destination from source.
+void report_disagreement(const Job& job, RankId source, std::span<const MessageEnd> sends, RankId destination,
+                         std::span<const MessageEnd> receives, DisagreementReport& report) {
+  while (!sends.empty() || !receives.empty()) {
+    const std::int64_t tag = sends.empty()      ? receives.front().tag
+                             : receives.empty() ? sends.front().tag
+                                                : std::min(sends.front().tag, receives.front().tag);
+    const std::span<const MessageEnd> of_tag = take_tag(tag, sends);
+    Channel(job, source, of_tag, destination, take_tag(tag, receives)).check(report);
+  }
+}
 
 using Places = std::vector<EndLists::Place>;
 

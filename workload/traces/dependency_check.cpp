@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 
 #include <fmt/format.h>
 
@@ -14,20 +15,81 @@ constexpr std::uint8_t kControlBit = 1;
 constexpr std::uint8_t kDataBit = 2;
 
 std::optional<NodeId> find_id(const NodeLabels& labels, std::uint64_t id) {
-  std::uint32_t low = 0;
-  std::uint32_t high = static_cast<std::uint32_t>(labels.size());
-  while (low < high) {
-    const std::uint32_t middle = low + (high - low) / 2;
-    if (labels.trace_id(NodeId(middle)) < id) low = middle + 1;
-    else high = middle;
-  }
-  if (low == labels.size() || labels.trace_id(NodeId(low)) != id) return std::nullopt;
-  return NodeId(low);
+  const auto id_of = [&](std::uint32_t node) { return labels.trace_id(NodeId(node)); };
+  const auto nodes = std::views::iota(std::uint32_t{0}, static_cast<std::uint32_t>(labels.size()));
+  const auto found = std::ranges::lower_bound(nodes, id, {}, id_of);
+  if (found == nodes.end() || id_of(*found) != id) return std::nullopt;
+  return NodeId(*found);
 }
 
 bool is_chosen(const TraceDependency& dependency, std::uint8_t bits) {
   return (bits & (dependency.is_control ? kControlBit : kDataBit)) != 0;
 }
+
+constexpr std::uint32_t kNone = UINT32_MAX;
+
+// The edges among the nodes that no order reaches, as successor lists.
+class Remainder {
+ public:
+  Remainder(std::size_t nodes, std::span<const Edge> edges, std::span<const NodeId> reachable)
+      : remains_(nodes, true), predecessor_(nodes, kNone), successors_(nodes, remaining(edges, reachable)) {}
+
+  // Some cycle: every remaining node waits for a remaining one, so walking backwards must come around.
+  std::vector<NodeId> any_cycle() const {
+    const auto first = std::ranges::find(remains_, true);
+    ORRERY_ASSERT(first != remains_.end());
+    std::uint32_t node = static_cast<std::uint32_t>(first - remains_.begin());
+    std::vector<bool> visited(remains_.size(), false);
+    for (; !visited[node]; node = predecessor_[node]) visited[node] = true;
+    std::vector<NodeId> cycle{NodeId(node)};
+    for (std::uint32_t at = predecessor_[node]; at != node; at = predecessor_[at]) cycle.push_back(NodeId(at));
+    std::ranges::reverse(cycle);
+    return cycle;
+  }
+
+  // The shortest cycle through `start`, which lies on one, if it has fewer than `limit` nodes; else empty.
+  std::vector<NodeId> cycle_through(NodeId start, std::size_t limit) const {
+    std::vector<std::uint32_t> came_from(remains_.size(), kNone);
+    std::vector<NodeId> level{start};
+    for (std::size_t length = 1; !level.empty() && length < limit; ++length) {
+      std::vector<NodeId> next_level;
+      for (const NodeId node : level) {
+        for (const NodeId next : successors_.of(node)) {
+          if (next == start) return path(start, node, came_from);
+          if (came_from[index_of(next)] != kNone) continue;
+          came_from[index_of(next)] = index_of(node);
+          next_level.push_back(next);
+        }
+      }
+      level = std::move(next_level);
+    }
+    return {};
+  }
+
+ private:
+  std::vector<Edge> remaining(std::span<const Edge> edges, std::span<const NodeId> reachable) {
+    for (const NodeId node : reachable) remains_[index_of(node)] = false;
+    std::vector<Edge> result;
+    for (const Edge& edge : edges) {
+      if (!remains_[index_of(edge.before)] || !remains_[index_of(edge.after)]) continue;
+      result.push_back(edge);
+      if (predecessor_[index_of(edge.after)] == kNone) predecessor_[index_of(edge.after)] = index_of(edge.before);
+    }
+    return result;
+  }
+
+  static std::vector<NodeId> path(NodeId start, NodeId end, const std::vector<std::uint32_t>& came_from) {
+    std::vector<NodeId> nodes;
+    for (NodeId node = end; node != start; node = NodeId(came_from[index_of(node)])) nodes.push_back(node);
+    nodes.push_back(start);
+    std::ranges::reverse(nodes);
+    return nodes;
+  }
+
+  std::vector<bool> remains_;
+  std::vector<std::uint32_t> predecessor_;  // the smallest remaining one
+  SuccessorLists successors_;
+};
 
 }  // namespace
 
@@ -70,17 +132,8 @@ std::vector<Edge> DependencyCheck::edges(Dependencies chosen) const {
 }
 
 std::vector<NodeId> DependencyCheck::reachable(std::span<const Edge> edges) const {
-  std::vector<std::uint32_t> offsets(labels_.size() + 1, 0);
-  std::vector<std::uint32_t> waiting(labels_.size(), 0);
-  std::vector<NodeId> successors;
-  successors.reserve(edges.size());
-  for (const Edge& edge : edges) {
-    ++offsets[index_of(edge.before) + 1];
-    ++waiting[index_of(edge.after)];
-    successors.push_back(edge.after);
-  }
-  for (std::size_t i = 0; i < labels_.size(); ++i) offsets[i + 1] += offsets[i];
-  return canonical_order(offsets, successors, waiting);
+  const SuccessorLists lists(labels_.size(), edges);
+  return canonical_order(lists.offsets, lists.successors, lists.predecessor_counts);
 }
 
 DependencyProblems DependencyCheck::problems(Dependencies chosen) const {
@@ -170,6 +223,24 @@ std::string DependencyCheck::describe_cycle(std::span<const NodeId> cycle, std::
                         kinds_of({cycle[i - 1], node}, chosen_bits));
   }
   return text;
+}
+
+// Cycles in traces are mostly of two to a handful of nodes, closed by a caller's dependency on its callee; a shortest one
+// shows the reason best.
+std::vector<NodeId> short_cycle(std::size_t nodes, std::span<const Edge> edges, std::span<const NodeId> reachable) {
+  for (const Edge& edge : edges)
+    if (std::ranges::binary_search(edges, Edge{edge.after, edge.before})) return {edge.before, edge.after};
+
+  constexpr std::size_t kStartsTried = 64;
+  const Remainder remainder(nodes, edges, reachable);
+  std::vector<NodeId> best = remainder.any_cycle();
+  const std::vector<NodeId> starts = best;
+  for (std::size_t i = 0; i < std::min(starts.size(), kStartsTried); ++i) {
+    std::vector<NodeId> shorter = remainder.cycle_through(starts[i], best.size());
+    if (!shorter.empty()) best = std::move(shorter);
+  }
+  std::rotate(best.begin(), std::ranges::min_element(best), best.end());
+  return best;
 }
 
 }  // namespace orrery

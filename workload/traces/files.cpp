@@ -40,10 +40,13 @@ std::optional<TraceName> parse_name(std::string_view name) {
   return result;
 }
 
-// The trace files in a directory, by stem and rank.
-std::map<std::string, std::map<std::uint32_t, std::vector<std::string>>> list(const std::filesystem::path& directory) {
-  std::map<std::string, std::map<std::uint32_t, std::vector<std::string>>> found;
+// The trace files in the directory of a prefix, by stem and rank.
+using Listing = std::map<std::string, std::map<std::uint32_t, std::vector<std::string>>>;
+
+Listing list(const std::filesystem::path& prefix) {
+  Listing found;
   std::error_code error;
+  const std::filesystem::path directory = prefix.has_parent_path() ? prefix.parent_path() : ".";
   for (std::filesystem::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
     if (const std::optional<TraceName> trace = parse_name(name)) found[trace->stem][trace->rank].push_back(name);
@@ -51,10 +54,10 @@ std::map<std::string, std::map<std::uint32_t, std::vector<std::string>>> list(co
   return found;
 }
 
-std::string hint_for_none(const std::filesystem::path& prefix,
-                          const std::map<std::string, std::map<std::uint32_t, std::vector<std::string>>>& found) {
+std::string hint_for_none(const std::filesystem::path& prefix) {
   if (const std::optional<TraceName> trace = parse_name(prefix.filename().string()))
     return fmt::format("a prefix ends before the rank: {}", (prefix.parent_path() / trace->stem).string());
+  const Listing found = list(prefix);
   if (found.empty()) return "rank r is <prefix>.<r>.et";
   std::string hint = "prefixes in this directory:";
   constexpr std::size_t kShown = 5;
@@ -68,25 +71,33 @@ std::string hint_for_none(const std::filesystem::path& prefix,
 
 }  // namespace
 
-std::vector<std::string> find_trace_files(const std::string& prefix) {
+std::vector<TraceFile> list_trace_files(const std::string& prefix) {
   const std::filesystem::path path(prefix);
-  const std::filesystem::path directory = path.has_parent_path() ? path.parent_path() : ".";
-  const auto found = list(directory);
-  const auto of_stem = found.find(path.filename().string());
-  if (of_stem == found.end())
-    throw InputError({prefix + ".0.et", 0, 0}, "no trace of rank 0, nor of any other rank", hint_for_none(path, found));
+  Listing found = list(path);
+  std::vector<TraceFile> files;
+  for (auto& [rank, names] : found[path.filename().string()]) {
+    std::ranges::sort(names);
+    for (const std::string& name : names) files.push_back({rank, (path.parent_path() / name).string()});
+  }
+  return files;
+}
+
+std::vector<std::string> find_trace_files(const std::string& prefix) {
+  const std::vector<TraceFile> found = list_trace_files(prefix);
+  if (found.empty())
+    throw InputError({prefix + ".0.et", 0, 0}, "no trace of rank 0, nor of any other rank", hint_for_none(prefix));
 
   std::vector<std::uint32_t> ranks;
   std::vector<std::string> files;
-  for (const auto& [rank, names] : of_stem->second) {
-    if (names.size() > 1) {
-      std::vector<std::string> sorted = names;
-      std::ranges::sort(sorted);
-      throw InputError({prefix, 0, 0}, fmt::format("rank {} has two traces: {} and {}", rank, sorted[0], sorted[1]),
+  for (const auto& [rank, file] : found) {
+    if (!ranks.empty() && ranks.back() == rank)
+      throw InputError({prefix, 0, 0},
+                       fmt::format("rank {} has two traces: {} and {}", rank,
+                                   std::filesystem::path(files.back()).filename().string(),
+                                   std::filesystem::path(file).filename().string()),
                        "remove one of them");
-    }
     ranks.push_back(rank);
-    files.push_back((path.parent_path() / names.front()).string());
+    files.push_back(file);
   }
   for (std::uint32_t i = 0; i < ranks.size(); ++i)
     if (ranks[i] != i)
@@ -103,17 +114,6 @@ std::string TraceSet::lacks(std::uint64_t rank) const {
 
 std::string TraceSet::differs_from(std::uint64_t world) const {
   return world > ranks ? lacks(ranks) : fmt::format("{} has traces of {}", printable(prefix), ranks);
-}
-
-std::vector<TraceFile> list_trace_files(const std::string& prefix) {
-  const std::filesystem::path path(prefix);
-  auto found = list(path.has_parent_path() ? path.parent_path() : ".");
-  std::vector<TraceFile> files;
-  for (auto& [rank, names] : found[path.filename().string()]) {
-    std::ranges::sort(names);
-    for (const std::string& name : names) files.push_back({rank, (path.parent_path() / name).string()});
-  }
-  return files;
 }
 
 }  // namespace orrery

@@ -1,6 +1,8 @@
 // What a job or a single trace contains, for people and for scripts.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,11 +12,52 @@
 
 #include "core/collective_kind.h"
 #include "core/error.h"
+#include "core/units.h"
 #include "workload/graph/job.h"
-#include "workload/graph/summary.h"
 #include "workload/traces/load_job.h"
 
 namespace orrery {
+
+// A sum over many nodes, which may exceed 64 bits.
+using Total = Int128;
+
+// Nodes of one kind.
+struct KindSummary {
+  std::size_t nodes = 0;
+  std::size_t measured = 0;  // have a duration
+  Total picoseconds = 0;     // of the measured ones
+};
+
+// Calls of one kind on one communicator slot.
+struct CallSummary {
+  std::uint32_t slot = 0;
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  std::size_t calls = 0;
+  Total bytes = 0;
+};
+
+struct GraphSummary {
+  std::size_t nodes = 0;
+  std::size_t edges = 0;
+  std::array<KindSummary, kNodeKindCount> kinds;  // by NodeKind
+  Total flops = 0;
+  Total tensor_bytes = 0;          // of compute and memory nodes
+  std::vector<CallSummary> calls;  // ascending by slot, then kind
+  std::size_t sends = 0;
+  std::size_t receives = 0;
+  Total bytes_sent = 0;
+  Total bytes_received = 0;
+  std::size_t roots = 0;   // wait for nothing
+  std::size_t leaves = 0;  // nothing waits for them
+  std::size_t most_predecessors = 0;
+  std::size_t most_successors = 0;
+  std::size_t longest_chain = 0;        // in nodes
+  Total longest_chain_picoseconds = 0;  // the largest sum of measured host, compute and memory times along a chain
+  std::uint32_t streams = 1;
+  std::size_t memory_bytes = 0;
+};
+
+GraphSummary summarise(const ExecutionGraph& graph);
 
 // One distinct graph and the ranks that run it.
 struct GraphUse {

@@ -1,6 +1,7 @@
 #include "workload/traces/load_job.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <span>
 #include <tuple>
@@ -13,14 +14,98 @@
 #include "workload/graph/builder.h"
 #include "workload/graph/content_pool.h"
 #include "workload/graph/findings.h"
-#include "workload/matching/call_identity.h"
+#include "workload/matching/matching.h"
 #include "workload/traces/files.h"
 #include "workload/traces/groups.h"
-#include "workload/traces/rank_binding.h"
 #include "workload/traces/rank_trace.h"
 
 namespace orrery {
 namespace {
+
+constexpr std::size_t kUndefinedNamed = 10;
+
+std::string counted_ranks(std::uint32_t ranks) { return ranks == 1 ? "1 rank" : fmt::format("{} ranks", ranks); }
+
+// Ties one rank to its graph: looks up the communicators its trace names, and checks what depends on which rank it is.
+// Slots of one communicator are not merged yet.
+class Binder {
+ public:
+  Binder(RankId rank, std::uint32_t ranks, const RankTrace& trace, const ExecutionGraph& graph,
+         const NodeLabels& labels, const CommunicatorNames& names, Findings& findings)
+      : rank_(rank), ranks_(ranks), trace_(trace), graph_(graph), labels_(labels), names_(names), findings_(findings) {}
+
+  RankBinding bind() {
+    RankBinding binding;
+    binding.source = findings_.file();
+    for (std::uint32_t slot = 0; slot < graph_.communicator_slots(); ++slot)
+      binding.communicators.push_back(communicator(slot));
+    for (const std::int64_t peer : trace_.peers)
+      binding.peers.push_back(RankId(peer >= 0 && peer < ranks_ ? static_cast<std::uint32_t>(peer) : 0));
+    if (std::ranges::any_of(trace_.tags, [](std::int64_t tag) { return tag != 0; })) binding.tags = trace_.tags;
+    if (std::ranges::any_of(trace_.roots, [](std::int64_t root) { return root >= 0; })) binding.roots = trace_.roots;
+    for (const NodeId node : graph_.transfers()) check_transfer(node);
+    if (!binding.roots.empty())
+      for (const NodeId node : graph_.collectives())
+        check_root(node, binding.communicators[graph_.communicator_slot(node)]);
+    return binding;
+  }
+
+ private:
+  std::string rank_named() const { return fmt::format("rank {}", index_of(rank_)); }
+
+  GroupId communicator(std::uint32_t slot) {
+    const std::string& name = trace_.communicators[slot];
+    const std::string first = labels_.describe(graph_.calls(slot).front());
+    const std::optional<GroupId> group = names_.find(name);
+    if (!group && ++undefined_ > kUndefinedNamed) {
+      findings_.error("more communicators are not defined", first);
+      return GroupId(0);
+    }
+    if (!group) {
+      findings_.error(fmt::format("communicator {} is not defined", in_quotes(name)), first, names_.hint(name));
+      return GroupId(0);
+    }
+    if (!names_.is_member(*group, rank_))
+      findings_.error(fmt::format("collective on communicator {} by a rank that is no member", in_quotes(name)),
+                      fmt::format("{} on {}", first, rank_named()), "the groups must list every rank that calls");
+    return *group;
+  }
+
+  void check_transfer(NodeId node) {
+    const bool is_send = graph_.kind(node) == NodeKind::kSend;
+    const std::int64_t peer = trace_.peers[graph_.peer_slot(node)];
+    const std::string_view attribute = is_send ? "comm_dst" : "comm_src";
+    if (peer < 0 || peer >= ranks_)
+      findings_.error(
+          fmt::format("{} out of range; there {} {}", attribute, ranks_ == 1 ? "is" : "are", counted_ranks(ranks_)),
+          fmt::format("{} ({})", labels_.describe(node), peer));
+    else if (peer == index_of(rank_))
+      findings_.error(fmt::format("{} is the rank itself", attribute),
+                      fmt::format("{} on {}", labels_.describe(node), rank_named()));
+    const std::int64_t own = trace_.own_ranks[graph_.transfer_index(node)];
+    if (own == -1 || own == index_of(rank_)) return;
+    findings_.error(fmt::format("{} is not the rank whose trace this is", is_send ? "comm_src" : "comm_dst"),
+                    fmt::format("{} on {} ({})", labels_.describe(node), rank_named(), own));
+  }
+
+  void check_root(NodeId node, GroupId group) {
+    const std::int64_t root = trace_.roots[graph_.collective_index(node)];
+    if (root < 0) return;
+    if (root < ranks_ && names_.is_member(group, RankId(static_cast<std::uint32_t>(root)))) return;
+    findings_.error("root that is no member of the communicator",
+                    fmt::format("{} (rank {} in {})", labels_.describe(node), root, in_quotes(names_[group].name)),
+                    "a root is given as a global rank");
+  }
+
+  RankId rank_;
+  std::uint32_t ranks_;
+  const RankTrace& trace_;
+  const ExecutionGraph& graph_;
+  const NodeLabels& labels_;
+  const CommunicatorNames& names_;
+  Findings& findings_;
+  std::size_t undefined_ = 0;
+};
 
 class JobLoader {
  public:
@@ -117,8 +202,9 @@ class JobLoader {
     bindings_.emplace_back();
     if (!loaded.has_graph) return;
     RankBinding& binding = bindings_.back();
-    binding = bind_rank(RankId(rank), world(), loaded.trace, graphs_[loaded.graph], labels_[loaded.labels], names,
-                        of_rank_[rank]);
+    binding = Binder(RankId(rank), world(), loaded.trace, graphs_[loaded.graph], labels_[loaded.labels], names,
+                     of_rank_[rank])
+                  .bind();
     for (std::size_t slot = 0; slot < binding.communicators.size(); ++slot)
       names.describe(binding.communicators[slot], loaded.trace.descriptions[slot]);
     for (std::size_t slot = 0; slot < binding.communicators.size(); ++slot)
@@ -214,15 +300,8 @@ class JobLoader {
 }  // namespace
 
 std::string_view name_of(Dependencies dependencies) {
-  switch (dependencies) {
-    case Dependencies::kBoth:
-      return "both";
-    case Dependencies::kData:
-      return "data";
-    case Dependencies::kCtrl:
-      return "ctrl";
-  }
-  ORRERY_ASSERT(false);
+  constexpr std::array<std::string_view, 3> kNames = {"both", "data", "ctrl"};
+  return kNames[static_cast<std::size_t>(dependencies)];
 }
 
 std::optional<Dependencies> dependencies_named(std::string_view name) {

@@ -1,13 +1,14 @@
 #include "workload/traces/node.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "core/assert.h"
 #include "core/error.h"
-#include "workload/traces/duration_attribute.h"
 
 namespace orrery {
 namespace {
@@ -17,31 +18,23 @@ constexpr std::string_view kNoPeerHint =
 constexpr std::string_view kNoProcessGroupsHint = "give the groups in a file: workload.chakra.groups, or --groups";
 constexpr std::string_view kMissingSizeHint = "re-export the trace with a converter that writes comm_size";
 
-std::optional<CollectiveKind> collective_kind_of(std::int64_t comm_type) {
-  switch (comm_type) {
-    case chakra::ALL_REDUCE:
-      return CollectiveKind::kAllReduce;
-    case chakra::REDUCE:
-      return CollectiveKind::kReduce;
-    case chakra::ALL_GATHER:
-      return CollectiveKind::kAllGather;
-    case chakra::GATHER:
-      return CollectiveKind::kGather;
-    case chakra::SCATTER:
-      return CollectiveKind::kScatter;
-    case chakra::BROADCAST:
-      return CollectiveKind::kBroadcast;
-    case chakra::ALL_TO_ALL:
-      return CollectiveKind::kAllToAll;
-    case chakra::REDUCE_SCATTER:
-    case chakra::REDUCE_SCATTER_BLOCK:
-      return CollectiveKind::kReduceScatter;
-    case chakra::BARRIER:
-      return CollectiveKind::kBarrier;
-    default:
-      return std::nullopt;
-  }
-}
+struct ChakraCollective {
+  chakra::CollectiveCommType type;
+  CollectiveKind kind;
+};
+
+constexpr std::array<ChakraCollective, 10> kCollectives = {{
+    {chakra::ALL_REDUCE, CollectiveKind::kAllReduce},
+    {chakra::REDUCE, CollectiveKind::kReduce},
+    {chakra::ALL_GATHER, CollectiveKind::kAllGather},
+    {chakra::GATHER, CollectiveKind::kGather},
+    {chakra::SCATTER, CollectiveKind::kScatter},
+    {chakra::BROADCAST, CollectiveKind::kBroadcast},
+    {chakra::ALL_TO_ALL, CollectiveKind::kAllToAll},
+    {chakra::REDUCE_SCATTER, CollectiveKind::kReduceScatter},
+    {chakra::REDUCE_SCATTER_BLOCK, CollectiveKind::kReduceScatter},
+    {chakra::BARRIER, CollectiveKind::kBarrier},
+}};
 
 bool is_nccl_kernel(std::string_view name) {
   return name.find("ncclKernel") != std::string_view::npos || name.find("ncclDevKernel") != std::string_view::npos;
@@ -57,39 +50,27 @@ class NodeReader {
     read_duration();
     is_host_ = attributes_.flag("is_cpu_op").value_or(false);
     if (!is_host_) result_.stream = attributes_.integer("stream");
-    switch (static_cast<int>(node_.type())) {
-      case chakra::INVALID_NODE:
-        read_untimed("INVALID");
-        break;
-      case chakra::METADATA_NODE:
-        read_metadata();
-        break;
-      case chakra::MEM_LOAD_NODE:
-        read_memory(NodeKind::kMemoryLoad);
-        break;
-      case chakra::MEM_STORE_NODE:
-        read_memory(NodeKind::kMemoryStore);
-        break;
-      case chakra::COMP_NODE:
-        read_compute();
-        break;
-      case chakra::COMM_SEND_NODE:
-        read_transfer(NodeKind::kSend);
-        break;
-      case chakra::COMM_RECV_NODE:
-        read_transfer(NodeKind::kReceive);
-        break;
-      case chakra::COMM_COLL_NODE:
-        read_collective();
-        break;
-      default:
-        fail("unknown node type", fmt::format("type {}", static_cast<int>(node_.type())),
-             "types 0 (INVALID) to 7 (COMM_COLL) are known");
-    }
+    read_work();
     return std::move(result_);
   }
 
  private:
+  void read_work() {
+    switch (static_cast<int>(node_.type())) {
+      case chakra::INVALID_NODE: return read_untimed("INVALID");
+      case chakra::METADATA_NODE: return read_metadata();
+      case chakra::MEM_LOAD_NODE: return read_memory(NodeKind::kMemoryLoad);
+      case chakra::MEM_STORE_NODE: return read_memory(NodeKind::kMemoryStore);
+      case chakra::COMP_NODE: return read_compute();
+      case chakra::COMM_SEND_NODE: return read_transfer(NodeKind::kSend);
+      case chakra::COMM_RECV_NODE: return read_transfer(NodeKind::kReceive);
+      case chakra::COMM_COLL_NODE: return read_collective();
+      default:
+        fail("unknown node type", fmt::format("type {}", static_cast<int>(node_.type())),
+             "types 0 (INVALID) to 7 (COMM_COLL) are known");
+    }
+  }
+
   std::string name() const { return describe(node_); }
 
   void fail(std::string_view what, const std::string& detail, std::string_view hint = {}) {
@@ -98,21 +79,21 @@ class NodeReader {
   }
 
   void read_duration() {
-    constexpr std::uint64_t kPerMicrosecond = 1'000'000;
-    constexpr std::uint64_t kLongest =
-        static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / kPerMicrosecond;
+    constexpr std::int64_t kMicrosecond = 1'000'000;
     const std::uint64_t micros = node_.duration_micros();
-    if (micros > kLongest) {
-      fail("duration beyond the 106 days that can be simulated", fmt::format("{} us", micros));
-    } else {
-      std::optional<Duration> whole;
-      if (micros > 0) whole = Duration(static_cast<std::int64_t>(micros * kPerMicrosecond));
-      const TraceDuration exact = orrery::read_duration(whole, attributes_);
-      result_.work.duration = exact.duration;
-      says_no_time_ = exact.says_none;
-      if (exact.disagree)
-        findings_.warning("duration_picos is not what duration_micros says; duration_micros counts", name());
-    }
+    if (micros > static_cast<std::uint64_t>(Duration::max().count() / kMicrosecond))
+      return fail("duration beyond the 106 days that can be simulated", fmt::format("{} us", micros));
+    const std::int64_t whole = static_cast<std::int64_t>(micros) * kMicrosecond;
+    if (whole > 0) result_.work.duration = Duration(whole);
+    const std::optional<std::int64_t> picos = attributes_.integer(kDurationPicos);
+    if (!picos) return;
+    says_no_time_ = *picos == 0 && whole == 0;
+    if (says_no_time_) return;
+    // They differ by more than a microsecond, or only one is zero: some tool has changed one of them.
+    if (*picos <= 0 || std::max(*picos, whole) - std::min(*picos, whole) > kMicrosecond)
+      findings_.warning("duration_picos is not what duration_micros says; duration_micros counts", name());
+    else
+      result_.work.duration = Duration(*picos);
   }
 
   // An attribute that counts something: not negative, and not beyond what any job could mean.
@@ -210,11 +191,11 @@ class NodeReader {
   void read_collective_kind() {
     const std::optional<std::int64_t> type = attributes_.integer("comm_type");
     if (!type) return fail("collective without comm_type", {});
-    const std::optional<CollectiveKind> kind = collective_kind_of(*type);
-    if (!kind)
+    const auto known = std::ranges::find(kCollectives, *type, &ChakraCollective::type);
+    if (known == kCollectives.end())
       return fail("collective with an unknown comm_type", std::to_string(*type),
                   "0 (ALL_REDUCE) to 9 (BARRIER) are known");
-    result_.work.collective = *kind;
+    result_.work.collective = known->kind;
   }
 
   void read_collective_size() {
@@ -269,6 +250,12 @@ class NodeReader {
 };
 
 }  // namespace
+
+chakra::CollectiveCommType chakra_type_of(CollectiveKind kind) {
+  const auto known = std::ranges::find(kCollectives, kind, &ChakraCollective::kind);
+  ORRERY_ASSERT(known != kCollectives.end());
+  return known->type;
+}
 
 bool has_root(CollectiveKind kind) {
   return kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce || kind == CollectiveKind::kGather ||

@@ -1,6 +1,7 @@
 // The process groups in PyTorch's metadata nodes. Their text is JSON inside a Python string inside a Python list; it is
 // turned into JSON once per level and parsed as such.
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -88,43 +89,29 @@ std::optional<Json> unwrap(std::string_view text) {
   return value;
 }
 
-std::optional<ProcessGroup> group_of(const Json& entry, std::string& problem) {
-  if (!entry.is_object() || !entry.contains("pg_name") || !entry.contains("ranks")) {
-    problem = "an entry is not an object with pg_name and ranks";
-    return std::nullopt;
-  }
-  ProcessGroup group;
+// `fail` throws what is wrong.
+ProcessGroup group_of(const Json& entry, const std::function<void(const std::string&)>& fail) {
+  if (!entry.is_object() || !entry.contains("pg_name") || !entry.contains("ranks"))
+    fail("an entry is not an object with pg_name and ranks");
   const Json& name = entry["pg_name"];
-  if (name.is_string())
-    group.name = name.get<std::string>();
-  else if (name.is_number_integer())
-    group.name = name.dump();
-  else
-    problem = "a pg_name is not a string";
+  if (!name.is_string() && !name.is_number_integer()) fail("a pg_name is not a string");
+  ProcessGroup group;
+  group.name = name.is_string() ? name.get<std::string>() : name.dump();
   const Json& ranks = entry["ranks"];
-  if (!ranks.is_array()) problem = fmt::format("the ranks of group \"{}\" are not a list", printable(group.name, 40));
-  if (!problem.empty()) return std::nullopt;
+  if (!ranks.is_array()) fail(fmt::format("the ranks of group {} are not a list", in_quotes(group.name)));
   for (const Json& rank : ranks) {
-    if (!rank.is_number_unsigned() || rank.get<std::uint64_t>() > UINT32_MAX) {
-      problem = fmt::format("group \"{}\" has a rank that is no whole number from 0", printable(group.name, 40));
-      return std::nullopt;
-    }
+    if (!rank.is_number_unsigned() || rank.get<std::uint64_t>() > UINT32_MAX)
+      fail(fmt::format("group {} has a rank that is no whole number from 0", in_quotes(group.name)));
     group.ranks.push_back(rank.get<std::uint32_t>());
   }
+  std::vector<std::uint32_t> sorted = group.ranks;
+  std::ranges::sort(sorted);
+  const auto twice = std::ranges::adjacent_find(sorted);
+  if (twice != sorted.end()) fail(fmt::format("group {} has rank {} twice", in_quotes(group.name), *twice));
   group.is_world = group.ranks.empty();
   const auto size = entry.find("group_size");
   if (group.is_world && size != entry.end() && size->is_number_unsigned()) group.world = size->get<std::uint64_t>();
   return group;
-}
-
-std::optional<std::string> repetition(const std::vector<ProcessGroup>& groups) {
-  for (const ProcessGroup& group : groups) {
-    std::vector<std::uint32_t> sorted = group.ranks;
-    std::ranges::sort(sorted);
-    const auto twice = std::ranges::adjacent_find(sorted);
-    if (twice != sorted.end()) return fmt::format("group \"{}\" has rank {} twice", printable(group.name, 40), *twice);
-  }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -145,13 +132,7 @@ std::vector<ProcessGroup> read_process_groups(const Location& where, const std::
   if (!list->is_array()) fail("its process groups are not a list");
 
   std::vector<ProcessGroup> groups;
-  for (const Json& entry : *list) {
-    std::string problem;
-    std::optional<ProcessGroup> group = group_of(entry, problem);
-    if (!group) fail(problem);
-    groups.push_back(std::move(*group));
-  }
-  if (const std::optional<std::string> problem = repetition(groups)) fail(*problem);
+  for (const Json& entry : *list) groups.push_back(group_of(entry, fail));
   return groups;
 }
 

@@ -113,7 +113,7 @@ void add_nodes(const std::vector<DecodedNode>& nodes, GraphBuilder& builder, Ran
       trace.descriptions.resize(std::max<std::size_t>(trace.descriptions.size(), work.slot + 1));
       if (!decoded.node.description.empty()) trace.descriptions[work.slot] = decoded.node.description;
       trace.roots.push_back(decoded.node.root);
-    } else if (work.kind == NodeKind::kSend || work.kind == NodeKind::kReceive) {
+    } else if (is_transfer(work.kind)) {
       work.slot = peers.slot_of(decoded.node.peer);
       trace.tags.push_back(decoded.node.tag);
       trace.own_ranks.push_back(decoded.node.own_rank.value_or(-1));

@@ -1,9 +1,13 @@
 #include "workload/traces/writer.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <optional>
+#include <set>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -13,11 +17,249 @@
 
 #include "core/error.h"
 #include "core/output_file.h"
+#include "core/utf8.h"
+#include "workload/chakra/chakra.pb.h"
 #include "workload/traces/files.h"
-#include "workload/traces/node_writer.h"
+#include "workload/traces/node.h"
 
 namespace orrery {
 namespace {
+
+void append_varint(std::uint64_t value, std::string& bytes) {
+  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>((value & 0x7F) | 0x80);
+  bytes += static_cast<char>(value);
+}
+
+void append_frame(const google::protobuf::MessageLite& message, std::string& bytes) {
+  append_varint(message.ByteSizeLong(), bytes);
+  message.AppendToString(&bytes);
+}
+
+// proto3 strings are UTF-8; bytes that are none become U+FFFD.
+std::string utf8_of(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0)
+      result += "\xEF\xBF\xBD";
+    else
+      result += text.substr(0, length);
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return result;
+}
+
+chakra::AttributeProto& attribute(chakra::Node& node, std::string_view name) {
+  chakra::AttributeProto& result = *node.add_attr();
+  result.set_name(name.data(), name.size());
+  return result;
+}
+
+void add_int32(chakra::Node& node, std::string_view name, std::uint32_t value) {
+  attribute(node, name).set_int32_val(static_cast<std::int32_t>(value));
+}
+
+// Of the width that other producers use, and of the next one where the value needs it.
+void add_tag(chakra::Node& node, std::int64_t tag) {
+  chakra::AttributeProto& result = attribute(node, "comm_tag");
+  if (std::in_range<std::int32_t>(tag))
+    result.set_int32_val(static_cast<std::int32_t>(tag));
+  else
+    result.set_int64_val(tag);
+}
+
+// By NodeKind.
+constexpr std::array<chakra::NodeType, kNodeKindCount> kTypes = {
+    chakra::COMP_NODE,      chakra::COMP_NODE,      chakra::COMP_NODE,      chakra::MEM_LOAD_NODE,
+    chakra::MEM_STORE_NODE, chakra::COMM_COLL_NODE, chakra::COMM_SEND_NODE, chakra::COMM_RECV_NODE};
+
+// Decimal, above 0, without leading zeros, and an int: what ASTRA-sim reads a group's name as.
+bool is_group_number(std::string_view name) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  return error == std::errc() && end == name.data() + name.size() && number > 0 && name.front() != '0';
+}
+
+// Ids in the order of the nodes, as a reader expects of them.
+bool has_ascending_ids(const ExecutionGraph& graph, const NodeLabels& labels) {
+  if (labels.size() < graph.size()) return false;
+  for (std::uint32_t i = 1; i < graph.size(); ++i)
+    if (labels.trace_id(NodeId(i - 1)) >= labels.trace_id(NodeId(i))) return false;
+  return true;
+}
+
+void add_compute(const ExecutionGraph& graph, NodeId id, chakra::Node& node) {
+  const Flops flops = graph.flops(id);
+  const Bytes bytes = graph.bytes(id);
+  if (flops == Flops() && bytes == Bytes()) return;
+  attribute(node, "num_ops").set_int64_val(flops.count());
+  attribute(node, "tensor_size").set_uint64_val(static_cast<std::uint64_t>(bytes.count()));
+}
+
+// Rounded to the nearest microsecond, but never to zero; the exact figure besides where that is another one.
+void set_duration(Duration duration, chakra::Node& node) {
+  constexpr std::int64_t kMicrosecond = 1'000'000;
+  const std::int64_t picos = duration.count();
+  const std::int64_t nearest = picos / kMicrosecond + (picos % kMicrosecond >= kMicrosecond / 2 ? 1 : 0);
+  const std::int64_t micros = std::clamp<std::int64_t>(nearest, 1, Duration::max().count() / kMicrosecond);
+  node.set_duration_micros(static_cast<std::uint64_t>(micros));
+  if (micros * kMicrosecond != picos) attribute(node, kDurationPicos).set_int64_val(picos);
+}
+
+// Free nodes, and those that a reader would take for them.
+bool takes_no_time(const ExecutionGraph& graph, NodeId id) {
+  const NodeKind kind = graph.kind(id);
+  const bool has_work = kind != NodeKind::kHostCompute && (graph.flops(id) > Flops() || graph.bytes(id) > Bytes());
+  return kind == NodeKind::kNoOp || (!is_communication(kind) && !graph.duration(id) && !has_work);
+}
+
+// All that does not depend on the rank.
+void fill(const ExecutionGraph& graph, NodeId id, chakra::Node& node) {
+  const NodeKind kind = graph.kind(id);
+  node.set_type(kTypes[static_cast<std::size_t>(kind)]);
+  if (takes_no_time(graph, id))
+    attribute(node, kDurationPicos).set_int64_val(0);
+  else if (const std::optional<Duration> duration = graph.duration(id))
+    set_duration(*duration, node);
+  const bool on_host = kind == NodeKind::kNoOp || kind == NodeKind::kHostCompute;
+  attribute(node, "is_cpu_op").set_bool_val(on_host);
+  if (graph.stream(id) != 0) attribute(node, "stream").set_int64_val(graph.stream(id));
+  if (on_host || kind == NodeKind::kCompute) return add_compute(graph, id, node);
+  if (kind == NodeKind::kMemoryLoad || kind == NodeKind::kMemoryStore)
+    return attribute(node, "tensor_size").set_uint64_val(static_cast<std::uint64_t>(graph.bytes(id).count()));
+  if (kind == NodeKind::kCollective)
+    attribute(node, "comm_type").set_int64_val(chakra_type_of(graph.collective_kind(id)));
+  attribute(node, "comm_size").set_int64_val(graph.bytes(id).count());
+  if (graph.priority(id) != 0) attribute(node, "comm_priority").set_uint32_val(graph.priority(id));
+}
+
+// How the communicators of a job are called in its files.
+struct CommunicatorNaming {
+  std::vector<std::string> keys;          // by GroupId: pg_name, decimal and above 0; "" for the world, which has none
+  std::vector<std::string> descriptions;  // by GroupId: pg_desc; "" where it would say the same as the key
+};
+
+CommunicatorNaming name_communicators(std::span<const Communicator> communicators) {
+  CommunicatorNaming naming;
+  std::set<std::string_view> numbers;
+  for (std::size_t i = 1; i < communicators.size(); ++i)
+    if (is_group_number(communicators[i].name)) numbers.insert(communicators[i].name);
+  const bool keeps_names = numbers.size() + 1 >= communicators.size();
+  for (std::size_t i = 0; i < communicators.size(); ++i) {
+    const std::string& name = communicators[i].name;
+    naming.keys.push_back(i == 0 ? "" : keeps_names ? name : std::to_string(i));
+    naming.descriptions.push_back(i == 0 || keeps_names ? "" : utf8_of(name));
+  }
+  return naming;
+}
+
+// The frame that every file of a job of `ranks` begins with.
+std::string chakra_metadata_frame(std::size_t ranks) {
+  chakra::GlobalMetadata metadata;
+  metadata.set_version("0.0.4");
+  chakra::AttributeProto& schema = *metadata.add_attr();
+  schema.set_name("schema");
+  schema.set_string_val("orrery-chakra.0.0.4");
+  chakra::AttributeProto& world = *metadata.add_attr();
+  world.set_name(std::string(kWorldSize));
+  world.set_int64_val(static_cast<std::int64_t>(ranks));
+  std::string frame;
+  append_frame(metadata, frame);
+  return frame;
+}
+
+// What all ranks with this graph and these labels have in common. What differs between them stands last in a message,
+// so that the rest is encoded once.
+class EncodedGraph {
+ public:
+  EncodedGraph(const ExecutionGraph& graph, const NodeLabels& labels);
+
+  // The file of `rank`, which has this graph.
+  void write(OutputFile& file, const Job& job, RankId rank, const CommunicatorNaming& naming) const;
+
+ private:
+  // A communication node, whose message lacks the length in front and the attributes of the rank at the end.
+  struct OpenNode {
+    NodeId node;
+    std::size_t begin = 0;  // of its message in bytes_
+    std::size_t end = 0;
+  };
+
+  void close(const OpenNode& open, const Job& job, RankId rank, const CommunicatorNaming& naming,
+             std::string& frame) const;
+
+  std::string bytes_;
+  std::vector<OpenNode> open_;
+};
+
+EncodedGraph::EncodedGraph(const ExecutionGraph& graph, const NodeLabels& labels) {
+  const bool keeps_ids = has_ascending_ids(graph, labels);
+  const auto trace_id = [&](NodeId id) { return keeps_ids ? labels.trace_id(id) : std::uint64_t{index_of(id)}; };
+
+  std::vector<std::vector<NodeId>> before(graph.size());
+  for (std::uint32_t i = 0; i < graph.size(); ++i)
+    for (const NodeId after : graph.successors(NodeId(i))) before[index_of(after)].push_back(NodeId(i));
+
+  chakra::Node node;
+  for (std::uint32_t i = 0; i < graph.size(); ++i) {
+    const NodeId id{i};
+    node.Clear();
+    node.set_id(trace_id(id));
+    if (i < labels.size()) node.set_name(utf8_of(labels.name(id)));
+    for (const NodeId earlier : before[i]) node.add_data_deps(trace_id(earlier));
+    fill(graph, id, node);
+    if (!is_communication(graph.kind(id))) {
+      append_frame(node, bytes_);
+      continue;
+    }
+    const std::size_t begin = bytes_.size();
+    node.AppendToString(&bytes_);
+    open_.push_back({id, begin, bytes_.size()});
+  }
+}
+
+void EncodedGraph::write(OutputFile& file, const Job& job, RankId rank, const CommunicatorNaming& naming) const {
+  file.write(chakra_metadata_frame(job.ranks.size()));
+  std::string frame;
+  std::size_t at = 0;
+  for (const OpenNode& open : open_) {
+    file.write(std::string_view(bytes_).substr(at, open.begin - at));
+    close(open, job, rank, naming, frame);
+    file.write(frame);
+    at = open.end;
+  }
+  file.write(std::string_view(bytes_).substr(at));
+}
+
+// Messages merge when their bytes stand one behind the other, and lists grow.
+void EncodedGraph::close(const OpenNode& open, const Job& job, RankId rank, const CommunicatorNaming& naming,
+                         std::string& frame) const {
+  const ExecutionGraph& graph = job.graph(rank);
+  const RankBinding& binding = job.ranks[index_of(rank)];
+  chakra::Node rest;
+  if (graph.kind(open.node) == NodeKind::kCollective) {
+    const GroupId group = job.communicator(rank, open.node);
+    if (group != GroupId(0)) attribute(rest, "pg_name").set_string_val(naming.keys[index_of(group)]);
+    const std::string& description = naming.descriptions[index_of(group)];
+    if (!description.empty()) attribute(rest, "pg_desc").set_string_val(description);
+    if (const auto& involved = job.communicators[index_of(group)].involved) {
+      auto& list = *attribute(rest, "involved_dim").mutable_bool_list();
+      for (const bool over : *involved) list.add_values(over);
+    }
+    const std::int64_t root = binding.roots.empty() ? -1 : binding.roots[graph.collective_index(open.node)];
+    if (root >= 0 && has_root(graph.collective_kind(open.node))) attribute(rest, "root").set_int64_val(root);
+  } else {
+    const bool is_send = graph.kind(open.node) == NodeKind::kSend;
+    const std::uint32_t peer = index_of(job.peer(rank, open.node));
+    add_int32(rest, "comm_src", is_send ? index_of(rank) : peer);
+    add_int32(rest, "comm_dst", is_send ? peer : index_of(rank));
+    add_tag(rest, job.tag(rank, open.node));
+  }
+  frame.clear();
+  append_varint(open.end - open.begin + rest.ByteSizeLong(), frame);
+  frame.append(bytes_, open.begin, open.end - open.begin);
+  rest.AppendToString(&frame);
+}
 
 std::string trace_path(const std::filesystem::path& prefix, std::uint32_t rank) {
   return fmt::format("{}.{}.et", prefix.string(), rank);
@@ -52,12 +294,6 @@ void write_groups(OutputFile& file, const Job& job, const CommunicatorNaming& na
   file.write(job.communicators.size() > 1 ? "\n}\n" : "}\n");
 }
 
-void write_trace(OutputFile& file, const Job& job, RankId rank, const EncodedGraph& graph,
-                 const CommunicatorNaming& naming) {
-  file.write(chakra_metadata_frame(job.ranks.size()));
-  graph.for_each_piece(job, rank, naming, [&](std::string_view piece) { file.write(piece); });
-}
-
 // Ranks of one graph and one set of labels one after the other, so that one encoded graph is held at a time.
 std::vector<std::uint32_t> ranks_by_graph(const Job& job) {
   std::vector<std::uint32_t> ranks(job.ranks.size());
@@ -90,8 +326,7 @@ ChakraSource write_job(const Job& job, const std::filesystem::path& directory, c
       graph = std::make_unique<EncodedGraph>(job.graph(RankId(rank)), job.labels_of(RankId(rank)));
       encoded = &binding;
     }
-    files.add(trace_path(prefix, rank),
-              [&](OutputFile& file) { write_trace(file, job, RankId(rank), *graph, naming); });
+    files.add(trace_path(prefix, rank), [&](OutputFile& file) { graph->write(file, job, RankId(rank), naming); });
   }
   files.commit(trace_path(prefix, 0));
   return {.prefix = prefix.string(), .groups = groups};

@@ -1,7 +1,7 @@
 // Writes a Job as Chakra traces of schema 0.0.4, one file per rank, and the communicator groups beside them.
 //
 // Any reader of Chakra takes them. What the format has no word for is in attributes that others skip: `duration_picos`
-// (workload/traces/duration_attribute.h), `stream`, `root`, and `pg_desc`, the name of a communicator where that is no number:
+// (workload/traces/node.h), `stream`, `root`, and `pg_desc`, the name of a communicator where that is no number:
 // ASTRA-sim knows groups by decimal numbers above 0 only, which is what `pg_name` and the groups file hold. Collectives
 // of the world have no `pg_name`.
 //

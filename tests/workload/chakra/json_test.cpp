@@ -1,4 +1,4 @@
-#include "workload/chakra/json.h"
+#include "workload/chakra/reader.h"
 
 #include <cmath>
 
@@ -223,7 +223,7 @@ TEST_CASE("malformed JSON is reported where it is") {
   CHECK_THAT(error_reading("{\"id\": 1,\n \"name\": tru}"), StartsWith("trace.json:2:") && Contains("not JSON"));
   CHECK_THAT(error_reading("{\"id\":1}\n{\"id\":2,}"), StartsWith("trace.json:2:") && Contains("not JSON"));
   CHECK_THAT(error_reading("{\"id\":1},{\"id\":2}"), Contains("found ',', expected '{'"));
-  CHECK_THAT(error_reading("{\"id\":1]"), Contains("found ']', expected '}'"));
+  CHECK_THAT(error_reading("{\"id\":1]"), Contains("unexpected ']'; expected '}'"));
   CHECK_THAT(error_reading("[{\"id\":1}] x"), Contains("more after the end"));
   CHECK_THAT(error_reading("{\"id\": 1e999}"), Contains("not JSON"));
   CHECK_THAT(error_reading("{\"name\": \"\xFF\"}"), Contains("not JSON"));

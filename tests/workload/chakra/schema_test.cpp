@@ -1,4 +1,4 @@
-#include "workload/chakra/schema.h"
+#include "workload/chakra/wire.h"
 
 #include <vector>
 

@@ -2,8 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/utf8.h"
 #include "tests/workload/chakra/bytes.h"
-#include "workload/chakra/utf8.h"
 
 using namespace orrery;
 using namespace orrery::test;

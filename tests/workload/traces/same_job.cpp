@@ -10,8 +10,6 @@
 namespace orrery::testing {
 namespace {
 
-bool is_transfer(NodeKind kind) { return kind == NodeKind::kSend || kind == NodeKind::kReceive; }
-
 // Other kinds have none, whatever the binding says.
 std::int64_t root_of(const Job& job, RankId rank, NodeId node) {
   if (!has_root(job.graph(rank).collective_kind(node))) return -1;
