@@ -11,10 +11,9 @@
 #include "experiment/check.h"
 #include "study/in_parallel.h"
 #include "study/sweep/sweep.h"
-#include "study/validate/collectives/table.h"
+#include "study/validate/collectives/validate.h"
 #include "study/validate/compute/table.h"
-#include "study/validate/training/case.h"
-#include "study/validate/training/table.h"
+#include "study/validate/training/validation.h"
 #include "workload/traces/lint.h"
 
 namespace orrery::cli {
@@ -50,12 +49,12 @@ void check_sweep(const std::string& file, const CheckOptions& options, const Ses
 // Reads `file` as what it is, which comes back.
 std::string_view check_as_told(const std::string& file, const CheckOptions& options, const Session& session,
                                Diagnostics& diagnostics) {
-  if (is_compute_table(file)) {
-    load_compute_table(file, options.settings, session.files, diagnostics);
+  if (is_table<ComputeTable>(file)) {
+    load_table<ComputeTable>(file, options.settings, session.files, diagnostics);
     return "table of operators";
   }
-  if (is_training_table(file)) {
-    const TrainingTable table = load_training_table(file, options.settings, session.files, diagnostics);
+  if (is_table<TrainingTable>(file)) {
+    const TrainingTable table = load_table<TrainingTable>(file, options.settings, session.files, diagnostics);
     if (!diagnostics.has_errors()) check_training_rows(table, session.files, diagnostics);
     return "table of training jobs";
   }
@@ -63,8 +62,9 @@ std::string_view check_as_told(const std::string& file, const CheckOptions& opti
     check_sweep(file, options, session, diagnostics);
     return "sweep";
   }
-  if (!is_validation_table(file)) return name_of(check_config(file, options.settings, session.files, diagnostics));
-  load_validation_table(file, options.settings, session.files, diagnostics);
+  if (!is_table<ValidationTable>(file)) return name_of(check_config(file, options.settings, session.files, diagnostics));
+  const auto table = load_table<ValidationTable>(file, options.settings, session.files, diagnostics);
+  if (!diagnostics.has_errors()) check_prediction(table, session.files);
   return "validation table";
 }
 
@@ -92,8 +92,8 @@ Verdict check_config_file(const std::string& file, const CheckOptions& options, 
 int check(const CheckOptions& options, const Session& session) {
   int exit_code = 0;
   for (const std::string& file : options.files) {
-    const bool configured = is_configuration(file) || is_validation_table(file) || is_compute_table(file) ||
-                            is_training_table(file) || is_sweep(file);
+    const bool configured = is_configuration(file) || is_table<ValidationTable>(file) || is_table<ComputeTable>(file) ||
+                            is_table<TrainingTable>(file) || is_sweep(file);
     const Verdict verdict = configured ? check_config_file(file, options, session) : check_trace(file, options);
     write_text("-", verdict.text);
     if (exit_code == 0 || verdict.exit_code == kBadInput)
