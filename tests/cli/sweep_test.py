@@ -201,7 +201,8 @@ def check_other_tables(program, checks, folder):
     table = next(validation.glob("nccl/a100_dgx_4g_allreduce.yaml")).read_text()
     write_files(folder, {"own.yaml": table.replace("op: all_reduce", "op: sendrecv\nforced: [LL]")})
     outcome = program.run(["check", "own.yaml"], folder)
-    checks.check(outcome.code == 2 and outcome.stdout.startswith("--proto: error: sendrecv has no protocol: "),
+    checks.check(outcome.code == 2 and outcome.stdout.startswith(
+        "own.yaml:2:8: error: table 'a100_dgx_4g_allreduce' cannot be predicted: sendrecv has no protocol: "),
                  "check refuses a table that validate cannot predict", outcome.stdout + outcome.stderr)
     write_files(folder, {"twice.yaml": f"experiment: {SMOKE}\nvary: [{{key: nodes, values: [1, 2]}}]\n"})
     for command in ("sweep", "check"):

@@ -18,8 +18,27 @@ std::vector<Bytes> row_sizes(const ValidationTable& table) {
   return sizes;
 }
 
+// What is wrong with the question that a table asks is wrong with the table: it has no options.
+InputError of_table(const InputError& error, const ValidationTable& table) {
+  std::vector<Problem> problems;
+  for (const Problem& problem : error.problems())
+    problems.push_back({problem.severity,
+                        table.where,
+                        fmt::format("table '{}' cannot be predicted: {}", printable(table.name), problem.message),
+                        {}});
+  return InputError(std::move(problems));
+}
+
+CollectiveTable predict(const ValidationTable& table, const ConfigFiles& files) {
+  try {
+    return study_collective(question_of(table), table.operation, row_sizes(table), files);
+  } catch (const InputError& error) {
+    throw of_table(error, table);
+  }
+}
+
 ValidatedTable validate(const ValidationTable& table, const ConfigFiles& files) {
-  const CollectiveTable predicted = study_collective(question_of(table), table.operation, row_sizes(table), files);
+  const CollectiveTable predicted = predict(table, files);
   ORRERY_ASSERT(predicted.rows.size() == table.rows.size());
   ValidatedTable validated{&table, {}};
   for (std::size_t i = 0; i < table.rows.size(); ++i)
@@ -66,7 +85,12 @@ bool is_predicted(const ValidationTable& table) {
 }
 
 void check_prediction(const ValidationTable& table, const ConfigFiles& files) {
-  if (is_predicted(table)) check_collective(question_of(table), table.operation, row_sizes(table), files);
+  if (!is_predicted(table)) return;
+  try {
+    check_collective(question_of(table), table.operation, row_sizes(table), files);
+  } catch (const InputError& error) {
+    throw of_table(error, table);
+  }
 }
 
 CollectiveQuestion question_of(const ValidationTable& table) {
