@@ -12,6 +12,7 @@
 
 #include "collectives/nccl/constants_config.h"
 #include "report/table.h"
+#include "study/calibrate/fit.h"
 #include "study/calibrate/least_squares.h"
 #include "study/errors.h"
 #include "study/validate/collectives/validate.h"

@@ -168,12 +168,13 @@ def check_exit_codes(program, checks, folder):
 
 def check_smaller(program, checks, folder):
     """A smaller sweep into the folder of a larger one leaves nothing of it, and touches nothing else."""
-    expect(program, checks, folder, "the larger sweep", MODEL % "1, 2, 4", 0, arguments=["--out", "same"])
+    larger = MODEL % "1, 2" + "  - {key: workload.batch.micro, values: [1, 2]}\n"
+    expect(program, checks, folder, "the larger sweep", larger, 0, arguments=["--out", "same"])
     others = {"same/result-03.json": "x", "same/result-x.json": "x", "same/result-3.json.txt": "x", "same/notes": "x"}
     write_files(folder, others)
     smaller = expect(program, checks, folder, "the smaller sweep", MODEL % "2", 0, arguments=["--out", "same"])
-    checks.check(smaller.stderr == "warning: removed 2 results of an earlier sweep from same: result-2.json to "
-                 "result-3.json\n", "it says what it removes", smaller.stderr)
+    checks.check(smaller.stderr == "warning: removed 3 results of an earlier sweep from same: result-2.json to "
+                 "result-4.json\n", "it says what it removes", smaller.stderr)
     left = sorted(read_folder(Path(folder) / "same"))
     checks.check(left == sorted(["points.csv", "table.txt", "result-1.json", *(Path(name).name for name in others)]),
                  "no result of the larger sweep stays, and all else does", left)

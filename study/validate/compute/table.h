@@ -1,13 +1,15 @@
 // A table of measured times of operators on one device, from configs/validation/compute: operators of layers (a CSV
-// file, study/validate/compute/layer_csv.h), or rates of matrix products. docs/compute.md shows how far off the model is on them.
+// file, study/validate/compute/layers.h), or rates of matrix products. docs/compute.md shows how far off the model is on them.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "core/config/config.h"
+#include "study/table_files.h"
 #include "study/validate/compute/layers.h"
 #include "system/devices/device.h"
 #include "workload/training/spec/operators.h"
