@@ -13,10 +13,9 @@
 #include "report/table.h"
 #include "study/in_parallel.h"
 #include "study/sweep/sweep.h"
-#include "study/validate/collectives/table.h"
+#include "study/validate/collectives/validate.h"
 #include "study/validate/compute/table.h"
-#include "study/validate/training/case.h"
-#include "study/validate/training/table.h"
+#include "study/validate/training/validation.h"
 #include "workload/traces/lint.h"
 
 namespace orrery::cli {
@@ -52,22 +51,23 @@ void check_sweep(const std::string& file, const CheckOptions& options, const Ses
 // Reads `file` as what it is, which comes back.
 CheckedConfig check_as_told(const std::string& file, const CheckOptions& options, const Session& session,
                             Diagnostics& diagnostics) {
-  if (is_compute_table(file, session.files)) {
-    load_compute_table(file, options.settings, session.files, diagnostics);
+  const ConfigFiles& files = session.files;
+  if (is_table<ComputeTable>(file, files)) {
+    load_table<ComputeTable>(file, options.settings, files, diagnostics);
     return {"table of operators", {}};
   }
-  if (is_training_table(file, session.files)) {
-    const TrainingTable table = load_training_table(file, options.settings, session.files, diagnostics);
-    if (!diagnostics.has_errors()) check_training_rows(table, session.files, diagnostics);
+  if (is_table<TrainingTable>(file, files)) {
+    const auto table = load_table<TrainingTable>(file, options.settings, files, diagnostics);
+    if (!diagnostics.has_errors()) check_training_rows(table, files, diagnostics);
     return {"table of training jobs", {}};
   }
-  if (is_sweep(file, session.files)) {
+  if (is_sweep(file, files)) {
     check_sweep(file, options, session, diagnostics);
     return {"sweep", {}};
   }
-  if (!is_validation_table(file, session.files))
-    return check_config(file, options.settings, session.files, diagnostics);
-  load_validation_table(file, options.settings, session.files, diagnostics);
+  if (!is_table<ValidationTable>(file, files)) return check_config(file, options.settings, files, diagnostics);
+  const auto table = load_table<ValidationTable>(file, options.settings, files, diagnostics);
+  if (!diagnostics.has_errors()) check_prediction(table, files);
   return {"validation table", {}};
 }
 
@@ -109,9 +109,10 @@ Verdict check_config_file(const std::string& file, const CheckOptions& options, 
 int check(const CheckOptions& options, const Session& session) {
   int exit_code = 0;
   for (const std::string& file : options.files) {
-    const bool configured = is_configuration(file, session.files) || is_validation_table(file, session.files) ||
-                            is_compute_table(file, session.files) || is_training_table(file, session.files) ||
-                            is_sweep(file, session.files);
+    const ConfigFiles& all = session.files;
+    const bool configured = is_configuration(file, all) || is_table<ValidationTable>(file, all) ||
+                            is_table<ComputeTable>(file, all) || is_table<TrainingTable>(file, all) ||
+                            is_sweep(file, all);
     const Verdict verdict = configured ? check_config_file(file, options, session) : check_trace(file, options);
     write_text("-", verdict.text);
     if (exit_code == 0 || verdict.exit_code == kBadInput)

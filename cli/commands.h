@@ -8,10 +8,10 @@
 #include <CLI/CLI.hpp>
 
 #include "core/config/tree.h"
-#include "study/benchmark/sizes.h"
+#include "study/benchmark/question.h"
 #include "study/benchmark/study.h"
 #include "study/calibrate/data.h"
-#include "study/validate/compute/question.h"
+#include "study/validate/compute/table.h"
 
 namespace orrery::cli {
 

@@ -75,9 +75,9 @@ void refuse_table(const std::string& file, std::string_view kind, std::string_vi
 }
 
 void refuse_other_kinds(const std::string& file, const ConfigFiles& files) {
-  if (is_compute_table(file, files)) refuse_table(file, "measured operators", "compute");
-  if (is_training_table(file, files)) refuse_table(file, "measured training jobs", "training");
-  if (is_validation_table(file, files)) refuse_table(file, "measured collectives", "nccl");
+  if (is_table<ComputeTable>(file, files)) refuse_table(file, "measured operators", "compute");
+  if (is_table<TrainingTable>(file, files)) refuse_table(file, "measured training jobs", "training");
+  if (is_table<ValidationTable>(file, files)) refuse_table(file, "measured collectives", "nccl");
   if (is_sweep(file, files))
     throw InputError({file}, "this is a sweep of experiments, not one experiment", "orrery sweep " + printable(file));
 }

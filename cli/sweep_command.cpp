@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "core/config/quantity_text.h"
 #include "core/input_files.h"
 #include "study/in_parallel.h"
 #include "study/sweep/sweep.h"
@@ -41,6 +43,31 @@ void write_result(const std::string& file, const Result* result) {
   if (code) throw InputError({file}, fmt::format("cannot be removed: {}", code.message()));
 }
 
+// The number of the point whose result a file has by its name, from 1; 0 where it has none.
+std::size_t point_of_result(std::string_view file) {
+  constexpr std::string_view kBefore = "result-", kBehind = ".json";
+  if (!file.starts_with(kBefore) || !file.ends_with(kBehind) || file.size() <= kBefore.size() + kBehind.size()) return 0;
+  const std::string_view text = file.substr(kBefore.size(), file.size() - kBefore.size() - kBehind.size());
+  const auto number = parse_whole_number(text);
+  return number && *number > 0 && std::to_string(*number) == text ? static_cast<std::size_t>(*number) : 0;
+}
+
+// Results of points that this sweep has not got: an earlier, larger one wrote them.
+void remove_stale_results(const std::string& folder, std::size_t points) {
+  std::vector<std::size_t> stale;
+  std::error_code code;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, code))
+    if (const std::size_t point = point_of_result(entry.path().filename().string());
+        point > points && entry.is_regular_file(code))
+      stale.push_back(point);
+  if (stale.empty()) return;
+  std::ranges::sort(stale);
+  for (const std::size_t point : stale) write_result(fmt::format("{}/result-{}.json", folder, point), nullptr);
+  spdlog::warn("warning: removed {} of an earlier sweep from {}: result-{}.json{}", counted(stale.size(), "result"),
+               printable(folder), stale.front(),
+               stale.size() > 1 ? fmt::format(" to result-{}.json", stale.back()) : std::string());
+}
+
 std::vector<SweepPoint> run_points(const SweepCommandOptions& options, const Sweep& sweep, const ConfigFiles& files) {
   Progress progress;
   std::size_t done = 0;
@@ -50,6 +77,7 @@ std::vector<SweepPoint> run_points(const SweepCommandOptions& options, const Swe
         if (!options.out.empty()) write_result(result_file(options, point), result);
       });
   progress.clear();
+  if (!options.out.empty()) remove_stale_results(options.out, points.size());
   return points;
 }
 

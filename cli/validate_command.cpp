@@ -12,7 +12,6 @@
 #include "core/input_files.h"
 #include "core/version.h"
 #include "study/calibrate/cross_validation.h"
-#include "study/validate/collectives/plot.h"
 #include "study/validate/collectives/validate.h"
 #include "study/validate/compute/validation.h"
 #include "study/validate/training/cross.h"
@@ -65,7 +64,7 @@ std::vector<std::string> plot_files(const std::vector<ValidationTable>& tables) 
 }
 
 Answer validate_collectives(const ValidateOptions& options, const Session& session) {
-  const std::vector<ValidationTable> tables = list_validation_tables(session.files);
+  const std::vector<ValidationTable> tables = list_tables<ValidationTable>(session.files);
   if (!options.plot.empty()) make_folder(options.plot, plot_files(tables));
   Progress progress;
   const Validation validation = orrery::validate(
@@ -84,7 +83,7 @@ Answer validate_collectives(const ValidateOptions& options, const Session& sessi
 }
 
 Answer validate_operators(const ValidateOptions& options, const Session& session) {
-  std::vector<ComputeTable> tables = list_compute_tables(session.files);
+  std::vector<ComputeTable> tables = list_tables<ComputeTable>(session.files);
   if (!options.compute_table.file.empty()) tables = compute_tables_of(options.compute_table, tables, session.files);
   const ComputeValidation validation = validate_compute(tables);
   return {compute_validation_text(validation), to_json(validation)};
@@ -92,14 +91,8 @@ Answer validate_operators(const ValidateOptions& options, const Session& session
 
 // The shipped tables, or those of the user.
 std::vector<TrainingTable> training_tables(const ValidateOptions& options, const Session& session) {
-  if (options.training_tables.empty()) return list_training_tables(session.files);
-  Diagnostics diagnostics;
-  std::vector<TrainingTable> tables;
-  for (const std::string& file : options.training_tables)
-    tables.push_back(load_training_table(file, {}, session.files, diagnostics));
-  diagnostics.throw_if_errors();
-  sort_training_tables(tables);
-  return tables;
+  if (options.training_tables.empty()) return list_tables<TrainingTable>(session.files);
+  return load_tables<TrainingTable>(options.training_tables, session.files);
 }
 
 Answer validate_jobs(const ValidateOptions& options, const Session& session) {

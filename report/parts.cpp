@@ -1,11 +1,38 @@
 #include "report/parts.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <functional>
 
-#include "core/assert.h"
+#include <fmt/format.h>
+
+#include "core/error.h"
 
 namespace orrery {
+namespace {
+
+std::string shape_of(const Communicator& communicator) {
+  const std::size_t size = communicator.members.size();
+  if (size < 2) return fmt::format("{} rank", size);
+  const auto distance = [&](std::size_t i) {
+    return std::int64_t{index_of(communicator.members[i + 1])} - std::int64_t{index_of(communicator.members[i])};
+  };
+  const std::int64_t first = distance(0);
+  for (std::size_t i = 1; i + 1 < size; ++i)
+    if (distance(i) != first) return fmt::format("{} ranks, mixed", size);
+  return first == 1 ? fmt::format("{} ranks", size) : fmt::format("{} ranks by {}", size, first);
+}
+
+// A word people chose, as against a number or a hash: it has a letter, and fewer digits than letters once the trailing
+// number is gone.
+bool is_word(const std::string& name) {
+  const auto letters = std::ranges::count_if(name, [](unsigned char c) { return std::isalpha(c) != 0; });
+  const auto digits = std::ranges::count_if(name, [](unsigned char c) { return std::isdigit(c) != 0; });
+  return letters > digits;
+}
+
+}  // namespace
 
 RankParts parts_of(const Breakdown& b, const Result& result) {
   RankParts parts{b.compute, b.host, b.memory, b.bubble, b.wait, b.idle, {}, b.finish};
@@ -17,24 +44,10 @@ RankParts parts_of(const Breakdown& b, const Result& result) {
 }
 
 std::string short_name(const Part& part) {
-  switch (part.kind) {
-    case PartKind::kCompute:
-      return "compute";
-    case PartKind::kHost:
-      return "host";
-    case PartKind::kMemory:
-      return "remote memory";
-    case PartKind::kCommunication:
-      return part.family;
-    case PartKind::kWait:
-      return "wait";
-    case PartKind::kBubble:
-      return "bubble";
-    case PartKind::kIdle:
-      return "idle";
-  }
-  ORRERY_ASSERT(false);
-  return {};
+  // By PartKind.
+  constexpr std::array<std::string_view, 7> kNames = {"compute", "host", "remote memory", "", "wait", "bubble", "idle"};
+  return part.kind == PartKind::kCommunication ? part.family
+                                               : std::string(kNames[static_cast<std::size_t>(part.kind)]);
 }
 
 std::vector<Part> mean_parts(const Result& result) {
@@ -70,6 +83,31 @@ std::vector<Part> mean_parts(const Result& result) {
       means.push_back({name, static_cast<double>(sum.picoseconds) / 1e12 / rank_count, sum.kind, sum.family});
   std::ranges::stable_sort(means, std::ranges::greater{}, &Part::seconds);
   return means;
+}
+
+std::vector<std::string> group_families(const std::vector<Communicator>& communicators) {
+  std::vector<std::string> families;
+  for (const Communicator& communicator : communicators) {
+    std::string stem = communicator.name;
+    while (!stem.empty() && std::isdigit(static_cast<unsigned char>(stem.back()))) stem.pop_back();
+    while (!stem.empty() && (stem.back() == '_' || stem.back() == '-' || stem.back() == ' ' || stem.back() == '.'))
+      stem.pop_back();
+    families.push_back(is_word(stem) ? printable(stem, 24) : shape_of(communicator));
+  }
+  return families;
+}
+
+std::string rank_ranges(std::span<const std::size_t> ranks, std::size_t most) {
+  std::string text;
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t last = i;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+    if (!text.empty()) text += ",";
+    if (text.size() > most) return text + "...";
+    text += last == i ? fmt::format("{}", ranks[i]) : fmt::format("{}-{}", ranks[i], ranks[last]);
+    i = last + 1;
+  }
+  return text;
 }
 
 }  // namespace orrery

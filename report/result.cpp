@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "network/fabric/link_names.h"
-#include "report/group_family.h"
+#include "report/parts.h"
 
 namespace orrery {
 namespace {

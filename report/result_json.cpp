@@ -4,7 +4,6 @@
 #include "core/config/config.h"
 #include "core/version.h"
 #include "report/parts.h"
-#include "report/rank_ranges.h"
 #include "report/result.h"
 
 namespace orrery {

@@ -10,7 +10,6 @@
 #include "core/config/quantity_text.h"
 #include "core/error.h"
 #include "report/parts.h"
-#include "report/rank_ranges.h"
 #include "report/result.h"
 #include "report/table.h"
 

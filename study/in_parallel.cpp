@@ -13,7 +13,7 @@ namespace orrery {
 unsigned hardware_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
 
 void in_parallel(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& work,
-                 const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+                 const WorkProgress& progress) {
   std::atomic<std::size_t> next = 0;
   std::vector<std::exception_ptr> failures(count);
   std::mutex showing;

@@ -10,10 +10,13 @@ namespace orrery {
 // Threads of this machine, at least one.
 unsigned hardware_threads();
 
+// Called by one thread at a time; does not throw.
+using WorkProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
+
 // Calls work(0) to work(count - 1), each once, in any order, on at most `threads` threads, of which the caller's is
-// one. `progress` is called by one thread at a time and does not throw. When pieces throw the others still run, and
+// one. When pieces throw the others still run, and
 // then the exception of the lowest number comes out, whatever the number of threads.
 void in_parallel(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& work,
-                 const std::function<void(std::uint64_t done, std::uint64_t total)>& progress = {});
+                 const WorkProgress& progress = {});
 
 }  // namespace orrery

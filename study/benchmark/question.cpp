@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <optional>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,6 +15,7 @@
 #include "collectives/algorithms.h"
 #include "collectives/nccl/options.h"
 #include "core/config/quantity_text.h"
+#include "core/error.h"
 
 namespace orrery {
 namespace {
@@ -27,14 +32,6 @@ std::optional<ConfigValue> written_out(const std::string& cluster) {
   return value;
 }
 
-ConfigValue map_of(std::string_view option) { return {ConfigValue::Kind::kMap, {std::string(option)}, {}, {}, {}}; }
-
-ConfigValue& entry(ConfigValue& map, std::string_view key, ConfigValue value) {
-  if (ConfigEntry* found = map.find(key)) return found->value;
-  const Location where = value.where;
-  return map.entries.emplace_back(ConfigEntry{std::string(key), where, std::move(value)}).value;
-}
-
 // --cluster names the cluster, in the answer, too; parts of it may be set.
 void refuse_other_cluster(const std::string& setting) {
   const std::string_view key = std::string_view(setting).substr(0, setting.find('='));
@@ -42,16 +39,6 @@ void refuse_other_cluster(const std::string& setting) {
     throw InputError({"--set " + printable(setting)}, "the cluster is the one that --cluster names",
                      fmt::format("write --cluster {}", printable(setting.substr(key.size() + 1))));
 }
-
-// The map at `key`, made if it is not there; an option changes what is in it.
-ConfigValue& map_at(ConfigValue& map, std::string_view key, std::string_view option, const ConfigFiles& files,
-                    Diagnostics& diagnostics) {
-  ConfigValue& value = entry(map, key, map_of(option));
-  if (value.kind == ConfigValue::Kind::kScalar && looks_like_path(value.scalar)) files.expand(value, "", diagnostics);
-  return value;
-}
-
-void set(ConfigValue& map, std::string_view key, const ConfigValue& value) { entry(map, key, value) = value; }
 
 // "LL,Simple" as the configuration has it: a list of words in lower case.
 ConfigValue list_of(std::string_view option, const std::string& text) {
@@ -67,26 +54,22 @@ ConfigValue list_of(std::string_view option, const std::string& text) {
   return list;
 }
 
-// What the options other than --algo say of `collectives`.
-void set_library(ConfigValue& root, const CollectiveQuestion& question, const ConfigFiles& files,
-                 Diagnostics& diagnostics) {
-  if (question.library.empty() && question.launch.empty() && question.protocol.empty()) return;
-  ConfigValue& collectives = map_at(root, "collectives", "--library", files, diagnostics);
-  if (!question.library.empty()) set(collectives, "library", option_value("--library", question.library));
-  if (!question.launch.empty()) set(collectives, "launch", option_value("--launch", question.launch));
-  if (!question.protocol.empty()) set(collectives, "proto", list_of("--proto", question.protocol));
-}
-
 // The configuration that the question comes to, but for --algo.
 ConfigValue machine_of(const CollectiveQuestion& question, const ConfigFiles& files, Diagnostics& diagnostics) {
-  ConfigValue root = map_of("--cluster");
-  entry(root, "cluster", parse_option(question.cluster, "--cluster", diagnostics));
-  if (!question.nodes.empty()) entry(root, "nodes", option_value("--nodes", question.nodes));
+  ConfigValue root{ConfigValue::Kind::kMap, {"--cluster"}, {}, {}, {}};
+  const auto set = [&](std::string_view key, std::string_view option, const std::string& text) {
+    if (!text.empty()) set_value(root, key, option_value(option, text), files, diagnostics);
+  };
+  set_value(root, "cluster", parse_option(question.cluster, "--cluster", diagnostics), files, diagnostics);
+  set("nodes", "--nodes", question.nodes);
   for (const std::string& setting : question.settings) {
     refuse_other_cluster(setting);
     apply_setting(root, setting, files, diagnostics);
   }
-  set_library(root, question, files, diagnostics);
+  set("collectives.library", "--library", question.library);
+  set("collectives.launch", "--launch", question.launch);
+  if (!question.protocol.empty())
+    set_value(root, "collectives.proto", list_of("--proto", question.protocol), files, diagnostics);
   diagnostics.throw_if_errors();
   return root;
 }
@@ -100,13 +83,6 @@ void refuse_choice(std::string_view option, std::string_view what, const std::st
                      fmt::format("leave {} out", option));
 }
 
-// The fixed library takes an algorithm for each dimension, a lone one for all.
-void set_algorithm(ConfigValue& collectives, ConfigValue list, CollectiveKind kind, std::size_t dimensions,
-                   const ConfigFiles& files, Diagnostics& diagnostics) {
-  if (list.items.size() == 1) list.items.resize(dimensions, list.items.front());
-  set(map_at(collectives, "algorithms", "--algo", files, diagnostics), name_of(kind), list);
-}
-
 std::uint32_t devices_per_node(const CollectiveQuestion& question, std::uint32_t most) {
   if (question.devices_per_node.empty()) return most;
   const auto number = parse_whole_number(question.devices_per_node);
@@ -117,11 +93,55 @@ std::uint32_t devices_per_node(const CollectiveQuestion& question, std::uint32_t
 }
 
 // Of a cluster whose default is NCCL: names that NCCL has not got, but the fixed library has, mean that one.
-bool means_fixed(const ConfigValue& collectives, const ConfigValue& names) {
+bool means_fixed(const ConfigValue& root, const ConfigValue& names) {
   const auto is_nccl = [](const ConfigValue& name) { return nccl_algorithm_named(name.scalar).has_value(); };
   const auto is_fixed = [](const ConfigValue& name) { return find_algorithm(name.scalar).has_value(); };
-  return collectives.find("library") == nullptr && !std::ranges::all_of(names.items, is_nccl) &&
-         std::ranges::all_of(names.items, is_fixed);
+  const ConfigEntry* collectives = root.find("collectives");
+  return (collectives == nullptr || collectives->value.find("library") == nullptr) &&
+         !std::ranges::all_of(names.items, is_nccl) && std::ranges::all_of(names.items, is_fixed);
+}
+
+constexpr std::string_view kDefaultFirst = "32M";
+constexpr std::string_view kUnits = "KMGT";
+constexpr std::int64_t kLargest = std::int64_t{1} << 50;  // a PiB: beyond it, only a slip of the pen
+constexpr std::size_t kMostSizes = 1000;
+
+std::optional<std::int64_t> parse_size(std::string_view text) {
+  int shift = 0;
+  if (!text.empty()) {
+    const auto last = static_cast<char>(std::toupper(static_cast<unsigned char>(text.back())));
+    const std::size_t unit = kUnits.find(last);
+    if (unit != std::string_view::npos) {
+      shift = 10 * (static_cast<int>(unit) + 1);
+      text.remove_suffix(1);
+    }
+  }
+  const auto number = parse_whole_number(text);
+  if (!number || *number < 1 || *number > (kLargest >> shift)) return std::nullopt;
+  return *number << shift;
+}
+
+std::int64_t size_of(std::string_view option, std::string_view text) {
+  if (const auto size = parse_size(text)) return *size;
+  throw InputError({std::string(option)}, fmt::format("'{}' is no size from 1 byte to 1024T", printable(text, 40)),
+                   "write whole bytes, with K, M, G or T for 2^10, 2^20, 2^30 or 2^40: 8, 32K, 16G");
+}
+
+double factor_of(const std::string& text) {
+  if (text.empty()) return 2;
+  double factor = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), factor);
+  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(factor) || factor <= 1)
+    throw InputError({"-f"}, fmt::format("'{}' does not lead from one size to a larger one", printable(text, 40)),
+                     "write a number above 1: -f 2");
+  return factor;
+}
+
+// Rounded down, but never the same again; what cannot be counted becomes the largest.
+std::int64_t times(std::int64_t size, double factor) {
+  const double next = static_cast<double>(size) * factor;
+  if (next > static_cast<double>(kLargest)) return kLargest + 1;
+  return std::max(size + 1, static_cast<std::int64_t>(next));
 }
 
 }  // namespace
@@ -146,12 +166,15 @@ Experiment read_question(const CollectiveQuestion& question, const BenchmarkOper
   // reading.
   Diagnostics first_reading;
   const Experiment first = read_machine(cluster_origin(question.cluster), root, files, first_reading);
-  ConfigValue& collectives = map_at(root, "collectives", "--algo", files, diagnostics);
-  const ConfigValue names = list_of("--algo", question.algorithm);
-  if (first.simulation.collectives.nccl && !means_fixed(collectives, names))
-    set(collectives, "algo", names);
-  else
-    set_algorithm(collectives, names, *operation.kind, first.fabric.dimensions().size(), files, diagnostics);
+  ConfigValue names = list_of("--algo", question.algorithm);
+  if (first.simulation.collectives.nccl && !means_fixed(root, names)) {
+    set_value(root, "collectives.algo", std::move(names), files, diagnostics);
+  } else {
+    // An algorithm for each dimension; a lone one is for all.
+    if (names.items.size() == 1) names.items.resize(first.fabric.dimensions().size(), names.items.front());
+    set_value(root, fmt::format("collectives.algorithms.{}", name_of(*operation.kind)), std::move(names), files,
+              diagnostics);
+  }
   return read_machine(cluster_origin(question.cluster), std::move(root), files, diagnostics);
 }
 
@@ -162,6 +185,38 @@ std::vector<DeviceId> benchmark_devices(const CollectiveQuestion& question, cons
   for (std::uint32_t first = 0; first < fabric.device_count(); first += per_node)
     for (std::uint32_t i = 0; i < used; ++i) devices.push_back(DeviceId(first + i));
   return devices;
+}
+
+std::vector<Bytes> sizes_of(const BenchmarkSizes& sizes) {
+  const std::string first_text = sizes.first.empty() ? std::string(kDefaultFirst) : sizes.first;
+  const std::int64_t first = size_of("-b", first_text);
+  const std::int64_t last = sizes.last.empty() ? first : size_of("-e", sizes.last);
+  if (last < first)
+    throw InputError({"-e"},
+                     fmt::format("the last size, {}, is less than the first, {}", printable(sizes.last), first_text),
+                     "give both, the smaller as -b: -b 8 -e 16G");
+  const std::int64_t increment = sizes.increment.empty() ? 0 : size_of("-i", sizes.increment);
+  const double factor = factor_of(sizes.factor);
+  std::vector<Bytes> found;
+  for (std::int64_t size = first; size <= last;) {
+    if (found.size() == kMostSizes)
+      throw InputError({increment > 0 ? "-i" : "-f"}, fmt::format("this makes more than {} sizes", kMostSizes),
+                       "take larger steps or a smaller range");
+    found.emplace_back(size);
+    size = increment > 0 ? size + increment : times(size, factor);
+  }
+  return found;
+}
+
+std::vector<Bytes> sizes_of(const BenchmarkSizes& sizes, const BenchmarkOperation& operation) {
+  if (operation.size != BenchmarkSize::kNone) return sizes_of(sizes);
+  const std::pair<const char*, const std::string*> given[] = {
+      {"-b", &sizes.first}, {"-e", &sizes.last}, {"-f", &sizes.factor}, {"-i", &sizes.increment}};
+  for (const auto& [option, text] : given)
+    if (!text->empty())
+      throw InputError({option}, fmt::format("a {} carries no data, so it has no sizes", operation.name),
+                       fmt::format("leave {} out", option));
+  return {Bytes(0)};
 }
 
 }  // namespace orrery

@@ -1,6 +1,8 @@
 #include "study/benchmark/study.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -9,8 +11,8 @@
 
 #include "core/config/quantity_text.h"
 #include "experiment/experiment.h"
-#include "study/benchmark/choice.h"
-#include "study/benchmark/question.h"
+#include "network/fabric/fabric.h"
+#include "system/plans/group_library.h"
 #include "workload/matching/matching.h"
 
 namespace orrery {
@@ -31,7 +33,7 @@ struct Benchmark {
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(devices.size()); }
 };
 
-using Look = std::function<void(const Matching&, Time finish, std::span<const LinkUsage>)>;
+using Look = std::function<void(Time finish, std::span<const LinkUsage>)>;
 
 // Runs the operation once and shows the end to `look`.
 void simulate(const Benchmark& benchmark, Bytes size, const SimulationProgress& progress, const Look& look) {
@@ -42,7 +44,7 @@ void simulate(const Benchmark& benchmark, Bytes size, const SimulationProgress& 
   Simulation simulation({job, matching, experiment.fabric, experiment.device, benchmark.devices}, experiment.simulation,
                         network_of(experiment), nobody);
   const Time finish = simulation.run(progress).finish;
-  look(matching, finish, simulation.link_usage());
+  look(finish, simulation.link_usage());
 }
 
 // The time of the same messages with about a byte in each.
@@ -50,16 +52,51 @@ Duration latency_of(const Benchmark& benchmark, const SimulationProgress& progre
   const Bytes size = Bytes(benchmark.experiment.simulation.collectives.chunks) * benchmark.ranks();
   Duration latency{};
   simulate(benchmark, benchmark.operation.kind ? size : Bytes(1), progress,
-           [&](const Matching&, Time finish, std::span<const LinkUsage>) { latency = finish.time_since_epoch(); });
+           [&](Time finish, std::span<const LinkUsage>) { latency = finish.time_since_epoch(); });
   return latency;
+}
+
+std::string name_with_window(const Algorithm& algorithm) {
+  return fmt::format("{}{}", algorithm.name, algorithm.window ? fmt::format("{}", *algorithm.window) : "");
+}
+
+// Of ranks that are no whole part of the cluster.
+std::string logical_group_algorithm(CollectiveKind kind, const CollectiveOptions& options, const Algorithm& algorithm) {
+  std::string used = name_with_window(algorithm);
+  for (const Algorithm& named : options.algorithms[static_cast<std::size_t>(kind)])
+    if (name_with_window(named) != used)
+      throw InputError({"--gpus-per-node"},
+                       fmt::format("some devices of each of several nodes run {} as one logical group, with {}; {} "
+                                   "cannot be chosen",
+                                   name_of(kind), used, name_with_window(named)),
+                       "take all devices of a node or one, or leave the algorithm out");
+  return used;
+}
+
+// With the fixed library, for all sizes: "ring", "halving-doubling+ring", one per dimension in use. `devices` by rank.
+// InputError where the configuration names another algorithm for ranks that are no whole part of the cluster: those
+// form one logical ring, which has its own.
+std::string fixed_algorithms(CollectiveKind kind, const Experiment& experiment, std::span<const DeviceId> devices) {
+  const auto dimensions = experiment.fabric.dimensions();
+  std::vector<std::string> topologies;
+  for (const LogicalDimension& dimension : dimensions) topologies.push_back(dimension.topology);
+  const CommunicatorLayout layout = lay_out(devices, dimensions);
+  const CollectiveOptions& options = experiment.simulation.collectives;
+  const std::vector<DimensionAlgorithm> algorithms = choose_algorithms(kind, options, layout, topologies);
+  if (!layout.cuboid) return logical_group_algorithm(kind, options, algorithms.front().algorithm);
+  std::string text;
+  for (const DimensionAlgorithm& chosen : algorithms)
+    text += (text.empty() ? "" : "+") + name_with_window(chosen.algorithm);
+  return text;
 }
 
 // What runs, and how long without its bytes, by size.
 class Choices {
  public:
-  Choices(const Benchmark& benchmark, const SimulationProgress& progress) : operation_(benchmark.operation) {
-    if (benchmark.experiment.nccl) {
-      nccl_.emplace(benchmark.experiment, benchmark.devices);
+  Choices(const Benchmark& benchmark, const SimulationProgress& progress)
+      : operation_(benchmark.operation), library_(benchmark.experiment.nccl.get()) {
+    if (library_ != nullptr) {
+      look_at_nodes(benchmark);
       return;
     }
     algorithm_ = operation_.kind ? fixed_algorithms(*operation_.kind, benchmark.experiment, benchmark.devices)
@@ -67,47 +104,108 @@ class Choices {
     latency_ = latency_of(benchmark, progress);
   }
 
-  // Fills in the names; returns the latency.
-  Duration choose(const Matching& matching, CollectiveRow& row) const {
-    if (!nccl_) {
-      row.algorithm = algorithm_;
-      return latency_;
-    }
-    const NcclChoice choice =
-        operation_.kind ? nccl_->of_collective(matching.calls(GroupId(0))[0]) : nccl_->of_sends(row.bytes);
-    row.algorithm = choice.algorithm;
-    row.protocol = choice.protocol;
-    return choice.latency;
+  // Fills in the names; returns the latency. InputError if the options leave NCCL nothing.
+  Duration choose(CollectiveRow& row) const {
+    row.algorithm = algorithm_;
+    if (library_ == nullptr) return latency_;
+    if (!operation_.kind) return choose_sends(row);
+    const Bytes input = input_of_rank(operation_, row.bytes, layout_.shape.ranks);
+    const NcclTiming way = library_->choice(*operation_.kind, input, layout_.shape);
+    if (way.algorithm) row.algorithm = name_of(*way.algorithm);
+    row.protocol = name_of(way.protocol);
+    return way.transfer.latency;
   }
 
  private:
+  void look_at_nodes(const Benchmark& benchmark) {
+    const Fabric& fabric = benchmark.experiment.fabric;
+    const std::span<const DeviceId> devices = benchmark.devices;
+    layout_ = lay_out_group(devices, fabric);
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      const DeviceId here = devices[i], there = devices[(i + 1) % devices.size()];
+      std::optional<Duration>& longest = routes_[node_of(fabric, here) == node_of(fabric, there) ? 1 : 0];
+      longest = std::max(longest, std::optional(route_latency(fabric, here, there)));
+    }
+  }
+
+  // Every rank sends to the next one.
+  Duration choose_sends(CollectiveRow& row) const {
+    Duration latency{};
+    for (const bool is_same_node : {false, true}) {
+      const std::optional<Duration> route = routes_[is_same_node ? 1 : 0];
+      if (!route) continue;
+      const NcclSend send = library_->send(row.bytes, is_same_node);
+      row.protocol = name_of(send.protocol);
+      latency = std::max(latency, send.latency + *route);
+    }
+    return latency;
+  }
+
   BenchmarkOperation operation_;
-  std::optional<NcclChoices> nccl_;
-  std::string algorithm_;
-  Duration latency_{};
+  const NcclLibrary* library_;           // null: the fixed one
+  std::string algorithm_ = "send/recv";  // of the fixed library; of NCCL what is made of sends and receives
+  Duration latency_{};                   // of the fixed library
+  GroupLayout layout_;
+  // The longest routes from a rank to the next, by whether they stay in a node.
+  std::array<std::optional<Duration>, 2> routes_;
 };
+
+// The link that carried most of what it could have in a time of its own; the first of equals.
+LinkOverload most_loaded(const Fabric& fabric, std::span<const LinkUsage> usage,
+                         const std::function<double(const LinkUsage&)>& time) {
+  double most = 0;
+  std::uint16_t busiest = 0;
+  for (std::uint32_t i = 0; i < usage.size(); ++i) {
+    if (usage[i].bytes == Bytes(0)) continue;
+    const Link& link = fabric.link(LinkId(i));
+    const double capacity = static_cast<double>(link.bandwidth.count()) * time(usage[i]);
+    const double load = static_cast<double>(usage[i].bytes.count()) / capacity;
+    if (load <= most) continue;
+    most = load;
+    busiest = link.link_class;
+  }
+  return {without_direction(fabric.link_classes()[busiest]), most};
+}
+
+// Of the link that carried most while it was busy. More than 1 only in a network model that does not share links.
+LinkOverload worst_overload(const Fabric& fabric, std::span<const LinkUsage> usage) {
+  return most_loaded(fabric, usage, [](const LinkUsage& link) { return seconds(link.busy); });
+}
+
+// Of a run from 0 to `finish` that would have taken `latency` with (next to) no bytes in its messages. Latency, if that
+// is at least half of the time; else the most utilised of all links, the first of equals. Where phases on different
+// links follow one another, the latter may be utilised for less than half of the time.
+CollectiveBound collective_bound(const Fabric& fabric, std::span<const LinkUsage> usage, Time finish,
+                                 Duration latency) {
+  if (finish == Time{}) return {"latency", 1};  // of a barrier over links without latency
+  const double time = seconds(finish);
+  if (2 * seconds(latency) >= time) return {"latency", std::min(1.0, seconds(latency) / time)};
+  const LinkOverload most = most_loaded(fabric, usage, [time](const LinkUsage&) { return time; });
+  return {most.name, most.factor};
+}
 
 CollectiveRow measure(const Benchmark& benchmark, Bytes size, const Choices& choices,
                       const SimulationProgress& progress) {
   CollectiveRow row;
   row.bytes = size;
   row.count = float_count(benchmark.operation, size, benchmark.ranks());
-  simulate(benchmark, size, progress, [&](const Matching& matching, Time finish, std::span<const LinkUsage> usage) {
+  simulate(benchmark, size, progress, [&](Time finish, std::span<const LinkUsage> usage) {
     row.time = finish.time_since_epoch();
     row.algorithm_bandwidth = size == Bytes(0) ? 0 : static_cast<double>(size.count()) / seconds(finish);
     row.bus_bandwidth = row.algorithm_bandwidth * bus_factor(benchmark.operation, benchmark.ranks());
     row.overload = worst_overload(benchmark.experiment.fabric, usage);
-    row.bound = collective_bound(benchmark.experiment.fabric, usage, finish, choices.choose(matching, row));
+    row.bound = collective_bound(benchmark.experiment.fabric, usage, finish, choices.choose(row));
   });
   return row;
 }
 
-CollectiveTable heading_of(const CollectiveQuestion& question, const Benchmark& benchmark, std::uint32_t nodes) {
+CollectiveTable heading_of(const CollectiveQuestion& question, const Benchmark& benchmark) {
   CollectiveTable table;
   table.cluster = cluster_title(question.cluster);
   table.operation = benchmark.operation.name;
   table.ranks = benchmark.ranks();
-  table.nodes = nodes;
+  const Fabric& fabric = benchmark.experiment.fabric;
+  table.nodes = fabric.device_count() / fabric.dimensions().front().size;
   table.device = benchmark.experiment.device.name;
   table.network_model = network_model_names()[static_cast<std::size_t>(benchmark.experiment.network)];
   if (benchmark.experiment.nccl) table.library = benchmark.experiment.nccl->name();
@@ -130,20 +228,27 @@ void warn_of_overload(const CollectiveTable& table, Diagnostics& diagnostics) {
       "share them: --set network.model=flow");
 }
 
+// The machine, and who of it takes part.
+struct Machine {
+  Machine(const CollectiveQuestion& question, const BenchmarkOperation& operation, const ConfigFiles& files,
+          Diagnostics& diagnostics)
+      : experiment(read_question(question, operation, files, diagnostics)),
+        devices(benchmark_devices(question, experiment.fabric)) {
+    if (devices.size() < 2)
+      throw InputError({"--cluster"}, fmt::format("{} has only one rank here", operation.name),
+                       "more nodes (--nodes 2) or more devices of each (--gpus-per-node 2)");
+  }
+
+  Experiment experiment;
+  std::vector<DeviceId> devices;
+};
+
 CollectiveTable study(const CollectiveQuestion& question, const BenchmarkOperation& operation,
                       std::span<const Bytes> sizes, const ConfigFiles& files, const RunProgress& progress) {
-  // 1. The machine, and who of it takes part.
   Diagnostics diagnostics;
-  const Experiment experiment = read_question(question, operation, files, diagnostics);
-  const std::uint32_t per_node = experiment.fabric.dimensions().front().size;
-  const std::uint32_t nodes = experiment.fabric.device_count() / per_node;
-  const std::vector<DeviceId> devices = benchmark_devices(question, experiment.fabric);
-  if (devices.size() < 2)
-    throw InputError({"--cluster"}, fmt::format("{} has only one rank here", operation.name),
-                     "more nodes (--nodes 2) or more devices of each (--gpus-per-node 2)");
-  // 2. A simulation for each size.
-  const Benchmark benchmark{experiment, operation, devices};
-  CollectiveTable table = heading_of(question, benchmark, nodes);
+  const Machine machine(question, operation, files, diagnostics);
+  const Benchmark benchmark{machine.experiment, operation, machine.devices};
+  CollectiveTable table = heading_of(question, benchmark);
   const auto show = [&](std::string what) {
     return [&progress, what = std::move(what)](std::uint64_t done, std::uint64_t total) {
       if (progress) progress(what, done, total);
@@ -167,6 +272,28 @@ CollectiveTable study_collective(const CollectiveQuestion& question, const Bench
   } catch (const InputError& error) {
     throw located(error, cluster_origin(question.cluster));
   }
+}
+
+void check_collective(const CollectiveQuestion& question, const BenchmarkOperation& operation,
+                      std::span<const Bytes> sizes, const ConfigFiles& files) {
+  try {
+    Diagnostics warnings;
+    const Machine machine(question, operation, files, warnings);
+    const Choices choices({machine.experiment, operation, machine.devices}, {});
+    CollectiveRow row;
+    for (const Bytes size : sizes) {
+      row.bytes = size;
+      choices.choose(row);
+    }
+  } catch (const InputError& error) {
+    throw located(error, cluster_origin(question.cluster));
+  }
+}
+
+std::string without_direction(std::string_view link_class) {
+  for (const std::string_view direction : {".up", ".down"})
+    if (link_class.ends_with(direction)) link_class.remove_suffix(direction.size());
+  return std::string(link_class);
 }
 
 }  // namespace orrery

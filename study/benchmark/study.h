@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,11 +14,27 @@
 #include "core/error.h"
 #include "core/units.h"
 #include "experiment/run.h"
-#include "study/benchmark/bound.h"
-#include "study/benchmark/operation.h"
 #include "study/benchmark/question.h"
 
 namespace orrery {
+
+// What bounds a collective: a link, or latency.
+struct CollectiveBound {
+  std::string name;  // the busiest link's class without its direction: "nvlink", "nic"; or "latency"
+  // Of the time. A link: bytes / (bandwidth * time), which passes 1 only where links are not shared. Latency: what the
+  // call would take without its bytes.
+  double share = 0;
+};
+
+// How many times its bandwidth a link carried.
+struct LinkOverload {
+  std::string name;  // its class without its direction
+  double factor = 0;
+};
+
+// "nvlink" of "nvlink.up": traffic goes both ways alike in most collectives, so which of the two is named means
+// nothing.
+std::string without_direction(std::string_view link_class);
 
 struct CollectiveRow {
   Bytes bytes;  // as BenchmarkSize says
@@ -49,6 +66,10 @@ struct CollectiveTable {
 CollectiveTable study_collective(const CollectiveQuestion& question, const BenchmarkOperation& operation,
                                  std::span<const Bytes> sizes, const ConfigFiles& files,
                                  const RunProgress& progress = {});
+
+// Throws what study_collective() would, but simulates none of the sizes.
+void check_collective(const CollectiveQuestion& question, const BenchmarkOperation& operation,
+                      std::span<const Bytes> sizes, const ConfigFiles& files);
 
 // nccl-tests' columns, the algorithm (of nccl, the protocol), and what bounds it.
 std::string collective_text(const CollectiveTable& table);

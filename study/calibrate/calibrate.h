@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "study/calibrate/data.h"
 #include "study/calibrate/fit.h"
-#include "study/validate/collectives/validate.h"
+#include "study/errors.h"
 
 namespace orrery {
 

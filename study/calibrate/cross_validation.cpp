@@ -1,7 +1,11 @@
 #include "study/calibrate/cross_validation.h"
 
+#include <array>
 #include <cmath>
+#include <limits>
 #include <set>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -9,8 +13,9 @@
 #include "collectives/nccl/constants_config.h"
 #include "report/table.h"
 #include "study/calibrate/fit.h"
-#include "study/calibrate/refit.h"
-#include "study/validate/collectives/error_text.h"
+#include "study/calibrate/least_squares.h"
+#include "study/errors.h"
+#include "study/validate/collectives/validate.h"
 
 namespace orrery {
 namespace {
@@ -18,7 +23,7 @@ namespace {
 std::vector<RefitTable> refit_tables(std::span<const ValidationTable> tables, const ConfigFiles& files) {
   std::vector<RefitTable> measured;
   for (const ValidationTable& table : tables) {
-    if (!table.scored && (table.timed != TimedPart::kKernels || table.cluster.empty())) continue;
+    if (!is_predicted(table)) continue;
     const CollectiveQuestion question = question_of(table);
     Diagnostics diagnostics;
     const Experiment experiment = read_question(question, table.operation, files, diagnostics);
@@ -49,10 +54,69 @@ std::vector<FittedConstantFit> fitted_constants(const Refit& all, const NcclCons
   return fits;
 }
 
+std::string tables_text(std::span<const ValidatedTable> tables) {
+  Table text;
+  text.column("system", Table::Align::kLeft);
+  text.column("table", Table::Align::kLeft);
+  for (const char* heading : {"median", "p90", "worst"}) text.column(heading);
+  for (const SizeBand band : kAllSizeBands) text.column(std::string(name_of(band)));
+  for (const ValidatedTable& table : tables) {
+    const auto summary = table.summary();
+    std::vector<std::string> cells = {table.table->system, table.table->name};
+    for (double ErrorSummary::*which : {&ErrorSummary::median, &ErrorSummary::ninetieth, &ErrorSummary::worst})
+      cells.push_back(percent_text(summary, which));
+    for (const SizeBand band : kAllSizeBands) cells.push_back(percent_text(table.summary(band), &ErrorSummary::median));
+    text.row(std::move(cells));
+  }
+  return text.text();
+}
+
+// Two tables of like systems differ by so much (medians of 5 to 28 %): the error to expect of a measurement.
+constexpr double kExpectedError = 0.05;
+// Before any data, a constant is known to a factor of about e; one that is nominally nothing, to tens of microseconds.
+constexpr double kPriorOfShipped = 1;
+constexpr double kScaleOfNothing = 30e-6;
+// Beyond as many expected errors a row counts by its size, not its square.
+constexpr double kLossScale = 0.6;
+
+struct Row {
+  const RefitTable* table;
+  Bytes bytes;
+  double measured;  // seconds
+  double weight;
+};
+
+std::vector<Row> rows_of(std::span<const RefitTable> tables) {
+  std::vector<Row> rows;
+  for (const RefitTable& table : tables) {
+    std::array<std::vector<Row>, kAllSizeBands.size()> bands;
+    for (const ValidationRow& row : table.table->rows) {
+      const SizeBand band = band_of(row.bytes);
+      if (band == SizeBand::kSmall && !table.table->launch) continue;
+      bands[static_cast<std::size_t>(band)].push_back({&table, row.bytes, seconds(row.time), 1});
+    }
+    for (std::vector<Row>& band : bands)
+      for (Row& row : band) {
+        row.weight = 1 / (kExpectedError * std::sqrt(static_cast<double>(band.size())));
+        rows.push_back(row);
+      }
+  }
+  return rows;
+}
+
+double most_of(ConstantKind kind) {
+  return kind == ConstantKind::kShare ? 1 : std::numeric_limits<double>::infinity();
+}
+
+NcclConstants with(NcclConstants constants, const NcclConstantList& list, std::span<const double> values) {
+  for (std::size_t i = 0; i < list.size(); ++i) constants.set(list[i].first, values[i]);
+  return constants;
+}
+
 }  // namespace
 
 CrossValidation cross_validate(std::span<const ValidationTable> tables, const ConfigFiles& files,
-                               const ValidationProgress& progress) {
+                               const WorkProgress& progress) {
   const NcclConstantsFile library = shipped_nccl_constants(files);
   const std::vector<RefitTable> measured = refit_tables(tables, files);
   std::set<std::string> systems;
@@ -77,27 +141,6 @@ CrossValidation cross_validate(std::span<const ValidationTable> tables, const Co
   }
   return cross;
 }
-
-namespace {
-
-std::string tables_text(std::span<const ValidatedTable> tables) {
-  Table text;
-  text.column("system", Table::Align::kLeft);
-  text.column("table", Table::Align::kLeft);
-  for (const char* heading : {"median", "p90", "worst"}) text.column(heading);
-  for (const SizeBand band : kAllSizeBands) text.column(std::string(name_of(band)));
-  for (const ValidatedTable& table : tables) {
-    const auto summary = table.summary();
-    std::vector<std::string> cells = {table.table->system, table.table->name};
-    for (double ErrorSummary::*which : {&ErrorSummary::median, &ErrorSummary::ninetieth, &ErrorSummary::worst})
-      cells.push_back(percent_text(summary, which));
-    for (const SizeBand band : kAllSizeBands) cells.push_back(percent_text(table.summary(band), &ErrorSummary::median));
-    text.row(std::move(cells));
-  }
-  return text.text();
-}
-
-}  // namespace
 
 std::string cross_validation_text(const CrossValidation& cross) {
   Table constants;
@@ -136,6 +179,26 @@ nlohmann::ordered_json to_json(const CrossValidation& cross) {
     document["tables"].push_back(
         {{"table", table.table->name}, {"system", table.table->system}, {"error", to_json(table.summary())}});
   return document;
+}
+
+Refit refit(std::span<const RefitTable> tables, const NcclConstantsFile& library) {
+  const std::vector<Row> rows = rows_of(tables);
+  FitProblem problem;
+  for (const auto& [number, nominal] : library.nominal) {
+    const NcclConstantEntry& entry = nccl_constant_entries()[number];
+    problem.constants.push_back({std::string(entry.path), nominal, 0, most_of(entry.kind), kPriorOfShipped,
+                                 nominal == 0 ? kScaleOfNothing : 0});
+  }
+  problem.residual_count = rows.size();
+  problem.loss_scale = kLossScale;
+  problem.residuals = [&](std::span<const double> values, std::span<double> residuals) {
+    const NcclConstants constants = with(library.constants, library.nominal, values);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      residuals[i] = rows[i].weight *
+                     std::log(predicted_seconds(rows[i].table->benchmark, rows[i].bytes, constants) / rows[i].measured);
+  };
+  const FitResult fit = fit_constants(problem);
+  return {with(library.constants, library.nominal, fit.values), fit.determined, fit.spread};
 }
 
 }  // namespace orrery

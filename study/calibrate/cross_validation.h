@@ -9,11 +9,30 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "collectives/nccl/constants.h"
+#include "collectives/nccl/constants_config.h"
 #include "core/config/tree.h"
+#include "study/calibrate/prediction.h"
 #include "study/validate/collectives/table.h"
 #include "study/validate/collectives/validate.h"
 
 namespace orrery {
+
+struct RefitTable {
+  const ValidationTable* table = nullptr;
+  NcclBenchmark benchmark;
+};
+
+struct Refit {
+  NcclConstants constants;
+  std::vector<bool> determined;  // by constant of `nominal`
+  std::vector<double> spread;    // relative standard error, likewise; infinite where not determined
+};
+
+// Each table counts the same in each band of sizes that it has, however many rows that is. Rows below 1 MiB of tables
+// that do not say who launched the kernels do not count: launch decides these, and it is never fitted; nor do those of
+// kernels of profiles, which wait for the last rank.
+Refit refit(std::span<const RefitTable> tables, const NcclConstantsFile& library);
 
 struct FittedConstantFit {
   FittedConstantText shipped;
@@ -32,7 +51,7 @@ struct CrossValidation {
 // Of the scored tables and the kernels of profiles, which outlive the result. From the nominal constants, whatever
 // ships.
 CrossValidation cross_validate(std::span<const ValidationTable> tables, const ConfigFiles& files,
-                               const ValidationProgress& progress = {});
+                               const WorkProgress& progress = {});
 
 std::string cross_validation_text(const CrossValidation& cross);
 

@@ -8,7 +8,6 @@
 
 #include "core/assert.h"
 #include "core/units.h"
-#include "study/calibrate/effects.h"
 #include "study/calibrate/independent_columns.h"
 #include "study/calibrate/least_squares.h"
 #include "study/calibrate/predictor.h"

@@ -5,11 +5,12 @@
 #include <cmath>
 #include <optional>
 
+#include <Eigen/Core>
 #include <Eigen/SVD>
+#include <fmt/format.h>
 
 #include "core/assert.h"
 #include "core/error.h"
-#include "study/calibrate/fit_landscape.h"
 
 namespace orrery {
 namespace {
@@ -18,6 +19,8 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
+// Of a derivative, in logarithms or scales: wide enough for a model that counts whole picoseconds.
+constexpr double kDerivativeStep = 1e-3;
 // A constant has no effect if its derivatives are smaller than this share of the largest: derivatives are not better.
 constexpr double kNoEffect = 1e-6;
 // A combination of constants is not determined if its effect is this share of theirs one by one: the error of
@@ -35,6 +38,110 @@ constexpr double kSmallMove = 1e-9, kSmallGain = 1e-12;
 constexpr std::array<double, 6> kFarSteps = {-0.7, 0.7, -1.4, 1.4, -2.1, 2.1};
 constexpr double kFarGain = 1e-6;
 constexpr int kMostIterations = 200;
+
+// Eigen counts with a sign.
+Index index(std::size_t i) { return static_cast<Index>(i); }
+std::size_t place(Index i) { return static_cast<std::size_t>(i); }
+
+// A vector of coordinates (logarithms or multiples of scales), what the model answers, and how bad that is.
+struct FitPoint {
+  VectorXd at;
+  VectorXd residuals;
+  double cost = 0;
+};
+
+// A problem, which outlives it, as a landscape that a fit walks down: coordinates that are 0 at the start, the cost at
+// each point, and derivatives.
+class FitLandscape {
+ public:
+  explicit FitLandscape(const FitProblem& problem) : problem_(problem), least_(size()), most_(size()) {
+    for (Index j = 0; j < size(); ++j) {
+      least_(j) = coordinate(j, constant(j).least);
+      most_(j) = coordinate(j, constant(j).most);
+    }
+  }
+
+  Index size() const { return index(problem_.constants.size()); }
+  const FittedConstant& constant(Index j) const { return problem_.constants[place(j)]; }
+  const VectorXd& least() const { return least_; }
+  const VectorXd& most() const { return most_; }
+
+  // Of the constant at a coordinate.
+  double value(Index j, double at) const {
+    const FittedConstant& c = constant(j);
+    return std::clamp(c.start == 0 ? at * c.scale : c.start * std::exp(at), c.least, c.most);
+  }
+
+  // Of values, one for each constant, within the bounds.
+  VectorXd coordinates(std::span<const double> values) const {
+    VectorXd at(size());
+    for (Index j = 0; j < size(); ++j) at(j) = std::clamp(coordinate(j, values[place(j)]), least_(j), most_(j));
+    return at;
+  }
+
+  // Nothing if the model has no answer there.
+  std::optional<FitPoint> point(VectorXd at) const {
+    std::vector<double> values(problem_.constants.size());
+    for (Index j = 0; j < size(); ++j) values[place(j)] = value(j, at(j));
+    FitPoint point{std::move(at), VectorXd::Zero(index(problem_.residual_count)), 0};
+    problem_.residuals(values, {point.residuals.data(), problem_.residual_count});
+    if (!point.residuals.allFinite()) return std::nullopt;
+    point.cost = cost(point);
+    if (!std::isfinite(point.cost)) return std::nullopt;
+    return point;
+  }
+
+  // d residual / d coordinate; one-sided where a bound is near or one side has no answer. InputError if neither has.
+  MatrixXd derivatives(const FitPoint& here) const {
+    MatrixXd result = MatrixXd::Zero(here.residuals.size(), size());
+    for (Index j = 0; j < size(); ++j) {
+      if (least_(j) == most_(j)) continue;
+      const std::optional<FitPoint> below = beside(here, j, -kDerivativeStep);
+      const std::optional<FitPoint> above = beside(here, j, kDerivativeStep);
+      const FitPoint& first = below ? *below : here;
+      const FitPoint& second = above ? *above : here;
+      if (first.at(j) == second.at(j))
+        throw InputError(
+            {}, fmt::format("the model has no answer with '{}' beside {:g}", constant(j).name, value(j, here.at(j))));
+      result.col(j) = (second.residuals - first.residuals) / (second.at(j) - first.at(j));
+    }
+    return result;
+  }
+
+  // Square roots of the weights that make a sum of squares change as the loss does (iterative reweighting).
+  VectorXd weights(const FitPoint& here) const {
+    if (problem_.loss_scale == 0) return VectorXd::Ones(here.residuals.size());
+    return (1 + (here.residuals.array() / problem_.loss_scale).square()).pow(-0.25).matrix();
+  }
+
+  // With `step` added to the coordinate, as far as the bounds let it.
+  std::optional<FitPoint> beside(const FitPoint& here, Index j, double step) const {
+    VectorXd at = here.at;
+    at(j) = std::clamp(at(j) + step, least_(j), most_(j));
+    return point(std::move(at));
+  }
+
+ private:
+  double coordinate(Index j, double value) const {
+    const FittedConstant& c = constant(j);
+    return c.start == 0 ? value / c.scale : std::log(value / c.start);
+  }
+
+  // Twice the loss: soft-L1 is 2 s^2 (sqrt(1 + (r / s)^2) - 1), written so that small r lose no digits.
+  double cost(const FitPoint& point) const {
+    double sum = 0;
+    for (const double r : point.residuals) {
+      const double ratio = problem_.loss_scale == 0 ? 0 : r / problem_.loss_scale;
+      sum += 2 * r * r / (std::sqrt(1 + ratio * ratio) + 1);
+    }
+    for (Index j = 0; j < size(); ++j)
+      if (const double prior = constant(j).prior; prior > 0) sum += point.at(j) * point.at(j) / (prior * prior);
+    return sum;
+  }
+
+  const FitProblem& problem_;
+  VectorXd least_, most_;
+};
 
 // The weighted derivatives of the residuals: as they are, each column divided by its length, and that length; a column
 // without effect is 0.
@@ -149,9 +256,7 @@ bool uncover(const FitLandscape& landscape, const Slopes& slopes, FitPoint& here
   for (Index j = 0; j < landscape.size(); ++j) {
     if (slopes.lengths(j) > 0) continue;
     for (const double step : kFarSteps) {
-      VectorXd at = here.at;
-      at(j) = std::clamp(at(j) + step, landscape.least()(j), landscape.most()(j));
-      std::optional<FitPoint> there = at == here.at ? std::nullopt : landscape.point(std::move(at));
+      std::optional<FitPoint> there = landscape.beside(here, j, step);
       if (!there || there->cost >= (1 - kFarGain) * here.cost) continue;
       here = std::move(*there);
       return true;

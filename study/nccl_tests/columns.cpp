@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "core/error.h"
+
 namespace orrery {
 namespace {
 
@@ -52,68 +54,40 @@ std::vector<NcclSide> sides_of(std::size_t times, std::span<const NcclSide> name
   return {NcclSide::kOutOfPlace, NcclSide::kInPlace};
 }
 
-std::string_view& place_of(NcclRowText& row, const NcclColumn& column, std::string_view& nowhere) {
-  NcclRowText::Side& side = row.sides[static_cast<std::size_t>(column.side)];
-  switch (column.field) {
-    case NcclField::kSize:
-      return row.bytes;
-    case NcclField::kCount:
-      return row.count;
-    case NcclField::kType:
-      return row.type;
-    case NcclField::kReduction:
-      return row.reduction;
-    case NcclField::kRoot:
-      return row.root;
-    case NcclField::kTime:
-      return side.time;
-    case NcclField::kAlgbw:
-      return side.algbw;
-    case NcclField::kBusbw:
-      return side.busbw;
-    case NcclField::kWrong:
-      return side.wrong;
-    case NcclField::kError:
-      return side.error;
-    case NcclField::kOther:
-      return nowhere;
-  }
-  return nowhere;
-}
-
 bool has_column(const NcclColumns& columns, NcclField field) {
   return std::ranges::find(columns.columns, field, &NcclColumn::field) != columns.columns.end();
 }
 
 // Words are where words belong, and there is a size, a time, and no time without its bandwidths or the other way
 // around: what ends early was cut, also within its last number.
-bool plausible(const NcclColumns& columns, const NcclRowText& row) {
-  if (row.bytes.empty() || is_word(row.bytes) || is_word(row.count) || is_word(row.root)) return false;
-  if (!row.type.empty() && !is_word(row.type)) return false;
-  if (!row.reduction.empty() && !is_word(row.reduction)) return false;
-  const auto idle = [](const NcclRowText::Side& side) {
-    return side.time.empty() && side.algbw.empty() && side.busbw.empty() && side.wrong.empty() && side.error.empty();
-  };
-  const bool algbw = has_column(columns, NcclField::kAlgbw);
-  const bool busbw = has_column(columns, NcclField::kBusbw);
-  const auto complete = [&](const NcclRowText::Side& side) {
-    if (side.time.empty()) return idle(side);
-    return side.algbw.empty() != algbw && side.busbw.empty() != busbw;
-  };
-  return std::ranges::all_of(row.sides, complete) && !std::ranges::all_of(row.sides, idle);
+bool plausible(const NcclColumns& columns, const NcclCells& row) {
+  using enum NcclField;
+  if (row.at(kSize).empty()) return false;
+  for (const NcclField number : {kSize, kCount, kRoot})
+    if (is_word(row.at(number))) return false;
+  for (const NcclField word : {kType, kReduction})
+    if (!row.at(word).empty() && !is_word(row.at(word))) return false;
+  bool is_timed = false;
+  for (const NcclSide side : {NcclSide::kOutOfPlace, NcclSide::kInPlace}) {
+    const bool has_time = !row.at(kTime, side).empty();
+    for (const NcclField field : {kAlgbw, kBusbw, kWrong, kError})
+      if (!has_time && !row.at(field, side).empty()) return false;
+    for (const NcclField field : {kAlgbw, kBusbw})
+      if (has_time && row.at(field, side).empty() == has_column(columns, field)) return false;
+    is_timed = is_timed || has_time;
+  }
+  return is_timed;
 }
 
-NcclRowText in_order(const NcclColumns& columns, std::span<const Word> words) {
-  NcclRowText row;
-  std::string_view nowhere;
-  for (std::size_t i = 0; i < columns.columns.size(); ++i) place_of(row, columns.columns[i], nowhere) = words[i].text;
+NcclCells in_order(const NcclColumns& columns, std::span<const Word> words) {
+  NcclCells row;
+  for (std::size_t i = 0; i < columns.columns.size(); ++i) row[columns.columns[i]] = words[i].text;
   return row;
 }
 
 // Each word under the name it ends nearest to.
-std::optional<NcclRowText> by_place(const NcclColumns& columns, std::span<const Word> words) {
-  NcclRowText row;
-  std::string_view nowhere;
+std::optional<NcclCells> by_place(const NcclColumns& columns, std::span<const Word> words) {
+  NcclCells row;
   std::size_t next = 0;
   for (const Word& word : words) {
     const auto distance = [&word](const NcclColumn& c) {
@@ -123,7 +97,7 @@ std::optional<NcclRowText> by_place(const NcclColumns& columns, std::span<const 
     if (columns.tail && word.end > columns.columns.back().end + kNear) break;
     const auto at = static_cast<std::size_t>(nearest - columns.columns.begin());
     if (distance(*nearest) > kNear || at < next) return std::nullopt;
-    place_of(row, *nearest, nowhere) = word.text;
+    row[*nearest] = word.text;
     next = at + 1;
   }
   return row;
@@ -181,10 +155,10 @@ std::string wrong_unit(std::span<const Word> words) {
   return {};
 }
 
-std::optional<NcclRowText> nccl_fields(const NcclColumns& columns, std::span<const Word> words) {
+std::optional<NcclCells> nccl_cells(const NcclColumns& columns, std::span<const Word> words) {
   const std::size_t expected = columns.columns.size();
   if (words.size() == expected || (columns.tail && words.size() > expected)) {
-    const NcclRowText row = in_order(columns, words);
+    const NcclCells row = in_order(columns, words);
     if (plausible(columns, row)) return row;
   }
   if (words.size() >= expected && !columns.tail) return std::nullopt;

@@ -13,16 +13,12 @@ namespace orrery {
 
 // "size_bytes,oop_time_us,oop_algbw_GBps,oop_busbw_GBps,ip_time_us,ip_algbw_GBps,ip_busbw_GBps", in any order, each but
 // the size optional; also count, type, redop, root, oop_wrong, ip_wrong. Lines that start with '#' are comments.
-bool is_nccl_csv(std::string_view text);
-std::vector<NcclTable> read_nccl_csv(std::string_view text, const std::string& name, Diagnostics& diagnostics);
+// Nothing where the first line names no size_bytes.
+std::optional<std::vector<NcclTable>> read_nccl_csv(std::string_view text, const std::string& name,
+                                                    Diagnostics& diagnostics);
 
 // The documents of `orrery collective --json`. Nothing where the text is no JSON object.
 std::optional<std::vector<NcclTable>> read_collective_json(std::string_view text, const std::string& name,
                                                            Diagnostics& diagnostics);
-
-// The program that a table's operation is of: "all_reduce".
-std::optional<NcclTest> nccl_test_named(std::string_view name);
-// Of a word like "./build/all_reduce_perf_mpi": the program it runs.
-std::optional<NcclTest> nccl_test_run_by(std::string_view word);
 
 }  // namespace orrery

@@ -54,48 +54,36 @@ struct Prefix {
   std::string_view label;
 };
 
-// mpirun --tag-output, also with a time before it: "[1,0]<stdout>:".
-Prefix tag_prefix(std::string_view text) {
-  for (const std::string_view tag : {"]<stdout>:", "]<stderr>:", "]<stdout>", "]<stderr>"}) {
-    const std::size_t end = text.substr(0, kLongestPrefix).find(tag);
-    if (end == std::string_view::npos) continue;
-    const std::size_t start = text.substr(0, end).rfind('[');
-    if (start == std::string_view::npos) continue;
-    return {end + tag.size(), text.substr(start + 1, end - start - 1)};
-  }
-  return {};
-}
-
-// "[0]", "[rank0]:", "[2024-05-01 12:34:56]": only the first two are labels, a time is different on every line.
-Prefix bracket_prefix(std::string_view text, std::size_t start) {
-  const std::size_t end = text.substr(0, start + kLongestPrefix).find(']', start);
-  if (end == std::string_view::npos) return {};
-  const std::string_view inside = text.substr(start + 1, end - start - 1);
-  const bool one_word = inside.find(' ') == std::string_view::npos && !is_time(inside);
-  const std::size_t colon = end + 1 < text.size() && text[end + 1] == ':' ? 1 : 0;
-  return {end + 1 + colon, one_word ? inside : std::string_view()};
-}
-
-// "0:" (srun --label), "host:" (pdsh), "nccl-1  |" (compose); a word of a date or a time.
-Prefix word_prefix(std::string_view text, std::size_t start) {
-  const std::size_t end = std::min(text.find(' ', start), text.size());
-  const std::string_view word = text.substr(start, end - start);
-  if (is_time(word)) return {end, {}};
-  const bool host = std::ranges::all_of(word.substr(0, word.size() - 1), [](char c) {
-    return letter(c) || digit(c) || c == '.' || c == '-' || c == '_';
-  });
-  if (!host) return {};
-  if (word.size() > 1 && word.ends_with(':')) return {end, word.substr(0, word.size() - 1)};
-  const std::size_t bar = text.find_first_not_of(' ', end);
-  if (bar != std::string_view::npos && text[bar] == '|' && letter(word[0])) return {bar + 1, word};
-  return {};
-}
-
 Prefix prefix_of(std::string_view text) {
-  if (const Prefix tag = tag_prefix(text); tag.length > 0) return tag;
+  constexpr std::size_t kNowhere = std::string_view::npos;
   const std::size_t start = text.find_first_not_of(' ');
-  if (start == std::string_view::npos) return {};
-  return text[start] == '[' ? bracket_prefix(text, start) : word_prefix(text, start);
+  if (start == kNowhere) return {};
+  const auto behind_colon = [text](std::size_t end) { return end + (text.substr(end).starts_with(':') ? 1 : 0); };
+  // "[1,0]<stdout>:" of mpirun --tag-output, also with a time before it.
+  for (const std::string_view tag : {"]<stdout>", "]<stderr>"}) {
+    const std::size_t end = text.substr(0, kLongestPrefix).find(tag);
+    const std::size_t open = text.substr(0, end).rfind('[');
+    if (end != kNowhere && open != kNowhere)
+      return {behind_colon(end + tag.size()), text.substr(open + 1, end - open - 1)};
+  }
+  // "[0]", "[rank0]:", "[2024-05-01 12:34:56]": only the first two are labels, a time is different on every line.
+  if (text[start] == '[') {
+    const std::size_t end = text.substr(0, start + kLongestPrefix).find(']', start);
+    if (end == kNowhere) return {};
+    const std::string_view inside = text.substr(start + 1, end - start - 1);
+    const bool is_label = inside.find(' ') == kNowhere && !is_time(inside);
+    return {behind_colon(end + 1), is_label ? inside : std::string_view()};
+  }
+  // "0:" (srun --label), "host:" (pdsh), "nccl-1  |" (compose); a word of a date or a time.
+  const std::size_t end = std::min(text.find(' ', start), text.size());
+  const std::string_view word = text.substr(start, end - start), stem = word.substr(0, word.size() - 1);
+  if (is_time(word)) return {end, {}};
+  const auto of_host = [](char c) { return letter(c) || digit(c) || c == '.' || c == '-' || c == '_'; };
+  if (!std::ranges::all_of(stem, of_host)) return {};
+  if (word.size() > 1 && word.ends_with(':')) return {end, stem};
+  const std::size_t bar = text.find_first_not_of(' ', end);
+  if (bar != kNowhere && text[bar] == '|' && letter(word[0])) return {bar + 1, word};
+  return {};
 }
 
 }  // namespace

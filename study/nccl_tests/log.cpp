@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
-#include "study/nccl_tests/columns.h"
 #include "study/nccl_tests/formats.h"
+#include "study/nccl_tests/row.h"
 #include "study/nccl_tests/run.h"
 
 namespace orrery {
@@ -63,7 +63,7 @@ class LogReader {
   bool begin_row(Stream& stream, std::span<const Word> words);
   bool finish_row(Stream& stream, std::span<const Word> words);
   void drop_begun(Stream& stream);
-  void add_row(Stream& stream, const NcclRowText& text, int line);
+  void add_row(Stream& stream, const NcclCells& cells, int line);
   void note_program(std::span<const Word> words);
 
   Location here() const { return {name_, number_}; }
@@ -189,7 +189,7 @@ void LogReader::read_row(Stream& stream, std::span<const Word> words, bool cut_o
   const bool second = words.size() < 2 || !counted || whole_number(words[1].text);
   if (!whole_number(words[0].text) || !(second || words.size() == stream.columns.columns.size())) return;
   const bool early = cut_off && ends_early(stream.columns, words);
-  const auto text = early ? std::nullopt : nccl_fields(stream.columns, words);
+  const auto text = early ? std::nullopt : nccl_cells(stream.columns, words);
   if (text) return add_row(stream, *text, number_);
   if (!early && begin_row(stream, words)) return;
   if (!cut_off && words.size() < 2) return;
@@ -227,7 +227,7 @@ bool LogReader::finish_row(Stream& stream, std::span<const Word> words) {
   std::string text = stream.begun->text;
   for (const Word& word : words) text += std::string(word.text) + ' ';
   const std::vector<Word> whole = words_of(text);
-  const auto fields = nccl_fields(stream.columns, whole);
+  const auto fields = nccl_cells(stream.columns, whole);
   if (!fields) return false;
   add_row(stream, *fields, stream.begun->line);
   stream.begun.reset();
@@ -239,10 +239,10 @@ void LogReader::drop_begun(Stream& stream) {
   stream.begun.reset();
 }
 
-void LogReader::add_row(Stream& stream, const NcclRowText& text, int line) {
+void LogReader::add_row(Stream& stream, const NcclCells& cells, int line) {
   NcclTable& table = tables_[*stream.table];
   const NcclRowContext context{table.test, table.groups == 1 ? table.ranks : 0};
-  if (auto row = nccl_row(text, context, {name_, line}, diagnostics_)) table.rows.push_back(std::move(*row));
+  if (auto row = nccl_row(cells, context, {name_, line}, diagnostics_)) table.rows.push_back(std::move(*row));
 }
 
 // The command that was run, as shells and launchers show it.
@@ -262,8 +262,8 @@ std::vector<NcclTable> read_nccl_log(std::string_view text, const std::string& n
   }
   const std::size_t errors = diagnostics.error_count();
   if (auto tables = read_collective_json(text, name, diagnostics)) return std::move(*tables);
-  std::vector<NcclTable> tables =
-      is_nccl_csv(text) ? read_nccl_csv(text, name, diagnostics) : LogReader(name, diagnostics).read(text);
+  auto csv = read_nccl_csv(text, name, diagnostics);
+  std::vector<NcclTable> tables = csv ? std::move(*csv) : LogReader(name, diagnostics).read(text);
   if (tables.empty() && diagnostics.error_count() == errors)
     diagnostics.error({name}, "no table of nccl-tests in it", std::string(kLogHint));
   return tables;

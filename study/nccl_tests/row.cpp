@@ -1,17 +1,59 @@
 #include "study/nccl_tests/row.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
 
+#include "core/assert.h"
+
 namespace orrery {
 namespace {
 
+using enum NcclField;
+
+// Bus over algorithm bandwidth is `whole` plus `others` times (n - 1) / n, as nccl-tests defines it; both are 0 where it
+// depends on who sends how much.
+struct TestProgram {
+  NcclTest test;
+  std::string_view program;
+  std::string_view name;
+  std::optional<CollectiveKind> kind;
+  double whole;
+  double others;
+};
+
+constexpr std::array kPrograms = {
+    TestProgram{NcclTest::kAllGather, "all_gather_perf", "all_gather", CollectiveKind::kAllGather, 0, 1},
+    TestProgram{NcclTest::kAllReduce, "all_reduce_perf", "all_reduce", CollectiveKind::kAllReduce, 0, 2},
+    TestProgram{NcclTest::kAllToAll, "alltoall_perf", "all_to_all", CollectiveKind::kAllToAll, 0, 1},
+    TestProgram{NcclTest::kAllToAllV, "alltoallv_perf", "all_to_all_v", std::nullopt, 0, 0},
+    TestProgram{NcclTest::kBroadcast, "broadcast_perf", "broadcast", CollectiveKind::kBroadcast, 1, 0},
+    TestProgram{NcclTest::kGather, "gather_perf", "gather", CollectiveKind::kGather, 0, 1},
+    TestProgram{NcclTest::kHypercube, "hypercube_perf", "hypercube", std::nullopt, 0, 1},
+    TestProgram{NcclTest::kReduce, "reduce_perf", "reduce", CollectiveKind::kReduce, 1, 0},
+    TestProgram{NcclTest::kReduceScatter, "reduce_scatter_perf", "reduce_scatter", CollectiveKind::kReduceScatter, 0, 1},
+    TestProgram{NcclTest::kScatter, "scatter_perf", "scatter", CollectiveKind::kScatter, 0, 1},
+    TestProgram{NcclTest::kSendRecv, "sendrecv_perf", "sendrecv", std::nullopt, 1, 0},
+};
+
+const TestProgram& program_of(NcclTest test) {
+  const auto found = std::ranges::find(kPrograms, test, &TestProgram::test);
+  ORRERY_ASSERT(found != kPrograms.end());
+  return *found;
+}
+
+std::optional<NcclTest> find_test(std::string_view text, std::string_view TestProgram::*which) {
+  const auto found = std::ranges::find(kPrograms, text, which);
+  if (found == kPrograms.end()) return std::nullopt;
+  return found->test;
+}
+
 constexpr double kMicrosecond = 1e6;  // picoseconds
 constexpr std::string_view kWrongResult = "what ran is not what should have been measured";
-constexpr std::string_view kRowHint = "expected a row as nccl-tests prints it";
 
 // A number as printed: what was measured is at most `rounding` away.
 struct Printed {
@@ -35,26 +77,25 @@ double rounding_of(std::string_view text, double value, bool written_again) {
   const std::string_view fraction = point == std::string_view::npos ? "" : mantissa.substr(point + 1);
   // nccl-tests prints no fraction of what is large; a program that reads and writes it adds ".0".
   const bool added = written_again && fraction == "0" && std::abs(value) >= 1000;
-  const int decimals = added ? 0 : static_cast<int>(fraction.size());
-  return 0.5 * std::pow(10.0, exponent - decimals);
+  return 0.5 * std::pow(10.0, exponent - (added ? 0 : static_cast<int>(fraction.size())));
 }
 
 class RowReader {
  public:
-  RowReader(const NcclRowContext& context, const Location& where, Diagnostics& diagnostics)
-      : context_(context), where_(where), diagnostics_(diagnostics) {}
+  RowReader(const NcclCells& cells, const NcclRowContext& context, const Location& where, Diagnostics& diagnostics)
+      : cells_(cells), context_(context), where_(where), diagnostics_(diagnostics) {}
 
-  std::optional<NcclRow> read(const NcclRowText& text) {
+  std::optional<NcclRow> read() {
     NcclRow row;
     row.line = where_.line;
-    row.bytes = Bytes(whole<std::int64_t>("size", text.bytes).value_or(0));
-    if (!missing(text.count)) row.count = whole<std::uint64_t>("count", text.count);
-    if (!missing(text.root)) row.root = whole<int>("root", text.root);
+    row.bytes = Bytes(whole<std::int64_t>("size", cells_.at(kSize)).value_or(0));
+    if (!missing(cells_.at(kCount))) row.count = whole<std::uint64_t>("count", cells_.at(kCount));
+    if (!missing(cells_.at(kRoot))) row.root = whole<int>("root", cells_.at(kRoot));
     if (row.root && *row.root < -1) error(fmt::format("root is {}, which is no rank", *row.root));
-    row.type = text.type;
-    row.reduction = text.reduction;
-    row.out_of_place = side(text.sides[0], row.bytes, "out-of-place");
-    row.in_place = side(text.sides[1], row.bytes, "in-place");
+    row.type = cells_.at(kType);
+    row.reduction = cells_.at(kReduction);
+    row.out_of_place = side(NcclSide::kOutOfPlace, row.bytes);
+    row.in_place = side(NcclSide::kInPlace, row.bytes);
     if (failed_) return std::nullopt;
     return row;
   }
@@ -62,10 +103,10 @@ class RowReader {
  private:
   void error(std::string message) {
     failed_ = true;
-    diagnostics_.error(where_, std::move(message), std::string(kRowHint));
+    diagnostics_.error(where_, std::move(message), "expected a row as nccl-tests prints it");
   }
-  void warning(std::string message, std::string hint = {}) {
-    diagnostics_.warning(where_, std::move(message), std::move(hint));
+  void warning(std::string message, std::string_view hint = {}) {
+    diagnostics_.warning(where_, std::move(message), std::string(hint));
   }
 
   template <class Integer>
@@ -80,8 +121,13 @@ class RowReader {
     return std::nullopt;
   }
 
-  // Nothing where there is none; an error where it is negative or no number, a warning where it is not finite.
-  std::optional<Printed> number(std::string_view name, std::string_view text) {
+  // Nothing where there is none; an error where it is negative or no number, a warning where it is not finite. RCCL's
+  // asterisk, for errors above what it allows, is not part of the number.
+  std::optional<Printed> number(const std::string& name, std::string_view text, bool may_be_marked = false) {
+    if (may_be_marked && text.ends_with('*')) {
+      text.remove_suffix(1);
+      warning(fmt::format("{} '{}' is marked as too large", name, printable(text, 40)), kWrongResult);
+    }
     if (missing(text)) return std::nullopt;
     Printed number;
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number.value);
@@ -115,69 +161,41 @@ class RowReader {
     return std::nullopt;
   }
 
-  // RCCL's asterisk, for errors above what it allows, is not part of the number.
-  std::optional<Printed> marked(const std::string& name, std::string_view text) {
-    if (!text.ends_with('*')) return number(name, text);
-    text.remove_suffix(1);
-    warning(fmt::format("{} '{}' is marked as too large", name, printable(text, 40)), std::string(kWrongResult));
-    return number(name, text);
-  }
-
   std::optional<std::uint64_t> wrong(std::string_view text, std::string_view side) {
-    const auto found = marked(fmt::format("{} #wrong", side), text);
+    const auto found = number(fmt::format("{} #wrong", side), text, true);
     if (!found) return std::nullopt;
     if (found->value != std::floor(found->value) || found->value >= 0x1p64) {
       error(fmt::format("{} #wrong '{}' is no count", side, printable(text, 40)));
       return std::nullopt;
     }
-    if (found->value > 0)
-      warning(fmt::format("{} result has {} wrong elements", side, text), std::string(kWrongResult));
+    if (found->value > 0) warning(fmt::format("{} result has {} wrong elements", side, text), kWrongResult);
     return static_cast<std::uint64_t>(found->value);
   }
 
-  NcclRow::Side side(const NcclRowText::Side& text, Bytes bytes, std::string_view name) {
+  NcclRow::Side side(NcclSide which, Bytes bytes) {
+    const std::string_view name = which == NcclSide::kInPlace ? "in-place" : "out-of-place";
+    const auto read = [&](std::string_view what, NcclField field) {
+      return number(fmt::format("{} {}", name, what), cells_.at(field, which), field == kError);
+    };
     NcclRow::Side side;
-    auto time = number(fmt::format("{} time", name), text.time);
+    auto time = read("time", kTime);
     side.time = duration(time, name);
-    const auto algbw = number(fmt::format("{} algbw", name), text.algbw);
-    const auto busbw = number(fmt::format("{} busbw", name), text.busbw);
+    const auto algbw = read("algbw", kAlgbw), busbw = read("busbw", kBusbw);
     if (algbw) side.algbw = algbw->value;
     if (busbw) side.busbw = busbw->value;
-    side.wrong = wrong(text.wrong, name);
-    if (const auto largest = marked(fmt::format("{} error", name), text.error)) side.error = largest->value;
+    side.wrong = wrong(cells_.at(kWrong, which), name);
+    if (const auto largest = read("error", kError)) side.error = largest->value;
     if (!time) return side;
-    check(name, "algbw", algbw, bytes, *time, algorithm_factor());
-    check(name, "busbw", busbw, bytes, *time, bus_factor());
+    const double others = context_.ranks == 0 ? 0 : (context_.ranks - 1.0) / context_.ranks;
+    check(name, "algbw", algbw, bytes, *time, context_.test == NcclTest::kHypercube ? others : 1);
+    if (!context_.test || context_.ranks == 0) return side;
+    const TestProgram& program = program_of(*context_.test);
+    check(name, "busbw", busbw, bytes, *time, program.whole + program.others * others);
     return side;
   }
 
-  double others() const { return context_.ranks == 0 ? 0 : (context_.ranks - 1.0) / context_.ranks; }
-
-  // Bandwidths over bytes / time, as nccl-tests defines them; 0: not known.
-  double algorithm_factor() const { return context_.test == NcclTest::kHypercube ? others() : 1; }
-  double bus_factor() const {
-    if (!context_.test || context_.ranks == 0) return 0;
-    switch (*context_.test) {
-      case NcclTest::kAllReduce:
-        return 2 * others();
-      case NcclTest::kAllGather:
-      case NcclTest::kAllToAll:
-      case NcclTest::kGather:
-      case NcclTest::kHypercube:
-      case NcclTest::kReduceScatter:
-      case NcclTest::kScatter:
-        return others();
-      case NcclTest::kBroadcast:
-      case NcclTest::kReduce:
-      case NcclTest::kSendRecv:
-        return 1;
-      case NcclTest::kAllToAllV:  // depends on who sends how much
-        return 0;
-    }
-    return 0;
-  }
-
-  // Both were rounded when they were printed; 1e-9 is for the arithmetic here.
+  // A bandwidth should be `factor` times bytes / time; 0: not known. Both were rounded when they were printed; 1e-9 is
+  // for the arithmetic here.
   void check(std::string_view side, std::string_view name, const std::optional<Printed>& found, Bytes bytes,
              const Printed& time, double factor) {
     if (!found || factor == 0) return;
@@ -195,6 +213,7 @@ class RowReader {
             : "was the row changed? all_gather and reduce_scatter before mid 2020 leave a rank's own share out");
   }
 
+  const NcclCells& cells_;
   const NcclRowContext& context_;
   const Location& where_;
   Diagnostics& diagnostics_;
@@ -203,9 +222,24 @@ class RowReader {
 
 }  // namespace
 
-std::optional<NcclRow> nccl_row(const NcclRowText& text, const NcclRowContext& context, const Location& where,
+std::optional<NcclRow> nccl_row(const NcclCells& cells, const NcclRowContext& context, const Location& where,
                                 Diagnostics& diagnostics) {
-  return RowReader(context, where, diagnostics).read(text);
+  return RowReader(cells, context, where, diagnostics).read();
+}
+
+std::string_view name_of(NcclTest test) { return program_of(test).name; }
+std::optional<CollectiveKind> collective_of(NcclTest test) { return program_of(test).kind; }
+
+std::optional<NcclTest> nccl_test_named(std::string_view name) { return find_test(name, &TestProgram::name); }
+
+std::optional<NcclTest> nccl_test_run_by(std::string_view word) {
+  constexpr std::string_view kQuotes = "\"'`,:;()";
+  while (!word.empty() && kQuotes.find(word.back()) != std::string_view::npos) word.remove_suffix(1);
+  const std::size_t start = word.find_last_of("/\\\"'`(");
+  if (start != std::string_view::npos) word.remove_prefix(start + 1);
+  for (const std::string_view suffix : {".exe", "_mpi"})
+    if (word.ends_with(suffix)) word.remove_suffix(suffix.size());
+  return find_test(word, &TestProgram::program);
 }
 
 }  // namespace orrery

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "study/nccl_tests/formats.h"
+#include "study/nccl_tests/row.h"
 
 namespace orrery {
 namespace {
@@ -21,16 +21,14 @@ std::optional<std::uint32_t> number_of(std::string_view text) {
   return number;
 }
 
-// The word behind the first `name`.
-std::optional<std::string_view> behind(std::span<const Word> words, std::string_view name) {
+// The word behind the first `name`; empty if there is none.
+std::string_view behind(std::span<const Word> words, std::string_view name) {
   const auto found = std::ranges::find(words, name, &Word::text);
-  if (found == words.end() || found + 1 == words.end()) return std::nullopt;
-  return (found + 1)->text;
+  return found == words.end() || found + 1 == words.end() ? std::string_view() : (found + 1)->text;
 }
 
 std::optional<std::uint32_t> number_behind(std::span<const Word> words, std::string_view name) {
-  const auto word = behind(words, name);
-  return word ? number_of(*word) : std::nullopt;
+  return number_of(behind(words, name));
 }
 
 // NCCL_VERSION_CODE: 22807 is 2.28.7; before 2.9, 2804 is 2.8.4.
@@ -38,15 +36,6 @@ std::string version_of(std::uint32_t code) {
   if (code < 1000) return {};
   if (code < 10000) return fmt::format("{}.{}.{}", code / 1000, code / 100 % 10, code % 100);
   return fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100);
-}
-
-// "NCCL version 2.18.3+cuda12.2", anywhere in a line.
-std::string printed_version(std::span<const Word> words) {
-  for (std::size_t i = 0; i + 2 < words.size(); ++i)
-    if ((words[i].text == "NCCL" || words[i].text == "RCCL") && words[i + 1].text == "version" &&
-        words[i + 2].text[0] >= '0' && words[i + 2].text[0] <= '9')
-      return std::string(words[i + 2].text);
-  return {};
 }
 
 // "all_reduce on dgx-a100: 8 ranks (1 x 8 a100-sxm-80gb), ...": the heading of `orrery collective`.
@@ -70,31 +59,17 @@ bool read_simulated(std::span<const Word> words, NcclTable& told) {
 
 bool NcclRun::read(const OutputLine& line, std::span<const Word> words, int number) {
   if (words.empty()) return false;
-  if (words[0].text == "nThread") {
-    read_options(words);
-    return true;
-  }
+  if (words[0].text == "nThread") return read_options(words);
   if (words[0].text == "Rank") return read_rank(line, words, number);
-  if (const auto name = behind(words, "starting:"); name && words[0].text == "Collective") {
-    told_.test = nccl_test_run_by(*name);
+  if (const auto name = behind(words, "starting:"); words[0].text == "Collective" && !name.empty()) {
+    told_.test = nccl_test_run_by(name);
     return true;
   }
-  if (read_simulated(words, told_)) return true;
-  for (const Word& word : words) {
-    constexpr std::string_view kLibrary = "nccl-library=";
-    if (!word.text.starts_with(kLibrary) || !told_.nccl_version.empty()) continue;
-    told_.nccl_version = version_of(number_of(word.text.substr(kLibrary.size())).value_or(0));
-    return true;
-  }
-  if (std::string version = printed_version(words); !version.empty()) {
-    told_.nccl_version = std::move(version);
-    return true;
-  }
-  return false;
+  return read_simulated(words, told_) || read_version(words);
 }
 
 // "nThread 1 nGpus 8 minBytes 8 maxBytes 134217728 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 ..."
-void NcclRun::read_options(std::span<const Word> words) {
+bool NcclRun::read_options(std::span<const Word> words) {
   told_.threads_per_process = number_behind(words, "nThread");
   told_.devices_per_thread = number_behind(words, "nGpus");
   for (std::size_t i = 1; i + 1 < words.size(); ++i) {
@@ -104,19 +79,37 @@ void NcclRun::read_options(std::span<const Word> words) {
     else if (words[i - 1].text != "agg")
       told_.iterations = number_of(words[i + 1].text);
   }
+  return true;
+}
+
+// "nccl-library=22807", "NCCL version 2.18.3+cuda12.2", anywhere in a line.
+bool NcclRun::read_version(std::span<const Word> words) {
+  constexpr std::string_view kLibrary = "nccl-library=";
+  for (const Word& word : words) {
+    if (!word.text.starts_with(kLibrary) || !told_.nccl_version.empty()) continue;
+    told_.nccl_version = version_of(number_of(word.text.substr(kLibrary.size())).value_or(0));
+    return true;
+  }
+  for (std::size_t i = 0; i + 2 < words.size(); ++i) {
+    if ((words[i].text != "NCCL" && words[i].text != "RCCL") || words[i + 1].text != "version") continue;
+    if (words[i + 2].text[0] < '0' || words[i + 2].text[0] > '9') continue;
+    told_.nccl_version = words[i + 2].text;
+    return true;
+  }
+  return false;
 }
 
 // "Rank  0 Group  0 Pid  14840 on host-1 device  3 [0000:1b:00] NVIDIA H100 80GB HBM3"
 bool NcclRun::read_rank(const OutputLine& line, std::span<const Word> words, int number) {
   const auto rank = number_behind(words, "Rank");
-  const auto host = behind(words, "on");
+  const std::string_view host = behind(words, "on");
   const auto process = number_behind(words, "Pid");
-  if (!rank || !host || !process || !behind(words, "device")) return false;
+  if (!rank || host.empty() || !process || behind(words, "device").empty()) return false;
   last_line_ = number;
   if (!ranks_.insert(*rank).second) repeated_line_ = number;
   groups_.insert(number_behind(words, "Group").value_or(0));
-  hosts_.emplace(*host);
-  processes_.emplace(*host, *process);
+  hosts_.emplace(host);
+  processes_.emplace(host, *process);
   const std::size_t bracket = line.text.find(']');
   if (bracket == std::string::npos) return true;
   const std::size_t start = line.text.find_first_not_of(' ', bracket + 1);

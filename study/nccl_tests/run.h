@@ -25,7 +25,8 @@ class NcclRun {
   void tell_version(NcclTable& table);
 
  private:
-  void read_options(std::span<const Word> words);
+  bool read_options(std::span<const Word> words);
+  bool read_version(std::span<const Word> words);
   bool read_rank(const OutputLine& line, std::span<const Word> words, int number);
   bool all_hosts_named() const;
   std::uint64_t devices_per_process() const;

@@ -14,77 +14,62 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // What one point says, by column; a column it has nothing for is left out.
-class PointData {
- public:
-  PointData(const Sweep& sweep, std::size_t number, const SweepPoint& point) {
-    const std::vector<std::size_t> choices = sweep.choices_of(number);
-    settings_ = Json::object();
-    for (std::size_t axis = 0; axis < sweep.axes.size(); ++axis)
-      settings_[sweep.axes[axis].name] = sweep.label(axis, choices);
-    if (point.ran()) add_figures(*point.figures);
-    if (point.is_stuck()) error_ = printable(point.stuck, SIZE_MAX);
-    if (!point.refusal.empty()) error_ = reason_of(point);
-  }
-
-  const Json& settings() const { return settings_; }
-  const Json& figures() const { return figures_; }
-  const Json& exposed() const { return exposed_; }
-  const std::string& error() const { return error_; }
-
- private:
-  void add_training(const TrainingFigures& training) {
-    figures_["mfu"] = training.mfu;
-    figures_[training.has_tokens ? "tokens_per_s_per_gpu" : "samples_per_s_per_gpu"] = training.tokens_per_s_per_gpu;
-    figures_["model_tflops_per_gpu"] = training.model_tflops_per_gpu;
-    figures_["memory_peak_bytes"] = training.memory.total().count();
-  }
-
-  void add_figures(const SweepFigures& figures) {
-    figures_["iteration_time_s"] = seconds(figures.iteration_time);
-    if (figures.training) add_training(*figures.training);
-    double compute = 0, bubble = 0, wait = 0, idle = 0;
-    for (const Part& part : figures.parts) switch (part.kind) {
-        case PartKind::kCompute:
-        case PartKind::kHost:
-        case PartKind::kMemory:
-          compute += part.seconds;
-          break;
-        case PartKind::kCommunication:
-          exposed_[printable(part.family, SIZE_MAX)] = part.seconds;
-          break;
-        case PartKind::kBubble:
-          bubble = part.seconds;
-          break;
-        case PartKind::kWait:
-          wait = part.seconds;
-          break;
-        case PartKind::kIdle:
-          idle = part.seconds;
-          break;
-      }
-    figures_["compute_s"] = compute;
-    figures_["bubble_s"] = bubble;
-    figures_["wait_s"] = wait;
-    figures_["idle_s"] = idle;
-    if (!figures.links.empty()) {
-      figures_["busiest_link_class"] = printable(figures.links.front().first, SIZE_MAX);
-      figures_["busiest_link_utilisation"] = figures.links.front().second;
-    }
-    if (figures.parts.empty() || figures.iteration_time <= Duration::zero()) return;
-    figures_["bound_by"] = printable(short_name(figures.parts.front()), SIZE_MAX);
-    figures_["bound_share"] = figures.parts.front().seconds / seconds(figures.iteration_time);
-  }
-
-  Json settings_;
-  Json figures_ = Json::object();
-  Json exposed_ = Json::object();
-  std::string error_;
+struct PointData {
+  Json settings = Json::object();
+  Json figures = Json::object();
+  Json exposed = Json::object();
+  std::string error;
 };
 
+void add_figures(const SweepFigures& found, PointData& data) {
+  Json& figures = data.figures;
+  figures["iteration_time_s"] = seconds(found.iteration_time);
+  if (const auto& training = found.training) {
+    figures["mfu"] = training->mfu;
+    figures[training->has_tokens ? "tokens_per_s_per_gpu" : "samples_per_s_per_gpu"] = training->tokens_per_s_per_gpu;
+    figures["model_tflops_per_gpu"] = training->model_tflops_per_gpu;
+    figures["memory_peak_bytes"] = training->memory.total().count();
+  }
+  for (const char* key : {"compute_s", "bubble_s", "wait_s", "idle_s"}) figures[key] = 0.0;
+  double compute = 0;
+  for (const Part& part : found.parts) switch (part.kind) {
+      case PartKind::kCompute:
+      case PartKind::kHost:
+      case PartKind::kMemory:
+        compute += part.seconds;
+        break;
+      case PartKind::kCommunication:
+        data.exposed[printable(part.family, SIZE_MAX)] = part.seconds;
+        break;
+      case PartKind::kBubble:
+      case PartKind::kWait:
+      case PartKind::kIdle:
+        figures[short_name(part) + "_s"] = part.seconds;
+        break;
+    }
+  figures["compute_s"] = compute;
+  if (!found.links.empty()) {
+    figures["busiest_link_class"] = printable(found.links.front().first, SIZE_MAX);
+    figures["busiest_link_utilisation"] = found.links.front().second;
+  }
+  if (found.parts.empty() || found.iteration_time <= Duration::zero()) return;
+  figures["bound_by"] = printable(short_name(found.parts.front()), SIZE_MAX);
+  figures["bound_share"] = found.parts.front().seconds / seconds(found.iteration_time);
+}
+
 std::vector<PointData> data_of(const Sweep& sweep, std::span<const SweepPoint> points) {
-  std::vector<PointData> data;
-  for (std::size_t number = 0; number < points.size(); ++number) data.emplace_back(sweep, number, points[number]);
-  return data;
+  std::vector<PointData> all;
+  for (std::size_t number = 0; number < points.size(); ++number) {
+    const SweepPoint& point = points[number];
+    PointData& data = all.emplace_back();
+    const std::vector<std::size_t> choices = sweep.choices_of(number);
+    for (std::size_t axis = 0; axis < sweep.axes.size(); ++axis)
+      data.settings[sweep.axes[axis].name] = sweep.label(axis, choices);
+    if (point.ran()) add_figures(*point.figures, data);
+    if (point.is_stuck()) data.error = printable(point.stuck, SIZE_MAX);
+    if (!point.refusal.empty()) data.error = reason_of(point);
+  }
+  return all;
 }
 
 // Quoted where a reader of CSV would take it apart.
@@ -103,8 +88,8 @@ std::string csv_cell(const Json& object, const std::string& key) {
 
 // A point that ran without any has 0.
 std::string exposed_cell(const PointData& point, const std::string& family) {
-  if (point.figures().empty()) return {};
-  return point.exposed().contains(family) ? csv_cell(point.exposed(), family) : "0.0";
+  if (point.figures.empty()) return {};
+  return point.exposed.contains(family) ? csv_cell(point.exposed, family) : "0.0";
 }
 
 }  // namespace
@@ -119,7 +104,7 @@ std::string sweep_csv(const Sweep& sweep, std::span<const SweepPoint> points) {
   const std::vector<PointData> data = data_of(sweep, points);
   std::set<std::string> families;
   for (const PointData& point : data)
-    for (const auto& [family, time] : point.exposed().items()) families.insert(family);
+    for (const auto& [family, time] : point.exposed.items()) families.insert(family);
   std::string text = "point";
   for (const SweepAxis& axis : sweep.axes) text += "," + csv_cell(axis.name);
   for (const std::string& key : before) text += "," + key;
@@ -129,11 +114,11 @@ std::string sweep_csv(const Sweep& sweep, std::span<const SweepPoint> points) {
   for (std::size_t number = 0; number < data.size(); ++number) {
     const PointData& point = data[number];
     text += fmt::format("{}", number + 1);
-    for (const SweepAxis& axis : sweep.axes) text += "," + csv_cell(point.settings(), axis.name);
-    for (const std::string& key : before) text += "," + csv_cell(point.figures(), key);
+    for (const SweepAxis& axis : sweep.axes) text += "," + csv_cell(point.settings, axis.name);
+    for (const std::string& key : before) text += "," + csv_cell(point.figures, key);
     for (const std::string& family : families) text += "," + exposed_cell(point, family);
-    for (const std::string& key : behind) text += "," + csv_cell(point.figures(), key);
-    text += "," + csv_cell(point.error()) + "\n";
+    for (const std::string& key : behind) text += "," + csv_cell(point.figures, key);
+    text += "," + csv_cell(point.error) + "\n";
   }
   return text;
 }
@@ -149,10 +134,10 @@ Json sweep_json(const Sweep& sweep, std::span<const SweepPoint> points) {
   document["points"] = Json::array();
   const std::vector<PointData> data = data_of(sweep, points);
   for (std::size_t number = 0; number < data.size(); ++number) {
-    Json point = {{"point", number + 1}, {"settings", data[number].settings()}};
-    point.update(data[number].figures());
-    if (points[number].ran()) point["exposed_comm_s"] = data[number].exposed();
-    if (!data[number].error().empty()) point["error"] = data[number].error();
+    Json point = {{"point", number + 1}, {"settings", data[number].settings}};
+    point.update(data[number].figures);
+    if (points[number].ran()) point["exposed_comm_s"] = data[number].exposed;
+    if (!data[number].error.empty()) point["error"] = data[number].error;
     document["points"].push_back(std::move(point));
   }
   return document;

@@ -159,8 +159,8 @@ void check_axes(const Sweep& sweep, Diagnostics& diagnostics) {
 void read_layout(Section& section, Sweep& sweep) {
   const auto compared =
       section.maybe<std::string>("compare",
-                                 "the axis laid out in columns; times of its later values are followed by "
-                                 "their ratio to the first");
+                                 "the axis laid out in columns (in rows if it is the only one); times of its later "
+                                 "values are followed by their ratio to the first");
   const std::vector<std::string> words =
       section.words("show", fmt::format("columns of the table: {}; by default {}", fmt::join(kColumns, ", "),
                                         "iteration_time, mfu, bound and exposed"));

@@ -7,7 +7,7 @@
 
 #include "experiment/job.h"
 #include "experiment/run.h"
-#include "study/benchmark/bound.h"
+#include "study/benchmark/study.h"
 #include "study/in_parallel.h"
 
 namespace orrery {

@@ -1,11 +1,11 @@
 // The table of a sweep for people.
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 
 #include <fmt/format.h>
 
-#include "core/assert.h"
 #include "core/config/quantity_text.h"
 #include "report/table.h"
 #include "study/sweep/sweep.h"
@@ -17,26 +17,6 @@ constexpr std::string_view kNothing = "-";
 constexpr std::size_t kWidestNote = 160;
 constexpr double kLeastShown = 0.01;  // share of the iteration
 constexpr std::size_t kMostShown = 3;
-
-// The points of one line, in the order of the compared axis.
-using Line = std::vector<std::size_t>;
-
-std::vector<Line> lines_of(const Sweep& sweep) {
-  std::vector<Line> lines;
-  for (std::size_t point = 0; point < sweep.point_count(); ++point) {
-    if (!sweep.compared) {
-      lines.push_back({point});
-      continue;
-    }
-    std::size_t step = 1;  // from one value of the compared axis to the next
-    for (std::size_t axis = *sweep.compared + 1; axis < sweep.axes.size(); ++axis)
-      step *= sweep.axes[axis].choices.size();
-    if (sweep.choices_of(point)[*sweep.compared] != 0) continue;
-    Line& line = lines.emplace_back();
-    for (std::size_t i = 0; i < sweep.axes[*sweep.compared].choices.size(); ++i) line.push_back(point + i * step);
-  }
-  return lines;
-}
 
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 std::string fine_percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
@@ -97,72 +77,48 @@ std::string efficiency_text(const SweepFigures& figures, const SweepFigures* fir
   return base > 0 ? fine_percent(figures.training->tokens_per_s_per_gpu / base) : std::string(kNothing);
 }
 
-std::string throughput_text(const TrainingFigures& training) {
-  return fmt::format("{:.1f} {}/s", training.tokens_per_s_per_gpu, training.has_tokens ? "tokens" : "samples");
+using Align = Table::Align;
+
+// A column of the table: `first` are the figures of the first compared value; null if it did not run.
+struct ColumnText {
+  std::string_view heading;
+  Align align;
+  std::string (*cell)(const SweepFigures& figures, const SweepFigures* first);
+};
+
+std::string of_training(const SweepFigures& figures, std::string (*text)(const TrainingFigures&)) {
+  return figures.training ? text(*figures.training) : std::string(kNothing);
 }
 
-// `first`: the figures of the first compared value; null if it did not run.
-std::string cell(SweepColumn column, const SweepFigures& figures, const SweepFigures* first) {
-  const auto of_training = [&](auto text) {
-    return figures.training ? text(*figures.training) : std::string(kNothing);
-  };
-  switch (column) {
-    case SweepColumn::kTime:
-      return rounded(figures.iteration_time);
-    case SweepColumn::kMfu:
-      return of_training([](const TrainingFigures& training) { return fine_percent(training.mfu); });
-    case SweepColumn::kThroughput:
-      return of_training(throughput_text);
-    case SweepColumn::kTflops:
-      return of_training([](const TrainingFigures& t) { return fmt::format("{:.1f}", t.model_tflops_per_gpu); });
-    case SweepColumn::kMemory:
-      return of_training([](const TrainingFigures& training) { return rounded(training.memory.total()); });
-    case SweepColumn::kBound:
-      return bound_text(figures);
-    case SweepColumn::kExposed:
-      return exposed_text(figures);
-    case SweepColumn::kBubble:
-      return bubble_text(figures);
-    case SweepColumn::kEfficiency:
-      return efficiency_text(figures, first);
-    case SweepColumn::kLinks:
-      return links_text(figures);
-  }
-  ORRERY_ASSERT(false);
-  return {};
-}
+// By SweepColumn.
+constexpr std::array<ColumnText, 10> kColumnTexts = {{
+    {"time", Align::kRight, [](const SweepFigures& f, const SweepFigures*) { return rounded(f.iteration_time); }},
+    {"MFU", Align::kRight,
+     [](const SweepFigures& f, const SweepFigures*) {
+       return of_training(f, [](const TrainingFigures& t) { return fine_percent(t.mfu); });
+     }},
+    {"per GPU", Align::kRight,
+     [](const SweepFigures& f, const SweepFigures*) {
+       return of_training(f, [](const TrainingFigures& t) {
+         return fmt::format("{:.1f} {}/s", t.tokens_per_s_per_gpu, t.has_tokens ? "tokens" : "samples");
+       });
+     }},
+    {"TFLOP/s", Align::kRight,
+     [](const SweepFigures& f, const SweepFigures*) {
+       return of_training(f, [](const TrainingFigures& t) { return fmt::format("{:.1f}", t.model_tflops_per_gpu); });
+     }},
+    {"memory", Align::kRight,
+     [](const SweepFigures& f, const SweepFigures*) {
+       return of_training(f, [](const TrainingFigures& t) { return rounded(t.memory.total()); });
+     }},
+    {"mostly", Align::kLeft, [](const SweepFigures& f, const SweepFigures*) { return bound_text(f); }},
+    {"exposed", Align::kLeft, [](const SweepFigures& f, const SweepFigures*) { return exposed_text(f); }},
+    {"bubble", Align::kRight, [](const SweepFigures& f, const SweepFigures*) { return bubble_text(f); }},
+    {"efficiency", Align::kRight, efficiency_text},
+    {"busiest links", Align::kLeft, [](const SweepFigures& f, const SweepFigures*) { return links_text(f); }},
+}};
 
-std::string heading_of(SweepColumn column) {
-  switch (column) {
-    case SweepColumn::kTime:
-      return "time";
-    case SweepColumn::kMfu:
-      return "MFU";
-    case SweepColumn::kThroughput:
-      return "per GPU";
-    case SweepColumn::kTflops:
-      return "TFLOP/s";
-    case SweepColumn::kMemory:
-      return "memory";
-    case SweepColumn::kBound:
-      return "mostly";
-    case SweepColumn::kExposed:
-      return "exposed";
-    case SweepColumn::kBubble:
-      return "bubble";
-    case SweepColumn::kEfficiency:
-      return "efficiency";
-    case SweepColumn::kLinks:
-      return "busiest links";
-  }
-  ORRERY_ASSERT(false);
-  return {};
-}
-
-Table::Align align_of(SweepColumn column) {
-  const bool words = column == SweepColumn::kBound || column == SweepColumn::kExposed || column == SweepColumn::kLinks;
-  return words ? Table::Align::kLeft : Table::Align::kRight;
-}
+const ColumnText& text_of(SweepColumn column) { return kColumnTexts[static_cast<std::size_t>(column)]; }
 
 std::string ratio_text(const SweepFigures& figures, const SweepFigures* first) {
   if (first == nullptr || first->iteration_time <= Duration::zero()) return std::string(kNothing);
@@ -236,28 +192,45 @@ class Notes {
   std::map<std::string, std::size_t> numbers_;
 };
 
+// The values of the compared axis stand side by side; of a sweep with no other axis below one another, as those of axes
+// that are not compared do.
 class SweepTable {
  public:
   SweepTable(const Sweep& sweep, std::span<const SweepPoint> points)
       : sweep_(sweep), points_(points), compared_(compared_names(sweep)) {
+    if (sweep.compared && sweep.axes.size() > 1) across_ = sweep.compared;
     for (std::size_t axis = 0; axis < sweep.axes.size(); ++axis)
-      if (sweep.compared != axis) table_.column(sweep.axes[axis].name, Table::Align::kLeft);
-    const std::size_t groups = sweep.compared ? sweep.axes[*sweep.compared].choices.size() : 1;
+      if (across_ != axis) table_.column(sweep.axes[axis].name, Align::kLeft);
+    std::size_t step = 1;  // from one value of the compared axis to the next
+    for (std::size_t axis = sweep.axes.size(); across_ && axis-- > *across_ + 1;) step *= sweep.axes[axis].choices.size();
+    const std::size_t groups = across_ ? sweep.axes[*across_].choices.size() : 1;
     for (std::size_t group = 0; group < groups; ++group) add_columns(group);
     has_reasons_ = !std::ranges::all_of(points, &SweepPoint::ran);
-    if (has_reasons_) table_.column("", Table::Align::kLeft);
-    for (const Line& line : lines_of(sweep)) add_line(line);
+    if (has_reasons_) table_.column("", Align::kLeft);
+    for (std::size_t point = 0; point < points.size(); ++point) {
+      if (across_ && sweep.choices_of(point)[*across_] != 0) continue;
+      Line line;
+      for (std::size_t group = 0; group < groups; ++group) line.push_back(point + group * step);
+      add_line(line);
+    }
   }
 
   std::string text() const { return table_.text() + notes_.text(); }
 
  private:
+  using Line = std::vector<std::size_t>;  // its points, in the order of the compared axis
+
+  // Whether a time has its ratio to the first beside it.
+  bool has_ratio(SweepColumn column, std::size_t group) const {
+    return column == SweepColumn::kTime && sweep_.compared && (group > 0 || !across_);
+  }
+
   void add_columns(std::size_t group) {
     for (std::size_t i = 0; i < sweep_.columns.size(); ++i) {
-      const SweepColumn column = sweep_.columns[i];
-      const std::string whose = sweep_.compared && i == 0 ? compared_[group] + ": " : std::string();
-      table_.column(whose + heading_of(column), align_of(column));
-      if (column == SweepColumn::kTime && group > 0) table_.column("ratio");
+      const ColumnText& column = text_of(sweep_.columns[i]);
+      const std::string whose = across_ && i == 0 ? compared_[group] + ": " : std::string();
+      table_.column(whose + std::string(column.heading), column.align);
+      if (has_ratio(sweep_.columns[i], group)) table_.column("ratio");
     }
   }
 
@@ -265,14 +238,14 @@ class SweepTable {
     std::vector<std::string> cells;
     const std::vector<std::size_t> choices = sweep_.choices_of(line.front());
     for (std::size_t axis = 0; axis < sweep_.axes.size(); ++axis)
-      if (sweep_.compared != axis) cells.push_back(sweep_.label(axis, choices));
-    const SweepPoint& base = points_[line.front()];
+      if (across_ != axis) cells.push_back(sweep_.label(axis, choices));
+    const SweepPoint& base = points_[across_ ? line.front() : 0];
     const SweepFigures* first = base.ran() ? &*base.figures : nullptr;
     for (std::size_t group = 0; group < line.size(); ++group) {
       const SweepPoint& point = points_[line[group]];
       for (const SweepColumn column : sweep_.columns) {
-        cells.push_back(point.ran() ? cell(column, *point.figures, first) : std::string(kNothing));
-        if (column == SweepColumn::kTime && group > 0)
+        cells.push_back(point.ran() ? text_of(column).cell(*point.figures, first) : std::string(kNothing));
+        if (has_ratio(column, group))
           cells.push_back(point.ran() ? ratio_text(*point.figures, first) : std::string(kNothing));
       }
     }
@@ -294,6 +267,7 @@ class SweepTable {
   const Sweep& sweep_;
   std::span<const SweepPoint> points_;
   std::vector<std::string> compared_;
+  std::optional<std::size_t> across_;  // the axis whose values stand side by side
   Table table_;
   Notes notes_;
   bool has_reasons_ = false;

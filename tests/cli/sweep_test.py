@@ -157,12 +157,29 @@ def check_exit_codes(program, checks, folder):
     outcome = program.run(["check", "sweep.yaml"], folder)
     checks.check(outcome.code == 0 and "ok (sweep)" in outcome.stdout and "warning: point '2, 8': " in outcome.stdout
                  and len(outcome.stdout.splitlines()) == 2, "check warns of a point that is refused", outcome.stdout)
+    check_smaller(program, checks, folder)
     check_misspelt(program, checks, folder)
     check_other_tables(program, checks, folder)
     write_files(folder, {"sweep.yaml": MODEL % "3"})
     outcome = program.run(["check", "sweep.yaml"], folder)
     checks.check(outcome.code == 2 and "none of 1 points" in outcome.stdout, "check refuses what no point survives",
                  outcome.stdout)
+
+
+def check_smaller(program, checks, folder):
+    """A smaller sweep into the folder of a larger one leaves nothing of it, and touches nothing else."""
+    larger = MODEL % "1, 2" + "  - {key: workload.batch.micro, values: [1, 2]}\n"
+    expect(program, checks, folder, "the larger sweep", larger, 0, arguments=["--out", "same"])
+    others = {"same/result-03.json": "x", "same/result-x.json": "x", "same/result-3.json.txt": "x", "same/notes": "x"}
+    write_files(folder, others)
+    smaller = expect(program, checks, folder, "the smaller sweep", MODEL % "2", 0, arguments=["--out", "same"])
+    checks.check(smaller.stderr == "warning: removed 3 results of an earlier sweep from same: result-2.json to "
+                 "result-4.json\n", "it says what it removes", smaller.stderr)
+    left = sorted(read_folder(Path(folder) / "same"))
+    checks.check(left == sorted(["points.csv", "table.txt", "result-1.json", *(Path(name).name for name in others)]),
+                 "no result of the larger sweep stays, and all else does", left)
+    again = expect(program, checks, folder, "once more", MODEL % "2", 0, arguments=["--out", "same"])
+    checks.check(not again.stderr, "there is nothing more to remove", again.stderr)
 
 
 def check_misspelt(program, checks, folder):
@@ -182,6 +199,12 @@ def check_other_tables(program, checks, folder):
         outcome = program.run(["run", str(table)], folder)
         checks.check(outcome.code == 2 and f"this is a table of measured {kind}, not an experiment" in outcome.stderr,
                      f"run says what {table.name} is", outcome.stderr)
+    table = next(validation.glob("nccl/a100_dgx_4g_allreduce.yaml")).read_text()
+    write_files(folder, {"own.yaml": table.replace("op: all_reduce", "op: sendrecv\nforced: [LL]")})
+    outcome = program.run(["check", "own.yaml"], folder)
+    checks.check(outcome.code == 2 and outcome.stdout.startswith(
+        "own.yaml:2:8: error: table 'a100_dgx_4g_allreduce' cannot be predicted: sendrecv has no protocol: "),
+                 "check refuses a table that validate cannot predict", outcome.stdout + outcome.stderr)
     write_files(folder, {"twice.yaml": f"experiment: {SMOKE}\nvary: [{{key: nodes, values: [1, 2]}}]\n"})
     for command in ("sweep", "check"):
         outcome = program.run([command, "twice.yaml"], folder)

@@ -1,7 +1,6 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "report/group_family.h"
 #include "report/parts.h"
 #include "report/result.h"
 #include "report/table.h"

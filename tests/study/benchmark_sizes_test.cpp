@@ -1,5 +1,5 @@
 // Sizes and operations as nccl-tests has them.
-#include "study/benchmark/sizes.h"
+#include "study/benchmark/question.h"
 
 #include <catch2/catch.hpp>
 

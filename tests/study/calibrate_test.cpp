@@ -13,7 +13,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "study/benchmark/sizes.h"
+#include "study/benchmark/question.h"
 #include "study/benchmark/study.h"
 
 using namespace orrery;

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "study/validate/compute/layer_operators.h"
-#include "study/validate/compute/question.h"
+#include "study/validate/compute/layers.h"
+#include "study/validate/compute/table.h"
 
 using namespace orrery;
 using namespace std::chrono_literals;
@@ -65,7 +65,7 @@ std::string table_file(const std::string& text) {
 
 std::vector<std::string> problems_of_table(const std::string& text) {
   Diagnostics diagnostics;
-  load_compute_table(table_file(text), {}, kFiles, diagnostics);
+  load_table<ComputeTable>(table_file(text), {}, kFiles, diagnostics);
   std::vector<std::string> messages;
   for (const Problem& problem : diagnostics.problems())
     messages.push_back(std::to_string(problem.where.line) + ": " + problem.message);
@@ -80,7 +80,7 @@ ComputeQuestion question_of(const std::string& text) {
 
 std::string problem_of(const ComputeQuestion& question) {
   try {
-    compute_tables_of(question, list_compute_tables(kFiles), kFiles);
+    compute_tables_of(question, list_tables<ComputeTable>(kFiles), kFiles);
   } catch (const InputError& error) {
     return error.problems()[0].message;
   }
@@ -178,7 +178,7 @@ TEST_CASE("a table that contradicts itself is an error") {
 }
 
 TEST_CASE("a CSV file of one's own takes devices from its column gpu, or one that is named") {
-  const std::vector<ComputeTable> shipped = list_compute_tables(kFiles);
+  const std::vector<ComputeTable> shipped = list_tables<ComputeTable>(kFiles);
   const std::string rows = "h100,m,8,2,1024,3000,1,True,16,4,12\na40,m,8,2,1024,3000,1,True,16,4,13\n";
   ComputeQuestion question = question_of(kHeading + rows);
   const std::vector<ComputeTable> tables = compute_tables_of(question, shipped, kFiles);

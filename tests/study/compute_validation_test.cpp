@@ -18,7 +18,7 @@ namespace {
 const ConfigFiles kFiles(ORRERY_SOURCE_DIR "/configs");
 
 ComputeTable shipped_table(const std::string& name) {
-  for (ComputeTable& table : list_compute_tables(kFiles))
+  for (ComputeTable& table : list_tables<ComputeTable>(kFiles))
     if (table.name == name) return std::move(table);
   FAIL("no table " << name);
   return {};
@@ -73,7 +73,7 @@ TEST_CASE("a rate of a product is the time of its work") {
 }
 
 TEST_CASE("the model is as near to the shipped tables as docs/compute.md promises") {
-  const std::vector<ComputeTable> tables = list_compute_tables(kFiles);
+  const std::vector<ComputeTable> tables = list_tables<ComputeTable>(kFiles);
   const ComputeValidation validation = validate_compute(tables);
   // What a model of a few constants should reach; the medians of norms on H100 are those of kernels with two regimes.
   const std::map<std::string, double> products = {{"layers-a100", 0.07}, {"layers-a40", 0.07}, {"layers-h100", 0.09}};
@@ -100,7 +100,7 @@ TEST_CASE("the model is as near to the shipped tables as docs/compute.md promise
 }
 
 TEST_CASE("every fitted constant is named once, with what ships") {
-  const std::vector<ComputeTable> tables = list_compute_tables(kFiles);
+  const std::vector<ComputeTable> tables = list_tables<ComputeTable>(kFiles);
   const ComputeValidation validation = validate_compute(tables);
   std::map<std::string, int> times;
   for (const FittedComputeConstant& constant : validation.constants) ++times[constant.of + "." + constant.name];
@@ -132,7 +132,7 @@ TEST_CASE("the JSON has what the text has, and every row") {
 
 TEST_CASE("docs/compute.md shows what `orrery validate compute` prints") {
   const std::filesystem::path written = std::filesystem::path(ORRERY_BINARY_DIR) / "compute.md";
-  const std::vector<ComputeTable> tables = list_compute_tables(kFiles);
+  const std::vector<ComputeTable> tables = list_tables<ComputeTable>(kFiles);
   const std::string expected = "```text\n" + compute_validation_text(validate_compute(tables)) + "```\n";
   std::ofstream(written) << expected;
   std::ifstream file(ORRERY_SOURCE_DIR "/docs/compute.md");

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "study/calibrate/cross_validation.h"
-#include "study/calibrate/refit.h"
 
 using namespace orrery;
 
@@ -29,7 +28,7 @@ std::vector<RefitTable> refit_tables(std::span<const ValidationTable> tables) {
 }  // namespace
 
 TEST_CASE("the closed form is what a simulation of a collective by itself comes to") {
-  const std::vector<ValidationTable> tables = list_validation_tables(kFiles);
+  const std::vector<ValidationTable> tables = list_tables<ValidationTable>(kFiles);
   const NcclConstants constants = shipped_nccl_constants(kFiles).constants;
   const Validation simulated = validate(tables, kFiles);
   const std::vector<RefitTable> closed = refit_tables(tables);
@@ -56,7 +55,7 @@ TEST_CASE("constants that made the tables are found again from nominal ones") {
     const double factor = i % 2 == 0 ? 1.1 : 0.85;
     world.set(number, library.constants.value(number) * factor);
   }
-  std::vector<ValidationTable> tables = list_validation_tables(kFiles);
+  std::vector<ValidationTable> tables = list_tables<ValidationTable>(kFiles);
   for (const RefitTable& table : refit_tables(tables)) {
     ValidationTable& made = tables[static_cast<std::size_t>(table.table - tables.data())];
     for (ValidationRow& row : made.rows)
@@ -79,7 +78,7 @@ TEST_CASE("constants that made the tables are found again from nominal ones") {
 
 TEST_CASE("what the tables of a system say does not enter its own prediction") {
   std::vector<ValidationTable> tables;
-  for (const ValidationTable& table : list_validation_tables(kFiles))
+  for (const ValidationTable& table : list_tables<ValidationTable>(kFiles))
     if (table.scored && (table.cluster == "dgx-h200" || table.cluster == "aws-p5" || table.cluster == "dgx-b200"))
       tables.push_back(table);
   const CrossValidation cross = cross_validate(tables, kFiles);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "study/validate/collectives/plot_axis.h"
+#include "study/validate/collectives/svg.h"
 
 using namespace orrery;
 

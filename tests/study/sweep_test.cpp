@@ -235,6 +235,27 @@ TEST_CASE("efficiency is throughput of a device relative to the first value, the
   CHECK(text.find(" 100.0 %  25.0 %  400.0 tokens/s            75.0 %  25.0 %  300.0 samples/s ") != std::string::npos);
 }
 
+TEST_CASE("the values of an only axis that is compared stand below one another, with ratios to the first") {
+  const Sweep sweep = load(with("  - key: workload.batch.global\n    values: [8, 16]\n", ""));
+  REQUIRE(sweep.axes.size() == 1);
+  REQUIRE(sweep.compared == 0U);
+  const std::vector<SweepPoint> points = run_sweep(sweep, {2, false}, kFiles);
+  const std::string text = sweep_text(sweep, points);
+  INFO(text);
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  REQUIRE(lines.size() == 3 + points.size());  // the title, an empty line, the heading
+  CHECK(lines[2].starts_with("  devices"));
+  CHECK(lines[2].find("  time  ratio ") != std::string::npos);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const double ratio = seconds(points[i].figures->iteration_time) / seconds(points[0].figures->iteration_time);
+    CHECK(lines[3 + i].starts_with("  " + sweep.axes[0].choices[i].label));
+    CHECK(lines[3 + i].find(fmt::format("  {:.3f} ", ratio)) != std::string::npos);
+    CHECK(lines[3 + i].size() < 120);
+  }
+}
+
 TEST_CASE("points that are refused do not stop the others") {
   const Sweep sweep = load(with("eight: {workload.parallel.data: 8}", "three: {workload.parallel.data: 3}"));
   const std::vector<SweepPoint> points = run_sweep(sweep, {2, false}, kFiles);

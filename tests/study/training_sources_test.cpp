@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "study/validate/training/case.h"
+#include "study/validate/training/validation.h"
 
 using namespace orrery;
 
@@ -94,7 +94,7 @@ std::string_view word_of(Recompute recompute) {
 // The rows of the tables, without what the source that `like` comes from does not say.
 std::vector<std::string> shipped(const std::set<std::string>& names, const Run& like) {
   std::vector<std::string> texts;
-  for (const TrainingTable& table : list_training_tables(kFiles)) {
+  for (const TrainingTable& table : list_tables<TrainingTable>(kFiles)) {
     if (!names.contains(table.name)) continue;
     for (const TrainingRow& row : table.rows) {
       Diagnostics diagnostics;
@@ -208,7 +208,7 @@ TEST_CASE("the shipped tables of training jobs are those of the shared data: BLO
   std::map<std::string, Cells> published;
   for (const Cells& row : csv("bloom_jeanzay_a100.csv")) published["line " + row.at("doc_line")] = row;
   int rows = 0;
-  for (const TrainingTable& table : list_training_tables(kFiles)) {
+  for (const TrainingTable& table : list_tables<TrainingTable>(kFiles)) {
     if (table.name != "bloom") continue;
     for (const TrainingRow& row : table.rows) {
       INFO(row.label);

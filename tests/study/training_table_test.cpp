@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "study/validate/training/case.h"
+#include "study/validate/training/validation.h"
 #include "tests/study/training_tables.h"
 
 using namespace orrery;
@@ -34,7 +34,7 @@ ReadTable read(const std::string& text) {
   Diagnostics diagnostics;
   ReadTable result;
   ConfigValue root = parse_config(text, "x.yaml", diagnostics);
-  result.table = read_training_table(std::move(root), kFiles, diagnostics);
+  result.table = table_from<TrainingTable>(std::move(root), kFiles, diagnostics);
   if (!diagnostics.has_errors()) check_training_rows(result.table, kFiles, diagnostics);
   for (const Problem& problem : diagnostics.problems()) result.errors += to_string(problem) + "\n";
   return result;
@@ -195,13 +195,13 @@ TEST_CASE("tables of training jobs of one name, and families of two titles, are 
     return one;
   };
   std::vector<TrainingTable> tables = {table("b", ""), table("a", "F")};
-  sort_training_tables(tables);
+  sort_tables(tables);
   CHECK(tables.front().name == "a");
   CHECK(tables.back().title == "F");
   tables = {table("a", ""), table("a", "")};
-  CHECK_THROWS_WITH(sort_training_tables(tables), Catch::Contains("two tables are named 'a'"));
+  CHECK_THROWS_WITH(sort_tables(tables), Catch::Contains("two tables are named 'a'"));
   tables = {table("a", "F"), table("b", "G")};
-  CHECK_THROWS_WITH(sort_training_tables(tables), Catch::Contains("family 'f' has two titles"));
+  CHECK_THROWS_WITH(sort_tables(tables), Catch::Contains("family 'f' has two titles"));
 }
 
 TEST_CASE("a table of training jobs is told by its keys") {
@@ -209,27 +209,27 @@ TEST_CASE("a table of training jobs is told by its keys") {
   std::filesystem::create_directories(folder);
   const std::string file = (folder / "t.yaml").string();
   std::ofstream(file) << kTrainingTable;
-  CHECK(is_training_table(file, kFiles));
-  CHECK_FALSE(is_training_table((kSource / "configs/validation/nccl/a100_1n_sendrecv.yaml").string(), kFiles));
-  CHECK_FALSE(is_training_table((kSource / "configs/studies/gpt3-175b-1024.yaml").string(), kFiles));
-  CHECK_FALSE(is_training_table((folder / "t.et").string(), kFiles));
+  CHECK(is_table<TrainingTable>(file, kFiles));
+  CHECK_FALSE(is_table<TrainingTable>((kSource / "configs/validation/nccl/a100_1n_sendrecv.yaml").string(), kFiles));
+  CHECK_FALSE(is_table<TrainingTable>((kSource / "configs/studies/gpt3-175b-1024.yaml").string(), kFiles));
+  CHECK_FALSE(is_table<TrainingTable>((folder / "t.et").string(), kFiles));
   Diagnostics diagnostics;
-  CHECK(load_training_table(file, {"measured=x"}, kFiles, diagnostics).measured == "x");
+  CHECK(load_table<TrainingTable>(file, {"measured=x"}, kFiles, diagnostics).measured == "x");
   CHECK_FALSE(diagnostics.has_errors());
 }
 
 TEST_CASE("every row of the shipped tables of training jobs can be read") {
   Diagnostics diagnostics;
-  for (const TrainingTable& table : list_training_tables(kFiles)) check_training_rows(table, kFiles, diagnostics);
+  for (const TrainingTable& table : list_tables<TrainingTable>(kFiles)) check_training_rows(table, kFiles, diagnostics);
   CHECK_NOTHROW(diagnostics.throw_if_errors());
 }
 
 TEST_CASE("docs/training.md lists the shipped tables of training jobs and all keys") {
   const std::filesystem::path written = std::filesystem::path(ORRERY_BINARY_DIR) / "training.md";
   std::string keys = "| key | type | default | meaning |\n|---|---|---|---|\n";
-  for (const KeyDescription& key : describe_training_table(kFiles))
+  for (const KeyDescription& key : describe_table<TrainingTable>(kFiles))
     keys += fmt::format("| `{}` | {} | {} | {} |\n", key.path, escaped(key.type), key.fallback, key.meaning);
-  const std::string list = training_list(list_training_tables(kFiles));
+  const std::string list = training_list(list_tables<TrainingTable>(kFiles));
   std::ofstream(written) << keys << "\n" << list;
   const std::string docs = text_of(kSource / "docs" / "training.md");
   INFO("what should stand there is in " << written);

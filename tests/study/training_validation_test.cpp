@@ -14,7 +14,6 @@
 
 #include "study/in_parallel.h"
 #include "study/validate/training/cross.h"
-#include "study/validate/training/text.h"
 #include "tests/study/training_tables.h"
 #include "workload/training/spec/software.h"
 
@@ -27,7 +26,7 @@ const ConfigFiles kFiles(kSource / "configs");
 
 TrainingTable table_of(const std::string& text) {
   Diagnostics diagnostics;
-  TrainingTable table = read_training_table(parse_config(text, "x.yaml", diagnostics), kFiles, diagnostics);
+  TrainingTable table = table_from<TrainingTable>(parse_config(text, "x.yaml", diagnostics), kFiles, diagnostics);
   diagnostics.throw_if_errors();
   return table;
 }

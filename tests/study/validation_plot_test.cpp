@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "study/validate/collectives/plot.h"
+#include "study/validate/collectives/validate.h"
 
 using namespace orrery;
 

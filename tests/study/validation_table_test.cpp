@@ -1,6 +1,6 @@
 // The shipped measurements read, name machines that exist, and are what was taken down; wrong ones are refused where
 // they stand.
-#include "study/validate/collectives/table.h"
+#include "study/validate/collectives/validate.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -33,7 +33,7 @@ ReadTable read(const std::string& text) {
   Diagnostics diagnostics;
   ReadTable result;
   ConfigValue root = parse_config(text, "x.yaml", diagnostics);
-  result.table = read_validation_table(std::move(root), kFiles, diagnostics);
+  result.table = table_from<ValidationTable>(std::move(root), kFiles, diagnostics);
   for (const Problem& problem : diagnostics.problems()) result.errors += to_string(problem) + "\n";
   return result;
 }
@@ -140,7 +140,7 @@ Duration picoseconds(const std::string& microseconds) {
 }  // namespace
 
 TEST_CASE("every shipped validation table reads, on a cluster that is large enough") {
-  const std::vector<ValidationTable> tables = list_validation_tables(kFiles);
+  const std::vector<ValidationTable> tables = list_tables<ValidationTable>(kFiles);
   CHECK(tables.size() == 57);
   CHECK(std::ranges::is_sorted(tables, {}, &ValidationTable::name));
   std::size_t scored = 0;
@@ -259,36 +259,62 @@ TEST_CASE("a validation table is told by its keys, and settings change it") {
   std::filesystem::create_directories(folder);
   const std::string file = (folder / "t.yaml").string();
   std::ofstream(file) << kGood;
-  CHECK(is_validation_table(file, kFiles));
-  CHECK_FALSE(is_validation_table((kSource / "configs" / "clusters" / "dgx-a100.yaml").string(), kFiles));
-  CHECK_FALSE(is_validation_table((folder / "absent.yaml").string(), kFiles));
-  CHECK_FALSE(is_validation_table((folder / "t.et").string(), kFiles));
+  CHECK(is_table<ValidationTable>(file, kFiles));
+  CHECK_FALSE(is_table<ValidationTable>((kSource / "configs" / "clusters" / "dgx-a100.yaml").string(), kFiles));
+  CHECK_FALSE(is_table<ValidationTable>((folder / "absent.yaml").string(), kFiles));
+  CHECK_FALSE(is_table<ValidationTable>((folder / "t.et").string(), kFiles));
   Diagnostics diagnostics;
-  CHECK(load_validation_table(file, {"gpus_per_node=4"}, kFiles, diagnostics).gpus_per_node == 4);
+  CHECK(load_table<ValidationTable>(file, {"gpus_per_node=4"}, kFiles, diagnostics).gpus_per_node == 4);
   CHECK_FALSE(diagnostics.has_errors());
-  load_validation_table(file, {"cluster=none-such"}, kFiles, diagnostics);
+  load_table<ValidationTable>(file, {"cluster=none-such"}, kFiles, diagnostics);
   CHECK(diagnostics.error_count() == 1);
+}
+
+TEST_CASE("a table that cannot be predicted is refused without a simulation, in the words of one") {
+  const auto error_of = [](const auto& ask) -> std::string {
+    try {
+      ask();
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return {};
+  };
+  for (const auto& [text, expected] : std::vector<std::pair<std::string, std::string>>{
+           {with("op: all_reduce", "op: sendrecv"), "sendrecv has no algorithm"},
+           {with("op: all_reduce", "op: all_reduce\nnccl: new"), "'new' is no version of NCCL"},
+           {with("forced: [Tree, LL128]", "forced: [NVLS]"), "nvls"}}) {
+    const ReadTable found = read(text);
+    INFO(text);
+    REQUIRE(found.errors.empty());
+    const std::string refused = error_of([&] { check_prediction(found.table, kFiles); });
+    CHECK(refused.find(expected) != std::string::npos);
+    CHECK(refused == error_of([&] { validate({&found.table, 1}, kFiles); }));
+    ValidationTable left_out = found.table;
+    left_out.scored = false;
+    CHECK_NOTHROW(check_prediction(left_out, kFiles));
+  }
+  CHECK_NOTHROW(check_prediction(read(kGood).table, kFiles));
 }
 
 TEST_CASE("two validation tables of one name are refused") {
   std::vector<ValidationTable> tables = {read(with("table: t", "table: b")).table, read(kGood).table,
                                          read(with("table: t", "table: a")).table};
-  sort_validation_tables(tables);
+  sort_tables(tables);
   CHECK(tables.front().name == "a");
   CHECK(tables.back().name == "t");
   tables.push_back(read(kGood).table);
-  CHECK_THROWS_WITH(sort_validation_tables(tables), Catch::Contains("x.yaml:1:8: error: two tables are named 't'"));
+  CHECK_THROWS_WITH(sort_tables(tables), Catch::Contains("x.yaml:1:8: error: two tables are named 't'"));
 }
 
 TEST_CASE("problems of several files come together, and a folder without tables is empty") {
   const std::filesystem::path folder = std::filesystem::path(ORRERY_BINARY_DIR) / "validation_table_test";
   std::filesystem::remove_all(folder);
-  CHECK(list_validation_tables(ConfigFiles(folder)).empty());
+  CHECK(list_tables<ValidationTable>(ConfigFiles(folder)).empty());
   std::filesystem::create_directories(folder / "validation" / "nccl");
   std::ofstream(folder / "validation" / "nccl" / "a.yaml") << "table: [\n";
   std::ofstream(folder / "validation" / "nccl" / "b.yaml") << "table: b\n";
   try {
-    list_validation_tables(ConfigFiles(folder));
+    list_tables<ValidationTable>(ConfigFiles(folder));
     FAIL("no error");
   } catch (const InputError& error) {
     const std::string text = error.what();
@@ -304,7 +330,7 @@ TEST_CASE("every row of a shipped validation table is one of the measurements it
     WARN("SKIPPED: " << folder << " is not there");
     return;
   }
-  for (const ValidationTable& table : list_validation_tables(kFiles)) {
+  for (const ValidationTable& table : list_tables<ValidationTable>(kFiles)) {
     INFO(table.name);
     const Csv rows = rows_for(table, folder);
     std::map<std::int64_t, std::string> times;
@@ -322,9 +348,9 @@ TEST_CASE("every row of a shipped validation table is one of the measurements it
 TEST_CASE("docs/validation.md lists the shipped tables and all keys") {
   const std::filesystem::path written = std::filesystem::path(ORRERY_BINARY_DIR) / "validation.md";
   std::string keys = "| key | type | default | meaning |\n|---|---|---|---|\n";
-  for (const KeyDescription& key : describe_validation_table(kFiles))
+  for (const KeyDescription& key : describe_table<ValidationTable>(kFiles))
     keys += fmt::format("| `{}` | {} | {} | {} |\n", key.path, escaped(key.type), key.fallback, key.meaning);
-  const std::string list = validation_list(list_validation_tables(kFiles));
+  const std::string list = validation_list(list_tables<ValidationTable>(kFiles));
   std::ofstream(written) << keys << "\n" << list;
   const std::string docs = text_of(kSource / "docs" / "validation.md");
   INFO("what should stand there is in " << written);

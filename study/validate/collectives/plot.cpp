@@ -1,4 +1,4 @@
-#include "study/validate/collectives/plot.h"
+#include "study/validate/collectives/validate.h"
 
 #include <algorithm>
 #include <string_view>
@@ -7,7 +7,6 @@
 
 #include "core/assert.h"
 #include "core/config/quantity_text.h"
-#include "study/validate/collectives/plot_axis.h"
 #include "study/validate/collectives/svg.h"
 
 namespace orrery {

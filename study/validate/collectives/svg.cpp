@@ -1,9 +1,13 @@
 #include "study/validate/collectives/svg.h"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
 
+#include "core/assert.h"
 #include "core/error.h"
 
 namespace orrery {
@@ -15,26 +19,48 @@ bool is_no_character(std::string_view text) {
 }
 
 std::string_view entity(char c) {
-  switch (c) {
-    case '&':
-      return "&amp;";
-    case '<':
-      return "&lt;";
-    case '>':
-      return "&gt;";
-    case '"':
-      return "&quot;";
-    case '\'':
-      return "&apos;";
-    default:
-      return {};
-  }
+  constexpr std::string_view kMarkup = "&<>\"'";
+  constexpr std::array<std::string_view, kMarkup.size()> kEntities = {"&amp;", "&lt;", "&gt;", "&quot;", "&apos;"};
+  const std::size_t found = kMarkup.find(c);
+  return found == std::string_view::npos ? std::string_view() : kEntities[found];
 }
 
 // Hundredths of a pixel.
 std::string pixels(double number) {
   const std::string text = fmt::format("{:.2f}", number);
   return text == "-0.00" ? "0.00" : text;
+}
+
+constexpr int kMostSizes = 10;
+constexpr int kMostPercents = 7;
+constexpr int kDecades = 3;  // with 2 and 5 between
+
+int floor_division(int a, int b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
+
+std::string size_label(int power) {
+  constexpr std::array kUnits = {"", "K", "M", "G", "T", "P", "E"};
+  return fmt::format("{}{}", 1 << (power % 10), kUnits[static_cast<std::size_t>(power / 10)]);
+}
+
+// ..., 0.5, 1, 2, 5, 10, ...: 1 is the number 0.
+double round_number(int number) {
+  constexpr std::array<double, 3> kSteps = {1, 2, 5};
+  const int decade = floor_division(number, 3);
+  const double step = kSteps[static_cast<std::size_t>(number - 3 * decade)];
+  return decade < 0 ? step / std::pow(10, -decade) : step * std::pow(10, decade);
+}
+
+// The largest that does not exceed `value`.
+int round_number_below(double value) {
+  int number = 3 * static_cast<int>(std::floor(std::log10(value))) - 1;
+  while (round_number(number + 1) <= value) ++number;
+  return number;
+}
+
+// The least that `value` does not exceed.
+int round_number_above(double value) {
+  const int below = round_number_below(value);
+  return round_number(below) == value ? below : below + 1;
 }
 
 }  // namespace
@@ -87,6 +113,63 @@ void Svg::dot(Spot centre, double radius, std::string_view style) {
 void Svg::text(Spot at, std::string_view text, std::string_view style) {
   text_ += fmt::format("<text class=\"{}\" x=\"{}\" y=\"{}\">{}</text>\n", style, pixels(at.x), pixels(at.y),
                        xml_text(text));
+}
+
+Axis Axis::sizes(Bytes least, Bytes most) {
+  ORRERY_ASSERT(Bytes(0) < least && least <= most);
+  int first = 0, last = 0;
+  while (first < 62 && least.count() >> (first + 1) > 0) ++first;
+  while (last < 62 && Bytes(std::int64_t{1} << last) < most) ++last;
+  Axis axis;
+  axis.logarithmic_ = true;
+  axis.first_ = (first - 0.5) * std::log(2);
+  axis.last_ = (std::max(first, last) + 0.5) * std::log(2);
+  for (const int step : {1, 2, 5, 10}) {
+    axis.ticks_.clear();
+    for (int power = (first + step - 1) / step * step; power <= last; power += step)
+      axis.ticks_.push_back({std::exp2(power), size_label(power)});
+    if (axis.ticks_.size() <= kMostSizes) break;
+  }
+  return axis;
+}
+
+Axis Axis::logarithmic(double least, double most) {
+  ORRERY_ASSERT(0 < least && least <= most && std::isfinite(most));
+  int first = round_number_below(least), last = round_number_above(most);
+  if (last - first < 2) --first, ++last;
+  int step = 1;
+  if (last - first > 3 * kDecades) {
+    step = 3;
+    first = 3 * floor_division(first, 3);
+    last = 3 * floor_division(last + 2, 3);
+  }
+  Axis axis;
+  axis.logarithmic_ = true;
+  axis.first_ = std::log(round_number(first));
+  axis.last_ = std::log(round_number(last));
+  for (int number = first; number <= last; number += step)
+    axis.ticks_.push_back({round_number(number), fmt::format("{:g}", round_number(number))});
+  return axis;
+}
+
+Axis Axis::signed_percent(double least, double most) {
+  ORRERY_ASSERT(std::isfinite(least) && std::isfinite(most) && least <= most);
+  Axis axis;
+  for (int number = 0;; ++number) {
+    const double step = round_number(number);
+    double first = std::floor(std::min(least, 0.0) / step), last = std::ceil(std::max(most, 0.0) / step);
+    if (first == last) --first, ++last;
+    if (last - first > kMostPercents - 1) continue;
+    axis.first_ = first * step;
+    axis.last_ = last * step;
+    for (double tick = first; tick <= last; ++tick)
+      axis.ticks_.push_back({tick * step, tick == 0 ? "0" : fmt::format("{:+.0f}", tick * step)});
+    return axis;
+  }
+}
+
+double Axis::share(double value) const {
+  return ((logarithmic_ ? std::log(value) : value) - first_) / (last_ - first_);
 }
 
 }  // namespace orrery

@@ -31,14 +31,6 @@ std::vector<std::string> operation_names() {
   return names;
 }
 
-// A text that says something.
-std::string read_words(Section& section, std::string_view key, std::string_view meaning) {
-  std::string text = section.required<std::string>(key, meaning);
-  if (!section.describes() && section.has(key) && text.empty())
-    section.error(key, fmt::format("'{}' is empty", key), std::string(meaning));
-  return text;
-}
-
 void read_origin(Section& section, ValidationTable& table) {
   table.name = read_words(section, "table", "its name, which no other table has");
   table.where = section.where("table");
@@ -110,10 +102,7 @@ void read_scoring(Section& section, ValidationTable& table) {
   table.scored = section.required<bool>("scored", "whether Orrery's error on it counts");
   table.why_not = section.maybe<std::string>("why_not", "why it does not count").value_or(std::string());
   if (section.describes() || !section.has("scored")) return;
-  if (!table.scored && table.why_not.empty())
-    section.error("scored", "a table that is not scored has no reason", "add 'why_not'");
-  if (table.scored && !table.why_not.empty())
-    section.error("why_not", "a reason not to score a table that is scored", "take it out, or write 'scored: false'");
+  check_scoring(section, table.scored, table.why_not);
   if (table.scored && table.cluster.empty())
     section.error("scored", "a table that is scored has no 'cluster'",
                   "name the cluster that was measured, or write 'scored: false'");
@@ -142,20 +131,16 @@ std::optional<ValidationRow> read_row(const ConfigValue& item, Diagnostics& diag
 }
 
 void read_rows(Section& section, ValidationTable& table) {
-  const ConfigValue* rows = section.raw("rows", "list of [bytes, microseconds]", "required", "by ascending size");
-  if (section.describes()) return;
-  if (rows == nullptr || rows->kind != ConfigValue::Kind::kList || rows->items.empty())
-    return section.error("rows", "'rows' is no list of [bytes, microseconds]", "a table has at least one row");
   Diagnostics& diagnostics = section.context().diagnostics();
-  for (const ConfigValue& item : rows->items) {
+  read_rows(section, "[bytes, microseconds]", "by ascending size", [&](const ConfigValue& item) {
     const std::optional<ValidationRow> row = read_row(item, diagnostics);
-    if (!row) continue;
+    if (!row) return;
     if (!table.rows.empty() && row->bytes <= table.rows.back().bytes)
       diagnostics.error(item.where,
                         fmt::format("{} bytes after {}", row->bytes.count(), table.rows.back().bytes.count()),
                         "sizes ascend, and each stands once");
     table.rows.push_back(*row);
-  }
+  });
 }
 
 ConfigValue scalar_at(const Location& where, std::string text) {
@@ -186,6 +171,37 @@ void check_machine(Section& section, const ValidationTable& table) {
   }
 }
 
+std::string size_text(Bytes bytes) {
+  constexpr std::array<std::string_view, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+  std::int64_t count = bytes.count();
+  std::size_t unit = 0;
+  for (; unit + 1 < kUnits.size() && count >= 1024 && count % 1024 == 0; ++unit) count /= 1024;
+  return fmt::format("{} {}", count, kUnits[unit]);
+}
+
+std::string sizes_of(const ValidationTable& table) {
+  return fmt::format("{} to {}", size_text(table.rows.front().bytes), size_text(table.rows.back().bytes));
+}
+
+std::string operation_of(const ValidationTable& table) {
+  std::string text(table.operation.name);
+  if (table.timed == TimedPart::kKernels) text += ", kernels";
+  if (!table.forced.empty()) text += fmt::format(", {}", fmt::join(table.forced, " "));
+  return text;
+}
+
+std::string line_of(const ValidationTable& table) {
+  return fmt::format("| `{}` | {} | {} | {} | {} x {} | {} | {} | {} | {} |\n", table.name, table.system,
+                     table.cluster.empty() ? "" : fmt::format("`{}`", table.cluster), operation_of(table), table.nodes,
+                     table.gpus_per_node, sizes_of(table), table.rows.size(),
+                     table.launch ? name_of(*table.launch) : "", table.scored ? "yes" : "no");
+}
+
+}  // namespace
+
+std::string_view name_of(TimedPart part) { return kTimed[static_cast<std::size_t>(part)]; }
+std::string_view name_of(ValidationColumn column) { return kColumnNames[static_cast<std::size_t>(column)]; }
+
 void read_table(Section& section, ValidationTable& table) {
   const std::size_t errors = section.context().diagnostics().error_count();
   read_origin(section, table);
@@ -196,26 +212,20 @@ void read_table(Section& section, ValidationTable& table) {
   if (!section.describes() && section.context().diagnostics().error_count() == errors) check_machine(section, table);
 }
 
-}  // namespace
-
-std::string_view name_of(TimedPart part) { return kTimed[static_cast<std::size_t>(part)]; }
-std::string_view name_of(ValidationColumn column) { return kColumnNames[static_cast<std::size_t>(column)]; }
-
-ValidationTable read_validation_table(ConfigValue root, const ConfigFiles& files, Diagnostics& diagnostics) {
-  ValidationTable table;
-  ConfigContext context(files, diagnostics);
-  read_config(root, context, [&](Section& section) { read_table(section, table); });
-  return table;
-}
-
-std::vector<KeyDescription> describe_validation_table(const ConfigFiles& files) {
-  std::vector<KeyDescription> keys;
-  Diagnostics diagnostics;
-  ConfigContext context(files, diagnostics, keys);
-  ConfigValue root{ConfigValue::Kind::kMap, {}, {}, {}, {}};
-  ValidationTable table;
-  read_config(root, context, [&](Section& section) { read_table(section, table); });
-  return keys;
+std::string validation_list(std::span<const ValidationTable> tables) {
+  std::string text = "| table | system | cluster | op | nodes x GPUs | sizes | rows | launch | scored |\n";
+  text += "|---|---|---|---|---|---|---|---|---|\n";
+  for (const ValidationTable& table : tables) text += line_of(table);
+  text += "\nWhat was measured, and where it was published:\n\n";
+  for (const ValidationTable& table : tables)
+    text += fmt::format("* `{}`: {}. {}.\n", table.name, table.measured, table.source);
+  text += "\nWhat says how calls were launched:\n\n";
+  for (const ValidationTable& table : tables)
+    if (table.launch) text += fmt::format("* `{}`, {}: {}.\n", table.name, name_of(*table.launch), table.launch_source);
+  text += "\nWhy not all of them are scored:\n\n";
+  for (const ValidationTable& table : tables)
+    if (!table.scored) text += fmt::format("* `{}`: {}.\n", table.name, table.why_not);
+  return text;
 }
 
 }  // namespace orrery

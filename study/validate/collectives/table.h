@@ -2,6 +2,7 @@
 // configs/validation/nccl. docs/validation.md lists them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -10,9 +11,9 @@
 #include <vector>
 
 #include "collectives/nccl/options.h"
-#include "core/config/config.h"
 #include "core/units.h"
 #include "study/benchmark/operation.h"
+#include "study/table_files.h"
 
 namespace orrery {
 
@@ -49,31 +50,15 @@ struct ValidationTable {
   bool scored = true;
   std::string why_not;              // if not scored
   std::vector<ValidationRow> rows;  // by ascending size
+
+  static constexpr std::string_view kFolder = "validation/nccl";
+  static constexpr std::array<std::string_view, 1> kKeys = {"rows"};
 };
 
 std::string_view name_of(TimedPart part);
 std::string_view name_of(ValidationColumn column);
 
-// Reads one table, whose `root` comes from load_config or parse_config. Problems go to `diagnostics`; after an error
-// the table is not to be used.
-ValidationTable read_validation_table(ConfigValue root, const ConfigFiles& files, Diagnostics& diagnostics);
-
-// Whether `file` is a table rather than another configuration or a trace: by its keys.
-bool is_validation_table(const std::string& file, const ConfigFiles& files);
-
-// Reads a table of its own, with `settings` (a.b=v) applied; problems go to `diagnostics`, and the table is not to be
-// used after an error.
-ValidationTable load_validation_table(const std::string& file, const std::vector<std::string>& settings,
-                                      const ConfigFiles& files, Diagnostics& diagnostics);
-
-// InputError when two tables have one name; then sorts them by it.
-void sort_validation_tables(std::vector<ValidationTable>& tables);
-
-// All shipped tables, by name. InputError with all problems of all files.
-std::vector<ValidationTable> list_validation_tables(const ConfigFiles& files);
-
-// The keys of a table, in the order of the reader.
-std::vector<KeyDescription> describe_validation_table(const ConfigFiles& files);
+void read_table(Section& section, ValidationTable& table);
 
 // The tables as docs/validation.md shows them: what they measured, what launched them, what is not scored.
 std::string validation_list(std::span<const ValidationTable> tables);

@@ -9,7 +9,7 @@
 #include "core/config/quantity_text.h"
 #include "core/version.h"
 #include "report/table.h"
-#include "study/validate/collectives/error_text.h"
+#include "study/errors.h"
 #include "study/validate/collectives/validate.h"
 
 namespace orrery {

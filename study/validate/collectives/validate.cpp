@@ -12,16 +12,37 @@
 namespace orrery {
 namespace {
 
-constexpr Bytes kMiddleFrom{1 << 20};
-constexpr Bytes kLargeFrom{256 << 20};
-
-ValidatedTable validate(const ValidationTable& table, const ConfigFiles& files) {
+std::vector<Bytes> row_sizes(const ValidationTable& table) {
   std::vector<Bytes> sizes;
   for (const ValidationRow& row : table.rows) sizes.push_back(row.bytes);
-  const CollectiveTable predicted = study_collective(question_of(table), table.operation, sizes, files);
+  return sizes;
+}
+
+// What is wrong with the question that a table asks is wrong with the table: it has no options.
+InputError of_table(const InputError& error, const ValidationTable& table) {
+  std::vector<Problem> problems;
+  for (const Problem& problem : error.problems())
+    problems.push_back({problem.severity,
+                        table.where,
+                        fmt::format("table '{}' cannot be predicted: {}", printable(table.name), problem.message),
+                        {}});
+  return InputError(std::move(problems));
+}
+
+CollectiveTable predict(const ValidationTable& table, const ConfigFiles& files) {
+  try {
+    return study_collective(question_of(table), table.operation, row_sizes(table), files);
+  } catch (const InputError& error) {
+    throw of_table(error, table);
+  }
+}
+
+ValidatedTable validate(const ValidationTable& table, const ConfigFiles& files) {
+  const CollectiveTable predicted = predict(table, files);
   ORRERY_ASSERT(predicted.rows.size() == table.rows.size());
   ValidatedTable validated{&table, {}};
-  for (std::size_t i = 0; i < sizes.size(); ++i) validated.rows.push_back({table.rows[i], predicted.rows[i].time});
+  for (std::size_t i = 0; i < table.rows.size(); ++i)
+    validated.rows.push_back({table.rows[i], predicted.rows[i].time});
   return validated;
 }
 
@@ -36,53 +57,19 @@ std::vector<FittedConstantText> fitted_constants(const ConfigFiles& files) {
 
 }  // namespace
 
-std::optional<ErrorSummary> summary_of(std::vector<double> errors) {
-  if (errors.empty()) return std::nullopt;
-  std::ranges::sort(errors);
-  const std::size_t count = errors.size();
-  const auto ninetieth = static_cast<std::size_t>(std::ceil(0.9 * static_cast<double>(count)));
-  return ErrorSummary{count, (errors[(count - 1) / 2] + errors[count / 2]) / 2, errors[ninetieth - 1], errors.back()};
-}
-
-SizeBand band_of(Bytes size) {
-  if (size < kMiddleFrom) return SizeBand::kSmall;
-  return size < kLargeFrom ? SizeBand::kMiddle : SizeBand::kLarge;
-}
-
-std::string_view name_of(SizeBand band) {
-  constexpr std::array<std::string_view, kAllSizeBands.size()> kNames = {"< 1M", "1M - 256M", ">= 256M"};
-  return kNames[static_cast<std::size_t>(band)];
-}
-
-std::optional<ErrorSummary> ValidatedTable::summary() const {
-  std::vector<double> errors;
-  for (const ValidatedRow& row : rows) errors.push_back(std::abs(row.error()));
-  return summary_of(std::move(errors));
-}
-
-std::optional<ErrorSummary> ValidatedTable::summary(SizeBand band) const {
-  std::vector<double> errors;
-  for (const ValidatedRow& row : rows)
-    if (band_of(row.measured.bytes) == band) errors.push_back(std::abs(row.error()));
-  return summary_of(std::move(errors));
-}
-
-const ValidatedRow& ValidatedTable::worst() const {
-  return *std::ranges::max_element(rows, {}, [](const ValidatedRow& row) { return std::abs(row.error()); });
+std::optional<ErrorSummary> ValidatedTable::summary(std::optional<SizeBand> band) const {
+  return summary_of(rows, [band](const ValidatedRow& row) { return !band || band_of(row.measured.bytes) == *band; });
 }
 
 OverallError overall_error(std::span<const ValidatedTable> tables) {
-  OverallError overall;
-  std::vector<double> medians;
-  for (const ValidatedTable& table : tables)
-    if (const auto summary = table.summary()) medians.push_back(summary->median);
-  overall.all = summary_of(std::move(medians));
-  for (const SizeBand band : kAllSizeBands) {
-    std::vector<double> of_band;
+  const auto of_medians = [tables](std::optional<SizeBand> band) {
+    std::vector<double> medians;
     for (const ValidatedTable& table : tables)
-      if (const auto summary = table.summary(band)) of_band.push_back(summary->median);
-    overall.bands[static_cast<std::size_t>(band)] = summary_of(std::move(of_band));
-  }
+      if (const auto summary = table.summary(band)) medians.push_back(summary->median);
+    return summary_of(std::move(medians));
+  };
+  OverallError overall{of_medians({}), {}};
+  for (const SizeBand band : kAllSizeBands) overall.bands[static_cast<std::size_t>(band)] = of_medians(band);
   return overall;
 }
 
@@ -91,6 +78,19 @@ OverallError overall_error_of_labelled(std::span<const ValidatedTable> tables) {
   std::ranges::copy_if(tables, std::back_inserter(labelled),
                        [](const ValidatedTable& table) { return table.table->launch.has_value(); });
   return overall_error(labelled);
+}
+
+bool is_predicted(const ValidationTable& table) {
+  return table.scored || (table.timed == TimedPart::kKernels && !table.cluster.empty());
+}
+
+void check_prediction(const ValidationTable& table, const ConfigFiles& files) {
+  if (!is_predicted(table)) return;
+  try {
+    check_collective(question_of(table), table.operation, row_sizes(table), files);
+  } catch (const InputError& error) {
+    throw of_table(error, table);
+  }
 }
 
 CollectiveQuestion question_of(const ValidationTable& table) {
@@ -109,15 +109,13 @@ CollectiveQuestion question_of(const ValidationTable& table) {
 }
 
 Validation validate(std::span<const ValidationTable> tables, const ConfigFiles& files,
-                    const ValidationProgress& progress) {
+                    const WorkProgress& progress) {
   Validation validation;
   std::uint64_t done = 0;
   for (const ValidationTable& table : tables) {
     if (progress) progress(done++, tables.size());
-    if (table.scored)
-      validation.scored.push_back(validate(table, files));
-    else if (table.timed == TimedPart::kKernels && !table.cluster.empty())
-      validation.kernels.push_back(validate(table, files));
+    if (is_predicted(table))
+      (table.scored ? validation.scored : validation.kernels).push_back(validate(table, files));
     else
       validation.left_out.push_back(&table);
   }

@@ -2,9 +2,6 @@
 // all, by message size.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,28 +11,11 @@
 
 #include "core/config/tree.h"
 #include "study/benchmark/question.h"
+#include "study/errors.h"
+#include "study/in_parallel.h"
 #include "study/validate/collectives/table.h"
 
 namespace orrery {
-
-// Of absolute errors |predicted / measured - 1|.
-struct ErrorSummary {
-  std::size_t rows = 0;
-  double median = 0;
-  double ninetieth = 0;  // percentile
-  double worst = 0;
-};
-
-// Nothing without rows. Of an even number of rows the median is the mean of the two in the middle; a percentile is the
-// least error that at least so many rows do not exceed.
-std::optional<ErrorSummary> summary_of(std::vector<double> errors);
-
-// Below 1 MiB launch and latency decide, from 256 MiB on bandwidth does; between them both.
-enum class SizeBand : std::uint8_t { kSmall, kMiddle, kLarge };
-inline constexpr std::array<SizeBand, 3> kAllSizeBands = {SizeBand::kSmall, SizeBand::kMiddle, SizeBand::kLarge};
-SizeBand band_of(Bytes size);
-// "< 1M", "1M - 256M", ">= 256M".
-std::string_view name_of(SizeBand band);
 
 struct ValidatedRow {
   ValidationRow measured;
@@ -48,9 +28,8 @@ struct ValidatedTable {
   const ValidationTable* table = nullptr;
   std::vector<ValidatedRow> rows;
 
-  std::optional<ErrorSummary> summary() const;
-  std::optional<ErrorSummary> summary(SizeBand band) const;
-  const ValidatedRow& worst() const;
+  std::optional<ErrorSummary> summary(std::optional<SizeBand> band = {}) const;  // of all sizes, or of a band
+  const ValidatedRow& worst() const { return worst_of(rows); }
 };
 
 // A fitted constant of the library: what ships and what it would be without measurements, as texts with units.
@@ -67,27 +46,33 @@ struct Validation {
   std::vector<FittedConstantText> constants;
 };
 
-// The medians of the tables: each counts the same, however many rows it has.
-struct OverallError {
-  std::optional<ErrorSummary> all;
-  std::array<std::optional<ErrorSummary>, kAllSizeBands.size()> bands;
-};
+// Of the medians of the tables.
 OverallError overall_error(std::span<const ValidatedTable> tables);
 // Of the tables whose source says who launched the kernels.
 OverallError overall_error_of_labelled(std::span<const ValidatedTable> tables);
 
-using ValidationProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
-
 // What a table asks: its cluster, and of NCCL the version, the launch and what it was held to.
 CollectiveQuestion question_of(const ValidationTable& table);
 
+// Scored, or of kernels on a known cluster.
+bool is_predicted(const ValidationTable& table);
+
+// Throws what validate() would of this table, but simulates nothing.
+void check_prediction(const ValidationTable& table, const ConfigFiles& files);
+
 // Simulates every row of every scored table, and of kernels of profiles, on its cluster. `tables` outlive the result.
 Validation validate(std::span<const ValidationTable> tables, const ConfigFiles& files,
-                    const ValidationProgress& progress = {});
+                    const WorkProgress& progress = {});
 
 std::string validation_text(const Validation& validation);
 
 // The JSON document "orrery.validation/1".
 nlohmann::ordered_json to_json(const Validation& validation);
+
+// "h100_p5_2n_allreduce.svg". InputError where the name of the table cannot be that of a file.
+std::string plot_file_name(const ValidationTable& table);
+
+// The text of an SVG file: the same table, the same bytes. The table has rows.
+std::string validation_plot(const ValidatedTable& table);
 
 }  // namespace orrery

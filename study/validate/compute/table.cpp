@@ -14,11 +14,32 @@
 namespace orrery {
 namespace {
 
-constexpr std::string_view kFolder = "validation/compute";
 constexpr std::int64_t kLargestSide = 1 << 26;  // of a product: its bytes fit 64 bits
 
-constexpr std::array<std::string_view, 7> kConstants = {"gemm",   "fp8",           "gemm_launch",   "memory",
-                                                        "launch", "flash_forward", "flash_backward"};
+// Of a device's `compute`.
+struct ComputeConstant {
+  std::string_view name;
+  std::string (*text)(const ComputeSpec&);
+};
+constexpr std::array<ComputeConstant, 7> kConstants = {{
+    {"gemm", [](const ComputeSpec& c) { return to_text(c.gemm); }},
+    {"fp8", [](const ComputeSpec& c) { return to_text(c.fp8); }},
+    {"gemm_launch", [](const ComputeSpec& c) { return rounded(c.gemm_launch); }},
+    {"memory", [](const ComputeSpec& c) { return to_text(c.memory); }},
+    {"launch", [](const ComputeSpec& c) { return rounded(c.launch); }},
+    {"flash_forward", [](const ComputeSpec& c) { return to_text(c.flash_forward); }},
+    {"flash_backward", [](const ComputeSpec& c) { return to_text(c.flash_backward); }},
+}};
+
+// The device and the software.
+void read_machine_of(Section& section, ComputeTable& table) {
+  section.required_section(
+      "device", "the device that was measured", [&](Section& device) { table.device = read_device(device); },
+      "devices");
+  section.section(
+      "software", "whose kernels; without it those of a micro-benchmark",
+      [&](Section& software) { table.software = read_software(software); }, "software");
+}
 
 void read_origin(Section& section, ComputeTable& table) {
   table.name = section.required<std::string>("table", "its name, which no other table has");
@@ -37,7 +58,8 @@ void read_precision(Section& section, ComputeTable& table) {
 }
 
 void read_fitted(Section& section, ComputeTable& table) {
-  const std::vector<std::string> names(kConstants.begin(), kConstants.end());
+  std::vector<std::string> names;
+  for (const ComputeConstant& constant : kConstants) names.emplace_back(constant.name);
   table.fitted = section.words("fitted", "constants of the device's `compute` that were fitted to this table");
   for (const std::string& word : table.fitted)
     if (std::ranges::find(names, word) == names.end())
@@ -104,67 +126,97 @@ void read_products(Section& section, ComputeTable& table) {
       table.products.push_back(*product);
 }
 
-void read_table(Section& section, ComputeTable& table) {
-  read_origin(section, table);
-  read_compute_machine(section, table);
-  read_precision(section, table);
-  read_fitted(section, table);
-  read_layers(section, table);
-  read_products(section, table);
+// A table of its own for `device` and `software`, without rows.
+ComputeTable table_of(const ComputeQuestion& question, const ConfigFiles& files) {
+  ConfigValue root{ConfigValue::Kind::kMap, {"--device"}, {}, {}, {}};
+  const std::pair<std::string, const std::string&> given[] = {{"device", question.device},
+                                                              {"software", question.software}};
+  for (const auto& [key, value] : given) {
+    const Location option{"--" + key};
+    if (!value.empty()) root.entries.push_back({key, option, {ConfigValue::Kind::kScalar, option, value, {}, {}}});
+  }
+  ComputeTable table;
+  Diagnostics diagnostics;
+  ConfigContext context(files, diagnostics);
+  read_config(root, context, [&](Section& section) { read_machine_of(section, table); });
+  diagnostics.throw_if_errors();
+  return table;
+}
+
+ComputeTable* table_for(std::vector<ComputeTable>& tables, const std::string& gpu) {
+  const auto found = std::ranges::find(tables, gpu, &ComputeTable::gpu);
+  return found == tables.end() ? nullptr : &*found;
+}
+
+// Shipped tables that rows can belong to, without their own rows.
+std::vector<ComputeTable> without_rows(std::span<const ComputeTable> shipped, const std::string& file) {
+  std::vector<ComputeTable> tables;
+  for (const ComputeTable& table : shipped) {
+    if (table.gpu.empty()) continue;
+    tables.push_back(table);
+    tables.back().name = fmt::format("{}: {}", std::filesystem::path(file).filename().string(), table.gpu);
+    tables.back().layers.clear();
+    tables.back().products.clear();
+    tables.back().layers_file = file;
+  }
+  return tables;
+}
+
+std::vector<ComputeTable> by_gpu(std::vector<LayerSample> samples, std::vector<ComputeTable> tables,
+                                 const std::string& file) {
+  std::vector<std::string> names;
+  for (const ComputeTable& table : tables) names.push_back(table.gpu);
+  Diagnostics diagnostics;
+  std::vector<std::string> unknown;
+  for (LayerSample& sample : samples) {
+    if (ComputeTable* table = table_for(tables, sample.gpu)) {
+      table->layers.push_back(std::move(sample));
+    } else if (sample.gpu_at.file.empty()) {
+      throw InputError({file}, "no column 'gpu' says what was measured", "name the device: --device a100-sxm-80gb");
+    } else if (std::ranges::find(unknown, sample.gpu) == unknown.end()) {
+      unknown.push_back(sample.gpu);
+      diagnostics.error(sample.gpu_at, fmt::format("gpu '{}' is not known", printable(sample.gpu, 40)),
+                        suggestion(sample.gpu, names) + "; or name the device of all rows: --device");
+    }
+  }
+  diagnostics.throw_if_errors();
+  std::erase_if(tables, [](const ComputeTable& table) { return table.layers.empty(); });
+  return tables;
 }
 
 }  // namespace
-
-void read_compute_machine(Section& section, ComputeTable& table) {
-  section.required_section(
-      "device", "the device that was measured", [&](Section& device) { table.device = read_device(device); },
-      "devices");
-  section.section(
-      "software", "whose kernels; without it those of a micro-benchmark",
-      [&](Section& software) { table.software = read_software(software); }, "software");
-}
 
 SoftwareRates ComputeTable::rates() const {
   return software ? software->rates_on(device.architecture) : micro_benchmark_rates(device);
 }
 
 std::optional<std::string> compute_constant_text(const ComputeSpec& compute, std::string_view name) {
-  if (name == "gemm") return to_text(compute.gemm);
-  if (name == "fp8") return to_text(compute.fp8);
-  if (name == "gemm_launch") return rounded(compute.gemm_launch);
-  if (name == "memory") return to_text(compute.memory);
-  if (name == "launch") return rounded(compute.launch);
-  if (name == "flash_forward") return to_text(compute.flash_forward);
-  if (name == "flash_backward") return to_text(compute.flash_backward);
-  return std::nullopt;
+  const auto found = std::ranges::find(kConstants, name, &ComputeConstant::name);
+  if (found == kConstants.end()) return std::nullopt;
+  return found->text(compute);
 }
 
-bool is_compute_table(const std::string& file, const ConfigFiles& files) {
-  const ConfigValue root = files.peek(file);
-  return root.find("table") != nullptr && (root.find("layers") != nullptr || root.find("products") != nullptr);
+void read_table(Section& section, ComputeTable& table) {
+  read_origin(section, table);
+  read_machine_of(section, table);
+  read_precision(section, table);
+  read_fitted(section, table);
+  read_layers(section, table);
+  read_products(section, table);
 }
 
-ComputeTable load_compute_table(const std::string& file, const std::vector<std::string>& settings,
-                                const ConfigFiles& files, Diagnostics& diagnostics) {
-  const std::size_t errors = diagnostics.error_count();
-  ConfigValue root = files.load(file, {}, diagnostics);
-  for (const std::string& setting : settings) apply_setting(root, setting, files, diagnostics);
-  ComputeTable table;
-  if (diagnostics.error_count() > errors) return table;
-  ConfigContext context(files, diagnostics);
-  read_config(root, context, [&](Section& section) { read_table(section, table); });
-  return table;
-}
-
-std::vector<ComputeTable> list_compute_tables(const ConfigFiles& files) {
+std::vector<ComputeTable> compute_tables_of(const ComputeQuestion& question, std::span<const ComputeTable> shipped,
+                                            const ConfigFiles& files) {
   Diagnostics diagnostics;
-  std::vector<ComputeTable> tables;
-  for (const std::string& name : files.names(kFolder))
-    tables.push_back(
-        load_compute_table((files.shipped() / kFolder / (name + ".yaml")).string(), {}, files, diagnostics));
+  std::vector<LayerSample> samples = read_layer_csv(read_file(question.file), question.file, diagnostics);
   diagnostics.throw_if_errors();
-  std::ranges::stable_sort(tables, {}, &ComputeTable::name);
-  return tables;
+  if (question.device.empty()) return by_gpu(std::move(samples), without_rows(shipped, question.file), question.file);
+  ComputeTable table = table_of(question, files);
+  table.name = std::filesystem::path(question.file).filename().string();
+  table.source = question.file;
+  table.layers_file = question.file;
+  table.layers = std::move(samples);
+  return {std::move(table)};
 }
 
 }  // namespace orrery

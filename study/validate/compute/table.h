@@ -1,14 +1,16 @@
 // A table of measured times of operators on one device, from configs/validation/compute: operators of layers (a CSV
-// file, study/validate/compute/layer_csv.h), or rates of matrix products. docs/compute.md shows how far off the model is on them.
+// file, study/validate/compute/layers.h), or rates of matrix products. docs/compute.md shows how far off the model is on them.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "core/config/config.h"
-#include "study/validate/compute/layer_csv.h"
+#include "study/table_files.h"
+#include "study/validate/compute/layers.h"
 #include "system/devices/device.h"
 #include "workload/training/spec/operators.h"
 #include "workload/training/spec/software.h"
@@ -36,23 +38,26 @@ struct ComputeTable {
   std::vector<MeasuredProduct> products;
 
   SoftwareRates rates() const;
-};
 
-// Reads `device` and `software` of a table.
-void read_compute_machine(Section& section, ComputeTable& table);
+  static constexpr std::string_view kFolder = "validation/compute";
+  static constexpr std::array<std::string_view, 2> kKeys = {"layers", "products"};
+};
 
 // The text of a constant of a device's `compute`, "78.3 %"; nothing if there is no such constant.
 std::optional<std::string> compute_constant_text(const ComputeSpec& compute, std::string_view name);
 
-// Whether `file` is such a table rather than another configuration or a trace: by its keys.
-bool is_compute_table(const std::string& file, const ConfigFiles& files);
+// Reads a table and the CSV file beside it.
+void read_table(Section& section, ComputeTable& table);
 
-// Reads a table and the CSV file beside it; problems go to `diagnostics`, and the table is not to be used after an
-// error.
-ComputeTable load_compute_table(const std::string& file, const std::vector<std::string>& settings,
-                                const ConfigFiles& files, Diagnostics& diagnostics);
+struct ComputeQuestion {
+  std::string file;      // CSV, see study/validate/compute/layers.h
+  std::string device;    // of every row; empty: the one of the shipped table with the row's `gpu`
+  std::string software;  // with `device`; empty: kernels of a micro-benchmark
+};
 
-// All shipped tables, by name. InputError with all problems of all files.
-std::vector<ComputeTable> list_compute_tables(const ConfigFiles& files);
+// The file's rows as tables of fp16, one for each of its GPUs, and with the software and constants of the shipped one.
+// InputError if it cannot be read, or if a row is of no known GPU.
+std::vector<ComputeTable> compute_tables_of(const ComputeQuestion& question, std::span<const ComputeTable> shipped,
+                                            const ConfigFiles& files);
 
 }  // namespace orrery

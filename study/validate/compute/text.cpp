@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/table.h"
-#include "study/validate/collectives/error_text.h"
+#include "study/errors.h"
 #include "study/validate/compute/validation.h"
 
 namespace orrery {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "study/validate/compute/layer_operators.h"
+#include "study/validate/compute/layers.h"
 #include "system/devices/operator_model.h"
 
 namespace orrery {
@@ -16,13 +16,6 @@ std::string shape_of(const Gemm& product) { return fmt::format("{}x{}x{}", produ
 std::string shape_of(const LayerSample& sample, const Operator& op) {
   if (const Gemm* product = std::get_if<Gemm>(&op)) return shape_of(*product);
   return fmt::format("{} tokens of {}, tp {}", sample.tokens, sample.hidden, sample.tensor_parallel);
-}
-
-std::optional<ErrorSummary> summary_where(std::span<const ValidatedOperator> rows, bool scored) {
-  std::vector<double> errors;
-  for (const ValidatedOperator& row : rows)
-    if (row.scored() == scored) errors.push_back(std::abs(row.error()));
-  return summary_of(std::move(errors));
 }
 
 // As measured rates: the time of a product's work.
@@ -37,8 +30,10 @@ class TableValidation {
  public:
   explicit TableValidation(const ComputeTable& table) : table_(table), model_(table.device, table.rates()) {
     validated_.table = &table;
-    for (const LayerOperator op : kAllLayerOperators)
+    for (std::size_t i = 0; i < kLayerOperatorCount; ++i) {
+      const auto op = static_cast<LayerOperator>(i);
       by_operator_.push_back({std::string(name_of(op)), is_product(op), {}});
+    }
   }
 
   ValidatedComputeTable validate() {
@@ -113,8 +108,10 @@ void add_constants(const ComputeTable& table, ComputeValidation& validation) {
 
 }  // namespace
 
-std::optional<ErrorSummary> OperatorErrors::summary() const { return summary_where(rows, true); }
-std::optional<ErrorSummary> OperatorErrors::summary_below() const { return summary_where(rows, false); }
+std::optional<ErrorSummary> OperatorErrors::summary() const { return summary_of(rows, &ValidatedOperator::scored); }
+std::optional<ErrorSummary> OperatorErrors::summary_below() const {
+  return summary_of(rows, [](const ValidatedOperator& row) { return !row.scored(); });
+}
 
 const ValidatedOperator* OperatorErrors::worst() const {
   const ValidatedOperator* worst = nullptr;

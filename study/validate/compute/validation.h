@@ -8,7 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "study/validate/collectives/validate.h"
+#include "study/errors.h"
 #include "study/validate/compute/table.h"
 
 namespace orrery {

@@ -1,17 +1,47 @@
 // How well training jobs are predicted whose times nothing was fitted to: the fitted constants of the software are
-// fitted again without one family, which is then simulated with them; each family in turn.
+// fitted again without one family, which is then simulated with them; each family in turn. A fit takes times as power
+// laws of the constants near the shipped ones. A generation of software is like the others that train its kind of model
+// on its architecture unless its own runs say otherwise, which is what is left of it when its only family is left out.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "study/validate/training/fit.h"
+#include "core/machine_kind.h"
 #include "study/validate/training/validation.h"
+#include "workload/training/spec/software.h"
 
 namespace orrery {
+
+struct TrainingConstant {
+  std::string software;
+  Architecture architecture = Architecture::kOther;
+  SoftwareConstant constant = SoftwareConstant::kGemm;
+  double shipped = 0;  // above 0
+  double nominal = 0;  // without measurements; above 0
+  // What its runs train, as the index of ModelSpec::sizes: convolutions are another library's kernels than products.
+  std::size_t model_kind = 0;
+
+  bool operator==(const TrainingConstant&) const = default;
+};
+
+struct TrainingFitRow {
+  std::size_t family = 0;
+  double log_error = 0;                                // log(predicted / measured) with the shipped constants
+  std::vector<std::pair<std::size_t, double>> slopes;  // by number of a constant: of log(predicted) by log(constant)
+  bool fits = true;                                    // constants are fitted to it
+};
+
+// The values that fit the families best, but for the one left out. Each family counts the same, rows far off count
+// less; constants of one name hold together on one architecture and for one kind of model.
+std::vector<double> fit_training(std::span<const TrainingConstant> constants, std::span<const TrainingFitRow> rows,
+                                 std::optional<std::size_t> left_out = {});
 
 struct TrainingCross {
   std::vector<TrainingConstant> constants;        // that are fitted; those that ship as 0 are not
@@ -22,7 +52,7 @@ struct TrainingCross {
 
 // `validation` is of the same files, and outlives the result.
 TrainingCross cross_validate(const TrainingValidation& validation, const ConfigFiles& files,
-                             const ValidationProgress& progress = {});
+                             const WorkProgress& progress = {});
 
 std::string training_cross_text(const TrainingValidation& validation, const TrainingCross& cross);
 // "cross" of what stands under "training".

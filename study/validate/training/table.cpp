@@ -3,26 +3,28 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 
 #include <fmt/format.h>
 
+#include "core/assert.h"
 #include "core/config/quantity_text.h"
 #include "core/suggest.h"
+#include "workload/training/layers/model_layers.h"
 
 namespace orrery {
 namespace {
 
+constexpr std::array<std::string_view, 6> kFigures = {"time",
+                                                                       "tokens_per_s_per_gpu",
+                                                                       "samples_per_s",
+                                                                       "samples_per_s_per_gpu",
+                                                                       "hardware_tflops_per_gpu",
+                                                                       "model_tflops_per_gpu"};
+
 using Texts = std::vector<std::pair<std::string, std::string>>;
 
 bool is_scalar(const ConfigValue& value) { return value.kind == ConfigValue::Kind::kScalar && !value.scalar.empty(); }
-
-// A text that says something.
-std::string read_words(Section& section, std::string_view key, std::string_view meaning) {
-  std::string text = section.required<std::string>(key, meaning);
-  if (!section.describes() && section.has(key) && text.empty())
-    section.error(key, fmt::format("'{}' is empty", key), std::string(meaning));
-  return text;
-}
 
 // "source: text" or a list of texts.
 std::vector<std::string> read_sources(Section& section) {
@@ -69,7 +71,7 @@ void read_origin(Section& section, TrainingTable& table) {
   table.source = read_sources(section);
   table.measured = read_words(section, "measured", "the machine, in the words of the source");
   table.figure = static_cast<TrainingFigure>(section.required_choice(
-      "figure", training_figure_names(),
+      "figure", std::vector<std::string>(kFigures.begin(), kFigures.end()),
       "what was published of a row; time: of an iteration, in seconds; hardware_tflops_per_gpu: by SC'21's formula, "
       "which counts recomputation"));
 }
@@ -78,11 +80,7 @@ void read_scoring(Section& section, TrainingTable& table) {
   table.scored = section.optional<bool>("scored", true, "whether Orrery's error on it counts");
   table.fit = section.optional<bool>("fit", true, "whether constants of the software are fitted to it");
   table.why_not = section.maybe<std::string>("why_not", "why it does not count").value_or("");
-  if (section.describes()) return;
-  if (!table.scored && table.why_not.empty())
-    section.error("scored", "a table that is not scored has no reason", "add 'why_not'");
-  if (table.scored && !table.why_not.empty())
-    section.error("why_not", "a reason not to score a table that is scored", "take it out, or write 'scored: false'");
+  check_scoring(section, table.scored, table.why_not);
 }
 
 const ConfigValue* read_shared_experiment(Section& section, const TrainingTable& table) {
@@ -163,20 +161,16 @@ std::optional<TrainingRow> read_row(const ConfigValue& item, const TrainingTable
 }
 
 void read_rows(Section& section, const ConfigValue* shared, TrainingTable& table) {
-  const ConfigValue* rows = section.raw("rows", "list of [label, value of each column, figure]", "required",
-                                        "what was published; a value may be a map or a list");
-  if (section.describes()) return;
-  if (rows == nullptr || rows->kind != ConfigValue::Kind::kList || rows->items.empty())
-    return section.error("rows", "'rows' is no list of [label, value of each column, figure]",
-                         "a table has at least one row");
   Diagnostics& diagnostics = section.context().diagnostics();
-  for (const ConfigValue& item : rows->items) {
+  const auto read = [&](const ConfigValue& item) {
     std::optional<TrainingRow> row = read_row(item, table, shared, section.context().files(), diagnostics);
-    if (!row) continue;
+    if (!row) return;
     if (std::ranges::find(table.rows, row->label, &TrainingRow::label) != table.rows.end())
       diagnostics.error(item.where, fmt::format("two rows are labelled '{}'", printable(row->label, 40)));
     table.rows.push_back(std::move(*row));
-  }
+  };
+  read_rows(section, "[label, value of each column, figure]", "what was published; a value may be a map or a list",
+            read);
 }
 
 void read_misses(Section& section, TrainingTable& table) {
@@ -199,6 +193,44 @@ std::string cluster_of(const ConfigValue* shared, const TrainingTable& table) {
   return cluster == nullptr || differs ? std::string() : cluster->value.scalar;
 }
 
+std::string line_of(const TrainingTable& table) {
+  return fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", table.name, table.title,
+                     table.cluster.empty() ? "" : fmt::format("`{}`", table.cluster), name_of(table.figure),
+                     table.rows.size(), table.scored ? "yes" : "no");
+}
+
+}  // namespace
+
+std::string_view name_of(TrainingFigure figure) { return kFigures[static_cast<std::size_t>(figure)]; }
+
+double hardware_flops(const TransformerSpec& model, std::int64_t global_batch) {
+  const auto s = static_cast<double>(model.sequence);
+  const auto l = static_cast<double>(model.layers);
+  const auto h = static_cast<double>(model.hidden);
+  const auto vocabulary = static_cast<double>(model.vocab);
+  return 96 * static_cast<double>(global_batch) * s * l * h * h * (1 + s / (6 * h) + vocabulary / (16 * l * h));
+}
+
+double iteration_seconds(TrainingFigure figure, double published, const TrainingSpec& training) {
+  const auto gpus = static_cast<double>(training.parallel.workers());
+  switch (figure) {
+    case TrainingFigure::kTime:
+      return published;
+    case TrainingFigure::kTokensPerGpu:
+      return static_cast<double>(tokens_per_step(training)) / (gpus * published);
+    case TrainingFigure::kSamples:
+      return static_cast<double>(training.global_batch) / published;
+    case TrainingFigure::kSamplesPerGpu:
+      return static_cast<double>(training.global_batch) / (gpus * published);
+    case TrainingFigure::kHardwareTflops:
+      ORRERY_ASSERT(training.transformer() != nullptr);
+      return hardware_flops(*training.transformer(), training.global_batch) / (gpus * published * 1e12);
+    case TrainingFigure::kModelTflops:
+      break;
+  }
+  return model_flops(training) / (gpus * published * 1e12);
+}
+
 void read_table(Section& section, TrainingTable& table) {
   read_origin(section, table);
   read_scoring(section, table);
@@ -211,23 +243,34 @@ void read_table(Section& section, TrainingTable& table) {
   read_misses(section, table);
 }
 
-}  // namespace
-
-TrainingTable read_training_table(ConfigValue root, const ConfigFiles& files, Diagnostics& diagnostics) {
-  TrainingTable table;
-  ConfigContext context(files, diagnostics);
-  read_config(root, context, [&](Section& section) { read_table(section, table); });
-  return table;
+// Tables of a family need not all repeat its title, but none may give another one.
+void check_together(std::vector<TrainingTable>& tables, Diagnostics& diagnostics) {
+  std::map<std::string, const TrainingTable*> titled;
+  for (const TrainingTable& table : tables) {
+    if (table.title.empty()) continue;
+    const auto [first, added] = titled.try_emplace(table.family, &table);
+    if (!added && first->second->title != table.title)
+      diagnostics.error(table.where, fmt::format("family '{}' has two titles", printable(table.family)),
+                        fmt::format("in {} it is '{}'", first->second->where.file, printable(first->second->title)));
+  }
+  std::map<std::string, std::string> titles;
+  for (const auto& [family, table] : titled) titles[family] = table->title;
+  for (TrainingTable& table : tables) table.title = titles.contains(table.family) ? titles[table.family] : table.family;
 }
 
-std::vector<KeyDescription> describe_training_table(const ConfigFiles& files) {
-  std::vector<KeyDescription> keys;
-  Diagnostics diagnostics;
-  ConfigContext context(files, diagnostics, keys);
-  ConfigValue root{ConfigValue::Kind::kMap, {}, {}, {}, {}};
-  TrainingTable table;
-  read_config(root, context, [&](Section& section) { read_table(section, table); });
-  return keys;
+std::string training_list(std::span<const TrainingTable> tables) {
+  std::string text = "| table | family | cluster | figure | rows | scored |\n|---|---|---|---|---|---|\n";
+  for (const TrainingTable& table : tables) text += line_of(table);
+  text += "\nWhat was measured, and where it was published:\n\n";
+  for (const TrainingTable& table : tables)
+    text += fmt::format("* `{}`: {}. {}.\n", table.name, table.measured, fmt::join(table.source, "; "));
+  text += "\nWhat the sources leave open, and what was assumed:\n\n";
+  for (const TrainingTable& table : tables)
+    for (const auto& [key, why] : table.assumed) text += fmt::format("* `{}`, `{}`: {}.\n", table.name, key, why);
+  text += "\nWhy not all of them are scored:\n\n";
+  for (const TrainingTable& table : tables)
+    if (!table.scored) text += fmt::format("* `{}`: {}.\n", table.name, table.why_not);
+  return text;
 }
 
 }  // namespace orrery

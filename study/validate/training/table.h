@@ -2,17 +2,28 @@
 // from row to row, and what each row was published to reach. docs/training.md lists them.
 #pragma once
 
-#include <optional>
+#include <array>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "core/config/config.h"
-#include "study/validate/training/figure.h"
+#include "study/table_files.h"
+#include "workload/training/spec/training_spec.h"
 
 namespace orrery {
+
+// What was published of a row.
+enum class TrainingFigure : std::uint8_t {
+  kTime,            // of an iteration, in seconds
+  kTokensPerGpu,    // a second
+  kSamples,         // a second, of all GPUs together
+  kSamplesPerGpu,   // a second
+  kHardwareTflops,  // 10^12 FLOPs a second and GPU, by SC'21's formula, which counts recomputation of everything
+  kModelTflops,     // 10^12 FLOPs a second and GPU, by model_flops()
+};
 
 struct TrainingRow {
   std::string label;
@@ -38,27 +49,25 @@ struct TrainingTable {
   bool fit = true;      // whether constants of the software are fitted to it
   std::string why_not;  // if not scored
   std::vector<TrainingRow> rows;
+
+  static constexpr std::string_view kFolder = "validation/training";
+  static constexpr std::array<std::string_view, 2> kKeys = {"figure", "experiment"};
 };
 
-// Reads one table, whose `root` comes from load_config or parse_config, but not the experiments of its rows. Problems
-// go to `diagnostics`; after an error the table is not to be used.
-TrainingTable read_training_table(ConfigValue root, const ConfigFiles& files, Diagnostics& diagnostics);
+// Reads all but the experiments of the rows.
+void read_table(Section& section, TrainingTable& table);
 
-// Whether `file` is such a table rather than another configuration or a trace: by its keys.
-bool is_training_table(const std::string& file, const ConfigFiles& files);
+// Gives all tables of a family its title; an error where they have two.
+void check_together(std::vector<TrainingTable>& tables, Diagnostics& diagnostics);
 
-// Reads a table of its own, with `settings` (a.b=v) applied.
-TrainingTable load_training_table(const std::string& file, const std::vector<std::string>& settings,
-                                  const ConfigFiles& files, Diagnostics& diagnostics);
+// "time", "tokens_per_s_per_gpu", ...
+std::string_view name_of(TrainingFigure figure);
 
-// InputError when two tables have one name, or those of one family two titles; then sorts them by name.
-void sort_training_tables(std::vector<TrainingTable>& tables);
+// FLOPs of a step, as Narayanan et al. (SC'21, equation 3) count them: 96 B s l h^2 (1 + s/6h + V/16lh).
+double hardware_flops(const TransformerSpec& model, std::int64_t global_batch);
 
-// All shipped tables, by name. InputError with all problems of all files.
-std::vector<TrainingTable> list_training_tables(const ConfigFiles& files);
-
-// The keys of a table, in the order of the reader.
-std::vector<KeyDescription> describe_training_table(const ConfigFiles& files);
+// Seconds of an iteration of which `published` is said. kHardwareTflops is of transformers only.
+double iteration_seconds(TrainingFigure figure, double published, const TrainingSpec& training);
 
 // The tables as docs/training.md shows them: where they come from, what was assumed, what is not scored.
 std::string training_list(std::span<const TrainingTable> tables);

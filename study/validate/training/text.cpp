@@ -8,8 +8,8 @@
 
 #include "core/config/quantity_text.h"
 #include "report/table.h"
-#include "study/validate/collectives/error_text.h"
-#include "study/validate/training/text.h"
+#include "study/errors.h"
+#include "study/validate/training/cross.h"
 #include "workload/training/spec/software.h"
 
 namespace orrery {
@@ -18,6 +18,58 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string time_text(double time) { return rounded(Duration(std::llround(time * 1e12))); }
+
+// Those of training_cells().
+void training_columns(Table& text) {
+  text.column("family", Table::Align::kLeft);
+  for (const char* heading : {"rows", "mean", "median", "p90", "worst"}) text.column(heading);
+  text.column("at", Table::Align::kLeft);
+  text.column("bias");
+}
+
+std::vector<std::string> training_cells(const ValidatedTrainingFamily& family) {
+  const TrainingErrors errors = family.errors();
+  const ValidatedTrainingRow& worst = family.worst();
+  const auto percent = [](double share) { return fmt::format("{:.1f}", 100 * share); };
+  return {family.title,
+          fmt::format("{}", errors.absolute.rows),
+          percent(errors.mean),
+          percent(errors.absolute.median),
+          percent(errors.absolute.ninetieth),
+          fmt::format("{:+.1f}", 100 * worst.error()),
+          worst.row->label,
+          fmt::format("{:+.1f}", 100 * errors.signed_mean)};
+}
+
+Json to_json(const ValidatedTrainingFamily& family) {
+  const TrainingErrors errors = family.errors();
+  Json error = to_json(std::optional(errors.absolute));
+  error["mean"] = errors.mean;
+  error["signed_mean"] = errors.signed_mean;
+  return {{"family", family.name},
+          {"title", family.title},
+          {"software", family.software()},
+          {"error", std::move(error)},
+          {"worst_at", family.worst().row->label}};
+}
+
+// Each family counts the same, however many rows it has.
+struct OverallTrainingErrors {
+  double mean = 0;    // of the families' means
+  double median = 0;  // of their medians
+};
+
+OverallTrainingErrors overall_errors(std::span<const ValidatedTrainingFamily> families) {
+  OverallTrainingErrors overall;
+  std::vector<double> medians;
+  for (const ValidatedTrainingFamily& family : families) {
+    const TrainingErrors errors = family.errors();
+    overall.mean += errors.mean / static_cast<double>(families.size());
+    medians.push_back(errors.absolute.median);
+  }
+  if (const auto summary = summary_of(std::move(medians))) overall.median = summary->median;
+  return overall;
+}
 
 std::string families_text(const TrainingValidation& validation) {
   Table text;
@@ -31,7 +83,6 @@ std::string families_text(const TrainingValidation& validation) {
   return text.text();
 }
 
-// Every family counts the same, however many rows it has.
 std::string overall_text(const TrainingValidation& validation) {
   if (validation.families.empty()) return {};
   const OverallTrainingErrors overall = overall_errors(validation.families);
@@ -136,52 +187,38 @@ Json row_json(const ValidatedTrainingFamily& family, const ValidatedTrainingRow&
           {"fits_memory", row.predicted.fits}};
 }
 
-}  // namespace
-
-void training_columns(Table& text) {
-  text.column("family", Table::Align::kLeft);
-  for (const char* heading : {"rows", "mean", "median", "p90", "worst"}) text.column(heading);
-  text.column("at", Table::Align::kLeft);
-  text.column("bias");
-}
-
-std::vector<std::string> training_cells(const ValidatedTrainingFamily& family) {
-  const TrainingErrors errors = family.errors();
-  const ValidatedTrainingRow& worst = family.worst();
-  const auto percent = [](double share) { return fmt::format("{:.1f}", 100 * share); };
-  return {family.title,
-          fmt::format("{}", errors.absolute.rows),
-          percent(errors.mean),
-          percent(errors.absolute.median),
-          percent(errors.absolute.ninetieth),
-          fmt::format("{:+.1f}", 100 * worst.error()),
-          worst.row->label,
-          fmt::format("{:+.1f}", 100 * errors.signed_mean)};
-}
-
-Json to_json(const ValidatedTrainingFamily& family) {
-  const TrainingErrors errors = family.errors();
-  Json error = to_json(std::optional(errors.absolute));
-  error["mean"] = errors.mean;
-  error["signed_mean"] = errors.signed_mean;
-  return {{"family", family.name},
-          {"title", family.title},
-          {"software", family.software()},
-          {"error", std::move(error)},
-          {"worst_at", family.worst().row->label}};
-}
-
-OverallTrainingErrors overall_errors(std::span<const ValidatedTrainingFamily> families) {
-  OverallTrainingErrors overall;
-  std::vector<double> medians;
-  for (const ValidatedTrainingFamily& family : families) {
-    const TrainingErrors errors = family.errors();
-    overall.mean += errors.mean / static_cast<double>(families.size());
-    medians.push_back(errors.absolute.median);
+std::string constants_text(const TrainingCross& cross) {
+  Table text;
+  for (const char* heading : {"software", "architecture", "constant"}) text.column(heading, Table::Align::kLeft);
+  for (const char* heading : {"nominal", "shipped", "fitted to all"}) text.column(heading);
+  for (std::size_t i = 0; i < cross.constants.size(); ++i) {
+    const TrainingConstant& constant = cross.constants[i];
+    text.row({constant.software, std::string(name_of(constant.architecture)), std::string(name_of(constant.constant)),
+              value_text(constant.constant, constant.nominal), value_text(constant.constant, constant.shipped),
+              value_text(constant.constant, cross.fitted[i])});
   }
-  if (const auto summary = summary_of(std::move(medians))) overall.median = summary->median;
-  return overall;
+  return text.text();
 }
+
+// Those that a family runs with.
+bool is_of(const TrainingConstant& constant, const ValidatedTrainingFamily& family) {
+  const std::vector<std::string> names = family.software();
+  return std::ranges::find(names, constant.software) != names.end();
+}
+
+std::string families_text(const TrainingValidation& validation, const TrainingCross& cross) {
+  Table text;
+  training_columns(text);
+  text.column("mean as shipped");
+  for (std::size_t i = 0; i < cross.left_out.size(); ++i) {
+    std::vector<std::string> cells = training_cells(cross.left_out[i]);
+    cells.push_back(fmt::format("{:.1f}", 100 * validation.families[i].errors().mean));
+    text.row(std::move(cells));
+  }
+  return text.text();
+}
+
+}  // namespace
 
 std::string training_validation_text(const TrainingValidation& validation, bool details) {
   return "Error of predicted iteration times of training jobs against published ones, in %: |predicted / measured - "
@@ -209,6 +246,52 @@ Json to_json(const TrainingValidation& validation) {
   document["not_scored"] = Json::array();
   for (const TrainingTable* table : validation.not_scored)
     document["not_scored"].push_back({{"table", table->name}, {"why", table->why_not}});
+  return document;
+}
+
+std::string training_cross_text(const TrainingValidation& validation, const TrainingCross& cross) {
+  if (cross.left_out.empty()) return {};
+  const OverallTrainingErrors with = overall_errors(validation.families);
+  const OverallTrainingErrors without = overall_errors(cross.left_out);
+  return "\nThe constants of the software, fitted to all families at once; those of one name on one architecture "
+         "hold together, each kind of model by itself:\n\n" +
+         constants_text(cross) + "\nEach family by constants fitted to the others:\n\n" +
+         families_text(validation, cross) +
+         fmt::format(
+             "\none family left out ({}): mean of their means {:.1f} %, median of their medians {:.1f} %; with "
+             "the shipped constants {:.1f} and {:.1f} %\n",
+             cross.left_out.size(), 100 * without.mean, 100 * without.median, 100 * with.mean, 100 * with.median);
+}
+
+Json to_json(const TrainingCross& cross) {
+  Json document = {{"constants", Json::array()}, {"left_out", Json::array()}};
+  for (std::size_t i = 0; i < cross.constants.size(); ++i) {
+    const TrainingConstant& constant = cross.constants[i];
+    document["constants"].push_back({{"software", constant.software},
+                                     {"architecture", std::string(name_of(constant.architecture))},
+                                     {"name", std::string(name_of(constant.constant))},
+                                     {"nominal", constant.nominal},
+                                     {"shipped", constant.shipped},
+                                     {"fitted", cross.fitted[i]}});
+  }
+  for (std::size_t family = 0; family < cross.left_out.size(); ++family) {
+    Json without = to_json(cross.left_out[family]);
+    without["constants"] = Json::array();
+    for (std::size_t i = 0; i < cross.constants.size(); ++i)
+      if (is_of(cross.constants[i], cross.left_out[family]))
+        without["constants"].push_back({{"software", cross.constants[i].software},
+                                        {"architecture", std::string(name_of(cross.constants[i].architecture))},
+                                        {"name", std::string(name_of(cross.constants[i].constant))},
+                                        {"value", cross.without[family][i]}});
+    for (const ValidatedTrainingRow& row : cross.left_out[family].rows)
+      without["rows"].push_back({{"label", row.row->label},
+                                 {"table", row.table->name},
+                                 {"measured_s", row.measured},
+                                 {"predicted_s", row.predicted.seconds}});
+    document["left_out"].push_back(std::move(without));
+  }
+  const OverallTrainingErrors overall = overall_errors(cross.left_out);
+  document["overall"] = {{"mean_of_means", overall.mean}, {"median_of_medians", overall.median}};
   return document;
 }
 

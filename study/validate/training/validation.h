@@ -9,10 +9,43 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "study/validate/collectives/validate.h"
-#include "study/validate/training/case.h"
+#include "core/config/tree.h"
+#include "experiment/experiment.h"
+#include "study/errors.h"
+#include "study/in_parallel.h"
+#include "study/validate/training/table.h"
 
 namespace orrery {
+
+struct TrainingCase {
+  const TrainingTable* table = nullptr;
+  const TrainingRow* row = nullptr;
+  Experiment experiment;  // of a model to train
+  double measured = 0;    // seconds of an iteration
+
+  SoftwareSpec& software() { return experiment.workload.training->software; }
+  const SoftwareSpec& software() const { return experiment.workload.training->software; }
+  Architecture architecture() const { return experiment.device.architecture; }
+  std::size_t model_kind() const { return experiment.workload.training->model.sizes.index(); }
+};
+
+struct TrainingPrediction {
+  double seconds = 0;  // of an iteration
+  double mfu = 0;
+  std::string bound;  // the largest part of the iteration
+  bool fits = true;   // the devices' memory, as Orrery counts it
+};
+
+// Reads the experiment of a row. InputError, with the row as the place of what has none.
+TrainingCase read_training_case(const TrainingTable& table, const TrainingRow& row, const ConfigFiles& files,
+                                Diagnostics& diagnostics);
+
+// Reads the experiments of all rows, to say what is wrong with them: what is wrong in several rows at one place only
+// once.
+void check_training_rows(const TrainingTable& table, const ConfigFiles& files, Diagnostics& diagnostics);
+
+// Simulates it, whether it fits the memory or not: a published run did. InputError as above.
+TrainingPrediction predict(const TrainingCase& one);
 
 struct ValidatedTrainingRow {
   const TrainingTable* table = nullptr;
@@ -31,13 +64,15 @@ struct TrainingErrors {
   double signed_mean = 0;
 };
 
+TrainingErrors training_errors(std::span<const ValidatedTrainingRow> rows);
+
 struct ValidatedTrainingFamily {
   std::string name;
   std::string title;
   std::vector<ValidatedTrainingRow> rows;  // at least one
 
-  TrainingErrors errors() const;
-  const ValidatedTrainingRow& worst() const;
+  TrainingErrors errors() const { return training_errors(rows); }
+  const ValidatedTrainingRow& worst() const { return worst_of(rows); }
   std::vector<std::string> software() const;  // names, each once
 };
 
@@ -60,9 +95,7 @@ struct TrainingValidation {
 // Simulates every row of every scored table, several at a time. `tables` are sorted and outlive the result. InputError
 // with the first row that is wrong.
 TrainingValidation validate_training(std::span<const TrainingTable> tables, const ConfigFiles& files,
-                                     const ValidationProgress& progress = {});
-
-TrainingErrors training_errors(std::span<const ValidatedTrainingRow> rows);
+                                     const WorkProgress& progress = {});
 
 // `details`: every row, too, and what was assumed.
 std::string training_validation_text(const TrainingValidation& validation, bool details);

@@ -1,9 +1,10 @@
-#include "study/validate/compute/layer_csv.h"
+#include "study/validate/compute/layers.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
+#include "core/assert.h"
 #include "core/config/quantity_text.h"
 #include "core/suggest.h"
 #include "study/csv_lines.h"
@@ -30,17 +31,32 @@ constexpr std::string_view kGated = "gated_mlp";
 constexpr std::array<std::string_view, 3> kOptional = {"gpu", "model", "vocab"};
 
 // By LayerColumn.
-constexpr std::array<std::string_view, kLayerColumnCount> kTimes = {
-    "emb_us",         "input_layernorm_us", "attn_pre_proj_us",
-    "attn_rope_us",   "attn_post_proj_us",  "post_attention_layernorm_us",
-    "mlp_up_proj_us", "mlp_act_us",         "mlp_down_proj_us",
-    "add_us"};
+struct TimeColumn {
+  std::string_view name;
+  LayerOperator what;
+};
+constexpr std::array<TimeColumn, kLayerColumnCount> kTimes = {{{"emb_us", LayerOperator::kEmbedding},
+                                                               {"input_layernorm_us", LayerOperator::kNorm},
+                                                               {"attn_pre_proj_us", LayerOperator::kQkv},
+                                                               {"attn_rope_us", LayerOperator::kRotary},
+                                                               {"attn_post_proj_us", LayerOperator::kAttentionOutput},
+                                                               {"post_attention_layernorm_us", LayerOperator::kNorm},
+                                                               {"mlp_up_proj_us", LayerOperator::kMlpUp},
+                                                               {"mlp_act_us", LayerOperator::kActivation},
+                                                               {"mlp_down_proj_us", LayerOperator::kMlpDown},
+                                                               {"add_us", LayerOperator::kAdd}}};
+
+std::vector<std::string> time_names() {
+  std::vector<std::string> names;
+  for (const TimeColumn& column : kTimes) names.emplace_back(column.name);
+  return names;
+}
 
 std::vector<std::string> column_names() {
   std::vector<std::string> names(kOptional.begin(), kOptional.end());
   for (const IntegerColumn& column : kIntegers) names.emplace_back(column.name);
   names.emplace_back(kGated);
-  names.insert(names.end(), kTimes.begin(), kTimes.end());
+  for (const TimeColumn& column : kTimes) names.emplace_back(column.name);
   return names;
 }
 
@@ -63,9 +79,9 @@ class Reading {
     if (errors < diagnostics_->error_count()) return false;
     for (const IntegerColumn& column : kIntegers) require(line, column.name);
     require(line, kGated);
-    if (std::ranges::none_of(kTimes, [&](std::string_view time) { return has(time); }))
+    if (std::ranges::none_of(kTimes, [&](const TimeColumn& time) { return has(time.name); }))
       diagnostics_->error({name_, line.number, 1}, "no column of times",
-                          fmt::format("at least one of {}", fmt::join(kTimes, ", ")));
+                          fmt::format("at least one of {}", fmt::join(time_names(), ", ")));
     return errors == diagnostics_->error_count();
   }
 
@@ -109,7 +125,7 @@ class Reading {
     } else if (const auto integer = std::ranges::find(kIntegers, column, &IntegerColumn::name);
                integer != kIntegers.end()) {
       read_integer(line, *integer, cell, sample);
-    } else if (const auto time = std::ranges::find(kTimes, column); time != kTimes.end()) {
+    } else if (const auto time = std::ranges::find(kTimes, column, &TimeColumn::name); time != kTimes.end()) {
       read_time(line, static_cast<std::size_t>(time - kTimes.begin()), cell, sample);
     }
   }
@@ -136,7 +152,7 @@ class Reading {
     if (time.value && *time.value > Duration::zero())
       sample.times[column] = time.value;
     else
-      error(line, cell, fmt::format("{} '{}' is no time in microseconds", kTimes[column], printable(cell.text, 40)),
+      error(line, cell, fmt::format("{} '{}' is no time in microseconds", kTimes[column].name, printable(cell.text, 40)),
             "a number above 0, without a unit, or nothing");
   }
 
@@ -158,6 +174,23 @@ class Reading {
   std::vector<std::string> columns_;
 };
 
+constexpr std::array<std::string_view, kLayerOperatorCount> kNames = {
+    "qkv", "attention output", "mlp up", "mlp down", "embedding", "norm", "rotary", "activation", "add"};
+
+// Per tensor-parallel rank.
+struct RankShape {
+  explicit RankShape(const LayerSample& sample)
+      : head_size(sample.hidden / sample.heads),
+        queries(sample.heads / sample.tensor_parallel * head_size),
+        keys(std::max<std::int64_t>(1, sample.key_value_heads / sample.tensor_parallel) * head_size),
+        feed_forward((sample.feed_forward + sample.tensor_parallel - 1) / sample.tensor_parallel) {}
+
+  std::int64_t head_size;
+  std::int64_t queries;
+  std::int64_t keys;
+  std::int64_t feed_forward;
+};
+
 }  // namespace
 
 std::vector<LayerSample> read_layer_csv(std::string_view text, const std::string& name, Diagnostics& diagnostics) {
@@ -177,6 +210,46 @@ std::vector<LayerSample> read_layer_csv(std::string_view text, const std::string
   if (samples.empty() && errors == diagnostics.error_count())
     diagnostics.error({name, heading->number}, "no rows under the names of the columns");
   return samples;
+}
+
+std::string_view name_of(LayerOperator op) { return kNames[static_cast<std::size_t>(op)]; }
+
+bool is_product(LayerOperator op) { return op <= LayerOperator::kMlpDown; }
+
+LayerOperator operator_of(LayerColumn column) { return kTimes[static_cast<std::size_t>(column)].what; }
+
+Operator layer_operator(const LayerSample& sample, LayerColumn column, Precision precision) {
+  const RankShape rank(sample);
+  const std::int64_t tokens = sample.tokens;
+  const std::int64_t hidden = sample.hidden;
+  const std::int64_t up = sample.gated ? 2 * rank.feed_forward : rank.feed_forward;
+  const auto product = [&](std::int64_t n, std::int64_t k) { return Gemm{tokens, n, k, 1, precision}; };
+  // `numbers` read and written, each once, for every token.
+  const auto element_wise = [&](ElementWiseKind kind, std::int64_t numbers) {
+    return ElementWise{kind, size_of(precision) * (tokens * numbers)};
+  };
+  switch (column) {
+    case LayerColumn::kEmbedding:
+      return element_wise(ElementWiseKind::kEmbedding, 2 * hidden);
+    case LayerColumn::kInputNorm:
+    case LayerColumn::kPostAttentionNorm:
+      return element_wise(ElementWiseKind::kNorm, 2 * hidden);
+    case LayerColumn::kAttentionPreProjection:
+      return product(rank.queries + 2 * rank.keys, hidden);
+    case LayerColumn::kRotary:
+      return element_wise(ElementWiseKind::kRotary, 2 * (rank.queries + rank.keys));
+    case LayerColumn::kAttentionPostProjection:
+      return product(hidden, rank.queries);
+    case LayerColumn::kMlpUp:
+      return product(up, hidden);
+    case LayerColumn::kActivation:
+      return element_wise(ElementWiseKind::kActivation, up + rank.feed_forward);
+    case LayerColumn::kMlpDown:
+      return product(hidden, rank.feed_forward);
+    case LayerColumn::kAdd:
+      return element_wise(ElementWiseKind::kAdd, 3 * hidden);
+  }
+  ORRERY_ASSERT(false);
 }
 
 }  // namespace orrery

@@ -1,9 +1,33 @@
-#include "study/validate/collectives/error_text.h"
+#include "study/errors.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace orrery {
+namespace {
+
+constexpr Bytes kMiddleFrom{1 << 20};
+constexpr Bytes kLargeFrom{256 << 20};
+
+}  // namespace
+
+std::optional<ErrorSummary> summary_of(std::vector<double> errors) {
+  if (errors.empty()) return std::nullopt;
+  std::ranges::sort(errors);
+  const std::size_t count = errors.size();
+  const auto ninetieth = static_cast<std::size_t>(std::ceil(0.9 * static_cast<double>(count)));
+  return ErrorSummary{count, (errors[(count - 1) / 2] + errors[count / 2]) / 2, errors[ninetieth - 1], errors.back()};
+}
+
+SizeBand band_of(Bytes size) {
+  if (size < kMiddleFrom) return SizeBand::kSmall;
+  return size < kLargeFrom ? SizeBand::kMiddle : SizeBand::kLarge;
+}
+
+std::string_view name_of(SizeBand band) {
+  constexpr std::array<std::string_view, kAllSizeBands.size()> kNames = {"< 1M", "1M - 256M", ">= 256M"};
+  return kNames[static_cast<std::size_t>(band)];
+}
 
 std::string percent_text(const std::optional<ErrorSummary>& summary, double ErrorSummary::*which) {
   return summary ? fmt::format("{:.1f}", 100 * (*summary).*which) : std::string("-");

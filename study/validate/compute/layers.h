@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/precision.h"
 #include "core/units.h"
+#include "workload/training/spec/operators.h"
 
 namespace orrery {
 
@@ -47,5 +49,27 @@ struct LayerSample {
 // Lines that start with '#' are comments. The columns gpu, model and vocab may be left out, and columns of times, but
 // for one. Problems go to `diagnostics`, with line and column of `name`; rows that have one are left out.
 std::vector<LayerSample> read_layer_csv(std::string_view text, const std::string& name, Diagnostics& diagnostics);
+
+// Under which name errors are summed up.
+enum class LayerOperator : std::uint8_t {
+  kQkv,
+  kAttentionOutput,
+  kMlpUp,
+  kMlpDown,
+  kEmbedding,
+  kNorm,
+  kRotary,
+  kActivation,
+  kAdd,
+};
+
+inline constexpr std::size_t kLayerOperatorCount = 9;
+
+std::string_view name_of(LayerOperator op);  // "qkv", "attention output", ...
+bool is_product(LayerOperator op);
+LayerOperator operator_of(LayerColumn column);
+
+// What one tensor-parallel rank computes in that column. Every rank has at least one head of keys and values.
+Operator layer_operator(const LayerSample& sample, LayerColumn column, Precision precision);
 
 }  // namespace orrery
