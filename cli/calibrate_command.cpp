@@ -3,13 +3,18 @@
 
 #include <fmt/format.h>
 
-#include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/session.h"
 #include "core/input_files.h"
 #include "study/calibrate/calibrate.h"
 
 namespace orrery::cli {
 namespace {
+
+struct CalibrateOptions {
+  CalibrationQuestion question{};
+  std::string out;
+};
 
 // "dgx-a100-calibrated.yaml" in the working directory, also for a cluster that is a file.
 std::string default_file(const std::string& cluster) {
@@ -53,51 +58,49 @@ std::string use_of(const Calibration& calibration, const std::string& file) {
 void calibrate(const CalibrateOptions& options, const Session& session) {
   const CalibrationQuestion& question = options.question;
   const std::string out = options.out.empty() ? default_file(question.machine.cluster) : options.out;
+  const std::string& json = session.outputs.json;
   note_input(question.log);
   note_input(question.machine.cluster);
+  if (out == "-" && json == "-") throw InputError({"--json"}, "- is standard output, which --out takes", "name a file");
   check_writable(out);
+  check_writable(json);
   Calibration calibration = orrery::calibrate(question, session.files);
   warn_of_settings(question, calibration);
   print_warnings(calibration.warnings);
-  write_text(out, calibrated_cluster(calibration, command_line(question)));
-  if (out == "-") return;
-  write_text("-",
-             calibration_text(question, calibration) + fmt::format("\nwritten to {}: {} uses it as it was measured\n",
-                                                                   printable(out), use_of(calibration, out)));
+  const std::string cluster = calibrated_cluster(calibration, command_line(question));
+  if (!json.empty()) write_json(json, calibration_json(question, calibration));
+  if (out == "-") return print_text(cluster);
+  write_file(out, cluster);
+  if (json == "-") return;
+  print_text(calibration_text(question, calibration) +
+             fmt::format("\nuse it as measured: {}\n", use_of(calibration, out)));
 }
 
 }  // namespace
 
 void add_calibrate_command(CLI::App& app, Session& session) {
-  CalibrateOptions& options = session.calibrate;
+  CalibrateOptions& options = session.keep<CalibrateOptions>();
   CalibrationQuestion& question = options.question;
-  CLI::App* command = app.add_subcommand(
-      "calibrate", "Fit the constants of the nccl library to a log of nccl-tests, and write the cluster with them");
+  CollectiveQuestion& machine = question.machine;
+  CLI::App& command =
+      add_command(app, "calibrate", "Fit the nccl library's constants to a log; write the cluster with them",
+                  {"orrery calibrate all_reduce.log --cluster dgx-a100 --nodes 2",
+                   "orrery calibrate times.csv --cluster dgx-a100 --op all_reduce --out mine.yaml"});
+  add_file(command, session, "log", question.log, "nccl-tests output, or CSV of it, or `orrery collective --json`")
+      .required();
+  command.add_option("--cluster", machine.cluster, kClusterAbout)->type_name("NAME")->required();
+  add_benchmark_machine(command, machine);
+  command.add_option("--op", question.operation, "Operation of a log that does not name it (CSV)")->type_name("NAME");
+  command.add_option("--version", question.version, "NCCL release, as 2.18.5 (default: the log's)")
+      ->type_name("VERSION");
+  command.add_flag("--in-place", question.in_place, "Fit the in-place times (default: out-of-place)");
   command
-      ->add_option("log", question.log,
-                   "What all_reduce_perf and its sisters printed; CSV of their numbers; `orrery collective --json`")
-      ->required();
-  command
-      ->add_option("--cluster", question.machine.cluster,
-                   "A name from `orrery list clusters`, a file, or the cluster itself: '{node: ...}'")
-      ->required();
-  command->add_option("--nodes", question.machine.nodes, "How many nodes; without it, the cluster's own number");
-  command->add_option("--gpus-per-node", question.machine.devices_per_node,
-                      "Ranks on the first so many devices of each node; without it, on all");
-  command->add_option("--op", question.operation, "Operation of a log that does not say it (CSV)");
-  command->add_option("--launch", question.machine.launch,
-                      "mpi | threads | single-process | torch; without it, what the log says, or mpi");
-  command->add_option("--version", question.version, "Of NCCL, as 2.18.5; without it, what the log says");
-  command->add_flag("--in-place", question.in_place, "Fit to the in-place times, not to the out-of-place ones");
-  command->add_option(
-      "--out", options.out,
-      "The calibrated cluster; '-' prints it instead of the report; without it, CLUSTER-calibrated.yaml");
-  command
-      ->add_option("--set", question.machine.settings,
-                   "Change a key first, for example --set cluster.node.nics.count=4 (may be repeated)")
-      ->expected(1)
-      ->take_all();
-  command->callback([&session] { calibrate(session.calibrate, session); });
+      .add_option("--out", options.out,
+                  "Write the cluster to this file; - prints it (default: CLUSTER-calibrated.yaml)")
+      ->type_name("FILE");
+  add_json(command, session);
+  add_set(command, machine.settings, "cluster.node.nics.count=4");
+  command.callback([&] { calibrate(options, session); });
 }
 
 }  // namespace orrery::cli

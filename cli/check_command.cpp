@@ -1,14 +1,19 @@
+#include <algorithm>
+#include <array>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "cli/commands.h"
-#include "cli/exit_codes.h"
 #include "cli/output.h"
+#include "cli/session.h"
 #include "core/error.h"
+#include "core/input_files.h"
+#include "core/version.h"
 #include "experiment/check.h"
 #include "report/table.h"
 #include "study/in_parallel.h"
@@ -21,24 +26,28 @@
 namespace orrery::cli {
 namespace {
 
+struct CheckOptions {
+  std::vector<std::string> files;
+  std::string dependencies = "both";
+};
+
 struct Verdict {
-  std::string text;
-  int exit_code = 0;
+  std::string_view kind = "trace";
+  std::vector<Problem> problems{};  // warnings, too
+  int exit_code = kDone;
+  std::string report{};  // of what cannot be said problem by problem
+  std::vector<DefaultedKey> defaults{};
 };
 
 Verdict check_trace(const std::string& file, const CheckOptions& options) {
   const LintReport report = lint_trace(file, *dependencies_named(options.dependencies));
-  Verdict verdict{{}, report.exit_status()};
-  for (const Problem& problem : report.problems) verdict.text += to_string(problem) + "\n";
-  if (verdict.exit_code == 0) verdict.text += fmt::format("{}: ok (trace)\n", printable(file));
-  return verdict;
+  return {"trace", report.problems, report.exit_status()};
 }
 
 // Points that are refused are no error, for a sweep tells of them in its table; but a value of an axis is that has no
 // other points.
-void check_sweep(const std::string& file, const CheckOptions& options, const Session& session,
-                 Diagnostics& diagnostics) {
-  const Sweep sweep = load_sweep(file, options.settings, session.files);
+void check_sweep(const std::string& file, const Session& session, Diagnostics& diagnostics) {
+  const Sweep sweep = load_sweep(file, session.settings, session.files);
   const std::vector<SweepPoint> points = check_points(sweep, {hardware_threads(), false}, session.files);
   refuse_if_all_refused(sweep, points);
   for (const Problem& problem : refused_values(sweep, points))
@@ -49,34 +58,33 @@ void check_sweep(const std::string& file, const CheckOptions& options, const Ses
 }
 
 // Reads `file` as what it is, which comes back.
-CheckedConfig check_as_told(const std::string& file, const CheckOptions& options, const Session& session,
-                            Diagnostics& diagnostics) {
+CheckedConfig check_as_told(const std::string& file, const Session& session, Diagnostics& diagnostics) {
   const ConfigFiles& files = session.files;
   if (is_table<ComputeTable>(file, files)) {
-    load_table<ComputeTable>(file, options.settings, files, diagnostics);
+    load_table<ComputeTable>(file, session.settings, files, diagnostics);
     return {"table of operators", {}};
   }
   if (is_table<TrainingTable>(file, files)) {
-    const auto table = load_table<TrainingTable>(file, options.settings, files, diagnostics);
+    const auto table = load_table<TrainingTable>(file, session.settings, files, diagnostics);
     if (!diagnostics.has_errors()) check_training_rows(table, files, diagnostics);
     return {"table of training jobs", {}};
   }
   if (is_sweep(file, files)) {
-    check_sweep(file, options, session, diagnostics);
+    check_sweep(file, session, diagnostics);
     return {"sweep", {}};
   }
-  if (!is_table<ValidationTable>(file, files)) return check_config(file, options.settings, files, diagnostics);
-  const auto table = load_table<ValidationTable>(file, options.settings, files, diagnostics);
+  if (!is_table<ValidationTable>(file, files)) return check_config(file, session.settings, files, diagnostics);
+  const auto table = load_table<ValidationTable>(file, session.settings, files, diagnostics);
   if (!diagnostics.has_errors()) check_prediction(table, files);
   return {"validation table", {}};
 }
 
 // The keys that are not there, and what is taken for them.
-std::string defaults_text(const CheckedConfig& checked, const std::string& file) {
-  if (checked.defaults.empty()) return {};
+std::string defaults_text(const std::string& file, const Verdict& verdict) {
+  if (verdict.defaults.empty()) return {};
   Table table;
   for (const char* heading : {"key not given", "value taken", "from"}) table.column(heading, Table::Align::kLeft);
-  for (const DefaultedKey& key : checked.defaults) {
+  for (const DefaultedKey& key : verdict.defaults) {
     const std::string name = std::filesystem::path(key.file).filename().string();
     const std::string place = key.file == file ? "" : fmt::format(", not given in {}", printable(name));
     table.row({printable(key.path), printable(key.value), key.from + place});
@@ -84,61 +92,90 @@ std::string defaults_text(const CheckedConfig& checked, const std::string& file)
   return table.text();
 }
 
-Verdict check_config_file(const std::string& file, const CheckOptions& options, const Session& session) {
-  Verdict verdict;
-  Diagnostics diagnostics;  // what is thrown has its errors, too
+Verdict check_config_file(const std::string& file, const Session& session) {
+  Verdict verdict{"configuration"};
+  Diagnostics diagnostics;
   try {
-    const CheckedConfig checked = check_as_told(file, options, session, diagnostics);
-    if (!diagnostics.has_errors())
-      verdict.text = fmt::format("{}: ok ({})\n", printable(file), checked.kind) + defaults_text(checked, file);
-  } catch (const InputError& error) {
-    verdict = {fmt::format("{}\n", error.what()), kBadInput};
+    CheckedConfig checked = check_as_told(file, session, diagnostics);
+    verdict.kind = checked.kind;
+    verdict.defaults = std::move(checked.defaults);
+    verdict.problems.assign(diagnostics.problems().begin(), diagnostics.problems().end());
+  } catch (const InputError& error) {  // has all errors
+    std::ranges::copy_if(diagnostics.problems(), std::back_inserter(verdict.problems),
+                         [](const Problem& problem) { return problem.severity == Severity::kWarning; });
+    verdict.report = error.what();
+    verdict.exit_code = failure_of(error).exit_code;
+    verdict.problems.insert(verdict.problems.end(), error.problems().begin(), error.problems().end());
+    return verdict;
   } catch (const StuckError& error) {
-    verdict = {fmt::format("{}: error: {}\n", file, error.what()), kStuck};
+    verdict.problems.assign(diagnostics.problems().begin(), diagnostics.problems().end());
+    const Failure failure = failure_of(error);
+    verdict.exit_code = failure.exit_code;
+    verdict.report = fmt::format("{}: error: {}", file, error.what());
+    verdict.problems.push_back(failure.problems.front());
+    return verdict;
   }
-  const bool told = verdict.exit_code == kBadInput;
-  std::string problems;
-  for (const Problem& problem : diagnostics.problems())
-    if (!told || problem.severity == Severity::kWarning) problems += to_string(problem) + "\n";
   if (diagnostics.has_errors()) verdict.exit_code = kBadInput;
-  verdict.text = problems + verdict.text;
   return verdict;
 }
 
-// Checks all files, whatever is wrong with the first.
+std::string text_of(const std::string& file, const Verdict& verdict) {
+  std::string text;
+  for (const Problem& problem : verdict.problems)
+    if (verdict.report.empty() || problem.severity == Severity::kWarning) text += to_string(problem) + "\n";
+  if (!verdict.report.empty()) text += verdict.report + "\n";
+  if (verdict.exit_code == kDone)
+    text += fmt::format("{}: ok ({})\n", printable(file), verdict.kind) + defaults_text(file, verdict);
+  return text;
+}
+
+nlohmann::ordered_json document_of(const std::string& file, const Verdict& verdict) {
+  nlohmann::ordered_json problems = nlohmann::ordered_json::array();
+  for (const Problem& problem : verdict.problems) problems.push_back(to_json(problem));
+  nlohmann::ordered_json document = {
+      {"file", file}, {"kind", verdict.kind}, {"exit_code", verdict.exit_code}, {"problems", std::move(problems)}};
+  for (const DefaultedKey& key : verdict.defaults)
+    document["defaults"].push_back({{"key", key.path}, {"value", key.value}, {"from", key.from}, {"file", key.file}});
+  return document;
+}
+
+// Checks all files, whatever is wrong with the first. Wrong input outweighs the rest.
 int check(const CheckOptions& options, const Session& session) {
-  int exit_code = 0;
+  for (const std::string& file : options.files) note_input(file);
+  session.outputs.check();
+  Answer answer{{}, {{"schema", "orrery.check/1"}, {"version", kVersion}}};
+  Failure failure{kDone, {}};
+  auto& files = answer.document["files"] = nlohmann::ordered_json::array();
   for (const std::string& file : options.files) {
     const ConfigFiles& all = session.files;
     const bool configured = is_configuration(file, all) || is_table<ValidationTable>(file, all) ||
                             is_table<ComputeTable>(file, all) || is_table<TrainingTable>(file, all) ||
                             is_sweep(file, all);
-    const Verdict verdict = configured ? check_config_file(file, options, session) : check_trace(file, options);
-    write_text("-", verdict.text);
-    if (exit_code == 0 || verdict.exit_code == kBadInput)
-      exit_code = verdict.exit_code == 0 ? exit_code : verdict.exit_code;
+    const Verdict verdict = configured ? check_config_file(file, session) : check_trace(file, options);
+    answer.text += text_of(file, verdict);
+    files.push_back(document_of(file, verdict));
+    if (verdict.exit_code == kDone || (failure.exit_code != kDone && verdict.exit_code != kBadInput)) continue;
+    if (failure.exit_code != kBadInput) failure = {verdict.exit_code, failure_of(verdict.problems).problems};
   }
-  return exit_code;
+  if (failure.exit_code != kDone) answer.document["error"] = to_json(failure);
+  session.outputs.give(answer);
+  return failure.exit_code;
 }
 
 }  // namespace
 
 void add_check_command(CLI::App& app, Session& session) {
-  CheckOptions& options = session.check;
-  CLI::App* command = app.add_subcommand("check", "Check configuration files and traces without running anything");
-  command
-      ->add_option("files", options.files,
-                   "Experiments, clusters, nodes, devices, libraries, software, sweeps, validation tables (.yaml, "
-                   ".yml) and traces")
-      ->required();
-  command->add_option("--set", options.settings, "Change a key of the configurations first (may be repeated)")
-      ->expected(1)
-      ->take_all();
-  command
-      ->add_option("--dependencies", options.dependencies,
-                   "Which dependencies of a trace count: both (default), data or ctrl")
-      ->check(CLI::IsMember({"both", "data", "ctrl"}));
-  command->callback([&session] { session.exit_code = check(session.check, session); });
+  CheckOptions& options = session.keep<CheckOptions>();
+  CLI::App& command = add_command(app, "check", "Check configurations and traces without simulating",
+                                  {"orrery check job.yaml --nodes 4", "orrery check my-device.yaml my-cluster.yaml"});
+  add_files(command, session, "files", options.files,
+            "Experiments, sweeps, clusters, nodes, devices, models, ..., validation tables, traces")
+      .required();
+  add_set(command, session.settings, "workload.batch.micro=2");
+  add_nodes(command, session);
+  add_dependencies(command, options.dependencies);
+  add_outputs(command, session);
+  command.callback([&] { session.exit_code = check(options, session); });
 }
 
 }  // namespace orrery::cli

@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/session.h"
 #include "core/config/config.h"
 #include "core/config/quantity_text.h"
+#include "core/input_files.h"
 #include "experiment/cluster_parts.h"
 #include "network/config/cluster.h"
 #include "network/fabric/summary.h"
@@ -13,6 +14,12 @@
 
 namespace orrery::cli {
 namespace {
+
+struct ClusterOptions {
+  std::string cluster;
+  std::string nodes;  // empty: the cluster's own number
+  bool dot = false;
+};
 
 constexpr std::uint32_t kMostDrawn = 20'000;  // links; beyond, Graphviz takes for ever
 
@@ -60,7 +67,33 @@ std::string hint_to_draw(const Fabric& fabric) {
   return nodes > 2 && 2 * (fabric.link_count() / nodes) <= kMostDrawn ? "draw fewer nodes: --nodes 2" : "";
 }
 
+nlohmann::ordered_json document_of(const std::string& cluster, const Fabric& fabric, const ConfigValue& root) {
+  const FabricSummary summary = summarise(fabric);
+  nlohmann::ordered_json document = {{"schema", "orrery.cluster/1"},
+                                     {"cluster", cluster},
+                                     {"devices", fabric.device_count()},
+                                     {"vertices", nlohmann::ordered_json::object()},
+                                     {"dimensions", nlohmann::ordered_json::array()},
+                                     {"links", nlohmann::ordered_json::array()}};
+  for (const VertexKind& kind : summary.vertices) document["vertices"][kind.name] = kind.count;
+  for (const LogicalDimension& dimension : fabric.dimensions())
+    document["dimensions"].push_back(
+        {{"name", dimension.name}, {"size", dimension.size}, {"topology", dimension.topology}});
+  for (const LinkKind& kind : summary.links)
+    document["links"].push_back({{"class", fabric.link_classes()[kind.link.link_class]},
+                                 {"from", kind.from},
+                                 {"to", kind.to},
+                                 {"count", kind.count},
+                                 {"bandwidth", kind.link.nominal.count()},
+                                 {"efficiency", static_cast<double>(kind.link.efficiency.count()) / 1e6},
+                                 {"latency_s", seconds(kind.link.latency)}});
+  document["assumed"] = assumed_figures(root);
+  return document;
+}
+
 void show(const ClusterOptions& options, const Session& session) {
+  note_input(options.cluster);
+  session.outputs.check();
   Diagnostics diagnostics;
   ConfigValue root{ConfigValue::Kind::kMap, {}, {}, {}, {}};
   apply_setting(root, "cluster=" + options.cluster, session.files, diagnostics);
@@ -68,7 +101,7 @@ void show(const ClusterOptions& options, const Session& session) {
     const Location where{"--nodes"};
     root.entries.push_back({"nodes", where, {ConfigValue::Kind::kScalar, where, options.nodes, {}, {}}});
   }
-  for (const std::string& setting : options.settings) apply_setting(root, setting, session.files, diagnostics);
+  for (const std::string& setting : session.settings) apply_setting(root, setting, session.files, diagnostics);
   diagnostics.throw_if_errors();
   ConfigContext context(session.files, diagnostics);
   std::optional<Fabric> fabric;
@@ -79,32 +112,30 @@ void show(const ClusterOptions& options, const Session& session) {
   });
   diagnostics.throw_if_errors();
   print_warnings(diagnostics.problems());
-  if (!options.dot) return write_text("-", text_of(*fabric, root));
+  if (!options.dot) return session.outputs.give({text_of(*fabric, root), document_of(options.cluster, *fabric, root)});
   if (fabric->link_count() > kMostDrawn)
     throw InputError({options.cluster},
                      fmt::format("{} links are too many to draw; at most {} are", fabric->link_count(), kMostDrawn),
                      hint_to_draw(*fabric));
-  write_text("-", dot_text(*fabric, options.cluster));
+  print_text(dot_text(*fabric, options.cluster));
 }
 
 }  // namespace
 
 void add_cluster_command(CLI::App& app, Session& session) {
-  ClusterOptions& options = session.cluster;
-  CLI::App* command = app.add_subcommand("cluster", "Show clusters");
-  command->require_subcommand(1);
-  CLI::App* show_command =
-      command->add_subcommand("show", "Print the fabric: vertices, links and what of it is assumed");
-  show_command
-      ->add_option("cluster", options.cluster,
-                   "A name from `orrery list clusters`, a file, or the cluster itself: '{node: ...}'")
-      ->required();
-  show_command->add_option("--nodes", options.nodes, "How many nodes; without it, the cluster's own number");
-  show_command->add_option("--set", options.settings, "Change a key first, as cluster.a.b=v (may be repeated)")
-      ->expected(1)
-      ->take_all();
-  show_command->add_flag("--dot", options.dot, "Print a drawing for Graphviz: orrery cluster show C --dot | dot -Tsvg");
-  show_command->callback([&session] { show(session.cluster, session); });
+  ClusterOptions& options = session.keep<ClusterOptions>();
+  CLI::App& cluster = *app.add_subcommand("cluster", "Show clusters");
+  cluster.require_subcommand(1);
+  CLI::App& command =
+      add_command(cluster, "show", "Print a cluster's fabric: vertices, links, assumed figures",
+                  {"orrery cluster show dgx-a100 --nodes 2", "orrery cluster show dgx-a100 --dot | dot -Tsvg"});
+  command.add_option("cluster", options.cluster, kClusterAbout)->type_name("NAME")->required();
+  command.add_option("--nodes", options.nodes, kNodesAbout)->type_name("N");
+  add_set(command, session.settings, "cluster.node.nics.count=4");
+  CLI::Option* dot = command.add_flag("--dot", options.dot, "Print a drawing for Graphviz instead");
+  add_outputs(command, session);
+  dot->excludes(command.get_option("--json"))->excludes(command.get_option("--out"));
+  command.callback([&] { show(options, session); });
 }
 
 }  // namespace orrery::cli

@@ -1,22 +1,31 @@
+#include <array>
+#include <functional>
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
-#include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/progress.h"
+#include "cli/session.h"
 #include "core/input_files.h"
+#include "study/benchmark/sizes.h"
 #include "study/benchmark/study.h"
 
 namespace orrery::cli {
 namespace {
 
+struct CollectiveCommandOptions {
+  std::vector<std::string> clusters;
+  std::string operation;
+  BenchmarkSizes sizes{};
+  CollectiveQuestion question{};  // of each cluster
+};
+
 void collective(const CollectiveCommandOptions& options, const Session& session) {
-  if (!options.json.empty() && options.clusters.size() > 1)
-    throw InputError({"--json"}, "one document holds one cluster", "run the command once for each --cluster");
+  const Outputs& outputs = session.outputs;
+  if ((!outputs.json.empty() || !outputs.out.empty()) && options.clusters.size() > 1)
+    throw InputError({outputs.json.empty() ? "--out" : "--json"}, "one document holds one cluster",
+                     "run the command once for each --cluster");
   for (const std::string& cluster : options.clusters) note_input(cluster);
-  check_writable(options.json);
+  outputs.check();
   const BenchmarkOperation operation = benchmark_operation_named(options.operation, "--op");
   const std::vector<Bytes> sizes = sizes_of(options.sizes, operation);
   std::vector<CollectiveTable> tables;
@@ -24,66 +33,57 @@ void collective(const CollectiveCommandOptions& options, const Session& session)
   for (const std::string& cluster : options.clusters) {
     question.cluster = cluster;
     Progress progress;
-    tables.push_back(study_collective(
-        question, operation, sizes, session.files,
-        [&](std::string_view what, std::uint64_t done, std::uint64_t total) { progress.show(what, done, total); }));
+    tables.push_back(study_collective(question, operation, sizes, session.files, std::ref(progress)));
     progress.clear();
     print_warnings(tables.back().warnings);
   }
-  if (!options.json.empty()) write_json(options.json, to_json(tables.front()));
-  if (options.json == "-") return;
-  write_text("-", tables.size() == 1 ? collective_text(tables.front()) : side_by_side_text(tables));
+  outputs.give(
+      {tables.size() == 1 ? collective_text(tables.front()) : side_by_side_text(tables), to_json(tables.front())});
 }
 
 }  // namespace
 
 void add_collective_command(CLI::App& app, Session& session) {
-  CollectiveCommandOptions& options = session.collective;
-  CLI::App* command = app.add_subcommand(
-      "collective", "Time one collective on a cluster, size by size, as nccl-tests does: bandwidths, what bounds it");
-  command
-      ->add_option(
-          "--cluster", options.clusters,
-          "A name from `orrery list clusters`, a file, or the cluster itself: '{node: ...}'; several are set side "
-          "by side")
+  CollectiveCommandOptions& options = session.keep<CollectiveCommandOptions>();
+  CollectiveQuestion& question = options.question;
+  CLI::App& command =
+      add_command(app, "collective", "Time one collective by size, as nccl-tests does: bandwidths, what bounds it",
+                  {"orrery collective --cluster dgx-a100 --nodes 2 --op all_reduce -b 8 -e 1G -f 4",
+                   "orrery collective --cluster dgx-a100 --cluster dgx-h100 --op all_gather -b 32M"});
+  command.add_option("--cluster", options.clusters, std::string(kClusterAbout) + "; repeat it to compare")
+      ->type_name("NAME")
       ->required()
       ->expected(1)
       ->take_all();
-  command->add_option("--nodes", options.question.nodes, "How many nodes; without it, the cluster's own number");
-  command->add_option("--gpus-per-node", options.question.devices_per_node,
-                      "Ranks on the first so many devices of each node; without it, on all");
+  add_benchmark_machine(command, question);
   command
-      ->add_option(
-          "--op", options.operation,
-          "all_gather | all_reduce | all_to_all | barrier | broadcast | gather | reduce | reduce_scatter | scatter | "
-          "sendrecv")
+      .add_option("--op", options.operation,
+                  "all_gather, all_reduce, all_to_all, barrier, broadcast, gather, reduce, reduce_scatter, scatter or "
+                  "sendrecv")
+      ->type_name("NAME")
       ->required();
-  command->add_option("-b,--minbytes", options.sizes.first, "First size in bytes, K, M, G = 2^10, 2^20, 2^30; 32M");
-  command->add_option("-e,--maxbytes", options.sizes.last, "Last size; without it, the first");
+  command.add_option("-b,--minbytes", options.sizes.first, "First size; K, M, G are 2^10, 2^20, 2^30 (default: 32M)")
+      ->type_name("SIZE");
+  command.add_option("-e,--maxbytes", options.sizes.last, "Last size (default: the first)")->type_name("SIZE");
   CLI::Option* factor =
-      command->add_option("-f,--stepfactor", options.sizes.factor, "Each size is the one before times this; 2");
-  command->add_option("-i,--stepbytes", options.sizes.increment, "Each size is the one before plus this")
+      command.add_option("-f,--stepfactor", options.sizes.factor, "Factor from size to size (default: 2)")
+          ->type_name("N");
+  command.add_option("-i,--stepbytes", options.sizes.increment, "Increment from size to size, in place of -f")
+      ->type_name("SIZE")
       ->excludes(factor);
-  command->add_option(
-      "--algo", options.question.algorithm,
-      "Those that NCCL is held to: Tree,Ring; with library fixed, one for all dimensions of the cluster or one for "
-      "each: ring,direct");
-  command->add_option(
-      "--proto", options.question.protocol,
-      "With library nccl: the protocols that NCCL is held to, LL | LL128 | Simple, or several: LL,Simple");
-  command->add_option("--launch", options.question.launch,
-                      "With library nccl: who starts its kernels, mpi | threads | single-process | torch");
-  command->add_option(
-      "--library", options.question.library,
-      "Who chooses algorithms, see `orrery list libraries`; without it nccl for GPUs in a cluster of nodes, "
-      "fixed for all else and with what only fixed has");
-  command->add_option("--json", options.json, "Write the table as JSON to this file; '-' prints it instead");
   command
-      ->add_option("--set", options.question.settings,
-                   "Change a key first, for example --set network.model=flow (may be repeated)")
-      ->expected(1)
-      ->take_all();
-  command->callback([&session] { collective(session.collective, session); });
+      .add_option("--algo", question.algorithm,
+                  "nccl: algorithms to choose from, as Tree,Ring; fixed: one, or one per dimension, as ring,direct "
+                  "(default: all)")
+      ->type_name("NAMES");
+  command.add_option("--proto", question.protocol, "nccl: protocols to choose from: LL, LL128, Simple (default: all)")
+      ->type_name("NAMES");
+  command
+      .add_option("--library", question.library, "nccl or fixed (default: nccl for clusters of GPU nodes, else fixed)")
+      ->type_name("NAME");
+  add_outputs(command, session);
+  add_set(command, question.settings, "network.model=flow");
+  command.callback([&] { collective(options, session); });
 }
 
 }  // namespace orrery::cli

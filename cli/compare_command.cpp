@@ -1,12 +1,16 @@
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
-#include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/progress.h"
+#include "cli/session.h"
+#include "core/input_files.h"
 #include "experiment/run.h"
 #include "study/compare/compare.h"
 
@@ -23,16 +27,12 @@ std::vector<std::string> short_names(const std::vector<std::string>& files) {
 }
 
 // What goes wrong names the experiment that it goes wrong with.
-Run run_named(const std::string& experiment, const CompareOptions& options, const Session& session) {
-  Progress progress;
+Run run_named(const std::string& experiment, const Session& session) {
   try {
-    Run run = run_experiment(
-        {experiment, options.settings, true, options.allow_oom}, session.files,
-        [&](std::string_view what, std::uint64_t done, std::uint64_t total) { progress.show(what, done, total); });
-    progress.clear();
-    return run;
+    Progress progress;
+    return run_experiment({experiment, session.settings, true, session.allow_oom}, session.files, std::ref(progress));
   } catch (const StuckError& error) {
-    throw StuckError(fmt::format("{}: {}", printable(experiment), error.what()));
+    throw StuckError(fmt::format("{}: {}", printable(experiment), error.what()), error.rank(), error.node());
   } catch (const InputError& error) {
     const auto is_named = [&](const Problem& problem) {
       return problem.where.file == experiment || problem.message.find(experiment) != std::string::npos;
@@ -42,39 +42,39 @@ Run run_named(const std::string& experiment, const CompareOptions& options, cons
     Problem& heading = problems.emplace_back();
     heading.where.file = experiment;
     heading.message = "this experiment cannot be simulated:";
+    heading.out_of_memory = error.out_of_memory();
     problems.insert(problems.end(), error.problems().begin(), error.problems().end());
     throw InputError(std::move(problems));
   }
 }
 
-void compare(const CompareOptions& options, Session& session) {
+void compare(const std::vector<std::string>& experiments, const Session& session) {
+  for (const std::string& experiment : experiments) note_input(experiment);
+  session.outputs.check();
   std::deque<Run> runs;
   std::vector<NamedResult> named;
-  const std::vector<std::string> names = short_names(options.experiments);
-  for (std::size_t i = 0; i < options.experiments.size(); ++i) {
-    runs.push_back(run_named(options.experiments[i], options, session));
+  const std::vector<std::string> names = short_names(experiments);
+  for (std::size_t i = 0; i < experiments.size(); ++i) {
+    runs.push_back(run_named(experiments[i], session));
     print_warnings(runs.back().result.warnings);
     named.push_back({names[i], &runs.back().result});
   }
-  write_text("-", comparison_text(named));
+  session.outputs.give({comparison_text(named), comparison_json(named)});
 }
 
 }  // namespace
 
 void add_compare_command(CLI::App& app, Session& session) {
-  CompareOptions& options = session.compare;
-  CLI::App* command =
-      app.add_subcommand("compare", "Simulate experiments and set them side by side: times, ratios, what differs");
-  command
-      ->add_option("experiments", options.experiments,
-                   "Experiment files; the first is what the others are compared with")
-      ->required()
+  auto& experiments = session.keep<std::vector<std::string>>();
+  CLI::App& command = add_command(
+      app, "compare", "Simulate experiments and compare them: times, ratios, what explains the difference",
+      {"orrery compare a100.yaml h100.yaml", "orrery compare a100.yaml h100.yaml --nodes 4 --json comparison.json"});
+  add_files(command, session, "experiments", experiments, "Experiments; the first is the one to compare with")
+      .required()
       ->expected(2, 64);
-  command->add_option("--set", options.settings, "Change a key in all of them (may be repeated)")
-      ->expected(1)
-      ->take_all();
-  command->add_flag("--allow-oom", options.allow_oom, "Simulate also what does not fit the devices' memory");
-  command->callback([&session] { compare(session.compare, session); });
+  add_experiment_options(command, session);
+  add_outputs(command, session);
+  command.callback([&] { compare(experiments, session); });
 }
 
 }  // namespace orrery::cli

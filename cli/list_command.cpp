@@ -1,66 +1,191 @@
+// What is shipped under configs/: `orrery list KIND`, `orrery model show NAME`.
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/session.h"
 #include "collectives/algorithms.h"
 #include "collectives/libraries.h"
+#include "core/config/quantity_text.h"
+#include "core/input_files.h"
+#include "core/suggest.h"
+#include "experiment/cluster_parts.h"
 #include "experiment/docs.h"
 #include "experiment/experiment.h"
 #include "network/fabric/topology.h"
 #include "report/table.h"
 #include "study/sweep/file.h"
+#include "workload/training/layers/model_layers.h"
+#include "workload/training/program/memory_need.h"
 
 namespace orrery::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json shipped(const ConfigFiles& files, const std::string& folder) {
-  Json list = Json::array();
-  for (const std::string& name : files.names(folder))
-    list.push_back({{"name", name}, {"about", first_comment(files, folder, name)}});
-  return list;
+// A file of a folder of configs/ by its name, or the user's own by its path. InputError with what is wrong with it.
+template <class Spec>
+Spec read_shipped(const std::string& folder, const std::string& name, const ConfigFiles& files,
+                  Spec (*read)(Section&)) {
+  Diagnostics diagnostics;
+  ConfigValue value{ConfigValue::Kind::kScalar, {}, name, {}, {}};
+  files.expand(value, folder, diagnostics);
+  diagnostics.throw_if_errors();
+  ConfigContext context(files, diagnostics);
+  Spec spec;
+  read_config(value, context, [&](Section& section) { spec = read(section); });
+  diagnostics.throw_if_errors();
+  return spec;
 }
 
-Json algorithm_list() {
-  Json list = Json::array();
-  for (const Algorithm& algorithm : algorithms()) {
-    Json costs = Json::object();
-    for (const CollectiveKind kind : kAllCollectiveKinds)
-      if (algorithm.supports(kind)) costs[std::string(name_of(kind))] = algorithm.cost(kind);
-    list.push_back({{"name", algorithm.name}, {"about", algorithm.description}, {"time", costs}});
-  }
-  return list;
+// 8.03 B
+std::string short_count(double count) {
+  constexpr std::array kUnits = {"", " K", " M", " B", " T"};
+  std::size_t unit = 0;
+  while (count >= 999.5 && unit + 1 < kUnits.size()) count /= 1000, ++unit;
+  return fmt::format("{:.{}f}{}", count, unit == 0 || count >= 99.95 ? 0 : count >= 9.995 ? 1 : 2, kUnits[unit]);
 }
 
-Json library_list() {
-  Json list = Json::array();
-  for (const Library& library : libraries()) list.push_back({{"name", library.name}, {"about", library.description}});
-  return list;
+std::string short_count(std::int64_t count) { return short_count(static_cast<double>(count)); }
+
+struct ModelShape {
+  std::int64_t layers = 0;
+  std::optional<std::int64_t> hidden{};
+};
+
+ModelShape shape_of(const ModelSpec& model) {
+  if (const auto* transformer = std::get_if<TransformerSpec>(&model.sizes))
+    return {transformer->layers, transformer->hidden};
+  if (const auto* dlrm = std::get_if<DlrmSpec>(&model.sizes))
+    return {static_cast<std::int64_t>(dlrm->bottom.size() + dlrm->top.size())};
+  std::int64_t layers = 1;  // the classifier
+  for (const Convolution& c : std::get<ConvolutionalSpec>(model.sizes).convolutions) layers += c.repeat;
+  return {layers};
 }
 
-Json topology_list() {
-  Json list = Json::array();
-  for (const Topology& topology : topologies()) list.push_back({{"name", topology.name}, {"about", topology.summary}});
-  return list;
+// --- list
+
+// A column of what is listed: a value for programs, and the same for people.
+struct Figure {
+  const char* heading;
+  const char* key;
+  Json value;
+  std::string text;
+};
+using Figures = std::vector<Figure>;
+
+Figure count(const char* heading, const char* key, std::optional<std::int64_t> value) {
+  return {heading, key, value ? Json(*value) : Json(), value ? fmt::format("{}", *value) : "-"};
 }
 
-std::string text_of(const Json& list) {
+Figures model_figures(const std::string& name, const ConfigFiles& files) {
+  const ModelSpec model = read_shipped("models", name, files, read_model);
+  const std::int64_t parameters = parameter_count(model);
+  const ModelShape shape = shape_of(model);
+  return {{"parameters", "parameters", parameters, short_count(parameters)},
+          count("layers", "layers", shape.layers),
+          count("hidden", "hidden", shape.hidden)};
+}
+
+Figures device_figures(const std::string& name, const ConfigFiles& files) {
+  const DeviceSpec device = read_shipped("devices", name, files, read_device);
+  const auto peak = device.peak(Precision::kBf16);
+  return {{"memory", "memory_bytes", device.memory_capacity.count(), to_text(device.memory_capacity)},
+          {"bandwidth", "memory_bandwidth", device.memory_bandwidth.count(), to_text(device.memory_bandwidth)},
+          {"peak (16 bit)", "peak_flops", peak ? Json(peak->count()) : Json(), peak ? to_text(*peak) : "-"}};
+}
+
+Figures cluster_figures(const std::string& name, const ConfigFiles& files) {
+  DeviceSpec device;
+  NcclConstantList measured;
+  Diagnostics diagnostics;
+  ConfigValue root{ConfigValue::Kind::kMap, {}, {}, {}, {}};
+  apply_setting(root, "cluster=" + name, files, diagnostics);
+  ConfigContext context(files, diagnostics);
+  std::optional<Fabric> fabric;
+  read_config(root, context,
+              [&](Section& section) { fabric = read_cluster(section, cluster_parts(device, measured)); });
+  diagnostics.throw_if_errors();
+  const ConfigEntry* nodes = root.find("cluster")->value.find("nodes");
+  const std::int64_t count_of_nodes = nodes == nullptr ? 1 : parse_whole_number(nodes->value.scalar).value_or(1);
+  const std::string network(name_of(fabric->interconnect().network));
+  return {
+      count("GPUs/node", "devices_per_node", fabric->device_count() / count_of_nodes),
+      {"device", "device", device.name, device.name},
+      {"within", "within", name_of(fabric->interconnect().within), std::string(name_of(fabric->interconnect().within))},
+      {"network", "network", network, network}};
+}
+
+Figures study_figures(const std::string& name, const ConfigFiles& files) {
+  const bool sweeps = is_sweep((files.shipped() / "studies" / (name + ".yaml")).string());
+  const std::string kind = sweeps ? "sweep" : "experiment";
+  return {{"kind", "kind", kind, kind}};
+}
+
+// What a kind of item has besides names; null: nothing.
+using FiguresOf = Figures (*)(const std::string& name, const ConfigFiles& files);
+
+struct Listing {
+  Json items = Json::array();
   Table table;
-  table.column("name", Table::Align::kLeft);
-  table.column("", Table::Align::kLeft);
-  for (const Json& item : list) {
-    table.row({item["name"].get<std::string>(), item["about"].get<std::string>()});
-    if (!item.contains("time")) continue;
-    for (const auto& [kind, cost] : item["time"].items())
-      table.row({"", fmt::format("  {:<15} {}", kind, cost.get<std::string>())});
+};
+
+void add(Listing& listing, std::string_view name, const Figures& figures, std::string_view about) {
+  Json item = {{"name", name}};
+  std::vector<std::string> cells = {std::string(name)};
+  if (listing.items.empty()) {
+    listing.table.column("name", Table::Align::kLeft);
+    for (const Figure& figure : figures)
+      listing.table.column(figure.heading, figure.value.is_string() ? Table::Align::kLeft : Table::Align::kRight);
+    listing.table.column("", Table::Align::kLeft);
   }
-  return table.text();
+  for (const Figure& figure : figures) {
+    item[figure.key] = figure.value;
+    cells.push_back(figure.text);
+  }
+  item["about"] = about;
+  cells.emplace_back(about);
+  listing.items.push_back(std::move(item));
+  listing.table.row(std::move(cells));
+}
+
+Listing shipped(const ConfigFiles& files, const std::string& folder, FiguresOf figures_of) {
+  Listing listing;
+  for (const std::string& name : files.names(folder))
+    add(listing, name, figures_of == nullptr ? Figures{} : figures_of(name, files), first_comment(files, folder, name));
+  return listing;
+}
+
+Listing algorithm_list() {
+  Listing listing;
+  for (const Algorithm& algorithm : algorithms()) {
+    add(listing, algorithm.name, {}, algorithm.description);
+    Json& costs = listing.items.back()["time"] = Json::object();
+    for (const CollectiveKind kind : kAllCollectiveKinds) {
+      if (!algorithm.supports(kind)) continue;
+      costs[std::string(name_of(kind))] = algorithm.cost(kind);
+      listing.table.row({"", fmt::format("  {:<15} {}", name_of(kind), algorithm.cost(kind))});
+    }
+  }
+  return listing;
+}
+
+Listing library_list() {
+  Listing listing;
+  for (const Library& library : libraries()) add(listing, library.name, {}, library.description);
+  return listing;
+}
+
+Listing topology_list() {
+  Listing listing;
+  for (const Topology& topology : topologies()) add(listing, topology.name, {}, topology.summary);
+  return listing;
 }
 
 Json key_list(const ConfigFiles& files) {
@@ -74,37 +199,174 @@ Json key_list(const ConfigFiles& files) {
   return items;
 }
 
-void list(const ListOptions& options, Session& session) {
-  check_writable(options.json);
-  if (options.what == "keys" && options.json.empty())
-    return write_text("-", configuration_docs(session.files, describe_sweep(session.files)));
-  const Json items = options.what == "keys"         ? key_list(session.files)
-                     : options.what == "algorithms" ? algorithm_list()
-                     : options.what == "libraries"  ? library_list()
-                     : options.what == "topologies" ? topology_list()
-                                                    : shipped(session.files, options.what);
-  if (options.json.empty()) return write_text("-", text_of(items));
-  write_json(options.json, Json{{"schema", "orrery.list/1"}, {"what", options.what}, {"items", items}});
+struct Kind {
+  const char* name;
+  std::function<Answer(const ConfigFiles&)> answer;
+};
+
+Kind kind(const char* name, std::function<Listing(const ConfigFiles&)> list) {
+  return {name, [list = std::move(list)](const ConfigFiles& files) {
+            Listing listing = list(files);
+            return Answer{listing.table.text(), std::move(listing.items)};
+          }};
+}
+
+Kind shipped_kind(const char* name, FiguresOf figures_of = nullptr) {
+  return kind(name, [=](const ConfigFiles& files) { return shipped(files, name, figures_of); });
+}
+
+std::vector<Kind> kinds() {
+  return {kind("algorithms", [](const ConfigFiles&) { return algorithm_list(); }),
+          shipped_kind("clusters", cluster_figures),
+          shipped_kind("devices", device_figures),
+          {"keys",
+           [](const ConfigFiles& files) {
+             return Answer{configuration_docs(files, describe_sweep(files)), key_list(files)};
+           }},
+          kind("libraries", [](const ConfigFiles&) { return library_list(); }),
+          shipped_kind("links"),
+          shipped_kind("models", model_figures),
+          shipped_kind("networks"),
+          shipped_kind("nodes"),
+          shipped_kind("software"),
+          shipped_kind("studies", study_figures),
+          kind("topologies", [](const ConfigFiles&) { return topology_list(); })};
+}
+
+void list(const std::string& what, const Session& session) {
+  session.outputs.check();
+  for (const Kind& kind : kinds()) {
+    if (kind.name != what) continue;
+    Answer answer = kind.answer(session.files);
+    answer.document = {{"schema", "orrery.list/1"}, {"what", what}, {"items", std::move(answer.document)}};
+    session.outputs.give(answer);
+  }
+}
+
+// --- model show
+
+// What training keeps of every parameter, without sharing, gradients in fp32.
+struct ParameterMemory {
+  Precision precision = Precision::kBf16;
+  Bytes weights, gradients, optimizer;
+  Bytes total() const { return weights + gradients + optimizer; }
+};
+
+std::vector<ParameterMemory> parameter_memory(std::int64_t parameters) {
+  std::vector<ParameterMemory> list;
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16, Precision::kFp8}) {
+    TrainingSpec training;
+    training.precision = precision;
+    list.push_back({precision, training.parameter_size() * parameters,
+                    size_of(training.software.gradients) * parameters, optimizer_state(precision) * parameters});
+  }
+  return list;
+}
+
+// Of a training step.
+double flops_per_token(const ModelSpec& model, bool causal) {
+  TrainingSpec training;
+  training.model = model;
+  training.causal_flops = causal;
+  return model_flops(training) / static_cast<double>(tokens_per_step(training));
+}
+
+Answer model_answer(const std::string& name, const ModelSpec& model) {
+  const auto* transformer = std::get_if<TransformerSpec>(&model.sizes);
+  const std::string unit = transformer != nullptr ? "token" : "sample";
+  const ModelShape shape = shape_of(model);
+  const std::int64_t parameters = parameter_count(model), active = active_parameters(model);
+  const double flops = flops_per_token(model, false), causal = flops_per_token(model, true);
+  Json document = {{"schema", "orrery.model/1"},
+                   {"name", name},
+                   {"parameters", parameters},
+                   {"active_parameters", active},
+                   {"layers", shape.layers}};
+  std::string text =
+      fmt::format("{}: {} parameters, {} layers", printable(name), short_count(parameters), shape.layers);
+  if (transformer != nullptr) {
+    text +=
+        fmt::format(", hidden {}, {} heads ({} of keys and values), vocabulary {}, sequence {}", transformer->hidden,
+                    transformer->heads, transformer->kv_heads, transformer->vocab, transformer->sequence);
+    document.update({{"hidden", transformer->hidden},
+                     {"heads", transformer->heads},
+                     {"kv_heads", transformer->kv_heads},
+                     {"ffn_hidden", transformer->ffn_hidden},
+                     {"vocab", transformer->vocab},
+                     {"sequence", transformer->sequence}});
+    if (transformer->experts > 0) {
+      text += fmt::format(", {} experts, {} per token", transformer->experts, transformer->experts_per_token);
+      document.update({{"experts", transformer->experts}, {"experts_per_token", transformer->experts_per_token}});
+    }
+  }
+  Table parts;
+  parts.column("parameters", Table::Align::kLeft);
+  for (const char* heading : {"number", "share"}) parts.column(heading);
+  const auto add_part = [&](const std::string& part, std::int64_t count) {
+    parts.row({part, short_count(count),
+               fmt::format("{:.1f} %", 100 * static_cast<double>(count) / static_cast<double>(parameters))});
+  };
+  for (const ParameterPart& part : parameter_parts(model)) {
+    add_part(part.name, part.count);
+    document["parts"][part.name] = part.count;
+  }
+  add_part("total", parameters);
+  if (active != parameters) add_part("active per " + unit, active);
+  document["flops_per_" + unit] = flops;
+  std::string work = fmt::format("\ntraining step: {}FLOP per {}, forward and backward", short_count(flops), unit);
+  if (causal != flops) {
+    document["causal_flops_per_" + unit] = causal;
+    work += fmt::format(" ({}FLOP with the causal half of attention)", short_count(causal));
+  }
+  Table memory;
+  memory.column("precision", Table::Align::kLeft);
+  for (const char* heading : {"weights", "gradients", "optimizer", "total"}) memory.column(heading);
+  for (const ParameterMemory& need : parameter_memory(parameters)) {
+    const std::string precision(name_of(need.precision));
+    memory.row(
+        {precision, rounded(need.weights), rounded(need.gradients), rounded(need.optimizer), rounded(need.total())});
+    document["memory"].push_back({{"precision", precision},
+                                  {"weights_bytes", need.weights.count()},
+                                  {"gradients_bytes", need.gradients.count()},
+                                  {"optimizer_bytes", need.optimizer.count()}});
+  }
+  return {text + "\n\n" + parts.text() + work + "\n\n" + memory.text() +
+              "  of all parameters together, unsharded; gradients in fp32; optimizer: Adam, with a master copy below "
+              "fp32\n",
+          std::move(document)};
 }
 
 }  // namespace
 
+void add_model_command(CLI::App& app, Session& session) {
+  auto& name = session.keep<std::string>();
+  CLI::App& model = *app.add_subcommand("model", "Show models");
+  model.require_subcommand(1);
+  CLI::App& show = add_command(model, "show", "Print a model's parameters, FLOPs and memory by precision",
+                               {"orrery model show llama3-8b", "orrery model show mixtral-8x7b --json -"});
+  show.add_option("model", name, "A name from `orrery list models`, or a file")->type_name("NAME")->required();
+  add_outputs(show, session);
+  show.callback([&] {
+    note_input(name);
+    session.outputs.check();
+    session.outputs.give(model_answer(name, read_shipped("models", name, session.files, read_model)));
+  });
+}
+
 void add_list_command(CLI::App& app, Session& session) {
-  const std::array<std::string, 11> kinds = {"algorithms", "clusters", "devices", "keys",     "libraries", "links",
-                                             "models",     "networks", "nodes",   "software", "topologies"};
-  CLI::App* command =
-      app.add_subcommand("list",
-                         "List what is there by name: devices, nodes, clusters, links, networks, models, software, "
-                         "algorithms, libraries, topologies; or all configuration keys");
-  command
-      ->add_option(
-          "what", session.list.what,
-          "algorithms | clusters | devices | keys | libraries | links | models | networks | nodes | software | "
-          "topologies")
-      ->required()
-      ->check(CLI::IsMember(std::vector<std::string>(kinds.begin(), kinds.end())));
-  command->add_option("--json", session.list.json, "Write the list as JSON to this file, '-' for standard output");
-  command->callback([&session] { list(session.list, session); });
+  auto& what = session.keep<std::string>();
+  std::vector<std::string> names;
+  for (const Kind& kind : kinds()) names.emplace_back(kind.name);
+  CLI::App& command =
+      add_command(app, "list", "List what is shipped, with its main figures, and all configuration keys",
+                  {"orrery list models", "orrery list devices --json -"});
+  command.add_option("what", what, fmt::format("{}", fmt::join(names, ", ")))->type_name("KIND")->required();
+  add_outputs(command, session);
+  command.callback([&what, names, &session] {
+    if (std::ranges::find(names, what) == names.end())
+      throw InputError({}, fmt::format("unknown list '{}'", printable(what)), suggestion(what, names));
+    list(what, session);
+  });
 }
 
 }  // namespace orrery::cli

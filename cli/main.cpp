@@ -3,30 +3,38 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <new>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <CLI/CLI.hpp>
 
-#include "cli/commands.h"
-#include "cli/commit.h"
-#include "cli/exit_codes.h"
-#include "cli/log.h"
+#include "cli/output.h"
+#include "cli/session.h"
 #include "core/error.h"
 #include "core/suggest.h"
 #include "core/version.h"
 
+namespace orrery::cli {
+// Twelve digits of the commit that the program was built from, followed by "-dirty" where tracked files differed; empty
+// without a repository. commit.cpp is written by cmake/WriteCommit.cmake at each build, so that a new commit compiles
+// one file again. Results do not say it: they are the same from the same sources, whether in a repository or not.
+extern const std::string_view kCommit;
+}  // namespace orrery::cli
+
 namespace {
 
+using orrery::cli::failure_of;
 using orrery::cli::kBadInput;
-using orrery::cli::kStuck;
 
 constexpr const char* kDescription =
     "Orrery simulates one iteration of distributed training on a GPU cluster: how long it takes, what bounds it,\n"
-    "and what would change with other links, devices or parallelism.\n\n"
+    "and what other links, devices or parallelism would change.\n\n"
     "Start with:   orrery run experiment.yaml\n"
     "where experiment.yaml is, for example:\n\n"
     "    cluster: dgx-a100            # a name from `orrery list clusters`, or a file, or written out\n"
@@ -37,10 +45,12 @@ constexpr const char* kDescription =
     "      batch: {global: 64, micro: 2}";
 
 constexpr const char* kFooter =
-    "\nEvery key of an experiment is explained in docs/config.md; --set a.b=v changes one from the command line.\n"
-    "Exit codes: 0 done, 2 bad input, 3 the simulated job cannot finish, 4 a check that was asked for failed.\n"
-    "The environment variable ORRERY_CONFIGS names the folder of configurations to use in place of the shipped one.\n"
-    "The answer goes to standard output, everything else to standard error.";
+    "\ndocs/config.md explains every key of an experiment; --set a.b=v sets one from the command line.\n"
+    "Exit codes: 0 done, 2 bad input, 3 the simulated job cannot finish, 4 a requested check failed,\n"
+    "5 the job does not fit the devices' memory.\n"
+    "-v, -q and -h may stand anywhere. A file named - is standard input. With --json a failure is a JSON object, too.\n"
+    "The environment variable ORRERY_CONFIGS names a configuration folder to use in place of the shipped one.\n"
+    "The result goes to standard output, everything else to standard error.";
 
 // The shipped configurations: where the environment says, or where the build or the installation put them.
 std::filesystem::path configs_folder() {
@@ -78,14 +88,80 @@ std::string version_text() {
   return fmt::format("orrery {} (commit {})", orrery::kVersion, orrery::cli::kCommit);
 }
 
-// What is no command is an error also beside --help.
-int refuse_command(const CLI::App& app) {
+// Set on every command, so that they stand anywhere on the command line.
+void add_general_options(CLI::App& app) {
+  using orrery::cli::Verbosity;
+  const auto add = [&app](const char* names, Verbosity verbosity, const char* about) {
+    app.add_flag_callback(
+           names, [verbosity] { orrery::cli::start_log(verbosity); }, about)
+        ->trigger_on_parse();
+  };
+  app.set_help_flag("-h,--help", "Print this help");
+  add("-v,--verbose", Verbosity::kVerbose, "Log progress to standard error");
+  add("-q,--quiet", Verbosity::kQuiet, "Log errors only");
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) add_general_options(*command);
+}
+
+// The first word that no command takes, and the command that did not take it.
+struct Unknown {
+  const CLI::App* command = nullptr;
+  std::string word;
+};
+
+std::optional<Unknown> unknown_word(const CLI::App& app) {
+  if (const std::vector<std::string> left = app.remaining(); !left.empty()) return Unknown{&app, left.front()};
+  for (const CLI::App* command : app.get_subcommands())
+    if (auto unknown = unknown_word(*command)) return unknown;
+  return std::nullopt;
+}
+
+orrery::Problem problem_with(const Unknown& unknown) {
+  const CLI::App& command = *unknown.command;
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App* known) { return !known->get_group().empty(); }))
-    names.push_back(command->get_name());
-  const std::string wrong = app.remaining().front();
-  spdlog::error("unknown command or option '{}'\n  hint: {}\nRun with --help for more information.",
-                orrery::printable(wrong), orrery::suggestion(wrong, names));
+  const bool is_option = unknown.word.starts_with('-');
+  if (is_option)
+    for (const CLI::Option* option : command.get_options())
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  else
+    for (const CLI::App* below : command.get_subcommands([](const CLI::App* a) { return !a->get_group().empty(); }))
+      names.push_back(below->get_name());
+  const char* what = is_option ? "unknown option" : names.empty() ? "unexpected argument" : "unknown command";
+  // All options are too many to list, and --help does.
+  std::string hint = orrery::suggestion(unknown.word, names);
+  if (is_option && hint.starts_with("known:")) hint.clear();
+  return {orrery::Severity::kError, {}, fmt::format("{} '{}'", what, orrery::printable(unknown.word)), std::move(hint)};
+}
+
+// Beside --json, what went wrong is a document, too. A file is replaced only by it if it holds one of Orrery's.
+void write_failure(const orrery::cli::Failure& failure, const std::string& path) {
+  std::string beginning;
+  std::error_code code;
+  if (path.empty()) return;
+  if (path != "-" && std::filesystem::is_regular_file(path, code)) {
+    std::getline(std::ifstream(path), beginning, ':');
+    if (beginning != "{\n  \"schema\"") return;
+  }
+  try {
+    orrery::cli::write_json(path,
+                            {{"schema", "orrery.error/1"}, {"version", orrery::kVersion}, {"error", to_json(failure)}});
+  } catch (const orrery::InputError&) {  // the failure itself has been told
+  }
+}
+
+// What follows --json on a command line that may not have been understood.
+std::string json_file(int argc, char** argv) {
+  constexpr std::string_view kJoined = "--json=";
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--json" && i + 1 < argc) return argv[i + 1];
+    if (word.starts_with(kJoined)) return std::string(word.substr(kJoined.size()));
+  }
+  return {};
+}
+
+int refuse(const orrery::Problem& problem, const std::string& json) {
+  spdlog::error("{}\nRun with --help for more information.", orrery::to_string(problem));
+  write_failure({kBadInput, {problem}}, json);
   return kBadInput;
 }
 
@@ -93,9 +169,6 @@ int run(int argc, char** argv) {
   CLI::App app{kDescription, "orrery"};
   app.footer(kFooter);
   app.set_version_flag("--version", version_text());
-  app.add_flag_callback(
-         "-v,--verbose", [] { orrery::cli::start_log(true); }, "Say on standard error what is being done")
-      ->trigger_on_parse();
   app.require_subcommand(1);
   orrery::cli::Session session{orrery::ConfigFiles(configs_folder())};
   orrery::cli::add_run_command(app, session);
@@ -103,25 +176,28 @@ int run(int argc, char** argv) {
   orrery::cli::add_sweep_command(app, session);
   orrery::cli::add_check_command(app, session);
   orrery::cli::add_list_command(app, session);
-  orrery::cli::add_workload_command(app, session);
+  orrery::cli::add_model_command(app, session);
   orrery::cli::add_cluster_command(app, session);
+  orrery::cli::add_workload_command(app, session);
   orrery::cli::add_collective_command(app, session);
   orrery::cli::add_calibrate_command(app, session);
   orrery::cli::add_validate_command(app, session);
-  orrery::cli::add_completion_command(app);
-  orrery::cli::add_man_command(app);
+  orrery::cli::add_shell_commands(app);
+  add_general_options(app);
   refuse_empty_values(app);
-  app.failure_message([](const CLI::App*, const CLI::Error& error) {
-    return orrery::printable(error.what(), 1000) + "\nRun with --help for more information.\n";
-  });
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForVersion& version) {
     if (app.remaining().empty() && app.get_subcommands().empty()) return app.exit(version);
     throw orrery::InputError({"--version"}, "stands alone", "leave the other arguments out");
+  } catch (const CLI::Success& asked) {
+    // An unknown command is an error also beside --help.
+    if (const auto unknown = unknown_word(app); unknown && !unknown->word.starts_with('-'))
+      return refuse(problem_with(*unknown), json_file(argc, argv));
+    return app.exit(asked);
   } catch (const CLI::ParseError& error) {
-    if (app.get_subcommands().empty() && !app.remaining().empty()) return refuse_command(app);
-    return app.exit(error) == 0 ? 0 : kBadInput;
+    if (const auto unknown = unknown_word(app)) return refuse(problem_with(*unknown), json_file(argc, argv));
+    return refuse({orrery::Severity::kError, {}, orrery::printable(error.what(), 1000), {}}, json_file(argc, argv));
   }
   return session.exit_code;
 }
@@ -129,21 +205,24 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  orrery::cli::start_log(false);
+  orrery::cli::start_log(orrery::cli::Verbosity::kUsual);
   std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is then an error of the write
+  const auto fail = [&](const orrery::cli::Failure& failure, const std::string& text) {
+    spdlog::error(text);
+    write_failure(failure, json_file(argc, argv));
+    return failure.exit_code;
+  };
   try {
     const int code = run(argc, argv);
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
     spdlog::error("error: the answer could not be written to standard output");
     return kBadInput;
   } catch (const orrery::InputError& error) {
-    spdlog::error(error.what());
-    return kBadInput;
+    return fail(failure_of(error), error.what());
   } catch (const orrery::StuckError& error) {
-    spdlog::error("error: {}", error.what());
-    return kStuck;
+    return fail(failure_of(error), fmt::format("error: {}", error.what()));
   } catch (const std::bad_alloc&) {
-    spdlog::error("error: out of memory\n  hint: fewer ranks, chunks or nodes");
-    return kBadInput;
+    const orrery::InputError error({}, "out of memory", "fewer ranks, chunks or nodes");
+    return fail(failure_of(error), error.what());
   }
 }

@@ -4,14 +4,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 
 #include <fmt/format.h>
+#include <spdlog/formatter.h>
+#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
-#include <nlohmann/json.hpp>
 
 #include "core/input_files.h"
 #include "core/output_file.h"
@@ -19,19 +22,131 @@
 namespace orrery::cli {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr std::ptrdiff_t kWarningsShown = 20;
+
+// The message alone, safe for a terminal.
+class PlainFormatter final : public spdlog::formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& text) override {
+    const std::string safe = printable_lines({message.payload.data(), message.payload.size()}) + "\n";
+    text.append(safe.data(), safe.data() + safe.size());
+  }
+  std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<PlainFormatter>(); }
+};
 
 void refuse(const std::string& path, int reason) {
   throw InputError({path}, fmt::format("cannot be written: {}", std::strerror(reason)));
 }
 
+std::string json_text(const Json& document) { return document.dump(2) + "\n"; }
+
+std::string size_text(std::uint64_t bytes) {
+  constexpr std::array kUnits = {"KB", "MB", "GB", "TB"};
+  if (bytes < 1000) return fmt::format("{} B", bytes);
+  double size = static_cast<double>(bytes) / 1000;
+  std::size_t unit = 0;
+  while (size >= 1000 && unit + 1 < kUnits.size()) size /= 1000, ++unit;
+  return fmt::format("{:.1f} {}", size, kUnits[unit]);
+}
+
 }  // namespace
+
+void start_log(Verbosity verbosity) {
+  auto logger = std::make_shared<spdlog::logger>(
+      "orrery", std::make_shared<spdlog::sinks::stderr_sink_st>());  // spdlog owns by shared_ptr
+  logger->set_formatter(std::make_unique<PlainFormatter>());
+  logger->set_level(verbosity == Verbosity::kQuiet     ? spdlog::level::err
+                    : verbosity == Verbosity::kVerbose ? spdlog::level::debug
+                                                       : spdlog::level::info);
+  spdlog::set_default_logger(std::move(logger));
+}
 
 void print_warnings(std::span<const Problem> problems) {
   std::ptrdiff_t shown = 0;
   for (const Problem& problem : problems)
     if (problem.severity == Severity::kWarning && shown++ < kWarningsShown) spdlog::warn(to_string(problem));
   if (shown > kWarningsShown) spdlog::warn("... and {} more warnings", shown - kWarningsShown);
+}
+
+Progress::Progress() : terminal_(isatty(STDERR_FILENO) == 1), start_(std::chrono::steady_clock::now()), last_(start_) {}
+
+void Progress::operator()(std::string_view what, std::uint64_t done, std::uint64_t total) {
+  if (!terminal_ || total == 0 || !spdlog::should_log(spdlog::level::info)) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - start_ < std::chrono::seconds(1) || now - last_ < std::chrono::milliseconds(100)) return;
+  last_ = now;
+  shown_ = true;
+  constexpr std::uint64_t kWidth = 30;
+  const std::uint64_t filled = kWidth * done / total;
+  fmt::print(stderr, "\r\x1b[K{} [{:#<{}}{:.<{}}] {:3} %", what, "", filled, "", kWidth - filled, 100 * done / total);
+  std::fflush(stderr);
+}
+
+void Progress::clear() {
+  if (shown_) fmt::print(stderr, "\r\x1b[K");
+  shown_ = false;
+}
+
+Failure failure_of(std::span<const Problem> problems) {
+  Failure failure;
+  std::ranges::copy_if(problems, std::back_inserter(failure.problems),
+                       [](const Problem& problem) { return problem.severity == Severity::kError; });
+  if (!failure.problems.empty() && failure.problems.front().out_of_memory) failure.exit_code = kOutOfMemory;
+  return failure;
+}
+
+Failure failure_of(const InputError& error) { return failure_of(error.problems()); }
+
+// The hint is the end of the report.
+Failure failure_of(const StuckError& error) {
+  constexpr std::string_view kHint = "\n  hint: ";
+  const std::string_view report = error.what();
+  const std::size_t end = std::min(report.rfind(kHint), report.size());
+  Problem problem{Severity::kError, {}, std::string(report.substr(0, end)), {}};
+  if (end < report.size()) problem.hint = report.substr(end + kHint.size());
+  problem.rank = error.rank();
+  problem.node = error.node();
+  return {kStuck, {std::move(problem)}};
+}
+
+Json to_json(const Problem& problem) {
+  Json json = {{"message", problem.message}};
+  if (problem.severity == Severity::kWarning) json["severity"] = "warning";
+  if (!problem.hint.empty()) json["hint"] = problem.hint;
+  if (!problem.where.file.empty()) json["file"] = problem.where.file;
+  if (problem.where.line > 0) json["line"] = problem.where.line;
+  if (problem.where.line > 0 && problem.where.column > 0) json["column"] = problem.where.column;
+  if (problem.rank) json["rank"] = *problem.rank;
+  if (!problem.node.empty()) json["node"] = problem.node;
+  return json;
+}
+
+Json to_json(const Failure& failure) {
+  Json json = {{"exit_code", failure.exit_code}};
+  if (failure.problems.empty()) return json;
+  json.update(to_json(failure.problems.front()));
+  if (failure.problems.size() == 1) return json;
+  Json& all = json["problems"] = Json::array();
+  for (const Problem& problem : failure.problems) all.push_back(to_json(problem));
+  return json;
+}
+
+void Outputs::check(std::span<const std::string> files) const {
+  check_writable(json);
+  if (out.empty()) return;
+  make_folder(out, files);
+  for (const char* file : {"/result.json", "/summary.txt"}) check_writable(out + file);
+}
+
+void Outputs::give(const Answer& answer) const {
+  if (!json.empty()) write_json(json, answer.document);
+  if (!out.empty()) {
+    write_json(out + "/result.json", answer.document);
+    write_file(out + "/" + answer.text_name, answer.text);
+  }
+  if (json != "-") print_text(answer.text);
 }
 
 void refuse_input(const std::string& path) {
@@ -57,21 +172,28 @@ void make_folder(const std::string& folder, std::span<const std::string> files) 
   for (const std::string& file : files) check_writable(folder + "/" + file);
 }
 
-void write_text(const std::string& path, const std::string& text, TextKind kind) {
-  if (path != "-") {
-    refuse_input(path);
-    OutputFile file(path);
-    file.write(text);
-    return file.close();
-  }
+void print_text(const std::string& text, TextKind kind) {
   errno = 0;
   const std::string safe = printable_lines(text, kind);
   const bool written = std::fwrite(safe.data(), 1, safe.size(), stdout) == safe.size();
   if (std::fflush(stdout) != 0 || !written) refuse("standard output", errno);
 }
 
-void write_json(const std::string& path, const nlohmann::ordered_json& document) {
-  write_text(path, document.dump(2) + "\n", TextKind::kJson);
+void write_file(const std::string& path, const std::string& text, Telling telling) {
+  refuse_input(path);
+  OutputFile file(path);
+  file.write(text);
+  file.close();
+  if (telling == Telling::kEach) tell_written(path, text.size());
+}
+
+void write_json(const std::string& path, const Json& document, Telling telling) {
+  if (path == "-") return print_text(json_text(document), TextKind::kJson);
+  write_file(path, json_text(document), telling);
+}
+
+void tell_written(const std::string& path, std::uint64_t bytes) {
+  spdlog::info("wrote {} ({})", printable(path), size_text(bytes));
 }
 
 }  // namespace orrery::cli

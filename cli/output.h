@@ -1,33 +1,106 @@
-// Where answers and warnings go. What is printed loses its control characters here, whatever input it comes from: log.h
-// has standard error, write_text() and write_json() standard output.
+// What the program says: answers on standard output and in files, everything else on standard error. What is printed
+// loses its control characters here, whatever input it comes from.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 
 #include "core/error.h"
 
 namespace orrery::cli {
 
-// Prints warnings to standard error, the first so many in full.
+// The program's exit status.
+inline constexpr int kDone = 0;
+inline constexpr int kBadInput = 2;
+inline constexpr int kStuck = 3;        // the simulated job cannot finish
+inline constexpr int kCheckFailed = 4;  // a check that was asked for
+inline constexpr int kOutOfMemory = 5;  // the job does not fit the devices' memory
+
+// Messages on standard error: errors alone, also warnings and what was written, or also what is being done. They go
+// through spdlog: error, warn and info, debug.
+enum class Verbosity : std::uint8_t { kQuiet, kUsual, kVerbose };
+void start_log(Verbosity verbosity);
+
+// The first so many warnings, in full.
 void print_warnings(std::span<const Problem> problems);
 
-// InputError if `path` was read (core/input_files.h) and would be written over.
+// A line on the terminal for work that takes longer than a second.
+class Progress {
+ public:
+  Progress();
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // Shows the state at most ten times a second, and only if standard error is a terminal.
+  void operator()(std::string_view what, std::uint64_t done, std::uint64_t total);
+  // The same with the first word said.
+  auto of(std::string_view what) {
+    return [this, what](std::uint64_t done, std::uint64_t total) { (*this)(what, done, total); };
+  }
+  // Takes the line away.
+  void clear();
+
+ private:
+  bool terminal_;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point start_;
+  std::chrono::steady_clock::time_point last_;
+};
+
+// Why a command failed; the first problem stands for all.
+struct Failure {
+  int exit_code = kBadInput;
+  std::vector<Problem> problems;
+};
+Failure failure_of(std::span<const Problem> problems);
+Failure failure_of(const InputError& error);
+Failure failure_of(const StuckError& error);
+// {"exit_code", "message", "hint", "file", "line", "column", "rank", "node", "problems"}, as docs/results.md has it.
+nlohmann::ordered_json to_json(const Failure& failure);
+nlohmann::ordered_json to_json(const Problem& problem);
+
+// What a command answers: as text and as a document, both also for a folder.
+struct Answer {
+  std::string text;
+  nlohmann::ordered_json document;
+  std::string text_name = "summary.txt";
+};
+
+// Where answers go besides standard output, as --json and --out say.
+struct Outputs {
+  std::string json;  // a file; "-": standard output, in place of the text; empty: nowhere
+  std::string out;   // a folder; empty: nowhere
+
+  // Before the work: InputError if it is plain already that something cannot be written, or would be written over what
+  // was read (core/input_files.h). Makes the folder, which will hold `files` and the answer.
+  void check(std::span<const std::string> files = {}) const;
+  // Writes and prints the answer.
+  void give(const Answer& answer) const;
+};
+
+// InputError if `path` was read and would be written over.
 void refuse_input(const std::string& path);
-
-// Before the work: InputError if it is plain already that write_text() cannot write to `path`. Leaves nothing behind. No
-// path is fine. What will be read is noted before, by note_input(), and is then refused here.
+// InputError if write_file() cannot write to `path`; leaves nothing behind. No path and "-" are fine.
 void check_writable(const std::string& path);
-
-// Makes `folder`, also in folders that are not there yet. InputError when that fails, or as check_writable() for the
-// `files` of it.
+// Makes `folder`, also in folders that are not there yet, and checks `files` of it.
 void make_folder(const std::string& folder, std::span<const std::string> files);
 
-// Writes `text` to `path`, "-" being standard output. InputError when that fails, and a file is gone then, or if that
-// would write over a file that was read.
-void write_text(const std::string& path, const std::string& text, TextKind kind = TextKind::kPlain);
-void write_json(const std::string& path, const nlohmann::ordered_json& document);
+// To standard output.
+void print_text(const std::string& text, TextKind kind = TextKind::kPlain);
+// A file; InputError when that fails, and the file is gone then. Says what it wrote, unless that is said of many at
+// once.
+enum class Telling : std::uint8_t { kEach, kNone };
+void write_file(const std::string& path, const std::string& text, Telling telling = Telling::kEach);
+void write_json(const std::string& path, const nlohmann::ordered_json& document, Telling telling = Telling::kEach);
+// "wrote PATH (12.3 KB)".
+void tell_written(const std::string& path, std::uint64_t bytes);
 
 }  // namespace orrery::cli

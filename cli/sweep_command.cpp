@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <array>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,12 +9,9 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <nlohmann/json.hpp>
 
-#include "cli/commands.h"
-#include "cli/exit_codes.h"
 #include "cli/output.h"
-#include "cli/progress.h"
+#include "cli/session.h"
 #include "core/config/quantity_text.h"
 #include "core/input_files.h"
 #include "study/in_parallel.h"
@@ -23,21 +20,23 @@
 namespace orrery::cli {
 namespace {
 
-std::string result_file(const SweepCommandOptions& options, std::size_t point) {
-  return fmt::format("{}/result-{}.json", options.out, point + 1);
-}
+struct SweepCommandOptions {
+  std::string file;
+  unsigned jobs = hardware_threads();
+};
 
-void prepare(const SweepCommandOptions& options, const Sweep& sweep) {
+std::string result_file(std::size_t point) { return fmt::format("result-{}.json", point + 1); }
+
+void prepare(const Outputs& outputs, const Sweep& sweep) {
   note_input(sweep.experiment.where.file);
-  check_writable(options.json);
-  if (options.out.empty()) return;
-  make_folder(options.out, std::array<std::string, 2>{"points.csv", "table.txt"});
-  for (std::size_t point = 0; point < sweep.point_count(); ++point) check_writable(result_file(options, point));
+  std::vector<std::string> files = {"points.csv", "table.txt"};
+  for (std::size_t point = 0; point < sweep.point_count(); ++point) files.push_back(result_file(point));
+  outputs.check(files);
 }
 
 // Without a result none from before may stand there.
 void write_result(const std::string& file, const Result* result) {
-  if (result != nullptr) return write_json(file, to_json(*result, true));
+  if (result != nullptr) return write_json(file, to_json(*result, true), Telling::kNone);
   std::error_code code;
   std::filesystem::remove(file, code);
   if (code) throw InputError({file}, fmt::format("cannot be removed: {}", code.message()));
@@ -68,66 +67,65 @@ void remove_stale_results(const std::string& folder, std::size_t points) {
                stale.size() > 1 ? fmt::format(" to result-{}.json", stale.back()) : std::string());
 }
 
-std::vector<SweepPoint> run_points(const SweepCommandOptions& options, const Sweep& sweep, const ConfigFiles& files) {
+std::vector<SweepPoint> run_points(const SweepCommandOptions& options, const Sweep& sweep, const Session& session) {
+  const std::string& out = session.outputs.out;
   Progress progress;
   std::size_t done = 0;
-  std::vector<SweepPoint> points =
-      run_sweep(sweep, {options.jobs, options.allow_oom}, files, [&](std::size_t point, const Result* result) {
-        progress.show("points", ++done, sweep.point_count());
-        if (!options.out.empty()) write_result(result_file(options, point), result);
-      });
+  std::vector<SweepPoint> points = run_sweep(sweep, {options.jobs, session.allow_oom}, session.files,
+                   [&](std::size_t point, const Result* result) {
+                     progress("points", ++done, sweep.point_count());
+                     if (!out.empty()) write_result(out + "/" + result_file(point), result);
+                   });
   progress.clear();
-  if (!options.out.empty()) remove_stale_results(options.out, points.size());
+  if (!out.empty()) remove_stale_results(out, points.size());
   return points;
 }
 
-// How many points have no answer; the exit code.
-int print_failures(std::span<const SweepPoint> points) {
+// Points without an answer, on standard error; those that are stuck are a failure.
+std::optional<Failure> print_failures(std::span<const SweepPoint> points) {
   const auto stuck = std::ranges::count_if(points, &SweepPoint::is_stuck);
   const auto refused = std::ranges::count_if(points, [](const SweepPoint& point) { return !point.refusal.empty(); });
   if (refused > 0)
     spdlog::warn("warning: {} of {} points cannot be simulated; their notes say why", refused, points.size());
-  if (stuck == 0) return kDone;
-  spdlog::error("error: {} of {} points cannot finish; the first:\n{}", stuck, points.size(),
-                std::ranges::find_if(points, &SweepPoint::is_stuck)->stuck);
-  return kStuck;
+  if (stuck == 0) return std::nullopt;
+  const StuckError error(fmt::format("{} of {} points cannot finish; the first:\n{}", stuck, points.size(),
+                                     std::ranges::find_if(points, &SweepPoint::is_stuck)->stuck));
+  spdlog::error("error: {}", error.what());
+  return failure_of(error);
 }
 
 int sweep(const SweepCommandOptions& options, const Session& session) {
-  const Sweep sweep = load_sweep(options.file, options.settings, session.files);
-  prepare(options, sweep);
-  const std::vector<SweepPoint> points = run_points(options, sweep, session.files);
+  const Sweep sweep = load_sweep(options.file, session.settings, session.files);
+  prepare(session.outputs, sweep);
+  const std::vector<SweepPoint> points = run_points(options, sweep, session);
   refuse_if_all_refused(sweep, points);
   print_warnings(warnings_of(points));
-  const std::string table = sweep_text(sweep, points);
-  if (!options.out.empty()) {
-    write_text(options.out + "/points.csv", sweep_csv(sweep, points));
-    write_text(options.out + "/table.txt", table);
+  Answer answer{sweep_text(sweep, points), sweep_json(sweep, points), "table.txt"};
+  const std::optional<Failure> failure = print_failures(points);
+  if (failure) answer.document["error"] = to_json(*failure);
+  if (const std::string& out = session.outputs.out; !out.empty()) {
+    const auto written = std::ranges::count_if(points, &SweepPoint::ran);
+    spdlog::info("wrote {} of {} result-NUMBER.json to {}", written, points.size(), out);
+    write_file(out + "/points.csv", sweep_csv(sweep, points));
   }
-  if (!options.json.empty()) write_json(options.json, sweep_json(sweep, points));
-  if (options.json != "-") write_text("-", table);
-  return print_failures(points);
+  session.outputs.give(answer);
+  return failure ? failure->exit_code : kDone;
 }
 
 }  // namespace
 
 void add_sweep_command(CLI::App& app, Session& session) {
-  SweepCommandOptions& options = session.sweep;
-  CLI::App* command =
-      app.add_subcommand("sweep", "Simulate an experiment along axes of values: one table of all combinations");
-  options.jobs = hardware_threads();
-  command->add_option("sweep", options.file, "Sweep file (YAML or JSON), see docs/sweeps.md")->required();
-  command->add_option("--set", options.settings, "Change a key of the experiment of all points (may be repeated)")
-      ->expected(1)
-      ->take_all();
-  command->add_option("--jobs", options.jobs, "Points simulated at a time (default: as many as the machine has cores)")
-      ->check(CLI::Range(1, 4096));
-  command->add_option("--out", options.out,
-                      "Write points.csv, table.txt and, of each point, result-NUMBER.json to this folder");
-  command->add_option("--json", options.json,
-                      "Write the points as JSON to this file; '-' prints it instead of the table");
-  command->add_flag("--allow-oom", options.allow_oom, "Simulate also what does not fit the devices' memory");
-  command->callback([&session] { session.exit_code = sweep(session.sweep, session); });
+  SweepCommandOptions& options = session.keep<SweepCommandOptions>();
+  CLI::App& command =
+      add_command(app, "sweep", "Simulate all combinations of values along axes, as docs/sweeps.md describes",
+                  {"orrery sweep sweep.yaml", "orrery sweep sweep.yaml --nodes 2 --jobs 2 --out results"});
+  add_file(command, session, "sweep", options.file, "Sweep (YAML or JSON)").required();
+  add_experiment_options(command, session);
+  command.add_option("--jobs", options.jobs, "Number of points to simulate at a time (default: one per core)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096).description(""));
+  add_outputs(command, session, "points.csv, table.txt, result.json and each point's result-NUMBER.json");
+  command.callback([&] { session.exit_code = sweep(options, session); });
 }
 
 }  // namespace orrery::cli

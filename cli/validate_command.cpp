@@ -3,26 +3,27 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
-#include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/progress.h"
+#include "cli/session.h"
 #include "core/error.h"
 #include "core/input_files.h"
 #include "core/version.h"
 #include "study/calibrate/cross_validation.h"
 #include "study/validate/collectives/validate.h"
+#include "study/validate/compute/question.h"
 #include "study/validate/compute/validation.h"
 #include "study/validate/training/cross.h"
 
 namespace orrery::cli {
 namespace {
 
-// What is printed, and what is written as JSON.
-struct Answer {
-  std::string text;
-  nlohmann::ordered_json document;
+struct ValidateOptions {
+  std::vector<std::string> sections;  // none: all
+  bool cross = false;
+  bool details = false;
+  ComputeQuestion compute_table{};           // no file: the shipped tables
+  std::vector<std::string> training_tables;  // files; none: the shipped tables
+  std::string plot;
 };
 
 bool wants(const ValidateOptions& options, std::string_view section) {
@@ -67,16 +68,13 @@ Answer validate_collectives(const ValidateOptions& options, const Session& sessi
   const std::vector<ValidationTable> tables = list_tables<ValidationTable>(session.files);
   if (!options.plot.empty()) make_folder(options.plot, plot_files(tables));
   Progress progress;
-  const Validation validation = orrery::validate(
-      tables, session.files, [&](std::uint64_t done, std::uint64_t total) { progress.show("tables", done, total); });
+  const Validation validation = orrery::validate(tables, session.files, progress.of("tables"));
   std::optional<CrossValidation> cross;
-  if (options.cross)
-    cross = cross_validate(tables, session.files,
-                           [&](std::uint64_t done, std::uint64_t total) { progress.show("systems", done, total); });
+  if (options.cross) cross = cross_validate(tables, session.files, progress.of("systems"));
   progress.clear();
   if (!options.plot.empty())
     for (const ValidatedTable& table : validation.scored)
-      write_text(options.plot + "/" + plot_file_name(*table.table), validation_plot(table));
+      write_file(options.plot + "/" + plot_file_name(*table.table), validation_plot(table));
   Answer answer{validation_text(validation) + (cross ? cross_validation_text(*cross) : ""), to_json(validation)};
   if (cross) answer.document["cross"] = to_json(*cross);
   return answer;
@@ -98,13 +96,10 @@ std::vector<TrainingTable> training_tables(const ValidateOptions& options, const
 Answer validate_jobs(const ValidateOptions& options, const Session& session) {
   const std::vector<TrainingTable> tables = training_tables(options, session);
   Progress progress;
-  const TrainingValidation validation = validate_training(
-      tables, session.files, [&](std::uint64_t done, std::uint64_t total) { progress.show("jobs", done, total); });
+  const TrainingValidation validation = validate_training(tables, session.files, progress.of("jobs"));
   Answer answer{training_validation_text(validation, options.details), to_json(validation)};
   if (options.cross) {
-    const TrainingCross cross = cross_validate(validation, session.files, [&](std::uint64_t done, std::uint64_t total) {
-      progress.show("jobs with other constants", done, total);
-    });
+    const TrainingCross cross = cross_validate(validation, session.files, progress.of("jobs with other constants"));
     answer.text += training_cross_text(validation, cross);
     answer.document["cross"] = to_json(cross);
   }
@@ -122,54 +117,43 @@ void validate(const ValidateOptions& options, const Session& session) {
   check_options(options);
   for (const std::string& table : options.training_tables) note_input(table);
   note_input(options.compute_table.file);
-  check_writable(options.json);
+  session.outputs.check();
   Answer answer{{}, {{"schema", "orrery.validation/1"}, {"version", kVersion}}};
   if (wants(options, "nccl")) answer = validate_collectives(options, session);
   if (wants(options, "compute")) add(answer, "compute", validate_operators(options, session));
   if (wants(options, "training")) add(answer, "training", validate_jobs(options, session));
-  if (!options.json.empty()) write_json(options.json, answer.document);
-  if (options.json != "-") write_text("-", answer.text);
-}
-
-void add_own_table(CLI::App& command, ComputeQuestion& own) {
-  command.add_option("--compute-table", own.file,
-                     "Hold operators against this table instead: CSV with the columns of "
-                     "configs/validation/compute/layers-a100.csv, on the devices that its column gpu names");
-  command.add_option("--device", own.device, "The device of --compute-table, whatever its column gpu says");
-  command.add_option("--software", own.software,
-                     "Whose kernels those are: a name or file of configs/software (default: micro-benchmarks)");
+  session.outputs.give(answer);
 }
 
 }  // namespace
 
 void add_validate_command(CLI::App& app, Session& session) {
-  CLI::App* command = app.add_subcommand(
-      "validate",
-      "Hold predicted times of collectives, operators and training jobs against published measurements: the error of "
-      "each table");
+  ValidateOptions& options = session.keep<ValidateOptions>();
+  ComputeQuestion& own = options.compute_table;
+  CLI::App& command = add_command(
+      app, "validate", "Compare predicted times with published measurements: the error of each table",
+      {"orrery validate nccl", "orrery validate training --details", "orrery validate --compute-table mine.csv"});
   command
-      ->add_option("sections", session.validate.sections,
-                   "nccl (collectives), compute (operators of layers, matrix products), training (jobs); default: all")
+      .add_option("sections", options.sections,
+                  "nccl (collectives), compute (operators, matrix products), training (jobs) (default: all)")
       ->check(CLI::IsMember({"nccl", "compute", "training"}));
-  command->add_flag(
-      "--cross", session.validate.cross,
-      "Also fit the constants of the library again without one system at a time, and predict that one; and those "
-      "of the training software without one family of jobs");
-  command->add_flag("--details", session.validate.details,
-                    "Also print every training job, and what was assumed where its source leaves something open");
-  command->add_option("--json", session.validate.json,
-                      "Write the errors and every row as JSON to this file; '-' prints it instead");
-  command->add_option(
-      "--plot", session.validate.plot,
-      "Draw every scored table of collectives, predicted against measured, as TABLE.svg in this folder");
-  add_own_table(*command, session.validate.compute_table);
+  command.add_flag("--cross", options.cross, "Also predict each system, or family of jobs, from a fit to the others");
+  command.add_flag("--details", options.details, "Also print each training job and its assumptions");
+  command.add_option("--plot", options.plot, "Draw each scored nccl table as TABLE.svg in this folder")
+      ->type_name("DIR");
+  add_file(command, session, "--compute-table", own.file,
+           "Use this CSV of operators, with columns as in configs/validation/compute/layers-a100.csv");
+  command.add_option("--device", own.device, "Device of --compute-table (default: its column gpu)")->type_name("NAME");
   command
-      ->add_option("--training-table", session.validate.training_tables,
-                   "Hold training jobs against this table instead: a file like those of configs/validation/training "
-                   "(may be repeated)")
-      ->expected(1)
+      .add_option("--software", own.software,
+                  "Software of --compute-table, from `orrery list software` (default: micro-benchmarks)")
+      ->type_name("NAME");
+  add_files(command, session, "--training-table", options.training_tables,
+            "Use this table of jobs, as in configs/validation/training (repeatable)")
+      .expected(1)
       ->take_all();
-  command->callback([&session] { validate(session.validate, session); });
+  add_outputs(command, session);
+  command.callback([&] { validate(options, session); });
 }
 
 }  // namespace orrery::cli

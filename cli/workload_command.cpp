@@ -1,23 +1,45 @@
+// `orrery workload`: traces are summed up, checked, and made from jobs or from other formats.
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <sstream>
+#include <string>
+#include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/progress.h"
+#include "cli/session.h"
 #include "core/input_files.h"
+#include "experiment/job.h"
 #include "experiment/order_check.h"
 #include "workload/chakra/dump.h"
 #include "workload/chakra/file.h"
+#include "workload/import/format.h"
+#include "workload/import/goal/goal.h"
+#include "workload/import/kineto/kineto.h"
+#include "workload/import/layers/astra_text.h"
+#include "workload/import/layers/simai.h"
 #include "workload/traces/files.h"
 #include "workload/traces/inspect.h"
 #include "workload/traces/lint.h"
+#include "workload/traces/writer.h"
 
 namespace orrery::cli {
 namespace {
+
+// --- inspect, lint
+
+struct WorkloadOptions {
+  std::string trace;
+  std::string groups;
+  std::string dependencies = "both";
+  bool dump = false;
+};
 
 bool is_file(const std::string& path) {
   std::error_code code;
@@ -30,83 +52,287 @@ ChakraSource source_of(const WorkloadOptions& options) {
   return source;
 }
 
-LoadProgress shown_by(Progress& progress) {
-  return [&progress](std::size_t done, std::size_t total) { progress.show("reading traces", done, total); };
-}
-
 void dump(const std::string& file) {
   std::ostringstream text;
   std::string bytes = read_file(file);
   if (is_gzip(bytes)) bytes = inflate_gzip(file, bytes);
   dump_chakra(file, bytes, text);
-  write_text("-", text.str());
+  print_text(text.str());
 }
 
-void inspect_workload(const WorkloadOptions& options) {
-  if (options.dump) return dump(options.trace);
+void note_inputs(const WorkloadOptions& options) {
   note_input(options.trace);
   note_input(options.groups);
   for (const TraceFile& file : list_trace_files(options.trace)) note_input(file.path);
-  check_writable(options.json);
+}
+
+void inspect_workload(const WorkloadOptions& options, const Session& session) {
+  if (options.dump) return dump(options.trace);
+  note_inputs(options);
+  session.outputs.check();
   Diagnostics diagnostics;
   Progress progress;
   const ChakraSource source = source_of(options);
-  const Inspection inspection = is_file(options.trace)
-                                    ? inspect_trace(options.trace, source.dependencies, diagnostics)
-                                    : inspect(load_chakra_job(source, diagnostics, shown_by(progress)), options.trace);
+  const Inspection inspection =
+      is_file(options.trace)
+          ? inspect_trace(options.trace, source.dependencies, diagnostics)
+          : inspect(load_chakra_job(source, diagnostics, progress.of("reading traces")), options.trace);
   progress.clear();
   print_warnings(diagnostics.problems());
-  if (!options.json.empty()) write_json(options.json, to_json(inspection));
-  if (options.json != "-") write_text("-", to_text(inspection));
+  session.outputs.give({to_text(inspection), to_json(inspection)});
 }
 
-int lint_workload(const WorkloadOptions& options) {
+int lint_workload(const WorkloadOptions& options, const Session& session) {
+  note_inputs(options);
+  session.outputs.check();
   Progress progress;
   const ChakraSource source = source_of(options);
   const auto check = [&](const Job& job, const Matching& matching) {
-    check_order(job, matching, [&](auto done, auto total) { progress.show("checking the order", done, total); });
+    check_order(job, matching, progress.of("checking the order"));
   };
   const LintReport report = is_file(options.trace) ? lint_trace(options.trace, source.dependencies)
-                                                   : lint_job(source, shown_by(progress), check);
+                                                   : lint_job(source, progress.of("reading traces"), check);
   progress.clear();
-  std::string text;
-  for (const Problem& problem : report.problems) text += to_string(problem) + "\n";
-  if (!report.disagreement.empty()) text += "error: " + report.disagreement + "\n";
-  if (report.exit_status() == 0)
-    text += report.matched ? "the traces are sound, the ranks agree about all communication, and none waits for ever\n"
-                           : "the trace is sound\n";
-  write_text("-", text);
-  return report.exit_status();
+  Answer answer{{}, {{"schema", "orrery.lint/1"}, {"source", options.trace}}};
+  auto& problems = answer.document["problems"] = nlohmann::ordered_json::array();
+  for (const Problem& problem : report.problems) {
+    answer.text += to_string(problem) + "\n";
+    problems.push_back(to_json(problem));
+  }
+  Failure failure = failure_of(report.problems);
+  failure.exit_code = report.exit_status();
+  if (!report.disagreement.empty()) {
+    answer.text += "error: " + report.disagreement + "\n";
+    const Failure stuck = failure_of(StuckError(report.disagreement));
+    failure.problems.push_back(stuck.problems.front());
+    problems.push_back(to_json(stuck.problems.front()));
+  }
+  if (failure.exit_code == kDone)
+    answer.text += report.matched
+                       ? "the traces are sound, the ranks agree about all communication, and none waits for ever\n"
+                       : "the trace is sound\n";
+  else
+    answer.document["error"] = to_json(failure);
+  session.outputs.give(answer);
+  return failure.exit_code;
 }
 
-void add_common(CLI::App& command, WorkloadOptions& options) {
-  command.add_option("trace", options.trace, "One trace file, or the prefix P of files P.<rank>.et of all ranks")
+// --- generate
+
+// Writes `<folder>/rank.<r>.et` and `<folder>/groups.json`, none of which may have been read; says how to replay them.
+void write_and_tell(const Job& job, const Outputs& outputs) {
+  const std::string& folder = outputs.out;
+  check_writable(outputs.json);
+  refuse_input(folder + "/groups.json");
+  for (const TraceFile& file : list_trace_files(folder + "/rank")) refuse_input(file.path);
+  const ChakraSource source = write_job(job, folder, "rank");
+  std::size_t nodes = 0;
+  for (const RankBinding& rank : job.ranks) nodes += job.graphs[rank.graph].size();
+  const auto quoted = [](const std::string& path) {
+    const bool plain = std::ranges::all_of(
+        path, [](unsigned char c) { return std::isalnum(c) != 0 || c == '/' || c == '.' || c == '_' || c == '-'; });
+    return plain ? path : nlohmann::json(path).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  };
+  const auto counted = [](std::size_t count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  };
+  std::uint64_t bytes = std::filesystem::file_size(folder + "/groups.json");
+  for (const TraceFile& file : list_trace_files(folder + "/rank")) bytes += std::filesystem::file_size(file.path);
+  tell_written(folder + "/rank.*.et and groups.json", bytes);
+  const Outputs without_folder{outputs.json, {}};
+  without_folder.give({fmt::format("wrote the traces of {} ({}, {} in all) and {}\n"
+                                   "replay them with\n\n"
+                                   "    workload: {{chakra: {{prefix: {}, groups: {}}}}}\n",
+                                   counted(job.ranks.size(), "rank"), counted(job.graphs.size(), "different graph"),
+                                   counted(nodes, "node"), counted(job.communicators.size() - 1, "group"),
+                                   quoted(source.prefix), quoted(source.groups.value_or(""))),
+                       {{"schema", "orrery.traces/1"},
+                        {"prefix", source.prefix},
+                        {"groups_file", source.groups.value_or("")},
+                        {"ranks", job.ranks.size()},
+                        {"graphs", job.graphs.size()},
+                        {"nodes", nodes},
+                        {"groups", job.communicators.size() - 1},
+                        {"bytes", bytes}}});
+}
+
+void generate(const std::string& file, const Session& session) {
+  Diagnostics diagnostics;
+  note_input(file);
+  const Experiment experiment = load_experiment(file, session.settings, session.files, diagnostics);
+  if (!experiment.workload.training)
+    throw InputError({file}, "the experiment replays traces; there is nothing to generate",
+                     "give its workload a model, parallel and batch");
+  check_memory(experiment, session.allow_oom, diagnostics);
+  const ExperimentJob generated = load_experiment_job(experiment, diagnostics);
+  print_warnings(diagnostics.problems());
+  write_and_tell(generated.job, session.outputs);
+}
+
+// --- import
+
+struct ImportOptions {
+  std::vector<std::string> files;
+  std::string format;  // empty: told by the file
+  std::uint32_t ranks = 0;
+  std::uint32_t model_parallel = 0;
+  std::uint32_t iterations = 1;
+  bool no_pipeline = false;
+  bool replicate = false;
+};
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const WorkloadFormat format : kAllWorkloadFormats) names.emplace_back(name_of(format));
+  return names;
+}
+
+std::string beginning_of(const std::string& file) {
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error))
+    throw InputError({file}, "is a folder", "name the files in it, for example " + file + "/*.json");
+  errno = 0;
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw InputError({file}, "cannot be read: " + std::generic_category().message(errno), "check the path");
+  std::string text(4096, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  if (text.empty()) throw InputError({file}, "is empty", "a workload of another simulator or a profile is expected");
+  return text;
+}
+
+WorkloadFormat format_of(const ImportOptions& options) {
+  const std::string& file = options.files.front();
+  const std::string beginning = beginning_of(file);
+  if (!options.format.empty()) return *workload_format_named(options.format);
+  const std::optional<WorkloadFormat> format = workload_format_of(beginning);
+  if (!format)
+    throw InputError({file}, "not a workload of a known format",
+                     fmt::format("give --format, one of {}", fmt::join(format_names(), ", ")));
+  return *format;
+}
+
+std::optional<std::uint32_t> given(std::uint32_t value) {
+  return value == 0 ? std::nullopt : std::optional<std::uint32_t>(value);
+}
+
+Job import_job(const ImportOptions& options, WorkloadFormat format, Diagnostics& diagnostics) {
+  const std::string& file = options.files.front();
+  switch (format) {
+    case WorkloadFormat::kAstraText:
+      return import_astra_text(file, {given(options.ranks), given(options.model_parallel), options.iterations},
+                               diagnostics);
+    case WorkloadFormat::kSimai:
+      return import_simai(file, {given(options.ranks), options.iterations, !options.no_pipeline}, diagnostics);
+    case WorkloadFormat::kGoal:
+      return import_goal(file, diagnostics);
+    case WorkloadFormat::kKineto:
+      break;
+  }
+  return import_kineto(options.files, diagnostics, {options.replicate});
+}
+
+// An option that the format has no use for would go unnoticed.
+void refuse_idle_options(const ImportOptions& options, WorkloadFormat format) {
+  const bool text = format == WorkloadFormat::kAstraText || format == WorkloadFormat::kSimai;
+  const auto refuse = [&](bool idle, const char* what) {
+    if (idle)
+      throw InputError({options.files.front()}, fmt::format("{} has no meaning for {}", what, name_of(format)),
+                       "leave it out");
+  };
+  refuse(options.ranks > 0 && !text, "--ranks");
+  refuse(options.model_parallel > 0 && format != WorkloadFormat::kAstraText, "--model-parallel");
+  refuse(options.iterations > 1 && !text, "--iterations");
+  refuse(options.no_pipeline && format != WorkloadFormat::kSimai, "--no-pipeline");
+  refuse(options.replicate && format != WorkloadFormat::kKineto, "--replicate");
+  refuse(options.files.size() > 1 && format != WorkloadFormat::kKineto, "more than one file");
+}
+
+void import(const ImportOptions& options, const Session& session) {
+  for (const std::string& file : options.files) note_input(file);
+  const WorkloadFormat format = format_of(options);
+  refuse_idle_options(options, format);
+  Diagnostics diagnostics;
+  const Job job = import_job(options, format, diagnostics);
+  print_warnings(diagnostics.problems());
+  write_and_tell(job, session.outputs);
+}
+
+// --- the commands
+
+void add_trace(CLI::App& command, WorkloadOptions& options, Session& session) {
+  add_file(command, session, "trace", options.trace, "One trace file, or the prefix P of files P.<rank>.et").required();
+  command.add_option("--groups", options.groups, "Communicator groups: JSON {\"name\": [ranks]}")->type_name("FILE");
+  add_dependencies(command, options.dependencies);
+  add_outputs(command, session);
+}
+
+void add_inspect_command(CLI::App& workload, Session& session) {
+  WorkloadOptions& options = session.keep<WorkloadOptions>();
+  CLI::App& command = add_command(workload, "inspect", "Summarise traces: nodes, times, communication by group",
+                                  {"orrery workload inspect traces/rank", "orrery workload inspect rank.0.et --dump"});
+  add_trace(command, options, session);
+  command.add_flag("--dump", options.dump, "Print each node of one trace file as a line of JSON instead");
+  command.callback([&] { inspect_workload(options, session); });
+}
+
+void add_lint_command(CLI::App& workload, Session& session) {
+  WorkloadOptions& options = session.keep<WorkloadOptions>();
+  CLI::App& command = add_command(workload, "lint", "Report all errors and doubts in traces",
+                                  {"orrery workload lint traces/rank --groups traces/groups.json"});
+  add_trace(command, options, session);
+  command.callback([&] { session.exit_code = lint_workload(options, session); });
+}
+
+void add_out(CLI::App& command, Session& session) {
+  command.add_option("-o,--out", session.outputs.out, "Write rank.<r>.et and groups.json to this folder")
+      ->type_name("DIR")
       ->required();
-  command.add_option("--groups", options.groups, "Communicator groups file: JSON {\"name\": [ranks]}");
-  command
-      .add_option("--dependencies", options.dependencies,
-                  "Which dependencies order the nodes: both (default), data or ctrl")
-      ->check(CLI::IsMember({"both", "data", "ctrl"}));
+  add_json(command, session);
+}
+
+void add_generate_command(CLI::App& workload, Session& session) {
+  auto& experiment = session.keep<std::string>();
+  CLI::App& command = add_command(workload, "generate", "Write an experiment's training job as Chakra traces",
+                                  {"orrery workload generate job.yaml --nodes 4 --out traces"});
+  add_file(command, session, "experiment", experiment, "Experiment with a model to train").required();
+  add_out(command, session);
+  add_experiment_options(command, session);
+  command.callback([&] { generate(experiment, session); });
+}
+
+void add_import_command(CLI::App& workload, Session& session) {
+  ImportOptions& options = session.keep<ImportOptions>();
+  CLI::App& command =
+      add_command(workload, "import", "Write ASTRA-sim 1.0, SimAI, GOAL or PyTorch workloads as Chakra traces",
+                  {"orrery workload import rank0.json rank1.json --out traces",
+                   "orrery workload import resnet.txt --ranks 8 -o traces"});
+  add_files(command, session, "files", options.files, "The workload; of PyTorch profiles (Kineto) one file per rank")
+      .required();
+  add_out(command, session);
+  command.add_option("--format", options.format, "Format of the files (default: recognised)")
+      ->check(CLI::IsMember(format_names()));
+  const CLI::Validator count = CLI::Range(std::uint32_t{1}, std::uint32_t{1} << 20).description("");
+  const auto add_count = [&](const char* name, std::uint32_t& number, const char* about) {
+    command.add_option(name, number, about)->type_name("N")->check(count);
+  };
+  add_count("--ranks", options.ranks, "astra-text, old simai: number of ranks (default: the file's)");
+  add_count("--model-parallel", options.model_parallel, "astra-text hybrids: ranks of a model-parallel group");
+  add_count("--iterations", options.iterations, "astra-text, simai: number of training steps (default: 1)");
+  command.add_flag("--no-pipeline", options.no_pipeline, "simai: send nothing between pipeline stages, as SimAI does");
+  command.add_flag("--replicate", options.replicate, "kineto: let one profile stand for all ranks of its world");
+  command.callback([&] { import(options, session); });
 }
 
 }  // namespace
 
 void add_workload_command(CLI::App& app, Session& session) {
-  WorkloadOptions& options = session.workload;
-  CLI::App* workload = app.add_subcommand("workload", "Look at traces and make them: inspect, lint, generate, import");
-  workload->require_subcommand(1);
-  CLI::App* inspect = workload->add_subcommand(
-      "inspect", "Summarise a trace or a job: nodes, times, communication by group, dependencies");
-  add_common(*inspect, options);
-  inspect->add_option("--json", options.json,
-                      "Write the summary as JSON to this file; '-' prints it instead of the text");
-  inspect->add_flag("--dump", options.dump, "Print every node of one trace file, field by field, as JSON lines");
-  inspect->callback([&session] { inspect_workload(session.workload); });
-  CLI::App* lint = workload->add_subcommand("lint", "Say everything that is wrong or doubtful about a trace or a job");
-  add_common(*lint, options);
-  lint->callback([&session] { session.exit_code = lint_workload(session.workload); });
-  add_generate_command(*workload, session);
-  add_import_command(*workload, session);
+  CLI::App& workload = *app.add_subcommand("workload", "Inspect, lint, generate and import traces");
+  workload.require_subcommand(1);
+  add_inspect_command(workload, session);
+  add_lint_command(workload, session);
+  add_generate_command(workload, session);
+  add_import_command(workload, session);
 }
 
 }  // namespace orrery::cli

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# cmake -D SOURCE=... -D OUTPUT=... -P WriteCommit.cmake: writes OUTPUT, a .cpp that defines kCommit (cli/commit.h), from
+# cmake -D SOURCE=... -D OUTPUT=... -P WriteCommit.cmake: writes OUTPUT, a .cpp that defines kCommit (cli/main.cpp), from
 # the repository in SOURCE. Leaves the file alone where it says the same already.
 set(commit "")
 if(EXISTS "${SOURCE}/.git")  # a repository around an unpacked archive is another one
@@ -12,10 +12,11 @@ if(EXISTS "${SOURCE}/.git")  # a repository around an unpacked archive is anothe
 endif()
 file(CONFIGURE OUTPUT "${OUTPUT}" @ONLY CONTENT [[
 // Written by cmake/WriteCommit.cmake.
-#include "cli/commit.h"
+#include <string_view>
 
 namespace orrery::cli {
 
+extern const std::string_view kCommit;
 const std::string_view kCommit = "@commit@";
 
 }  // namespace orrery::cli

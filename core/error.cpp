@@ -105,12 +105,16 @@ InputError::InputError(Location where, std::string message, std::string hint)
     : InputError(std::vector<Problem>{{Severity::kError, std::move(where), std::move(message), std::move(hint)}}) {}
 
 void Diagnostics::error(Location where, std::string message, std::string hint) {
-  problems_.push_back({Severity::kError, std::move(where), std::move(message), std::move(hint)});
-  ++errors_;
+  add({Severity::kError, std::move(where), std::move(message), std::move(hint)});
 }
 
 void Diagnostics::warning(Location where, std::string message, std::string hint) {
-  problems_.push_back({Severity::kWarning, std::move(where), std::move(message), std::move(hint)});
+  add({Severity::kWarning, std::move(where), std::move(message), std::move(hint)});
+}
+
+void Diagnostics::add(Problem problem) {
+  if (problem.severity == Severity::kError) ++errors_;
+  problems_.push_back(std::move(problem));
 }
 
 void Diagnostics::throw_if_errors() const {

@@ -1,11 +1,12 @@
-// What can go wrong and how it is said. Wrong input is an InputError (exit 2), a simulated system that cannot finish is
-// a StuckError (exit 3), a bug is an assertion. The library never prints and never exits: problems are collected in
+// What can go wrong and how it is said. Wrong input is an InputError (exit 2, or 5 where all is right but the memory is
+// too small), a simulated system that cannot finish is a StuckError (exit 3), a bug is an assertion. The library never prints and never exits: problems are collected in
 // Diagnostics and shown by the command line.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +28,9 @@ struct Problem {
   Location where;
   std::string message;  // what was found and what was expected
   std::string hint;     // what to do about it; may be empty
+  std::optional<std::uint32_t> rank{};  // the first one concerned, where the problem is one of ranks
+  std::string node{};                   // of its trace or program, as messages name it; may be empty
+  bool out_of_memory = false;           // nothing is wrong but that it does not fit the devices' memory
 };
 
 // "path:line:col: error: message", then "  hint: ..." on its own line. Control characters of the input are escaped.
@@ -47,6 +51,8 @@ class InputError : public std::exception {
   InputError(Location where, std::string message, std::string hint = {});
 
   std::span<const Problem> problems() const { return problems_; }
+  // Whether the first problem, which may stand for all, is one of memory.
+  bool out_of_memory() const { return !problems_.empty() && problems_.front().out_of_memory; }
   const char* what() const noexcept override { return text_.c_str(); }
 
  private:
@@ -57,14 +63,20 @@ class InputError : public std::exception {
 // The same, with `file` as the place of problems that name none.
 InputError located(const InputError& error, const std::string& file);
 
-// The input is right, but the ranks disagree or wait for ever. `what()` is the whole report.
+// The input is right, but the ranks disagree or wait for ever. `what()` is the whole report; `rank` and `node` are the
+// first that waits, where one is known.
 class StuckError : public std::exception {
  public:
-  explicit StuckError(std::string report) : report_(std::move(report)) {}
+  explicit StuckError(std::string report, std::optional<std::uint32_t> rank = {}, std::string node = {})
+      : report_(std::move(report)), rank_(rank), node_(std::move(node)) {}
   const char* what() const noexcept override { return report_.c_str(); }
+  std::optional<std::uint32_t> rank() const { return rank_; }
+  const std::string& node() const { return node_; }
 
  private:
   std::string report_;
+  std::optional<std::uint32_t> rank_;
+  std::string node_;
 };
 
 // Collects problems, so that all of a file are reported together.
@@ -72,6 +84,7 @@ class Diagnostics {
  public:
   void error(Location where, std::string message, std::string hint = {});
   void warning(Location where, std::string message, std::string hint = {});
+  void add(Problem problem);
 
   bool has_errors() const { return errors_ > 0; }
   std::size_t error_count() const { return errors_; }

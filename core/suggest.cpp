@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <numeric>
-#include <vector>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -11,22 +11,77 @@ namespace orrery {
 namespace {
 
 constexpr std::size_t kLongestWord = 64;  // a longer "name" is no slip of the pen
+constexpr std::size_t kShortestPart = 2;  // of a name: fewer letters are in nearly every name
+constexpr std::size_t kSuggestions = 8;
 
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
+// What makes no difference to a reader left out.
+std::string plain(std::string_view name) {
+  std::string letters;
+  for (const char c : name)
+    if (c != '-' && c != '_') letters += lower(c);
+  return letters;
+}
+
+// Numbers in names by their values.
+bool comes_before(std::string_view a, std::string_view b) {
+  const auto number = [](std::string_view& text) {
+    std::size_t end = 0;
+    while (end < text.size() && is_digit(text[end])) ++end;
+    std::string_view digits = text.substr(0, end);
+    text.remove_prefix(end);
+    digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));
+    return digits;
+  };
+  while (!a.empty() && !b.empty()) {
+    if (is_digit(a.front()) && is_digit(b.front())) {
+      const std::string_view x = number(a), y = number(b);
+      if (x.size() != y.size()) return x.size() < y.size();
+      if (x != y) return x < y;
+      continue;
+    }
+    if (a.front() != b.front()) return a.front() < b.front();
+    a.remove_prefix(1);
+    b.remove_prefix(1);
+  }
+  return a.size() < b.size();
+}
+
+// Two letters that changed places are one slip.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
+  std::vector<std::size_t> row(b.size() + 1), above(b.size() + 1), two_above;
   std::iota(row.begin(), row.end(), std::size_t{0});
+  const auto same = [&](std::size_t i, std::size_t j) { return lower(a[i]) == lower(b[j]); };
   for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
+    two_above = std::exchange(above, row);
     row[0] = i + 1;
     for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t substituted = diagonal + (lower(a[i]) == lower(b[j]) ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
+      row[j + 1] = std::min({above[j] + (same(i, j) ? 0 : 1), row[j] + 1, above[j + 1] + 1});
+      if (i > 0 && j > 0 && same(i, j - 1) && same(i - 1, j)) row[j + 1] = std::min(row[j + 1], two_above[j - 1] + 1);
     }
   }
   return row.back();
+}
+
+// Names that begin with the word, then names that contain it.
+std::vector<std::string> names_around(const std::string& part, std::span<const std::string> candidates) {
+  if (part.size() < kShortestPart) return {};
+  std::vector<std::string> names;
+  for (const std::string& candidate : candidates)
+    if (plain(candidate).find(part) != std::string::npos) names.push_back(candidate);
+  std::ranges::sort(names, comes_before);
+  std::ranges::stable_partition(names, [&](const std::string& name) { return plain(name).starts_with(part); });
+  return names;
+}
+
+// The longest name that the word goes on from: h100-sxm of h100-sxm5-80gb.
+std::string name_within(const std::string& word, std::span<const std::string> candidates) {
+  std::string best;
+  for (const std::string& candidate : candidates)
+    if (candidate.size() > std::max(kShortestPart, best.size()) && word.starts_with(plain(candidate))) best = candidate;
+  return best;
 }
 
 }  // namespace
@@ -47,11 +102,23 @@ std::string nearest_name(std::string_view word, std::span<const std::string> can
   return best;
 }
 
+std::vector<std::string> likely_names(std::string_view word, std::span<const std::string> candidates) {
+  if (word.size() > kLongestWord) return {};
+  const std::string letters = plain(word);
+  if (std::vector<std::string> names = names_around(letters, candidates); !names.empty()) return names;
+  if (std::string name = nearest_name(word, candidates); !name.empty()) return {std::move(name)};
+  if (std::string name = name_within(letters, candidates); !name.empty()) return {std::move(name)};
+  return {};
+}
+
 std::string suggestion(std::string_view word, std::span<const std::string> candidates) {
-  if (const std::string near = nearest_name(word, candidates); !near.empty())
-    return fmt::format("did you mean '{}'?", near);
-  if (candidates.empty()) return {};
-  return fmt::format("known: {}", fmt::join(candidates, ", "));
+  std::vector<std::string> likely = likely_names(word, candidates);
+  if (likely.size() == 1) return fmt::format("did you mean '{}'?", likely.front());
+  if (likely.empty()) return candidates.empty() ? "" : fmt::format("known: {}", fmt::join(candidates, ", "));
+  const std::size_t count = likely.size();
+  likely.resize(std::min(count, kSuggestions));
+  return fmt::format("did you mean one of {}{}?", fmt::join(likely, ", "),
+                     count > kSuggestions ? fmt::format(", ... ({} in all)", count) : "");
 }
 
 }  // namespace orrery

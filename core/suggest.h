@@ -1,16 +1,23 @@
-// "Did you mean ...?" for a misspelt name.
+// "Did you mean ...?" for a name that is not known.
 #pragma once
 
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace orrery {
 
-// The candidate nearest to `word` by edit distance (case ignored), or "" when none is near enough to be a likely slip.
+// The candidates that `word` may stand for, the likeliest first: those that begin with it, then those that contain it
+// (in order of their numbers: 8b before 70b), else the nearest by edit distance, else the longest that it begins with.
+// Case, '-' and '_' make no difference. Empty when none is likely.
+std::vector<std::string> likely_names(std::string_view word, std::span<const std::string> candidates);
+
+// The nearest by edit distance (case ignored), or "" when none is near enough to be a likely slip.
 std::string nearest_name(std::string_view word, std::span<const std::string> candidates);
 
-// "did you mean 'x'?", or "known: a, b, c" when nothing is near; "" without candidates.
+// "did you mean 'x'?", "did you mean one of x, y, z?", or "known: a, b, c" when nothing is likely; "" without
+// candidates.
 std::string suggestion(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace orrery

@@ -91,7 +91,8 @@ void add_defaults(const ConfigValue& value, const std::string& path, std::vector
 }  // namespace
 
 bool is_configuration(const std::string& file, const ConfigFiles& files) {
-  if (file.ends_with(".yaml") || file.ends_with(".yml")) return true;
+  if (!may_be_configuration(file)) return false;
+  if (!may_be_trace(file)) return true;
   const ConfigValue root = files.peek(file);
   return has_one_of(root, kExperimentKeys) || part_kind_of(root) != nullptr;
 }

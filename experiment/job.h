@@ -22,7 +22,7 @@ struct ExperimentJob {
 ExperimentJob load_experiment_job(const Experiment& experiment, Diagnostics& diagnostics,
                                   const LoadProgress& progress = {});
 
-// Throws InputError, with what needs how much and what would fit, if a rank does not fit its device's memory. With
+// Throws InputError (out_of_memory), with what needs how much and what would fit, if a rank does not fit its device's memory. With
 // `allowed` only warns.
 void check_memory(const Experiment& experiment, bool allowed, Diagnostics& diagnostics);
 

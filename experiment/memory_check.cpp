@@ -131,7 +131,10 @@ void check_memory(const Experiment& experiment, bool allowed, Diagnostics& diagn
       fmt::format("rank {} needs {} of memory, {} has {}: {}", index_of(rank), rounded(worst->total()),
                   experiment.device.name, rounded(capacity), fmt::join(parts, ", "));
   if (allowed) return diagnostics.warning(training.where, message, "");
-  throw InputError(training.where, message, advice(training, capacity, experiment.fabric));
+  Problem problem{Severity::kError, training.where, message, advice(training, capacity, experiment.fabric)};
+  problem.rank = index_of(rank);
+  problem.out_of_memory = true;
+  throw InputError(std::vector<Problem>{std::move(problem)});
 }
 
 }  // namespace orrery

@@ -1,7 +1,6 @@
 #include "experiment/workload.h"
 
 #include <array>
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -19,29 +18,23 @@ constexpr std::array<std::string_view, 11> kTrainingKeys = {"model",           "
                                                             "pipeline_layers", "software",   "recompute",   "gradients",
                                                             "overlap",         "iterations", "causal_flops"};
 
-// Paths in a file are relative to it, those given by --set to the working directory.
-std::string path_from(const Location& where, const std::string& path) {
-  if (where.file.starts_with("--set ")) return path;
-  return (std::filesystem::path(where.file).parent_path() / path).string();
-}
-
 void read_chakra(Section& section, ChakraSource& trace, ComputeOptions& compute) {
   const std::string prefix = section.required<std::string>(
       "prefix",
       "start P of the trace files' names P.<rank>.et (or .et.gz, .json), one file per rank, from rank 0 on; a path "
       "relative to the file that names it. Example: `traces/dp8/rank`");
-  trace.prefix = path_from(section.where("prefix"), prefix);
+  trace.prefix = path_from(section.where("prefix").file, prefix).string();
   constexpr std::string_view kGroups =
       "communicator groups: a JSON file {\"name\": [global ranks]}; by default comm_group.json in the folder of the "
       "traces, and if there is none PyTorch's metadata nodes";
   const std::string beside = (std::filesystem::path(prefix).parent_path() / "comm_group.json").string();
-  const std::string found = path_from(section.where("prefix"), beside);
+  const std::string found = path_from(section.where("prefix").file, beside).string();
   std::error_code code;
   if (section.has("prefix") && !section.has("groups") && std::filesystem::is_regular_file(found, code)) {
     section.optional<std::string>("groups", beside, kGroups);
     trace.groups = found;
   } else if (const auto groups = section.maybe<std::string>("groups", kGroups)) {
-    trace.groups = path_from(section.where("groups"), *groups);
+    trace.groups = path_from(section.where("groups").file, *groups).string();
   }
   trace.dependencies = *dependencies_named(kDependencyNames[section.optional_choice(
       "dependencies", kDependencyNames, 0, "kind of dependencies in the trace that order its nodes")]);

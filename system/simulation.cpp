@@ -86,7 +86,7 @@ SimulationTotals Simulation::run(const SimulationProgress& progress) {
   engine_.at(Time{}, *this, kStart);
   do engine_.run(*this);
   while (join_ready_calls() || relieve_queues());
-  if (!std::ranges::all_of(agents_, &RankExecution::finished)) throw StuckError(stuck_report(*this));
+  if (!std::ranges::all_of(agents_, &RankExecution::finished)) throw stuck_error(*this);
   report_progress(true);
   for (std::uint32_t rank = 0; rank < totals_.rank_finish.size(); ++rank)
     totals_.acting.push_back(acting_rank(folding(), RankId(rank)));

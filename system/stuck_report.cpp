@@ -18,9 +18,10 @@ class StuckReport {
  public:
   explicit StuckReport(const Simulation& simulation);
 
-  std::string text() const;
+  StuckError error() const;
 
  private:
+  std::string text() const;
   using Call = std::pair<GroupId, std::uint32_t>;
 
   // What holds a rank up: an operation that has all that it depends on, but not the ranks it waits for.
@@ -183,6 +184,13 @@ std::string StuckReport::describe_circle() const {
   return {};
 }
 
+StuckError StuckReport::error() const {
+  const RankId rank = unfinished_.front();
+  const std::vector<Wait>& waits = waits_[index_of(rank)];
+  return StuckError(text(), index_of(rank),
+                    waits.empty() ? "" : simulation_.input_.job.describe(rank, waits.front().node));
+}
+
 std::string StuckReport::text() const {
   const Job& job = simulation_.input_.job;
   const std::string when = simulation_.options_.timed
@@ -204,6 +212,6 @@ std::string StuckReport::text() const {
   return text;
 }
 
-std::string stuck_report(const Simulation& simulation) { return StuckReport(simulation).text(); }
+StuckError stuck_error(const Simulation& simulation) { return StuckReport(simulation).error(); }
 
 }  // namespace orrery

@@ -3,12 +3,13 @@
 // same however long things take.
 #pragma once
 
-#include <string>
+#include "core/error.h"
 
 namespace orrery {
 
 class Simulation;
 
-std::string stuck_report(const Simulation& simulation);
+// Who waits for whom, with the first rank that waits and what it waits in.
+StuckError stuck_error(const Simulation& simulation);
 
 }  // namespace orrery

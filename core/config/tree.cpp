@@ -95,11 +95,29 @@ ConfigValue* step_into(ConfigValue& value, const std::string& part, const Locati
 // What is in a folder of shipped files and stands for a key that is not there: an edit below the key edits that.
 std::string_view default_file(std::string_view folder) { return folder == "libraries" ? "nccl" : std::string_view{}; }
 
+std::string beginning_of(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::string text(4096, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  return text;
+}
+
+// Traces in binary have control characters from the first frame on.
+bool is_text(std::string_view text) {
+  return std::ranges::none_of(text, [](char c) { return c >= 0 && c < ' ' && c != '\n' && c != '\r' && c != '\t'; });
+}
+
 }  // namespace
 
 bool looks_like_path(std::string_view name) {
   return name.find('/') != std::string_view::npos || name.ends_with(".yaml") || name.ends_with(".yml") ||
          name.ends_with(".json");
+}
+
+std::filesystem::path path_from(const std::string& file, std::string_view name) {
+  if (file.starts_with(kSettingOrigin) || file == kStandardInput) return name;
+  return std::filesystem::path(file).parent_path() / name;
 }
 
 const ConfigEntry* ConfigValue::find(std::string_view key) const {
@@ -143,8 +161,17 @@ ConfigValue ConfigFiles::load(const std::filesystem::path& path, const Location&
   return value;
 }
 
+bool may_be_configuration(const std::string& file) {
+  if (file == kStandardInput) return is_text(beginning_of(file));
+  return file.ends_with(".yaml") || file.ends_with(".yml") || file.ends_with(".json");
+}
+
+bool may_be_trace(const std::string& file) {
+  return file == kStandardInput ? beginning_of(file).starts_with('{') : file.ends_with(".json");
+}
+
 ConfigValue ConfigFiles::peek(const std::string& path) const {
-  if (!path.ends_with(".yaml") && !path.ends_with(".yml") && !path.ends_with(".json")) return {};
+  if (!may_be_configuration(path)) return {};
   Diagnostics ignored;
   return load(path, {}, ignored);
 }
@@ -153,8 +180,7 @@ bool ConfigFiles::expand(ConfigValue& value, std::string_view folder, Diagnostic
   const std::string name = value.scalar;
   std::filesystem::path path;
   if (looks_like_path(name)) {
-    const bool from_setting = value.where.file.starts_with(kSettingOrigin);
-    path = from_setting ? std::filesystem::path(name) : std::filesystem::path(value.where.file).parent_path() / name;
+    path = path_from(value.where.file, name);
   } else {
     path = shipped_ / folder / (name + ".yaml");
     std::error_code code;

@@ -50,6 +50,18 @@ ConfigValue load_config(const std::filesystem::path& path, const Location& wante
 // Whether a value names a file by path: it has a '/' or ends in .yaml, .yml or .json.
 bool looks_like_path(std::string_view name);
 
+// Where the program finds its standard input as a file.
+inline constexpr std::string_view kStandardInput = "/dev/stdin";
+
+// The path that `name` stands for in `file`: relative to its folder. From the command line, be it an option or standard
+// input, relative to the working directory.
+std::filesystem::path path_from(const std::string& file, std::string_view name);
+
+// Whether `file` is written as configurations are, by its ending; standard input, if it is text.
+bool may_be_configuration(const std::string& file);
+// Whether it may be a trace nevertheless: JSON may be both.
+bool may_be_trace(const std::string& file);
+
 // The folder of shipped configurations, and how a name in a file becomes another file. Any thread may call.
 class ConfigFiles {
  public:
@@ -60,8 +72,8 @@ class ConfigFiles {
   // load_config(), but a text is parsed once, however often its file is asked for.
   ConfigValue load(const std::filesystem::path& path, const Location& wanted_at, Diagnostics& diagnostics) const;
 
-  // What the configuration file `path` holds; a null where its name does not end in .yaml, .yml or .json or where it
-  // cannot be read. To tell what kind of file it is.
+  // What can be read of the configuration file `path`, whatever is wrong with it; a null of what is none
+  // (may_be_configuration()). To tell what kind of file it is.
   ConfigValue peek(const std::string& path) const;
 
   // `value` is a path (looks_like_path), relative to the file that names it, or a bare name looked up in `folder` of

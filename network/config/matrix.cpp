@@ -66,12 +66,6 @@ MatrixCapacities read_capacities(Section& section, const DeviceLinks& links) {
   return c;
 }
 
-// Relative to the file that names it; from the command line (which is no file) to the working directory.
-std::filesystem::path path_of(const Section& section, const std::string& name) {
-  const std::string file = section.where("topology_matrix").file;
-  return file.starts_with("--set ") ? std::filesystem::path(name) : std::filesystem::path(file).parent_path() / name;
-}
-
 std::optional<std::string> read_text(Section& section, const std::filesystem::path& path) {
   std::error_code code;
   std::ifstream stream(path, std::ios::binary);
@@ -118,7 +112,7 @@ RoutedGraph read_matrix(Section& section, const GraphMembers& members, const Dev
   else if (!section.section("capacities", kCapacities, read))
     section.error("capacities", "'topology_matrix' without 'capacities'", "for example {pcie: 31.5 GB/s}");
   if (!name) return {};
-  const std::filesystem::path path = path_of(section, *name);
+  const std::filesystem::path path = path_from(section.where("topology_matrix").file, *name);
   const std::optional<std::string> text = read_text(section, path);
   if (!text) return {};
   const std::string file = path.string();

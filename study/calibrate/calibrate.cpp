@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "core/config/quantity_text.h"
 #include "core/config/text.h"
@@ -108,10 +109,8 @@ void make_paths_absolute(ConfigValue& value) {
   for (ConfigEntry& entry : value.entries) {
     make_paths_absolute(entry.value);
     if (entry.key != "topology_matrix" || entry.value.kind != ConfigValue::Kind::kScalar) continue;
-    const std::string& file = entry.value.where.file;
-    const std::filesystem::path folder =
-        file.starts_with("--set ") ? std::filesystem::path() : std::filesystem::path(file).parent_path();
-    entry.value.scalar = std::filesystem::absolute(folder / entry.value.scalar).lexically_normal().string();
+    const std::filesystem::path path = path_from(entry.value.where.file, entry.value.scalar);
+    entry.value.scalar = std::filesystem::absolute(path).lexically_normal().string();
   }
 }
 
@@ -263,6 +262,43 @@ std::string calibrated_cluster(const Calibration& calibration, const std::string
 std::string calibration_text(const CalibrationQuestion& question, const Calibration& calibration) {
   return heading(question, calibration) + fitted_text(calibration.fit) + unfitted_text(calibration.fit) +
          errors_text(calibration);
+}
+
+nlohmann::ordered_json calibration_json(const CalibrationQuestion& question, const Calibration& calibration) {
+  using Json = nlohmann::ordered_json;
+  const CalibrationData& data = calibration.data;
+  const NcclOptions& options = data.benchmarks.front().options;
+  Json fitted = Json::array(), unfitted = Json::array(), rows = Json::array();
+  for (const FittedNcclConstant& constant : calibration.fit.fitted) {
+    Json& item = fitted.emplace_back();
+    item = {{"constant", path_of(constant.number)},
+            {"before", nccl_constant_text(constant.number, constant.before)},
+            {"after", nccl_constant_text(constant.number, constant.after)}};
+    if (!constant.gives_way && std::isfinite(constant.spread)) item["standard_error"] = constant.spread;
+    if (const std::string said = remark(constant); !said.empty()) item["remark"] = said;
+  }
+  for (const UnfittedNcclConstant& constant : calibration.fit.unfitted)
+    unfitted.push_back({{"constant", path_of(constant.number)},
+                        {"value", nccl_constant_text(constant.number, calibration.fit.constants.value(constant.number))},
+                        {"reason", reason(constant)}});
+  for (const CalibratedRow& row : calibration.rows) {
+    const NcclBenchmark& benchmark = data.benchmarks[row.measured.table];
+    Json& item = rows.emplace_back();
+    item = {{"op", benchmark.operation.name},     {"bytes", row.measured.bytes.count()},
+            {"measured_s", row.measured.seconds}, {"before_s", row.before},
+            {"after_s", row.after}};
+    if (calibration.held_out) item["held_out_s"] = row.without_it;
+  }
+  return {{"schema", "orrery.calibration/1"},
+          {"cluster", cluster_title(question.machine.cluster)},
+          {"ranks", data.ranks},
+          {"nodes", data.nodes},
+          {"device", data.device},
+          {"nccl", to_text(options.version)},
+          {"launch", name_of(options.launch)},
+          {"fitted", std::move(fitted)},
+          {"unfitted", std::move(unfitted)},
+          {"rows", std::move(rows)}};
 }
 
 }  // namespace orrery

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "core/config/tree.h"
 #include "core/error.h"
 #include "study/calibrate/data.h"
@@ -35,6 +37,8 @@ Calibration calibrate(const CalibrationQuestion& question, const ConfigFiles& fi
 
 // The constants, what is not determined, and the errors before and after.
 std::string calibration_text(const CalibrationQuestion& question, const Calibration& calibration);
+// The same as the document "orrery.calibration/1", with the time of every row.
+nlohmann::ordered_json calibration_json(const CalibrationQuestion& question, const Calibration& calibration);
 
 // A configuration of the cluster with the fitted constants in it, which needs no other file. `from` says in its first
 // comment what it was made from.

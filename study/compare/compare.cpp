@@ -6,6 +6,7 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "core/config/quantity_text.h"
 #include "core/error.h"
@@ -83,6 +84,18 @@ std::string comparison_text(const std::vector<NamedResult>& runs) {
   for (std::size_t i = 1; i < runs.size(); ++i)
     text += explanation(runs[i], parts[i], parts[0], seconds(runs[i].result->finish) - seconds(runs[0].result->finish));
   return text;
+}
+
+nlohmann::ordered_json comparison_json(const std::vector<NamedResult>& runs) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  const double first = seconds(runs.front().result->finish);
+  for (const NamedResult& run : runs) {
+    const double time = seconds(run.result->finish);
+    nlohmann::ordered_json parts = nlohmann::ordered_json::object();
+    for (const Part& part : mean_parts(*run.result)) parts[part.name] = part.seconds;
+    list.push_back({{"name", run.name}, {"time_s", time}, {"ratio", first > 0 ? time / first : 1}, {"parts_s", parts}});
+  }
+  return {{"schema", "orrery.comparison/1"}, {"runs", std::move(list)}};
 }
 
 }  // namespace orrery

@@ -153,6 +153,8 @@ void refuse_if_all_refused(const Sweep& sweep, std::span<const SweepPoint> point
   if (!std::ranges::all_of(points, [](const SweepPoint& point) { return !point.refusal.empty(); })) return;
   std::vector<Problem> problems = {
       {Severity::kError, {sweep.file}, fmt::format("none of {} points can be simulated:", points.size()), {}}};
+  problems.front().out_of_memory =
+      std::ranges::all_of(points, [](const SweepPoint& point) { return point.refusal.front().out_of_memory; });
   std::ranges::move(refusals_of(sweep, points), std::back_inserter(problems));
   throw InputError(std::move(problems));
 }

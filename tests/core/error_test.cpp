@@ -55,8 +55,25 @@ TEST_CASE("only a near name is suggested") {
   const std::vector<std::string> names = {"ring", "direct", "halving-doubling"};
   CHECK(nearest_name("rign", names) == "ring");
   CHECK(nearest_name("HALVING-DOUBLIN", names) == "halving-doubling");
+  CHECK(nearest_name("rnig", std::vector<std::string>{"run", "ring"}) == "ring");
+  CHECK(nearest_name("rnu", std::vector<std::string>{"sum", "run"}) == "run");  // of three letters one may be wrong
   CHECK(nearest_name("tree", names) == "");
   CHECK(nearest_name("on", std::vector<std::string>{"auto", "off"}) == "");
   CHECK(suggestion("tree", names) == "known: ring, direct, halving-doubling");
   CHECK(suggestion("x", {}) == "");
+}
+
+TEST_CASE("names that begin with a word come before those that contain it, and both before slips of the pen") {
+  const std::vector<std::string> models = {"gpt3-13b", "llama2-7b", "llama3-405b", "llama3-70b", "llama3-8b"};
+  CHECK(likely_names("llama3", models) == std::vector<std::string>{"llama3-8b", "llama3-70b", "llama3-405b"});
+  CHECK(suggestion("Llama-3", models) == "did you mean one of llama3-8b, llama3-70b, llama3-405b?");
+  const std::vector<std::string> devices = {"dgx-h100", "h100-pcie", "h100-sxm", "h200-sxm"};
+  CHECK(likely_names("h100", devices) == std::vector<std::string>{"h100-pcie", "h100-sxm", "dgx-h100"});
+  CHECK(suggestion("h20", devices) == "did you mean 'h200-sxm'?");
+  CHECK(suggestion("h100-sxm5-80gb", devices) == "did you mean 'h100-sxm'?");  // goes on from a name
+  CHECK(suggestion("-", devices) == "known: dgx-h100, h100-pcie, h100-sxm, h200-sxm");
+  std::vector<std::string> many;
+  for (int i = 0; i < 12; ++i) many.push_back("node" + std::to_string(i));
+  CHECK(suggestion("node", many) ==
+        "did you mean one of node0, node1, node2, node3, node4, node5, node6, node7, ... (12 in all)?");
 }

@@ -106,8 +106,10 @@ void report(std::span<const RankFindings> ranks, bool is_job, Diagnostics& diagn
                         [](const Merged& m) { return m.first.severity == Severity::kError; });
   drop_repeated_hints(merged);
   for (const Merged& m : merged) {
-    if (m.first.severity == Severity::kError) diagnostics.error(m.first.where, message_of(m, is_job), m.first.hint);
-    else diagnostics.warning(m.first.where, message_of(m, is_job), m.first.hint);
+    Problem problem{m.first.severity, m.first.where, message_of(m, is_job), m.first.hint};
+    if (is_job) problem.rank = m.ranks.front();
+    if (!m.first.examples.empty()) problem.node = m.first.examples.front();
+    diagnostics.add(std::move(problem));
   }
 }
 

@@ -71,8 +71,7 @@ void read_layers(Section& section, ComputeTable& table) {
   const auto file = section.maybe<std::string>(
       "layers", "operators of layers: a CSV file, relative to this one, with the columns of layers-a100.csv");
   if (!file) return;
-  const std::filesystem::path folder = std::filesystem::path(section.where("layers").file).parent_path();
-  table.layers_file = (folder / *file).string();
+  table.layers_file = path_from(section.where("layers").file, *file).string();
   Diagnostics& diagnostics = section.context().diagnostics();
   try {
     table.layers = read_layer_csv(read_file(table.layers_file), table.layers_file, diagnostics);

@@ -7,12 +7,8 @@
 #include "workload/training/program/gradient_synchronisation.h"
 
 namespace orrery {
-namespace {
 
-// Of a parameter in mixed precision: a master copy and two moments in fp32. Pure fp32 needs no master copy.
 Bytes optimizer_state(Precision precision) { return size_of(precision).count() == 4 ? Bytes(8) : Bytes(12); }
-
-}  // namespace
 
 std::string_view name_of(MemoryUse use) {
   constexpr std::array<std::string_view, 5> kNames = {"parameters", "gradients", "optimizer", "activations",

@@ -25,6 +25,9 @@ inline constexpr std::size_t kMemoryUseCount = 5;
 
 std::string_view name_of(MemoryUse use);  // "parameters", ...
 
+// Of a parameter in mixed precision: a master copy and two moments in fp32. Pure fp32 needs no master copy.
+Bytes optimizer_state(Precision precision);
+
 struct MemoryNeed {
   std::array<Bytes, kMemoryUseCount> by{};
 

@@ -42,19 +42,29 @@ Int128 mlp(const TransformerSpec& model, std::int64_t inner) {
          linear(inner, model.hidden, model.biases);
 }
 
-// The router has no bias.
-Int128 expert_mlp(const TransformerSpec& model) {
-  return linear(model.hidden, model.experts, false) +
-         (model.experts + model.shared_experts) * mlp(model, model.expert_hidden);
-}
+struct Part {
+  const char* name;
+  Int128 count;
+  Int128 active;
+};
+using Parts = std::vector<Part>;
 
-Int128 count(const TransformerSpec& model) {
+// The router has no bias.
+Parts parts_of(const TransformerSpec& model) {
   const std::int64_t dense_layers = model.experts > 0 ? model.dense_layers : model.layers;
-  const Int128 tables = Int128{model.hidden} * model.vocab * (model.tied_embeddings ? 1 : 2);
-  const Int128 positions = model.position == PositionKind::kLearned ? Int128{model.hidden} * model.sequence : 0;
-  return tables + positions + norm(model) * (model.embedding_norm ? 2 : 1) +
-         model.layers * (attention(model) + 2 * norm(model)) + dense_layers * mlp(model, model.ffn_hidden) +
-         (model.layers - dense_layers) * expert_mlp(model);
+  const std::int64_t expert_layers = model.layers - dense_layers;
+  const auto whole = [](const char* name, Int128 count) { return Part{name, count, count}; };
+  const Int128 expert = expert_layers * mlp(model, model.expert_hidden);
+  const Int128 table = Int128{model.hidden} * model.vocab;
+  return {whole("embedding", table),
+          whole("positions", model.position == PositionKind::kLearned ? Int128{model.hidden} * model.sequence : 0),
+          whole("attention", model.layers * attention(model)),
+          whole("mlp", dense_layers * mlp(model, model.ffn_hidden)),
+          whole("router", expert_layers * linear(model.hidden, model.experts, false)),
+          {"experts", model.experts * expert, model.experts_per_token * expert},
+          whole("shared experts", model.shared_experts * expert),
+          whole("norms", norm(model) * (2 * model.layers + (model.embedding_norm ? 2 : 1))),
+          whole("head", model.tied_embeddings ? 0 : table)};
 }
 
 Int128 chain(std::int64_t inputs, const std::vector<std::int64_t>& widths) {
@@ -67,26 +77,47 @@ Int128 chain(std::int64_t inputs, const std::vector<std::int64_t>& widths) {
 }
 
 // The top takes the bottom's result and the dot product of every pair of vectors: the tables' and the bottom's.
-Int128 count(const DlrmSpec& model) {
+Parts parts_of(const DlrmSpec& model) {
   const std::int64_t pairs = (model.tables + 1) * model.tables / 2;
-  return Int128{model.tables} * model.rows * model.dimension + chain(model.dense_features, model.bottom) +
-         chain(model.dimension + pairs, model.top);
+  const Int128 row = Int128{model.tables} * model.dimension;
+  const Int128 bottom = chain(model.dense_features, model.bottom), top = chain(model.dimension + pairs, model.top);
+  return {{"tables", row * model.rows, row * model.lookups}, {"bottom mlp", bottom, bottom}, {"top mlp", top, top}};
 }
 
 // A convolution has no bias: its batch norm has one, and a scale.
-Int128 count(const ConvolutionalSpec& model) {
-  Int128 total = linear(model.features, model.classes, true);
-  for (const Convolution& c : model.convolutions)
-    total += c.repeat * (linear(c.inputs * c.kernel * c.kernel, c.outputs, false) + 2 * c.outputs);
-  return total;
+Parts parts_of(const ConvolutionalSpec& model) {
+  const Int128 classifier = linear(model.features, model.classes, true);
+  Int128 convolutions = 0, norms = 0;
+  for (const Convolution& c : model.convolutions) {
+    convolutions += c.repeat * linear(c.inputs * c.kernel * c.kernel, c.outputs, false);
+    norms += c.repeat * 2 * c.outputs;
+  }
+  return {{"convolutions", convolutions, convolutions},
+          {"batch norms", norms, norms},
+          {"classifier", classifier, classifier}};
+}
+
+Parts parts_of(const ModelSpec& model) {
+  return std::visit([](const auto& sizes) { return parts_of(sizes); }, model.sizes);
+}
+
+std::int64_t total_of(const Parts& parts, Int128 Part::*member) {
+  Int128 total = 0;
+  for (const Part& part : parts) total += part.*member;
+  return saturated(total);
 }
 
 }  // namespace
 
-std::int64_t parameter_count(const TransformerSpec& model) { return saturated(count(model)); }
-
-std::int64_t parameter_count(const ModelSpec& model) {
-  return saturated(std::visit([](const auto& sizes) { return count(sizes); }, model.sizes));
+std::vector<ParameterPart> parameter_parts(const ModelSpec& model) {
+  std::vector<ParameterPart> parts;
+  for (const Part& part : parts_of(model))
+    if (part.count > 0) parts.push_back({part.name, saturated(part.count)});
+  return parts;
 }
+
+std::int64_t active_parameters(const ModelSpec& model) { return total_of(parts_of(model), &Part::active); }
+std::int64_t parameter_count(const TransformerSpec& model) { return total_of(parts_of(model), &Part::count); }
+std::int64_t parameter_count(const ModelSpec& model) { return total_of(parts_of(model), &Part::count); }
 
 }  // namespace orrery

@@ -100,6 +100,18 @@ struct ModelSpec {
 // Reads a file of configs/models, or the same inline: `kind` says which of the three.
 ModelSpec read_model(Section& section);
 
+// Weights and biases of a part of a model: "attention" of all layers.
+struct ParameterPart {
+  std::string name;
+  std::int64_t count = 0;
+};
+// All parts that have any, in the order of the model. Counts saturate as parameter_count() does.
+std::vector<ParameterPart> parameter_parts(const ModelSpec& model);
+
+// Those that one token or sample passes: of experts the routed ones it goes to and the shared ones, of tables the rows
+// that it looks up.
+std::int64_t active_parameters(const ModelSpec& model);
+
 // Weights and biases of the whole model; tied embeddings once. Saturates at the largest number; a model that has been
 // read has at most 10^15.
 std::int64_t parameter_count(const ModelSpec& model);

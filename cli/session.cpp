@@ -1,0 +1,119 @@
+#include "cli/session.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "core/input_files.h"
+
+namespace orrery::cli {
+namespace {
+
+constexpr std::size_t kLargestInput = std::size_t{1} << 30;
+
+// Standard input as a file that can be read again, for files are read more than once.
+std::string standard_input(bool& taken) {
+  if (taken) throw InputError({"-"}, "standard input is named twice", "name one of the files");
+  taken = true;
+  const std::string path(kStandardInput);
+  note_input(path);
+  const auto check = [](auto result) {
+    if (result < 0) throw InputError({"standard input"}, std::generic_category().message(errno));
+    return static_cast<std::size_t>(result);
+  };
+  const int copy = static_cast<int>(check(::memfd_create("standard input", MFD_CLOEXEC)));
+  std::array<char, 1 << 16> part;
+  std::size_t size = 0;
+  while (const std::size_t count = check(::read(STDIN_FILENO, part.data(), part.size()))) {
+    if ((size += count) > kLargestInput)
+      throw InputError({"standard input"}, "is larger than 1 GiB", "write it to a file and name that");
+    for (std::size_t done = 0; done < count;) done += check(::write(copy, part.data() + done, count - done));
+  }
+  check(::dup2(copy, STDIN_FILENO));
+  ::close(copy);
+  return path;
+}
+
+CLI::Validator dash_is_standard_input(Session& session) {
+  return CLI::Validator(
+      [&session](std::string& file) {
+        if (file == "-") file = standard_input(session.took_standard_input);
+        return std::string();
+      },
+      "");
+}
+
+}  // namespace
+
+CLI::App& add_command(CLI::App& above, const std::string& name, const std::string& about,
+                      std::initializer_list<std::string_view> examples) {
+  CLI::App& command = *above.add_subcommand(name, about);
+  std::string footer = examples.size() == 0 ? "" : "\nExamples:";
+  for (const std::string_view example : examples) footer += fmt::format("\n  {}", example);
+  command.footer(footer);
+  return command;
+}
+
+CLI::Option& add_file(CLI::App& command, Session& session, const std::string& name, std::string& file,
+                      const std::string& about) {
+  return *command.add_option(name, file, about)->type_name("FILE")->transform(dash_is_standard_input(session));
+}
+
+CLI::Option& add_files(CLI::App& command, Session& session, const std::string& name, std::vector<std::string>& files,
+                       const std::string& about) {
+  return *command.add_option(name, files, about)->type_name("FILE")->transform(dash_is_standard_input(session));
+}
+
+void add_json(CLI::App& command, Session& session) {
+  command
+      .add_option("--json", session.outputs.json, "Write the result as JSON to this file; - prints it, not the text")
+      ->type_name("FILE");
+}
+
+void add_outputs(CLI::App& command, Session& session, const std::string& files) {
+  add_json(command, session);
+  command.add_option("--out", session.outputs.out, fmt::format("Write {} to this folder", files))->type_name("DIR");
+}
+
+void add_set(CLI::App& command, std::vector<std::string>& settings, const std::string& example) {
+  command.add_option("--set", settings, fmt::format("Set a key, as in --set {} (repeatable)", example))
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->take_all();
+}
+
+void add_nodes(CLI::App& command, Session& session) {
+  command
+      .add_option_function<std::string>(
+          "--nodes", [&session](const std::string& nodes) { session.settings.push_back("nodes=" + nodes); },
+          "Number of nodes, as --set nodes=N (default: the experiment's)")
+      ->type_name("N");
+}
+
+void add_experiment_options(CLI::App& command, Session& session) {
+  add_set(command, session.settings, "workload.batch.micro=2");
+  add_nodes(command, session);
+  command.add_flag("--allow-oom", session.allow_oom, "Accept jobs that exceed device memory (default: exit 5)");
+}
+
+void add_benchmark_machine(CLI::App& command, CollectiveQuestion& machine) {
+  command.add_option("--nodes", machine.nodes, kNodesAbout)->type_name("N");
+  command.add_option("--gpus-per-node", machine.devices_per_node, "Ranks per node (default: one per device)")
+      ->type_name("N");
+  command
+      .add_option("--launch", machine.launch,
+                  "nccl: who launches kernels: mpi, threads, single-process, torch (default: mpi, or the log's)")
+      ->type_name("NAME");
+}
+
+void add_dependencies(CLI::App& command, std::string& dependencies) {
+  command.add_option("--dependencies", dependencies, "Which dependencies of a trace count (default: both)")
+      ->check(CLI::IsMember({"both", "data", "ctrl"}));
+}
+
+}  // namespace orrery::cli

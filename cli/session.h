@@ -1,0 +1,83 @@
+// What commands share: the options that several of them take, the files they read, where their answers go. Each command
+// adds itself to the parser; when it is chosen, it runs and leaves its exit code in the session.
+#pragma once
+
+#include <any>
+#include <deque>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/output.h"
+#include "core/config/tree.h"
+#include "study/benchmark/question.h"
+
+namespace orrery::cli {
+
+// Outlives the parser, which puts here what it reads.
+struct Session {
+  explicit Session(ConfigFiles shipped) : files(std::move(shipped)) {}
+
+  ConfigFiles files;
+  int exit_code = kDone;
+  Outputs outputs{};
+  std::vector<std::string> settings{};  // a.b=v, of --set and --nodes
+  bool allow_oom = false;
+  bool took_standard_input = false;
+
+  // The options of one command, which stay where they are.
+  template <class Options>
+  Options& keep(Options options = {}) {
+    return std::any_cast<Options&>(kept_.emplace_back(std::move(options)));
+  }
+
+ private:
+  std::deque<std::any> kept_{};
+};
+
+// A command below `above`; its help ends with the examples.
+CLI::App& add_command(CLI::App& above, const std::string& name, const std::string& about,
+                      std::initializer_list<std::string_view> examples);
+
+// An input file. "-" stands for standard input, for one file of a command line.
+CLI::Option& add_file(CLI::App& command, Session& session, const std::string& name, std::string& file,
+                      const std::string& about);
+CLI::Option& add_files(CLI::App& command, Session& session, const std::string& name, std::vector<std::string>& files,
+                       const std::string& about);
+
+// --json and --out; `files` says what the folder holds.
+void add_outputs(CLI::App& command, Session& session, const std::string& files = "result.json and summary.txt");
+void add_json(CLI::App& command, Session& session);
+
+// --set; `settings` as --set has them. `example` as "nodes=4".
+void add_set(CLI::App& command, std::vector<std::string>& settings, const std::string& example);
+void add_nodes(CLI::App& command, Session& session);
+// Of traces: --dependencies.
+void add_dependencies(CLI::App& command, std::string& dependencies);
+// Of benchmarks: --nodes, --gpus-per-node, --launch.
+void add_benchmark_machine(CLI::App& command, CollectiveQuestion& machine);
+// Of experiments: --set, --nodes, --allow-oom.
+void add_experiment_options(CLI::App& command, Session& session);
+
+// Of the shared descriptions.
+inline constexpr const char* kClusterAbout = "A name from `orrery list clusters`, a file, or '{node: ...}'";
+inline constexpr const char* kNodesAbout = "Number of nodes (default: the cluster's own)";
+
+void add_run_command(CLI::App& app, Session& session);
+void add_compare_command(CLI::App& app, Session& session);
+void add_sweep_command(CLI::App& app, Session& session);
+void add_check_command(CLI::App& app, Session& session);
+void add_list_command(CLI::App& app, Session& session);
+void add_model_command(CLI::App& app, Session& session);
+void add_workload_command(CLI::App& app, Session& session);
+void add_cluster_command(CLI::App& app, Session& session);
+void add_collective_command(CLI::App& app, Session& session);
+void add_calibrate_command(CLI::App& app, Session& session);
+void add_validate_command(CLI::App& app, Session& session);
+// Hidden: the build calls them, to install what they print.
+void add_shell_commands(CLI::App& app);
+
+}  // namespace orrery::cli
