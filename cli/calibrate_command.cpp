@@ -27,7 +27,7 @@ void warn_of_settings(const CalibrationQuestion& question, Calibration& calibrat
     if (setting.starts_with("collectives"))
       calibration.warnings.push_back({Severity::kWarning,
                                       {"--set " + printable(setting)},
-                                      "is no part of the cluster, and so not in its file",
+                                      "is not part of the cluster, and so not in its file",
                                       "set it as well where the file is used"});
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include "cli/output.h"
 #include "cli/session.h"
@@ -14,7 +15,6 @@
 #include "collectives/libraries.h"
 #include "core/config/quantity_text.h"
 #include "core/input_files.h"
-#include "core/suggest.h"
 #include "experiment/cluster_parts.h"
 #include "experiment/docs.h"
 #include "experiment/experiment.h"
@@ -44,15 +44,20 @@ Spec read_shipped(const std::string& folder, const std::string& name, const Conf
   return spec;
 }
 
-// 8.03 B
-std::string short_count(double count) {
-  constexpr std::array kUnits = {"", " K", " M", " B", " T"};
+using Units = std::array<const char*, 5>;
+
+// Three digits and a unit.
+std::string short_number(double number, const Units& units) {
   std::size_t unit = 0;
-  while (count >= 999.5 && unit + 1 < kUnits.size()) count /= 1000, ++unit;
-  return fmt::format("{:.{}f}{}", count, unit == 0 || count >= 99.95 ? 0 : count >= 9.995 ? 1 : 2, kUnits[unit]);
+  while (number >= 999.5 && unit + 1 < units.size()) number /= 1000, ++unit;
+  return fmt::format("{:.{}f}{}", number, unit == 0 || number >= 99.95 ? 0 : number >= 9.995 ? 1 : 2, units[unit]);
 }
 
-std::string short_count(std::int64_t count) { return short_count(static_cast<double>(count)); }
+// "8.03 B", "48.2 GFLOP"
+std::string short_count(std::int64_t count) {
+  return short_number(static_cast<double>(count), {"", " K", " M", " B", " T"});
+}
+std::string flops_text(double flops) { return short_number(flops, {" FLOP", " KFLOP", " MFLOP", " GFLOP", " TFLOP"}); }
 
 struct ModelShape {
   std::int64_t layers = 0;
@@ -157,8 +162,14 @@ void add(Listing& listing, std::string_view name, const Figures& figures, std::s
 
 Listing shipped(const ConfigFiles& files, const std::string& folder, FiguresOf figures_of) {
   Listing listing;
-  for (const std::string& name : files.names(folder))
-    add(listing, name, figures_of == nullptr ? Figures{} : figures_of(name, files), first_comment(files, folder, name));
+  try {
+    for (const std::string& name : files.names(folder))
+      add(listing, name, figures_of == nullptr ? Figures{} : figures_of(name, files),
+          first_comment(files, folder, name));
+  } catch (const InputError& error) {  // names are worth listing also where a file is wrong
+    spdlog::warn("the list has no figures:\n{}", error.what());
+    return shipped(files, folder, nullptr);
+  }
   return listing;
 }
 
@@ -313,10 +324,10 @@ Answer model_answer(const std::string& name, const ModelSpec& model) {
   add_part("total", parameters);
   if (active != parameters) add_part("active per " + unit, active);
   document["flops_per_" + unit] = flops;
-  std::string work = fmt::format("\ntraining step: {}FLOP per {}, forward and backward", short_count(flops), unit);
+  std::string work = fmt::format("\ntraining step: {} per {}, forward and backward", flops_text(flops), unit);
   if (causal != flops) {
     document["causal_flops_per_" + unit] = causal;
-    work += fmt::format(" ({}FLOP with the causal half of attention)", short_count(causal));
+    work += fmt::format(" ({} with the causal half of attention)", flops_text(causal));
   }
   Table memory;
   memory.column("precision", Table::Align::kLeft);
@@ -360,13 +371,9 @@ void add_list_command(CLI::App& app, Session& session) {
   CLI::App& command =
       add_command(app, "list", "List what is shipped, with its main figures, and all configuration keys",
                   {"orrery list models", "orrery list devices --json -"});
-  command.add_option("what", what, fmt::format("{}", fmt::join(names, ", ")))->type_name("KIND")->required();
+  command.add_option("what", what, "What to list")->type_name("KIND")->required()->check(one_of("what", names));
   add_outputs(command, session);
-  command.callback([&what, names, &session] {
-    if (std::ranges::find(names, what) == names.end())
-      throw InputError({}, fmt::format("unknown list '{}'", printable(what)), suggestion(what, names));
-    list(what, session);
-  });
+  command.callback([&] { list(what, session); });
 }
 
 }  // namespace orrery::cli

@@ -57,7 +57,7 @@ std::filesystem::path configs_folder() {
   std::error_code code;
   if (const char* folder = std::getenv("ORRERY_CONFIGS"); folder != nullptr && *folder != '\0') {
     if (std::filesystem::is_directory(std::filesystem::path(folder) / "devices", code)) return folder;
-    throw orrery::InputError({folder}, "is no folder of configurations: it has no folder 'devices'",
+    throw orrery::InputError({folder}, "is not a folder of configurations: it has no folder 'devices'",
                              "the environment variable ORRERY_CONFIGS names it");
   }
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", code);

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <system_error>
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/input_files.h"
+#include "core/suggest.h"
 
 namespace orrery::cli {
 namespace {
@@ -69,6 +71,15 @@ CLI::Option& add_files(CLI::App& command, Session& session, const std::string& n
   return *command.add_option(name, files, about)->type_name("FILE")->transform(dash_is_standard_input(session));
 }
 
+CLI::Validator one_of(const std::string& name, std::vector<std::string> names) {
+  std::string known = fmt::format("{{{}}}", fmt::join(names, ","));
+  const auto check = [name, names = std::move(names)](std::string& value) {
+    if (std::ranges::find(names, value) != names.end()) return std::string();
+    throw InputError({name}, fmt::format("unknown value '{}'", printable(value, 40)), suggestion(value, names));
+  };
+  return CLI::Validator(check, std::move(known));
+}
+
 void add_json(CLI::App& command, Session& session) {
   command
       .add_option("--json", session.outputs.json, "Write the result as JSON to this file; - prints it, not the text")
@@ -113,7 +124,7 @@ void add_benchmark_machine(CLI::App& command, CollectiveQuestion& machine) {
 
 void add_dependencies(CLI::App& command, std::string& dependencies) {
   command.add_option("--dependencies", dependencies, "Which dependencies of a trace count (default: both)")
-      ->check(CLI::IsMember({"both", "data", "ctrl"}));
+      ->check(one_of("--dependencies", {"both", "data", "ctrl"}));
 }
 
 }  // namespace orrery::cli

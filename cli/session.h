@@ -48,6 +48,9 @@ CLI::Option& add_file(CLI::App& command, Session& session, const std::string& na
 CLI::Option& add_files(CLI::App& command, Session& session, const std::string& name, std::vector<std::string>& files,
                        const std::string& about);
 
+// Refuses all other values, with the likely one; `name` as messages have it.
+CLI::Validator one_of(const std::string& name, std::vector<std::string> names);
+
 // --json and --out; `files` says what the folder holds.
 void add_outputs(CLI::App& command, Session& session, const std::string& files = "result.json and summary.txt");
 void add_json(CLI::App& command, Session& session);

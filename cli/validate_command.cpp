@@ -136,7 +136,7 @@ void add_validate_command(CLI::App& app, Session& session) {
   command
       .add_option("sections", options.sections,
                   "nccl (collectives), compute (operators, matrix products), training (jobs) (default: all)")
-      ->check(CLI::IsMember({"nccl", "compute", "training"}));
+      ->check(one_of("sections", {"nccl", "compute", "training"}));
   command.add_flag("--cross", options.cross, "Also predict each system, or family of jobs, from a fit to the others");
   command.add_flag("--details", options.details, "Also print each training job and its assumptions");
   command.add_option("--plot", options.plot, "Draw each scored nccl table as TABLE.svg in this folder")

@@ -311,7 +311,7 @@ void add_import_command(CLI::App& workload, Session& session) {
       .required();
   add_out(command, session);
   command.add_option("--format", options.format, "Format of the files (default: recognised)")
-      ->check(CLI::IsMember(format_names()));
+      ->check(one_of("--format", format_names()));
   const CLI::Validator count = CLI::Range(std::uint32_t{1}, std::uint32_t{1} << 20).description("");
   const auto add_count = [&](const char* name, std::uint32_t& number, const char* about) {
     command.add_option(name, number, about)->type_name("N")->check(count);

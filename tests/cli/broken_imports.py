@@ -36,7 +36,7 @@ FILES = [
           "job.txt: error: not a workload of a known format", "give --format, one of astra-text, simai, goal, kineto"),
     bring("An import of bytes", {"job.bin": bytes(range(256))}, "job.bin: error: not a workload of a known format"),
     bring("A text as a profile", {"job.txt": "remember the milk\n"}, "job.txt", "error: not JSON", options=["--format", "kineto"]),
-    bring("An unknown format", {"job.txt": ASTRA}, "--format: chakra not in", options=["--format", "chakra"]),
+    bring("An unknown format", {"job.txt": ASTRA}, "--format: error: unknown value 'chakra'", options=["--format", "chakra"]),
     bring("An import into a file", {"job.goal": GOAL, "out": "x"}, "out: error: ", names=["job.goal"]),
     bring("An import over its own file", {"out/groups.json": GOAL}, "out/groups.json: error: is read and would be written over",
           "write to another place", names=["out/groups.json"]),

@@ -24,8 +24,8 @@ def job(what, parallel, *message, more="", batch="{global: 16}", base=MODEL):
     return Row(what, 2, list(message), files={"job.yaml": text + "".join(f"  {line}\n" for line in more.splitlines())})
 
 
-def whole(what, content, *message):
-    return Row(what, 2, list(message), files={"job.yaml": content})
+def whole(what, content, *message, code=2):
+    return Row(what, code, list(message), files={"job.yaml": content})
 
 
 def model(what, keys, *message):
@@ -72,7 +72,7 @@ MODELS = [
           "job.yaml:3:10: error: 'workload.model.layers' is missing"),
     model("A model of an unknown kind", "kind: rnn", "job.yaml:3:17: error: workload.model.kind: unknown value 'rnn'"),
     model("Heads that do not divide the hidden size", SIZES.replace("heads: 16", "heads: 15"),
-          "job.yaml:3:43: error: a hidden of 1024 is no multiple of 15 heads", "8 or 16 heads, or give head_size"),
+          "job.yaml:3:43: error: hidden 1024 is not a multiple of 15 heads", "8 or 16 heads, or give head_size"),
     model("Heads that cannot share theirs of keys", SIZES + ", kv_heads: 5",
           "error: 16 heads cannot share 5 kv_heads evenly", "kv_heads divides heads: 4 or 8"),
     model("Experts of which none is used", SIZES + ", experts: 8",
@@ -87,7 +87,7 @@ MODELS = [
           "dense_features: 13, bottom: [512, 32], top: [64, 1]",
           "error: the last layer has 32 values, a row of the tables 64", "end it with 64"),
     model("A network of no convolutions", "kind: convolutional, convolutions: [], features: 8, classes: 8",
-          "error: 'convolutions' is no list of at least one"),
+          "error: 'convolutions' must be a list of at least one"),
     model("A convolution pooled over more than its output",
           "kind: convolutional, features: 8, classes: 8, convolutions: [{inputs: 3, outputs: 8, size: 4, pool: 5}]",
           "error: 5 by 5 pixels of an output of 4 by 4", "at most the size of the output"),
@@ -210,7 +210,7 @@ EXPERT = [
         "job.yaml:4:36: error: expert_skew changes nothing: experts are not spread over ranks",
         "leave it out, or give expert, the ranks that share the experts", base=EXPERTS),
     job("Skew beyond reason", "data: 8, expert: 8, expert_skew: 5",
-        "error: 5 is no exponent of Zipf's law for experts", "between 0 (all alike) and 4", base=EXPERTS),
+        "error: invalid exponent 5 of Zipf's law for experts", "between 0 (all alike) and 4", base=EXPERTS),
     job("Experts that do not divide", "data: 6, expert: 3", "job.yaml:4:31: error: 8 experts do not divide among 3 "
         "expert-parallel ranks", "expert: one of 1, 2", base=EXPERTS, batch="{global: 12}"),
     job("Replicas that do not divide among experts", "data: 4, expert: 8",
@@ -247,10 +247,10 @@ TOO_LARGE = re.sub("{hidden.*}", "gpt3-13b", MODEL)
 MEMORY = [
     whole("A job that does not fit", TOO_LARGE, "job.yaml:3:3: error: rank 0 needs 2", "a100-sxm-80gb has 74.51 GiB",
           "parameters 2", "gradients 4", "optimizer 1", "activations", "would fit with",
-          "; --allow-oom simulates it all the same"),
+          "; --allow-oom simulates it all the same", code=5),
     whole("A job that nothing makes fit", re.sub("{hidden.*}", "gpt-1t", MODEL), "job.yaml:3:3: error: rank 0 needs",
-          "no single change of recompute, zero, batch.micro, tensor, context or pipeline is enough; --allow-oom"),
-    Row("A generated job that does not fit", 2, ["job.yaml:3:3: error: rank 0 needs 2"],
+          "no single change of recompute, zero, batch.micro, tensor, context or pipeline is enough; --allow-oom", code=5),
+    Row("A generated job that does not fit", 5, ["job.yaml:3:3: error: rank 0 needs 2"],
         ["workload", "generate", "job.yaml", "-o", "out"], {"job.yaml": TOO_LARGE}),
     Row("`generate` of traces", 2, ["job.yaml: error: the experiment replays traces; there is nothing to generate",
                                     "give its workload a model, parallel and batch"],

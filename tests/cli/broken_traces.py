@@ -180,7 +180,7 @@ GROUP_FILES = [
         files={"job.yaml": GROUPS, "groups.json": "{\"tensor\": [0, 1]}",
                "rank.0.et": trace_of(call(pg_name="tensr"))}),
     Row("A call by a rank that is no member", 2,
-        ["rank.1.et: error: collective on communicator \"a\" by a rank that is no member",
+        ["rank.1.et: error: collective on communicator \"a\" by a rank that is not a member",
                                                   "the groups must list every rank that calls"],
         files={"job.yaml": GROUPS, "groups.json": "{\"a\": [0]}", "rank.0.et": CALLS_A, "rank.1.et": CALLS_A}),
 ]

@@ -4,6 +4,7 @@
 Every row of the tables broken_*.py is run. What the program says is also written down in
 tests/cli/errors.md; the test fails when that file is out of date, --update writes it anew.
 """
+import json
 import sys
 
 import broken_commands
@@ -22,7 +23,8 @@ Written by `tests/cli/error_table_test.py PROGRAM --update`, which runs every li
 and what Orrery says about it. Where nothing else is said, the command is `orrery run job.yaml`, with a sound job of two
 ranks (`rank.0.et`, `rank.1.et`) but for what is wrong.
 
-Exit codes: 2 wrong input, 3 the files are right, but the ranks disagree or wait for ever.
+Exit codes: 2 wrong input, 3 the files are right, but the ranks disagree or wait for ever, 5 the job does not fit the
+devices' memory.
 """
 
 
@@ -42,7 +44,10 @@ def check_row(program, row, checks):
     checks.check(outcome.code == row.code, f"{row.what}: exit code {row.code} is expected", details)
     for text in row.message:
         checks.check(text in said, f"{row.what}: no '{text}' in the message", details)
-    if not row.answers:
+    if "--json" in row.arguments and row.arguments[-1] == "-":
+        told = json.loads(outcome.stdout)["error"]
+        checks.check(told["exit_code"] == row.code and told["message"] in said, f"{row.what}: the error as JSON", outcome.stdout)
+    elif not row.answers:
         checks.check(not outcome.stdout, f"{row.what}: standard output is not empty", outcome.stdout)
     usual = row.arguments == ["run", "job.yaml"]
     shown = "" if usual else f" (`{' '.join(['orrery', *map(printable, row.arguments)])}`)"

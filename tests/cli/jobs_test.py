@@ -101,7 +101,7 @@ def check_memory(program, checks, folder):
                  "activations are given back", f"{sizes[0]} {sizes[-1]}")
 
     refused = program.run(["run", "large.yaml"], folder)
-    checks.check(refused.code == 2 and "would fit with" in refused.stderr, "what does not fit is refused", refused.stderr)
+    checks.check(refused.code == 5 and "would fit with" in refused.stderr, "what does not fit is refused", refused.stderr)
     allowed = program.run(["run", "large.yaml", "--allow-oom"], folder)
     compared = program.run(["compare", "job.yaml", "large.yaml", "--allow-oom"], folder)
     checks.check(compared.code == 0 and "iteration time" in compared.stdout, "compare --allow-oom", compared.stderr)
