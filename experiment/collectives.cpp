@@ -73,11 +73,11 @@ NcclVersion read_version(Section& section) {
       "with `library: nccl`: NCCL's release, which costs and choices depend on. Example: `2.18.5` or `2.27`");
   const auto version = parse_nccl_version(text);
   if (!version) {
-    section.error("version", fmt::format("'{}' is no version of NCCL", printable(text, 40)), "write 2.18.5 or 2.27");
+    section.error("version", fmt::format("invalid NCCL version '{}'", printable(text, 40)), "write 2.18.5 or 2.27");
     return kNewestNccl;
   }
   if (version->major != kOldestNccl.major)
-    section.error("version", fmt::format("NCCL {} is none of the releases 2.x", to_text(*version)),
+    section.error("version", fmt::format("unsupported NCCL {}; supported releases are 2.x", to_text(*version)),
                   fmt::format("write 2.18.5 or 2.27; {} is the newest that is known", to_text(kNewestNccl)));
   else if (version->minor > kNewestNccl.minor)
     section.warning("version", fmt::format("NCCL {} is newer than {}, the newest that is known; it is timed as that",
@@ -232,7 +232,7 @@ void read_granularity(Section& network, CollectiveOptions& options) {
                 kDefault);
   if (in_network && options.granularity == Granularity::kStep)
     network.error("granularity", "'step' has no meaning where switches add up",
-                  "what they add up is no message from rank to rank: leave it out, or name other algorithms");
+                  "what they add up is not a message from rank to rank: leave it out, or name other algorithms");
   if (options.nccl && options.granularity == Granularity::kStep)
     network.error("granularity", "'step' has no meaning with 'library: nccl'",
                   "each channel of NCCL sends in an order of its own, so that there is no small set of messages to "

@@ -57,7 +57,7 @@ void warn_of_rings(const Experiment& experiment, const Job& job, const Matching&
   }
   if (groups > 0)
     diagnostics.warning({experiment.file},
-                        fmt::format("collectives.algorithms does not apply to {} groups ('{}' is one), which are no "
+                        fmt::format("collectives.algorithms does not apply to {} groups ('{}' is one), which are not a "
                                     "whole part of the cluster and run as logical rings",
                                     groups, printable(first)),
                         "a group needs, in each dimension, all coordinates or one; on an axis of a ring, a torus or a "

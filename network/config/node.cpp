@@ -81,7 +81,7 @@ void read_nics_of(Section& section, std::uint32_t devices, NicSpec& spec) {
     const char* end = text.data() + text.size();
     const auto [stop, code] = std::from_chars(text.data(), end, nic);
     if (code != std::errc{} || stop != end || nic >= spec.count)
-      return section.error("of", fmt::format("'{}' is no NIC; they are 0 to {}", printable(text, 40), spec.count - 1),
+      return section.error("of", fmt::format("unknown NIC '{}'; valid NICs are 0 to {}", printable(text, 40), spec.count - 1),
                            text.starts_with("nic") ? "write the number alone: 0 for nic0" : "");
     spec.of.push_back(nic);
   }

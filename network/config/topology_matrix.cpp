@@ -155,7 +155,7 @@ class Parser {
       if (!entry)
         return error(
             line.number,
-            fmt::format("'{}' is no way to be joined: X, PIX, PXB, PHB, NODE, SYS or NV<number>", printable(word, 40)),
+            fmt::format("unknown connection '{}'; valid connections are X, PIX, PXB, PHB, NODE, SYS and NV<number>", printable(word, 40)),
             line.columns[column + 1]);
       if ((entry->path == MatrixPath::kSelf) != (row == column))
         return error(line.number,

@@ -62,7 +62,7 @@ std::string read_name(Section& section, std::string fallback, std::string_view m
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
   };
   if (name.empty() || !std::ranges::all_of(name, fits))
-    section.error("name", fmt::format("'{}' is no name", printable(name)), "use letters, digits, '-' and '_'");
+    section.error("name", fmt::format("invalid name '{}'", printable(name)), "use letters, digits, '-' and '_'");
   if (const std::string problem = reserved_name_problem(name); !problem.empty())
     section.error("name", problem, "choose another name");
   return name;

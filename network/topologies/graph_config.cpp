@@ -53,7 +53,7 @@ bool is_word(std::string_view name) {
 
 std::string read_word(Section& section, std::string_view key, std::string word) {
   if (!is_word(word))
-    section.error(key, fmt::format("'{}' is no name", printable(word, 40)), "use letters, digits, '-' and '_'");
+    section.error(key, fmt::format("invalid name '{}'", printable(word, 40)), "use letters, digits, '-' and '_'");
   return word;
 }
 
@@ -141,7 +141,7 @@ class Vertices {
               std::string_view what) {
     const std::string known = count == 0   ? fmt::format("there are no {} here", what)
                               : count == 1 ? fmt::format("the only one is {}0", prefix)
-                                           : fmt::format("they are {}0 to {}{}", prefix, prefix, count - 1);
+                                           : fmt::format("valid {} are {}0 to {}{}", what, prefix, prefix, count - 1);
     diagnostics_.error(where, fmt::format("there is no '{}'", name), known);
   }
 

@@ -132,7 +132,7 @@ void read_grid(Section& section, const Members&, TopologyOwn& own) {
     const char* end = sizes[i].data() + sizes[i].size();
     const auto [stop, code] = std::from_chars(sizes[i].data(), end, size);
     if (code != std::errc{} || stop != end || size == 0)
-      return section.error("sizes", fmt::format("'{}' is no number of members", printable(sizes[i], 40)),
+      return section.error("sizes", fmt::format("invalid number of members '{}'", printable(sizes[i], 40)),
                            std::string(kHint));
     if (size > kMostDevices / own.size)
       return section.error("sizes", fmt::format("the axes make more than {} members", kMostDevices));

@@ -123,7 +123,7 @@ std::optional<std::int64_t> parse_size(std::string_view text) {
 
 std::int64_t size_of(std::string_view option, std::string_view text) {
   if (const auto size = parse_size(text)) return *size;
-  throw InputError({std::string(option)}, fmt::format("'{}' is no size from 1 byte to 1024T", printable(text, 40)),
+  throw InputError({std::string(option)}, fmt::format("invalid size '{}'; valid sizes are 1 byte to 1024T", printable(text, 40)),
                    "write whole bytes, with K, M, G or T for 2^10, 2^20, 2^30 or 2^40: 8, 32K, 16G");
 }
 

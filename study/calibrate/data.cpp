@@ -62,7 +62,7 @@ class DataReader {
 
   void check_version() const {
     if (question_.version.empty() || parse_nccl_version(question_.version)) return;
-    throw InputError({"--version"}, fmt::format("'{}' is no version of NCCL", printable(question_.version, 40)),
+    throw InputError({"--version"}, fmt::format("invalid NCCL version '{}'", printable(question_.version, 40)),
                      "write 2.18.5 or 2.27");
   }
 

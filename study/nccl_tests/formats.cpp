@@ -86,9 +86,9 @@ std::optional<NcclRow> row_of(const json& document, std::size_t index, const std
   const bool whole = bytes != document.end() && bytes->is_number_integer();
   if (!whole || (bytes->is_number_unsigned() ? bytes->get<std::uint64_t>() > std::uint64_t{INT64_MAX}
                                              : bytes->get<std::int64_t>() < 0))
-    return refuse("bytes is no size");
+    return refuse("bytes is not a size");
   if (!time || *time * 1e6 >= static_cast<double>(Duration::max().count()) || *time * 1e6 < 0.5)
-    return refuse("time_us is no time");
+    return refuse("time_us is not a time");
   NcclRow row;
   row.bytes = Bytes(bytes->get<std::int64_t>());
   row.out_of_place.time = Duration(std::llround(*time * 1e6));

@@ -91,7 +91,7 @@ class RowReader {
     row.bytes = Bytes(whole<std::int64_t>("size", cells_.at(kSize)).value_or(0));
     if (!missing(cells_.at(kCount))) row.count = whole<std::uint64_t>("count", cells_.at(kCount));
     if (!missing(cells_.at(kRoot))) row.root = whole<int>("root", cells_.at(kRoot));
-    if (row.root && *row.root < -1) error(fmt::format("root is {}, which is no rank", *row.root));
+    if (row.root && *row.root < -1) error(fmt::format("root is {}, which is not a rank", *row.root));
     row.type = cells_.at(kType);
     row.reduction = cells_.at(kReduction);
     row.out_of_place = side(NcclSide::kOutOfPlace, row.bytes);
@@ -115,7 +115,7 @@ class RowReader {
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool negative = value < 0 && name != "root";
     if (code == std::errc{} && end == text.data() + text.size() && !negative) return value;
-    const std::string_view expected = code == std::errc::result_out_of_range ? "is out of range" : "is no whole number";
+    const std::string_view expected = code == std::errc::result_out_of_range ? "is out of range" : "is not a whole number";
     error(fmt::format("{} '{}' {}", name, printable(text, 40),
                       negative || text.starts_with('-') ? "is negative" : expected));
     return std::nullopt;
@@ -135,7 +135,7 @@ class RowReader {
     if (code == std::errc::result_out_of_range) {
       error(found + " is out of range");
     } else if (code != std::errc{} || end != text.data() + text.size() || text.ends_with('.')) {
-      error(found + " is no number");
+      error(found + " is not a number");
     } else if (!std::isfinite(number.value)) {
       warning(found + " is not finite; left out");
     } else if (std::signbit(number.value)) {
@@ -165,7 +165,7 @@ class RowReader {
     const auto found = number(fmt::format("{} #wrong", side), text, true);
     if (!found) return std::nullopt;
     if (found->value != std::floor(found->value) || found->value >= 0x1p64) {
-      error(fmt::format("{} #wrong '{}' is no count", side, printable(text, 40)));
+      error(fmt::format("{} #wrong '{}' is not a count", side, printable(text, 40)));
       return std::nullopt;
     }
     if (found->value > 0) warning(fmt::format("{} result has {} wrong elements", side, text), kWrongResult);

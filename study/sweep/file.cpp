@@ -38,7 +38,7 @@ void read_values(Section& section, const std::optional<std::string>& key, SweepA
   const ConfigValue* values = section.raw("values", "list", "required with `key`", "what it is set to, point by point");
   if (section.describes() || values == nullptr || !key) return;
   if (values->kind != Kind::kList || values->items.empty())
-    return section.error("values", fmt::format("'{}.values' is no list of values", section.path()),
+    return section.error("values", fmt::format("'{}.values' must be a list of values", section.path()),
                          "an axis has at least one value: [8, 16]");
   Diagnostics& diagnostics = section.context().diagnostics();
   std::set<std::string> labels;
@@ -179,7 +179,7 @@ void read_layout(Section& section, Sweep& sweep) {
   for (const std::string& word : words) {
     const auto found = std::ranges::find(known, word);
     if (found == known.end())
-      section.error("show", fmt::format("there is no column '{}'", printable(word)), suggestion(word, known));
+      section.error("show", fmt::format("unknown column '{}'", printable(word)), suggestion(word, known));
     else
       sweep.columns.push_back(static_cast<SweepColumn>(found - known.begin()));
     if (word == "efficiency" && !compared)

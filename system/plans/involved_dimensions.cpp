@@ -34,7 +34,7 @@ class Splitter {
     if (irregular_ > 0)
       diagnostics.warning(
           {file},
-          fmt::format("involved_dim means nothing to {} group{} ('{}' is one), which are no whole part of "
+          fmt::format("involved_dim means nothing to {} group{} ('{}' is one), which are not a whole part of "
                       "the cluster: the calls run over all of it",
                       irregular_, irregular_ == 1 ? "" : "s", printable(first_irregular_)),
           "a group needs, in each dimension, all coordinates or one; on rings, tori and meshes equally "

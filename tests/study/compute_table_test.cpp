@@ -117,13 +117,13 @@ TEST_CASE("what is wrong in a CSV file of layers is said with line and column") 
                "ops.csv:1:1: error: no column of times"));
   CHECK(begins(row("a40,m,8,2,1024,3000,1,True,16,4"), "ops.csv:2:31: error: 10 cells; expected 11"));
   CHECK(begins(row("a40,m,8,2,1024,3000,1,True,sixteen,4,1"),
-               "ops.csv:2:28: error: num_tokens 'sixteen' is no whole number from 1 to 67108864"));
+               "ops.csv:2:28: error: num_tokens 'sixteen' is not a whole number from 1 to 67108864"));
   CHECK(begins(row("a40,m,8,2,1024,3000,1,True,0,4,1"), "ops.csv:2:28: error: num_tokens '0'"));
   CHECK(begins(row("a40,m,8,2,1024,3000,1,yes,16,4,1"), "ops.csv:2:23: error: gated_mlp 'yes' is neither"));
-  CHECK(begins(row("a40,m,8,2,1024,3000,1,True,16,4,fast"), "ops.csv:2:33: error: mlp_up_proj_us 'fast' is no time"));
-  CHECK(begins(row("a40,m,8,2,1024,3000,1,True,16,4,-1"), "ops.csv:2:33: error: mlp_up_proj_us '-1' is no time"));
-  CHECK(begins(row("a40,m,8,2,1024,3000,1,True,16,4,0"), "ops.csv:2:33: error: mlp_up_proj_us '0' is no time"));
-  CHECK(begins(row("a40,m,8,2,1023,3000,1,True,16,4,1"), "ops.csv:2:11: error: hidden 1023 is no multiple of 8 heads"));
+  CHECK(begins(row("a40,m,8,2,1024,3000,1,True,16,4,fast"), "ops.csv:2:33: error: mlp_up_proj_us 'fast' is not a time"));
+  CHECK(begins(row("a40,m,8,2,1024,3000,1,True,16,4,-1"), "ops.csv:2:33: error: mlp_up_proj_us '-1' is not a time"));
+  CHECK(begins(row("a40,m,8,2,1024,3000,1,True,16,4,0"), "ops.csv:2:33: error: mlp_up_proj_us '0' is not a time"));
+  CHECK(begins(row("a40,m,8,2,1023,3000,1,True,16,4,1"), "ops.csv:2:11: error: hidden 1023 is not a multiple of 8 heads"));
   CHECK(begins(row("a40,m,8,2,1024,3000,1,True,16,3,1"), "ops.csv:2:31: error: 8 heads cannot be shared by 3 ranks"));
   CHECK(begins(row("a40,m,8,9,1024,3000,1,True,16,4,1"), "ops.csv:2:9: error: 9 heads of keys and values, but 8"));
 }
@@ -170,8 +170,8 @@ TEST_CASE("a table that contradicts itself is an error") {
   CHECK(instead("fp16", "fp8") == std::vector<std::string>{"5: device 'a100-sxm-80gb' has no peak for fp8"});
   CHECK(instead("[8, 8, 8, 100]", "[8, 8, 8]") ==
         std::vector<std::string>{"7: a product is four numbers: [m, n, k, TFLOP/s]"});
-  CHECK(instead("[8, 8,", "[8, 0,") == std::vector<std::string>{"7: '0' is no side of a matrix"});
-  CHECK(instead("100]", "fast]") == std::vector<std::string>{"7: 'fast' is no rate in TFLOP/s"});
+  CHECK(instead("[8, 8,", "[8, 0,") == std::vector<std::string>{"7: invalid side of a matrix '0'"});
+  CHECK(instead("100]", "fast]") == std::vector<std::string>{"7: invalid rate 'fast'; expected TFLOP/s"});
   CHECK(instead("products:\n  - [8, 8, 8, 100]", "gpu: a100") ==
         std::vector<std::string>{"1: a table has neither layers nor products"});
   CHECK(instead("products:\n  - [8, 8, 8, 100]", "layers: nowhere.csv").size() == 1);

@@ -87,8 +87,8 @@ TEST_CASE("values that cannot be are errors that name the line") {
   CHECK(
       error("8 2 9.3e12 0.00 0.00 0").starts_with("log:2: error: out-of-place time 9300000000000 us is out of range"));
   CHECK(error("8 2 10.0 -1.0 0.00 0").starts_with("log:2: error: out-of-place algbw '-1.0' is negative"));
-  CHECK(error("8 2 10.x 0.00 0.00 0").starts_with("log:2: error: out-of-place time '10.x' is no number"));
-  CHECK(error("8 2 10.0 0.00 0.00 1.5").starts_with("log:2: error: out-of-place #wrong '1.5' is no count"));
+  CHECK(error("8 2 10.x 0.00 0.00 0").starts_with("log:2: error: out-of-place time '10.x' is not a number"));
+  CHECK(error("8 2 10.0 0.00 0.00 1.5").starts_with("log:2: error: out-of-place #wrong '1.5' is not a count"));
   CHECK(error("8 2 10.0 0.00 0.00 -1").starts_with("log:2: error: out-of-place #wrong '-1' is negative"));
 }
 

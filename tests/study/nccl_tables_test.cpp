@@ -77,7 +77,7 @@ TEST_CASE("CSV that cannot be is an error that names the line") {
   CHECK(begins(read("size_bytes,oop_algbw_GBps\n8,1.0\n"), "log:1: error: no column of times"));
   CHECK(begins(read("size_bytes,oop_time_us\n8,1.0,2\n16,1.0\n"), "log:2: error: 3 cells; expected 2"));
   CHECK(begins(read("size_bytes,oop_time_us\n-8,1.0\n"), "log:2: error: size '-8' is negative"));
-  CHECK(begins(read("size_bytes,oop_time_us\neight,1.0\n"), "log:2: error: size 'eight' is no whole number"));
+  CHECK(begins(read("size_bytes,oop_time_us\neight,1.0\n"), "log:2: error: size 'eight' is not a whole number"));
   CHECK(begins(read("size_bytes,oop_time_us\n8,-1.0\n"), "log:2: error: out-of-place time '-1.0' is negative"));
   CHECK(begins(read("size_bytes,oop_time_us,oop_algbw_GBps\n8000,2.0,3.0\n"),
                "log:2: warning: out-of-place algbw is 3 GB/s, but 8000 bytes in 2 us are 4 GB/s"));
@@ -128,10 +128,10 @@ TEST_CASE("JSON that cannot be is an error that names the row") {
   CHECK(begins(read("{\"schema\": \"orrery.run/1\"}"), "log: error: JSON, but not of schema 'orrery.collective/1'"));
   CHECK(begins(with("[]"), "log: error: no rows"));
   CHECK(begins(with("[8]"), "log: error: rows[0]: no object"));
-  CHECK(begins(with("[{\"bytes\": -8, \"time_us\": 1.0}]"), "log: error: rows[0]: bytes is no size"));
-  CHECK(begins(with("[{\"bytes\": 9223372036854775808, \"time_us\": 1.0}]"), "log: error: rows[0]: bytes is no size"));
-  CHECK(begins(with("[{\"bytes\": 8, \"time_us\": 0}]"), "log: error: rows[0]: time_us is no time"));
-  CHECK(begins(with("[{\"bytes\": 8, \"time_us\": 1e300}]"), "log: error: rows[0]: time_us is no time"));
+  CHECK(begins(with("[{\"bytes\": -8, \"time_us\": 1.0}]"), "log: error: rows[0]: bytes is not a size"));
+  CHECK(begins(with("[{\"bytes\": 9223372036854775808, \"time_us\": 1.0}]"), "log: error: rows[0]: bytes is not a size"));
+  CHECK(begins(with("[{\"bytes\": 8, \"time_us\": 0}]"), "log: error: rows[0]: time_us is not a time"));
+  CHECK(begins(with("[{\"bytes\": 8, \"time_us\": 1e300}]"), "log: error: rows[0]: time_us is not a time"));
 }
 
 TEST_CASE("every table of measurements at hand is read") {

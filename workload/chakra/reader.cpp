@@ -103,7 +103,7 @@ class BinaryReader {
   void parse(std::string_view message, Message& into, ChakraPosition position) const {
     const bool fits = message.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max());
     if (fits && into.ParseFromArray(message.data(), static_cast<int>(message.size()))) return;
-    fail(position, fmt::format("the frame of {} bytes is no readable protobuf message", message.size()),
+    fail(position, fmt::format("the frame of {} bytes is not a readable protobuf message", message.size()),
          "protobuf messages are limited to 2 GiB");
   }
 

@@ -73,7 +73,7 @@ class Checker {
     while (!message.empty()) {
       const std::string_view before = message;
       const auto field = take_field(message);
-      if (!field) return fail(before, "bytes that are no protobuf field");
+      if (!field) return fail(before, "bytes that are not a protobuf field");
       if (field->number <= fields.size() && !check_field(fields[field->number - 1], *field, before)) return false;
     }
     return true;

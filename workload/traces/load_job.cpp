@@ -92,7 +92,7 @@ class Binder {
     const std::int64_t root = trace_.roots[graph_.collective_index(node)];
     if (root < 0) return;
     if (root < ranks_ && names_.is_member(group, RankId(static_cast<std::uint32_t>(root)))) return;
-    findings_.error("root that is no member of the communicator",
+    findings_.error("root that is not a member of the communicator",
                     fmt::format("{} (rank {} in {})", labels_.describe(node), root, in_quotes(names_[group].name)),
                     "a root is given as a global rank");
   }

@@ -307,7 +307,7 @@ std::vector<std::uint32_t> ranks_by_graph(const Job& job) {
 
 ChakraSource write_job(const Job& job, const std::filesystem::path& directory, const std::string& stem) {
   if (stem.empty() || stem.find('/') != std::string::npos || stem.find('\0') != std::string::npos)
-    throw InputError({directory.string()}, fmt::format("\"{}\" is no name of a file", printable(stem)),
+    throw InputError({directory.string()}, fmt::format("invalid file name \"{}\"", printable(stem)),
                      "rank r becomes <name>.<r>.et");
   make_directory(directory);
   const std::filesystem::path prefix = directory / stem;

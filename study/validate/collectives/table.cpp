@@ -119,12 +119,12 @@ std::optional<ValidationRow> read_row(const ConfigValue& item, Diagnostics& diag
   const ConfigValue& time = item.items.back();
   const std::optional<std::int64_t> bytes = parse_whole_number(size.scalar);
   if (!bytes || *bytes < 1)
-    diagnostics.error(size.where, fmt::format("'{}' is no size in bytes", printable(size.scalar, 40)),
+    diagnostics.error(size.where, fmt::format("invalid size '{}'; expected bytes", printable(size.scalar, 40)),
                       "a whole number, at least 1");
   const Parsed<Duration> duration = parse_quantity<Duration>(time.scalar + " us");
   const bool timed = duration.value && *duration.value > Duration::zero();
   if (!timed)
-    diagnostics.error(time.where, fmt::format("'{}' is no time in microseconds", printable(time.scalar, 40)),
+    diagnostics.error(time.where, fmt::format("invalid time '{}'; expected microseconds", printable(time.scalar, 40)),
                       "a number above 0, without a unit");
   if (!bytes || *bytes < 1 || !timed) return std::nullopt;
   return ValidationRow{Bytes(*bytes), *duration.value};

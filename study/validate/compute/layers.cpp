@@ -143,7 +143,7 @@ class Reading {
       sample.*column.value = *value;
     else
       error(line, cell,
-            fmt::format("{} '{}' is no whole number from 1 to {}", column.name, printable(cell.text, 40), column.most));
+            fmt::format("{} '{}' is not a whole number from 1 to {}", column.name, printable(cell.text, 40), column.most));
   }
 
   void read_time(const CsvLine& line, std::size_t column, const CsvCell& cell, LayerSample& sample) {
@@ -161,7 +161,7 @@ class Reading {
       return cells[static_cast<std::size_t>(std::ranges::find(columns_, column) - columns_.begin())];
     };
     if (sample.hidden % sample.heads != 0)
-      error(line, at("hidden"), fmt::format("hidden {} is no multiple of {} heads", sample.hidden, sample.heads));
+      error(line, at("hidden"), fmt::format("hidden {} is not a multiple of {} heads", sample.hidden, sample.heads));
     if (sample.heads % sample.tensor_parallel != 0)
       error(line, at("tp"), fmt::format("{} heads cannot be shared by {} ranks", sample.heads, sample.tensor_parallel));
     if (sample.key_value_heads > sample.heads)

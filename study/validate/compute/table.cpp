@@ -98,12 +98,12 @@ std::optional<MeasuredProduct> read_product(const ConfigValue& item, Precision p
     const ConfigValue& value = *part++;
     side = parse_whole_number(value.scalar).value_or(0);
     if (side < 1 || side > kLargestSide)
-      diagnostics.error(value.where, fmt::format("'{}' is no side of a matrix", printable(value.scalar, 40)),
+      diagnostics.error(value.where, fmt::format("invalid side of a matrix '{}'", printable(value.scalar, 40)),
                         fmt::format("a whole number from 1 to {}", kLargestSide));
   }
   const Parsed<FlopRate> rate = parse_quantity<FlopRate>(part->scalar + " TFLOP/s");
   if (!rate.value)
-    diagnostics.error(part->where, fmt::format("'{}' is no rate in TFLOP/s", printable(part->scalar, 40)),
+    diagnostics.error(part->where, fmt::format("invalid rate '{}'; expected TFLOP/s", printable(part->scalar, 40)),
                       "a number above 0, without a unit");
   if (errors < diagnostics.error_count()) return std::nullopt;
   return MeasuredProduct{item.where, Gemm{sides[0], sides[1], sides[2], 1, precision},
@@ -119,7 +119,7 @@ void read_products(Section& section, ComputeTable& table) {
     return;
   }
   if (products->kind != ConfigValue::Kind::kList || products->items.empty())
-    return section.error("products", "'products' is no list of [m, n, k, TFLOP/s]");
+    return section.error("products", "'products' must be a list of [m, n, k, TFLOP/s]");
   for (const ConfigValue& item : products->items)
     if (const auto product = read_product(item, table.precision, section.context().diagnostics()))
       table.products.push_back(*product);

@@ -39,7 +39,7 @@ std::vector<std::string> read_sources(Section& section) {
       texts.push_back(item.scalar);
     }
   if (!right)
-    section.error("source", value == nullptr ? "'source' is missing" : "'source' is no text or list of texts");
+    section.error("source", value == nullptr ? "'source' is missing" : "'source' must be a text or a list of texts");
   return texts;
 }
 
@@ -142,10 +142,10 @@ std::optional<TrainingRow> read_row(const ConfigValue& item, const TrainingTable
   }
   const std::size_t errors = diagnostics.error_count();
   TrainingRow row{item.items.front().scalar, item.where, {}, 0, item.items.back().where, {}};
-  if (!is_scalar(item.items.front())) diagnostics.error(item.items.front().where, "the label of a row is no text");
+  if (!is_scalar(item.items.front())) diagnostics.error(item.items.front().where, "the label of a row is not a text");
   const std::optional<double> figure = read_figure(item.items.back());
   if (!figure)
-    diagnostics.error(row.figure_at, fmt::format("'{}' is no figure", printable(item.items.back().scalar, 40)),
+    diagnostics.error(row.figure_at, fmt::format("invalid figure '{}'", printable(item.items.back().scalar, 40)),
                       fmt::format("a number above 0, without a unit: {}", name_of(table.figure)));
   row.figure = figure.value_or(1);
   if (shared != nullptr) {

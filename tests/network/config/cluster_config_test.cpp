@@ -159,7 +159,7 @@ TEST_CASE("what cannot be built is refused where it stands, with what to do") {
        "the fabric would have 68736253952 links"},  // 4096 * (4096 * 4095) + 2 * 2^24
       {dims("{topology: ring, size: 2, bandwidth: 1 GB/s, latency: 1 us, name: dim1}, " + kRing4),
        "dimensions 0 and 1 are both named 'dim1'"},
-      {dims("{topology: ring, size: 2, bandwidth: 1 GB/s, latency: 1 us, name: \"a b\"}"), "'a b' is no name"},
+      {dims("{topology: ring, size: 2, bandwidth: 1 GB/s, latency: 1 us, name: \"a b\"}"), "invalid name 'a b'"},
       {"cluster: {device: {name: x}, node: dgx-a100, dims: [" + kRing4 + "]}\n",
        "'node' and 'dims' exclude each other"},
       {"cluster: {}\n", "'cluster.node' is missing"},

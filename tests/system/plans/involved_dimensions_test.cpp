@@ -132,7 +132,7 @@ TEST_CASE("where the dimensions mean nothing, the group stays whole and one warn
     irregular.communicators[index_of(group)].involved = std::vector<bool>{true, false};
   CHECK_THAT(split(irregular),
              Contains("job.yaml: warning: involved_dim means nothing to 2 groups ('odd' is one), which "
-                      "are no whole part of the cluster"));
+                      "are not a whole part of the cluster"));
   CHECK(partners(irregular, 0).size() == 4);
 
   const FakeLibrary library;

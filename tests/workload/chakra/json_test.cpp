@@ -209,7 +209,7 @@ TEST_CASE("a wrong value is reported at the line and column of its node") {
              Contains("\"comm_size\" of this node is \"big\", expected a number"));
   CHECK_THAT(error_reading(R"([{"id":1,"comm_size":{}}])"), Contains("is {}, expected a number"));
   CHECK_THAT(error_reading(R"([{"id":1,"runtime":1.5}])"), Contains("is 1.5, expected an integer"));
-  CHECK_THAT(error_reading(R"([{"id":1}, 5])"), Contains("a node is no JSON object"));
+  CHECK_THAT(error_reading(R"([{"id":1}, 5])"), Contains("a node is not a JSON object"));
 }
 
 TEST_CASE("a key given twice is an error, in either spelling") {

@@ -232,8 +232,8 @@ TEST_CASE("unknown fields are skipped, malformed ones are not") {
   const std::string good = compute_node(1).SerializeAsString();
   CHECK(error_of_node(good + bytes(11, "future") + number(500, 3) + fixed32(33)).empty());
   CHECK(error_of_node(good + bytes(8, bytes(4, "strides"))).empty());
-  CHECK_THAT(error_of_node(good + tag(11, 3)), Contains("bytes that are no protobuf field"));
-  CHECK_THAT(error_of_node(good + tag(2, 2) + varint(1000)), Contains("bytes that are no protobuf field"));
+  CHECK_THAT(error_of_node(good + tag(11, 3)), Contains("bytes that are not a protobuf field"));
+  CHECK_THAT(error_of_node(good + tag(2, 2) + varint(1000)), Contains("bytes that are not a protobuf field"));
 }
 
 TEST_CASE("types beyond the known ones are handed on") {

@@ -184,7 +184,7 @@ TEST_CASE("unused groups and groups of one rank are fine") {
 TEST_CASE("a rank that calls on a group it is no member of is an error") {
   const Trace trace = {collective(9, 0, 8, "1")};
   CHECK_THAT(JobFiles({trace, trace, trace}, R"({"1": [0, 1]})").problems(),
-             Contains("job.2.et: error: collective on communicator \"1\" by a rank that is no member: node 9 "
+             Contains("job.2.et: error: collective on communicator \"1\" by a rank that is not a member: node 9 "
                       "\"collective\" on rank 2"));
 }
 
@@ -340,7 +340,7 @@ TEST_CASE("a root is a global rank and must be a member; without one it is the f
   const Job first = JobFiles({trace(-1), kOneNode, trace(-1)}, groups).load();
   CHECK(first.root(RankId{0}, NodeId{0}) == 0);
   CHECK_THAT(JobFiles({trace(1), kOneNode, trace(1)}, groups).problems(),
-             Contains("root that is no member of the communicator: node 1") && Contains("rank 1 in \"1\""));
+             Contains("root that is not a member of the communicator: node 1") && Contains("rank 1 in \"1\""));
 }
 
 TEST_CASE("an error in one file is thrown after all files were read") {

@@ -176,7 +176,7 @@ TEST_CASE("what is wrong with a GOAL schedule is said with its line") {
   CHECK_THAT(in_first("send 5b to 1 tag"), Contains("\"tag\" without a number"));
   CHECK_THAT(in_first("send 5b to 1 colour 3"), Contains("\"colour\" may not stand here"));
   CHECK_THAT(in_first("send 2000000000000000000b to 1"), Contains("beyond 1152921504606846976 bytes"));
-  CHECK_THAT(in_first("l0: put 1b to 1"), Contains("\"put\" is no operation") && Contains("LogGOPSim 2"));
+  CHECK_THAT(in_first("l0: put 1b to 1"), Contains("unknown operation \"put\"") && Contains("LogGOPSim 2"));
   CHECK_THAT(in_first("a: calc 1\na: calc 2"), Contains("a.goal:4: error: label a is given twice"));
   CHECK_THAT(in_first("a: calc 1\na requires b"), Contains("a.goal:4: error: rank 0 has no label b"));
   CHECK_THAT(in_first("a: calc 1\na requires a"), Contains("a waits for itself"));

@@ -500,7 +500,7 @@ TEST_CASE("what is wrong with profiles is said with the file and the event") {
   CHECK_THAT(
       problems({KinetoText(0, 1).kernel("ncclKernel_AllReduce", 1, 1).str()}),
       Contains("kernels of NCCL without notes of c10d: event 1 \"ncclKernel_AllReduce\"") && Contains("PyTorch 2.2"));
-  CHECK_THAT(with("coalesced", notes(1, 1, "[0]", 1)), Contains("\"coalesced\" is no collective that is known"));
+  CHECK_THAT(with("coalesced", notes(1, 1, "[0]", 1)), Contains("unknown collective \"coalesced\""));
   CHECK_THAT(with("allreduce", R"("Group size": 1, "dtype": "Float")"),
              Contains("no \"In msg nelems\" on a allreduce"));
   CHECK_THAT(with("allreduce", notes(1, 1, "[0]", 1, "0", "", "Quux")), Contains("unknown type, \"Quux\""));

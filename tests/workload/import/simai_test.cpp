@@ -157,7 +157,7 @@ TEST_CASE("numbers of SimAI's header that do not go together are refused") {
     return failure(header + "\n1\nx -1 1 ALLREDUCE 8 1 NONE 0 1 NONE 0 1\n");
   };
   CHECK_THAT(of(kForm), Contains("communication 'ALLREDUCE_XP' is not known"));
-  CHECK_THAT(layers("MICRO"), Contains("parallelism MICRO is none of SimAI's"));
+  CHECK_THAT(layers("MICRO"), Contains("unknown SimAI parallelism MICRO"));
   CHECK_THAT(layers(kForm + "all_gpus: 4"), Contains("has no model_parallel_NPU_group"));
   CHECK_THAT(layers(kForm + "model_parallel_NPU_group: 3 all_gpus: 4"), Contains("4 ranks do not divide by 3"));
   CHECK_THAT(layers(kForm + "model_parallel_NPU_group: 2 ep: 3 all_gpus: 8"),

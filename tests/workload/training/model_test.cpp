@@ -93,7 +93,7 @@ TEST_CASE("impossible combinations of sizes are reported together, with what wou
   const std::string text = problems(
       "hidden: 100\nlayers: 4\nheads: 12\nkv_heads: 5\nvocab: 10\nsequence: 6\nexperts: 4\nexperts_per_token: 6\n"
       "dense_layers: 4\n");
-  CHECK_THAT(text, Contains("x.yaml:3:8: error: a hidden of 100 is no multiple of 12 heads\n"
+  CHECK_THAT(text, Contains("x.yaml:3:8: error: hidden 100 is not a multiple of 12 heads\n"
                             "  hint: 10 or 20 heads, or give head_size"));
   CHECK_THAT(text, Contains("x.yaml:4:11: error: 12 heads cannot share 5 kv_heads evenly\n"
                             "  hint: kv_heads divides heads: 4 or 6"));
@@ -132,9 +132,9 @@ TEST_CASE("what is missing or misspelt is named") {
   std::string deep = "kind: convolutional\nfeatures: 2\nclasses: 1\nconvolutions:\n";
   for (int i = 0; i < 11; ++i) deep += "- {inputs: 4, outputs: 4, size: 8, repeat: 10000}\n";
   CHECK_THAT(problems(deep), Contains("110000 convolutions, repeated ones included; at most 100000"));
-  CHECK_THAT(problems("kind: convolutional\nfeatures: 2\nclasses: 1\n"), Contains("'convolutions' is no list"));
+  CHECK_THAT(problems("kind: convolutional\nfeatures: 2\nclasses: 1\n"), Contains("'convolutions' must be a list"));
   CHECK_THAT(problems("kind: dlrm\ntables: 3\nrows: 9\ndimension: 4\ndense_features: 5\nbottom: [6, x]\ntop: []\n"),
-             Contains("x.yaml:6:13: error: no width of a layer of 'bottom'") && Contains("'top' is no list"));
+             Contains("x.yaml:6:13: error: no width of a layer of 'bottom'") && Contains("'top' must be a list"));
 }
 
 TEST_CASE("sizes whose products would not fit are refused") {

@@ -189,7 +189,7 @@ class GoalReader {
 
   bool unknown_operation(std::string_view word) {
     return fail(
-        word.empty() ? "a label without an operation" : fmt::format("\"{}\" is no operation", printable(word, 40)),
+        word.empty() ? "a label without an operation" : fmt::format("unknown operation \"{}\"", printable(word, 40)),
         "calc, send and recv are known; put, get, append and others of LogGOPSim 2 are not");
   }
 

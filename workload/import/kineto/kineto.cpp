@@ -135,7 +135,7 @@ class ProfileImporter {
   NodeId add_message(const KinetoOperation& operation, const KinetoMessage& message, GraphNode node) {
     const std::optional<KinetoOperationKind> kind = operation_kind(message.collective);
     if (!kind)
-      throw KinetoProblem(fmt::format("\"{}\" is no collective that is known", printable(message.collective, 40)));
+      throw KinetoProblem(fmt::format("unknown collective \"{}\"", printable(message.collective, 40)));
     const GroupId group = groups_.find(trace_, message, rank_);
     const bool is_barrier =
         kind->type == KinetoOperationKind::Type::kCollective && kind->collective == CollectiveKind::kBarrier;

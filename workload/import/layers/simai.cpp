@@ -65,7 +65,7 @@ class SimaiImporter {
 
   void check_parallelism() {
     if (header().parallelism == kHybridTransformer || header().parallelism == kHybridTransformerRecompute) return;
-    diagnostics_.error(header().where, fmt::format("parallelism {} is none of SimAI's", name_of(header().parallelism)),
+    diagnostics_.error(header().where, fmt::format("unknown SimAI parallelism {}", name_of(header().parallelism)),
                        "import the file as a text workload of ASTRA-sim 1.0");
   }
 

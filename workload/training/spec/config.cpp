@@ -68,7 +68,7 @@ void read_parallel(Section& section, TrainingSpec& training) {
       "expert_skew", parallel.expert_skew,
       "imbalance of the experts' load: exponent of Zipf's law, 0 to 4; 0: all experts get the same number of tokens");
   if (!(parallel.expert_skew >= 0 && parallel.expert_skew <= 4))
-    section.error("expert_skew", fmt::format("{} is no exponent of Zipf's law for experts", parallel.expert_skew),
+    section.error("expert_skew", fmt::format("invalid exponent {} of Zipf's law for experts", parallel.expert_skew),
                   "between 0 (all alike) and 4");
   section.takes("sequence", parallel.sequence,
                 "whether norms and dropout are split along the sequence over the tensor-parallel ranks (Megatron's "

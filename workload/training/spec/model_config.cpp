@@ -23,7 +23,7 @@ std::vector<std::int64_t> read_widths(Section& section, std::string_view key, st
   std::vector<std::int64_t> widths;
   if (value == nullptr || value->kind != ConfigValue::Kind::kList || value->items.empty() ||
       value->items.size() > kMostLayers) {
-    section.error(key, fmt::format("'{}' is no list of 1 to {} widths", key, kMostLayers), "such as [512, 256, 128]");
+    section.error(key, fmt::format("'{}' must be a list of 1 to {} widths", key, kMostLayers), "such as [512, 256, 128]");
     return widths;
   }
   for (const ConfigValue& item : value->items) {
@@ -119,7 +119,7 @@ ConvolutionalSpec read_convolutional(Section& section) {
   if (section.sound() && (layers < 1 || layers > kMostConvolutions))
     section.error("convolutions",
                   layers < 1
-                      ? "'convolutions' is no list of at least one"
+                      ? "'convolutions' must be a list of at least one"
                       : fmt::format("{} convolutions, repeated ones included; at most {}", layers, kMostConvolutions),
                   layers < 1 ? "each has inputs, outputs, kernel and size" : "fewer of them, or lower 'repeat'");
   section.needs("features", model.features, kWidth, "convolutional: number of features that the classifier takes");

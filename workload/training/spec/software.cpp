@@ -16,7 +16,7 @@ namespace {
 double factor(Section& section, std::string_view key, double fallback, std::string_view meaning) {
   const double value = section.optional<double>(key, fallback, meaning);
   if (std::isfinite(value) && value >= 0.01 && value <= 100) return value;
-  section.error(key, fmt::format("{} is no factor", value), "between 0.01 and 100; a share is written 0.9 or 90 %");
+  section.error(key, fmt::format("invalid factor {}", value), "between 0.01 and 100; a share is written 0.9 or 90 %");
   return fallback;
 }
 

@@ -82,7 +82,7 @@ void check_heads(Section& section, TransformerSpec& model) {
                   fmt::format("kv_heads divides heads: {}", divisors_near(model.heads, model.kv_heads)));
   if (model.latent || model.head_size > 0) return;
   if (model.hidden % model.heads != 0)
-    section.error("heads", fmt::format("a hidden of {} is no multiple of {} heads", model.hidden, model.heads),
+    section.error("heads", fmt::format("hidden {} is not a multiple of {} heads", model.hidden, model.heads),
                   model.hidden < model.heads
                       ? fmt::format("at most {} heads, or give head_size", model.hidden)
                       : fmt::format("{} heads, or give head_size", divisors_near(model.hidden, model.heads)));
