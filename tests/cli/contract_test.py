@@ -449,8 +449,8 @@ def check_output_trouble(program, checks, folder):
     checks.check(outcome.code == 2 and os.strerror(errno.ENOSPC) in outcome.stderr, "a full disk is an error",
                  outcome.stderr)
     outcome = program.run(["run", "absent.yaml", "--json", "late.json"], folder)
-    checks.check(outcome.code == 2 and not (Path(folder) / "late.json").exists(),
-                 "a run that fails leaves no result behind")
+    checks.check(outcome.code == 2 and json.loads((Path(folder) / "late.json").read_text())["schema"] == "orrery.error/1",
+                 "a run that fails leaves no result behind, but why it failed")
     command = "ulimit -f 0; exec \"$0\" list devices --json limited.json"
     limited = subprocess.run(["/bin/sh", "-c", command, program.path], cwd=folder, capture_output=True, text=True,
                              timeout=20)
