@@ -59,7 +59,7 @@ std::optional<LaunchMode> read_launch_mode(Section& section) {
   section.know("launch");
   if (section.describes())
     section.context().describe(
-        {"launch", fmt::format("{}", fmt::join(launch_mode_names(), " | ")), "optional", std::string(kMeaning)});
+        {"launch", fmt::format("{}", fmt::join(launch_mode_names(), " | ")), "optional", std::string(kMeaning), {}});
   if (section.describes() || !section.has("launch")) return std::nullopt;
   return static_cast<LaunchMode>(section.required_choice("launch", launch_mode_names(), kMeaning));
 }
