@@ -62,7 +62,7 @@ void JsonText::parse(const Callback& callback) {
     fail(at, "not JSON: " + reason_of(error), at >= text_.size() ? "the file was cut" : "");
   };
   try {
-    [[maybe_unused]] const auto parsed = nlohmann::json::parse(Iterator(*this, false), Iterator(*this, true), callback);
+    [[maybe_unused]] const auto kept = nlohmann::json::parse(Iterator(*this, false), Iterator(*this, true), callback);
   } catch (const nlohmann::json::parse_error& error) {
     fail_at(start + std::max<std::size_t>(error.byte, 1) - 1, error);
   } catch (const nlohmann::json::exception& error) {

@@ -81,14 +81,16 @@ class Checker {
 
  private:
   bool check_field(const Expected& expected, const WireField& field, std::string_view at) {
-    if (field.type != expected.wire && field.type == WireType::kBytes && expected.is_packable)
-      return check_packed(expected, field.payload, at);
-    if (field.type != expected.wire)
-      return fail(at, expected, fmt::format("is {}, expected {}", name_of(field.type), name_of(expected.wire)));
-    if (expected.type == FieldDescriptor::TYPE_MESSAGE) return check(expected.message, field.payload) || in(expected);
-    if (expected.type == FieldDescriptor::TYPE_STRING && !is_utf8(field.payload))
-      return fail(at, expected, "is text that is not UTF-8");
-    return check_range(expected, field.value, at);
+    if (field.type == expected.wire) {
+      switch (expected.type) {
+        case FieldDescriptor::TYPE_MESSAGE: return check(expected.message, field.payload) || in(expected);
+        case FieldDescriptor::TYPE_STRING:
+          return is_utf8(field.payload) || fail(at, expected, "is text that is not UTF-8");
+        default: return check_range(expected, field.value, at);
+      }
+    }
+    if (field.type == WireType::kBytes && expected.is_packable) return check_packed(expected, field.payload, at);
+    return fail(at, expected, fmt::format("is {}, expected {}", name_of(field.type), name_of(expected.wire)));
   }
 
   bool check_packed(const Expected& expected, std::string_view rest, std::string_view at) {
@@ -157,8 +159,9 @@ std::optional<WireField> take_field(std::string_view& bytes) {
     return std::nullopt;
   }
   if (length > rest.size()) return std::nullopt;
-  field.payload = rest.substr(0, static_cast<std::size_t>(length));
-  bytes = rest.substr(static_cast<std::size_t>(length));
+  field.payload = {rest.data(), static_cast<std::size_t>(length)};
+  rest.remove_prefix(field.payload.size());
+  bytes = rest;
   return field;
 }
 

@@ -23,6 +23,12 @@ struct WireField {
 
 // Takes a varint off the front of `bytes`; nothing when it is cut short or longer than `max_length` bytes.
 inline std::optional<std::uint64_t> take_varint(std::string_view& bytes, std::size_t max_length = 10) {
+  // Most have one byte.
+  if (!bytes.empty() && static_cast<unsigned char>(bytes[0]) < 0x80) {
+    const auto value = static_cast<std::uint64_t>(bytes[0]);
+    bytes.remove_prefix(1);
+    return value;
+  }
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < bytes.size() && i < max_length; ++i) {
     const auto byte = static_cast<unsigned char>(bytes[i]);

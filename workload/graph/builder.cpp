@@ -81,7 +81,7 @@ void GraphBuilder::store_columns(ExecutionGraph& graph) const {
 }
 
 void GraphBuilder::store_edges(ExecutionGraph& graph) {
-  std::ranges::sort(edges_);
+  if (!std::ranges::is_sorted(edges_)) std::ranges::sort(edges_);
   edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
   ORRERY_ASSERT(edges_.size() < UINT32_MAX);
 
