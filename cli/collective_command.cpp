@@ -6,7 +6,7 @@
 #include "cli/output.h"
 #include "cli/session.h"
 #include "core/input_files.h"
-#include "study/benchmark/sizes.h"
+#include "study/benchmark/question.h"
 #include "study/benchmark/study.h"
 
 namespace orrery::cli {

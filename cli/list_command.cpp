@@ -128,7 +128,7 @@ Figures cluster_figures(const std::string& name, const ConfigFiles& files) {
 }
 
 Figures study_figures(const std::string& name, const ConfigFiles& files) {
-  const bool sweeps = is_sweep((files.shipped() / "studies" / (name + ".yaml")).string());
+  const bool sweeps = is_sweep((files.shipped() / "studies" / (name + ".yaml")).string(), files);
   const std::string kind = sweeps ? "sweep" : "experiment";
   return {{"kind", "kind", kind, kind}};
 }

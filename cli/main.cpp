@@ -170,7 +170,7 @@ int run(int argc, char** argv) {
   app.footer(kFooter);
   app.set_version_flag("--version", version_text());
   app.require_subcommand(1);
-  orrery::cli::Session session{orrery::ConfigFiles(configs_folder())};
+  orrery::cli::Session session(configs_folder());
   orrery::cli::add_run_command(app, session);
   orrery::cli::add_compare_command(app, session);
   orrery::cli::add_sweep_command(app, session);

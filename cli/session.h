@@ -4,9 +4,11 @@
 
 #include <any>
 #include <deque>
+#include <filesystem>
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -19,7 +21,7 @@ namespace orrery::cli {
 
 // Outlives the parser, which puts here what it reads.
 struct Session {
-  explicit Session(ConfigFiles shipped) : files(std::move(shipped)) {}
+  explicit Session(std::filesystem::path shipped) : files(std::move(shipped)) {}
 
   ConfigFiles files;
   int exit_code = kDone;

@@ -10,7 +10,7 @@
 #include "core/version.h"
 #include "study/calibrate/cross_validation.h"
 #include "study/validate/collectives/validate.h"
-#include "study/validate/compute/question.h"
+#include "study/validate/compute/table.h"
 #include "study/validate/compute/validation.h"
 #include "study/validate/training/cross.h"
 
