@@ -255,8 +255,8 @@ void add_run_command(CLI::App& app, Session& session) {
   CLI::Option* out = command.get_option("--out");
   command
       .add_option("--ranks", options.ranks,
-                  "Ranks in the tables of --out: classes (the first rank of each class of ranks that behave alike), all, "
-                  "or a list such as 0-7,16 (default: classes)")
+                  "Ranks in the tables of --out: classes (one of each class), all, or a list like 0-7,16 "
+                  "(default: classes)")
       ->type_name("RANKS")
       ->needs(out);
   command.add_flag("--gzip", options.gzip, "Write the tables of --out as operations.csv.gz and memory.csv.gz")

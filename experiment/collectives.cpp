@@ -48,7 +48,7 @@ std::vector<NamedAlgorithms> read_fixed(Section& section, CollectiveOptions& opt
       "with `library: fixed`: algorithms by collective, one per dimension. Without it: direct for all_to_all and on "
       "fully-connected; halving-doubling for 2^k ranks on a switch, fat-tree or rail-optimised; bidirectional-ring on "
       "a ring, a torus (rings along all its axes at once) or a mesh; in-network between nodes whose switches reduce; "
-      "ring for all else (dragonfly, edge-list, groups that are no whole part of a dimension). The algorithm ring on a "
+      "ring for all else (dragonfly, edge-list, groups that are not a whole part of a dimension). The algorithm ring on a "
       "ring or a torus is one ring in one direction. Example: `{all_reduce: [ring, halving-doubling]}`",
       [&](Section& s) {
         for (const CollectiveKind kind : kAllCollectiveKinds) read_algorithms_of(s, kind, options, named);

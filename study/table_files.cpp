@@ -28,7 +28,7 @@ void read_rows(Section& section, std::string_view what, std::string_view meaning
   const ConfigValue* rows = section.raw("rows", fmt::format("list of {}", what), "required", meaning);
   if (section.describes()) return;
   if (rows == nullptr || rows->kind != ConfigValue::Kind::kList || rows->items.empty())
-    return section.error("rows", fmt::format("'rows' is no list of {}", what), "a table has at least one row");
+    return section.error("rows", fmt::format("'rows' must be a list of {}", what), "a table has at least one row");
   for (const ConfigValue& item : rows->items) read(item);
 }
 

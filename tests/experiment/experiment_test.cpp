@@ -219,7 +219,7 @@ TEST_CASE("switches that reduce nothing are warned of") {
                      "layers: 2, heads: 8, vocab: 512, sequence: 64}, batch: {global: 16}, parallel: " +
                          parallel + "}\n");
     std::string text;
-    for (const Problem& warning : run_experiment({file}, kFiles).result.warnings) text += warning.message + "\n";
+    for (const Problem& warning : run_experiment({.file = file, .settings = {}}, kFiles).result.warnings) text += warning.message + "\n";
     return text;
   };
   constexpr const char* kIdle = "'in_network_reduction: true' changes nothing";

@@ -384,7 +384,7 @@ class JsonReader {
     }
     node_start_ = text_.offset() - 1;
     if (event != Event::object_start)
-      text_.fail(event == Event::value ? text_.start_of(text_.token()) : node_start_, "a node is no JSON object",
+      text_.fail(event == Event::value ? text_.start_of(text_.token()) : node_start_, "a node is not a JSON object",
                  kExpectedNode);
     keys_.assign(1, {});
     return true;

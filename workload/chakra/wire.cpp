@@ -99,7 +99,7 @@ class Checker {
       return fail(at, expected, fmt::format("holds {} bytes, expected a multiple of {}", rest.size(), width));
     while (width == 1 && !rest.empty()) {
       const auto value = take_varint(rest);
-      if (!value) return fail(at, expected, "is no list of numbers");
+      if (!value) return fail(at, expected, "is not a list of numbers");
       if (!check_range(expected, *value, at)) return false;
     }
     return true;

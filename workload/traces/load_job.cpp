@@ -66,7 +66,7 @@ class Binder {
       return GroupId(0);
     }
     if (!names_.is_member(*group, rank_))
-      findings_.error(fmt::format("collective on communicator {} by a rank that is no member", in_quotes(name)),
+      findings_.error(fmt::format("collective on communicator {} by a rank that is not a member", in_quotes(name)),
                       fmt::format("{} on {}", first, rank_named()), "the groups must list every rank that calls");
     return *group;
   }

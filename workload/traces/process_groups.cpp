@@ -101,7 +101,7 @@ ProcessGroup group_of(const Json& entry, const std::function<void(const std::str
   if (!ranks.is_array()) fail(fmt::format("the ranks of group {} are not a list", in_quotes(group.name)));
   for (const Json& rank : ranks) {
     if (!rank.is_number_unsigned() || rank.get<std::uint64_t>() > UINT32_MAX)
-      fail(fmt::format("group {} has a rank that is no whole number from 0", in_quotes(group.name)));
+      fail(fmt::format("group {} has an invalid rank; ranks are whole numbers from 0", in_quotes(group.name)));
     group.ranks.push_back(rank.get<std::uint32_t>());
   }
   std::vector<std::uint32_t> sorted = group.ranks;

@@ -143,7 +143,8 @@ class Reading {
       sample.*column.value = *value;
     else
       error(line, cell,
-            fmt::format("{} '{}' is not a whole number from 1 to {}", column.name, printable(cell.text, 40), column.most));
+            fmt::format("{} '{}' is not a whole number from 1 to {}", column.name, printable(cell.text, 40),
+                        column.most));
   }
 
   void read_time(const CsvLine& line, std::size_t column, const CsvCell& cell, LayerSample& sample) {
@@ -152,7 +153,8 @@ class Reading {
     if (time.value && *time.value > Duration::zero())
       sample.times[column] = time.value;
     else
-      error(line, cell, fmt::format("{} '{}' is no time in microseconds", kTimes[column].name, printable(cell.text, 40)),
+      error(line, cell,
+            fmt::format("{} '{}' is not a time in microseconds", kTimes[column].name, printable(cell.text, 40)),
             "a number above 0, without a unit, or nothing");
   }
 

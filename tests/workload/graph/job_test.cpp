@@ -264,7 +264,7 @@ TEST_CASE("process groups that differ between traces are an error, unless the gr
   CHECK_THAT(JobFiles({trace("[0, 2]")}).problems(),
              Contains("process group \"5\": there is no trace of rank 2: ") && Contains("job has that of rank 0"));
   CHECK_THAT(JobFiles({trace("[0, 'x']")}).problems(),
-             Contains("node 1 \"## process_group:init ##\"") && Contains("no whole number"));
+             Contains("node 1 \"## process_group:init ##\"") && Contains("invalid rank"));
 }
 
 TEST_CASE("calls over some dimensions are calls on a communicator of their own") {

@@ -123,8 +123,8 @@ TEST_CASE("process groups that cannot be read are an error that names the node")
       {R"([{"pg_name": "1"}])", "not an object with pg_name and ranks"},
       {R"([{"pg_name": [], "ranks": []}])", "pg_name is not a string"},
       {R"([{"pg_name": "1", "ranks": 3}])", "ranks of group \"1\" are not a list"},
-      {R"([{"pg_name": "1", "ranks": [-1]}])", "no whole number"},
-      {R"([{"pg_name": "1", "ranks": [4294967296]}])", "no whole number"},
+      {R"([{"pg_name": "1", "ranks": [-1]}])", "invalid rank"},
+      {R"([{"pg_name": "1", "ranks": [4294967296]}])", "invalid rank"},
       {R"([{"pg_name": "1", "ranks": [2, 3, 2]}])", "has rank 2 twice"},
   };
   for (const auto& [text, expected] : cases)

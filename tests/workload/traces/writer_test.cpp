@@ -229,8 +229,8 @@ TEST_CASE("what cannot be written is an error that names the file and the reason
   CHECK_THAT(writing(small_job(), directory.path("file"), "x"), Contains("/file: error") && Contains("director"));
   CHECK_THAT(writing(small_job(), directory.path("file/below"), "x"),
              Contains("/file/below: error: cannot be created"));
-  CHECK_THAT(writing(small_job(), directory.path(""), ""), Contains("no name of a file"));
-  CHECK_THAT(writing(small_job(), directory.path(""), "a/b"), Contains("no name of a file"));
+  CHECK_THAT(writing(small_job(), directory.path(""), ""), Contains("invalid file name"));
+  CHECK_THAT(writing(small_job(), directory.path(""), "a/b"), Contains("invalid file name"));
   std::filesystem::create_directory(directory.path("groups.json"));
   CHECK_THAT(writing(small_job(), directory.path(""), "x"),
              Contains("groups.json: error: cannot be replaced: Is a directory"));
