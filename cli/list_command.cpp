@@ -282,6 +282,41 @@ double flops_per_token(const ModelSpec& model, bool causal) {
   return model_flops(training) / static_cast<double>(tokens_per_step(training));
 }
 
+// The table of these parameters' memory, which the document gets, too.
+std::string memory_text(std::int64_t parameters, Json& document) {
+  Table memory;
+  memory.column("precision", Table::Align::kLeft);
+  for (const char* heading : {"weights", "gradients", "optimizer", "total"}) memory.column(heading);
+  for (const ParameterMemory& need : parameter_memory(parameters)) {
+    const std::string precision(name_of(need.precision));
+    memory.row(
+        {precision, rounded(need.weights), rounded(need.gradients), rounded(need.optimizer), rounded(need.total())});
+    document["memory"].push_back({{"precision", precision},
+                                  {"weights_bytes", need.weights.count()},
+                                  {"gradients_bytes", need.gradients.count()},
+                                  {"optimizer_bytes", need.optimizer.count()}});
+  }
+  return memory.text();
+}
+
+// The sizes in a line, which the document gets, too.
+std::string sizes_text(const TransformerSpec& transformer, Json& document) {
+  std::string text =
+      fmt::format(", hidden {}, {} heads ({} of keys and values), vocabulary {}, sequence {}", transformer.hidden,
+                  transformer.heads, transformer.kv_heads, transformer.vocab, transformer.sequence);
+  document.update({{"hidden", transformer.hidden},
+                   {"heads", transformer.heads},
+                   {"kv_heads", transformer.kv_heads},
+                   {"ffn_hidden", transformer.ffn_hidden},
+                   {"vocab", transformer.vocab},
+                   {"sequence", transformer.sequence}});
+  if (transformer.experts > 0) {
+    text += fmt::format(", {} experts, {} per token", transformer.experts, transformer.experts_per_token);
+    document.update({{"experts", transformer.experts}, {"experts_per_token", transformer.experts_per_token}});
+  }
+  return text;
+}
+
 Answer model_answer(const std::string& name, const ModelSpec& model) {
   const auto* transformer = std::get_if<TransformerSpec>(&model.sizes);
   const std::string unit = transformer != nullptr ? "token" : "sample";
@@ -295,21 +330,7 @@ Answer model_answer(const std::string& name, const ModelSpec& model) {
                    {"layers", shape.layers}};
   std::string text =
       fmt::format("{}: {} parameters, {} layers", printable(name), short_count(parameters), shape.layers);
-  if (transformer != nullptr) {
-    text +=
-        fmt::format(", hidden {}, {} heads ({} of keys and values), vocabulary {}, sequence {}", transformer->hidden,
-                    transformer->heads, transformer->kv_heads, transformer->vocab, transformer->sequence);
-    document.update({{"hidden", transformer->hidden},
-                     {"heads", transformer->heads},
-                     {"kv_heads", transformer->kv_heads},
-                     {"ffn_hidden", transformer->ffn_hidden},
-                     {"vocab", transformer->vocab},
-                     {"sequence", transformer->sequence}});
-    if (transformer->experts > 0) {
-      text += fmt::format(", {} experts, {} per token", transformer->experts, transformer->experts_per_token);
-      document.update({{"experts", transformer->experts}, {"experts_per_token", transformer->experts_per_token}});
-    }
-  }
+  if (transformer != nullptr) text += sizes_text(*transformer, document);
   Table parts;
   parts.column("parameters", Table::Align::kLeft);
   for (const char* heading : {"number", "share"}) parts.column(heading);
@@ -329,19 +350,8 @@ Answer model_answer(const std::string& name, const ModelSpec& model) {
     document["causal_flops_per_" + unit] = causal;
     work += fmt::format(" ({} with the causal half of attention)", flops_text(causal));
   }
-  Table memory;
-  memory.column("precision", Table::Align::kLeft);
-  for (const char* heading : {"weights", "gradients", "optimizer", "total"}) memory.column(heading);
-  for (const ParameterMemory& need : parameter_memory(parameters)) {
-    const std::string precision(name_of(need.precision));
-    memory.row(
-        {precision, rounded(need.weights), rounded(need.gradients), rounded(need.optimizer), rounded(need.total())});
-    document["memory"].push_back({{"precision", precision},
-                                  {"weights_bytes", need.weights.count()},
-                                  {"gradients_bytes", need.gradients.count()},
-                                  {"optimizer_bytes", need.optimizer.count()}});
-  }
-  return {text + "\n\n" + parts.text() + work + "\n\n" + memory.text() +
+  const std::string memory = memory_text(parameters, document);
+  return {text + "\n\n" + parts.text() + work + "\n\n" + memory +
               "  of all parameters together, unsharded; gradients in fp32; optimizer: Adam, with a master copy below "
               "fp32\n",
           std::move(document)};

@@ -9,6 +9,7 @@
 using namespace orrery;
 using Catch::Matchers::Contains;
 using orrery::testing::graph_text;
+using orrery::testing::members;
 
 namespace {
 
@@ -34,14 +35,6 @@ std::string failure(const std::string& text, const AstraTextOptions& options) {
     return error.what();
   }
   return {};
-}
-
-std::vector<std::uint32_t> members(const Job& job, const std::string& name) {
-  std::vector<std::uint32_t> result;
-  for (const Communicator& communicator : job.communicators)
-    if (communicator.name == name)
-      for (const RankId rank : communicator.members) result.push_back(index_of(rank));
-  return result;
 }
 
 // Two layers: forward 10 and 11, input gradients 20 and 21, weight gradients 30 and 31, updates 5 and 6 ns. All three

@@ -43,4 +43,12 @@ std::vector<std::string> graph_text(const Job& job, std::uint32_t rank) {
   return lines;
 }
 
+std::vector<std::uint32_t> members(const Job& job, const std::string& name) {
+  std::vector<std::uint32_t> result;
+  for (const Communicator& communicator : job.communicators)
+    if (communicator.name == name)
+      for (const RankId rank : communicator.members) result.push_back(index_of(rank));
+  return result;
+}
+
 }  // namespace orrery::testing

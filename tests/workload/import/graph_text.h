@@ -13,4 +13,7 @@ namespace orrery::testing {
 // duration: `compute 10 ns on stream 1`.
 std::vector<std::string> graph_text(const Job& job, std::uint32_t rank);
 
+// The ranks of the communicators of this name.
+std::vector<std::uint32_t> members(const Job& job, const std::string& name);
+
 }  // namespace orrery::testing

@@ -9,6 +9,7 @@
 using namespace orrery;
 using Catch::Matchers::Contains;
 using orrery::testing::graph_text;
+using orrery::testing::members;
 
 namespace {
 
@@ -27,14 +28,6 @@ std::string failure(const std::string& text, const SimaiOptions& options = {}) {
     return error.what();
   }
   return {};
-}
-
-std::vector<std::uint32_t> members(const Job& job, const std::string& name) {
-  std::vector<std::uint32_t> result;
-  for (const Communicator& communicator : job.communicators)
-    if (communicator.name == name)
-      for (const RankId rank : communicator.members) result.push_back(index_of(rank));
-  return result;
 }
 
 const std::string kForm = "HYBRID_TRANSFORMER_FWD_IN_BCKWD ";
