@@ -50,24 +50,24 @@ std::vector<Case> cases() {
           ring_case(1024, Start::kApart),  hierarchical_case(Start::kTogether), hierarchical_case(Start::kApart)};
 }
 
-Experiment experiment_of(const Case& what) {
+experiment::Experiment experiment_of(const Case& what) {
   const ConfigFiles files(ORRERY_SOURCE_DIR "/configs");
   Diagnostics diagnostics;
   const std::string text = fmt::format("cluster: {}\ncollectives: {}\nworkload: {{chakra: {{prefix: none}}}}\n",
                                        what.cluster, what.collectives);
   ConfigValue root = parse_config(text, what.name, diagnostics);
   diagnostics.throw_if_errors();
-  return read_experiment(what.name, std::move(root), files, diagnostics);
+  return experiment::read_experiment(what.name, std::move(root), files, diagnostics);
 }
 
 // A little computing, then the all-reduce.
-ExecutionGraph all_reduce_graph(Duration computing, Bytes bytes) {
-  GraphBuilder builder;
-  GraphNode compute;
-  compute.kind = NodeKind::kCompute;
+workload::ExecutionGraph all_reduce_graph(Duration computing, Bytes bytes) {
+  workload::GraphBuilder builder;
+  workload::GraphNode compute;
+  compute.kind = workload::NodeKind::kCompute;
   compute.duration = computing;
-  GraphNode all_reduce;
-  all_reduce.kind = NodeKind::kCollective;
+  workload::GraphNode all_reduce;
+  all_reduce.kind = workload::NodeKind::kCollective;
   all_reduce.bytes = bytes;
   const NodeId before = builder.add(compute);
   builder.depend(builder.add(all_reduce), before);
@@ -75,17 +75,18 @@ ExecutionGraph all_reduce_graph(Duration computing, Bytes bytes) {
 }
 
 // All ranks call one all-reduce; those that start apart within a millisecond.
-Job all_reduce_job(std::uint32_t ranks, Start start, Bytes bytes) {
+workload::Job all_reduce_job(std::uint32_t ranks, Start start, Bytes bytes) {
   std::minstd_rand random(1);
-  Job job;
-  const std::array<NodeLabel, 2> labels = {NodeLabel{0, "compute"}, NodeLabel{1, "all-reduce"}};
+  workload::Job job;
+  const std::array<workload::NodeLabel, 2> labels = {workload::NodeLabel{0, "compute"},
+                                                     workload::NodeLabel{1, "all-reduce"}};
   job.labels.emplace_back(labels);
-  Communicator world{"world", {}};
+  workload::Communicator world{"world", {}};
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     if (rank == 0 || start == Start::kApart)
       job.graphs.push_back(all_reduce_graph(Duration(1 + static_cast<std::int64_t>(random() % 1'000'000'000)), bytes));
     world.members.push_back(RankId(rank));
-    RankBinding binding;
+    workload::RankBinding binding;
     binding.graph = static_cast<std::uint32_t>(job.graphs.size() - 1);
     binding.communicators = {GroupId(0)};
     job.ranks.push_back(binding);
@@ -95,20 +96,20 @@ Job all_reduce_job(std::uint32_t ranks, Start start, Bytes bytes) {
 }
 
 // Simulates `job` from the set-up on; messages per second.
-double message_rate(const Experiment& experiment, const Job& job, NetworkModel model) {
-  const Matching matching = match(job);
+double message_rate(const experiment::Experiment& experiment, const workload::Job& job, system::NetworkModel model) {
+  const workload::Matching matching = workload::match(job);
   const auto ranks = static_cast<std::uint32_t>(job.ranks.size());
-  const std::vector<DeviceId> placement = place_ranks(experiment.placement, ranks, experiment.fabric);
-  const SimulationInput input{job, matching, experiment.fabric, experiment.device, placement};
-  const auto network = [&](Engine& engine, MessageListener& listener) {
-    return make_network(model, engine, experiment.fabric, listener);
+  const std::vector<DeviceId> placement = experiment::place_ranks(experiment.placement, ranks, experiment.fabric);
+  const system::SimulationInput input{job, matching, experiment.fabric, experiment.device, placement};
+  const auto network = [&](Engine& engine, network::MessageListener& listener) {
+    return system::make_network(model, engine, experiment.fabric, listener);
   };
-  SimulationOptions options = experiment.simulation;
-  options.fold = FoldMode::kOff;  // every message is an event
-  SimulationTotals totals;
+  system::SimulationOptions options = experiment.simulation;
+  options.fold = system::FoldMode::kOff;  // every message is an event
+  system::SimulationTotals totals;
   const double seconds = best_seconds(3, [&] {
-    OperationLog log(ranks);
-    Simulation simulation(input, options, network, log);
+    report::OperationLog log(ranks);
+    system::Simulation simulation(input, options, network, log);
     totals = simulation.run();
   });
   return static_cast<double>(totals.messages) / seconds;
@@ -118,10 +119,10 @@ double message_rate(const Experiment& experiment, const Job& job, NetworkModel m
 
 void measure_collectives(double heap_rate) {
   for (const Case& what : cases()) {
-    const Experiment experiment = experiment_of(what);
-    const Job job = all_reduce_job(what.ranks, what.start, Bytes(1 << 26));
-    print_rates(what.name, message_rate(experiment, job, NetworkModel::kAlphaBeta),
-                message_rate(experiment, job, NetworkModel::kFlow), heap_rate);
+    const experiment::Experiment experiment = experiment_of(what);
+    const workload::Job job = all_reduce_job(what.ranks, what.start, Bytes(1 << 26));
+    print_rates(what.name, message_rate(experiment, job, system::NetworkModel::kAlphaBeta),
+                message_rate(experiment, job, system::NetworkModel::kFlow), heap_rate);
   }
 }
 

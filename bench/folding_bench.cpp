@@ -20,18 +20,18 @@
 namespace orrery::bench {
 namespace {
 
-class Unobserved final : public SimulationObserver {
+class Unobserved final : public system::SimulationObserver {
  public:
-  void finished(const OperationRecord&) override {}
+  void finished(const system::OperationRecord&) override {}
   void split(RankId, RankId) override {}
 };
 
-Experiment machine(const std::string& text) {
+experiment::Experiment machine(const std::string& text) {
   const ConfigFiles files(ORRERY_SOURCE_DIR "/configs");
   Diagnostics diagnostics;
   ConfigValue root = parse_config(text, "bench.yaml", diagnostics);
   diagnostics.throw_if_errors();
-  return read_machine("bench.yaml", std::move(root), files, diagnostics);
+  return experiment::read_machine("bench.yaml", std::move(root), files, diagnostics);
 }
 
 double peak_megabytes() {
@@ -41,23 +41,23 @@ double peak_megabytes() {
 }
 
 struct Measured {
-  SimulationTotals totals;
-  std::vector<FoldingStep> steps;
+  system::SimulationTotals totals;
+  std::vector<system::FoldingStep> steps;
   double seconds = 0;
   double set_up = 0;  // of these
 };
 
-Measured measure(const Experiment& experiment, const Job& job) {
-  const Matching matching = match(job);
+Measured measure(const experiment::Experiment& experiment, const workload::Job& job) {
+  const workload::Matching matching = workload::match(job);
   const std::vector<DeviceId> placement =
-      place_ranks(experiment.placement, static_cast<std::uint32_t>(job.ranks.size()), experiment.fabric);
+      experiment::place_ranks(experiment.placement, static_cast<std::uint32_t>(job.ranks.size()), experiment.fabric);
   Measured measured;
   measured.seconds = best_seconds(1, [&] {
     Unobserved nobody;
-    std::optional<Simulation> simulation;
+    std::optional<system::Simulation> simulation;
     measured.set_up = best_seconds(1, [&] {
-      simulation.emplace(SimulationInput{job, matching, experiment.fabric, experiment.device, placement},
-                         experiment.simulation, network_of(experiment), nobody);
+      simulation.emplace(system::SimulationInput{job, matching, experiment.fabric, experiment.device, placement},
+                         experiment.simulation, experiment::network_of(experiment), nobody);
     });
     measured.totals = simulation->run();
     measured.steps.assign(simulation->folding_steps().begin(), simulation->folding_steps().end());
@@ -65,7 +65,7 @@ Measured measure(const Experiment& experiment, const Job& job) {
   return measured;
 }
 
-void report(const std::string& name, const Experiment& experiment, const Job& job) {
+void report(const std::string& name, const experiment::Experiment& experiment, const workload::Job& job) {
   const Measured measured = measure(experiment, job);
   fmt::print(
       "{}: {} ranks, {} classes; {:.3f} s of which {:.3f} s to set up; {} events for {} messages; peak {:.0f} MB\n",
@@ -76,8 +76,8 @@ void report(const std::string& name, const Experiment& experiment, const Job& jo
 // What makes one rank unlike the others.
 enum class Odd : std::uint8_t { kNobody, kRank, kNic };
 
-Experiment stage_machine(const StageJob& shape, Odd odd, bool fast_forward) {
-  Experiment experiment =
+experiment::Experiment stage_machine(const StageJob& shape, Odd odd, bool fast_forward) {
+  experiment::Experiment experiment =
       machine(fmt::format("cluster: dgx-a100\nnodes: {}\ncollectives: {{algorithms: {{all_reduce: [ring, ring]}}}}\n",
                           (shape.tensor * shape.pipeline * shape.data + 7) / 8));
   experiment.simulation.fast_forward = fast_forward;
@@ -86,7 +86,7 @@ Experiment stage_machine(const StageJob& shape, Odd odd, bool fast_forward) {
   std::vector<LinkId> route;
   experiment.fabric.route(DeviceId{0}, DeviceId{8}, route);
   for (const LinkId link : route) {
-    const Link kind = experiment.fabric.link(link);
+    const network::Link kind = experiment.fabric.link(link);
     if (experiment.fabric.link_classes()[kind.link_class] != "nic.up") continue;
     experiment.fabric.set_bandwidth(link, Bandwidth(kind.bandwidth.count() / 2));
   }
@@ -119,10 +119,10 @@ void measure_folding() {
   report("ring all-reduce, 64 chunks",
          machine("cluster: {device: a40, dims: [{topology: ring, size: 1024, bandwidth: 25 GB/s, latency: 1 us}]}\n"
                  "collectives: {chunks: 64, algorithms: {all_reduce: [ring]}}\n"),
-         collective_job(CollectiveKind::kAllReduce, Bytes(1 << 30), 1024));
+         workload::collective_job(CollectiveKind::kAllReduce, Bytes(1 << 30), 1024));
   for (const std::uint32_t nodes : {2u, 16u, 128u, 512u, 2048u})
     report("hierarchical all-reduce, DGX A100", machine(fmt::format("cluster: dgx-a100\nnodes: {}\n", nodes)),
-           collective_job(CollectiveKind::kAllReduce, Bytes(1 << 30), 8 * nodes));
+           workload::collective_job(CollectiveKind::kAllReduce, Bytes(1 << 30), 8 * nodes));
   for (const bool fast_forward : {true, false})
     for (const Odd odd : {Odd::kNobody, Odd::kRank, Odd::kNic}) {
       report_stages(4, 2, odd, fast_forward);

@@ -44,7 +44,7 @@ std::vector<Shape> shapes(std::uint32_t ranks) {
                                 ranks)}};
 }
 
-Experiment machine(const Shape& shape, std::string_view granularity) {
+experiment::Experiment machine(const Shape& shape, std::string_view granularity) {
   const ConfigFiles files(ORRERY_SOURCE_DIR "/configs");
   Diagnostics diagnostics;
   const std::string text = fmt::format(
@@ -54,17 +54,17 @@ Experiment machine(const Shape& shape, std::string_view granularity) {
       shape.keys, granularity);
   ConfigValue root = parse_config(text, shape.name, diagnostics);
   diagnostics.throw_if_errors();
-  return read_machine(shape.name, std::move(root), files, diagnostics);
+  return experiment::read_machine(shape.name, std::move(root), files, diagnostics);
 }
 
-Duration time_of(const Experiment& experiment, CollectiveKind kind, Bytes bytes) {
+Duration time_of(const experiment::Experiment& experiment, CollectiveKind kind, Bytes bytes) {
   const std::uint32_t ranks = experiment.fabric.device_count();
-  const Job job = collective_job(kind, bytes, ranks);
-  const Matching matching = match(job);
-  const std::vector<DeviceId> placement = place_ranks(experiment.placement, ranks, experiment.fabric);
-  OperationLog log(ranks);
-  Simulation simulation({job, matching, experiment.fabric, experiment.device, placement}, experiment.simulation,
-                        network_of(experiment), log);
+  const workload::Job job = workload::collective_job(kind, bytes, ranks);
+  const workload::Matching matching = workload::match(job);
+  const std::vector<DeviceId> placement = experiment::place_ranks(experiment.placement, ranks, experiment.fabric);
+  report::OperationLog log(ranks);
+  system::Simulation simulation({job, matching, experiment.fabric, experiment.device, placement}, experiment.simulation,
+                                experiment::network_of(experiment), log);
   return simulation.run().finish.time_since_epoch();
 }
 
@@ -102,8 +102,8 @@ struct Extremes {
 
 // A row of the first table: one collective of all sizes on one shape.
 std::vector<std::string> compare(CollectiveKind kind, const Shape& shape, std::uint32_t ranks, Extremes& extremes) {
-  const Experiment step = machine(shape, "step");
-  const Experiment phase = machine(shape, "phase");
+  const experiment::Experiment step = machine(shape, "step");
+  const experiment::Experiment phase = machine(shape, "phase");
   std::vector<std::string> cells = {std::string(name_of(kind)), shape.name, fmt::format("{}", ranks)};
   for (const Bytes size : kSizes) {
     const Duration of_step = time_of(step, kind, size);
@@ -117,12 +117,12 @@ std::vector<std::string> compare(CollectiveKind kind, const Shape& shape, std::u
 }  // namespace
 
 void print_granularity() {
-  Table all;
-  for (const char* heading : {"collective", "topology"}) all.column(heading, Table::Align::kLeft);
+  report::Table all;
+  for (const char* heading : {"collective", "topology"}) all.column(heading, report::Table::Align::kLeft);
   all.column("ranks");
   for (const Bytes size : kSizes) all.column(to_text(size));
-  Table summary;
-  summary.column("collective", Table::Align::kLeft);
+  report::Table summary;
+  summary.column("collective", report::Table::Align::kLeft);
   for (const Shape& shape : shapes(kRanks.front())) summary.column(shape.name);
   for (const CollectiveKind kind : kAllCollectiveKinds) {
     std::vector<Extremes> extremes(shapes(kRanks.front()).size());

@@ -31,18 +31,19 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 class Ranks {
  public:
   Ranks(std::string_view cluster, std::uint32_t nodes, std::optional<std::uint32_t> per_node = {})
-      : experiment_(read(cluster, nodes)), layout_(lay_out_group(devices(per_node), experiment_.fabric)) {}
+      : experiment_(read(cluster, nodes)), layout_(system::lay_out_group(devices(per_node), experiment_.fabric)) {}
 
   std::uint32_t count() const { return layout_.shape.ranks; }
-  NcclTiming way(Bytes bytes) const {
+  collectives::NcclTiming way(Bytes bytes) const {
     return experiment_.nccl->choice(CollectiveKind::kAllReduce, bytes, layout_.shape);
   }
 
   // In the best of its protocols; kNever: NCCL does not take it here.
-  double seconds(NcclAlgorithm algorithm, Bytes bytes) const {
-    const NcclCall call{CollectiveKind::kAllReduce, bytes, &layout_.shape, experiment_.nccl->machine()};
+  double seconds(collectives::NcclAlgorithm algorithm, Bytes bytes) const {
+    const collectives::NcclCall call{CollectiveKind::kAllReduce, bytes, &layout_.shape, experiment_.nccl->machine()};
     double least = kNever;
-    for (const NcclTiming& way : nccl_timings(call, experiment_.nccl->options(), experiment_.nccl->constants()))
+    for (const collectives::NcclTiming& way :
+         collectives::nccl_timings(call, experiment_.nccl->options(), experiment_.nccl->constants()))
       if (way.algorithm == algorithm) least = std::min(least, way.seconds);
     return least;
   }
@@ -62,13 +63,13 @@ class Ranks {
   }
 
  private:
-  static Experiment read(std::string_view cluster, std::uint32_t nodes) {
+  static experiment::Experiment read(std::string_view cluster, std::uint32_t nodes) {
     const ConfigFiles files(ORRERY_SOURCE_DIR "/configs");
     Diagnostics diagnostics;
     ConfigValue root = parse_config(
         fmt::format("cluster: {}\nnodes: {}\ncollectives: {{library: nccl}}\n", cluster, nodes), "bench", diagnostics);
     diagnostics.throw_if_errors();
-    return read_machine("bench", std::move(root), files, diagnostics);
+    return experiment::read_machine("bench", std::move(root), files, diagnostics);
   }
 
   std::vector<DeviceId> devices(std::optional<std::uint32_t> per_node) const {
@@ -79,35 +80,37 @@ class Ranks {
     return devices;
   }
 
-  Experiment experiment_;
-  GroupLayout layout_;
+  experiment::Experiment experiment_;
+  system::GroupLayout layout_;
 };
 
 std::string gigabytes(double bytes_per_second) { return fmt::format("{:.1f}", bytes_per_second * 1e-9); }
 std::string microseconds(double seconds) { return fmt::format("{:.1f}", seconds * 1e6); }
 
 // Where what NCCL takes changes, over powers of two.
-void add_switches(Table& table, std::string_view cluster, std::uint32_t nodes) {
+void add_switches(report::Table& table, std::string_view cluster, std::uint32_t nodes) {
   const Ranks ranks(cluster, nodes);
   std::string last;
   for (Bytes size = kLeast; size <= kMost; size = size * 2) {
-    const NcclTiming way = ranks.way(size);
+    const collectives::NcclTiming way = ranks.way(size);
     ORRERY_ASSERT(way.algorithm.has_value());
-    const std::string takes = fmt::format("{} {}", name_of(*way.algorithm), name_of(way.protocol));
+    const std::string takes =
+        fmt::format("{} {}", collectives::name_of(*way.algorithm), collectives::name_of(way.protocol));
     if (takes == last) continue;
     const bool is_first = last.empty();
     last = takes;
     table.row({is_first ? std::string(cluster) : "", is_first ? fmt::format("{}", nodes) : "",
-               is_first ? fmt::format("{}", ranks.count()) : "", to_text(size), std::string(name_of(*way.algorithm)),
-               std::string(name_of(way.protocol)), microseconds(way.seconds)});
+               is_first ? fmt::format("{}", ranks.count()) : "", to_text(size),
+               std::string(collectives::name_of(*way.algorithm)), std::string(collectives::name_of(way.protocol)),
+               microseconds(way.seconds)});
   }
 }
 
 std::string switch_points() {
-  Table table;
-  table.column("cluster", Table::Align::kLeft);
+  report::Table table;
+  table.column("cluster", report::Table::Align::kLeft);
   for (const char* heading : {"nodes", "GPUs", "from"}) table.column(heading);
-  for (const char* heading : {"algorithm", "protocol"}) table.column(heading, Table::Align::kLeft);
+  for (const char* heading : {"algorithm", "protocol"}) table.column(heading, report::Table::Align::kLeft);
   table.column("time (us)");
   for (const char* cluster : {"dgx-a100", "dgx-h100", "dgx-h200"}) add_switches(table, cluster, 1);
   for (const char* cluster : {"dgx-a100", "dgx-h100"})
@@ -116,36 +119,38 @@ std::string switch_points() {
 }
 
 std::string nvls_law() {
-  Table table;
+  report::Table table;
   for (const char* heading : {"GPUs", "ring (GB/s)", "nvls (GB/s)", "2(p-1)/(p+1) B", "nvls / ring"})
     table.column(heading);
-  table.column("takes", Table::Align::kLeft);
+  table.column("takes", report::Table::Align::kLeft);
   for (std::uint32_t gpus = 4; gpus <= 8; ++gpus) {
     const Ranks ranks("dgx-h200", 1, gpus);
-    const double ring = ranks.bus_bandwidth(kMost, ranks.seconds(NcclAlgorithm::kRing, kMost));
-    const double seconds = ranks.seconds(NcclAlgorithm::kNvls, kMost);
+    const double ring = ranks.bus_bandwidth(kMost, ranks.seconds(collectives::NcclAlgorithm::kRing, kMost));
+    const double seconds = ranks.seconds(collectives::NcclAlgorithm::kNvls, kMost);
     const bool has_nvls = seconds < kNever;
     const double nvls = ranks.bus_bandwidth(kMost, seconds);
     table.row({fmt::format("{}", gpus), gigabytes(ring), has_nvls ? gigabytes(nvls) : "-",
                gigabytes(2.0 * (gpus - 1) / (gpus + 1) * ranks.nvls_rate()),
-               has_nvls ? fmt::format("{:.3f}", nvls / ring) : "-", std::string(name_of(*ranks.way(kMost).algorithm))});
+               has_nvls ? fmt::format("{:.3f}", nvls / ring) : "-",
+               std::string(collectives::name_of(*ranks.way(kMost).algorithm))});
   }
   return table.text();
 }
 
 std::string crossover() {
-  Table table;
+  report::Table table;
   for (const char* heading : {"nodes", "GPUs", "tree wins up to", "tree (us)", "ring (us)"}) table.column(heading);
   for (const std::uint32_t nodes : {2U, 4U, 8U, 16U, 32U, 64U}) {
     const Ranks ranks("dgx-a100", nodes);
     const auto wins = [&](Bytes size) {
-      return ranks.seconds(NcclAlgorithm::kTree, size) < ranks.seconds(NcclAlgorithm::kRing, size);
+      return ranks.seconds(collectives::NcclAlgorithm::kTree, size) <
+             ranks.seconds(collectives::NcclAlgorithm::kRing, size);
     };
     Bytes size = kMost;
     while (size > kLeast && !wins(size)) size = Bytes(size.count() / 2);
     table.row({fmt::format("{}", nodes), fmt::format("{}", ranks.count()), wins(size) ? to_text(size) : "-",
-               microseconds(ranks.seconds(NcclAlgorithm::kTree, size)),
-               microseconds(ranks.seconds(NcclAlgorithm::kRing, size))});
+               microseconds(ranks.seconds(collectives::NcclAlgorithm::kTree, size)),
+               microseconds(ranks.seconds(collectives::NcclAlgorithm::kRing, size))});
   }
   return table.text();
 }

@@ -16,9 +16,9 @@ namespace {
 // The network alone: `ranks` devices go round a ring, each sending when its last message was released and the one
 // before it has come.
 template <class Model>
-class BareRing final : MessageListener, InstantObserver, EventSink {
+class BareRing final : network::MessageListener, InstantObserver, EventSink {
  public:
-  BareRing(const Fabric& fabric, std::uint32_t ranks)
+  BareRing(const network::Fabric& fabric, std::uint32_t ranks)
       : network_(engine_, fabric, *this), sent_(ranks, 0), released_(ranks, 0), arrived_(ranks, 0) {
     for (std::uint32_t rank = 0; rank < ranks; ++rank)
       paths_.push_back(network_.path(DeviceId(rank), DeviceId((rank + 1) % ranks)));
@@ -52,7 +52,7 @@ class BareRing final : MessageListener, InstantObserver, EventSink {
 
   Engine engine_;
   Model network_;
-  std::vector<PathId> paths_;
+  std::vector<network::PathId> paths_;
   std::vector<std::uint32_t> sent_;
   std::vector<std::uint32_t> released_;
   std::vector<std::uint32_t> arrived_;
@@ -60,15 +60,15 @@ class BareRing final : MessageListener, InstantObserver, EventSink {
 };
 
 template <class Model>
-double bare_ring_rate(const Fabric& fabric, std::uint32_t ranks) {
+double bare_ring_rate(const network::Fabric& fabric, std::uint32_t ranks) {
   const double seconds = best_seconds(3, [&] { BareRing<Model>(fabric, ranks).run(); });
   return 2.0 * ranks * (ranks - 1) / seconds;
 }
 
 // Every rank sends to every other in shifted order, `window` messages at a time, of sizes that differ by up to 10 %.
-class AllToAll final : MessageListener, InstantObserver, EventSink {
+class AllToAll final : network::MessageListener, InstantObserver, EventSink {
  public:
-  AllToAll(const Fabric& fabric, std::uint32_t ranks, std::uint32_t window)
+  AllToAll(const network::Fabric& fabric, std::uint32_t ranks, std::uint32_t window)
       : network_(engine_, fabric, *this), next_(ranks, 1), window_(window) {
     engine_.at(Time{}, *this, 0);
   }
@@ -92,22 +92,22 @@ class AllToAll final : MessageListener, InstantObserver, EventSink {
   void settle() override { network_.settle(); }
 
   Engine engine_;
-  FlowNetwork network_;
+  network::FlowNetwork network_;
   std::vector<std::uint32_t> next_;
   std::uint32_t window_;
   std::vector<std::uint32_t> touched_;
   std::minstd_rand random_{1};
 };
 
-Fabric fabric_of(std::string_view topology, std::uint32_t ranks) {
-  const std::vector<DimensionSpec> dimensions = {
-      {topology_named(topology), ranks, Bandwidth(25'000'000'000), Duration(1'000'000), ""}};
-  return compose(dimensions);
+network::Fabric fabric_of(std::string_view topology, std::uint32_t ranks) {
+  const std::vector<network::DimensionSpec> dimensions = {
+      {network::topology_named(topology), ranks, Bandwidth(25'000'000'000), Duration(1'000'000), ""}};
+  return network::compose(dimensions);
 }
 
 void measure_all_to_all(std::uint32_t window) {
   constexpr std::uint32_t kRanks = 64;
-  const Fabric fabric = fabric_of("switch", kRanks);
+  const network::Fabric fabric = fabric_of("switch", kRanks);
   const double seconds = best_seconds(3, [&] { AllToAll(fabric, kRanks, window).run(); });
   fmt::print("all-to-all of unequal sizes, {} ranks, {} peers at a time, flow: {:.3f} M messages/s\n", kRanks, window,
              kRanks * (kRanks - 1) / seconds * 1e-6);
@@ -117,9 +117,10 @@ void measure_all_to_all(std::uint32_t window) {
 
 void measure_networks(double heap_rate) {
   constexpr std::uint32_t kRanks = 1024;
-  const Fabric fabric = fabric_of("ring", kRanks);
-  print_rates(fmt::format("ring, {} ranks, network only", kRanks), bare_ring_rate<AlphaBetaNetwork>(fabric, kRanks),
-              bare_ring_rate<FlowNetwork>(fabric, kRanks), heap_rate);
+  const network::Fabric fabric = fabric_of("ring", kRanks);
+  print_rates(fmt::format("ring, {} ranks, network only", kRanks),
+              bare_ring_rate<network::AlphaBetaNetwork>(fabric, kRanks),
+              bare_ring_rate<network::FlowNetwork>(fabric, kRanks), heap_rate);
   for (const std::uint32_t window : {8U, 63U}) measure_all_to_all(window);
 }
 

@@ -12,9 +12,9 @@
 namespace orrery::bench {
 namespace {
 
-struct Count final : ChakraVisitor {
+struct Count final : workload::ChakraVisitor {
   std::uint64_t nodes = 0;
-  void node(const chakra::Node& /*node*/, ChakraPosition /*position*/) override { ++nodes; }
+  void node(const chakra::Node& /*node*/, workload::ChakraPosition /*position*/) override { ++nodes; }
 };
 
 }  // namespace
@@ -24,20 +24,20 @@ void measure_reading(const std::vector<std::string>& files) {
   std::vector<std::string> contents;
   std::uint64_t bytes = 0;
   for (const std::string& file : files) {
-    contents.push_back(read_file(file));
+    contents.push_back(workload::read_file(file));
     bytes += contents.back().size();
   }
   Count count;
   const double decode = best_seconds(3, [&] {
     count = {};
-    for (std::size_t i = 0; i < files.size(); ++i) read_chakra(files[i], contents[i], count);
+    for (std::size_t i = 0; i < files.size(); ++i) workload::read_chakra(files[i], contents[i], count);
   });
   std::size_t memory = 0;
   const double load = best_seconds(3, [&] {
     memory = 0;
     for (const std::string& file : files) {
       Diagnostics diagnostics;
-      memory += inspect_trace(file, Dependencies::kData, diagnostics).memory_bytes;
+      memory += workload::inspect_trace(file, workload::Dependencies::kData, diagnostics).memory_bytes;
     }
   });
   const double megabytes = static_cast<double>(bytes) * 1e-6;

@@ -34,7 +34,7 @@ class StageProgram {
       backward(m + 1 == shape.micro_batches);
   }
 
-  ExecutionGraph build() && { return std::move(graph_).build(); }
+  workload::ExecutionGraph build() && { return std::move(graph_).build(); }
 
  private:
   bool is_first() const { return stage_ == 0; }
@@ -59,15 +59,15 @@ class StageProgram {
 
   void do_layer(Duration half) {
     for (int i = 0; i < 2; ++i) {
-      GraphNode compute;
-      compute.kind = NodeKind::kCompute;
+      workload::GraphNode compute;
+      compute.kind = workload::NodeKind::kCompute;
       compute.duration = half * percent_ / 100;
       then(compute);
       last_ = all_reduce(kTensor, kActivations);
     }
   }
 
-  NodeId then(const GraphNode& node) {
+  NodeId then(const workload::GraphNode& node) {
     const NodeId id = graph_.add(node);
     if (last_) graph_.depend(id, *last_);
     last_ = id;
@@ -76,8 +76,8 @@ class StageProgram {
 
   // Nothing of the program waits for it unless `last_` is set to it.
   NodeId all_reduce(std::uint32_t slot, Bytes bytes) {
-    GraphNode node;
-    node.kind = NodeKind::kCollective;
+    workload::GraphNode node;
+    node.kind = workload::NodeKind::kCollective;
     node.slot = slot;
     node.bytes = bytes;
     const NodeId id = graph_.add(node);
@@ -86,16 +86,16 @@ class StageProgram {
   }
 
   void send(std::uint32_t slot) {
-    GraphNode node;
-    node.kind = NodeKind::kSend;
+    workload::GraphNode node;
+    node.kind = workload::NodeKind::kSend;
     node.slot = slot;
     node.bytes = kActivations;
     graph_.depend(graph_.add(node), *last_);
   }
 
   void await(std::uint32_t slot) {
-    GraphNode node;
-    node.kind = NodeKind::kReceive;
+    workload::GraphNode node;
+    node.kind = workload::NodeKind::kReceive;
     node.slot = slot;
     node.bytes = kActivations;
     then(node);
@@ -104,36 +104,36 @@ class StageProgram {
   const StageJob& shape_;
   std::uint32_t stage_;
   std::uint32_t percent_;
-  GraphBuilder graph_;
+  workload::GraphBuilder graph_;
   std::optional<NodeId> last_;
 };
 
 }  // namespace
 
-Job stage_job(const StageJob& shape) {
-  Job job;
+workload::Job stage_job(const StageJob& shape) {
+  workload::Job job;
   const std::uint32_t line = shape.tensor * shape.data, ranks = line * shape.pipeline;
-  job.labels.emplace_back(std::vector<NodeLabel>{});
+  job.labels.emplace_back(std::vector<workload::NodeLabel>{});
   for (std::uint32_t stage = 0; stage < shape.pipeline; ++stage)
     job.graphs.push_back(StageProgram(shape, stage, 100).build());
-  Communicator world{"world", {}};
+  workload::Communicator world{"world", {}};
   for (std::uint32_t rank = 0; rank < ranks; ++rank) world.members.push_back(RankId(rank));
   job.communicators.push_back(std::move(world));
   for (std::uint32_t first = 0; first < ranks; first += shape.tensor) {
-    Communicator& tensor = job.communicators.emplace_back();
+    workload::Communicator& tensor = job.communicators.emplace_back();
     tensor.name = fmt::format("tensor{}", first / shape.tensor);
     for (std::uint32_t i = 0; i < shape.tensor; ++i) tensor.members.push_back(RankId(first + i));
   }
   const auto first_data = static_cast<std::uint32_t>(job.communicators.size());
   for (std::uint32_t stage = 0; stage < shape.pipeline; ++stage)
     for (std::uint32_t t = 0; t < shape.tensor; ++t) {
-      Communicator& data = job.communicators.emplace_back();
+      workload::Communicator& data = job.communicators.emplace_back();
       data.name = fmt::format("data{}", stage * shape.tensor + t);
       for (std::uint32_t d = 0; d < shape.data; ++d)
         data.members.push_back(RankId(stage * line + d * shape.tensor + t));
     }
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    RankBinding& binding = job.ranks.emplace_back();
+    workload::RankBinding& binding = job.ranks.emplace_back();
     const std::uint32_t stage = rank / line;
     binding.graph = stage;
     binding.communicators = {GroupId(1 + rank / shape.tensor)};

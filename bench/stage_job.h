@@ -21,6 +21,6 @@ struct StageJob {
 
 // Ranks: tensor fastest, then data, then pipeline. 1F1B. Forward and backward of a layer each have two tensor
 // all-reduces of a micro-batch's activations (6.3 MB); a stage's gradients are six buckets of 456 MB a rank.
-Job stage_job(const StageJob& shape);
+workload::Job stage_job(const StageJob& shape);
 
 }  // namespace orrery::bench

@@ -12,17 +12,17 @@ namespace orrery::cli {
 namespace {
 
 struct CalibrateOptions {
-  CalibrationQuestion question{};
+  study::CalibrationQuestion question{};
   std::string out;
 };
 
 // "dgx-a100-calibrated.yaml" in the working directory, also for a cluster that is a file.
 std::string default_file(const std::string& cluster) {
-  return std::filesystem::path(cluster_title(cluster)).filename().string() + "-calibrated.yaml";
+  return std::filesystem::path(study::cluster_title(cluster)).filename().string() + "-calibrated.yaml";
 }
 
 // Constants of an experiment are not part of a cluster.
-void warn_of_settings(const CalibrationQuestion& question, Calibration& calibration) {
+void warn_of_settings(const study::CalibrationQuestion& question, study::Calibration& calibration) {
   for (const std::string& setting : question.machine.settings)
     if (setting.starts_with("collectives"))
       calibration.warnings.push_back({Severity::kWarning,
@@ -31,8 +31,8 @@ void warn_of_settings(const CalibrationQuestion& question, Calibration& calibrat
                                       "set it as well where the file is used"});
 }
 
-std::string command_line(const CalibrationQuestion& question) {
-  const CollectiveQuestion& machine = question.machine;
+std::string command_line(const study::CalibrationQuestion& question) {
+  const study::CollectiveQuestion& machine = question.machine;
   const bool has_spaces = machine.cluster.find(' ') != std::string::npos;
   std::string text = fmt::format("orrery calibrate {} --cluster {}", question.log,
                                  has_spaces ? fmt::format("'{}'", machine.cluster) : machine.cluster);
@@ -49,14 +49,14 @@ std::string command_line(const CalibrationQuestion& question) {
 }
 
 // The options of `orrery collective` that stand for the measured run: its launch and release are not the cluster's.
-std::string use_of(const Calibration& calibration, const std::string& file) {
-  const NcclOptions& options = calibration.data.benchmarks.front().options;
-  return fmt::format("--cluster {} --launch {} --set collectives.version={}", printable(file), name_of(options.launch),
-                     to_text(options.version));
+std::string use_of(const study::Calibration& calibration, const std::string& file) {
+  const collectives::NcclOptions& options = calibration.data.benchmarks.front().options;
+  return fmt::format("--cluster {} --launch {} --set collectives.version={}", printable(file),
+                     collectives::name_of(options.launch), collectives::to_text(options.version));
 }
 
 void calibrate(const CalibrateOptions& options, const Session& session) {
-  const CalibrationQuestion& question = options.question;
+  const study::CalibrationQuestion& question = options.question;
   const std::string out = options.out.empty() ? default_file(question.machine.cluster) : options.out;
   const std::string& json = session.outputs.json;
   note_input(question.log);
@@ -64,15 +64,15 @@ void calibrate(const CalibrateOptions& options, const Session& session) {
   if (out == "-" && json == "-") throw InputError({"--json"}, "- is standard output, which --out takes", "name a file");
   check_writable(out);
   check_writable(json);
-  Calibration calibration = orrery::calibrate(question, session.files);
+  study::Calibration calibration = orrery::study::calibrate(question, session.files);
   warn_of_settings(question, calibration);
   print_warnings(calibration.warnings);
-  const std::string cluster = calibrated_cluster(calibration, command_line(question));
-  if (!json.empty()) write_json(json, calibration_json(question, calibration));
+  const std::string cluster = study::calibrated_cluster(calibration, command_line(question));
+  if (!json.empty()) write_json(json, study::calibration_json(question, calibration));
   if (out == "-") return print_text(cluster);
   write_file(out, cluster);
   if (json == "-") return;
-  print_text(calibration_text(question, calibration) +
+  print_text(study::calibration_text(question, calibration) +
              fmt::format("\nuse it as measured: {}\n", use_of(calibration, out)));
 }
 
@@ -80,8 +80,8 @@ void calibrate(const CalibrateOptions& options, const Session& session) {
 
 void add_calibrate_command(CLI::App& app, Session& session) {
   CalibrateOptions& options = session.keep<CalibrateOptions>();
-  CalibrationQuestion& question = options.question;
-  CollectiveQuestion& machine = question.machine;
+  study::CalibrationQuestion& question = options.question;
+  study::CollectiveQuestion& machine = question.machine;
   CLI::App& command =
       add_command(app, "calibrate", "Fit the nccl library's constants to a log; write the cluster with them",
                   {"orrery calibrate all_reduce.log --cluster dgx-a100 --nodes 2",

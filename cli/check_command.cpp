@@ -36,55 +36,59 @@ struct Verdict {
   std::vector<Problem> problems{};  // warnings, too
   int exit_code = kDone;
   std::string report{};  // of what cannot be said problem by problem
-  std::vector<DefaultedKey> defaults{};
+  std::vector<experiment::DefaultedKey> defaults{};
 };
 
 Verdict check_trace(const std::string& file, const CheckOptions& options) {
-  const LintReport report = lint_trace(file, *dependencies_named(options.dependencies));
+  const workload::LintReport report = workload::lint_trace(file, *workload::dependencies_named(options.dependencies));
   return {"trace", report.problems, report.exit_status()};
 }
 
 // Points that are refused are no error, for a sweep tells of them in its table; but a value of an axis is that has no
 // other points.
 void check_sweep(const std::string& file, const Session& session, Diagnostics& diagnostics) {
-  const Sweep sweep = load_sweep(file, session.settings, session.files);
-  const std::vector<SweepPoint> points = check_points(sweep, {hardware_threads(), false}, session.files);
-  refuse_if_all_refused(sweep, points);
-  for (const Problem& problem : refused_values(sweep, points))
+  const study::Sweep sweep = study::load_sweep(file, session.settings, session.files);
+  const std::vector<study::SweepPoint> points =
+      study::check_points(sweep, {study::hardware_threads(), false}, session.files);
+  study::refuse_if_all_refused(sweep, points);
+  for (const Problem& problem : study::refused_values(sweep, points))
     diagnostics.error(problem.where, problem.message, problem.hint);
-  for (const Problem& problem : refused_combinations(sweep, points))
+  for (const Problem& problem : study::refused_combinations(sweep, points))
     diagnostics.warning(problem.where, problem.message, problem.hint);
-  for (const Problem& warning : warnings_of(points)) diagnostics.warning(warning.where, warning.message, warning.hint);
+  for (const Problem& warning : study::warnings_of(points))
+    diagnostics.warning(warning.where, warning.message, warning.hint);
 }
 
 // Reads `file` as what it is, which comes back.
-CheckedConfig check_as_told(const std::string& file, const Session& session, Diagnostics& diagnostics) {
+experiment::CheckedConfig check_as_told(const std::string& file, const Session& session, Diagnostics& diagnostics) {
   const ConfigFiles& files = session.files;
-  if (is_table<ComputeTable>(file, files)) {
-    load_table<ComputeTable>(file, session.settings, files, diagnostics);
+  if (study::is_table<study::ComputeTable>(file, files)) {
+    study::load_table<study::ComputeTable>(file, session.settings, files, diagnostics);
     return {"table of operators", {}};
   }
-  if (is_table<TrainingTable>(file, files)) {
-    const auto table = load_table<TrainingTable>(file, session.settings, files, diagnostics);
-    if (!diagnostics.has_errors()) check_training_rows(table, files, diagnostics);
+  if (study::is_table<study::TrainingTable>(file, files)) {
+    const auto table = study::load_table<study::TrainingTable>(file, session.settings, files, diagnostics);
+    if (!diagnostics.has_errors()) study::check_training_rows(table, files, diagnostics);
     return {"table of training jobs", {}};
   }
-  if (is_sweep(file, files)) {
+  if (study::is_sweep(file, files)) {
     check_sweep(file, session, diagnostics);
     return {"sweep", {}};
   }
-  if (!is_table<ValidationTable>(file, files)) return check_config(file, session.settings, files, diagnostics);
-  const auto table = load_table<ValidationTable>(file, session.settings, files, diagnostics);
-  if (!diagnostics.has_errors()) check_prediction(table, files);
+  if (!study::is_table<study::ValidationTable>(file, files))
+    return experiment::check_config(file, session.settings, files, diagnostics);
+  const auto table = study::load_table<study::ValidationTable>(file, session.settings, files, diagnostics);
+  if (!diagnostics.has_errors()) study::check_prediction(table, files);
   return {"validation table", {}};
 }
 
 // The keys that are not there, and what is taken for them.
 std::string defaults_text(const std::string& file, const Verdict& verdict) {
   if (verdict.defaults.empty()) return {};
-  Table table;
-  for (const char* heading : {"key not given", "value taken", "from"}) table.column(heading, Table::Align::kLeft);
-  for (const DefaultedKey& key : verdict.defaults) {
+  report::Table table;
+  for (const char* heading : {"key not given", "value taken", "from"})
+    table.column(heading, report::Table::Align::kLeft);
+  for (const experiment::DefaultedKey& key : verdict.defaults) {
     const std::string name = std::filesystem::path(key.file).filename().string();
     const std::string place = key.file == file ? "" : fmt::format(", not given in {}", printable(name));
     table.row({printable(key.path), printable(key.value), key.from + place});
@@ -96,7 +100,7 @@ Verdict check_config_file(const std::string& file, const Session& session) {
   Verdict verdict{"configuration"};
   Diagnostics diagnostics;
   try {
-    CheckedConfig checked = check_as_told(file, session, diagnostics);
+    experiment::CheckedConfig checked = check_as_told(file, session, diagnostics);
     verdict.kind = checked.kind;
     verdict.defaults = std::move(checked.defaults);
     verdict.problems.assign(diagnostics.problems().begin(), diagnostics.problems().end());
@@ -134,7 +138,7 @@ nlohmann::ordered_json document_of(const std::string& file, const Verdict& verdi
   for (const Problem& problem : verdict.problems) problems.push_back(to_json(problem));
   nlohmann::ordered_json document = {
       {"file", file}, {"kind", verdict.kind}, {"exit_code", verdict.exit_code}, {"problems", std::move(problems)}};
-  for (const DefaultedKey& key : verdict.defaults)
+  for (const experiment::DefaultedKey& key : verdict.defaults)
     document["defaults"].push_back({{"key", key.path}, {"value", key.value}, {"from", key.from}, {"file", key.file}});
   return document;
 }
@@ -148,9 +152,10 @@ int check(const CheckOptions& options, const Session& session) {
   auto& files = answer.document["files"] = nlohmann::ordered_json::array();
   for (const std::string& file : options.files) {
     const ConfigFiles& all = session.files;
-    const bool configured = is_configuration(file, all) || is_table<ValidationTable>(file, all) ||
-                            is_table<ComputeTable>(file, all) || is_table<TrainingTable>(file, all) ||
-                            is_sweep(file, all);
+    const bool configured = experiment::is_configuration(file, all) ||
+                            study::is_table<study::ValidationTable>(file, all) ||
+                            study::is_table<study::ComputeTable>(file, all) ||
+                            study::is_table<study::TrainingTable>(file, all) || study::is_sweep(file, all);
     const Verdict verdict = configured ? check_config_file(file, session) : check_trace(file, options);
     answer.text += text_of(file, verdict);
     files.push_back(document_of(file, verdict));

@@ -23,63 +23,63 @@ struct ClusterOptions {
 
 constexpr std::uint32_t kMostDrawn = 20'000;  // links; beyond, Graphviz takes for ever
 
-std::string vertices_text(const Fabric& fabric, const FabricSummary& summary) {
+std::string vertices_text(const network::Fabric& fabric, const network::FabricSummary& summary) {
   std::string text;
-  for (const VertexKind& kind : summary.vertices)
+  for (const network::VertexKind& kind : summary.vertices)
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", kind.count, kind.name);
   return fmt::format("{} devices, {} vertices ({}), {} directed links\n", fabric.device_count(), fabric.vertex_count(),
                      text, fabric.link_count());
 }
 
-std::string dimensions_text(const Fabric& fabric) {
+std::string dimensions_text(const network::Fabric& fabric) {
   std::string text;
-  for (const LogicalDimension& dimension : fabric.dimensions())
+  for (const network::LogicalDimension& dimension : fabric.dimensions())
     text += fmt::format("  {}: {}, {}\n", dimension.name, dimension.size, dimension.topology);
   return text;
 }
 
-std::string links_text(const Fabric& fabric, const FabricSummary& summary) {
-  Table table;
-  for (const char* heading : {"class", "from", "to"}) table.column(heading, Table::Align::kLeft);
+std::string links_text(const network::Fabric& fabric, const network::FabricSummary& summary) {
+  report::Table table;
+  for (const char* heading : {"class", "from", "to"}) table.column(heading, report::Table::Align::kLeft);
   for (const char* heading : {"links", "bandwidth", "efficiency", "latency"}) table.column(heading);
-  for (const LinkKind& kind : summary.links)
+  for (const network::LinkKind& kind : summary.links)
     table.row({fabric.link_classes()[kind.link.link_class], kind.from, kind.to, fmt::format("{}", kind.count),
                to_text(kind.link.nominal), to_text(kind.link.efficiency), to_text(kind.link.latency)});
   return table.text();
 }
 
-std::string text_of(const Fabric& fabric, const ConfigValue& root) {
-  const FabricSummary summary = summarise(fabric);
+std::string text_of(const network::Fabric& fabric, const ConfigValue& root) {
+  const network::FabricSummary summary = network::summarise(fabric);
   std::string text = vertices_text(fabric, summary) + "\nDimensions\n" + dimensions_text(fabric) +
                      "\nLinks (of each, one way; efficiency: the share of the nominal bandwidth that messages get)\n" +
                      links_text(fabric, summary);
-  const std::vector<std::string> assumed = assumed_figures(root);
+  const std::vector<std::string> assumed = network::assumed_figures(root);
   if (!assumed.empty()) text += "\nAssumed: figures that were not read in a source\n";
   for (const std::string& figure : assumed) text += "  " + figure + "\n";
   return text;
 }
 
 // Fewer nodes, if a drawing of two has place for their links.
-std::string hint_to_draw(const Fabric& fabric) {
+std::string hint_to_draw(const network::Fabric& fabric) {
   const auto dimensions = fabric.dimensions();
   const bool of_nodes = dimensions.back().name == "nodes";
   const std::uint64_t nodes = of_nodes ? dimensions.back().size : 1;
   return nodes > 2 && 2 * (fabric.link_count() / nodes) <= kMostDrawn ? "draw fewer nodes: --nodes 2" : "";
 }
 
-nlohmann::ordered_json document_of(const std::string& cluster, const Fabric& fabric, const ConfigValue& root) {
-  const FabricSummary summary = summarise(fabric);
+nlohmann::ordered_json document_of(const std::string& cluster, const network::Fabric& fabric, const ConfigValue& root) {
+  const network::FabricSummary summary = network::summarise(fabric);
   nlohmann::ordered_json document = {{"schema", "orrery.cluster/1"},
                                      {"cluster", cluster},
                                      {"devices", fabric.device_count()},
                                      {"vertices", nlohmann::ordered_json::object()},
                                      {"dimensions", nlohmann::ordered_json::array()},
                                      {"links", nlohmann::ordered_json::array()}};
-  for (const VertexKind& kind : summary.vertices) document["vertices"][kind.name] = kind.count;
-  for (const LogicalDimension& dimension : fabric.dimensions())
+  for (const network::VertexKind& kind : summary.vertices) document["vertices"][kind.name] = kind.count;
+  for (const network::LogicalDimension& dimension : fabric.dimensions())
     document["dimensions"].push_back(
         {{"name", dimension.name}, {"size", dimension.size}, {"topology", dimension.topology}});
-  for (const LinkKind& kind : summary.links)
+  for (const network::LinkKind& kind : summary.links)
     document["links"].push_back({{"class", fabric.link_classes()[kind.link.link_class]},
                                  {"from", kind.from},
                                  {"to", kind.to},
@@ -87,7 +87,7 @@ nlohmann::ordered_json document_of(const std::string& cluster, const Fabric& fab
                                  {"bandwidth", kind.link.nominal.count()},
                                  {"efficiency", static_cast<double>(kind.link.efficiency.count()) / 1e6},
                                  {"latency_s", seconds(kind.link.latency)}});
-  document["assumed"] = assumed_figures(root);
+  document["assumed"] = network::assumed_figures(root);
   return document;
 }
 
@@ -104,11 +104,11 @@ void show(const ClusterOptions& options, const Session& session) {
   for (const std::string& setting : session.settings) apply_setting(root, setting, session.files, diagnostics);
   diagnostics.throw_if_errors();
   ConfigContext context(session.files, diagnostics);
-  std::optional<Fabric> fabric;
+  std::optional<network::Fabric> fabric;
   read_config(root, context, [&](Section& section) {
-    Routing routing;
-    section.section("network", "of an experiment", [&](Section& network) { routing = read_routing(network); });
-    fabric = read_cluster(section, unused_cluster_parts(), routing);
+    network::Routing routing;
+    section.section("network", "of an experiment", [&](Section& network) { routing = network::read_routing(network); });
+    fabric = network::read_cluster(section, experiment::unused_cluster_parts(), routing);
   });
   diagnostics.throw_if_errors();
   print_warnings(diagnostics.problems());
@@ -117,7 +117,7 @@ void show(const ClusterOptions& options, const Session& session) {
     throw InputError({options.cluster},
                      fmt::format("{} links are too many to draw; at most {} are", fabric->link_count(), kMostDrawn),
                      hint_to_draw(*fabric));
-  print_text(dot_text(*fabric, options.cluster));
+  print_text(network::dot_text(*fabric, options.cluster));
 }
 
 }  // namespace

@@ -15,8 +15,8 @@ namespace {
 struct CollectiveCommandOptions {
   std::vector<std::string> clusters;
   std::string operation;
-  BenchmarkSizes sizes{};
-  CollectiveQuestion question{};  // of each cluster
+  study::BenchmarkSizes sizes{};
+  study::CollectiveQuestion question{};  // of each cluster
 };
 
 void collective(const CollectiveCommandOptions& options, const Session& session) {
@@ -26,26 +26,26 @@ void collective(const CollectiveCommandOptions& options, const Session& session)
                      "run the command once for each --cluster");
   for (const std::string& cluster : options.clusters) note_input(cluster);
   outputs.check();
-  const BenchmarkOperation operation = benchmark_operation_named(options.operation, "--op");
-  const std::vector<Bytes> sizes = sizes_of(options.sizes, operation);
-  std::vector<CollectiveTable> tables;
-  CollectiveQuestion question = options.question;
+  const study::BenchmarkOperation operation = study::benchmark_operation_named(options.operation, "--op");
+  const std::vector<Bytes> sizes = study::sizes_of(options.sizes, operation);
+  std::vector<study::CollectiveTable> tables;
+  study::CollectiveQuestion question = options.question;
   for (const std::string& cluster : options.clusters) {
     question.cluster = cluster;
     Progress progress;
-    tables.push_back(study_collective(question, operation, sizes, session.files, std::ref(progress)));
+    tables.push_back(study::study_collective(question, operation, sizes, session.files, std::ref(progress)));
     progress.clear();
     print_warnings(tables.back().warnings);
   }
-  outputs.give(
-      {tables.size() == 1 ? collective_text(tables.front()) : side_by_side_text(tables), to_json(tables.front())});
+  outputs.give({tables.size() == 1 ? study::collective_text(tables.front()) : study::side_by_side_text(tables),
+                study::to_json(tables.front())});
 }
 
 }  // namespace
 
 void add_collective_command(CLI::App& app, Session& session) {
   CollectiveCommandOptions& options = session.keep<CollectiveCommandOptions>();
-  CollectiveQuestion& question = options.question;
+  study::CollectiveQuestion& question = options.question;
   CLI::App& command =
       add_command(app, "collective", "Time one collective by size, as nccl-tests does: bandwidths, what bounds it",
                   {"orrery collective --cluster dgx-a100 --nodes 2 --op all_reduce -b 8 -e 1G -f 4",

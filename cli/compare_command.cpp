@@ -27,10 +27,11 @@ std::vector<std::string> short_names(const std::vector<std::string>& files) {
 }
 
 // What goes wrong names the experiment that it goes wrong with.
-Run run_named(const std::string& experiment, const Session& session) {
+experiment::Run run_named(const std::string& experiment, const Session& session) {
   try {
     Progress progress;
-    return run_experiment({experiment, session.settings, true, session.allow_oom}, session.files, std::ref(progress));
+    return experiment::run_experiment({experiment, session.settings, true, session.allow_oom}, session.files,
+                                      std::ref(progress));
   } catch (const StuckError& error) {
     throw StuckError(fmt::format("{}: {}", printable(experiment), error.what()), error.rank(), error.node());
   } catch (const InputError& error) {
@@ -51,15 +52,15 @@ Run run_named(const std::string& experiment, const Session& session) {
 void compare(const std::vector<std::string>& experiments, const Session& session) {
   for (const std::string& experiment : experiments) note_input(experiment);
   session.outputs.check();
-  std::deque<Run> runs;
-  std::vector<NamedResult> named;
+  std::deque<experiment::Run> runs;
+  std::vector<study::NamedResult> named;
   const std::vector<std::string> names = short_names(experiments);
   for (std::size_t i = 0; i < experiments.size(); ++i) {
     runs.push_back(run_named(experiments[i], session));
     print_warnings(runs.back().result.warnings);
     named.push_back({names[i], &runs.back().result});
   }
-  session.outputs.give({comparison_text(named), comparison_json(named)});
+  session.outputs.give({study::comparison_text(named), study::comparison_json(named)});
 }
 
 }  // namespace

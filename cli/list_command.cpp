@@ -64,13 +64,14 @@ struct ModelShape {
   std::optional<std::int64_t> hidden{};
 };
 
-ModelShape shape_of(const ModelSpec& model) {
-  if (const auto* transformer = std::get_if<TransformerSpec>(&model.sizes))
+ModelShape shape_of(const workload::ModelSpec& model) {
+  if (const auto* transformer = std::get_if<workload::TransformerSpec>(&model.sizes))
     return {transformer->layers, transformer->hidden};
-  if (const auto* dlrm = std::get_if<DlrmSpec>(&model.sizes))
+  if (const auto* dlrm = std::get_if<workload::DlrmSpec>(&model.sizes))
     return {static_cast<std::int64_t>(dlrm->bottom.size() + dlrm->top.size())};
   std::int64_t layers = 1;  // the classifier
-  for (const Convolution& c : std::get<ConvolutionalSpec>(model.sizes).convolutions) layers += c.repeat;
+  for (const workload::Convolution& c : std::get<workload::ConvolutionalSpec>(model.sizes).convolutions)
+    layers += c.repeat;
   return {layers};
 }
 
@@ -90,8 +91,8 @@ Figure count(const char* heading, const char* key, std::optional<std::int64_t> v
 }
 
 Figures model_figures(const std::string& name, const ConfigFiles& files) {
-  const ModelSpec model = read_shipped("models", name, files, read_model);
-  const std::int64_t parameters = parameter_count(model);
+  const workload::ModelSpec model = read_shipped("models", name, files, workload::read_model);
+  const std::int64_t parameters = workload::parameter_count(model);
   const ModelShape shape = shape_of(model);
   return {{"parameters", "parameters", parameters, short_count(parameters)},
           count("layers", "layers", shape.layers),
@@ -99,7 +100,7 @@ Figures model_figures(const std::string& name, const ConfigFiles& files) {
 }
 
 Figures device_figures(const std::string& name, const ConfigFiles& files) {
-  const DeviceSpec device = read_shipped("devices", name, files, read_device);
+  const system::DeviceSpec device = read_shipped("devices", name, files, system::read_device);
   const auto peak = device.peak(Precision::kBf16);
   return {{"memory", "memory_bytes", device.memory_capacity.count(), to_text(device.memory_capacity)},
           {"bandwidth", "memory_bandwidth", device.memory_bandwidth.count(), to_text(device.memory_bandwidth)},
@@ -107,15 +108,16 @@ Figures device_figures(const std::string& name, const ConfigFiles& files) {
 }
 
 Figures cluster_figures(const std::string& name, const ConfigFiles& files) {
-  DeviceSpec device;
-  NcclConstantList measured;
+  system::DeviceSpec device;
+  collectives::NcclConstantList measured;
   Diagnostics diagnostics;
   ConfigValue root{ConfigValue::Kind::kMap, {}, {}, {}, {}};
   apply_setting(root, "cluster=" + name, files, diagnostics);
   ConfigContext context(files, diagnostics);
-  std::optional<Fabric> fabric;
-  read_config(root, context,
-              [&](Section& section) { fabric = read_cluster(section, cluster_parts(device, measured)); });
+  std::optional<network::Fabric> fabric;
+  read_config(root, context, [&](Section& section) {
+    fabric = network::read_cluster(section, experiment::cluster_parts(device, measured));
+  });
   diagnostics.throw_if_errors();
   const ConfigEntry* nodes = root.find("cluster")->value.find("nodes");
   const std::int64_t count_of_nodes = nodes == nullptr ? 1 : parse_whole_number(nodes->value.scalar).value_or(1);
@@ -128,7 +130,7 @@ Figures cluster_figures(const std::string& name, const ConfigFiles& files) {
 }
 
 Figures study_figures(const std::string& name, const ConfigFiles& files) {
-  const bool sweeps = is_sweep((files.shipped() / "studies" / (name + ".yaml")).string(), files);
+  const bool sweeps = study::is_sweep((files.shipped() / "studies" / (name + ".yaml")).string(), files);
   const std::string kind = sweeps ? "sweep" : "experiment";
   return {{"kind", "kind", kind, kind}};
 }
@@ -138,17 +140,18 @@ using FiguresOf = Figures (*)(const std::string& name, const ConfigFiles& files)
 
 struct Listing {
   Json items = Json::array();
-  Table table;
+  report::Table table;
 };
 
 void add(Listing& listing, std::string_view name, const Figures& figures, std::string_view about) {
   Json item = {{"name", name}};
   std::vector<std::string> cells = {std::string(name)};
   if (listing.items.empty()) {
-    listing.table.column("name", Table::Align::kLeft);
+    listing.table.column("name", report::Table::Align::kLeft);
     for (const Figure& figure : figures)
-      listing.table.column(figure.heading, figure.value.is_string() ? Table::Align::kLeft : Table::Align::kRight);
-    listing.table.column("", Table::Align::kLeft);
+      listing.table.column(figure.heading,
+                           figure.value.is_string() ? report::Table::Align::kLeft : report::Table::Align::kRight);
+    listing.table.column("", report::Table::Align::kLeft);
   }
   for (const Figure& figure : figures) {
     item[figure.key] = figure.value;
@@ -165,7 +168,7 @@ Listing shipped(const ConfigFiles& files, const std::string& folder, FiguresOf f
   try {
     for (const std::string& name : files.names(folder))
       add(listing, name, figures_of == nullptr ? Figures{} : figures_of(name, files),
-          first_comment(files, folder, name));
+          experiment::first_comment(files, folder, name));
   } catch (const InputError& error) {  // names are worth listing also where a file is wrong
     spdlog::warn("the list has no figures:\n{}", error.what());
     return shipped(files, folder, nullptr);
@@ -175,7 +178,7 @@ Listing shipped(const ConfigFiles& files, const std::string& folder, FiguresOf f
 
 Listing algorithm_list() {
   Listing listing;
-  for (const Algorithm& algorithm : algorithms()) {
+  for (const collectives::Algorithm& algorithm : collectives::algorithms()) {
     add(listing, algorithm.name, {}, algorithm.description);
     Json& costs = listing.items.back()["time"] = Json::object();
     for (const CollectiveKind kind : kAllCollectiveKinds) {
@@ -189,19 +192,20 @@ Listing algorithm_list() {
 
 Listing library_list() {
   Listing listing;
-  for (const Library& library : libraries()) add(listing, library.name, {}, library.description);
+  for (const collectives::Library& library : collectives::libraries())
+    add(listing, library.name, {}, library.description);
   return listing;
 }
 
 Listing topology_list() {
   Listing listing;
-  for (const Topology& topology : topologies()) add(listing, topology.name, {}, topology.summary);
+  for (const network::Topology& topology : network::topologies()) add(listing, topology.name, {}, topology.summary);
   return listing;
 }
 
 Json key_list(const ConfigFiles& files) {
   Json items = Json::array();
-  for (const KeyDescription& key : describe_configuration(files))
+  for (const KeyDescription& key : experiment::describe_configuration(files))
     items.push_back({{"name", key.path},
                      {"type", key.type},
                      {"range", key.range},
@@ -232,7 +236,7 @@ std::vector<Kind> kinds() {
           shipped_kind("devices", device_figures),
           {"keys",
            [](const ConfigFiles& files) {
-             return Answer{configuration_docs(files, describe_sweep(files)), key_list(files)};
+             return Answer{experiment::configuration_docs(files, study::describe_sweep(files)), key_list(files)};
            }},
           kind("libraries", [](const ConfigFiles&) { return library_list(); }),
           shipped_kind("links"),
@@ -266,26 +270,27 @@ struct ParameterMemory {
 std::vector<ParameterMemory> parameter_memory(std::int64_t parameters) {
   std::vector<ParameterMemory> list;
   for (const Precision precision : {Precision::kFp32, Precision::kBf16, Precision::kFp8}) {
-    TrainingSpec training;
+    workload::TrainingSpec training;
     training.precision = precision;
     list.push_back({precision, training.parameter_size() * parameters,
-                    size_of(training.software.gradients) * parameters, optimizer_state(precision) * parameters});
+                    size_of(training.software.gradients) * parameters,
+                    workload::optimizer_state(precision) * parameters});
   }
   return list;
 }
 
 // Of a training step.
-double flops_per_token(const ModelSpec& model, bool causal) {
-  TrainingSpec training;
+double flops_per_token(const workload::ModelSpec& model, bool causal) {
+  workload::TrainingSpec training;
   training.model = model;
   training.causal_flops = causal;
-  return model_flops(training) / static_cast<double>(tokens_per_step(training));
+  return workload::model_flops(training) / static_cast<double>(workload::tokens_per_step(training));
 }
 
 // The table of these parameters' memory, which the document gets, too.
 std::string memory_text(std::int64_t parameters, Json& document) {
-  Table memory;
-  memory.column("precision", Table::Align::kLeft);
+  report::Table memory;
+  memory.column("precision", report::Table::Align::kLeft);
   for (const char* heading : {"weights", "gradients", "optimizer", "total"}) memory.column(heading);
   for (const ParameterMemory& need : parameter_memory(parameters)) {
     const std::string precision(name_of(need.precision));
@@ -300,7 +305,7 @@ std::string memory_text(std::int64_t parameters, Json& document) {
 }
 
 // The sizes in a line, which the document gets, too.
-std::string sizes_text(const TransformerSpec& transformer, Json& document) {
+std::string sizes_text(const workload::TransformerSpec& transformer, Json& document) {
   std::string text =
       fmt::format(", hidden {}, {} heads ({} of keys and values), vocabulary {}, sequence {}", transformer.hidden,
                   transformer.heads, transformer.kv_heads, transformer.vocab, transformer.sequence);
@@ -317,11 +322,11 @@ std::string sizes_text(const TransformerSpec& transformer, Json& document) {
   return text;
 }
 
-Answer model_answer(const std::string& name, const ModelSpec& model) {
-  const auto* transformer = std::get_if<TransformerSpec>(&model.sizes);
+Answer model_answer(const std::string& name, const workload::ModelSpec& model) {
+  const auto* transformer = std::get_if<workload::TransformerSpec>(&model.sizes);
   const std::string unit = transformer != nullptr ? "token" : "sample";
   const ModelShape shape = shape_of(model);
-  const std::int64_t parameters = parameter_count(model), active = active_parameters(model);
+  const std::int64_t parameters = workload::parameter_count(model), active = workload::active_parameters(model);
   const double flops = flops_per_token(model, false), causal = flops_per_token(model, true);
   Json document = {{"schema", "orrery.model/1"},
                    {"name", name},
@@ -331,14 +336,14 @@ Answer model_answer(const std::string& name, const ModelSpec& model) {
   std::string text =
       fmt::format("{}: {} parameters, {} layers", printable(name), short_count(parameters), shape.layers);
   if (transformer != nullptr) text += sizes_text(*transformer, document);
-  Table parts;
-  parts.column("parameters", Table::Align::kLeft);
+  report::Table parts;
+  parts.column("parameters", report::Table::Align::kLeft);
   for (const char* heading : {"number", "share"}) parts.column(heading);
   const auto add_part = [&](const std::string& part, std::int64_t count) {
     parts.row({part, short_count(count),
                fmt::format("{:.1f} %", 100 * static_cast<double>(count) / static_cast<double>(parameters))});
   };
-  for (const ParameterPart& part : parameter_parts(model)) {
+  for (const workload::ParameterPart& part : workload::parameter_parts(model)) {
     add_part(part.name, part.count);
     document["parts"][part.name] = part.count;
   }
@@ -370,7 +375,7 @@ void add_model_command(CLI::App& app, Session& session) {
   show.callback([&] {
     note_input(name);
     session.outputs.check();
-    session.outputs.give(model_answer(name, read_shipped("models", name, session.files, read_model)));
+    session.outputs.give(model_answer(name, read_shipped("models", name, session.files, workload::read_model)));
   });
 }
 

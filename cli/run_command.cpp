@@ -46,7 +46,7 @@ struct RunOptions {
 };
 
 // Runs it again with every rank by itself. The first difference, "" if there is none.
-std::string fold_difference(const Run& folded, RunRequest request, const Session& session) {
+std::string fold_difference(const experiment::Run& folded, experiment::RunRequest request, const Session& session) {
   if (!folded.result.folded) {
     spdlog::warn("verify-fold: nothing to verify ({})", folded.result.folding);
     return {};
@@ -54,17 +54,17 @@ std::string fold_difference(const Run& folded, RunRequest request, const Session
   request.settings.emplace_back("fold=off");
   request.fast_forward = false;
   Progress progress;
-  const Run unfolded = run_experiment(request, session.files, std::ref(progress));
+  const experiment::Run unfolded = experiment::run_experiment(request, session.files, std::ref(progress));
   progress.clear();
-  const auto difference = first_difference({folded.log, folded.acting}, {unfolded.log, unfolded.acting});
-  if (difference) return fmt::format("folded and unfolded differ: {}", to_text(*difference, folded.job));
+  const auto difference = report::first_difference({folded.log, folded.acting}, {unfolded.log, unfolded.acting});
+  if (difference) return fmt::format("folded and unfolded differ: {}", report::to_text(*difference, folded.job));
   spdlog::warn("verify-fold: no operation of {} ranks differs by a picosecond ({})", folded.result.class_of_rank.size(),
                folded.result.folding);
   return {};
 }
 
 // With `fold: off` there would be nothing to verify.
-void refuse_contradiction(const Run& run, const RunOptions& options) {
+void refuse_contradiction(const experiment::Run& run, const RunOptions& options) {
   const ConfigEntry* fold = run.result.experiment.find("fold");
   if (options.verify_fold && fold != nullptr && fold->value.scalar == "off")
     throw InputError({options.experiment}, "'fold: off' and --verify-fold contradict each other",
@@ -78,10 +78,10 @@ void refuse_table(const std::string& file, std::string_view kind, std::string_vi
 }
 
 void refuse_other_kinds(const std::string& file, const ConfigFiles& files) {
-  if (is_table<ComputeTable>(file, files)) refuse_table(file, "measured operators", "compute");
-  if (is_table<TrainingTable>(file, files)) refuse_table(file, "measured training jobs", "training");
-  if (is_table<ValidationTable>(file, files)) refuse_table(file, "measured collectives", "nccl");
-  if (is_sweep(file, files))
+  if (study::is_table<study::ComputeTable>(file, files)) refuse_table(file, "measured operators", "compute");
+  if (study::is_table<study::TrainingTable>(file, files)) refuse_table(file, "measured training jobs", "training");
+  if (study::is_table<study::ValidationTable>(file, files)) refuse_table(file, "measured collectives", "nccl");
+  if (study::is_sweep(file, files))
     throw InputError({file}, "this is a sweep of experiments, not one experiment", "orrery sweep " + printable(file));
 }
 
@@ -92,10 +92,11 @@ std::string table_file(const RunOptions& options, std::string_view name) {
 // The files of --out: all of them are there afterwards, or none.
 class OutFolder {
  public:
-  OutFolder(const std::string& folder, const RunOptions& options, const Run& run, const RankChoice& choice)
-      : folder_(folder), options_(options), ranks_(chosen_ranks(choice, run.result.class_of_rank)) {
+  OutFolder(const std::string& folder, const RunOptions& options, const experiment::Run& run,
+            const report::RankChoice& choice)
+      : folder_(folder), options_(options), ranks_(report::chosen_ranks(choice, run.result.class_of_rank)) {
     const std::size_t all = run.result.class_of_rank.size();
-    if (choice.kind == RankChoice::Kind::kClasses && ranks_.size() < all)
+    if (choice.kind == report::RankChoice::Kind::kClasses && ranks_.size() < all)
       spdlog::warn(
           "{}: the tables hold {} of {} ranks, one of each class; --ranks all or --ranks 0-7 writes others, "
           "'breakdown' in result.json says who is of which class",
@@ -106,9 +107,9 @@ class OutFolder {
     files_.add(path_of(name), [&](OutputFile& file) { file.write(text); });
   }
 
-  void add_table(std::string_view name, const RankCsv& table) {
+  void add_table(std::string_view name, const report::RankCsv& table) {
     const std::string path = path_of(table_file(options_, name));
-    const Bytes size = estimated_size(table, ranks_);
+    const Bytes size = report::estimated_size(table, ranks_);
     spdlog::warn("{}: about {}{} for {}", printable(path, 300), rounded(size),
                  options_.gzip ? " before compression" : "", counted(ranks_.size(), "rank"));
     Progress progress;
@@ -139,18 +140,18 @@ class OutFolder {
 
   const std::string& folder_;
   const RunOptions& options_;
-  std::vector<ChosenRank> ranks_;
+  std::vector<report::ChosenRank> ranks_;
   OutputFiles files_;
   std::vector<std::string> written_;
 };
 
-void write_folder(const std::string& folder, const RunOptions& options, const Run& run, const RankChoice& ranks,
-                  const Answer& answer) {
+void write_folder(const std::string& folder, const RunOptions& options, const experiment::Run& run,
+                  const report::RankChoice& ranks, const Answer& answer) {
   OutFolder out(folder, options, run, ranks);
   out.add_text("result.json", answer.document.dump(2) + "\n");
   out.add_text(answer.text_name, answer.text);
-  out.add_table("operations", operations_csv(run.job, run.log, run.acting));
-  if (run.training) out.add_table("memory", memory_csv(run.job, *run.training, run.log, run.acting));
+  out.add_table("operations", report::operations_csv(run.job, run.log, run.acting));
+  if (run.training) out.add_table("memory", report::memory_csv(run.job, *run.training, run.log, run.acting));
   out.commit();
 }
 
@@ -163,7 +164,7 @@ std::vector<std::string> noted_options(const RunOptions& options, const Session&
 }
 
 // The recorded run's options hold again.
-void take_over(const RecordedRun& recorded, RunOptions& options, Session& session) {
+void take_over(const experiment::RecordedRun& recorded, RunOptions& options, Session& session) {
   const auto has = [&](std::string_view name) {
     return std::ranges::find(recorded.source.options, name) != recorded.source.options.end();
   };
@@ -184,21 +185,21 @@ std::vector<InputFile> named_inputs(const ConfigFiles& files) {
   return inputs;
 }
 
-ResultSource source_of(const RunRequest& request, const RunOptions& options, const Session& session,
-                       Diagnostics& diagnostics) {
+report::ResultSource source_of(const experiment::RunRequest& request, const RunOptions& options, const Session& session,
+                               Diagnostics& diagnostics) {
   std::error_code code;
-  ResultSource source{options.experiment,
-                      request.settings,
-                      noted_options(options, session),
-                      std::string(kCommit),
-                      std::filesystem::current_path(code).string(),
-                      {}};
-  if (request.recorded != nullptr) return source_of(*request.recorded, source, diagnostics);
+  report::ResultSource source{options.experiment,
+                              request.settings,
+                              noted_options(options, session),
+                              std::string(kCommit),
+                              std::filesystem::current_path(code).string(),
+                              {}};
+  if (request.recorded != nullptr) return experiment::source_of(*request.recorded, source, diagnostics);
   source.inputs = named_inputs(session.files);
   return source;
 }
 
-void tell_groups(const Result& result) {
+void tell_groups(const report::Result& result) {
   const ConfigEntry* workload = result.experiment.find("workload");
   const ConfigEntry* chakra = workload == nullptr ? nullptr : workload->value.find("chakra");
   const ConfigEntry* groups = chakra == nullptr ? nullptr : chakra->value.find("groups");
@@ -206,7 +207,7 @@ void tell_groups(const Result& result) {
 }
 
 void run(RunOptions& options, Session& session) {
-  const std::optional<RecordedRun> recorded = load_recorded_run(options.experiment);
+  const std::optional<experiment::RecordedRun> recorded = experiment::load_recorded_run(options.experiment);
   if (recorded)
     take_over(*recorded, options, session);
   else
@@ -214,12 +215,16 @@ void run(RunOptions& options, Session& session) {
   note_input(options.experiment, InputKind::kConfiguration);
   const Outputs& outputs = session.outputs;
   outputs.check(std::array{table_file(options, "operations"), table_file(options, "memory")});
-  const RankChoice ranks = parse_rank_choice(options.ranks);
-  RunRequest request{options.experiment, session.settings, !options.no_fast_forward,
-                     session.allow_oom,  ranks,            recorded ? &*recorded : nullptr};
+  const report::RankChoice ranks = report::parse_rank_choice(options.ranks);
+  experiment::RunRequest request{options.experiment,
+                                 session.settings,
+                                 !options.no_fast_forward,
+                                 session.allow_oom,
+                                 ranks,
+                                 recorded ? &*recorded : nullptr};
   if (options.no_fold) request.settings.emplace_back("fold=off");
   Progress progress;
-  Run run = run_experiment(request, session.files, std::ref(progress));
+  experiment::Run run = experiment::run_experiment(request, session.files, std::ref(progress));
   progress.clear();
   refuse_contradiction(run, options);
   print_warnings(run.result.warnings);
@@ -229,7 +234,7 @@ void run(RunOptions& options, Session& session) {
   Diagnostics diagnostics;
   run.result.source = source_of(request, options, session, diagnostics);
   if (!outputs.json.empty() || !outputs.out.empty()) print_warnings(diagnostics.problems());
-  Answer answer{summary_text(run.result), to_json(run.result, options.deterministic)};
+  Answer answer{report::summary_text(run.result), report::to_json(run.result, options.deterministic)};
   const std::string difference = options.verify_fold ? fold_difference(run, request, session) : "";
   if (!difference.empty()) {
     spdlog::error(difference);

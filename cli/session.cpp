@@ -112,7 +112,7 @@ void add_experiment_options(CLI::App& command, Session& session) {
   command.add_flag("--allow-oom", session.allow_oom, "Accept jobs that exceed device memory (default: exit 5)");
 }
 
-void add_benchmark_machine(CLI::App& command, CollectiveQuestion& machine) {
+void add_benchmark_machine(CLI::App& command, study::CollectiveQuestion& machine) {
   command.add_option("--nodes", machine.nodes, kNodesAbout)->type_name("N");
   command.add_option("--gpus-per-node", machine.devices_per_node, "Ranks per node (default: one per device)")
       ->type_name("N");

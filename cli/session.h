@@ -63,7 +63,7 @@ void add_nodes(CLI::App& command, Session& session);
 // Of traces: --dependencies.
 void add_dependencies(CLI::App& command, std::string& dependencies);
 // Of benchmarks: --nodes, --gpus-per-node, --launch.
-void add_benchmark_machine(CLI::App& command, CollectiveQuestion& machine);
+void add_benchmark_machine(CLI::App& command, study::CollectiveQuestion& machine);
 // Of experiments: --set, --nodes, --allow-oom.
 void add_experiment_options(CLI::App& command, Session& session);
 

@@ -22,12 +22,12 @@ namespace {
 
 struct SweepCommandOptions {
   std::string file;
-  unsigned jobs = hardware_threads();
+  unsigned jobs = study::hardware_threads();
 };
 
 std::string result_file(std::size_t point) { return fmt::format("result-{}.json", point + 1); }
 
-void prepare(const Outputs& outputs, const Sweep& sweep) {
+void prepare(const Outputs& outputs, const study::Sweep& sweep) {
   note_input(sweep.experiment.where.file);
   std::vector<std::string> files = {"points.csv", "table.txt"};
   for (std::size_t point = 0; point < sweep.point_count(); ++point) files.push_back(result_file(point));
@@ -35,8 +35,8 @@ void prepare(const Outputs& outputs, const Sweep& sweep) {
 }
 
 // Without a result none from before may stand there.
-void write_result(const std::string& file, const Result* result) {
-  if (result != nullptr) return write_json(file, to_json(*result, true), Telling::kNone);
+void write_result(const std::string& file, const report::Result* result) {
+  if (result != nullptr) return write_json(file, report::to_json(*result, true), Telling::kNone);
   std::error_code code;
   std::filesystem::remove(file, code);
   if (code) throw InputError({file}, fmt::format("cannot be removed: {}", code.message()));
@@ -45,7 +45,8 @@ void write_result(const std::string& file, const Result* result) {
 // The number of the point whose result a file has by its name, from 1; 0 where it has none.
 std::size_t point_of_result(std::string_view file) {
   constexpr std::string_view kBefore = "result-", kBehind = ".json";
-  if (!file.starts_with(kBefore) || !file.ends_with(kBehind) || file.size() <= kBefore.size() + kBehind.size()) return 0;
+  if (!file.starts_with(kBefore) || !file.ends_with(kBehind) || file.size() <= kBefore.size() + kBehind.size())
+    return 0;
   const std::string_view text = file.substr(kBefore.size(), file.size() - kBefore.size() - kBehind.size());
   const auto number = parse_whole_number(text);
   return number && *number > 0 && std::to_string(*number) == text ? static_cast<std::size_t>(*number) : 0;
@@ -67,46 +68,49 @@ void remove_stale_results(const std::string& folder, std::size_t points) {
                stale.size() > 1 ? fmt::format(" to result-{}.json", stale.back()) : std::string());
 }
 
-std::vector<SweepPoint> run_points(const SweepCommandOptions& options, const Sweep& sweep, const Session& session) {
+std::vector<study::SweepPoint> run_points(const SweepCommandOptions& options, const study::Sweep& sweep,
+                                          const Session& session) {
   const std::string& out = session.outputs.out;
   Progress progress;
   std::size_t done = 0;
-  std::vector<SweepPoint> points = run_sweep(sweep, {options.jobs, session.allow_oom}, session.files,
-                   [&](std::size_t point, const Result* result) {
-                     progress("points", ++done, sweep.point_count());
-                     if (!out.empty()) write_result(out + "/" + result_file(point), result);
-                   });
+  std::vector<study::SweepPoint> points = study::run_sweep(sweep, {options.jobs, session.allow_oom}, session.files,
+                                                           [&](std::size_t point, const report::Result* result) {
+                                                             progress("points", ++done, sweep.point_count());
+                                                             if (!out.empty())
+                                                               write_result(out + "/" + result_file(point), result);
+                                                           });
   progress.clear();
   if (!out.empty()) remove_stale_results(out, points.size());
   return points;
 }
 
 // Points without an answer, on standard error; those that are stuck are a failure.
-std::optional<Failure> print_failures(std::span<const SweepPoint> points) {
-  const auto stuck = std::ranges::count_if(points, &SweepPoint::is_stuck);
-  const auto refused = std::ranges::count_if(points, [](const SweepPoint& point) { return !point.refusal.empty(); });
+std::optional<Failure> print_failures(std::span<const study::SweepPoint> points) {
+  const auto stuck = std::ranges::count_if(points, &study::SweepPoint::is_stuck);
+  const auto refused =
+      std::ranges::count_if(points, [](const study::SweepPoint& point) { return !point.refusal.empty(); });
   if (refused > 0)
     spdlog::warn("warning: {} of {} points cannot be simulated; their notes say why", refused, points.size());
   if (stuck == 0) return std::nullopt;
   const StuckError error(fmt::format("{} of {} points cannot finish; the first:\n{}", stuck, points.size(),
-                                     std::ranges::find_if(points, &SweepPoint::is_stuck)->stuck));
+                                     std::ranges::find_if(points, &study::SweepPoint::is_stuck)->stuck));
   spdlog::error("error: {}", error.what());
   return failure_of(error);
 }
 
 int sweep(const SweepCommandOptions& options, const Session& session) {
-  const Sweep sweep = load_sweep(options.file, session.settings, session.files);
+  const study::Sweep sweep = study::load_sweep(options.file, session.settings, session.files);
   prepare(session.outputs, sweep);
-  const std::vector<SweepPoint> points = run_points(options, sweep, session);
-  refuse_if_all_refused(sweep, points);
-  print_warnings(warnings_of(points));
-  Answer answer{sweep_text(sweep, points), sweep_json(sweep, points), "table.txt"};
+  const std::vector<study::SweepPoint> points = run_points(options, sweep, session);
+  study::refuse_if_all_refused(sweep, points);
+  print_warnings(study::warnings_of(points));
+  Answer answer{study::sweep_text(sweep, points), study::sweep_json(sweep, points), "table.txt"};
   const std::optional<Failure> failure = print_failures(points);
   if (failure) answer.document["error"] = to_json(*failure);
   if (const std::string& out = session.outputs.out; !out.empty()) {
-    const auto written = std::ranges::count_if(points, &SweepPoint::ran);
+    const auto written = std::ranges::count_if(points, &study::SweepPoint::ran);
     spdlog::info("wrote {} of {} result-NUMBER.json to {}", written, points.size(), out);
-    write_file(out + "/points.csv", sweep_csv(sweep, points));
+    write_file(out + "/points.csv", study::sweep_csv(sweep, points));
   }
   session.outputs.give(answer);
   return failure ? failure->exit_code : kDone;

@@ -21,7 +21,7 @@ struct ValidateOptions {
   std::vector<std::string> sections;  // none: all
   bool cross = false;
   bool details = false;
-  ComputeQuestion compute_table{};           // no file: the shipped tables
+  study::ComputeQuestion compute_table{};    // no file: the shipped tables
   std::vector<std::string> training_tables;  // files; none: the shipped tables
   std::string plot;
 };
@@ -39,7 +39,7 @@ void check_options(const ValidateOptions& options) {
   if (!options.training_tables.empty() && (asks_for_another() || !options.compute_table.file.empty()))
     throw InputError({"--training-table"}, "has training jobs only, and another section was asked for",
                      "leave the others out");
-  const ComputeQuestion& own = options.compute_table;
+  const study::ComputeQuestion& own = options.compute_table;
   if (own.file.empty() && !own.device.empty())
     throw InputError({"--device"}, "is the device of a table of operators, but there is none",
                      "name it: --compute-table FILE.csv");
@@ -57,51 +57,54 @@ void check_options(const ValidateOptions& options) {
     throw InputError({"--plot"}, "is of the section 'nccl', which was not asked for");
 }
 
-std::vector<std::string> plot_files(const std::vector<ValidationTable>& tables) {
+std::vector<std::string> plot_files(const std::vector<study::ValidationTable>& tables) {
   std::vector<std::string> files;
-  for (const ValidationTable& table : tables)
-    if (table.scored) files.push_back(plot_file_name(table));
+  for (const study::ValidationTable& table : tables)
+    if (table.scored) files.push_back(study::plot_file_name(table));
   return files;
 }
 
 Answer validate_collectives(const ValidateOptions& options, const Session& session) {
-  const std::vector<ValidationTable> tables = list_tables<ValidationTable>(session.files);
+  const std::vector<study::ValidationTable> tables = study::list_tables<study::ValidationTable>(session.files);
   if (!options.plot.empty()) make_folder(options.plot, plot_files(tables));
   Progress progress;
-  const Validation validation = orrery::validate(tables, session.files, progress.of("tables"));
-  std::optional<CrossValidation> cross;
-  if (options.cross) cross = cross_validate(tables, session.files, progress.of("systems"));
+  const study::Validation validation = orrery::study::validate(tables, session.files, progress.of("tables"));
+  std::optional<study::CrossValidation> cross;
+  if (options.cross) cross = study::cross_validate(tables, session.files, progress.of("systems"));
   progress.clear();
   if (!options.plot.empty())
-    for (const ValidatedTable& table : validation.scored)
-      write_file(options.plot + "/" + plot_file_name(*table.table), validation_plot(table));
-  Answer answer{validation_text(validation) + (cross ? cross_validation_text(*cross) : ""), to_json(validation)};
-  if (cross) answer.document["cross"] = to_json(*cross);
+    for (const study::ValidatedTable& table : validation.scored)
+      write_file(options.plot + "/" + study::plot_file_name(*table.table), study::validation_plot(table));
+  Answer answer{study::validation_text(validation) + (cross ? study::cross_validation_text(*cross) : ""),
+                study::to_json(validation)};
+  if (cross) answer.document["cross"] = study::to_json(*cross);
   return answer;
 }
 
 Answer validate_operators(const ValidateOptions& options, const Session& session) {
-  std::vector<ComputeTable> tables = list_tables<ComputeTable>(session.files);
-  if (!options.compute_table.file.empty()) tables = compute_tables_of(options.compute_table, tables, session.files);
-  const ComputeValidation validation = validate_compute(tables);
-  return {compute_validation_text(validation), to_json(validation)};
+  std::vector<study::ComputeTable> tables = study::list_tables<study::ComputeTable>(session.files);
+  if (!options.compute_table.file.empty())
+    tables = study::compute_tables_of(options.compute_table, tables, session.files);
+  const study::ComputeValidation validation = study::validate_compute(tables);
+  return {study::compute_validation_text(validation), study::to_json(validation)};
 }
 
 // The shipped tables, or those of the user.
-std::vector<TrainingTable> training_tables(const ValidateOptions& options, const Session& session) {
-  if (options.training_tables.empty()) return list_tables<TrainingTable>(session.files);
-  return load_tables<TrainingTable>(options.training_tables, session.files);
+std::vector<study::TrainingTable> training_tables(const ValidateOptions& options, const Session& session) {
+  if (options.training_tables.empty()) return study::list_tables<study::TrainingTable>(session.files);
+  return study::load_tables<study::TrainingTable>(options.training_tables, session.files);
 }
 
 Answer validate_jobs(const ValidateOptions& options, const Session& session) {
-  const std::vector<TrainingTable> tables = training_tables(options, session);
+  const std::vector<study::TrainingTable> tables = training_tables(options, session);
   Progress progress;
-  const TrainingValidation validation = validate_training(tables, session.files, progress.of("jobs"));
-  Answer answer{training_validation_text(validation, options.details), to_json(validation)};
+  const study::TrainingValidation validation = study::validate_training(tables, session.files, progress.of("jobs"));
+  Answer answer{study::training_validation_text(validation, options.details), study::to_json(validation)};
   if (options.cross) {
-    const TrainingCross cross = cross_validate(validation, session.files, progress.of("jobs with other constants"));
-    answer.text += training_cross_text(validation, cross);
-    answer.document["cross"] = to_json(cross);
+    const study::TrainingCross cross =
+        study::cross_validate(validation, session.files, progress.of("jobs with other constants"));
+    answer.text += study::training_cross_text(validation, cross);
+    answer.document["cross"] = study::to_json(cross);
   }
   progress.clear();
   return answer;
@@ -129,7 +132,7 @@ void validate(const ValidateOptions& options, const Session& session) {
 
 void add_validate_command(CLI::App& app, Session& session) {
   ValidateOptions& options = session.keep<ValidateOptions>();
-  ComputeQuestion& own = options.compute_table;
+  study::ComputeQuestion& own = options.compute_table;
   CLI::App& command = add_command(
       app, "validate", "Compare predicted times with published measurements: the error of each table",
       {"orrery validate nccl", "orrery validate training --details", "orrery validate --compute-table mine.csv"});

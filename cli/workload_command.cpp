@@ -46,24 +46,24 @@ bool is_file(const std::string& path) {
   return std::filesystem::is_regular_file(path, code);
 }
 
-ChakraSource source_of(const WorkloadOptions& options) {
-  ChakraSource source{options.trace, std::nullopt, *dependencies_named(options.dependencies)};
+workload::ChakraSource source_of(const WorkloadOptions& options) {
+  workload::ChakraSource source{options.trace, std::nullopt, *workload::dependencies_named(options.dependencies)};
   if (!options.groups.empty()) source.groups = options.groups;
   return source;
 }
 
 void dump(const std::string& file) {
   std::ostringstream text;
-  std::string bytes = read_file(file);
-  if (is_gzip(bytes)) bytes = inflate_gzip(file, bytes);
-  dump_chakra(file, bytes, text);
+  std::string bytes = workload::read_file(file);
+  if (workload::is_gzip(bytes)) bytes = workload::inflate_gzip(file, bytes);
+  workload::dump_chakra(file, bytes, text);
   print_text(text.str());
 }
 
 void note_inputs(const WorkloadOptions& options) {
   note_input(options.trace);
   note_input(options.groups);
-  for (const TraceFile& file : list_trace_files(options.trace)) note_input(file.path);
+  for (const workload::TraceFile& file : workload::list_trace_files(options.trace)) note_input(file.path);
 }
 
 void inspect_workload(const WorkloadOptions& options, const Session& session) {
@@ -72,26 +72,28 @@ void inspect_workload(const WorkloadOptions& options, const Session& session) {
   session.outputs.check();
   Diagnostics diagnostics;
   Progress progress;
-  const ChakraSource source = source_of(options);
-  const Inspection inspection =
+  const workload::ChakraSource source = source_of(options);
+  const workload::Inspection inspection =
       is_file(options.trace)
-          ? inspect_trace(options.trace, source.dependencies, diagnostics)
-          : inspect(load_chakra_job(source, diagnostics, progress.of("reading traces")), options.trace);
+          ? workload::inspect_trace(options.trace, source.dependencies, diagnostics)
+          : workload::inspect(workload::load_chakra_job(source, diagnostics, progress.of("reading traces")),
+                              options.trace);
   progress.clear();
   print_warnings(diagnostics.problems());
-  session.outputs.give({to_text(inspection), to_json(inspection)});
+  session.outputs.give({workload::to_text(inspection), workload::to_json(inspection)});
 }
 
 int lint_workload(const WorkloadOptions& options, const Session& session) {
   note_inputs(options);
   session.outputs.check();
   Progress progress;
-  const ChakraSource source = source_of(options);
-  const auto check = [&](const Job& job, const Matching& matching) {
-    check_order(job, matching, progress.of("checking the order"));
+  const workload::ChakraSource source = source_of(options);
+  const auto check = [&](const workload::Job& job, const workload::Matching& matching) {
+    experiment::check_order(job, matching, progress.of("checking the order"));
   };
-  const LintReport report = is_file(options.trace) ? lint_trace(options.trace, source.dependencies)
-                                                   : lint_job(source, progress.of("reading traces"), check);
+  const workload::LintReport report = is_file(options.trace)
+                                          ? workload::lint_trace(options.trace, source.dependencies)
+                                          : workload::lint_job(source, progress.of("reading traces"), check);
   progress.clear();
   Answer answer{{}, {{"schema", "orrery.lint/1"}, {"source", options.trace}}};
   auto& problems = answer.document["problems"] = nlohmann::ordered_json::array();
@@ -120,14 +122,14 @@ int lint_workload(const WorkloadOptions& options, const Session& session) {
 // --- generate
 
 // Writes `<folder>/rank.<r>.et` and `<folder>/groups.json`, none of which may have been read; says how to replay them.
-void write_and_tell(const Job& job, const Outputs& outputs) {
+void write_and_tell(const workload::Job& job, const Outputs& outputs) {
   const std::string& folder = outputs.out;
   check_writable(outputs.json);
   refuse_input(folder + "/groups.json");
-  for (const TraceFile& file : list_trace_files(folder + "/rank")) refuse_input(file.path);
-  const ChakraSource source = write_job(job, folder, "rank");
+  for (const workload::TraceFile& file : workload::list_trace_files(folder + "/rank")) refuse_input(file.path);
+  const workload::ChakraSource source = workload::write_job(job, folder, "rank");
   std::size_t nodes = 0;
-  for (const RankBinding& rank : job.ranks) nodes += job.graphs[rank.graph].size();
+  for (const workload::RankBinding& rank : job.ranks) nodes += job.graphs[rank.graph].size();
   const auto quoted = [](const std::string& path) {
     const bool plain = std::ranges::all_of(
         path, [](unsigned char c) { return std::isalnum(c) != 0 || c == '/' || c == '.' || c == '_' || c == '-'; });
@@ -137,7 +139,8 @@ void write_and_tell(const Job& job, const Outputs& outputs) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
   };
   std::uint64_t bytes = std::filesystem::file_size(folder + "/groups.json");
-  for (const TraceFile& file : list_trace_files(folder + "/rank")) bytes += std::filesystem::file_size(file.path);
+  for (const workload::TraceFile& file : workload::list_trace_files(folder + "/rank"))
+    bytes += std::filesystem::file_size(file.path);
   tell_written(folder + "/rank.*.et and groups.json", bytes);
   const Outputs without_folder{outputs.json, {}};
   without_folder.give({fmt::format("wrote the traces of {} ({}, {} in all) and {}\n"
@@ -159,12 +162,13 @@ void write_and_tell(const Job& job, const Outputs& outputs) {
 void generate(const std::string& file, const Session& session) {
   Diagnostics diagnostics;
   note_input(file);
-  const Experiment experiment = load_experiment(file, session.settings, session.files, diagnostics);
+  const experiment::Experiment experiment =
+      experiment::load_experiment(file, session.settings, session.files, diagnostics);
   if (!experiment.workload.training)
     throw InputError({file}, "the experiment replays traces; there is nothing to generate",
                      "give its workload a model, parallel and batch");
-  check_memory(experiment, session.allow_oom, diagnostics);
-  const ExperimentJob generated = load_experiment_job(experiment, diagnostics);
+  experiment::check_memory(experiment, session.allow_oom, diagnostics);
+  const experiment::ExperimentJob generated = experiment::load_experiment_job(experiment, diagnostics);
   print_warnings(diagnostics.problems());
   write_and_tell(generated.job, session.outputs);
 }
@@ -183,7 +187,8 @@ struct ImportOptions {
 
 std::vector<std::string> format_names() {
   std::vector<std::string> names;
-  for (const WorkloadFormat format : kAllWorkloadFormats) names.emplace_back(name_of(format));
+  for (const workload::WorkloadFormat format : workload::kAllWorkloadFormats)
+    names.emplace_back(workload::name_of(format));
   return names;
 }
 
@@ -201,11 +206,11 @@ std::string beginning_of(const std::string& file) {
   return text;
 }
 
-WorkloadFormat format_of(const ImportOptions& options) {
+workload::WorkloadFormat format_of(const ImportOptions& options) {
   const std::string& file = options.files.front();
   const std::string beginning = beginning_of(file);
-  if (!options.format.empty()) return *workload_format_named(options.format);
-  const std::optional<WorkloadFormat> format = workload_format_of(beginning);
+  if (!options.format.empty()) return *workload::workload_format_named(options.format);
+  const std::optional<workload::WorkloadFormat> format = workload::workload_format_of(beginning);
   if (!format)
     throw InputError({file}, "not a workload of a known format",
                      fmt::format("give --format, one of {}", fmt::join(format_names(), ", ")));
@@ -216,44 +221,45 @@ std::optional<std::uint32_t> given(std::uint32_t value) {
   return value == 0 ? std::nullopt : std::optional<std::uint32_t>(value);
 }
 
-Job import_job(const ImportOptions& options, WorkloadFormat format, Diagnostics& diagnostics) {
+workload::Job import_job(const ImportOptions& options, workload::WorkloadFormat format, Diagnostics& diagnostics) {
   const std::string& file = options.files.front();
   switch (format) {
-    case WorkloadFormat::kAstraText:
-      return import_astra_text(file, {given(options.ranks), given(options.model_parallel), options.iterations},
-                               diagnostics);
-    case WorkloadFormat::kSimai:
-      return import_simai(file, {given(options.ranks), options.iterations, !options.no_pipeline}, diagnostics);
-    case WorkloadFormat::kGoal:
-      return import_goal(file, diagnostics);
-    case WorkloadFormat::kKineto:
+    case workload::WorkloadFormat::kAstraText:
+      return workload::import_astra_text(
+          file, {given(options.ranks), given(options.model_parallel), options.iterations}, diagnostics);
+    case workload::WorkloadFormat::kSimai:
+      return workload::import_simai(file, {given(options.ranks), options.iterations, !options.no_pipeline},
+                                    diagnostics);
+    case workload::WorkloadFormat::kGoal:
+      return workload::import_goal(file, diagnostics);
+    case workload::WorkloadFormat::kKineto:
       break;
   }
-  return import_kineto(options.files, diagnostics, {options.replicate});
+  return workload::import_kineto(options.files, diagnostics, {options.replicate});
 }
 
 // An option that the format has no use for would go unnoticed.
-void refuse_idle_options(const ImportOptions& options, WorkloadFormat format) {
-  const bool text = format == WorkloadFormat::kAstraText || format == WorkloadFormat::kSimai;
+void refuse_idle_options(const ImportOptions& options, workload::WorkloadFormat format) {
+  const bool text = format == workload::WorkloadFormat::kAstraText || format == workload::WorkloadFormat::kSimai;
   const auto refuse = [&](bool idle, const char* what) {
     if (idle)
-      throw InputError({options.files.front()}, fmt::format("{} has no meaning for {}", what, name_of(format)),
-                       "leave it out");
+      throw InputError({options.files.front()},
+                       fmt::format("{} has no meaning for {}", what, workload::name_of(format)), "leave it out");
   };
   refuse(options.ranks > 0 && !text, "--ranks");
-  refuse(options.model_parallel > 0 && format != WorkloadFormat::kAstraText, "--model-parallel");
+  refuse(options.model_parallel > 0 && format != workload::WorkloadFormat::kAstraText, "--model-parallel");
   refuse(options.iterations > 1 && !text, "--iterations");
-  refuse(options.no_pipeline && format != WorkloadFormat::kSimai, "--no-pipeline");
-  refuse(options.replicate && format != WorkloadFormat::kKineto, "--replicate");
-  refuse(options.files.size() > 1 && format != WorkloadFormat::kKineto, "more than one file");
+  refuse(options.no_pipeline && format != workload::WorkloadFormat::kSimai, "--no-pipeline");
+  refuse(options.replicate && format != workload::WorkloadFormat::kKineto, "--replicate");
+  refuse(options.files.size() > 1 && format != workload::WorkloadFormat::kKineto, "more than one file");
 }
 
 void import(const ImportOptions& options, const Session& session) {
   for (const std::string& file : options.files) note_input(file);
-  const WorkloadFormat format = format_of(options);
+  const workload::WorkloadFormat format = format_of(options);
   refuse_idle_options(options, format);
   Diagnostics diagnostics;
-  const Job job = import_job(options, format, diagnostics);
+  const workload::Job job = import_job(options, format, diagnostics);
   print_warnings(diagnostics.problems());
   write_and_tell(job, session.outputs);
 }

@@ -10,7 +10,7 @@
 
 #include "core/units.h"
 
-namespace orrery {
+namespace orrery::collectives {
 
 // Which nodes talk to which.
 enum class NodePattern : std::uint8_t {
@@ -30,4 +30,4 @@ struct Aggregate {
   bool operator==(const Aggregate&) const = default;
 };
 
-}  // namespace orrery
+}  // namespace orrery::collectives

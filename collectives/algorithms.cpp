@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-namespace orrery {
+namespace orrery::collectives {
 
 // Defined by the algorithms, each in the `.cpp` of its name.
 const Program* direct(CollectiveKind kind);
@@ -94,4 +94,4 @@ std::vector<std::string> algorithm_names() {
   return names;
 }
 
-}  // namespace orrery
+}  // namespace orrery::collectives

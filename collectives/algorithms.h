@@ -12,7 +12,7 @@
 #include "collectives/schedule.h"
 #include "core/collective_kind.h"
 
-namespace orrery {
+namespace orrery::collectives {
 
 struct Algorithm {
   std::string_view name;                      // without a window: "direct" also for "direct4"
@@ -40,4 +40,4 @@ std::optional<Algorithm> find_algorithm(std::string_view name);
 // Names for messages and for finding the nearest one.
 std::vector<std::string> algorithm_names();
 
-}  // namespace orrery
+}  // namespace orrery::collectives

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace orrery {
+namespace orrery::collectives {
 
 TransferSeconds lone_seconds(const Aggregate& transfer, const GroupShape& shape) {
   TransferSeconds seconds;
@@ -16,4 +16,4 @@ TransferSeconds lone_seconds(const Aggregate& transfer, const GroupShape& shape)
   return seconds;
 }
 
-}  // namespace orrery
+}  // namespace orrery::collectives

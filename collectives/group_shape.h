@@ -9,7 +9,7 @@
 #include "collectives/aggregate.h"
 #include "core/units.h"
 
-namespace orrery {
+namespace orrery::collectives {
 
 // What a byte of Aggregate::within and one of `between` cost on a link, in seconds.
 struct LinkCost {
@@ -41,4 +41,4 @@ struct TransferSeconds {
 };
 TransferSeconds lone_seconds(const Aggregate& transfer, const GroupShape& shape);
 
-}  // namespace orrery
+}  // namespace orrery::collectives

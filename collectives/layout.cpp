@@ -6,7 +6,7 @@
 
 #include "core/assert.h"
 
-namespace orrery {
+namespace orrery::collectives {
 namespace {
 
 bool may_differ(CollectiveKind kind) {
@@ -89,4 +89,4 @@ Layout make_layout(const Request& request, Split split, std::uint32_t window) {
   return layout;
 }
 
-}  // namespace orrery
+}  // namespace orrery::collectives

@@ -8,7 +8,7 @@
 #include "collectives/request.h"
 #include "core/units.h"
 
-namespace orrery {
+namespace orrery::collectives {
 
 // Into how many parts an algorithm cuts a buffer that has no parts of its own (all_reduce, broadcast, reduce). The
 // other kinds always have one piece per rank (all_to_all: per pair of ranks).
@@ -35,4 +35,4 @@ struct Layout {
 // Asserts that the request is consistent; throws InputError when sizes pass 2^62 bytes.
 Layout make_layout(const Request& request, Split split, std::uint32_t window);
 
-}  // namespace orrery
+}  // namespace orrery::collectives

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace orrery {
+namespace orrery::collectives {
 namespace {
 
 constexpr std::array<Library, 2> kLibraries = {{
@@ -20,4 +20,4 @@ std::vector<std::string> library_names() {
   return names;
 }
 
-}  // namespace orrery
+}  // namespace orrery::collectives

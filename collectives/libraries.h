@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace orrery {
+namespace orrery::collectives {
 
 enum class LibraryKind : std::uint8_t { kFixed, kNccl };
 
@@ -21,4 +21,4 @@ struct Library {
 std::span<const Library> libraries();
 std::vector<std::string> library_names();
 
-}  // namespace orrery
+}  // namespace orrery::collectives

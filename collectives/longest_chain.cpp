@@ -7,7 +7,7 @@
 
 #include "core/assert.h"
 
-namespace orrery {
+namespace orrery::collectives {
 namespace {
 
 constexpr Duration kNotThere{-1};
@@ -109,4 +109,4 @@ Duration longest_chain(const Schedule& schedule, const LatencyOf& latency) {
   return ChainWalk(schedule, latency).run();
 }
 
-}  // namespace orrery
+}  // namespace orrery::collectives

@@ -8,7 +8,7 @@
 #include "collectives/schedule.h"
 #include "core/units.h"
 
-namespace orrery {
+namespace orrery::collectives {
 
 // Of a message from one rank of the schedule to another.
 using LatencyOf = std::function<Duration(std::uint32_t from, std::uint32_t to)>;
@@ -17,4 +17,4 @@ using LatencyOf = std::function<Duration(std::uint32_t from, std::uint32_t to)>;
 // number of messages; a uniform ring (Schedule::is_uniform_ring) in the number of ranks.
 Duration longest_chain(const Schedule& schedule, const LatencyOf& latency);
 
-}  // namespace orrery
+}  // namespace orrery::collectives

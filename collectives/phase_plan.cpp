@@ -6,7 +6,7 @@
 #include "collectives/request.h"
 #include "core/assert.h"
 
-namespace orrery {
+namespace orrery::collectives {
 namespace {
 
 using enum CollectiveKind;
@@ -178,4 +178,4 @@ bool participates(const Phase& phase, std::span<const std::uint32_t> coordinates
   return true;
 }
 
-}  // namespace orrery
+}  // namespace orrery::collectives

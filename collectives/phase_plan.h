@@ -21,7 +21,7 @@
 #include "core/collective_kind.h"
 #include "core/units.h"
 
-namespace orrery {
+namespace orrery::collectives {
 
 struct PlanAxis {
   std::uint32_t size = 1;
@@ -62,4 +62,4 @@ std::vector<Phase> plan_phases(CollectiveKind kind, std::span<const PlanAxis> ax
 // Whether the rank at `coordinates` takes part in `phase`; `root` as given to plan_phases.
 bool participates(const Phase& phase, std::span<const std::uint32_t> coordinates, std::span<const std::uint32_t> root);
 
-}  // namespace orrery
+}  // namespace orrery::collectives

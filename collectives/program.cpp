@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace orrery {
+namespace orrery::collectives {
 
 const Program* program_of(std::span<const Program> programs, CollectiveKind kind) {
   const auto found = std::ranges::find(programs, kind, &Program::kind);
@@ -15,4 +15,4 @@ std::vector<PieceId> pieces_of_ranks(const Layout& layout, std::uint32_t first, 
   return pieces;
 }
 
-}  // namespace orrery
+}  // namespace orrery::collectives

@@ -12,7 +12,7 @@
 #include "collectives/step.h"
 #include "core/collective_kind.h"
 
-namespace orrery {
+namespace orrery::collectives {
 
 struct Program {
   CollectiveKind kind;
@@ -74,4 +74,4 @@ constexpr std::uint32_t distance(const Layout& layout, std::uint32_t from, std::
 // The pieces of `count` ranks from `first` on, around the ring of ranks.
 std::vector<PieceId> pieces_of_ranks(const Layout& layout, std::uint32_t first, std::uint32_t count);
 
-}  // namespace orrery
+}  // namespace orrery::collectives

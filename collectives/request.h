@@ -8,7 +8,7 @@
 #include "core/collective_kind.h"
 #include "core/units.h"
 
-namespace orrery {
+namespace orrery::collectives {
 
 // The most ranks that a group may have.
 inline constexpr std::uint32_t kMostRanks = 1U << 30;
@@ -42,4 +42,4 @@ struct Request {
 // Throws InputError when the buffers of all ranks together pass 2^62 bytes, so that bytes of messages cannot overflow.
 void require_countable(CollectiveKind kind, std::uint32_t ranks, Bytes bytes);
 
-}  // namespace orrery
+}  // namespace orrery::collectives

@@ -6,7 +6,7 @@
 #include "collectives/program.h"
 #include "core/assert.h"
 
-namespace orrery {
+namespace orrery::collectives {
 
 Schedule::Schedule(Request request, Layout layout, const Program& program)
     : request_(std::move(request)), layout_(std::move(layout)), program_(&program) {}
@@ -55,4 +55,4 @@ Schedule make_schedule(const Algorithm& algorithm, Request request) {
   return Schedule(std::move(request), std::move(layout), *program);
 }
 
-}  // namespace orrery
+}  // namespace orrery::collectives

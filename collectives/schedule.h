@@ -15,7 +15,7 @@
 #include "collectives/step.h"
 #include "core/units.h"
 
-namespace orrery {
+namespace orrery::collectives {
 
 struct Algorithm;
 struct Program;
@@ -60,4 +60,4 @@ class Schedule {
 // that bytes of a message could pass 2^62. `root` and the number of `bytes_of_rank` must fit `ranks`.
 Schedule make_schedule(const Algorithm& algorithm, Request request);
 
-}  // namespace orrery
+}  // namespace orrery::collectives

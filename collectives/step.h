@@ -6,7 +6,7 @@
 
 #include "core/units.h"
 
-namespace orrery {
+namespace orrery::collectives {
 
 // What the receiver does with a message: overwrite its copy or add to it.
 enum class Combine : std::uint8_t { kCopy, kReduce };
@@ -36,4 +36,4 @@ struct Step {
 // A piece of the data, see Schedule::pieces().
 using PieceId = std::uint64_t;
 
-}  // namespace orrery
+}  // namespace orrery::collectives

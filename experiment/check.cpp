@@ -19,7 +19,7 @@
 #include "workload/training/spec/model.h"
 #include "workload/training/spec/software.h"
 
-namespace orrery {
+namespace orrery::experiment {
 namespace {
 
 // A kind of file that is a part of an experiment.
@@ -30,19 +30,19 @@ struct PartKind {
   void (*read)(Section& section);        // the section is the file, or the experiment with nothing but that key
 };
 
-void read_as_cluster(Section& experiment) { read_cluster(experiment, unused_cluster_parts()); }
+void read_as_cluster(Section& experiment) { network::read_cluster(experiment, unused_cluster_parts()); }
 
 // The first kind with one of its keys is it; what has none of them is an experiment, too.
 constexpr std::array<std::string_view, 3> kExperimentKeys = {"workload", "cluster", "collectives"};
 const std::array<PartKind, 8> kPartKinds = {{
     {"cluster", {"dims", "node", "scale_out"}, "cluster", read_as_cluster},
     {"node", {"devices", "nics", "fabric"}, "cluster.node", read_as_cluster},
-    {"device", {"peak", "memory", "streaming_multiprocessors"}, "", [](Section& s) { read_device(s); }},
-    {"library", {"ll_cap", "hop", "chunk"}, "", [](Section& s) { read_nccl_constants(s); }},
-    {"model", {"hidden", "tables", "convolutions"}, "", [](Section& s) { read_model(s); }},
-    {"software", {"rates", "attention", "optimizer"}, "", [](Section& s) { read_software(s); }},
-    {"network", {"kind", "stack", "stack"}, "", [](Section& s) { read_network(s); }},
-    {"link", {"bandwidth", "efficiency", "efficiency"}, "", [](Section& s) { read_link_type(s); }},
+    {"device", {"peak", "memory", "streaming_multiprocessors"}, "", [](Section& s) { system::read_device(s); }},
+    {"library", {"ll_cap", "hop", "chunk"}, "", [](Section& s) { collectives::read_nccl_constants(s); }},
+    {"model", {"hidden", "tables", "convolutions"}, "", [](Section& s) { workload::read_model(s); }},
+    {"software", {"rates", "attention", "optimizer"}, "", [](Section& s) { workload::read_software(s); }},
+    {"network", {"kind", "stack", "stack"}, "", [](Section& s) { network::read_network(s); }},
+    {"link", {"bandwidth", "efficiency", "efficiency"}, "", [](Section& s) { network::read_link_type(s); }},
 }};
 
 bool has_one_of(const ConfigValue& root, std::span<const std::string_view> keys) {
@@ -68,9 +68,9 @@ void check_experiment(const std::string& file, const std::vector<std::string>& s
   const Experiment experiment = load_experiment(file, settings, files, diagnostics);
   check_memory(experiment, false, diagnostics);
   const ExperimentJob loaded = load_experiment_job(experiment, diagnostics);
-  const Job& job = loaded.job;
-  check_perturbed_ranks(experiment.simulation.perturbation, static_cast<std::uint32_t>(job.ranks.size()));
-  check_order(job, match(job));
+  const workload::Job& job = loaded.job;
+  system::check_perturbed_ranks(experiment.simulation.perturbation, static_cast<std::uint32_t>(job.ranks.size()));
+  check_order(job, workload::match(job));
 }
 
 // The keys below `value` that no file has; `path` leads to it.
@@ -118,4 +118,4 @@ CheckedConfig check_config(const std::string& file, const std::vector<std::strin
   return checked;
 }
 
-}  // namespace orrery
+}  // namespace orrery::experiment

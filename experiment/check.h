@@ -8,7 +8,7 @@
 #include "core/config/tree.h"
 #include "core/error.h"
 
-namespace orrery {
+namespace orrery::experiment {
 
 // A key that no file gives.
 struct DefaultedKey {
@@ -31,4 +31,4 @@ bool is_configuration(const std::string& file, const ConfigFiles& files);
 CheckedConfig check_config(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
                            Diagnostics& diagnostics);
 
-}  // namespace orrery
+}  // namespace orrery::experiment

@@ -5,12 +5,12 @@
 #include "network/config/cluster.h"
 #include "system/devices/device.h"
 
-namespace orrery {
+namespace orrery::experiment {
 
 // Both are filled in while the cluster is read, and outlive the result.
-ClusterReaders cluster_parts(DeviceSpec& device, NcclConstantList& measured);
+network::ClusterReaders cluster_parts(system::DeviceSpec& device, collectives::NcclConstantList& measured);
 
 // Checks the parts and forgets them.
-ClusterReaders unused_cluster_parts();
+network::ClusterReaders unused_cluster_parts();
 
-}  // namespace orrery
+}  // namespace orrery::experiment

@@ -8,13 +8,13 @@
 #include "core/config/quantity_text.h"
 #include "core/suggest.h"
 
-namespace orrery {
+namespace orrery::experiment {
 namespace {
 
 constexpr std::array<std::string_view, 4> kFixedKeys = {"algorithms", "chunks", "queue", "active_chunks"};
 constexpr std::array<std::string_view, 5> kNcclKeys = {"version", "launch", "algo", "proto", "constants"};
 
-void read_algorithms_of(Section& section, CollectiveKind kind, CollectiveOptions& options,
+void read_algorithms_of(Section& section, CollectiveKind kind, system::CollectiveOptions& options,
                         std::vector<NamedAlgorithms>& named) {
   const std::size_t errors = section.errors();
   const std::vector<std::string> names = section.words(
@@ -24,11 +24,11 @@ void read_algorithms_of(Section& section, CollectiveKind kind, CollectiveOptions
   bool is_in_network = false;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string& name = names[i];
-    const auto algorithm = find_algorithm(name);
+    const auto algorithm = collectives::find_algorithm(name);
     const bool is_last = i + 1 == names.size();
     if (!algorithm)
       section.error(name_of(kind), fmt::format("unknown algorithm '{}'", printable(name, 40)),
-                    suggestion(name, algorithm_names()));
+                    suggestion(name, collectives::algorithm_names()));
     else if (!algorithm->supports(kind))
       section.error(name_of(kind), fmt::format("'{}' cannot do {}", name, name_of(kind)));
     else if (algorithm->is_in_network() && !is_last)
@@ -41,14 +41,15 @@ void read_algorithms_of(Section& section, CollectiveKind kind, CollectiveOptions
   named.push_back({kind, names.size(), is_in_network, section.where(name_of(kind))});
 }
 
-std::vector<NamedAlgorithms> read_fixed(Section& section, CollectiveOptions& options) {
+std::vector<NamedAlgorithms> read_fixed(Section& section, system::CollectiveOptions& options) {
   std::vector<NamedAlgorithms> named;
   section.section(
       "algorithms",
       "with `library: fixed`: algorithms by collective, one per dimension. Without it: direct for all_to_all and on "
       "fully-connected; halving-doubling for 2^k ranks on a switch, fat-tree or rail-optimised; bidirectional-ring on "
       "a ring, a torus (rings along all its axes at once) or a mesh; in-network between nodes whose switches reduce; "
-      "ring for all else (dragonfly, edge-list, groups that are not a whole part of a dimension). The algorithm ring on a "
+      "ring for all else (dragonfly, edge-list, groups that are not a whole part of a dimension). The algorithm ring "
+      "on a "
       "ring or a torus is one ring in one direction. Example: `{all_reduce: [ring, halving-doubling]}`",
       [&](Section& s) {
         for (const CollectiveKind kind : kAllCollectiveKinds) read_algorithms_of(s, kind, options, named);
@@ -67,21 +68,24 @@ std::vector<NamedAlgorithms> read_fixed(Section& section, CollectiveOptions& opt
   return named;
 }
 
-NcclVersion read_version(Section& section) {
+collectives::NcclVersion read_version(Section& section) {
   const std::string text = section.optional<std::string>(
-      "version", to_text(kNewestNccl),
+      "version", collectives::to_text(collectives::kNewestNccl),
       "with `library: nccl`: NCCL's release, which costs and choices depend on. Example: `2.18.5` or `2.27`");
-  const auto version = parse_nccl_version(text);
+  const auto version = collectives::parse_nccl_version(text);
   if (!version) {
     section.error("version", fmt::format("invalid NCCL version '{}'", printable(text, 40)), "write 2.18.5 or 2.27");
-    return kNewestNccl;
+    return collectives::kNewestNccl;
   }
-  if (version->major != kOldestNccl.major)
-    section.error("version", fmt::format("unsupported NCCL {}; supported releases are 2.x", to_text(*version)),
-                  fmt::format("write 2.18.5 or 2.27; {} is the newest that is known", to_text(kNewestNccl)));
-  else if (version->minor > kNewestNccl.minor)
-    section.warning("version", fmt::format("NCCL {} is newer than {}, the newest that is known; it is timed as that",
-                                           to_text(*version), to_text(kNewestNccl)));
+  if (version->major != collectives::kOldestNccl.major)
+    section.error("version",
+                  fmt::format("unsupported NCCL {}; supported releases are 2.x", collectives::to_text(*version)),
+                  fmt::format("write 2.18.5 or 2.27; {} is the newest that is known",
+                              collectives::to_text(collectives::kNewestNccl)));
+  else if (version->minor > collectives::kNewestNccl.minor)
+    section.warning("version",
+                    fmt::format("NCCL {} is newer than {}, the newest that is known; it is timed as that",
+                                collectives::to_text(*version), collectives::to_text(collectives::kNewestNccl)));
   return *version;
 }
 
@@ -108,39 +112,43 @@ std::bitset<kCount> read_held(Section& section, std::string_view key, std::strin
   return held;
 }
 
-void check_held(Section& section, const NcclOptions& options) {
-  for (const NcclAlgorithm algorithm : kAllNcclAlgorithms)
-    for (const NcclProtocol protocol : kAllNcclProtocols)
-      if (options.may_take(algorithm) && options.may_take(protocol) && has_protocol(algorithm, protocol)) return;
+void check_held(Section& section, const collectives::NcclOptions& options) {
+  for (const collectives::NcclAlgorithm algorithm : collectives::kAllNcclAlgorithms)
+    for (const collectives::NcclProtocol protocol : collectives::kAllNcclProtocols)
+      if (options.may_take(algorithm) && options.may_take(protocol) && collectives::has_protocol(algorithm, protocol))
+        return;
   section.error("proto", "NCCL has none of the algorithms of 'algo' in a protocol of 'proto'",
                 "ring and tree run in all, the others in simple only");
 }
 
-NcclOptions read_nccl(Section& section) {
-  NcclOptions options;
+collectives::NcclOptions read_nccl(Section& section) {
+  collectives::NcclOptions options;
   options.version = read_version(section);
-  section.takes("launch", options.launch, launch_mode_names(),
+  section.takes("launch", options.launch, collectives::launch_mode_names(),
                 "with `library: nccl`: how its kernels are launched, which short messages depend on; mpi: one process "
                 "per GPU, threads: one thread per GPU, single-process: one thread for all GPUs of a node, torch: one "
                 "process per GPU, through PyTorch");
-  options.algorithms = read_held<kAllNcclAlgorithms.size()>(section, "algo", "the algorithms that it is held to",
-                                                            nccl_algorithm_names(), nccl_algorithm_named);
-  options.protocols = read_held<kAllNcclProtocols.size()>(section, "proto", "the protocols that it is held to",
-                                                          nccl_protocol_names(), nccl_protocol_named);
+  options.algorithms = read_held<collectives::kAllNcclAlgorithms.size()>(
+      section, "algo", "the algorithms that it is held to", collectives::nccl_algorithm_names(),
+      collectives::nccl_algorithm_named);
+  options.protocols = read_held<collectives::kAllNcclProtocols.size()>(
+      section, "proto", "the protocols that it is held to", collectives::nccl_protocol_names(),
+      collectives::nccl_protocol_named);
   check_held(section, options);
   return options;
 }
 
-NcclConstantsFile read_constants(Section& section) {
-  NcclConstantsFile file;
+collectives::NcclConstantsFile read_constants(Section& section) {
+  collectives::NcclConstantsFile file;
   section.section_or(
       "constants", "nccl", "with `library: nccl`: NCCL's latencies, caps and efficiencies",
-      [&](Section& s) { file = read_nccl_constants(s); }, "libraries");
+      [&](Section& s) { file = collectives::read_nccl_constants(s); }, "libraries");
   return file;
 }
 
 // Keys that mean nothing to the library in use.
-void refuse(Section& section, std::span<const std::string_view> keys, const Library& library, std::string_view hint) {
+void refuse(Section& section, std::span<const std::string_view> keys, const collectives::Library& library,
+            std::string_view hint) {
   for (const std::string_view key : keys) {
     section.know(key);
     if (section.has(key))
@@ -153,28 +161,29 @@ bool has_any(const Section& section, std::span<const std::string_view> keys) {
 }
 
 // Keys that only the fixed library has say that it is meant.
-LibraryKind default_library(const Section& section, const LibraryHints& hints) {
-  if (has_any(section, kFixedKeys) || hints.asks_for_steps) return LibraryKind::kFixed;
+collectives::LibraryKind default_library(const Section& section, const LibraryHints& hints) {
+  if (has_any(section, kFixedKeys) || hints.asks_for_steps) return collectives::LibraryKind::kFixed;
   if (hints.machine) return *hints.machine;
-  return has_any(section, kNcclKeys) ? LibraryKind::kNccl : LibraryKind::kFixed;
+  return has_any(section, kNcclKeys) ? collectives::LibraryKind::kNccl : collectives::LibraryKind::kFixed;
 }
 
 }  // namespace
 
-LibraryKind library_of(const MachineKind& machine, bool is_real_cluster) {
+collectives::LibraryKind library_of(const MachineKind& machine, bool is_real_cluster) {
   const bool has_nccl = is_real_cluster && machine.architecture != Architecture::kOther;
-  return has_nccl ? LibraryKind::kNccl : LibraryKind::kFixed;
+  return has_nccl ? collectives::LibraryKind::kNccl : collectives::LibraryKind::kFixed;
 }
 
-std::vector<NamedAlgorithms> read_collectives(Section& section, const LibraryHints& hints, CollectiveOptions& options) {
-  const Library& library = libraries()[section.optional_choice(
-      "library", library_names(), static_cast<std::size_t>(default_library(section, hints)),
+std::vector<NamedAlgorithms> read_collectives(Section& section, const LibraryHints& hints,
+                                              system::CollectiveOptions& options) {
+  const collectives::Library& library = collectives::libraries()[section.optional_choice(
+      "library", collectives::library_names(), static_cast<std::size_t>(default_library(section, hints)),
       "library that chooses algorithms; fixed: the configuration names one per dimension and collective, nccl: NCCL's "
       "cost model chooses. Without it: nccl for NVIDIA and AMD GPUs in a cluster of nodes; fixed for other devices, "
       "for `dims`, and beside a key that only fixed has (`algorithms`, `chunks`, `queue`, `active_chunks`, "
       "`network.granularity: step`)",
       "by the cluster")];
-  const bool is_fixed = library.kind == LibraryKind::kFixed;
+  const bool is_fixed = library.kind == collectives::LibraryKind::kFixed;
   if (is_fixed)
     refuse(section, kNcclKeys, library, "write 'library: nccl', or leave it out");
   else
@@ -186,7 +195,7 @@ std::vector<NamedAlgorithms> read_collectives(Section& section, const LibraryHin
     named = read_fixed(section, options);
   }
   if (section.when(!is_fixed)) {
-    options.granularity = Granularity::kPhase;
+    options.granularity = system::Granularity::kPhase;
     options.nccl = read_nccl(section);
     options.nccl_constants = read_constants(section);
   }
@@ -211,32 +220,32 @@ void check_algorithms(std::span<const NamedAlgorithms> named, std::span<const Di
 }
 
 // Whether some collective runs in the switches, by name or by default.
-bool runs_in_network(const CollectiveOptions& options) {
+bool runs_in_network(const system::CollectiveOptions& options) {
   for (const CollectiveKind kind : kAllCollectiveKinds) {
-    const std::vector<Algorithm>& named = options.algorithms[static_cast<std::size_t>(kind)];
-    if (std::ranges::any_of(named, &Algorithm::is_in_network)) return true;
+    const std::vector<collectives::Algorithm>& named = options.algorithms[static_cast<std::size_t>(kind)];
+    if (std::ranges::any_of(named, &collectives::Algorithm::is_in_network)) return true;
     const bool by_default = options.in_network_dimension && named.empty();
-    if (by_default && find_algorithm("in-network")->supports(kind)) return true;
+    if (by_default && collectives::find_algorithm("in-network")->supports(kind)) return true;
   }
   return false;
 }
 
-void read_granularity(Section& network, CollectiveOptions& options) {
+void read_granularity(Section& network, system::CollectiveOptions& options) {
   constexpr std::string_view kDefault = "phase with nccl or where switches reduce, else step";
   const bool in_network = runs_in_network(options);
-  if (in_network) options.granularity = Granularity::kPhase;
-  network.takes("granularity", options.granularity, granularity_names(),
+  if (in_network) options.granularity = system::Granularity::kPhase;
+  network.takes("granularity", options.granularity, system::granularity_names(),
                 "unit of simulation; step: every message of every collective, phase: all messages of a collective's "
                 "phase together; they start when all its ranks have arrived, and take the latencies of the longest "
                 "chain plus the time of the busiest link (always so with `library: nccl` and where switches reduce)",
                 kDefault);
-  if (in_network && options.granularity == Granularity::kStep)
+  if (in_network && options.granularity == system::Granularity::kStep)
     network.error("granularity", "'step' has no meaning where switches add up",
                   "what they add up is not a message from rank to rank: leave it out, or name other algorithms");
-  if (options.nccl && options.granularity == Granularity::kStep)
+  if (options.nccl && options.granularity == system::Granularity::kStep)
     network.error("granularity", "'step' has no meaning with 'library: nccl'",
                   "each channel of NCCL sends in an order of its own, so that there is no small set of messages to "
                   "simulate; leave it out");
 }
 
-}  // namespace orrery
+}  // namespace orrery::experiment

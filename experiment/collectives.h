@@ -13,7 +13,7 @@
 #include "core/machine_kind.h"
 #include "system/plans/plan.h"
 
-namespace orrery {
+namespace orrery::experiment {
 
 // How many algorithms a list of `collectives.algorithms` names, and where it stands.
 struct NamedAlgorithms {
@@ -31,17 +31,19 @@ struct DimensionKind {
 
 // What the library follows from where the configuration does not name it.
 struct LibraryHints {
-  std::optional<LibraryKind> machine;  // what its collectives run on; nothing: not known, for want of a sound cluster
-  bool asks_for_steps = false;         // `network.granularity: step`
+  std::optional<collectives::LibraryKind>
+      machine;                  // what its collectives run on; nothing: not known, for want of a sound cluster
+  bool asks_for_steps = false;  // `network.granularity: step`
   std::optional<std::uint32_t> in_network_dimension{};  // as in CollectiveOptions
 };
 
 // NCCL (RCCL) for GPUs of a real cluster, fixed for other devices and for dimensions.
-LibraryKind library_of(const MachineKind& machine, bool is_real_cluster);
+collectives::LibraryKind library_of(const MachineKind& machine, bool is_real_cluster);
 
 // Reads `collectives` into `options`; returns the lists of `algorithms` whose names are right. The granularity is read
 // after it: the library decides which there are.
-std::vector<NamedAlgorithms> read_collectives(Section& section, const LibraryHints& hints, CollectiveOptions& options);
+std::vector<NamedAlgorithms> read_collectives(Section& section, const LibraryHints& hints,
+                                              system::CollectiveOptions& options);
 
 // Reports the lists that are not as long as the cluster has dimensions, and those that ask for switches that add up
 // where there are none.
@@ -49,6 +51,6 @@ void check_algorithms(std::span<const NamedAlgorithms> named, std::span<const Di
                       Diagnostics& diagnostics);
 
 // Reads `granularity` of `network`.
-void read_granularity(Section& network, CollectiveOptions& options);
+void read_granularity(Section& network, system::CollectiveOptions& options);
 
-}  // namespace orrery
+}  // namespace orrery::experiment

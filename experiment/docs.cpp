@@ -12,7 +12,7 @@
 
 #include "experiment/experiment.h"
 
-namespace orrery {
+namespace orrery::experiment {
 namespace {
 
 constexpr std::string_view kIntroduction =
@@ -169,4 +169,4 @@ std::string first_comment(const ConfigFiles& files, const std::string& folder, c
   return line.starts_with("# ") ? line.substr(2) : std::string();
 }
 
-}  // namespace orrery
+}  // namespace orrery::experiment

@@ -7,7 +7,7 @@
 
 #include "core/config/config.h"
 
-namespace orrery {
+namespace orrery::experiment {
 
 // docs/config.md: every key with type, range, default and meaning, in chapters. `sweep`: the keys of a sweep file.
 std::string configuration_docs(const ConfigFiles& files, std::span<const KeyDescription> sweep);
@@ -23,4 +23,4 @@ DocumentedKey documented_key(std::string_view path);
 // The first comment line of a shipped file: what it describes. "" if it has none.
 std::string first_comment(const ConfigFiles& files, const std::string& folder, const std::string& name);
 
-}  // namespace orrery
+}  // namespace orrery::experiment

@@ -11,28 +11,28 @@
 #include "experiment/perturbation.h"
 #include "experiment/workload.h"
 
-namespace orrery {
+namespace orrery::experiment {
 namespace {
 
 // What reading fills in; an Experiment once all of it is there.
 struct ExperimentKeys {
-  DeviceSpec device;
-  std::optional<Fabric> fabric;
+  system::DeviceSpec device;
+  std::optional<network::Fabric> fabric;
   WorkloadSource workload;
   Placement placement;
-  NetworkModel network = kDefaultNetworkModel;
-  Routing routing;
-  SimulationOptions simulation;
+  system::NetworkModel network = system::kDefaultNetworkModel;
+  network::Routing routing;
+  system::SimulationOptions simulation;
   std::vector<NamedAlgorithms> algorithms;
-  NcclConstantList measured;  // on the cluster
-  bool is_cluster = false;    // of nodes, not of `dims`
+  collectives::NcclConstantList measured;  // on the cluster
+  bool is_cluster = false;                 // of nodes, not of `dims`
 };
 
 constexpr std::string_view kNetworkMeaning = "network model: how messages are timed";
 
 void read_network_model(Section& section, ExperimentKeys& experiment) {
   section.takes(
-      "model", experiment.network, network_model_names(),
+      "model", experiment.network, system::network_model_names(),
       "how messages share links; alpha-beta: they do not share, flow: max-min fair sharing, fifo: store and forward, "
       "one message at a time (of messages that arrive together, the one between the lowest devices first)");
 }
@@ -43,7 +43,7 @@ void read_memory(Section& section, ExperimentKeys& experiment) {
       "remote memory pools that MEM nodes of traces load from and store to; without it, MEM nodes use the device's own "
       "memory",
       [&](Section& s) {
-        RemoteMemory memory;
+        system::RemoteMemory memory;
         s.needs("bandwidth", memory.bandwidth, "bandwidth of one pool");
         s.takes("latency", memory.latency, "latency of an access; the pool can serve other accesses meanwhile");
         const std::vector<std::string> sharing = {"rank", "node", "cluster"};
@@ -96,7 +96,8 @@ void read_placement(Section& section, Placement& placement) {
 }
 
 void read_machine_of(Section& section, ExperimentKeys& experiment) {
-  experiment.fabric = read_cluster(section, cluster_parts(experiment.device, experiment.measured), experiment.routing);
+  experiment.fabric =
+      network::read_cluster(section, cluster_parts(experiment.device, experiment.measured), experiment.routing);
 }
 
 MachineKind machine_of(const ExperimentKeys& experiment) {
@@ -104,7 +105,7 @@ MachineKind machine_of(const ExperimentKeys& experiment) {
 }
 
 // That of the nodes, where the switches between them add up.
-std::optional<std::uint32_t> in_network_dimension(const Fabric& fabric) {
+std::optional<std::uint32_t> in_network_dimension(const network::Fabric& fabric) {
   const auto dimensions = static_cast<std::uint32_t>(fabric.dimensions().size());
   if (dimensions < 2 || !fabric.interconnect().in_network_reduction) return std::nullopt;
   return dimensions - 1;
@@ -127,9 +128,9 @@ void read_collectives_of(Section& section, const Section& network, ExperimentKey
 void check_dimensions(Section& section, const ExperimentKeys& experiment) {
   if (!experiment.fabric) return;
   std::vector<DimensionKind> dimensions;
-  for (const LogicalDimension& d : experiment.fabric->dimensions())
-    dimensions.push_back(
-        {fmt::format("{} {}", d.size, d.topology), !experiment.is_cluster && topology_named(d.topology)->switched});
+  for (const network::LogicalDimension& d : experiment.fabric->dimensions())
+    dimensions.push_back({fmt::format("{} {}", d.size, d.topology),
+                          !experiment.is_cluster && network::topology_named(d.topology)->switched});
   if (in_network_dimension(*experiment.fabric)) dimensions.back().can_add_up = true;
   check_algorithms(experiment.algorithms, dimensions, section.context().diagnostics());
 }
@@ -153,7 +154,7 @@ void locate_devices(const Section& section, ExperimentKeys& experiment) {
 void read_system(Section& section, ExperimentKeys& experiment, const std::function<void()>& read_workload) {
   section.defaulted_section("network", kNetworkMeaning, [&](Section& network) {
     read_network_model(network, experiment);
-    experiment.routing = read_routing(network);
+    experiment.routing = network::read_routing(network);
     read_machine_of(section, experiment);
     read_workload();
     read_collectives_of(section, network, experiment);
@@ -165,7 +166,7 @@ void read_system(Section& section, ExperimentKeys& experiment, const std::functi
 
 void read_fold(Section& section, ExperimentKeys& experiment) {
   const std::vector<std::string> modes = {"auto", "off"};
-  experiment.simulation.fold = FoldMode::kAuto;
+  experiment.simulation.fold = system::FoldMode::kAuto;
   section.takes("fold", experiment.simulation.fold, modes,
                 "auto: ranks that behave alike are simulated once, with the same result to the picosecond, off: each "
                 "rank is simulated by itself (always so with `network.model: fifo`)");
@@ -182,7 +183,8 @@ void read_notes(Section& section) {
 }
 
 // Products with weights take the job's precision, the others bf16 where that is fp8.
-void check_precision(const TrainingSpec& training, const DeviceSpec& device, Diagnostics& diagnostics) {
+void check_precision(const workload::TrainingSpec& training, const system::DeviceSpec& device,
+                     Diagnostics& diagnostics) {
   std::vector<std::string> known;
   for (const Precision precision : kAllPrecisions)
     if (device.peak(precision) && (precision != Precision::kFp8 || device.peak(Precision::kBf16)))
@@ -199,13 +201,14 @@ void check_precision(const TrainingSpec& training, const DeviceSpec& device, Dia
 
 // A training job on the devices that there are.
 void check_workload(Section& section, const ExperimentKeys& experiment) {
-  const std::optional<TrainingSpec>& training = experiment.workload.training;
+  const std::optional<workload::TrainingSpec>& training = experiment.workload.training;
   Diagnostics& diagnostics = section.context().diagnostics();
   if (!training || !experiment.fabric || diagnostics.has_errors()) return;
   check_precision(*training, experiment.device, diagnostics);
-  check_training(*training, experiment.fabric->device_count(), diagnostics);
-  if (training->recompute == Recompute::kSelective && training->transformer() != nullptr &&
-      training->software.selective == SelectiveKind::kScores && attention_of(*training) == AttentionKind::kFlash)
+  workload::check_training(*training, experiment.fabric->device_count(), diagnostics);
+  if (training->recompute == workload::Recompute::kSelective && training->transformer() != nullptr &&
+      training->software.selective == workload::SelectiveKind::kScores &&
+      workload::attention_of(*training) == workload::AttentionKind::kFlash)
     diagnostics.warning(training->where_of("recompute"),
                         "'recompute: selective' changes nothing: it computes the scores of attention again, and flash "
                         "attention keeps none",
@@ -245,11 +248,12 @@ Experiment read_keys(const std::string& file, ConfigValue root, const ConfigFile
   read_config(root, context, [&](Section& section) { read(section, keys); });
   diagnostics.throw_if_errors();
   const MachineKind machine = machine_of(keys);
-  std::unique_ptr<const NcclLibrary> nccl;
-  CollectiveOptions& collectives = keys.simulation.collectives;
+  std::unique_ptr<const system::NcclLibrary> nccl;
+  system::CollectiveOptions& collectives = keys.simulation.collectives;
   if (collectives.nccl) {
     for (const auto& [number, value] : keys.measured) collectives.nccl_constants->constants.set(number, value);
-    nccl = std::make_unique<const NcclLibrary>(*collectives.nccl, collectives.nccl_constants->constants, machine);
+    nccl =
+        std::make_unique<const system::NcclLibrary>(*collectives.nccl, collectives.nccl_constants->constants, machine);
     collectives.library = nccl.get();
   }
   return {file,
@@ -284,9 +288,9 @@ Experiment read_machine(const std::string& name, ConfigValue root, const ConfigF
   return read_keys(name, std::move(root), files, diagnostics, read_machine);
 }
 
-Simulation::NetworkFactory network_of(const Experiment& experiment) {
-  return [&experiment](Engine& engine, MessageListener& listener) {
-    return make_network(experiment.network, engine, experiment.fabric, listener);
+system::Simulation::NetworkFactory network_of(const Experiment& experiment) {
+  return [&experiment](Engine& engine, network::MessageListener& listener) {
+    return system::make_network(experiment.network, engine, experiment.fabric, listener);
   };
 }
 
@@ -300,4 +304,4 @@ std::vector<KeyDescription> describe_configuration(const ConfigFiles& files) {
   return descriptions;
 }
 
-}  // namespace orrery
+}  // namespace orrery::experiment

@@ -18,7 +18,7 @@
 #include "system/plans/group_library.h"
 #include "system/simulation.h"
 
-namespace orrery {
+namespace orrery::experiment {
 
 enum class PlacementKind : std::uint8_t { kPacked, kStrided, kRandom, kList };
 
@@ -35,14 +35,15 @@ struct Placement {
 struct Experiment {
   std::string file;
   ConfigValue resolved;  // the configuration with every file, --set and default filled in
-  DeviceSpec device;
-  Fabric fabric;
+  system::DeviceSpec device;
+  network::Fabric fabric;
   WorkloadSource workload;  // empty after read_machine
   Placement placement;
-  NetworkModel network = kDefaultNetworkModel;
-  SimulationOptions simulation;
+  system::NetworkModel network = system::kDefaultNetworkModel;
+  system::SimulationOptions simulation;
   MachineKind machine_kind;
-  std::unique_ptr<const NcclLibrary> nccl;  // what the options of the simulation refer to; null with another library
+  std::unique_ptr<const system::NcclLibrary>
+      nccl;  // what the options of the simulation refer to; null with another library
 };
 
 // Reads `file`, applies the `settings` (a.b=v), and checks everything. Throws InputError with all problems; warnings go
@@ -59,13 +60,13 @@ Experiment read_experiment(const std::string& file, ConfigValue root, const Conf
 Experiment read_machine(const std::string& name, ConfigValue root, const ConfigFiles& files, Diagnostics& diagnostics);
 
 // Makes the network that the experiment asks for. The experiment outlives it.
-Simulation::NetworkFactory network_of(const Experiment& experiment);
+system::Simulation::NetworkFactory network_of(const Experiment& experiment);
 
 // Every key of the configuration, in the order of docs/config.md.
 std::vector<KeyDescription> describe_configuration(const ConfigFiles& files);
 
 // The device of each of `ranks` ranks. InputError when there are more ranks than devices or the list does not fit.
 // packed: rank i on device i; strided: round-robin over nodes; random: by the seed, the same on every machine.
-std::vector<DeviceId> place_ranks(const Placement& placement, std::uint32_t ranks, const Fabric& fabric);
+std::vector<DeviceId> place_ranks(const Placement& placement, std::uint32_t ranks, const network::Fabric& fabric);
 
-}  // namespace orrery
+}  // namespace orrery::experiment

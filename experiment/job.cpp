@@ -11,21 +11,21 @@
 #include "system/devices/operator_model.h"
 #include "system/plans/involved_dimensions.h"
 
-namespace orrery {
+namespace orrery::experiment {
 namespace {
 
 // The most replicas that the cluster has room for and nothing else speaks against; none if that is no more than there
 // are.
-std::optional<std::int64_t> more_replicas(const TrainingSpec& training, std::int64_t devices) {
-  const Parallelism& parallel = training.parallel;
+std::optional<std::int64_t> more_replicas(const workload::TrainingSpec& training, std::int64_t devices) {
+  const workload::Parallelism& parallel = training.parallel;
   const std::int64_t servers = parallel.ranks() - parallel.workers();
   const std::int64_t of_replica = parallel.workers() / parallel.data();
-  TrainingSpec other = training;
-  std::int64_t& data = other.parallel.degrees[static_cast<std::size_t>(ParallelDimension::kData)];
+  workload::TrainingSpec other = training;
+  std::int64_t& data = other.parallel.degrees[static_cast<std::size_t>(workload::ParallelDimension::kData)];
   for (data = (devices - servers) / of_replica; data > parallel.data(); --data) {
     if (training.global_batch % (data * training.micro_batch) != 0) continue;
     Diagnostics problems;
-    check_training(other, devices, problems);
+    workload::check_training(other, devices, problems);
     if (!problems.has_errors()) return data;
   }
   return std::nullopt;
@@ -65,23 +65,23 @@ void warn_of_idle_devices(const Experiment& experiment, std::int64_t ranks, Diag
 }  // namespace
 
 ExperimentJob load_experiment_job(const Experiment& experiment, Diagnostics& diagnostics,
-                                  const LoadProgress& progress) {
-  const auto placed = [&](const Job& job) {
+                                  const workload::LoadProgress& progress) {
+  const auto placed = [&](const workload::Job& job) {
     warn_of_idle_devices(experiment, static_cast<std::int64_t>(job.ranks.size()), diagnostics);
     return place_ranks(experiment.placement, static_cast<std::uint32_t>(job.ranks.size()), experiment.fabric);
   };
   if (!experiment.workload.training) {
-    Job job = load_chakra_job(experiment.workload.trace, diagnostics, progress);
+    workload::Job job = workload::load_chakra_job(experiment.workload.trace, diagnostics, progress);
     std::vector<DeviceId> placement = placed(job);
-    split_by_dimensions(job, experiment.fabric, placement, experiment.simulation.collectives, experiment.file,
-                        diagnostics);
+    system::split_by_dimensions(job, experiment.fabric, placement, experiment.simulation.collectives, experiment.file,
+                                diagnostics);
     return {std::move(job), {}, std::move(placement)};
   }
-  const TrainingSpec& training = *experiment.workload.training;
-  const OperatorModel times(experiment.device, training.software.rates_on(experiment.device.architecture));
-  TrainingJob generated = generate_job(training, times);
+  const workload::TrainingSpec& training = *experiment.workload.training;
+  const system::OperatorModel times(experiment.device, training.software.rates_on(experiment.device.architecture));
+  workload::TrainingJob generated = workload::generate_job(training, times);
   std::vector<DeviceId> placement = placed(generated.job);
   return {std::move(generated.job), std::move(generated.facts), std::move(placement)};
 }
 
-}  // namespace orrery
+}  // namespace orrery::experiment

@@ -9,21 +9,21 @@
 #include "workload/traces/load_job.h"
 #include "workload/training/program/generate_job.h"
 
-namespace orrery {
+namespace orrery::experiment {
 
 struct ExperimentJob {
-  Job job;
-  std::optional<TrainingFacts> training;  // of a generated job
-  std::vector<DeviceId> placement;        // by rank
+  workload::Job job;
+  std::optional<workload::TrainingFacts> training;  // of a generated job
+  std::vector<DeviceId> placement;                  // by rank
 };
 
 // Throws InputError for traces that are wrong, for a device that does not compute in the precision, and for more ranks
 // than devices.
 ExperimentJob load_experiment_job(const Experiment& experiment, Diagnostics& diagnostics,
-                                  const LoadProgress& progress = {});
+                                  const workload::LoadProgress& progress = {});
 
-// Throws InputError (out_of_memory), with what needs how much and what would fit, if a rank does not fit its device's memory. With
-// `allowed` only warns.
+// Throws InputError (out_of_memory), with what needs how much and what would fit, if a rank does not fit its device's
+// memory. With `allowed` only warns.
 void check_memory(const Experiment& experiment, bool allowed, Diagnostics& diagnostics);
 
-}  // namespace orrery
+}  // namespace orrery::experiment

@@ -8,81 +8,82 @@
 #include "core/config/quantity_text.h"
 #include "experiment/job.h"
 
-namespace orrery {
+namespace orrery::experiment {
 namespace {
 
 // A job that differs in one thing.
 struct Alternative {
   std::string text;
-  TrainingSpec training;
+  workload::TrainingSpec training;
 };
 
 // `widest`: tensor parallelism goes no further than the links within a node.
-std::vector<Alternative> alternatives(const TrainingSpec& training, std::int64_t widest) {
+std::vector<Alternative> alternatives(const workload::TrainingSpec& training, std::int64_t widest) {
   std::vector<Alternative> list;
   const auto add = [&](std::string text, auto change) {
-    TrainingSpec other = training;
+    workload::TrainingSpec other = training;
     change(other);
     list.push_back({std::move(text), std::move(other)});
   };
   if (training.transformer() != nullptr) {
     // First: it costs nothing. Alone, or with what it goes with well.
-    if (attention_of(training) == AttentionKind::kPlain) {
-      const auto flash = [](TrainingSpec& t) {
-        std::get<TransformerSpec>(t.model.sizes).attention = AttentionKind::kFlash;
+    if (workload::attention_of(training) == workload::AttentionKind::kPlain) {
+      const auto flash = [](workload::TrainingSpec& t) {
+        std::get<workload::TransformerSpec>(t.model.sizes).attention = workload::AttentionKind::kFlash;
       };
       add("model.attention: flash", flash);
       if (training.parallel.tensor() > 1 && !training.parallel.sequence)
-        add("model.attention: flash and parallel.sequence: true", [&](TrainingSpec& t) {
+        add("model.attention: flash and parallel.sequence: true", [&](workload::TrainingSpec& t) {
           flash(t);
           t.parallel.sequence = true;
         });
       if (training.parallel.zero == 0)
-        add("model.attention: flash and parallel.zero: 1", [&](TrainingSpec& t) {
+        add("model.attention: flash and parallel.zero: 1", [&](workload::TrainingSpec& t) {
           flash(t);
           t.parallel.zero = 1;
         });
     }
-    if (training.recompute == Recompute::kNone)
-      add("recompute: selective", [](TrainingSpec& t) { t.recompute = Recompute::kSelective; });
-    if (training.recompute != Recompute::kFull)
-      add("recompute: full", [](TrainingSpec& t) { t.recompute = Recompute::kFull; });
+    if (training.recompute == workload::Recompute::kNone)
+      add("recompute: selective", [](workload::TrainingSpec& t) { t.recompute = workload::Recompute::kSelective; });
+    if (training.recompute != workload::Recompute::kFull)
+      add("recompute: full", [](workload::TrainingSpec& t) { t.recompute = workload::Recompute::kFull; });
     if (training.parallel.tensor() > 1 && !training.parallel.sequence)
-      add("parallel.sequence: true", [](TrainingSpec& t) { t.parallel.sequence = true; });
+      add("parallel.sequence: true", [](workload::TrainingSpec& t) { t.parallel.sequence = true; });
   }
   for (std::int64_t zero = training.parallel.zero + 1; zero <= 3; ++zero)
-    add(fmt::format("parallel.zero: {}", zero), [zero](TrainingSpec& t) { t.parallel.zero = zero; });
+    add(fmt::format("parallel.zero: {}", zero), [zero](workload::TrainingSpec& t) { t.parallel.zero = zero; });
   const std::int64_t of_replica = training.global_batch / training.parallel.data();
   for (std::int64_t micro = training.micro_batch - 1; micro >= 1; --micro)
     if (of_replica % micro == 0)
-      add(fmt::format("batch.micro: {}", micro), [micro](TrainingSpec& t) { t.micro_batch = micro; });
-  const auto move = [&](ParallelDimension to, std::int64_t times) {
-    const auto at = static_cast<std::size_t>(to), data = static_cast<std::size_t>(ParallelDimension::kData);
+      add(fmt::format("batch.micro: {}", micro), [micro](workload::TrainingSpec& t) { t.micro_batch = micro; });
+  const auto move = [&](workload::ParallelDimension to, std::int64_t times) {
+    const auto at = static_cast<std::size_t>(to), data = static_cast<std::size_t>(workload::ParallelDimension::kData);
     if (training.parallel.data() % times != 0) return;
-    if (to == ParallelDimension::kTensor && training.parallel.tensor() * times > widest) return;
-    add(fmt::format("parallel.{}: {} with data: {}", name_of(to), training.parallel.degrees[at] * times,
+    if (to == workload::ParallelDimension::kTensor && training.parallel.tensor() * times > widest) return;
+    add(fmt::format("parallel.{}: {} with data: {}", workload::name_of(to), training.parallel.degrees[at] * times,
                     training.parallel.data() / times),
-        [=](TrainingSpec& t) {
+        [=](workload::TrainingSpec& t) {
           t.parallel.degrees[at] *= times;
           t.parallel.degrees[data] /= times;
         });
   };
-  if (training.transformer() != nullptr && training.parallel.zero == 0 && training.recompute != Recompute::kFull)
-    add("parallel.zero: 1 and recompute: full", [](TrainingSpec& t) {
+  if (training.transformer() != nullptr && training.parallel.zero == 0 &&
+      training.recompute != workload::Recompute::kFull)
+    add("parallel.zero: 1 and recompute: full", [](workload::TrainingSpec& t) {
       t.parallel.zero = 1;
-      t.recompute = Recompute::kFull;
+      t.recompute = workload::Recompute::kFull;
     });
   for (const std::int64_t times : {2, 4, 8}) {
-    move(ParallelDimension::kTensor, times);
-    move(ParallelDimension::kContext, times);
-    move(ParallelDimension::kPipeline, times);
+    move(workload::ParallelDimension::kTensor, times);
+    move(workload::ParallelDimension::kContext, times);
+    move(workload::ParallelDimension::kPipeline, times);
   }
   return list;
 }
 
-Bytes largest(const std::vector<MemoryNeed>& needs) {
+Bytes largest(const std::vector<workload::MemoryNeed>& needs) {
   Bytes most;
-  for (const MemoryNeed& need : needs) most = std::max(most, need.total());
+  for (const workload::MemoryNeed& need : needs) most = std::max(most, need.total());
   return most;
 }
 
@@ -93,7 +94,7 @@ bool is_like(const std::string& text, const std::vector<std::string>& others) {
 }
 
 // The first few changes that make the job fit.
-std::string advice(const TrainingSpec& training, Bytes capacity, const Fabric& fabric) {
+std::string advice(const workload::TrainingSpec& training, Bytes capacity, const network::Fabric& fabric) {
   constexpr std::size_t kShown = 3;
   std::vector<std::string> fits;
   const std::int64_t devices = fabric.device_count();
@@ -101,9 +102,9 @@ std::string advice(const TrainingSpec& training, Bytes capacity, const Fabric& f
   for (const Alternative& other : alternatives(training, widest)) {
     Diagnostics problems;
     if (is_like(other.text, fits)) continue;
-    check_training(other.training, devices, problems);
+    workload::check_training(other.training, devices, problems);
     if (problems.has_errors()) continue;
-    const Bytes need = largest(memory_needs(other.training));
+    const Bytes need = largest(workload::memory_needs(other.training));
     if (need <= capacity) fits.push_back(fmt::format("{} ({})", other.text, rounded(need)));
     if (fits.size() == kShown) break;
   }
@@ -117,16 +118,17 @@ std::string advice(const TrainingSpec& training, Bytes capacity, const Fabric& f
 
 void check_memory(const Experiment& experiment, bool allowed, Diagnostics& diagnostics) {
   if (!experiment.workload.training) return;
-  const TrainingSpec& training = *experiment.workload.training;
-  const std::vector<MemoryNeed> needs = memory_needs(training);
-  const auto worst = std::ranges::max_element(needs, {}, &MemoryNeed::total);
+  const workload::TrainingSpec& training = *experiment.workload.training;
+  const std::vector<workload::MemoryNeed> needs = workload::memory_needs(training);
+  const auto worst = std::ranges::max_element(needs, {}, &workload::MemoryNeed::total);
   const Bytes capacity = experiment.device.memory_capacity;
   if (worst->total() <= capacity) return;
   std::vector<std::string> parts;
-  for (std::size_t use = 0; use < kMemoryUseCount; ++use)
+  for (std::size_t use = 0; use < workload::kMemoryUseCount; ++use)
     if (worst->by[use].count() > 0)
-      parts.push_back(fmt::format("{} {}", name_of(static_cast<MemoryUse>(use)), rounded(worst->by[use])));
-  const RankId rank = first_rank_of_program(training, static_cast<std::size_t>(worst - needs.begin()));
+      parts.push_back(
+          fmt::format("{} {}", workload::name_of(static_cast<workload::MemoryUse>(use)), rounded(worst->by[use])));
+  const RankId rank = workload::first_rank_of_program(training, static_cast<std::size_t>(worst - needs.begin()));
   const std::string message =
       fmt::format("rank {} needs {} of memory, {} has {}: {}", index_of(rank), rounded(worst->total()),
                   experiment.device.name, rounded(capacity), fmt::join(parts, ", "));
@@ -137,4 +139,4 @@ void check_memory(const Experiment& experiment, bool allowed, Diagnostics& diagn
   throw InputError(std::vector<Problem>{std::move(problem)});
 }
 
-}  // namespace orrery
+}  // namespace orrery::experiment

@@ -5,52 +5,55 @@
 #include "network/fabric/compose.h"
 #include "system/network_model.h"
 
-namespace orrery {
+namespace orrery::experiment {
 namespace {
 
 // A call is done when all members have come, a message is there when it is sent, wherever they are.
-class FreeLibrary final : public GroupLibrary {
+class FreeLibrary final : public system::GroupLibrary {
  public:
-  GroupLayout layout(std::span<const DeviceId> devices, const Fabric&) const override {
-    GroupLayout layout;
+  system::GroupLayout layout(std::span<const DeviceId> devices, const network::Fabric&) const override {
+    system::GroupLayout layout;
     layout.shape.ranks = static_cast<std::uint32_t>(devices.size());
     return layout;
   }
-  Aggregate transfer(CollectiveKind, Bytes, std::uint32_t, const GroupLayout&) const override { return {}; }
-  PointToPoint point_to_point(Bytes, bool, Duration) const override { return {}; }
+  collectives::Aggregate transfer(CollectiveKind, Bytes, std::uint32_t, const system::GroupLayout&) const override {
+    return {};
+  }
+  system::PointToPoint point_to_point(Bytes, bool, Duration) const override { return {}; }
 };
 
-class NoObserver final : public SimulationObserver {
+class NoObserver final : public system::SimulationObserver {
  public:
-  void finished(const OperationRecord&) override {}
+  void finished(const system::OperationRecord&) override {}
   void split(RankId, RankId) override {}
 };
 
 }  // namespace
 
-void check_order(const Job& job, const Matching& matching, const SimulationProgress& progress) {
+void check_order(const workload::Job& job, const workload::Matching& matching,
+                 const system::SimulationProgress& progress) {
   const auto ranks = static_cast<std::uint32_t>(job.ranks.size());
   // A device each, all joined to one switch.
-  DimensionSpec ports;
+  network::DimensionSpec ports;
   ports.size = ranks;
-  const Fabric fabric = compose({&ports, 1});
+  const network::Fabric fabric = network::compose({&ports, 1});
   std::vector<DeviceId> placement;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) placement.push_back(DeviceId(rank));
   const FreeLibrary library;
-  SimulationOptions options;
+  system::SimulationOptions options;
   options.timed = false;
-  options.fold = FoldMode::kAuto;
-  options.collectives.granularity = Granularity::kPhase;
+  options.fold = system::FoldMode::kAuto;
+  options.collectives.granularity = system::Granularity::kPhase;
   options.collectives.library = &library;
   NoObserver observer;
-  const DeviceSpec device;
-  Simulation(
+  const system::DeviceSpec device;
+  system::Simulation(
       {job, matching, fabric, device, placement}, options,
-      [&](Engine& engine, MessageListener& listener) {
-        return make_network(NetworkModel::kAlphaBeta, engine, fabric, listener);
+      [&](Engine& engine, network::MessageListener& listener) {
+        return system::make_network(system::NetworkModel::kAlphaBeta, engine, fabric, listener);
       },
       observer)
       .run(progress);
 }
 
-}  // namespace orrery
+}  // namespace orrery::experiment

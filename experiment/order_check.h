@@ -6,9 +6,10 @@
 #include "workload/graph/job.h"
 #include "workload/matching/matching.h"
 
-namespace orrery {
+namespace orrery::experiment {
 
 // Throws StuckError, with who waits for whom, when ranks are left that can never finish.
-void check_order(const Job& job, const Matching& matching, const SimulationProgress& progress = {});
+void check_order(const workload::Job& job, const workload::Matching& matching,
+                 const system::SimulationProgress& progress = {});
 
-}  // namespace orrery
+}  // namespace orrery::experiment

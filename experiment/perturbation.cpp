@@ -9,12 +9,12 @@
 #include "core/config/quantity_text.h"
 #include "network/fabric/link_names.h"
 
-namespace orrery {
+namespace orrery::experiment {
 namespace {
 
 constexpr double kMillion = 1e6;
 
-TimeFactor read_factor(Section& section) {
+system::TimeFactor read_factor(Section& section) {
   constexpr double kMost = 1e6;
   const double factor =
       section.optional<double>("compute", 1,
@@ -28,15 +28,15 @@ TimeFactor read_factor(Section& section) {
                       fmt::format("{}.compute: {} makes computations {:.3g} times as {}", section.path(), factor,
                                   factor < 1 ? 1 / factor : factor, factor < 1 ? "fast" : "long"),
                       "it is a factor on times: write 1.03 for 3 % longer");
-    return TimeFactor(millionths);
+    return system::TimeFactor(millionths);
   }
   section.error("compute", fmt::format("{}.compute: {} is out of range", section.path(), factor),
                 "a factor on times: above 0, at most 1000000; 1.3 takes 30 % longer");
-  return kUnchanged;
+  return system::kUnchanged;
 }
 
-void read_rank(const ConfigEntry& entry, Section& section, Perturbation& perturbation) {
-  RankPerturbation rank;
+void read_rank(const ConfigEntry& entry, Section& section, system::Perturbation& perturbation) {
+  system::RankPerturbation rank;
   rank.where = entry.where;
   rank.compute = read_factor(section);
   section.takes("start", rank.start, "time before which no operation of the rank starts");
@@ -49,8 +49,8 @@ void read_rank(const ConfigEntry& entry, Section& section, Perturbation& perturb
     diagnostics.error(entry.where, fmt::format("{}: rank {} is given twice", section.path(), *number));
 }
 
-Jitter read_jitter(Section& section) {
-  Jitter jitter;
+system::Jitter read_jitter(Section& section) {
+  system::Jitter jitter;
   const std::vector<std::string> units = {"node", "rank", "operation"};
   section.takes("per", jitter.per, units,
                 "what draws a random factor; node: a node of the cluster for all its ranks, rank: each rank (both once "
@@ -67,7 +67,7 @@ Jitter read_jitter(Section& section) {
   return jitter;
 }
 
-void read_link(const ConfigEntry& entry, Section& section, std::optional<Fabric>& fabric) {
+void read_link(const ConfigEntry& entry, Section& section, std::optional<network::Fabric>& fabric) {
   const Efficiency share = section.optional<Efficiency>(
       "bandwidth", kFullEfficiency,
       "share of the bandwidth that is left; routes stay, and libraries choose as if the links were intact");
@@ -80,9 +80,9 @@ void read_link(const ConfigEntry& entry, Section& section, std::optional<Fabric>
                                 to_text(share), double(kFullEfficiency.count()) / double(share.count())),
                     "it is what is left of the bandwidth: write 97 % for 3 % less");
   if (!fabric) return;
-  std::vector<LinkId> links = links_named(*fabric, entry.key);
-  if (const auto now = renamed_link(*fabric, entry.key); links.empty() && now) {
-    links = links_named(*fabric, *now);
+  std::vector<LinkId> links = network::links_named(*fabric, entry.key);
+  if (const auto now = network::renamed_link(*fabric, entry.key); links.empty() && now) {
+    links = network::links_named(*fabric, *now);
     if (!links.empty())
       section.context().diagnostics().warning(
           entry.where, fmt::format("{}: these links are now called '{}'", section.path(), *now), "write the new name");
@@ -90,9 +90,9 @@ void read_link(const ConfigEntry& entry, Section& section, std::optional<Fabric>
   if (links.empty())
     return section.context().diagnostics().error(
         entry.where, fmt::format("{}: no link or end of links is called so", section.path()),
-        link_name_hint(*fabric, entry.key));
+        network::link_name_hint(*fabric, entry.key));
   for (const LinkId number : links) {
-    const Link link = fabric->link(number);
+    const network::Link link = fabric->link(number);
     fabric->set_bandwidth(number, link.bandwidth * share);
     fabric->set_latency(number, saturating_add(link.latency, latency));
   }
@@ -100,8 +100,8 @@ void read_link(const ConfigEntry& entry, Section& section, std::optional<Fabric>
 
 }  // namespace
 
-Perturbation read_perturbation(Section& perturb, std::optional<Fabric>& fabric) {
-  Perturbation perturbation;
+system::Perturbation read_perturbation(Section& perturb, std::optional<network::Fabric>& fabric) {
+  system::Perturbation perturbation;
   perturb.map("ranks", "RANK", "slow or late ranks, by number. Example: `ranks: {5: {compute: 1.3}}`",
               [&](const ConfigEntry& entry, Section& section) { read_rank(entry, section, perturbation); });
   perturb.section("jitter", "random noise on computations, the same in every run with the same seed",
@@ -113,4 +113,4 @@ Perturbation read_perturbation(Section& perturb, std::optional<Fabric>& fabric) 
   return perturbation;
 }
 
-}  // namespace orrery
+}  // namespace orrery::experiment

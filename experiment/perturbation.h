@@ -7,9 +7,9 @@
 #include "network/fabric/fabric.h"
 #include "system/devices/perturbation.h"
 
-namespace orrery {
+namespace orrery::experiment {
 
 // The links of `fabric`, if there is one, become as `perturb.links` says.
-Perturbation read_perturbation(Section& perturb, std::optional<Fabric>& fabric);
+system::Perturbation read_perturbation(Section& perturb, std::optional<network::Fabric>& fabric);
 
-}  // namespace orrery
+}  // namespace orrery::experiment

@@ -6,7 +6,7 @@
 #include "core/config/quantity_text.h"
 #include "experiment/experiment.h"
 
-namespace orrery {
+namespace orrery::experiment {
 namespace {
 
 // SplitMix64 (Steele, Lea, Flood 2014): the same numbers on every platform, unlike the standard distributions.
@@ -42,7 +42,7 @@ void check_list(const Placement& placement, std::uint32_t ranks, std::uint32_t d
 
 }  // namespace
 
-std::vector<DeviceId> place_ranks(const Placement& placement, std::uint32_t ranks, const Fabric& fabric) {
+std::vector<DeviceId> place_ranks(const Placement& placement, std::uint32_t ranks, const network::Fabric& fabric) {
   const std::uint32_t devices = fabric.device_count();
   const std::uint32_t per_node = fabric.dimensions().front().size;
   if (ranks > devices)
@@ -75,4 +75,4 @@ std::vector<DeviceId> place_ranks(const Placement& placement, std::uint32_t rank
   return device_of;
 }
 
-}  // namespace orrery
+}  // namespace orrery::experiment

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-namespace orrery {
+namespace orrery::experiment {
 namespace {
 
 using Json = nlohmann::ordered_json;  // the experiment keeps its order
@@ -25,8 +25,8 @@ bool is_result(std::istream& stream) {
   return start.find(fmt::format("\"{}\"", kSchema)) != std::string::npos;
 }
 
-ResultSource source_from(const Json& json, const std::string& path) {
-  ResultSource source;
+report::ResultSource source_from(const Json& json, const std::string& path) {
+  report::ResultSource source;
   source.file = path;
   if (json.is_null()) return source;
   source.file = json.at("file").get<std::string>();
@@ -47,7 +47,7 @@ std::string from_folder(const std::filesystem::path& folder, const std::string& 
 }
 
 // The folder from which the data that were read are there, and the same as then if there is such a one.
-std::filesystem::path folder_of(const ResultSource& source, const std::string& path) {
+std::filesystem::path folder_of(const report::ResultSource& source, const std::string& path) {
   const auto data = std::ranges::find(source.inputs, InputKind::kData, &InputFile::kind);
   if (data == source.inputs.end()) return {};
   std::vector<std::filesystem::path> folders = {""};
@@ -95,8 +95,9 @@ std::optional<RecordedRun> load_recorded_run(const std::string& path) {
   }
 }
 
-ResultSource source_of(const RecordedRun& recorded, const ResultSource& made, Diagnostics& diagnostics) {
-  ResultSource source = recorded.source;
+report::ResultSource source_of(const RecordedRun& recorded, const report::ResultSource& made,
+                               Diagnostics& diagnostics) {
+  report::ResultSource source = recorded.source;
   source.commit = made.commit;
   source.settings.insert(source.settings.end(), made.settings.begin(), made.settings.end());
   source.options = made.options;
@@ -111,4 +112,4 @@ ResultSource source_of(const RecordedRun& recorded, const ResultSource& made, Di
   return source;
 }
 
-}  // namespace orrery
+}  // namespace orrery::experiment

@@ -8,12 +8,12 @@
 #include "core/config/tree.h"
 #include "report/result.h"
 
-namespace orrery {
+namespace orrery::experiment {
 
 struct RecordedRun {
   std::filesystem::path folder;  // the working directory of the recorded run as far as it matters; empty: this one
   ConfigValue experiment;        // resolved; every part of it stands at the file of then, seen from here
-  ResultSource source;
+  report::ResultSource source;
   std::string version;  // of the program that wrote it
 };
 
@@ -23,6 +23,6 @@ std::optional<RecordedRun> load_recorded_run(const std::string& path);
 
 // What a run of it was made from. `made`: what this program says of itself. A data file that has changed since is a
 // warning.
-ResultSource source_of(const RecordedRun& recorded, const ResultSource& made, Diagnostics& diagnostics);
+report::ResultSource source_of(const RecordedRun& recorded, const report::ResultSource& made, Diagnostics& diagnostics);
 
-}  // namespace orrery
+}  // namespace orrery::experiment

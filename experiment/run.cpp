@@ -13,7 +13,7 @@
 #include "system/plans/plans.h"
 #include "workload/matching/matching.h"
 
-namespace orrery {
+namespace orrery::experiment {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -25,16 +25,16 @@ std::uint64_t peak_memory() {
 }
 
 // Says so where MEM nodes have no remote memory to go to.
-void warn_of_memory_nodes(const Experiment& experiment, const Job& job, Diagnostics& diagnostics) {
+void warn_of_memory_nodes(const Experiment& experiment, const workload::Job& job, Diagnostics& diagnostics) {
   if (experiment.simulation.remote_memory) return;
   std::vector<std::size_t> of_graph(job.graphs.size());
   for (std::size_t graph = 0; graph < job.graphs.size(); ++graph)
     for (std::uint32_t i = 0; i < job.graphs[graph].size(); ++i) {
-      const NodeKind kind = job.graphs[graph].kind(NodeId(i));
-      if (kind == NodeKind::kMemoryLoad || kind == NodeKind::kMemoryStore) ++of_graph[graph];
+      const workload::NodeKind kind = job.graphs[graph].kind(NodeId(i));
+      if (kind == workload::NodeKind::kMemoryLoad || kind == workload::NodeKind::kMemoryStore) ++of_graph[graph];
     }
   std::size_t nodes = 0;
-  for (const RankBinding& rank : job.ranks) nodes += of_graph[rank.graph];
+  for (const workload::RankBinding& rank : job.ranks) nodes += of_graph[rank.graph];
   if (nodes > 0)
     diagnostics.warning({experiment.file},
                         fmt::format("{} MEM nodes take the bandwidth of the device's own memory", nodes),
@@ -42,15 +42,15 @@ void warn_of_memory_nodes(const Experiment& experiment, const Job& job, Diagnost
 }
 
 // Says so where the algorithms of the configuration do not apply: in groups that are no whole part of the cluster.
-void warn_of_rings(const Experiment& experiment, const Job& job, const Matching& matching, const CollectivePlans& plans,
-                   Diagnostics& diagnostics) {
+void warn_of_rings(const Experiment& experiment, const workload::Job& job, const workload::Matching& matching,
+                   const system::CollectivePlans& plans, Diagnostics& diagnostics) {
   std::size_t groups = 0;
   std::string first;
   for (std::uint32_t i = 0; i < job.communicators.size(); ++i) {
-    const auto is_configured = [&](const CollectiveCall& call) {
+    const auto is_configured = [&](const workload::CollectiveCall& call) {
       return !experiment.simulation.collectives.algorithms[static_cast<std::size_t>(call.kind)].empty();
     };
-    const CommunicatorLayout& layout = plans.layout(GroupId(i));
+    const system::CommunicatorLayout& layout = plans.layout(GroupId(i));
     if (layout.cuboid || layout.size() == 1 || !std::ranges::any_of(matching.calls(GroupId(i)), is_configured))
       continue;
     if (groups++ == 0) first = job.communicators[i].name;
@@ -65,23 +65,24 @@ void warn_of_rings(const Experiment& experiment, const Job& job, const Matching&
 }
 
 // Says so where switches between the nodes could add up, and no collective makes use of it.
-void warn_of_idle_switches(const Experiment& experiment, const Job& job, const Matching& matching,
-                           const CollectivePlans& plans, Diagnostics& diagnostics) {
-  const CollectiveOptions& options = experiment.simulation.collectives;
-  const std::span<const LogicalDimension> dimensions = experiment.fabric.dimensions();
+void warn_of_idle_switches(const Experiment& experiment, const workload::Job& job, const workload::Matching& matching,
+                           const system::CollectivePlans& plans, Diagnostics& diagnostics) {
+  const system::CollectiveOptions& options = experiment.simulation.collectives;
+  const std::span<const network::LogicalDimension> dimensions = experiment.fabric.dimensions();
   if (!experiment.fabric.interconnect().in_network_reduction || dimensions.size() < 2) return;
   std::vector<std::string> topologies;
-  for (const LogicalDimension& dimension : dimensions) topologies.emplace_back(dimension.topology);
+  for (const network::LogicalDimension& dimension : dimensions) topologies.emplace_back(dimension.topology);
   for (std::uint32_t i = 0; i < job.communicators.size(); ++i) {
     const auto group = static_cast<GroupId>(i);
     if (plans.model_of(group) != group || plans.layout(group).size() == 1) continue;
-    for (const CollectiveCall& call : matching.calls(group))
-      for (const DimensionAlgorithm& chosen : choose_algorithms(call.kind, options, plans.layout(group), topologies))
+    for (const workload::CollectiveCall& call : matching.calls(group))
+      for (const system::DimensionAlgorithm& chosen :
+           system::choose_algorithms(call.kind, options, plans.layout(group), topologies))
         if (chosen.algorithm.is_in_network()) return;
   }
   std::vector<std::string_view> kinds;
   for (const CollectiveKind kind : kAllCollectiveKinds)
-    if (find_algorithm("in-network")->supports(kind)) kinds.push_back(name_of(kind));
+    if (collectives::find_algorithm("in-network")->supports(kind)) kinds.push_back(name_of(kind));
   diagnostics.warning(
       {experiment.file},
       "'in_network_reduction: true' changes nothing: no collective of the job runs in the switches between nodes",
@@ -91,34 +92,35 @@ void warn_of_idle_switches(const Experiment& experiment, const Job& job, const M
 }
 
 // What the fixed library does otherwise than the configuration lets expect.
-void warn_of_collectives(const Experiment& experiment, const Job& job, const Matching& matching,
+void warn_of_collectives(const Experiment& experiment, const workload::Job& job, const workload::Matching& matching,
                          std::span<const DeviceId> placement, Diagnostics& diagnostics) {
   if (experiment.simulation.collectives.library != nullptr) return;
-  const CollectivePlans plans(job, matching, experiment.fabric, placement, experiment.simulation.collectives);
+  const system::CollectivePlans plans(job, matching, experiment.fabric, placement, experiment.simulation.collectives);
   warn_of_rings(experiment, job, matching, plans, diagnostics);
   warn_of_idle_switches(experiment, job, matching, plans, diagnostics);
 }
 
 // Says so where `compute: roofline` has nothing to work on.
-void warn_of_idle_roofline(const Experiment& experiment, const Job& job, Diagnostics& diagnostics) {
+void warn_of_idle_roofline(const Experiment& experiment, const workload::Job& job, Diagnostics& diagnostics) {
   if (!experiment.simulation.compute.prefer_roofline) return;
-  for (const ExecutionGraph& graph : job.graphs)
+  for (const workload::ExecutionGraph& graph : job.graphs)
     for (std::uint32_t i = 0; i < graph.size(); ++i)
-      if (has_roofline_work(graph, NodeId(i))) return;
+      if (system::has_roofline_work(graph, NodeId(i))) return;
   diagnostics.warning({experiment.file},
                       "'compute: roofline' changes nothing: no compute node of the traces has FLOPs or bytes",
                       "leave it out, or record the traces with them");
 }
 
 // "megatron-2022, plain attention".
-std::string software_text(const TrainingSpec& training) {
+std::string software_text(const workload::TrainingSpec& training) {
   const std::string name = printable(training.software.name);
   if (training.transformer() == nullptr) return name;
-  return fmt::format("{}, {} attention", name, attention_of(training) == AttentionKind::kFlash ? "flash" : "plain");
+  return fmt::format("{}, {} attention", name,
+                     workload::attention_of(training) == workload::AttentionKind::kFlash ? "flash" : "plain");
 }
 
-Run simulate_experiment(const Experiment& experiment, bool allow_oom, const RankChoice& ranks, Diagnostics& diagnostics,
-                        Clock::time_point started, const RunProgress& progress) {
+Run simulate_experiment(const Experiment& experiment, bool allow_oom, const report::RankChoice& ranks,
+                        Diagnostics& diagnostics, Clock::time_point started, const RunProgress& progress) {
   const auto show = [&](std::string_view what) {
     return [&progress, what](std::uint64_t done, std::uint64_t total) {
       if (progress) progress(what, done, total);
@@ -127,30 +129,31 @@ Run simulate_experiment(const Experiment& experiment, bool allow_oom, const Rank
   // 1. What is asked, and whether it can be.
   check_memory(experiment, allow_oom, diagnostics);
   auto [job, training, placement] = load_experiment_job(experiment, diagnostics, show("reading traces"));
-  check_rank_choice(ranks, job.ranks.size());
+  report::check_rank_choice(ranks, job.ranks.size());
   warn_of_memory_nodes(experiment, job, diagnostics);
   warn_of_idle_roofline(experiment, job, diagnostics);
-  const Matching matching = match(job);
+  const workload::Matching matching = workload::match(job);
   warn_of_collectives(experiment, job, matching, placement, diagnostics);
   // 2. Simulate.
-  OperationLog log(job.ranks.size());
-  Simulation simulation({job, matching, experiment.fabric, experiment.device, placement}, experiment.simulation,
-                        network_of(experiment), log);
-  const SimulationTotals totals = simulation.run(show("simulating"));
+  report::OperationLog log(job.ranks.size());
+  system::Simulation simulation({job, matching, experiment.fabric, experiment.device, placement}, experiment.simulation,
+                                network_of(experiment), log);
+  const system::SimulationTotals totals = simulation.run(show("simulating"));
   // 3. Report.
-  Result result = make_result(job, experiment.fabric, simulation, totals, log);
+  report::Result result = report::make_result(job, experiment.fabric, simulation, totals, log);
   if (training) {
     const FlopRate peak = experiment.device.peak(experiment.simulation.compute.precision).value_or(FlopRate(1));
     result.iterations = training->iterations;
-    result.training = training_figures(*training, peak, experiment.device.memory_capacity,
-                                       experiment.fabric.device_count(), totals.finish);
+    result.training = report::training_figures(*training, peak, experiment.device.memory_capacity,
+                                               experiment.fabric.device_count(), totals.finish);
     result.training->software = software_text(*experiment.workload.training);
   }
   result.experiment = experiment.resolved;
   result.device = experiment.device.name;
   result.devices = experiment.fabric.device_count();
-  result.network_model = network_model_names()[static_cast<std::size_t>(experiment.network)];
-  result.granularity = granularity_names()[static_cast<std::size_t>(experiment.simulation.collectives.granularity)];
+  result.network_model = system::network_model_names()[static_cast<std::size_t>(experiment.network)];
+  result.granularity =
+      system::granularity_names()[static_cast<std::size_t>(experiment.simulation.collectives.granularity)];
   if (experiment.nccl) result.library = experiment.nccl->name();
   result.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());
   result.wall_seconds = std::chrono::duration<double>(Clock::now() - started).count();
@@ -164,7 +167,7 @@ Experiment read_experiment(const RecordedRun& recorded, const std::vector<std::s
   const std::string file = root.where.file;
   for (const std::string& setting : settings) apply_setting(root, setting, files, diagnostics);
   diagnostics.throw_if_errors();
-  return read_experiment(file, std::move(root), files, diagnostics);
+  return experiment::read_experiment(file, std::move(root), files, diagnostics);
 }
 
 }  // namespace
@@ -204,4 +207,4 @@ Run run_configuration(const std::string& file, ConfigValue root, bool allow_oom,
   }
 }
 
-}  // namespace orrery
+}  // namespace orrery::experiment

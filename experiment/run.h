@@ -17,13 +17,13 @@
 #include "workload/graph/job.h"
 #include "workload/training/program/generate_job.h"
 
-namespace orrery {
+namespace orrery::experiment {
 
 struct Run {
-  Result result;
-  Job job;
-  std::optional<TrainingFacts> training;  // of a generated job
-  OperationLog log;
+  report::Result result;
+  workload::Job job;
+  std::optional<workload::TrainingFacts> training;  // of a generated job
+  report::OperationLog log;
   std::vector<RankId> acting;  // by rank: whose operations the log has for it
 };
 
@@ -35,7 +35,7 @@ struct RunRequest {
   std::vector<std::string> settings;      // a.b=v, applied to the file
   bool fast_forward = true;               // SimulationOptions
   bool allow_oom = false;                 // simulate what does not fit the devices' memory, too
-  RankChoice ranks{};                     // what will be written; refused before the simulation
+  report::RankChoice ranks{};             // what will be written; refused before the simulation
   const RecordedRun* recorded = nullptr;  // what `file` holds, if that is a result
 };
 
@@ -48,4 +48,4 @@ Run run_experiment(const Experiment& experiment, bool allow_oom, Diagnostics& di
 // The same for an experiment in memory; `file` is where problems stand that name no other place.
 Run run_configuration(const std::string& file, ConfigValue root, bool allow_oom, const ConfigFiles& files);
 
-}  // namespace orrery
+}  // namespace orrery::experiment

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-namespace orrery {
+namespace orrery::experiment {
 namespace {
 
 const std::vector<std::string> kDependencyNames = {"both", "data", "ctrl"};
@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 11> kTrainingKeys = {"model",           "
                                                             "pipeline_layers", "software",   "recompute",   "gradients",
                                                             "overlap",         "iterations", "causal_flops"};
 
-void read_chakra(Section& section, ChakraSource& trace, ComputeOptions& compute) {
+void read_chakra(Section& section, workload::ChakraSource& trace, system::ComputeOptions& compute) {
   const std::string prefix = section.required<std::string>(
       "prefix",
       "start P of the trace files' names P.<rank>.et (or .et.gz, .json), one file per rank, from rank 0 on; a path "
@@ -36,7 +36,7 @@ void read_chakra(Section& section, ChakraSource& trace, ComputeOptions& compute)
   } else if (const auto groups = section.maybe<std::string>("groups", kGroups)) {
     trace.groups = path_from(section.where("groups").file, *groups).string();
   }
-  trace.dependencies = *dependencies_named(kDependencyNames[section.optional_choice(
+  trace.dependencies = *workload::dependencies_named(kDependencyNames[section.optional_choice(
       "dependencies", kDependencyNames, 0, "kind of dependencies in the trace that order its nodes")]);
   const std::vector<std::string> sources = {"measured", "roofline"};
   compute.prefer_roofline =
@@ -56,7 +56,7 @@ void refuse_training_keys(Section& section) {
 
 }  // namespace
 
-WorkloadSource read_workload(Section& section, Architecture architecture, ComputeOptions& compute) {
+WorkloadSource read_workload(Section& section, Architecture architecture, system::ComputeOptions& compute) {
   WorkloadSource source;
   const bool replays = section.has("chakra");
   const bool trains = section.has("model") && !replays;
@@ -67,7 +67,7 @@ WorkloadSource read_workload(Section& section, Architecture architecture, Comput
   if (!replays && !trains)
     section.error("", "a workload needs traces to replay or a model to train",
                   "write chakra: {prefix: ...}, or model: NAME with parallel and batch");
-  if (section.when(trains)) source.training = read_training(section, architecture);
+  if (section.when(trains)) source.training = workload::read_training(section, architecture);
   if (!trains) refuse_training_keys(section);
   const std::vector<std::string> names = precision_names();
   const auto bf16 = static_cast<std::size_t>(Precision::kBf16);
@@ -78,4 +78,4 @@ WorkloadSource read_workload(Section& section, Architecture architecture, Comput
   return source;
 }
 
-}  // namespace orrery
+}  // namespace orrery::experiment

@@ -9,15 +9,15 @@
 #include "workload/traces/load_job.h"
 #include "workload/training/spec/training_spec.h"
 
-namespace orrery {
+namespace orrery::experiment {
 
 // One of the two.
 struct WorkloadSource {
-  ChakraSource trace;
-  std::optional<TrainingSpec> training;
+  workload::ChakraSource trace;
+  std::optional<workload::TrainingSpec> training;
 };
 
 // `architecture`: of the cluster's devices.
-WorkloadSource read_workload(Section& section, Architecture architecture, ComputeOptions& compute);
+WorkloadSource read_workload(Section& section, Architecture architecture, system::ComputeOptions& compute);
 
-}  // namespace orrery
+}  // namespace orrery::experiment

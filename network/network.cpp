@@ -2,7 +2,7 @@
 
 #include "core/assert.h"
 
-namespace orrery {
+namespace orrery::network {
 
 Bandwidth rate_alone(const Fabric& fabric, const LinkLoad& load) {
   return Bandwidth(fill_rate(fabric.link(load.link).bandwidth.count(), load.weight()) * load.connections);
@@ -22,4 +22,4 @@ MessagePlace MessageListener::place_of(std::uint64_t /*token*/) const { ORRERY_A
 
 void Network::split(std::span<const LinkSplit> /*links*/) { ORRERY_ASSERT(false); }
 
-}  // namespace orrery
+}  // namespace orrery::network

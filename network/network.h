@@ -12,7 +12,7 @@
 #include "core/units.h"
 #include "network/fabric/fabric.h"
 
-namespace orrery {
+namespace orrery::network {
 
 // The rate at which a link with `left` B/s fills for flows of total weight `weight`: floor(left / weight), at least 1.
 // The weight of a flow is what it takes of the link for each B/s of its rate. weight > 0.
@@ -142,4 +142,4 @@ class Network {
   virtual std::vector<LinkUsage> link_usage() const = 0;
 };
 
-}  // namespace orrery
+}  // namespace orrery::network

@@ -4,7 +4,7 @@
 
 #include "core/assert.h"
 
-namespace orrery {
+namespace orrery::network {
 namespace {
 
 constexpr std::size_t kStoredHops = 16;
@@ -156,4 +156,4 @@ PathTable::Slot& PathTable::slot_of(DeviceId from, DeviceId to) {
   return slots_[index];
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

@@ -15,7 +15,7 @@
 #include "network/fabric/fabric.h"
 #include "network/network.h"
 
-namespace orrery {
+namespace orrery::network {
 
 struct Path {
   DeviceId from{};
@@ -176,4 +176,4 @@ class PathNetwork : public Network {
   PathTable paths_;
 };
 
-}  // namespace orrery
+}  // namespace orrery::network

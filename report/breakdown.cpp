@@ -7,7 +7,7 @@
 
 #include "core/assert.h"
 
-namespace orrery {
+namespace orrery::report {
 
 Duration Breakdown::exposed_total() const {
   Duration total{};
@@ -15,11 +15,11 @@ Duration Breakdown::exposed_total() const {
   return total;
 }
 
-Breakdown TimeAccount::of(RankId rank, std::span<const OperationRecord> operations, Time end) {
+Breakdown TimeAccount::of(RankId rank, std::span<const system::OperationRecord> operations, Time end) {
   take_up(rank);
   sort_starts(operations);
   auto next = starts_.begin();
-  for (const OperationRecord& operation : operations) {
+  for (const system::OperationRecord& operation : operations) {
     for (; next != starts_.end() && next->time < operation.end; ++next) {
       book_until(next->time);
       start(operations[next->operation]);
@@ -46,7 +46,7 @@ void TimeAccount::take_up(RankId rank) {
   now_ = Time{};
   busy_ = {};
   open_.clear();
-  const ExecutionGraph& graph = job_.graph(rank);
+  const workload::ExecutionGraph& graph = job_.graph(rank);
   in_collectives_.assign(graph.communicator_slots(), Duration::zero());
   in_transfers_.assign(graph.peer_slots(), Duration::zero());
   if (graph_ == &graph) return;
@@ -58,7 +58,7 @@ void TimeAccount::take_up(RankId rank) {
 }
 
 // Most operations start in the order in which they end: only the others are sorted.
-void TimeAccount::sort_starts(std::span<const OperationRecord> operations) {
+void TimeAccount::sort_starts(std::span<const system::OperationRecord> operations) {
   starts_.clear();
   late_.clear();
   for (std::uint32_t i = 0; i < operations.size(); ++i) {
@@ -73,44 +73,44 @@ void TimeAccount::sort_starts(std::span<const OperationRecord> operations) {
   starts_.swap(merged_);
 }
 
-void TimeAccount::start(const OperationRecord& operation) {
+void TimeAccount::start(const system::OperationRecord& operation) {
   switch (graph_->kind(operation.node)) {
-    case NodeKind::kNoOp:
+    case workload::NodeKind::kNoOp:
       return;
-    case NodeKind::kCompute:
+    case workload::NodeKind::kCompute:
       ++busy(Busy::kDevice);
       return;
-    case NodeKind::kMemoryLoad:
-    case NodeKind::kMemoryStore:
+    case workload::NodeKind::kMemoryLoad:
+    case workload::NodeKind::kMemoryStore:
       ++busy(Busy::kMemory);
       return;
-    case NodeKind::kHostCompute:
+    case workload::NodeKind::kHostCompute:
       ++busy(Busy::kHost);
       return;
-    case NodeKind::kCollective:
-    case NodeKind::kSend:
-    case NodeKind::kReceive:
+    case workload::NodeKind::kCollective:
+    case workload::NodeKind::kSend:
+    case workload::NodeKind::kReceive:
       open_.push_back({position_[index_of(operation.node)], &operation});
       std::ranges::push_heap(open_, std::greater{});
   }
 }
 
-void TimeAccount::finish(const OperationRecord& operation) {
+void TimeAccount::finish(const system::OperationRecord& operation) {
   switch (graph_->kind(operation.node)) {
-    case NodeKind::kCompute:
+    case workload::NodeKind::kCompute:
       --busy(Busy::kDevice);
       return;
-    case NodeKind::kMemoryLoad:
-    case NodeKind::kMemoryStore:
+    case workload::NodeKind::kMemoryLoad:
+    case workload::NodeKind::kMemoryStore:
       --busy(Busy::kMemory);
       return;
-    case NodeKind::kHostCompute:
+    case workload::NodeKind::kHostCompute:
       --busy(Busy::kHost);
       return;
-    case NodeKind::kNoOp:
-    case NodeKind::kCollective:  // the heap finds out
-    case NodeKind::kSend:
-    case NodeKind::kReceive:
+    case workload::NodeKind::kNoOp:
+    case workload::NodeKind::kCollective:  // the heap finds out
+    case workload::NodeKind::kSend:
+    case workload::NodeKind::kReceive:
       return;
   }
 }
@@ -135,9 +135,9 @@ void TimeAccount::book_until(Time time) {
 }
 
 // Traces do not say what their messages are for; mostly pipelines send them.
-void TimeAccount::book_blocked(const OperationRecord& first, Time until) {
+void TimeAccount::book_blocked(const system::OperationRecord& first, Time until) {
   const Time moving = std::clamp(first.moving, now_, until);
-  if (graph_->kind(first.node) == NodeKind::kCollective) {
+  if (graph_->kind(first.node) == workload::NodeKind::kCollective) {
     result_.wait += moving - now_;
     in_collectives_[graph_->communicator_slot(first.node)] += until - moving;
     return;
@@ -153,4 +153,4 @@ std::string_view TimeAccount::peer_family(std::uint32_t peer_slot) const {
   return job_.peer_families[graph_number_][peer_slot];
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

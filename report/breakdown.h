@@ -13,7 +13,7 @@
 #include "system/observer.h"
 #include "workload/graph/job.h"
 
-namespace orrery {
+namespace orrery::report {
 
 // At every instant: a device, host or memory node runs -> compute. Else the first unfinished operation in canonical
 // order decides: a collective or message that moves -> exposed communication; a collective whose members have not all
@@ -36,17 +36,17 @@ struct Breakdown {
 // Breaks down the ranks of a job, one after the other, and keeps the memory it works in.
 class TimeAccount {
  public:
-  explicit TimeAccount(const Job& job) : job_(job) {}
+  explicit TimeAccount(const workload::Job& job) : job_(job) {}
 
   // `operations` are all of `rank`'s, in order of their end; `end` is the end of the iteration.
-  Breakdown of(RankId rank, std::span<const OperationRecord> operations, Time end);
+  Breakdown of(RankId rank, std::span<const system::OperationRecord> operations, Time end);
 
  private:
   enum class Busy : std::uint8_t { kDevice, kMemory, kHost };
   // Communication under way; the first in the canonical order decides.
   struct Open {
     std::uint32_t position = 0;
-    const OperationRecord* operation = nullptr;
+    const system::OperationRecord* operation = nullptr;
     bool operator>(const Open& other) const { return position > other.position; }
   };
   struct Start {
@@ -56,16 +56,16 @@ class TimeAccount {
   };
 
   void take_up(RankId rank);
-  void sort_starts(std::span<const OperationRecord> operations);
-  void start(const OperationRecord& operation);
-  void finish(const OperationRecord& operation);
+  void sort_starts(std::span<const system::OperationRecord> operations);
+  void start(const system::OperationRecord& operation);
+  void finish(const system::OperationRecord& operation);
   void book_until(Time time);
-  void book_blocked(const OperationRecord& first, Time until);
+  void book_blocked(const system::OperationRecord& first, Time until);
   std::string_view peer_family(std::uint32_t peer_slot) const;
   int& busy(Busy what) { return busy_[static_cast<std::size_t>(what)]; }
 
-  const Job& job_;
-  const ExecutionGraph* graph_ = nullptr;
+  const workload::Job& job_;
+  const workload::ExecutionGraph* graph_ = nullptr;
   std::uint32_t graph_number_ = 0;
   std::vector<std::uint32_t> position_;  // in the canonical order of *graph_, by node
   Breakdown result_;
@@ -79,4 +79,4 @@ class TimeAccount {
   std::vector<Duration> in_transfers_;    // likewise, by peer slot
 };
 
-}  // namespace orrery
+}  // namespace orrery::report

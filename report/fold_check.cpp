@@ -6,21 +6,21 @@
 
 #include <fmt/format.h>
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
-using Records = std::vector<OperationRecord>;
+using Records = std::vector<system::OperationRecord>;
 
-bool is_same(const OperationRecord& a, const OperationRecord& b) {
+bool is_same(const system::OperationRecord& a, const system::OperationRecord& b) {
   return a.node == b.node && a.start == b.start && a.moving == b.moving && a.end == b.end;
 }
 
-bool comes_before(const OperationRecord& a, const OperationRecord& b) {
+bool comes_before(const system::OperationRecord& a, const system::OperationRecord& b) {
   return std::pair(a.end, a.node) < std::pair(b.end, b.node);
 }
 
-std::optional<OperationRecord> record_of(const Records& operations, NodeId node) {
-  const auto found = std::ranges::find(operations, node, &OperationRecord::node);
+std::optional<system::OperationRecord> record_of(const Records& operations, NodeId node) {
+  const auto found = std::ranges::find(operations, node, &system::OperationRecord::node);
   return found == operations.end() ? std::nullopt : std::optional(*found);
 }
 
@@ -34,7 +34,7 @@ std::optional<FoldDifference> first_difference(RankId rank, const Records& folde
   return FoldDifference{rank, node, record_of(folded, node), record_of(unfolded, node)};
 }
 
-std::string times_text(const std::optional<OperationRecord>& operation) {
+std::string times_text(const std::optional<system::OperationRecord>& operation) {
   if (!operation) return "it did not finish";
   const auto picoseconds = [](Time time) { return time.time_since_epoch().count(); };
   return fmt::format("start {} ps, moving {} ps, end {} ps", picoseconds(operation->start),
@@ -55,10 +55,10 @@ std::optional<FoldDifference> first_difference(const LoggedRun& folded, const Lo
   return std::nullopt;
 }
 
-std::string to_text(const FoldDifference& difference, const Job& job) {
+std::string to_text(const FoldDifference& difference, const workload::Job& job) {
   return fmt::format("rank {}, {}\n  folded:     {}\n  every rank: {}\n", index_of(difference.rank),
                      job.describe(difference.rank, difference.node), times_text(difference.folded),
                      times_text(difference.unfolded));
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

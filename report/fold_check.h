@@ -9,13 +9,13 @@
 #include "report/operation_log.h"
 #include "workload/graph/job.h"
 
-namespace orrery {
+namespace orrery::report {
 
 struct FoldDifference {
   RankId rank{};
   NodeId node{};
-  std::optional<OperationRecord> folded;    // nothing if the operation is missing
-  std::optional<OperationRecord> unfolded;  // likewise
+  std::optional<system::OperationRecord> folded;    // nothing if the operation is missing
+  std::optional<system::OperationRecord> unfolded;  // likewise
 };
 
 // Operations of one run, with whose operations each rank has (SimulationTotals::acting).
@@ -29,6 +29,6 @@ struct LoggedRun {
 std::optional<FoldDifference> first_difference(const LoggedRun& folded, const LoggedRun& unfolded);
 
 // For people: rank, operation and the times of both.
-std::string to_text(const FoldDifference& difference, const Job& job);
+std::string to_text(const FoldDifference& difference, const workload::Job& job);
 
-}  // namespace orrery
+}  // namespace orrery::report

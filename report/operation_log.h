@@ -8,13 +8,13 @@
 
 #include "system/observer.h"
 
-namespace orrery {
+namespace orrery::report {
 
-class OperationLog final : public SimulationObserver {
+class OperationLog final : public system::SimulationObserver {
  public:
   explicit OperationLog(std::size_t ranks) : by_rank_(ranks) {}
 
-  void finished(const OperationRecord& operation) override {
+  void finished(const system::OperationRecord& operation) override {
     by_rank_[index_of(operation.rank)].own.push_back(operation);
   }
   void split(RankId rank, RankId parent) override {
@@ -24,20 +24,20 @@ class OperationLog final : public SimulationObserver {
 
   // In order of their ends, those of one instant in order of their nodes: an order that does not depend on that of
   // simultaneous events.
-  std::vector<OperationRecord> of(RankId rank) const {
-    std::vector<OperationRecord> operations;
+  std::vector<system::OperationRecord> of(RankId rank) const {
+    std::vector<system::OperationRecord> operations;
     of(rank, operations);
     return operations;
   }
   // The same into `operations`, which is replaced.
-  void of(RankId rank, std::vector<OperationRecord>& operations) const {
+  void of(RankId rank, std::vector<system::OperationRecord>& operations) const {
     operations.clear();
     copy(rank, by_rank_[index_of(rank)].size(), operations);
-    for (OperationRecord& operation : operations) operation.rank = rank;
+    for (system::OperationRecord& operation : operations) operation.rank = rank;
     for (auto first = operations.begin(); first != operations.end();) {
       const auto last =
           std::find_if(first, operations.end(), [&](const auto& other) { return other.end != first->end; });
-      std::ranges::sort(first, last, {}, &OperationRecord::node);
+      std::ranges::sort(first, last, {}, &system::OperationRecord::node);
       first = last;
     }
   }
@@ -49,12 +49,12 @@ class OperationLog final : public SimulationObserver {
   struct Log {
     std::optional<RankId> parent;
     std::size_t inherited = 0;  // the first of the parent's
-    std::vector<OperationRecord> own;
+    std::vector<system::OperationRecord> own;
 
     std::size_t size() const { return inherited + own.size(); }
   };
 
-  void copy(RankId rank, std::size_t count, std::vector<OperationRecord>& operations) const {
+  void copy(RankId rank, std::size_t count, std::vector<system::OperationRecord>& operations) const {
     const Log& log = by_rank_[index_of(rank)];
     if (log.parent) copy(*log.parent, std::min(count, log.inherited), operations);
     const std::size_t own = count > log.inherited ? count - log.inherited : 0;
@@ -64,4 +64,4 @@ class OperationLog final : public SimulationObserver {
   std::vector<Log> by_rank_;
 };
 
-}  // namespace orrery
+}  // namespace orrery::report

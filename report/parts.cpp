@@ -9,10 +9,10 @@
 
 #include "core/error.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
-std::string shape_of(const Communicator& communicator) {
+std::string shape_of(const workload::Communicator& communicator) {
   const std::size_t size = communicator.members.size();
   if (size < 2) return fmt::format("{} rank", size);
   const auto distance = [&](std::size_t i) {
@@ -46,8 +46,7 @@ RankParts parts_of(const Breakdown& b, const Result& result) {
 std::string short_name(const Part& part) {
   // By PartKind.
   constexpr std::array<std::string_view, 7> kNames = {"compute", "host", "remote memory", "", "wait", "bubble", "idle"};
-  return part.kind == PartKind::kCommunication ? part.family
-                                               : std::string(kNames[static_cast<std::size_t>(part.kind)]);
+  return part.kind == PartKind::kCommunication ? part.family : std::string(kNames[static_cast<std::size_t>(part.kind)]);
 }
 
 std::vector<Part> mean_parts(const Result& result) {
@@ -85,9 +84,9 @@ std::vector<Part> mean_parts(const Result& result) {
   return means;
 }
 
-std::vector<std::string> group_families(const std::vector<Communicator>& communicators) {
+std::vector<std::string> group_families(const std::vector<workload::Communicator>& communicators) {
   std::vector<std::string> families;
-  for (const Communicator& communicator : communicators) {
+  for (const workload::Communicator& communicator : communicators) {
     std::string stem = communicator.name;
     while (!stem.empty() && std::isdigit(static_cast<unsigned char>(stem.back()))) stem.pop_back();
     while (!stem.empty() && (stem.back() == '_' || stem.back() == '-' || stem.back() == ' ' || stem.back() == '.'))
@@ -110,4 +109,4 @@ std::string rank_ranges(std::span<const std::size_t> ranks, std::size_t most) {
   return text;
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

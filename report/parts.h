@@ -12,13 +12,13 @@
 #include "report/result.h"
 #include "workload/graph/job.h"
 
-namespace orrery {
+namespace orrery::report {
 
 // By communicator, what it is summed up under with all that differ only in where they lie: "tensor" for "tensor3" and
 // "tensor7", nameless ones by their shape. A name loses its trailing number; a name that is only a number, or a hash,
 // becomes "8 ranks by 4": its size and the distance between its ranks ("8 ranks" where that is one, "8 ranks, mixed"
 // where it varies).
-std::vector<std::string> group_families(const std::vector<Communicator>& communicators);
+std::vector<std::string> group_families(const std::vector<workload::Communicator>& communicators);
 
 // One rank's breakdown, exposed communication by group family.
 struct RankParts {
@@ -50,4 +50,4 @@ std::vector<Part> mean_parts(const Result& result);
 // "0-3,8-11": `ranks` ascending. Ends in "..." once it is longer than `most` characters.
 std::string rank_ranges(std::span<const std::size_t> ranks, std::size_t most = SIZE_MAX);
 
-}  // namespace orrery
+}  // namespace orrery::report

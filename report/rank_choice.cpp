@@ -9,7 +9,7 @@
 #include "core/config/quantity_text.h"
 #include "core/error.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 constexpr std::string_view kOption = "--ranks";
@@ -74,4 +74,4 @@ std::vector<ChosenRank> chosen_ranks(const RankChoice& choice, std::span<const s
   return chosen;
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

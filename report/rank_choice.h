@@ -10,7 +10,7 @@
 
 #include "core/ids.h"
 
-namespace orrery {
+namespace orrery::report {
 
 struct RankChoice {
   enum class Kind : std::uint8_t { kClasses, kAll, kList };
@@ -34,4 +34,4 @@ struct ChosenRank {
 // `class_of_rank`: Result's.
 std::vector<ChosenRank> chosen_ranks(const RankChoice& choice, std::span<const std::uint32_t> class_of_rank);
 
-}  // namespace orrery
+}  // namespace orrery::report

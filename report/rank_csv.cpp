@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 // RFC 4180: in quotes when needed, quotes doubled.
@@ -22,15 +22,15 @@ std::string csv_field(const std::string& text) {
   return quoted + "\"";
 }
 
-std::string operation_detail(const Job& job, RankId rank, NodeId node) {
-  const ExecutionGraph& graph = job.graph(rank);
+std::string operation_detail(const workload::Job& job, RankId rank, NodeId node) {
+  const workload::ExecutionGraph& graph = job.graph(rank);
   switch (graph.kind(node)) {
-    case NodeKind::kCollective:
+    case workload::NodeKind::kCollective:
       return fmt::format("{} on {}", name_of(graph.collective_kind(node)),
                          job.communicators[index_of(job.communicator(rank, node))].name);
-    case NodeKind::kSend:
+    case workload::NodeKind::kSend:
       return fmt::format("to {}", index_of(job.peer(rank, node)));
-    case NodeKind::kReceive:
+    case workload::NodeKind::kReceive:
       return fmt::format("from {}", index_of(job.peer(rank, node)));
     default:
       return {};
@@ -39,14 +39,14 @@ std::string operation_detail(const Job& job, RankId rank, NodeId node) {
 
 class OperationLines {
  public:
-  OperationLines(const Job& job, const OperationLog& log, std::span<const RankId> acting)
+  OperationLines(const workload::Job& job, const OperationLog& log, std::span<const RankId> acting)
       : job_(job), log_(log), acting_(acting) {}
 
   void add(const ChosenRank& chosen, std::string& text) {
-    const ExecutionGraph& graph = job_.graph(chosen.rank);
+    const workload::ExecutionGraph& graph = job_.graph(chosen.rank);
     take_up(graph, job_.labels_of(chosen.rank));
     log_.of(acting_[index_of(chosen.rank)], operations_);
-    for (const OperationRecord& op : operations_)
+    for (const system::OperationRecord& op : operations_)
       fmt::format_to(std::back_inserter(text), FMT_COMPILE("{},{},{},{},{},{},{},{}\n"), index_of(chosen.rank),
                      chosen.stands_for, nodes_[index_of(op.node)],
                      csv_field(printable(operation_detail(job_, chosen.rank, op.node))), graph.bytes(op.node).count(),
@@ -56,35 +56,36 @@ class OperationLines {
 
  private:
   // What all ranks with the graph say of its nodes: id, name, kind.
-  void take_up(const ExecutionGraph& graph, const NodeLabels& labels) {
+  void take_up(const workload::ExecutionGraph& graph, const workload::NodeLabels& labels) {
     if (&graph == graph_ && &labels == labels_) return;
     graph_ = &graph;
     labels_ = &labels;
     nodes_.clear();
     for (std::uint32_t i = 0; i < graph.size(); ++i)
       nodes_.push_back(fmt::format("{},{},{}", labels.trace_id(NodeId(i)),
-                                   csv_field(printable(labels.name(NodeId(i)), 200)), name_of(graph.kind(NodeId(i)))));
+                                   csv_field(printable(labels.name(NodeId(i)), 200)),
+                                   workload::name_of(graph.kind(NodeId(i)))));
   }
 
-  const Job& job_;
+  const workload::Job& job_;
   const OperationLog& log_;
   std::span<const RankId> acting_;
-  const ExecutionGraph* graph_ = nullptr;
-  const NodeLabels* labels_ = nullptr;
+  const workload::ExecutionGraph* graph_ = nullptr;
+  const workload::NodeLabels* labels_ = nullptr;
   std::vector<std::string> nodes_;
-  std::vector<OperationRecord> operations_;
+  std::vector<system::OperationRecord> operations_;
 };
 
 using Change = std::pair<Time, std::int64_t>;
 
 // What is given back at an instant goes before what is taken.
-std::vector<Change> changes_of(const ProgramMemory& program, std::span<const OperationRecord> operations,
-                               std::size_t nodes) {
-  std::vector<const OperationRecord*> by_node(nodes);
-  for (const OperationRecord& operation : operations) by_node[index_of(operation.node)] = &operation;
+std::vector<Change> changes_of(const workload::ProgramMemory& program,
+                               std::span<const system::OperationRecord> operations, std::size_t nodes) {
+  std::vector<const system::OperationRecord*> by_node(nodes);
+  for (const system::OperationRecord& operation : operations) by_node[index_of(operation.node)] = &operation;
   std::vector<Change> changes;
-  for (const MemoryChange& change : program.changes)
-    if (const OperationRecord* operation = by_node[index_of(change.node)])
+  for (const workload::MemoryChange& change : program.changes)
+    if (const system::OperationRecord* operation = by_node[index_of(change.node)])
       changes.emplace_back(change.at_end ? operation->end : operation->start, change.bytes);
   std::ranges::sort(changes);
   return changes;
@@ -92,7 +93,7 @@ std::vector<Change> changes_of(const ProgramMemory& program, std::span<const Ope
 
 }  // namespace
 
-RankCsv operations_csv(const Job& job, const OperationLog& log, std::span<const RankId> acting) {
+RankCsv operations_csv(const workload::Job& job, const OperationLog& log, std::span<const RankId> acting) {
   return {"rank,stands_for,node,name,kind,detail,bytes,start_ps,moving_ps,end_ps\n",
           [&log, acting](RankId rank) { return log.count(acting[index_of(rank)]); },
           [lines = OperationLines(job, log, acting)](const ChosenRank& chosen, std::string& text) mutable {
@@ -100,14 +101,14 @@ RankCsv operations_csv(const Job& job, const OperationLog& log, std::span<const 
           }};
 }
 
-RankCsv memory_csv(const Job& job, const TrainingFacts& facts, const OperationLog& log,
+RankCsv memory_csv(const workload::Job& job, const workload::TrainingFacts& facts, const OperationLog& log,
                    std::span<const RankId> acting) {
-  const auto program_of = [&](RankId rank) -> const ProgramMemory& {
+  const auto program_of = [&](RankId rank) -> const workload::ProgramMemory& {
     return facts.memory[job.ranks[index_of(rank)].graph];
   };
   return {"rank,stands_for,time_ps,bytes\n", [program_of](RankId rank) { return 1 + program_of(rank).changes.size(); },
           [=, &job, &log](const ChosenRank& chosen, std::string& text) {
-            const ProgramMemory& program = program_of(chosen.rank);
+            const workload::ProgramMemory& program = program_of(chosen.rank);
             std::int64_t now = program.need.standing().count();
             const auto add = [&](std::int64_t picoseconds) {
               fmt::format_to(std::back_inserter(text), FMT_COMPILE("{},{},{},{}\n"), index_of(chosen.rank),
@@ -144,4 +145,4 @@ void write_csv(const RankCsv& table, std::span<const ChosenRank> ranks,
   }
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

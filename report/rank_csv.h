@@ -14,7 +14,7 @@
 #include "workload/graph/job.h"
 #include "workload/training/program/generate_job.h"
 
-namespace orrery {
+namespace orrery::report {
 
 struct RankCsv {
   std::string_view heading;                                        // the first line, ended
@@ -26,10 +26,11 @@ struct RankCsv {
 
 // One line per operation: rank, for how many ranks it stands, node id, name, kind, detail, bytes, and start, moving and
 // end in picoseconds.
-RankCsv operations_csv(const Job& job, const OperationLog& log, std::span<const RankId> acting);
+RankCsv operations_csv(const workload::Job& job, const OperationLog& log, std::span<const RankId> acting);
 
 // Memory over time, one line per change: rank, for how many it stands, picoseconds, bytes from then on.
-RankCsv memory_csv(const Job& job, const TrainingFacts& facts, const OperationLog& log, std::span<const RankId> acting);
+RankCsv memory_csv(const workload::Job& job, const workload::TrainingFacts& facts, const OperationLog& log,
+                   std::span<const RankId> acting);
 
 // About how large the file becomes: all ranks' lines as long as the first one's.
 Bytes estimated_size(const RankCsv& table, std::span<const ChosenRank> ranks);
@@ -38,4 +39,4 @@ Bytes estimated_size(const RankCsv& table, std::span<const ChosenRank> ranks);
 void write_csv(const RankCsv& table, std::span<const ChosenRank> ranks,
                const std::function<void(std::string_view)>& write);
 
-}  // namespace orrery
+}  // namespace orrery::report

@@ -5,15 +5,16 @@
 #include "network/fabric/link_names.h"
 #include "report/parts.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 // Means over the links of a class, which are alike.
-std::vector<LinkClassUse> use_of_links(const Fabric& fabric, const std::vector<LinkUsage>& usage, Time finish) {
+std::vector<LinkClassUse> use_of_links(const network::Fabric& fabric, const std::vector<network::LinkUsage>& usage,
+                                       Time finish) {
   std::vector<LinkClassUse> classes(fabric.link_classes().size());
   std::vector<LinkId> busiest(classes.size());
   for (std::uint32_t i = 0; i < usage.size(); ++i) {
-    const Link& link = fabric.link(LinkId(i));
+    const network::Link& link = fabric.link(LinkId(i));
     LinkClassUse& use = classes[link.link_class];
     ++use.count;
     use.bytes += static_cast<double>(usage[i].bytes.count());
@@ -29,7 +30,7 @@ std::vector<LinkClassUse> use_of_links(const Fabric& fabric, const std::vector<L
     LinkClassUse& use = classes[c];
     use.name = fabric.link_classes()[c];
     if (use.count == 0) continue;
-    if (use.most > 0) use.busiest = name_of(fabric, busiest[c]);
+    if (use.most > 0) use.busiest = network::name_of(fabric, busiest[c]);
     use.bytes /= static_cast<double>(use.count);
     if (end <= 0) continue;
     use.busy /= static_cast<double>(use.count) * end;
@@ -40,24 +41,25 @@ std::vector<LinkClassUse> use_of_links(const Fabric& fabric, const std::vector<L
   return classes;
 }
 
-std::optional<BusiestLink> busiest_of(const Fabric& fabric, const std::vector<LinkUsage>& usage, Time finish) {
+std::optional<BusiestLink> busiest_of(const network::Fabric& fabric, const std::vector<network::LinkUsage>& usage,
+                                      Time finish) {
   // All links of a route are in use for as long as its slowest.
-  const auto needed = [&](const LinkUsage& of) {
+  const auto needed = [&](const network::LinkUsage& of) {
     const LinkId link{static_cast<std::uint32_t>(&of - usage.data())};
     return static_cast<double>(of.bytes.count()) / static_cast<double>(fabric.link(link).bandwidth.count());
   };
   const auto busiest = std::ranges::max_element(usage, {}, needed);
   if (busiest == usage.end() || busiest->busy == Duration::zero()) return std::nullopt;
   const LinkId link{static_cast<std::uint32_t>(busiest - usage.begin())};
-  return BusiestLink{name_of(fabric, link), seconds(busiest->busy) / seconds(finish)};
+  return BusiestLink{network::name_of(fabric, link), seconds(busiest->busy) / seconds(finish)};
 }
 
 }  // namespace
 
 Duration iteration_time(const Result& result) { return result.finish.time_since_epoch() / result.iterations; }
 
-TrainingFigures training_figures(const TrainingFacts& facts, FlopRate peak, Bytes capacity, std::uint32_t devices,
-                                 Time end) {
+TrainingFigures training_figures(const workload::TrainingFacts& facts, FlopRate peak, Bytes capacity,
+                                 std::uint32_t devices, Time end) {
   TrainingFigures figures;
   const double rank_seconds = seconds(end) / static_cast<double>(facts.iterations) * static_cast<double>(facts.workers);
   if (rank_seconds > 0) {
@@ -69,19 +71,19 @@ TrainingFigures training_figures(const TrainingFacts& facts, FlopRate peak, Byte
   figures.has_tokens = facts.has_tokens;
   figures.capacity = capacity;
   const auto fullest =
-      std::ranges::max_element(facts.memory, {}, [](const ProgramMemory& m) { return m.need.total(); });
+      std::ranges::max_element(facts.memory, {}, [](const workload::ProgramMemory& m) { return m.need.total(); });
   if (fullest == facts.memory.end()) return figures;
   figures.fullest = fullest->first_rank;
   figures.memory = fullest->need;
   return figures;
 }
 
-Result make_result(const Job& job, const Fabric& fabric, const Simulation& simulation, const SimulationTotals& totals,
-                   const OperationLog& log) {
+Result make_result(const workload::Job& job, const network::Fabric& fabric, const system::Simulation& simulation,
+                   const system::SimulationTotals& totals, const OperationLog& log) {
   Result result;
   result.finish = totals.finish;
   TimeAccount account(job);
-  std::vector<OperationRecord> operations;
+  std::vector<system::OperationRecord> operations;
   std::vector<std::uint32_t> class_of_acting(job.ranks.size(), UINT32_MAX);
   for (const RankId acting : totals.acting) {
     std::uint32_t& number = class_of_acting[index_of(acting)];
@@ -95,7 +97,7 @@ Result make_result(const Job& job, const Fabric& fabric, const Simulation& simul
   const std::vector<std::string> families = group_families(job.communicators);
   for (std::size_t group = 0; group < families.size(); ++group)
     result.group_family[job.communicators[group].name] = families[group];
-  const std::vector<LinkUsage> usage = simulation.link_usage();
+  const std::vector<network::LinkUsage> usage = simulation.link_usage();
   result.links = use_of_links(fabric, usage, totals.finish);
   result.busiest_link = busiest_of(fabric, usage, totals.finish);
   result.link_classes = totals.link_classes;
@@ -107,4 +109,4 @@ Result make_result(const Job& job, const Fabric& fabric, const Simulation& simul
   return result;
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

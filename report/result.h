@@ -22,7 +22,7 @@
 #include "workload/graph/job.h"
 #include "workload/training/program/generate_job.h"
 
-namespace orrery {
+namespace orrery::report {
 
 // Links of one class, which are alike in what they are.
 struct LinkClassUse {
@@ -49,10 +49,10 @@ struct TrainingFigures {
   double model_tflops_per_gpu = 0;  // model FLOPs, 10^12 per second
   double tokens_per_s_per_gpu = 0;  // samples where the model has no tokens
   bool has_tokens = true;
-  std::string software;  // and its kind of attention
-  RankId fullest{};      // rank that needs most memory
-  MemoryNeed memory;     // its
-  Bytes capacity;        // of a device
+  std::string software;         // and its kind of attention
+  RankId fullest{};             // rank that needs most memory
+  workload::MemoryNeed memory;  // its
+  Bytes capacity;               // of a device
 };
 
 // What a result was made from, so that it can be told and made again.
@@ -83,8 +83,8 @@ struct Result {
   std::optional<BusiestLink> busiest_link;  // none if no link carried anything
   std::uint32_t link_classes = 0;           // told apart in simulating
   bool folded = false;
-  std::string folding;              // how many classes and what told them apart, or why the job was not folded
-  std::vector<FoldingStep> splits;  // when classes came apart
+  std::string folding;                      // how many classes and what told them apart, or why the job was not folded
+  std::vector<system::FoldingStep> splits;  // when classes came apart
   std::uint64_t events = 0;
   std::uint64_t messages = 0;
   double wall_seconds = 0;
@@ -96,12 +96,12 @@ struct Result {
 Duration iteration_time(const Result& result);
 
 // `peak`: of one device in the job's precision. `devices`: of the cluster. `end`: of all iterations.
-TrainingFigures training_figures(const TrainingFacts& facts, FlopRate peak, Bytes capacity, std::uint32_t devices,
-                                 Time end);
+TrainingFigures training_figures(const workload::TrainingFacts& facts, FlopRate peak, Bytes capacity,
+                                 std::uint32_t devices, Time end);
 
 // Turns a finished simulation into a result. `log` saw all of it.
-Result make_result(const Job& job, const Fabric& fabric, const Simulation& simulation, const SimulationTotals& totals,
-                   const OperationLog& log);
+Result make_result(const workload::Job& job, const network::Fabric& fabric, const system::Simulation& simulation,
+                   const system::SimulationTotals& totals, const OperationLog& log);
 
 // The JSON document "orrery.result/1". `deterministic` leaves out wall time, memory and the working directory, the only
 // fields that may differ between two runs of the same input.
@@ -110,4 +110,4 @@ nlohmann::ordered_json to_json(const Result& result, bool deterministic);
 // What a person reads on the terminal.
 std::string summary_text(const Result& result);
 
-}  // namespace orrery
+}  // namespace orrery::report

@@ -6,7 +6,7 @@
 #include "report/parts.h"
 #include "report/result.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -31,9 +31,9 @@ Json breakdown_json(const Result& result, std::size_t number, const std::vector<
           {"finish_s", seconds(b.finish)}};
 }
 
-Json split_json(const FoldingStep& split) {
+Json split_json(const system::FoldingStep& split) {
   Json apart = Json::array();
-  for (const FoldingStep::Apart& part : split.came_apart)
+  for (const system::FoldingStep::Apart& part : split.came_apart)
     apart.push_back({{"rank", index_of(part.rank)}, {"from", index_of(part.from)}});
   return {{"time_s", seconds(split.time.time_since_epoch())},
           {"rank_classes_before", split.rank_classes_before},
@@ -59,8 +59,8 @@ Json links_json(const std::vector<LinkClassUse>& links) {
 
 Json memory_json(const TrainingFigures& figures) {
   Json by = Json::object();
-  for (std::size_t use = 0; use < kMemoryUseCount; ++use)
-    by[name_of(static_cast<MemoryUse>(use))] = figures.memory.by[use].count();
+  for (std::size_t use = 0; use < workload::kMemoryUseCount; ++use)
+    by[workload::name_of(static_cast<workload::MemoryUse>(use))] = figures.memory.by[use].count();
   return {{"peak_bytes", figures.memory.total().count()},
           {"capacity_bytes", figures.capacity.count()},
           {"rank", index_of(figures.fullest)},
@@ -135,9 +135,9 @@ Json to_json(const Result& result, bool deterministic) {
   simulation["folded"] = result.folded;
   simulation["folding"] = result.folding;
   simulation["splits"] = Json::array();
-  for (const FoldingStep& split : result.splits) simulation["splits"].push_back(split_json(split));
+  for (const system::FoldingStep& split : result.splits) simulation["splits"].push_back(split_json(split));
   document["simulation"] = std::move(simulation);
   return document;
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

@@ -13,7 +13,7 @@
 #include "report/result.h"
 #include "report/table.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 constexpr std::size_t kRowsShown = 24;
@@ -128,9 +128,10 @@ std::string training_text(const TrainingFigures& figures, std::uint32_t devices)
   text += fmt::format(", {:.1f} model TFLOP/s and {:.1f} {}/s per device   ({})\n", figures.model_tflops_per_gpu,
                       figures.tokens_per_s_per_gpu, figures.has_tokens ? "tokens" : "samples", figures.software);
   std::vector<std::string> parts;
-  for (std::size_t use = 0; use < kMemoryUseCount; ++use)
+  for (std::size_t use = 0; use < workload::kMemoryUseCount; ++use)
     if (figures.memory.by[use].count() > 0)
-      parts.push_back(fmt::format("{} {}", name_of(static_cast<MemoryUse>(use)), rounded(figures.memory.by[use])));
+      parts.push_back(fmt::format("{} {}", workload::name_of(static_cast<workload::MemoryUse>(use)),
+                                  rounded(figures.memory.by[use])));
   return text + fmt::format("memory {} of {} on rank {}: {}\n", rounded(figures.memory.total()),
                             rounded(figures.capacity), index_of(figures.fullest), fmt::join(parts, ", "));
 }
@@ -159,4 +160,4 @@ std::string summary_text(const Result& result) {
   return text;
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

@@ -10,7 +10,7 @@
 #include "core/assert.h"
 #include "core/error.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 // Columns on a terminal: bytes that start a UTF-8 character.
@@ -117,4 +117,4 @@ std::vector<std::string> in_one_unit(std::span<const Bandwidth> bandwidths) {
   return cells;
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

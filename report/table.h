@@ -7,7 +7,7 @@
 
 #include "core/units.h"
 
-namespace orrery {
+namespace orrery::report {
 
 class Table {
  public:
@@ -38,4 +38,4 @@ std::vector<std::string> in_one_unit(std::span<const Bytes> sizes);
 // In no larger unit than GB/s, without trailing zeros.
 std::vector<std::string> in_one_unit(std::span<const Bandwidth> bandwidths);
 
-}  // namespace orrery
+}  // namespace orrery::report

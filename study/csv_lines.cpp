@@ -1,6 +1,6 @@
 #include "study/csv_lines.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 constexpr std::string_view kBlank = " \t\r";
@@ -35,4 +35,4 @@ std::optional<CsvLine> CsvLines::next() {
   return std::nullopt;
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

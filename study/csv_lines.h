@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace orrery {
+namespace orrery::study {
 
 // Without blanks around it, and without quotes.
 struct CsvCell {
@@ -33,4 +33,4 @@ class CsvLines {
   int number_ = 0;
 };
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 constexpr Bytes kMiddleFrom{1 << 20};
@@ -58,4 +58,4 @@ nlohmann::ordered_json to_json(const OverallError& overall) {
   return document;
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

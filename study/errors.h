@@ -17,7 +17,7 @@
 
 #include "core/units.h"
 
-namespace orrery {
+namespace orrery::study {
 
 // Of absolute errors |predicted / measured - 1|.
 struct ErrorSummary {
@@ -68,4 +68,4 @@ std::string overall_text(std::string_view what, const OverallError& overall);
 nlohmann::ordered_json to_json(const std::optional<ErrorSummary>& summary);
 nlohmann::ordered_json to_json(const OverallError& overall);
 
-}  // namespace orrery
+}  // namespace orrery::study

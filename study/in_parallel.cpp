@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace orrery {
+namespace orrery::study {
 
 unsigned hardware_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
 
@@ -43,4 +43,4 @@ void in_parallel(std::size_t count, unsigned threads, const std::function<void(s
     if (failure) std::rethrow_exception(failure);
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace orrery {
+namespace orrery::study {
 
 // Threads of this machine, at least one.
 unsigned hardware_threads();
@@ -19,4 +19,4 @@ using WorkProgress = std::function<void(std::uint64_t done, std::uint64_t total)
 void in_parallel(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& work,
                  const WorkProgress& progress = {});
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -1,6 +1,6 @@
 #include "study/table_files.h"
 
-namespace orrery {
+namespace orrery::study {
 
 bool is_table_with(const std::string& file, std::span<const std::string_view> keys, const ConfigFiles& files) {
   const ConfigValue root = files.peek(file);
@@ -17,8 +17,7 @@ std::string read_words(Section& section, std::string_view key, std::string_view 
 
 void check_scoring(Section& section, bool scored, const std::string& why_not) {
   if (section.describes()) return;
-  if (!scored && why_not.empty())
-    section.error("scored", "a table that is not scored has no reason", "add 'why_not'");
+  if (!scored && why_not.empty()) section.error("scored", "a table that is not scored has no reason", "add 'why_not'");
   if (scored && !why_not.empty())
     section.error("why_not", "a reason not to score a table that is scored", "take it out, or write 'scored: false'");
 }
@@ -32,4 +31,4 @@ void read_rows(Section& section, std::string_view what, std::string_view meaning
   for (const ConfigValue& item : rows->items) read(item);
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

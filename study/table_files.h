@@ -1,6 +1,6 @@
-// Tables of published measurements as files, one table a file. A kind of table is a struct with a `name`, which no other
-// table has, where that stands (`where`), the folder of the shipped ones (kFolder) and the keys by which its files are
-// told besides `table` (kKeys: one of them); read_table() reads it from a file's section.
+// Tables of published measurements as files, one table a file. A kind of table is a struct with a `name`, which no
+// other table has, where that stands (`where`), the folder of the shipped ones (kFolder) and the keys by which its
+// files are told besides `table` (kKeys: one of them); read_table() reads it from a file's section.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 #include "core/config/config.h"
 
-namespace orrery {
+namespace orrery::study {
 
 // Whether `file` is such a table rather than another configuration or a trace.
 bool is_table_with(const std::string& file, std::span<const std::string_view> keys, const ConfigFiles& files);
@@ -99,4 +99,4 @@ std::vector<KeyDescription> describe_table(const ConfigFiles& files) {
   return keys;
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

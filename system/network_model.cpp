@@ -5,21 +5,21 @@
 #include "network/models/alpha_beta.h"
 #include "network/models/fifo.h"
 
-namespace orrery {
+namespace orrery::system {
 
 std::vector<std::string> network_model_names() { return {"alpha-beta", "fifo", "flow"}; }
 
-std::unique_ptr<Network> make_network(NetworkModel model, Engine& engine, const Fabric& fabric,
-                                      MessageListener& listener) {
+std::unique_ptr<network::Network> make_network(NetworkModel model, Engine& engine, const network::Fabric& fabric,
+                                               network::MessageListener& listener) {
   switch (model) {
     case NetworkModel::kAlphaBeta:
-      return std::make_unique<AlphaBetaNetwork>(engine, fabric, listener);
+      return std::make_unique<network::AlphaBetaNetwork>(engine, fabric, listener);
     case NetworkModel::kFifo:
-      return std::make_unique<FifoNetwork>(engine, fabric, listener);
+      return std::make_unique<network::FifoNetwork>(engine, fabric, listener);
     case NetworkModel::kFlow:
-      return std::make_unique<FlowNetwork>(engine, fabric, listener);
+      return std::make_unique<network::FlowNetwork>(engine, fabric, listener);
   }
   ORRERY_ASSERT(false);
 }
 
-}  // namespace orrery
+}  // namespace orrery::system

@@ -10,7 +10,7 @@
 #include "network/fabric/fabric.h"
 #include "network/network.h"
 
-namespace orrery {
+namespace orrery::system {
 
 enum class NetworkModel : std::uint8_t { kAlphaBeta, kFifo, kFlow };
 
@@ -20,7 +20,7 @@ inline constexpr NetworkModel kDefaultNetworkModel = NetworkModel::kFlow;
 std::vector<std::string> network_model_names();
 
 // All arguments outlive the network.
-std::unique_ptr<Network> make_network(NetworkModel model, Engine& engine, const Fabric& fabric,
-                                      MessageListener& listener);
+std::unique_ptr<network::Network> make_network(NetworkModel model, Engine& engine, const network::Fabric& fabric,
+                                               network::MessageListener& listener);
 
-}  // namespace orrery
+}  // namespace orrery::system

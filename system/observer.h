@@ -4,7 +4,7 @@
 #include "core/ids.h"
 #include "core/units.h"
 
-namespace orrery {
+namespace orrery::system {
 
 // One finished operation of one rank.
 struct OperationRecord {
@@ -26,4 +26,4 @@ class SimulationObserver {
   ~SimulationObserver() = default;
 };
 
-}  // namespace orrery
+}  // namespace orrery::system

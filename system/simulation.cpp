@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "system/stuck_report.h"
 
-namespace orrery {
+namespace orrery::system {
 namespace {
 
 // Messages of transfers carry this bit in their token, those of collectives do not.
@@ -61,7 +61,7 @@ Simulation::Simulation(const SimulationInput& input, const SimulationOptions& op
 }
 
 void Simulation::prepare_agents() {
-  for (const ExecutionGraph& graph : input_.job.graphs) {
+  for (const workload::ExecutionGraph& graph : input_.job.graphs) {
     streams_.emplace_back(graph);
     compute_times_.push_back(options_.timed ? compute_times(graph, input_.device, options_.compute)
                                             : std::vector<Duration>(graph.size()));
@@ -71,7 +71,7 @@ void Simulation::prepare_agents() {
   agents_.reserve(agents);
   for (std::uint32_t i = 0; i < agents; ++i) {
     const std::uint32_t number = input_.job.ranks[index_of(first_rank(folding(), i))].graph;
-    const ExecutionGraph& graph = input_.job.graphs[number];
+    const workload::ExecutionGraph& graph = input_.job.graphs[number];
     agents_.emplace_back(graph, streams_[number]);
     nodes_total_ += graph.size();
   }
@@ -96,7 +96,7 @@ SimulationTotals Simulation::run(const SimulationProgress& progress) {
   totals_.events = engine_.delivered();
   totals_.messages = collectives_->messages() + transfers_->messages();
   totals_.rank_classes = static_cast<std::uint32_t>(agents_.size());
-  const auto is_used = [](const LinkUsage& link) { return link.bytes > Bytes(0); };
+  const auto is_used = [](const network::LinkUsage& link) { return link.bytes > Bytes(0); };
   totals_.link_classes = folding_ ? folding_->link_class_count()
                                   : static_cast<std::uint32_t>(std::ranges::count_if(network_->link_usage(), is_used));
   return totals_;
@@ -200,12 +200,12 @@ void Simulation::on_release_predicted(std::uint64_t token, Time release) {
 
 void Simulation::on_delayed(std::uint64_t token) { collectives_->on_delayed(static_cast<std::uint32_t>(token)); }
 
-std::span<const MessagePart> Simulation::parts_of(std::uint64_t token) {
+std::span<const network::MessagePart> Simulation::parts_of(std::uint64_t token) {
   if ((token & kTransferToken) != 0) return transfers_->parts_of(static_cast<std::uint32_t>(token), kTransferToken);
   return collectives_->parts_of(static_cast<std::uint32_t>(token));
 }
 
-MessagePlace Simulation::place_of(std::uint64_t token) const {
+network::MessagePlace Simulation::place_of(std::uint64_t token) const {
   if ((token & kTransferToken) != 0) return transfers_->place_of(static_cast<std::uint32_t>(token));
   return collectives_->place_of(static_cast<std::uint32_t>(token));
 }
@@ -265,19 +265,19 @@ void Simulation::start(RankId rank, NodeId node) {
   ++started_;
   const std::uint32_t graph = input_.job.ranks[index_of(rank)].graph;
   switch (input_.job.graphs[graph].kind(node)) {
-    case NodeKind::kNoOp:
+    case workload::NodeKind::kNoOp:
       return start_for(rank, node, Duration::zero());
-    case NodeKind::kHostCompute:
-    case NodeKind::kCompute:
+    case workload::NodeKind::kHostCompute:
+    case workload::NodeKind::kCompute:
       return start_for(rank, node, disturbed(rank, node, compute_times_[graph][index_of(node)]));
-    case NodeKind::kMemoryLoad:
-    case NodeKind::kMemoryStore:
+    case workload::NodeKind::kMemoryLoad:
+    case workload::NodeKind::kMemoryStore:
       return start_memory(rank, node);
-    case NodeKind::kCollective:
+    case workload::NodeKind::kCollective:
       return enter_collective(rank, node);
-    case NodeKind::kSend:
+    case workload::NodeKind::kSend:
       return transfers_->start_send(rank, node, kTransferToken);
-    case NodeKind::kReceive:
+    case workload::NodeKind::kReceive:
       return transfers_->post_receive(rank, node);
   }
 }
@@ -292,7 +292,7 @@ void Simulation::start_for(RankId rank, NodeId node, Duration duration) {
 }
 
 void Simulation::start_memory(RankId rank, NodeId node) {
-  const ExecutionGraph& graph = input_.job.graph(rank);
+  const workload::ExecutionGraph& graph = input_.job.graph(rank);
   if (!options_.timed) return start_for(rank, node, Duration::zero());
   if (const auto measured = graph.duration(node)) return start_for(rank, node, disturbed(rank, node, *measured));
   const Duration time = memory_->access(rank, graph.bytes(node), engine_.now()) - engine_.now();
@@ -339,4 +339,4 @@ void Simulation::report_progress(bool last) {
   if (progress_ && (last || nodes_done_ % kProgressInterval == 0)) progress_(nodes_done_, nodes_total_);
 }
 
-}  // namespace orrery
+}  // namespace orrery::system

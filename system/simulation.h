@@ -31,7 +31,7 @@
 #include "workload/graph/job.h"
 #include "workload/matching/matching.h"
 
-namespace orrery {
+namespace orrery::system {
 
 // Whether ranks that behave alike are simulated once.
 enum class FoldMode : std::uint8_t { kAuto, kOff };
@@ -48,9 +48,9 @@ struct SimulationOptions {
 
 // What is simulated. All outlive the simulation.
 struct SimulationInput {
-  const Job& job;
-  const Matching& matching;
-  const Fabric& fabric;
+  const workload::Job& job;
+  const workload::Matching& matching;
+  const network::Fabric& fabric;
   const DeviceSpec& device;
   std::span<const DeviceId> placement;  // by rank
 };
@@ -85,12 +85,12 @@ using SimulationProgress = std::function<void(std::uint64_t done, std::uint64_t 
 
 class Simulation final : private EventSink,
                          private InstantObserver,
-                         private MessageListener,
+                         private network::MessageListener,
                          private CollectiveListener,
                          private TransferListener {
  public:
   // `make_network` builds the model on this simulation's engine; messages report to the listener it is given.
-  using NetworkFactory = std::function<std::unique_ptr<Network>(Engine&, MessageListener&)>;
+  using NetworkFactory = std::function<std::unique_ptr<network::Network>(Engine&, network::MessageListener&)>;
 
   Simulation(const SimulationInput& input, const SimulationOptions& options, const NetworkFactory& make_network,
              SimulationObserver& observer);
@@ -104,7 +104,7 @@ class Simulation final : private EventSink,
   // Whenever classes came apart, in order.
   std::span<const FoldingStep> folding_steps() const { return folding_steps_; }
   // By LinkId.
-  std::vector<LinkUsage> link_usage() const;
+  std::vector<network::LinkUsage> link_usage() const;
 
  private:
   friend class StuckReport;
@@ -116,8 +116,8 @@ class Simulation final : private EventSink,
   void on_arrived(std::uint64_t token) override;
   void on_release_predicted(std::uint64_t token, Time release) override;
   void on_delayed(std::uint64_t token) override;
-  std::span<const MessagePart> parts_of(std::uint64_t token) override;
-  MessagePlace place_of(std::uint64_t token) const override;
+  std::span<const network::MessagePart> parts_of(std::uint64_t token) override;
+  network::MessagePlace place_of(std::uint64_t token) const override;
   void add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts) override;
   void on_call_opened(CallKey call) override;
   void on_call_assembled(CallKey call) override;
@@ -168,7 +168,7 @@ class Simulation final : private EventSink,
   const SimulationOptions options_;
   SimulationObserver& observer_;
   Engine engine_;
-  std::unique_ptr<Network> network_;
+  std::unique_ptr<network::Network> network_;
   CollectivePlans plans_;
   std::optional<Disturbance> disturbance_;
   std::optional<Symmetry> symmetry_;
@@ -200,4 +200,4 @@ class Simulation final : private EventSink,
   std::uint64_t nodes_total_ = 0;
 };
 
-}  // namespace orrery
+}  // namespace orrery::system

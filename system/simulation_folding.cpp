@@ -15,7 +15,7 @@
 #include "workload/graph/job.h"
 #include "workload/matching/matching.h"
 
-namespace orrery {
+namespace orrery::system {
 namespace {
 
 // How many messages there are in one phase of one chunk, in one chunk of one call. What a library runs as one whole is
@@ -35,7 +35,7 @@ double messages_of(const CollectivePlan& plan) {
 }
 
 // Of all ranks, collectives and transfers, each step of each chunk: to refuse what would never end.
-double messages_of(const Job& job, const Matching& matching, CollectivePlans& plans) {
+double messages_of(const workload::Job& job, const workload::Matching& matching, CollectivePlans& plans) {
   double messages = 0;
   std::map<const CollectivePlan*, double> of_plan;
   std::vector<double> of_group(matching.communicators());
@@ -49,7 +49,7 @@ double messages_of(const Job& job, const Matching& matching, CollectivePlans& pl
     }
     messages += of_group[model];
   }
-  for (const RankBinding& rank : job.ranks)
+  for (const workload::RankBinding& rank : job.ranks)
     messages += static_cast<double>(job.graphs[rank.graph].transfers().size()) / 2;
   return messages;
 }
@@ -65,9 +65,9 @@ constexpr double kMostMessages = 2e10;
 std::uint32_t Simulation::use_all_like_first_uses() {
   std::uint32_t used = 0;
   for (const FirstUse& use : first_uses_) {
-    const ExecutionGraph& graph = input_.job.graph(use.rank);
+    const workload::ExecutionGraph& graph = input_.job.graph(use.rank);
     for (const RankId rank : folding_->ranks_of(folding_->agent_of(use.rank))) {
-      const bool is_new = graph.kind(use.node) == NodeKind::kSend
+      const bool is_new = graph.kind(use.node) == workload::NodeKind::kSend
                               ? symmetry_->use_sends(rank, graph.peer_slot(use.node))
                               : symmetry_->use_communicator(input_.job.communicator(rank, use.node));
       if (is_new) ++used;
@@ -104,12 +104,12 @@ void Simulation::note_split(const ClassSplit& split, std::uint32_t classes_befor
 
 std::string Simulation::first_use_text(std::uint32_t used) const {
   const FirstUse& first = first_uses_.front();
-  const ExecutionGraph& graph = input_.job.graph(first.rank);
+  const workload::ExecutionGraph& graph = input_.job.graph(first.rank);
   const std::string more = used > 1 ? fmt::format(" and {} more", used - 1) : "";
-  if (graph.kind(first.node) == NodeKind::kSend)
+  if (graph.kind(first.node) == workload::NodeKind::kSend)
     return fmt::format("sends of rank {} to rank {}{}", index_of(first.rank),
                        index_of(input_.job.ranks[index_of(first.rank)].peers[graph.peer_slot(first.node)]), more);
-  const Communicator& communicator =
+  const workload::Communicator& communicator =
       input_.job.communicators[index_of(input_.job.communicator(first.rank, first.node))];
   return fmt::format("communicator '{}'{}", printable(communicator.name), more);
 }
@@ -181,11 +181,11 @@ std::string Simulation::folding_text() const {
 
 bool Simulation::is_in_use(RankId rank, NodeId node) const {
   if (!folding_) return true;
-  const ExecutionGraph& graph = input_.job.graph(rank);
+  const workload::ExecutionGraph& graph = input_.job.graph(rank);
   switch (graph.kind(node)) {
-    case NodeKind::kCollective:
+    case workload::NodeKind::kCollective:
       return folding_->is_in_use(input_.job.communicator(rank, node));
-    case NodeKind::kSend:
+    case workload::NodeKind::kSend:
       return folding_->sends(rank, graph.peer_slot(node)).count > 0;
     default:
       return true;
@@ -201,7 +201,7 @@ double Simulation::messages_to_compare() {
     if (model == group) {
       std::map<std::pair<CollectiveKind, std::uint32_t>, double> of_kind;  // and root
       for (std::uint32_t call = 0; call < input_.matching.calls(GroupId(group)).size(); ++call) {
-        const CollectiveCall& asked = input_.matching.calls(GroupId(group))[call];
+        const workload::CollectiveCall& asked = input_.matching.calls(GroupId(group))[call];
         const auto [known, is_new] = of_kind.try_emplace({asked.kind, asked.root});
         if (is_new) known->second = messages_to_compare(plans_.plan(GroupId(group), call));
       }
@@ -237,10 +237,10 @@ bool Simulation::has_shared_memory() const {
   return options_.remote_memory && options_.remote_memory->shared != MemorySharing::kRank;
 }
 
-std::vector<LinkUsage> Simulation::link_usage() const {
-  const std::vector<LinkUsage> of_acting = network_->link_usage();
+std::vector<network::LinkUsage> Simulation::link_usage() const {
+  const std::vector<network::LinkUsage> of_acting = network_->link_usage();
   if (!folding_) return of_acting;
-  std::vector<LinkUsage> usage;
+  std::vector<network::LinkUsage> usage;
   for (std::uint32_t link = 0; link < of_acting.size(); ++link)
     usage.push_back(of_acting[index_of(folding_->acting(LinkId(link)))]);
   return usage;
@@ -271,4 +271,4 @@ bool Simulation::may_fast_forward(CallKey call, const CallSetting& setting) {
   return true;
 }
 
-}  // namespace orrery
+}  // namespace orrery::system

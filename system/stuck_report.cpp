@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "system/simulation.h"
 
-namespace orrery {
+namespace orrery::system {
 
 class StuckReport {
  public:
@@ -83,15 +83,15 @@ StuckReport::StuckReport(const Simulation& simulation) : simulation_(simulation)
 
 void StuckReport::find_waits(RankId rank) {
   using enum RankExecution::State;
-  const Job& job = simulation_.input_.job;
+  const workload::Job& job = simulation_.input_.job;
   const RankExecution& execution = simulation_.agent(rank);
-  const ExecutionGraph& graph = execution.graph();
+  const workload::ExecutionGraph& graph = execution.graph();
   std::vector<bool> waits_in(graph.communicator_slots());
   for (const NodeId node : graph.order()) {
-    const NodeKind kind = graph.kind(node);
-    if (kind != NodeKind::kCollective && kind != NodeKind::kReceive) continue;
+    const workload::NodeKind kind = graph.kind(node);
+    if (kind != workload::NodeKind::kCollective && kind != workload::NodeKind::kReceive) continue;
     if (execution.state(node) != kRunning && execution.state(node) != kReady) continue;
-    if (kind == NodeKind::kReceive) {
+    if (kind == workload::NodeKind::kReceive) {
       waits_[index_of(rank)].push_back({rank, node, job.peer(rank, node)});
       continue;
     }
@@ -118,19 +118,19 @@ const StuckReport::Members& StuckReport::members_of(Call call) {
 }
 
 std::string StuckReport::operation(RankId rank, NodeId node) const {
-  const Job& job = simulation_.input_.job;
-  const ExecutionGraph& graph = job.graph(rank);
+  const workload::Job& job = simulation_.input_.job;
+  const workload::ExecutionGraph& graph = job.graph(rank);
   const std::string label = job.describe(rank, node);
   switch (graph.kind(node)) {
-    case NodeKind::kCollective: {
-      const Communicator& communicator = job.communicators[index_of(job.communicator(rank, node))];
+    case workload::NodeKind::kCollective: {
+      const workload::Communicator& communicator = job.communicators[index_of(job.communicator(rank, node))];
       return fmt::format("{} of {} (call {} on communicator '{}', {})", name_of(graph.collective_kind(node)),
                          rounded(graph.bytes(node)), graph.call_index(node) + 1, printable(communicator.name), label);
     }
-    case NodeKind::kSend:
+    case workload::NodeKind::kSend:
       return fmt::format("send of {} to rank {} ({})", rounded(graph.bytes(node)), index_of(job.peer(rank, node)),
                          label);
-    case NodeKind::kReceive:
+    case workload::NodeKind::kReceive:
       return fmt::format("receive of {} from rank {} ({})", rounded(graph.bytes(node)), index_of(job.peer(rank, node)),
                          label);
     default:
@@ -145,7 +145,7 @@ std::string StuckReport::describe(const Wait& wait) const {
 
 // The calls that some have come to, but not all.
 std::string StuckReport::describe_calls() const {
-  const Job& job = simulation_.input_.job;
+  const workload::Job& job = simulation_.input_.job;
   std::string text;
   std::size_t shown = 0;
   for (const auto& [call, members] : calls_) {
@@ -153,7 +153,7 @@ std::string StuckReport::describe_calls() const {
       text += fmt::format("  ... and {} more calls\n", calls_.size() - kShown);
       break;
     }
-    const ExecutionGraph& graph = job.graph(members.there.front());
+    const workload::ExecutionGraph& graph = job.graph(members.there.front());
     text += fmt::format("  communicator '{}', call {}: {} of {}: ranks {} have come, ranks {} have not\n",
                         printable(job.communicators[index_of(call.first)].name), call.second + 1,
                         name_of(graph.collective_kind(members.node)), rounded(graph.bytes(members.node)),
@@ -192,7 +192,7 @@ StuckError StuckReport::error() const {
 }
 
 std::string StuckReport::text() const {
-  const Job& job = simulation_.input_.job;
+  const workload::Job& job = simulation_.input_.job;
   const std::string when = simulation_.options_.timed
                                ? fmt::format(" at {}", rounded(simulation_.last_step_.time_since_epoch()))
                                : std::string();
@@ -202,7 +202,7 @@ std::string StuckReport::text() const {
   std::size_t shown = 0;
   for (const RankId rank : unfinished_)
     for (const Wait& wait : waits_[index_of(rank)])
-      if (job.graph(rank).kind(wait.node) == NodeKind::kReceive && shown++ < kShown) text += describe(wait);
+      if (job.graph(rank).kind(wait.node) == workload::NodeKind::kReceive && shown++ < kShown) text += describe(wait);
   if (shown > kShown) text += fmt::format("  ... and {} more receives\n", shown - kShown);
   text += describe_circle();
   text +=
@@ -214,4 +214,4 @@ std::string StuckReport::text() const {
 
 StuckError stuck_error(const Simulation& simulation) { return StuckReport(simulation).error(); }
 
-}  // namespace orrery
+}  // namespace orrery::system

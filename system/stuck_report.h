@@ -5,11 +5,11 @@
 
 #include "core/error.h"
 
-namespace orrery {
+namespace orrery::system {
 
 class Simulation;
 
 // Who waits for whom, with the first rank that waits and what it waits in.
 StuckError stuck_error(const Simulation& simulation);
 
-}  // namespace orrery
+}  // namespace orrery::system

@@ -6,7 +6,7 @@
 
 #include "collectives/program.h"
 
-namespace orrery {
+namespace orrery::collectives {
 namespace {
 
 std::uint32_t place_of(const Layout& layout, std::uint32_t rank) { return distance(layout, layout.root, rank); }
@@ -96,4 +96,4 @@ constexpr std::array kPrograms = {
 
 const Program* binomial_tree(CollectiveKind kind) { return program_of(kPrograms, kind); }
 
-}  // namespace orrery
+}  // namespace orrery::collectives

@@ -4,7 +4,7 @@
 
 #include "collectives/program.h"
 
-namespace orrery {
+namespace orrery::collectives {
 namespace {
 
 // Distance from the head of the chain: the root (outward) or the rank after it (inward, where the root is last).
@@ -94,4 +94,4 @@ constexpr std::array kPrograms = {
 
 const Program* chain(CollectiveKind kind) { return program_of(kPrograms, kind); }
 
-}  // namespace orrery
+}  // namespace orrery::collectives

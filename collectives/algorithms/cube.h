@@ -15,7 +15,7 @@
 
 #include "collectives/program.h"
 
-namespace orrery::cube {
+namespace orrery::collectives::cube {
 
 inline bool is_paired(const Layout& layout, std::uint32_t rank) { return rank < 2 * layout.surplus; }
 inline bool is_folded(const Layout& layout, std::uint32_t rank) { return is_paired(layout, rank) && rank % 2 == 1; }
@@ -129,4 +129,4 @@ constexpr Program program(CollectiveKind kind, std::string_view cost) {
   return {kind, Split::kPowerOfTwo, messages<C>, messages<C>, step<C>, pieces<C>, cost};
 }
 
-}  // namespace orrery::cube
+}  // namespace orrery::collectives::cube

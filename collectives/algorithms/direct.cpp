@@ -5,7 +5,7 @@
 
 #include "collectives/program.h"
 
-namespace orrery {
+namespace orrery::collectives {
 namespace {
 
 // An all-to-all never starts n-1 different messages at once unless it is asked to.
@@ -104,4 +104,4 @@ constexpr std::array kPrograms = {
 
 const Program* direct(CollectiveKind kind) { return program_of(kPrograms, kind); }
 
-}  // namespace orrery
+}  // namespace orrery::collectives

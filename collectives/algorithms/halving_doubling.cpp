@@ -7,7 +7,7 @@
 
 #include "collectives/algorithms/cube.h"
 
-namespace orrery {
+namespace orrery::collectives {
 
 const Program* hypercube_all_to_all(CollectiveKind kind);
 const Program* halving_doubling(CollectiveKind kind);
@@ -124,4 +124,4 @@ const Program* halving_doubling(CollectiveKind kind) {
   return binomial_tree(kind);
 }
 
-}  // namespace orrery
+}  // namespace orrery::collectives

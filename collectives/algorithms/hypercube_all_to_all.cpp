@@ -5,7 +5,7 @@
 
 #include "collectives/algorithms/cube.h"
 
-namespace orrery {
+namespace orrery::collectives {
 
 const Program* hypercube_all_to_all(CollectiveKind kind);
 
@@ -65,4 +65,4 @@ constexpr std::array kPrograms = {
 
 const Program* hypercube_all_to_all(CollectiveKind kind) { return program_of(kPrograms, kind); }
 
-}  // namespace orrery
+}  // namespace orrery::collectives

@@ -8,7 +8,7 @@
 
 #include "collectives/program.h"
 
-namespace orrery {
+namespace orrery::collectives {
 namespace {
 
 std::uint32_t one(const Layout&, std::uint32_t) { return 1; }
@@ -72,4 +72,4 @@ constexpr std::array kPrograms = {
 
 const Program* in_network(CollectiveKind kind) { return program_of(kPrograms, kind); }
 
-}  // namespace orrery
+}  // namespace orrery::collectives

@@ -5,7 +5,7 @@
 
 #include "collectives/program.h"
 
-namespace orrery {
+namespace orrery::collectives {
 namespace {
 
 std::uint32_t one_turn(const Layout& layout, std::uint32_t) { return layout.ranks - 1; }
@@ -82,4 +82,4 @@ const Program* ring(CollectiveKind kind) {
   return program != nullptr ? program : chain(kind);
 }
 
-}  // namespace orrery
+}  // namespace orrery::collectives

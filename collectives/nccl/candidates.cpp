@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace orrery {
+namespace orrery::collectives {
 namespace {
 
 using enum NcclAlgorithm;
@@ -98,4 +98,4 @@ NcclSendCosts nccl_send_costs(double bytes, const NcclOptions& options, const Nc
 
 bool nccl_has_hopper_caps(NcclVersion version) { return version >= kFirstWithHopperCaps; }
 
-}  // namespace orrery
+}  // namespace orrery::collectives

@@ -9,7 +9,7 @@
 #include "core/machine_kind.h"
 #include "core/units.h"
 
-namespace orrery {
+namespace orrery::collectives {
 
 // What NCCL is asked, and of whom.
 struct NcclCall {
@@ -49,4 +49,4 @@ NcclSendCosts nccl_send_costs(double bytes, const NcclOptions& options, const Nc
 // Whether the caps of LL on Hopper are its own, rather than those of Ampere.
 bool nccl_has_hopper_caps(NcclVersion version);
 
-}  // namespace orrery
+}  // namespace orrery::collectives

@@ -4,7 +4,7 @@
 
 #include "core/assert.h"
 
-namespace orrery {
+namespace orrery::collectives {
 namespace {
 
 constexpr auto kLatency = ConstantKind::kLatency;
@@ -23,7 +23,9 @@ constexpr std::array<NcclConstantEntry, kNcclConstants> kEntries = {{
     {"base.ring.simple", kLatency, ""},
     {"base.collnet_direct", kLatency, ""},
     {"base.collnet_chain", kLatency, ""},
-    {"base.nvls", kLatency, "base latency of NVLS and NVLS-tree: time from the launch of a kernel to its first step, including the steps within the node"},
+    {"base.nvls", kLatency,
+     "base latency of NVLS and NVLS-tree: time from the launch of a kernel to its first step, including the steps "
+     "within the node"},
     {"base.pat", kLatency, "base latency of PAT: time from the launch of a kernel to its first step"},
     {"hop.nvlink.tree.ll", kLatency, "latency of one step over NVLink (or xGMI)"},
     {"hop.nvlink.tree.ll128", kLatency, ""},
@@ -44,9 +46,11 @@ constexpr std::array<NcclConstantEntry, kNcclConstants> kEntries = {{
     {"hop.network.ll", kLatency, "latency of one step of a ring or tree over the network"},
     {"hop.network.ll128", kLatency, ""},
     {"hop.network.simple", kLatency, ""},
-    {"hop.network.collnet_direct", kLatency, "latency of a reduction in the network's switches, to the switch and back (CollNet)"},
+    {"hop.network.collnet_direct", kLatency,
+     "latency of a reduction in the network's switches, to the switch and back (CollNet)"},
     {"hop.network.collnet_chain", kLatency, ""},
-    {"hop.network.nvls", kLatency, "latency of a reduction in the network's switches, to the switch and back (NVLS with SHARP)"},
+    {"hop.network.nvls", kLatency,
+     "latency of a reduction in the network's switches, to the switch and back (NVLS with SHARP)"},
     {"hop.network.nvls_tree", kLatency, "latency of one step of NVLS-tree over the network"},
     {"hop.network.pat", kLatency, "latency of one step of PAT over the network"},
     {"network.other", kLatency, "latency that the software of this kind of network adds to each step"},
@@ -61,10 +65,12 @@ constexpr std::array<NcclConstantEntry, kNcclConstants> kEntries = {{
     {"ll_cap.volta.one_node", kRate, "largest bus bandwidth of LL on Volta and older GPUs, by number of nodes"},
     {"ll_cap.volta.two_nodes", kRate, ""},
     {"ll_cap.volta.more_nodes", kRate, ""},
-    {"ll_cap.ampere.one_node", kRate, "largest bus bandwidth of LL on Ampere, Turing, Ada and GPUs without their own row, by number of nodes"},
+    {"ll_cap.ampere.one_node", kRate,
+     "largest bus bandwidth of LL on Ampere, Turing, Ada and GPUs without their own row, by number of nodes"},
     {"ll_cap.ampere.two_nodes", kRate, ""},
     {"ll_cap.ampere.more_nodes", kRate, ""},
-    {"ll_cap.hopper.one_node", kRate, "largest bus bandwidth of LL on Hopper from NCCL 2.19 on (before it, Ampere's row holds), by number of nodes"},
+    {"ll_cap.hopper.one_node", kRate,
+     "largest bus bandwidth of LL on Hopper from NCCL 2.19 on (before it, Ampere's row holds), by number of nodes"},
     {"ll_cap.hopper.two_nodes", kRate, ""},
     {"ll_cap.hopper.more_nodes", kRate, ""},
     {"ll_cap.blackwell.one_node", kRate, "largest bus bandwidth of LL on Blackwell, by number of nodes"},
@@ -79,12 +85,14 @@ constexpr std::array<NcclConstantEntry, kNcclConstants> kEntries = {{
     {"efficiency.host", kShare, "share of PCIe's bandwidth that copies through the host's memory reach"},
     {"efficiency.nvls.hopper", kShare, "share of NVLink's bandwidth that NVLS reaches on this architecture"},
     {"efficiency.nvls.blackwell", kShare, ""},
-    {"latency_factor.blackwell", kFactor, "factor on base latencies and on steps within the node, on this architecture"},
+    {"latency_factor.blackwell", kFactor,
+     "factor on base latencies and on steps within the node, on this architecture"},
     {"collnet_direct_wait", kLatency, "time that CollNet-direct waits for each other GPU of the node, to it and back"},
     {"pat_rank", kLatency, "time that PAT adds for each rank"},
     {"chunk.cost", kLatency, "time that a kernel spends on a chunk"},
     {"chunk.largest", kSize, "largest size of a chunk: of each GPU of a node, summed over all channels"},
-    {"launch.single_process", kLatency, "time that a call takes longer with `launch: single-process`, for each GPU of the node"},
+    {"launch.single_process", kLatency,
+     "time that a call takes longer with `launch: single-process`, for each GPU of the node"},
     {"launch.torch", kLatency, "time that a call takes longer with `launch: torch`"},
 }};
 
@@ -122,13 +130,19 @@ std::optional<std::size_t> nccl_constant_named(std::string_view path) {
 
 double NcclConstants::base(NcclAlgorithm algorithm, NcclProtocol protocol) const {
   switch (algorithm) {
-    case NcclAlgorithm::kTree: return values_[number_of("base.tree.ll") + index(protocol)];
-    case NcclAlgorithm::kRing: return values_[number_of("base.ring.ll") + index(protocol)];
-    case NcclAlgorithm::kCollNetDirect: return values_[number_of("base.collnet_direct")];
-    case NcclAlgorithm::kCollNetChain: return values_[number_of("base.collnet_chain")];
+    case NcclAlgorithm::kTree:
+      return values_[number_of("base.tree.ll") + index(protocol)];
+    case NcclAlgorithm::kRing:
+      return values_[number_of("base.ring.ll") + index(protocol)];
+    case NcclAlgorithm::kCollNetDirect:
+      return values_[number_of("base.collnet_direct")];
+    case NcclAlgorithm::kCollNetChain:
+      return values_[number_of("base.collnet_chain")];
     case NcclAlgorithm::kNvls:
-    case NcclAlgorithm::kNvlsTree: return values_[number_of("base.nvls")];
-    case NcclAlgorithm::kPat: return values_[number_of("base.pat")];
+    case NcclAlgorithm::kNvlsTree:
+      return values_[number_of("base.nvls")];
+    case NcclAlgorithm::kPat:
+      return values_[number_of("base.pat")];
   }
   no_such_combination();
 }
@@ -137,13 +151,18 @@ double NcclConstants::hop(NcclAlgorithm algorithm, NcclProtocol protocol, NodeLi
   const bool is_pcie = link == NodeLinkKind::kPcie || link == NodeLinkKind::kHost;
   const std::size_t first = is_pcie ? number_of("hop.pcie.tree.ll") : number_of("hop.nvlink.tree.ll");
   switch (algorithm) {
-    case NcclAlgorithm::kTree: return values_[first + index(protocol)];
-    case NcclAlgorithm::kRing: return values_[first + 3 + index(protocol)];
-    case NcclAlgorithm::kCollNetDirect: return values_[first + 6];
-    case NcclAlgorithm::kCollNetChain: return values_[first + 7];
+    case NcclAlgorithm::kTree:
+      return values_[first + index(protocol)];
+    case NcclAlgorithm::kRing:
+      return values_[first + 3 + index(protocol)];
+    case NcclAlgorithm::kCollNetDirect:
+      return values_[first + 6];
+    case NcclAlgorithm::kCollNetChain:
+      return values_[first + 7];
     case NcclAlgorithm::kNvls:  // in their base latency
     case NcclAlgorithm::kNvlsTree:
-    case NcclAlgorithm::kPat: return 0;
+    case NcclAlgorithm::kPat:
+      return 0;
   }
   no_such_combination();
 }
@@ -152,12 +171,18 @@ double NcclConstants::network_hop(NcclAlgorithm algorithm, NcclProtocol protocol
   const double software = values_[number_of("network.other") + index(network)];
   switch (algorithm) {
     case NcclAlgorithm::kTree:
-    case NcclAlgorithm::kRing: return software + values_[number_of("hop.network.ll") + index(protocol)];
-    case NcclAlgorithm::kCollNetDirect: return software + values_[number_of("hop.network.collnet_direct")];
-    case NcclAlgorithm::kCollNetChain: return software + values_[number_of("hop.network.collnet_chain")];
-    case NcclAlgorithm::kNvls: return software + values_[number_of("hop.network.nvls")];
-    case NcclAlgorithm::kNvlsTree: return software + values_[number_of("hop.network.nvls_tree")];
-    case NcclAlgorithm::kPat: return software + values_[number_of("hop.network.pat")];
+    case NcclAlgorithm::kRing:
+      return software + values_[number_of("hop.network.ll") + index(protocol)];
+    case NcclAlgorithm::kCollNetDirect:
+      return software + values_[number_of("hop.network.collnet_direct")];
+    case NcclAlgorithm::kCollNetChain:
+      return software + values_[number_of("hop.network.collnet_chain")];
+    case NcclAlgorithm::kNvls:
+      return software + values_[number_of("hop.network.nvls")];
+    case NcclAlgorithm::kNvlsTree:
+      return software + values_[number_of("hop.network.nvls_tree")];
+    case NcclAlgorithm::kPat:
+      return software + values_[number_of("hop.network.pat")];
   }
   no_such_combination();
 }
@@ -166,10 +191,14 @@ double NcclConstants::ll_cap(Architecture architecture, std::uint32_t nodes) con
   const std::size_t column = nodes <= 1 ? 0 : nodes == 2 ? 1 : 2;
   switch (architecture) {
     case Architecture::kPascal:
-    case Architecture::kVolta: return values_[number_of("ll_cap.volta.one_node") + column];
-    case Architecture::kHopper: return values_[number_of("ll_cap.hopper.one_node") + column];
-    case Architecture::kBlackwell: return values_[number_of("ll_cap.blackwell.one_node") + column];
-    default: return values_[number_of("ll_cap.ampere.one_node") + column];
+    case Architecture::kVolta:
+      return values_[number_of("ll_cap.volta.one_node") + column];
+    case Architecture::kHopper:
+      return values_[number_of("ll_cap.hopper.one_node") + column];
+    case Architecture::kBlackwell:
+      return values_[number_of("ll_cap.blackwell.one_node") + column];
+    default:
+      return values_[number_of("ll_cap.ampere.one_node") + column];
   }
 }
 
@@ -185,18 +214,24 @@ double NcclConstants::latency_factor(Architecture architecture) const {
 double NcclConstants::launch(LaunchMode mode, std::uint32_t per_node) const {
   switch (mode) {
     case LaunchMode::kMpi:
-    case LaunchMode::kThreads: return 0;
-    case LaunchMode::kSingleProcess: return values_[number_of("launch.single_process")] * per_node;
-    case LaunchMode::kTorch: return values_[number_of("launch.torch")];
+    case LaunchMode::kThreads:
+      return 0;
+    case LaunchMode::kSingleProcess:
+      return values_[number_of("launch.single_process")] * per_node;
+    case LaunchMode::kTorch:
+      return values_[number_of("launch.torch")];
   }
   no_such_combination();
 }
 
 double NcclConstants::protocol_efficiency(NcclProtocol protocol) const {
   switch (protocol) {
-    case NcclProtocol::kLl: return values_[number_of("efficiency.ll")];
-    case NcclProtocol::kLl128: return values_[number_of("efficiency.ll128")];
-    case NcclProtocol::kSimple: return 1;
+    case NcclProtocol::kLl:
+      return values_[number_of("efficiency.ll")];
+    case NcclProtocol::kLl128:
+      return values_[number_of("efficiency.ll128")];
+    case NcclProtocol::kSimple:
+      return 1;
   }
   no_such_combination();
 }
@@ -211,4 +246,4 @@ double NcclConstants::pat_rank() const { return values_[number_of("pat_rank")]; 
 double NcclConstants::chunk_cost() const { return values_[number_of("chunk.cost")]; }
 double NcclConstants::largest_chunk() const { return values_[number_of("chunk.largest")]; }
 
-}  // namespace orrery
+}  // namespace orrery::collectives

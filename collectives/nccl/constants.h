@@ -14,7 +14,7 @@
 #include "collectives/nccl/options.h"
 #include "core/machine_kind.h"
 
-namespace orrery {
+namespace orrery::collectives {
 
 enum class ConstantKind : std::uint8_t {
   kLatency,  // seconds
@@ -74,4 +74,4 @@ class NcclConstants {
   std::array<double, kNcclConstants> values_{};
 };
 
-}  // namespace orrery
+}  // namespace orrery::collectives

@@ -12,7 +12,7 @@
 #include "core/assert.h"
 #include "core/config/quantity_text.h"
 
-namespace orrery {
+namespace orrery::collectives {
 namespace {
 
 constexpr double kPicoseconds = 1e12;
@@ -31,11 +31,16 @@ std::optional<double> read(Section& section, std::string_view key, std::size_t c
     return section.maybe<T>(key, meaning);
   };
   switch (nccl_constant_entries()[constant].kind) {
-    case ConstantKind::kLatency: return number(ask(Duration{}), kPicoseconds);
-    case ConstantKind::kRate: return number(ask(Bandwidth(1)), 1);
-    case ConstantKind::kSize: return number(ask(Bytes(0)), 1);
-    case ConstantKind::kShare: return number(ask(kFullEfficiency), static_cast<double>(kFullEfficiency.count()));
-    case ConstantKind::kFactor: return ask(double{});
+    case ConstantKind::kLatency:
+      return number(ask(Duration{}), kPicoseconds);
+    case ConstantKind::kRate:
+      return number(ask(Bandwidth(1)), 1);
+    case ConstantKind::kSize:
+      return number(ask(Bytes(0)), 1);
+    case ConstantKind::kShare:
+      return number(ask(kFullEfficiency), static_cast<double>(kFullEfficiency.count()));
+    case ConstantKind::kFactor:
+      return ask(double{});
   }
   ORRERY_ASSERT(false);
   return std::nullopt;
@@ -100,15 +105,19 @@ NcclConstantList read_some_nccl_constants(Section& section) {
 
 std::string nccl_constant_text(std::size_t number, double value) {
   switch (nccl_constant_entries()[number].kind) {
-    case ConstantKind::kLatency: return to_text(Duration(std::llround(value * kPicoseconds)));
-    case ConstantKind::kRate: return to_text(Bandwidth(std::llround(value)));
-    case ConstantKind::kSize: return to_text(Bytes(std::llround(value)));
+    case ConstantKind::kLatency:
+      return orrery::to_text(Duration(std::llround(value * kPicoseconds)));
+    case ConstantKind::kRate:
+      return to_text(Bandwidth(std::llround(value)));
+    case ConstantKind::kSize:
+      return to_text(Bytes(std::llround(value)));
     case ConstantKind::kShare:
       return to_text(Efficiency(std::llround(value * static_cast<double>(kFullEfficiency.count()))));
-    case ConstantKind::kFactor: return fmt::format("{:.6g}", value);
+    case ConstantKind::kFactor:
+      return fmt::format("{:.6g}", value);
   }
   ORRERY_ASSERT(false);
   return {};
 }
 
-}  // namespace orrery
+}  // namespace orrery::collectives

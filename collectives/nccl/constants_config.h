@@ -8,7 +8,7 @@
 #include "collectives/nccl/constants.h"
 #include "core/config/config.h"
 
-namespace orrery {
+namespace orrery::collectives {
 
 // Constants by number, each in the unit of its kind.
 using NcclConstantList = std::vector<std::pair<std::size_t, double>>;
@@ -31,4 +31,4 @@ NcclConstantList read_some_nccl_constants(Section& section);
 // As a configuration has it: "2.5 us", "87.7 GB/s", "81 %", "1.9".
 std::string nccl_constant_text(std::size_t number, double value);
 
-}  // namespace orrery
+}  // namespace orrery::collectives

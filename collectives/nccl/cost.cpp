@@ -7,7 +7,7 @@
 
 #include "core/assert.h"
 
-namespace orrery {
+namespace orrery::collectives {
 namespace {
 
 using enum NcclAlgorithm;
@@ -234,4 +234,4 @@ NcclCost nccl_cost(const NcclCandidate& candidate, const NcclCall& call, const N
   return candidate.algorithm ? costs.cost(*candidate.algorithm, candidate.protocol) : costs.sends();
 }
 
-}  // namespace orrery
+}  // namespace orrery::collectives

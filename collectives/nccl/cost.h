@@ -10,7 +10,7 @@
 #include "collectives/nccl/constants.h"
 #include "collectives/nccl/options.h"
 
-namespace orrery {
+namespace orrery::collectives {
 
 // What each rank sends for the data alone, in bytes, as Aggregate counts it.
 struct NcclVolume {
@@ -44,4 +44,4 @@ std::vector<NcclCandidate> nccl_candidates(const NcclCall& call, const NcclOptio
 NcclCost nccl_cost(const NcclCandidate& candidate, const NcclCall& call, const NcclOptions& options,
                    const NcclConstants& constants);
 
-}  // namespace orrery
+}  // namespace orrery::collectives

@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 
-namespace orrery {
+namespace orrery::collectives {
 namespace {
 
 // What Bytes and Duration hold, with room to add. More is cut off here and refused by whoever takes such a candidate.
@@ -129,4 +129,4 @@ NcclSend nccl_send(Bytes bytes, bool is_same_node, const MachineKind& machine, c
   return send;
 }
 
-}  // namespace orrery
+}  // namespace orrery::collectives

@@ -20,7 +20,7 @@
 #include "core/machine_kind.h"
 #include "core/units.h"
 
-namespace orrery {
+namespace orrery::collectives {
 
 // A collective that NCCL makes of sends and receives (all_to_all, gather, scatter) has no algorithm.
 struct NcclTiming {
@@ -52,4 +52,4 @@ struct NcclSend {
 NcclSend nccl_send(Bytes bytes, bool is_same_node, const MachineKind& machine, const NcclOptions& options,
                    const NcclConstants& constants);
 
-}  // namespace orrery
+}  // namespace orrery::collectives

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace orrery {
+namespace orrery::collectives {
 namespace {
 
 constexpr std::array<std::string_view, 7> kAlgorithms = {"tree",      "ring", "collnet-direct", "collnet-chain", "nvls",
@@ -89,4 +89,4 @@ std::optional<NcclVersion> parse_nccl_version(std::string_view text) {
   return NcclVersion{*major, *minor, *patch};
 }
 
-}  // namespace orrery
+}  // namespace orrery::collectives

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace orrery {
+namespace orrery::collectives {
 
 enum class NcclAlgorithm : std::uint8_t { kTree, kRing, kCollNetDirect, kCollNetChain, kNvls, kNvlsTree, kPat };
 
@@ -79,4 +79,4 @@ std::optional<NcclProtocol> nccl_protocol_named(std::string_view name);
 // "2.18.5", "2.27" (patch 0), and as NCCL prints itself, "2.18.3+cuda12.2"; nothing for others.
 std::optional<NcclVersion> parse_nccl_version(std::string_view text);
 
-}  // namespace orrery
+}  // namespace orrery::collectives

@@ -14,7 +14,7 @@
 #include "network/fabric/link_type.h"
 #include "network/fabric/topology_config.h"
 
-namespace orrery {
+namespace orrery::network {
 namespace {
 
 using FabricSpec = std::variant<std::vector<DimensionSpec>, ClusterSpec>;
@@ -246,4 +246,4 @@ Routing read_routing(Section& network) {
   return routing;
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

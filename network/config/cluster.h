@@ -8,7 +8,7 @@
 #include "network/fabric/fabric.h"
 #include "network/fabric/routed_graph.h"
 
-namespace orrery {
+namespace orrery::network {
 
 // Parts of a cluster that other layers read; each is called with the section, wherever that stands.
 struct ClusterReaders {
@@ -24,4 +24,4 @@ std::optional<Fabric> read_cluster(Section& experiment, const ClusterReaders& re
 // Reads `routing` and `ecmp_seed` of an experiment's `network`.
 Routing read_routing(Section& network);
 
-}  // namespace orrery
+}  // namespace orrery::network

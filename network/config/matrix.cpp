@@ -15,7 +15,7 @@
 #include "network/fabric/link_type.h"
 #include "network/fabric/topology_config.h"
 
-namespace orrery {
+namespace orrery::network {
 namespace {
 
 constexpr std::size_t kMostBytes = 1 << 20;
@@ -123,4 +123,4 @@ RoutedGraph read_matrix(Section& section, const GraphMembers& members, const Dev
   return routed(std::move(spec), section, "topology_matrix");
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

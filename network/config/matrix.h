@@ -6,10 +6,10 @@
 #include "network/fabric/routed_graph.h"
 #include "network/topologies/graph_config.h"
 
-namespace orrery {
+namespace orrery::network {
 
 // The graph of the node; without its NICs if `members` has none. What `capacities` leaves out, the generations of the
 // device's `links` say. Empty after an error and in description mode.
 RoutedGraph read_matrix(Section& section, const GraphMembers& members, const DeviceLinks& links);
 
-}  // namespace orrery
+}  // namespace orrery::network

@@ -12,7 +12,7 @@
 
 #include "core/config/quantity_text.h"
 
-namespace orrery {
+namespace orrery::network {
 namespace {
 
 constexpr std::uint32_t kMostNvlinks = 18;  // of a GPU, in any generation so far
@@ -247,4 +247,4 @@ GraphSpec graph_of(const TopologyMatrix& matrix, const MatrixCapacities& capacit
   return Builder(matrix, capacities, with_nics, file, diagnostics).build();
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

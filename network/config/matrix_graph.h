@@ -5,7 +5,7 @@
 #include "network/config/topology_matrix.h"
 #include "network/fabric/routed_graph.h"
 
-namespace orrery {
+namespace orrery::network {
 
 struct MatrixCapacity {
   Bandwidth bandwidth{1};  // nominal, of one link, per direction
@@ -29,4 +29,4 @@ struct MatrixCapacities {
 GraphSpec graph_of(const TopologyMatrix& matrix, const MatrixCapacities& capacities, bool with_nics,
                    const std::string& file, Diagnostics& diagnostics);
 
-}  // namespace orrery
+}  // namespace orrery::network

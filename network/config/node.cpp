@@ -12,7 +12,7 @@
 #include "network/fabric/topology_config.h"
 #include "network/topologies/graph_config.h"
 
-namespace orrery {
+namespace orrery::network {
 namespace {
 
 constexpr std::int64_t kMostNics = 4096;  // of a node
@@ -81,7 +81,8 @@ void read_nics_of(Section& section, std::uint32_t devices, NicSpec& spec) {
     const char* end = text.data() + text.size();
     const auto [stop, code] = std::from_chars(text.data(), end, nic);
     if (code != std::errc{} || stop != end || nic >= spec.count)
-      return section.error("of", fmt::format("unknown NIC '{}'; valid NICs are 0 to {}", printable(text, 40), spec.count - 1),
+      return section.error("of",
+                           fmt::format("unknown NIC '{}'; valid NICs are 0 to {}", printable(text, 40), spec.count - 1),
                            text.starts_with("nic") ? "write the number alone: 0 for nic0" : "");
     spec.of.push_back(nic);
   }
@@ -182,4 +183,4 @@ NodeSpec read_node(Section& section, const ReadDevice& read_device) {
   return node;
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

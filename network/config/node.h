@@ -6,7 +6,7 @@
 #include "core/config/config.h"
 #include "network/fabric/cluster.h"
 
-namespace orrery {
+namespace orrery::network {
 
 using ReadDevice = std::function<void(Section&)>;
 
@@ -14,4 +14,4 @@ using ReadDevice = std::function<void(Section&)>;
 // or as `topology_matrix` says (the same, in the words of nvidia-smi).
 NodeSpec read_node(Section& section, const ReadDevice& read_device);
 
-}  // namespace orrery
+}  // namespace orrery::network

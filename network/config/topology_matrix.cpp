@@ -9,7 +9,7 @@
 
 #include "network/fabric/routed_graph.h"
 
-namespace orrery {
+namespace orrery::network {
 namespace {
 
 constexpr std::uint32_t kMostBonded = 1024;
@@ -155,7 +155,8 @@ class Parser {
       if (!entry)
         return error(
             line.number,
-            fmt::format("unknown connection '{}'; valid connections are X, PIX, PXB, PHB, NODE, SYS and NV<number>", printable(word, 40)),
+            fmt::format("unknown connection '{}'; valid connections are X, PIX, PXB, PHB, NODE, SYS and NV<number>",
+                        printable(word, 40)),
             line.columns[column + 1]);
       if ((entry->path == MatrixPath::kSelf) != (row == column))
         return error(line.number,
@@ -199,4 +200,4 @@ TopologyMatrix parse_topology_matrix(std::string_view text, const std::string& f
   return Parser(text, file, diagnostics).parse();
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 
-namespace orrery {
+namespace orrery::network {
 
 // From near to far. NVLink says nothing about where two GPUs are on PCIe.
 enum class MatrixPath : std::uint8_t {
@@ -44,4 +44,4 @@ struct TopologyMatrix {
 // Empty (no devices) after an error; errors name the line of `file`.
 TopologyMatrix parse_topology_matrix(std::string_view text, const std::string& file, Diagnostics& diagnostics);
 
-}  // namespace orrery
+}  // namespace orrery::network

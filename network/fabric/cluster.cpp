@@ -5,7 +5,7 @@
 #include "core/assert.h"
 #include "network/fabric/compose.h"
 
-namespace orrery {
+namespace orrery::network {
 namespace {
 
 TopologyParameters node_parameters(const NodeSpec& node) {
@@ -113,4 +113,4 @@ Fabric build_cluster(const ClusterSpec& cluster) {
   return Fabric(std::move(parts));
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

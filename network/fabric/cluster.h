@@ -11,7 +11,7 @@
 #include "network/fabric/link_type.h"
 #include "network/fabric/topology.h"
 
-namespace orrery {
+namespace orrery::network {
 
 struct NodeFabricSpec {
   const Topology* topology = topology_named("switch");
@@ -75,4 +75,4 @@ std::uint64_t link_count(const ClusterSpec& cluster);
 // kMostLinks (read_cluster checks all this).
 Fabric build_cluster(const ClusterSpec& cluster);
 
-}  // namespace orrery
+}  // namespace orrery::network

@@ -6,7 +6,7 @@
 
 #include "core/assert.h"
 
-namespace orrery {
+namespace orrery::network {
 namespace {
 
 // The one place where an efficiency takes effect.
@@ -115,4 +115,4 @@ Fabric compose(std::span<const DimensionSpec> dimensions, const Routing& routing
   return Fabric(std::move(parts));
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

@@ -9,7 +9,7 @@
 #include "network/fabric/fabric.h"
 #include "network/fabric/topology.h"
 
-namespace orrery {
+namespace orrery::network {
 
 struct DimensionSpec {
   const Topology* topology = topology_named("switch");
@@ -42,4 +42,4 @@ Tier add_tier(FabricParts& parts, const Topology& topology, const TopologyParame
 std::uint32_t add_links(FabricParts& parts, std::uint32_t count, Bandwidth nominal, Efficiency efficiency,
                         Duration latency, std::string link_class);
 
-}  // namespace orrery
+}  // namespace orrery::network

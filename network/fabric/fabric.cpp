@@ -6,7 +6,7 @@
 
 #include "core/assert.h"
 
-namespace orrery {
+namespace orrery::network {
 namespace {
 
 // A link of a tier: the instance it belongs to, and what it is there.
@@ -196,4 +196,4 @@ Duration route_latency(const Fabric& fabric, DeviceId from, DeviceId to) {
   return latency;
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

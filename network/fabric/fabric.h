@@ -15,7 +15,7 @@
 #include "core/units.h"
 #include "network/fabric/topology.h"
 
-namespace orrery {
+namespace orrery::network {
 
 // How link and vertex numbers follow from where a link is: the arithmetic behind Fabric::route and Fabric::ends.
 enum class VertexId : std::uint32_t {};  // devices first, then switches and NICs
@@ -160,4 +160,4 @@ inline std::uint32_t node_of(const Fabric& fabric, DeviceId device) {
   return index_of(device) / fabric.dimensions().front().size;
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

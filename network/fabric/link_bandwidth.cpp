@@ -4,7 +4,7 @@
 
 #include "core/config/quantity_text.h"
 
-namespace orrery {
+namespace orrery::network {
 namespace {
 
 Bandwidth checked(Section& section, std::string_view key, Bandwidth bandwidth) {
@@ -39,4 +39,4 @@ Bandwidth optional_link_bandwidth(Section& section, std::string_view key, Bandwi
   return section.optional<Bandwidth>(key, fallback, meaning, documented);
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

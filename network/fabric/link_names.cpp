@@ -8,7 +8,7 @@
 #include "core/config/quantity_text.h"
 #include "core/suggest.h"
 
-namespace orrery {
+namespace orrery::network {
 namespace {
 
 // "nic.up[5]" in its parts; a name without a number is all class.
@@ -101,4 +101,4 @@ std::string link_name_hint(const Fabric& fabric, std::string_view name) {
                      fabric.vertex_name(VertexId(0)));
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

@@ -10,7 +10,7 @@
 #include "core/ids.h"
 #include "network/fabric/fabric.h"
 
-namespace orrery {
+namespace orrery::network {
 
 // Ascending; none if nothing is called so.
 std::vector<LinkId> links_named(const Fabric& fabric, std::string_view name);
@@ -26,4 +26,4 @@ std::string name_of(const Fabric& fabric, LinkId link);
 // What to write in place of a name that nothing has.
 std::string link_name_hint(const Fabric& fabric, std::string_view name);
 
-}  // namespace orrery
+}  // namespace orrery::network

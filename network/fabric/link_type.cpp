@@ -4,7 +4,7 @@
 
 #include "network/fabric/topology_config.h"
 
-namespace orrery {
+namespace orrery::network {
 
 LinkType read_link_type(Section& section) {
   LinkType type;
@@ -46,4 +46,4 @@ LinkRate read_link_rate(Section& section, std::string_view bandwidth_meaning, st
   return rate;
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

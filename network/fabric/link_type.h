@@ -11,7 +11,7 @@
 #include "core/machine_kind.h"
 #include "core/units.h"
 
-namespace orrery {
+namespace orrery::network {
 
 // The bandwidths of links in configurations. Rates are whole bytes per second, so that a link which many messages share
 // must have some thousands of them for each to get its share; what is given as less is a slip of the pen.
@@ -81,4 +81,4 @@ struct NetworkSpec {
 // Reads a network, a file of configs/networks.
 NetworkSpec read_network(Section& section);
 
-}  // namespace orrery
+}  // namespace orrery::network

@@ -5,7 +5,7 @@
 #include "core/config/quantity_text.h"
 #include "network/fabric/topology_config.h"
 
-namespace orrery {
+namespace orrery::network {
 namespace {
 
 HostStack read_stack(Section& section) {
@@ -38,4 +38,4 @@ NetworkSpec read_network(Section& section) {
   return network;
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

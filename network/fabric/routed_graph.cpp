@@ -6,7 +6,7 @@
 #include "core/assert.h"
 #include "core/hash.h"
 
-namespace orrery {
+namespace orrery::network {
 
 std::vector<std::string> routing_names() { return {"spray", "deterministic", "ecmp"}; }
 
@@ -128,4 +128,4 @@ std::uint32_t RoutedGraph::choose(std::uint32_t from, std::uint32_t at, std::uin
   ORRERY_ASSERT(false);
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

@@ -14,7 +14,7 @@
 
 #include "core/units.h"
 
-namespace orrery {
+namespace orrery::network {
 
 // How a message chooses among parallel links and switches that serve equally well.
 //
@@ -162,4 +162,4 @@ class RoutedGraph {
   std::vector<bool> on_devices_;  // by pair of members: which of the two
 };
 
-}  // namespace orrery
+}  // namespace orrery::network

@@ -8,7 +8,7 @@
 
 #include "core/config/quantity_text.h"
 
-namespace orrery {
+namespace orrery::network {
 namespace {
 
 std::string kind_of(const std::string& name) {
@@ -129,4 +129,4 @@ std::vector<std::string> assumed_figures(const ConfigValue& root) {
   return figures;
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

@@ -8,7 +8,7 @@
 #include "core/config/tree.h"
 #include "network/fabric/fabric.h"
 
-namespace orrery {
+namespace orrery::network {
 
 struct VertexKind {
   std::string name;  // without the node and the number: "gpu", "nic", "plx"
@@ -37,4 +37,4 @@ std::string dot_text(const Fabric& fabric, const std::string& title);
 // "cluster.node.nics.host_latency".
 std::vector<std::string> assumed_figures(const ConfigValue& root);
 
-}  // namespace orrery
+}  // namespace orrery::network

@@ -18,8 +18,10 @@
 #include "network/fabric/routed_graph.h"
 
 namespace orrery {
-
 class Section;
+}
+
+namespace orrery::network {
 
 inline constexpr std::uint32_t kMostDevices = 16U << 20;  // of a fabric
 
@@ -125,4 +127,4 @@ const Topology* topology_named(std::string_view name);
 std::vector<std::string> topology_names();
 std::vector<std::string> switched_topology_names();
 
-}  // namespace orrery
+}  // namespace orrery::network

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace orrery {
+namespace orrery::network {
 
 TopologyChoice read_topology(Section& section, std::span<const std::string> names, const Members& members,
                              std::string_view meaning) {
@@ -68,4 +68,4 @@ std::string read_name(Section& section, std::string fallback, std::string_view m
   return name;
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

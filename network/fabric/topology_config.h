@@ -8,7 +8,7 @@
 #include "core/config/config.h"
 #include "network/fabric/topology.h"
 
-namespace orrery {
+namespace orrery::network {
 
 struct TopologyChoice {
   const Topology* topology = topology_named("switch");
@@ -45,4 +45,4 @@ std::string reserved_name_problem(std::string_view name);
 // An integer that was read within a range of 32 bits.
 inline std::uint32_t narrow(std::int64_t value) { return static_cast<std::uint32_t>(value); }
 
-}  // namespace orrery
+}  // namespace orrery::network

@@ -4,7 +4,7 @@
 
 #include "core/assert.h"
 
-namespace orrery {
+namespace orrery::network {
 
 void FlowComponents::join(std::uint32_t index) {
   Flow& flow = graph_.flow(index);
@@ -222,4 +222,4 @@ void FlowComponents::touch_everything() {
     if (!components_[index].flows.empty()) touch(index);
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

@@ -12,7 +12,7 @@
 #include "network/flow/graph.h"
 #include "network/flow/solver.h"
 
-namespace orrery {
+namespace orrery::network {
 
 class FlowComponents {
  public:
@@ -75,4 +75,4 @@ class FlowComponents {
   std::vector<Time> finish_apart_;    // by place in apart_
 };
 
-}  // namespace orrery
+}  // namespace orrery::network

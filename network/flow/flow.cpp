@@ -6,7 +6,7 @@
 
 #include "core/assert.h"
 
-namespace orrery {
+namespace orrery::network {
 
 FlowNetwork::FlowNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener, ReferenceSolver* reference)
     : PathNetwork(engine, fabric, listener),
@@ -254,4 +254,4 @@ void FlowNetwork::report_end(const Ended& message) {
     events_.arrive(message.latency, message.token);
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

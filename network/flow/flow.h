@@ -25,7 +25,7 @@
 #include "network/network.h"
 #include "network/path_table.h"
 
-namespace orrery {
+namespace orrery::network {
 
 class FlowNetwork final : public PathNetwork, private EventSink {
  public:
@@ -98,4 +98,4 @@ class FlowNetwork final : public PathNetwork, private EventSink {
   std::vector<Ended> ended_;              // scratch of on_event()
 };
 
-}  // namespace orrery
+}  // namespace orrery::network

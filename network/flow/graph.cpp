@@ -5,7 +5,7 @@
 
 #include "core/assert.h"
 
-namespace orrery {
+namespace orrery::network {
 namespace {
 
 constexpr std::uint64_t kMostWeight = std::numeric_limits<std::int64_t>::max();
@@ -119,4 +119,4 @@ void FlowGraph::add_busy(std::vector<LinkUsage>& usage, Time now) const {
     usage[index_of(link.id)].busy += link.busy + (link.users.empty() ? Duration::zero() : now - link.since);
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

@@ -12,7 +12,7 @@
 #include "network/fabric/fabric.h"
 #include "network/network.h"
 
-namespace orrery {
+namespace orrery::network {
 
 inline constexpr std::uint32_t kNoIndex = UINT32_MAX;
 // The rate of a flow that was not solved yet: no known rate is higher.
@@ -132,4 +132,4 @@ class FlowGraph {
   std::uint64_t mark_ = 0;
 };
 
-}  // namespace orrery
+}  // namespace orrery::network

@@ -6,7 +6,7 @@
 #include "core/assert.h"
 #include "network/network.h"
 
-namespace orrery {
+namespace orrery::network {
 namespace {
 
 // How often the concerned links are extended one by one, and what part of all flows may be on them. After that, all
@@ -302,4 +302,4 @@ std::int64_t FlowSolver::filling_level(const FlowLink& link) const {
   return level;
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

@@ -18,7 +18,7 @@
 #include "core/units.h"
 #include "network/flow/graph.h"
 
-namespace orrery {
+namespace orrery::network {
 
 // Max-min fair rates by progressive filling, in integers. The rates of all flows rise together; when a link is full,
 // the flows on it stay at the rate they have, and the others rise on. One round freezes all flows on all links that
@@ -126,4 +126,4 @@ class FlowSolver {
   std::vector<std::uint32_t> changed_;
 };
 
-}  // namespace orrery
+}  // namespace orrery::network

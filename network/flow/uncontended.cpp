@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace orrery {
+namespace orrery::network {
 
 UncontendedFlows::Start UncontendedFlows::start(const UncontendedFlow& flow) {
   if (!paths_.can_be_alone(flow.path)) return Start::kRefused;
@@ -129,4 +129,4 @@ bool UncontendedFlows::is_free(LinkState& state) {
   return true;
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

@@ -17,7 +17,7 @@
 #include "network/network.h"
 #include "network/path_table.h"
 
-namespace orrery {
+namespace orrery::network {
 
 struct UncontendedFlow {
   PathId path{};
@@ -112,4 +112,4 @@ class UncontendedFlows {
   std::vector<LinkId> taking_;    // scratch of take_links()
 };
 
-}  // namespace orrery
+}  // namespace orrery::network

@@ -4,7 +4,7 @@
 
 #include "core/assert.h"
 
-namespace orrery {
+namespace orrery::network {
 AlphaBetaNetwork::AlphaBetaNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener, BusyTime busy)
     : PathNetwork(engine, fabric, listener) {
   if (busy == BusyTime::kRecord) activity_.resize(fabric.link_count());
@@ -77,4 +77,4 @@ std::vector<LinkUsage> AlphaBetaNetwork::link_usage() const {
   return usage;
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

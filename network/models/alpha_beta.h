@@ -10,7 +10,7 @@
 #include "network/network.h"
 #include "network/path_table.h"
 
-namespace orrery {
+namespace orrery::network {
 
 // Whether the busy time of links is recorded: exact, a few nanoseconds for every link a message crosses.
 enum class BusyTime : std::uint8_t { kRecord, kOff };
@@ -40,4 +40,4 @@ class AlphaBetaNetwork final : public PathNetwork {
   std::vector<Activity> activity_;  // by link; empty if busy time is not recorded
 };
 
-}  // namespace orrery
+}  // namespace orrery::network

@@ -5,7 +5,7 @@
 
 #include "core/assert.h"
 
-namespace orrery {
+namespace orrery::network {
 namespace {
 
 // Events are of a message: it came to its next link, or its link has sent it.
@@ -155,4 +155,4 @@ void FifoNetwork::send_next(LinkId link) {
   queue.usage.busy += sending;
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

@@ -17,7 +17,7 @@
 #include "network/network.h"
 #include "network/path_table.h"
 
-namespace orrery {
+namespace orrery::network {
 
 // A message is released when its first link has sent it. One without bytes takes no time on a link, but waits for its
 // turn.
@@ -77,4 +77,4 @@ class FifoNetwork final : public PathNetwork, private EventSink {
   std::vector<LinkId> ready_;        // links that may have become able to send at this instant
 };
 
-}  // namespace orrery
+}  // namespace orrery::network

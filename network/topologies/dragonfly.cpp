@@ -10,7 +10,7 @@
 #include "network/fabric/link_type.h"
 #include "network/fabric/topology.h"
 
-namespace orrery {
+namespace orrery::network {
 namespace {
 
 constexpr std::array<std::string_view, 4> kClasses = {"up", "down", "local", "global"};
@@ -163,4 +163,4 @@ void read_dragonfly(Section& section, const Members&, TopologyOwn& own) {
           .count();
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

@@ -3,7 +3,7 @@
 #include "network/fabric/topology.h"
 #include "network/topologies/graph_config.h"
 
-namespace orrery {
+namespace orrery::network {
 namespace {
 
 std::uint32_t switches(const TopologyParameters& p) {
@@ -40,4 +40,4 @@ void read_edge_list(Section& section, const Members& members, TopologyOwn& own) 
   own.size = own.graph.spec().members();
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

@@ -15,7 +15,7 @@
 #include "network/fabric/link_type.h"
 #include "network/fabric/topology.h"
 
-namespace orrery {
+namespace orrery::network {
 namespace {
 
 constexpr std::array<std::string_view, 6> kClasses = {"up", "down", "leaf-up", "leaf-down", "core-up", "core-down"};
@@ -254,4 +254,4 @@ void read_rail_optimised(Section& section, const Members& members, TopologyOwn& 
       "rails", {1, kMostPorts}, "rail-optimised: number of devices in a node, each of which is on its own rail"));
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

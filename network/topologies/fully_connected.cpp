@@ -3,7 +3,7 @@
 
 #include "network/fabric/topology.h"
 
-namespace orrery {
+namespace orrery::network {
 namespace {
 
 constexpr std::array<std::string_view, 1> kClasses = {"peer"};
@@ -28,4 +28,4 @@ void route(const TopologyParameters& p, std::uint32_t from, std::uint32_t to, Ro
 
 extern constinit const TopologyShape kFullyConnectedShape{kClasses, switches, links, link, route};
 
-}  // namespace orrery
+}  // namespace orrery::network

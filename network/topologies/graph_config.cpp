@@ -14,7 +14,7 @@
 #include "network/fabric/link_type.h"
 #include "network/fabric/topology_config.h"
 
-namespace orrery {
+namespace orrery::network {
 namespace {
 
 constexpr std::string_view kDevice = "gpu";
@@ -279,4 +279,4 @@ RoutedGraph routed(GraphSpec spec, Section& section, std::string_view key) {
   return {};
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

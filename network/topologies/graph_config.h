@@ -8,7 +8,7 @@
 #include "network/fabric/routed_graph.h"
 #include "network/fabric/topology.h"
 
-namespace orrery {
+namespace orrery::network {
 
 // How many members a graph has to have.
 struct GraphMembers {
@@ -26,4 +26,4 @@ RoutedGraph read_graph(Section& section, const Members& members);
 // The graph with its routes; empty, and reported at `key`, where members that may talk have no route.
 RoutedGraph routed(GraphSpec spec, Section& section, std::string_view key);
 
-}  // namespace orrery
+}  // namespace orrery::network

@@ -10,7 +10,7 @@
 #include "core/config/config.h"
 #include "network/fabric/topology.h"
 
-namespace orrery {
+namespace orrery::network {
 namespace {
 
 constexpr std::array<std::string_view, 6> kClasses = {"axis0", "axis1", "axis2", "axis3", "axis4", "axis5"};
@@ -142,4 +142,4 @@ void read_grid(Section& section, const Members&, TopologyOwn& own) {
   own.numbers[0] = static_cast<std::int64_t>(sizes.size());
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

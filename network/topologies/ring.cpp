@@ -4,7 +4,7 @@
 
 #include "network/fabric/topology.h"
 
-namespace orrery {
+namespace orrery::network {
 namespace {
 
 constexpr std::array<std::string_view, 2> kClasses = {"up", "down"};
@@ -40,4 +40,4 @@ std::vector<GridAxis> axes(const TopologyParameters& p) { return {{p.size, true}
 
 extern constinit const TopologyShape kRingShape{kClasses, switches, links, link, route, nullptr, nullptr, axes};
 
-}  // namespace orrery
+}  // namespace orrery::network

@@ -3,7 +3,7 @@
 
 #include "network/fabric/topology.h"
 
-namespace orrery {
+namespace orrery::network {
 namespace {
 
 constexpr std::array<std::string_view, 2> kClasses = {"up", "down"};
@@ -29,4 +29,4 @@ void route(const TopologyParameters& p, std::uint32_t from, std::uint32_t to, Ro
 
 extern constinit const TopologyShape kSwitchShape{kClasses, switches, links, link, route};
 
-}  // namespace orrery
+}  // namespace orrery::network

@@ -4,7 +4,7 @@
 
 #include "network/fabric/topology.h"
 
-namespace orrery {
+namespace orrery::network {
 
 extern const TopologyShape kDragonflyShape;
 extern const TopologyShape kEdgeListShape;
@@ -69,4 +69,4 @@ std::vector<std::string> switched_topology_names() {
   return names;
 }
 
-}  // namespace orrery
+}  // namespace orrery::network

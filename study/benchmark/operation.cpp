@@ -12,7 +12,7 @@
 #include "core/suggest.h"
 #include "workload/graph/collective_job.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 constexpr std::int64_t kFloat = 4;  // bytes
@@ -64,9 +64,9 @@ Bytes input_of_rank(const BenchmarkOperation& operation, Bytes size, std::uint32
   return is_share ? ceil_div(size, ranks) : size;
 }
 
-Job benchmark_job(const BenchmarkOperation& operation, Bytes size, std::uint32_t ranks) {
-  if (!operation.kind) return neighbour_job(size, ranks);
-  return collective_job(*operation.kind, input_of_rank(operation, size, ranks), ranks);
+workload::Job benchmark_job(const BenchmarkOperation& operation, Bytes size, std::uint32_t ranks) {
+  if (!operation.kind) return workload::neighbour_job(size, ranks);
+  return workload::collective_job(*operation.kind, input_of_rank(operation, size, ranks), ranks);
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

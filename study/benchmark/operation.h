@@ -10,7 +10,7 @@
 #include "core/units.h"
 #include "workload/graph/job.h"
 
-namespace orrery {
+namespace orrery::study {
 
 // What the size of a table's row is.
 enum class BenchmarkSize : std::uint8_t {
@@ -43,6 +43,6 @@ std::int64_t float_count(const BenchmarkOperation& operation, Bytes size, std::u
 Bytes input_of_rank(const BenchmarkOperation& operation, Bytes size, std::uint32_t ranks);
 
 // The operation once, on all of at least two ranks. A share is ceil(size / ranks) bytes on every rank.
-Job benchmark_job(const BenchmarkOperation& operation, Bytes size, std::uint32_t ranks);
+workload::Job benchmark_job(const BenchmarkOperation& operation, Bytes size, std::uint32_t ranks);
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -17,7 +17,7 @@
 #include "core/config/quantity_text.h"
 #include "core/error.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 ConfigValue option_value(std::string_view option, std::string text) {
@@ -94,8 +94,10 @@ std::uint32_t devices_per_node(const CollectiveQuestion& question, std::uint32_t
 
 // Of a cluster whose default is NCCL: names that NCCL has not got, but the fixed library has, mean that one.
 bool means_fixed(const ConfigValue& root, const ConfigValue& names) {
-  const auto is_nccl = [](const ConfigValue& name) { return nccl_algorithm_named(name.scalar).has_value(); };
-  const auto is_fixed = [](const ConfigValue& name) { return find_algorithm(name.scalar).has_value(); };
+  const auto is_nccl = [](const ConfigValue& name) {
+    return collectives::nccl_algorithm_named(name.scalar).has_value();
+  };
+  const auto is_fixed = [](const ConfigValue& name) { return collectives::find_algorithm(name.scalar).has_value(); };
   const ConfigEntry* collectives = root.find("collectives");
   return (collectives == nullptr || collectives->value.find("library") == nullptr) &&
          !std::ranges::all_of(names.items, is_nccl) && std::ranges::all_of(names.items, is_fixed);
@@ -123,7 +125,8 @@ std::optional<std::int64_t> parse_size(std::string_view text) {
 
 std::int64_t size_of(std::string_view option, std::string_view text) {
   if (const auto size = parse_size(text)) return *size;
-  throw InputError({std::string(option)}, fmt::format("invalid size '{}'; valid sizes are 1 byte to 1024T", printable(text, 40)),
+  throw InputError({std::string(option)},
+                   fmt::format("invalid size '{}'; valid sizes are 1 byte to 1024T", printable(text, 40)),
                    "write whole bytes, with K, M, G or T for 2^10, 2^20, 2^30 or 2^40: 8, 32K, 16G");
 }
 
@@ -155,17 +158,18 @@ std::string cluster_title(const std::string& cluster) {
   return name != nullptr && name->value.kind == ConfigValue::Kind::kScalar ? name->value.scalar : "inline";
 }
 
-Experiment read_question(const CollectiveQuestion& question, const BenchmarkOperation& operation,
-                         const ConfigFiles& files, Diagnostics& diagnostics) {
+experiment::Experiment read_question(const CollectiveQuestion& question, const BenchmarkOperation& operation,
+                                     const ConfigFiles& files, Diagnostics& diagnostics) {
   refuse_choice("--algo", "algorithm", question.algorithm, operation);
   refuse_choice("--proto", "protocol", question.protocol, operation);
   ConfigValue root = machine_of(question, files, diagnostics);
   if (question.algorithm.empty())
-    return read_machine(cluster_origin(question.cluster), std::move(root), files, diagnostics);
+    return experiment::read_machine(cluster_origin(question.cluster), std::move(root), files, diagnostics);
   // Which library there is and how many dimensions are known when all has been read; warnings come with the second
   // reading.
   Diagnostics first_reading;
-  const Experiment first = read_machine(cluster_origin(question.cluster), root, files, first_reading);
+  const experiment::Experiment first =
+      experiment::read_machine(cluster_origin(question.cluster), root, files, first_reading);
   ConfigValue names = list_of("--algo", question.algorithm);
   if (first.simulation.collectives.nccl && !means_fixed(root, names)) {
     set_value(root, "collectives.algo", std::move(names), files, diagnostics);
@@ -175,10 +179,10 @@ Experiment read_question(const CollectiveQuestion& question, const BenchmarkOper
     set_value(root, fmt::format("collectives.algorithms.{}", name_of(*operation.kind)), std::move(names), files,
               diagnostics);
   }
-  return read_machine(cluster_origin(question.cluster), std::move(root), files, diagnostics);
+  return experiment::read_machine(cluster_origin(question.cluster), std::move(root), files, diagnostics);
 }
 
-std::vector<DeviceId> benchmark_devices(const CollectiveQuestion& question, const Fabric& fabric) {
+std::vector<DeviceId> benchmark_devices(const CollectiveQuestion& question, const network::Fabric& fabric) {
   const std::uint32_t per_node = fabric.dimensions().front().size;
   const std::uint32_t used = devices_per_node(question, per_node);
   std::vector<DeviceId> devices;
@@ -219,4 +223,4 @@ std::vector<Bytes> sizes_of(const BenchmarkSizes& sizes, const BenchmarkOperatio
   return {Bytes(0)};
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -11,7 +11,7 @@
 #include "experiment/experiment.h"
 #include "study/benchmark/operation.h"
 
-namespace orrery {
+namespace orrery::study {
 
 // As written on the command line; an empty text was not given.
 struct CollectiveQuestion {
@@ -27,8 +27,8 @@ struct CollectiveQuestion {
 
 // The experiment, without a workload. Throws InputError, which names the option that is wrong; warnings go to
 // `diagnostics`.
-Experiment read_question(const CollectiveQuestion& question, const BenchmarkOperation& operation,
-                         const ConfigFiles& files, Diagnostics& diagnostics);
+experiment::Experiment read_question(const CollectiveQuestion& question, const BenchmarkOperation& operation,
+                                     const ConfigFiles& files, Diagnostics& diagnostics);
 
 // Where errors of the cluster stand: its name or file, or the option.
 std::string cluster_origin(const std::string& cluster);
@@ -38,7 +38,7 @@ std::string cluster_title(const std::string& cluster);
 
 // The device of each rank: the first so many of each node, node by node, by the fabric of its experiment. InputError,
 // which names --gpus-per-node, where a node has fewer.
-std::vector<DeviceId> benchmark_devices(const CollectiveQuestion& question, const Fabric& fabric);
+std::vector<DeviceId> benchmark_devices(const CollectiveQuestion& question, const network::Fabric& fabric);
 
 // As written on the command line; an empty text was not given. `factor` and `increment` are not both given.
 struct BenchmarkSizes {
@@ -55,4 +55,4 @@ std::vector<Bytes> sizes_of(const BenchmarkSizes& sizes);
 // Those of an operation: a barrier has none, which is one row of size 0; InputError where a size was given.
 std::vector<Bytes> sizes_of(const BenchmarkSizes& sizes, const BenchmarkOperation& operation);
 
-}  // namespace orrery
+}  // namespace orrery::study

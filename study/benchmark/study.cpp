@@ -15,55 +15,56 @@
 #include "system/plans/group_library.h"
 #include "workload/matching/matching.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
-class Unobserved final : public SimulationObserver {
+class Unobserved final : public system::SimulationObserver {
  public:
-  void finished(const OperationRecord&) override {}
+  void finished(const system::OperationRecord&) override {}
   void split(RankId, RankId) override {}
 };
 
 // What is the same for all sizes.
 struct Benchmark {
-  const Experiment& experiment;
+  const experiment::Experiment& experiment;
   const BenchmarkOperation& operation;
   std::span<const DeviceId> devices;  // by rank
 
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(devices.size()); }
 };
 
-using Look = std::function<void(Time finish, std::span<const LinkUsage>)>;
+using Look = std::function<void(Time finish, std::span<const network::LinkUsage>)>;
 
 // Runs the operation once and shows the end to `look`.
-void simulate(const Benchmark& benchmark, Bytes size, const SimulationProgress& progress, const Look& look) {
-  const Experiment& experiment = benchmark.experiment;
-  const Job job = benchmark_job(benchmark.operation, size, benchmark.ranks());
-  const Matching matching = match(job);
+void simulate(const Benchmark& benchmark, Bytes size, const system::SimulationProgress& progress, const Look& look) {
+  const experiment::Experiment& experiment = benchmark.experiment;
+  const workload::Job job = benchmark_job(benchmark.operation, size, benchmark.ranks());
+  const workload::Matching matching = workload::match(job);
   Unobserved nobody;
-  Simulation simulation({job, matching, experiment.fabric, experiment.device, benchmark.devices}, experiment.simulation,
-                        network_of(experiment), nobody);
+  system::Simulation simulation({job, matching, experiment.fabric, experiment.device, benchmark.devices},
+                                experiment.simulation, experiment::network_of(experiment), nobody);
   const Time finish = simulation.run(progress).finish;
   look(finish, simulation.link_usage());
 }
 
 // The time of the same messages with about a byte in each.
-Duration latency_of(const Benchmark& benchmark, const SimulationProgress& progress) {
+Duration latency_of(const Benchmark& benchmark, const system::SimulationProgress& progress) {
   const Bytes size = Bytes(benchmark.experiment.simulation.collectives.chunks) * benchmark.ranks();
   Duration latency{};
   simulate(benchmark, benchmark.operation.kind ? size : Bytes(1), progress,
-           [&](Time finish, std::span<const LinkUsage>) { latency = finish.time_since_epoch(); });
+           [&](Time finish, std::span<const network::LinkUsage>) { latency = finish.time_since_epoch(); });
   return latency;
 }
 
-std::string name_with_window(const Algorithm& algorithm) {
+std::string name_with_window(const collectives::Algorithm& algorithm) {
   return fmt::format("{}{}", algorithm.name, algorithm.window ? fmt::format("{}", *algorithm.window) : "");
 }
 
 // Of ranks that are no whole part of the cluster.
-std::string logical_group_algorithm(CollectiveKind kind, const CollectiveOptions& options, const Algorithm& algorithm) {
+std::string logical_group_algorithm(CollectiveKind kind, const system::CollectiveOptions& options,
+                                    const collectives::Algorithm& algorithm) {
   std::string used = name_with_window(algorithm);
-  for (const Algorithm& named : options.algorithms[static_cast<std::size_t>(kind)])
+  for (const collectives::Algorithm& named : options.algorithms[static_cast<std::size_t>(kind)])
     if (name_with_window(named) != used)
       throw InputError({"--gpus-per-node"},
                        fmt::format("some devices of each of several nodes run {} as one logical group, with {}; {} "
@@ -76,16 +77,18 @@ std::string logical_group_algorithm(CollectiveKind kind, const CollectiveOptions
 // With the fixed library, for all sizes: "ring", "halving-doubling+ring", one per dimension in use. `devices` by rank.
 // InputError where the configuration names another algorithm for ranks that are no whole part of the cluster: those
 // form one logical ring, which has its own.
-std::string fixed_algorithms(CollectiveKind kind, const Experiment& experiment, std::span<const DeviceId> devices) {
+std::string fixed_algorithms(CollectiveKind kind, const experiment::Experiment& experiment,
+                             std::span<const DeviceId> devices) {
   const auto dimensions = experiment.fabric.dimensions();
   std::vector<std::string> topologies;
-  for (const LogicalDimension& dimension : dimensions) topologies.push_back(dimension.topology);
-  const CommunicatorLayout layout = lay_out(devices, dimensions);
-  const CollectiveOptions& options = experiment.simulation.collectives;
-  const std::vector<DimensionAlgorithm> algorithms = choose_algorithms(kind, options, layout, topologies);
+  for (const network::LogicalDimension& dimension : dimensions) topologies.push_back(dimension.topology);
+  const system::CommunicatorLayout layout = system::lay_out(devices, dimensions);
+  const system::CollectiveOptions& options = experiment.simulation.collectives;
+  const std::vector<system::DimensionAlgorithm> algorithms =
+      system::choose_algorithms(kind, options, layout, topologies);
   if (!layout.cuboid) return logical_group_algorithm(kind, options, algorithms.front().algorithm);
   std::string text;
-  for (const DimensionAlgorithm& chosen : algorithms)
+  for (const system::DimensionAlgorithm& chosen : algorithms)
     text += (text.empty() ? "" : "+") + name_with_window(chosen.algorithm);
   return text;
 }
@@ -93,7 +96,7 @@ std::string fixed_algorithms(CollectiveKind kind, const Experiment& experiment, 
 // What runs, and how long without its bytes, by size.
 class Choices {
  public:
-  Choices(const Benchmark& benchmark, const SimulationProgress& progress)
+  Choices(const Benchmark& benchmark, const system::SimulationProgress& progress)
       : operation_(benchmark.operation), library_(benchmark.experiment.nccl.get()) {
     if (library_ != nullptr) {
       look_at_nodes(benchmark);
@@ -110,21 +113,22 @@ class Choices {
     if (library_ == nullptr) return latency_;
     if (!operation_.kind) return choose_sends(row);
     const Bytes input = input_of_rank(operation_, row.bytes, layout_.shape.ranks);
-    const NcclTiming way = library_->choice(*operation_.kind, input, layout_.shape);
-    if (way.algorithm) row.algorithm = name_of(*way.algorithm);
-    row.protocol = name_of(way.protocol);
+    const collectives::NcclTiming way = library_->choice(*operation_.kind, input, layout_.shape);
+    if (way.algorithm) row.algorithm = collectives::name_of(*way.algorithm);
+    row.protocol = collectives::name_of(way.protocol);
     return way.transfer.latency;
   }
 
  private:
   void look_at_nodes(const Benchmark& benchmark) {
-    const Fabric& fabric = benchmark.experiment.fabric;
+    const network::Fabric& fabric = benchmark.experiment.fabric;
     const std::span<const DeviceId> devices = benchmark.devices;
-    layout_ = lay_out_group(devices, fabric);
+    layout_ = system::lay_out_group(devices, fabric);
     for (std::size_t i = 0; i < devices.size(); ++i) {
       const DeviceId here = devices[i], there = devices[(i + 1) % devices.size()];
-      std::optional<Duration>& longest = routes_[node_of(fabric, here) == node_of(fabric, there) ? 1 : 0];
-      longest = std::max(longest, std::optional(route_latency(fabric, here, there)));
+      std::optional<Duration>& longest =
+          routes_[network::node_of(fabric, here) == network::node_of(fabric, there) ? 1 : 0];
+      longest = std::max(longest, std::optional(network::route_latency(fabric, here, there)));
     }
   }
 
@@ -134,30 +138,30 @@ class Choices {
     for (const bool is_same_node : {false, true}) {
       const std::optional<Duration> route = routes_[is_same_node ? 1 : 0];
       if (!route) continue;
-      const NcclSend send = library_->send(row.bytes, is_same_node);
-      row.protocol = name_of(send.protocol);
+      const collectives::NcclSend send = library_->send(row.bytes, is_same_node);
+      row.protocol = collectives::name_of(send.protocol);
       latency = std::max(latency, send.latency + *route);
     }
     return latency;
   }
 
   BenchmarkOperation operation_;
-  const NcclLibrary* library_;           // null: the fixed one
+  const system::NcclLibrary* library_;   // null: the fixed one
   std::string algorithm_ = "send/recv";  // of the fixed library; of NCCL what is made of sends and receives
   Duration latency_{};                   // of the fixed library
-  GroupLayout layout_;
+  system::GroupLayout layout_;
   // The longest routes from a rank to the next, by whether they stay in a node.
   std::array<std::optional<Duration>, 2> routes_;
 };
 
 // The link that carried most of what it could have in a time of its own; the first of equals.
-LinkOverload most_loaded(const Fabric& fabric, std::span<const LinkUsage> usage,
-                         const std::function<double(const LinkUsage&)>& time) {
+LinkOverload most_loaded(const network::Fabric& fabric, std::span<const network::LinkUsage> usage,
+                         const std::function<double(const network::LinkUsage&)>& time) {
   double most = 0;
   std::uint16_t busiest = 0;
   for (std::uint32_t i = 0; i < usage.size(); ++i) {
     if (usage[i].bytes == Bytes(0)) continue;
-    const Link& link = fabric.link(LinkId(i));
+    const network::Link& link = fabric.link(LinkId(i));
     const double capacity = static_cast<double>(link.bandwidth.count()) * time(usage[i]);
     const double load = static_cast<double>(usage[i].bytes.count()) / capacity;
     if (load <= most) continue;
@@ -168,28 +172,28 @@ LinkOverload most_loaded(const Fabric& fabric, std::span<const LinkUsage> usage,
 }
 
 // Of the link that carried most while it was busy. More than 1 only in a network model that does not share links.
-LinkOverload worst_overload(const Fabric& fabric, std::span<const LinkUsage> usage) {
-  return most_loaded(fabric, usage, [](const LinkUsage& link) { return seconds(link.busy); });
+LinkOverload worst_overload(const network::Fabric& fabric, std::span<const network::LinkUsage> usage) {
+  return most_loaded(fabric, usage, [](const network::LinkUsage& link) { return seconds(link.busy); });
 }
 
 // Of a run from 0 to `finish` that would have taken `latency` with (next to) no bytes in its messages. Latency, if that
 // is at least half of the time; else the most utilised of all links, the first of equals. Where phases on different
 // links follow one another, the latter may be utilised for less than half of the time.
-CollectiveBound collective_bound(const Fabric& fabric, std::span<const LinkUsage> usage, Time finish,
+CollectiveBound collective_bound(const network::Fabric& fabric, std::span<const network::LinkUsage> usage, Time finish,
                                  Duration latency) {
   if (finish == Time{}) return {"latency", 1};  // of a barrier over links without latency
   const double time = seconds(finish);
   if (2 * seconds(latency) >= time) return {"latency", std::min(1.0, seconds(latency) / time)};
-  const LinkOverload most = most_loaded(fabric, usage, [time](const LinkUsage&) { return time; });
+  const LinkOverload most = most_loaded(fabric, usage, [time](const network::LinkUsage&) { return time; });
   return {most.name, most.factor};
 }
 
 CollectiveRow measure(const Benchmark& benchmark, Bytes size, const Choices& choices,
-                      const SimulationProgress& progress) {
+                      const system::SimulationProgress& progress) {
   CollectiveRow row;
   row.bytes = size;
   row.count = float_count(benchmark.operation, size, benchmark.ranks());
-  simulate(benchmark, size, progress, [&](Time finish, std::span<const LinkUsage> usage) {
+  simulate(benchmark, size, progress, [&](Time finish, std::span<const network::LinkUsage> usage) {
     row.time = finish.time_since_epoch();
     row.algorithm_bandwidth = size == Bytes(0) ? 0 : static_cast<double>(size.count()) / seconds(finish);
     row.bus_bandwidth = row.algorithm_bandwidth * bus_factor(benchmark.operation, benchmark.ranks());
@@ -204,10 +208,10 @@ CollectiveTable heading_of(const CollectiveQuestion& question, const Benchmark& 
   table.cluster = cluster_title(question.cluster);
   table.operation = benchmark.operation.name;
   table.ranks = benchmark.ranks();
-  const Fabric& fabric = benchmark.experiment.fabric;
+  const network::Fabric& fabric = benchmark.experiment.fabric;
   table.nodes = fabric.device_count() / fabric.dimensions().front().size;
   table.device = benchmark.experiment.device.name;
-  table.network_model = network_model_names()[static_cast<std::size_t>(benchmark.experiment.network)];
+  table.network_model = system::network_model_names()[static_cast<std::size_t>(benchmark.experiment.network)];
   if (benchmark.experiment.nccl) table.library = benchmark.experiment.nccl->name();
   return table;
 }
@@ -239,12 +243,12 @@ struct Machine {
                        "more nodes (--nodes 2) or more devices of each (--gpus-per-node 2)");
   }
 
-  Experiment experiment;
+  experiment::Experiment experiment;
   std::vector<DeviceId> devices;
 };
 
 CollectiveTable study(const CollectiveQuestion& question, const BenchmarkOperation& operation,
-                      std::span<const Bytes> sizes, const ConfigFiles& files, const RunProgress& progress) {
+                      std::span<const Bytes> sizes, const ConfigFiles& files, const experiment::RunProgress& progress) {
   Diagnostics diagnostics;
   const Machine machine(question, operation, files, diagnostics);
   const Benchmark benchmark{machine.experiment, operation, machine.devices};
@@ -266,7 +270,8 @@ CollectiveTable study(const CollectiveQuestion& question, const BenchmarkOperati
 }  // namespace
 
 CollectiveTable study_collective(const CollectiveQuestion& question, const BenchmarkOperation& operation,
-                                 std::span<const Bytes> sizes, const ConfigFiles& files, const RunProgress& progress) {
+                                 std::span<const Bytes> sizes, const ConfigFiles& files,
+                                 const experiment::RunProgress& progress) {
   try {
     return study(question, operation, sizes, files, progress);
   } catch (const InputError& error) {
@@ -296,4 +301,4 @@ std::string without_direction(std::string_view link_class) {
   return std::string(link_class);
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

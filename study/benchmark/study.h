@@ -16,7 +16,7 @@
 #include "experiment/run.h"
 #include "study/benchmark/question.h"
 
-namespace orrery {
+namespace orrery::study {
 
 // What bounds a collective: a link, or latency.
 struct CollectiveBound {
@@ -65,7 +65,7 @@ struct CollectiveTable {
 // Throws InputError, which names the option that is wrong.
 CollectiveTable study_collective(const CollectiveQuestion& question, const BenchmarkOperation& operation,
                                  std::span<const Bytes> sizes, const ConfigFiles& files,
-                                 const RunProgress& progress = {});
+                                 const experiment::RunProgress& progress = {});
 
 // Throws what study_collective() would, but simulates none of the sizes.
 void check_collective(const CollectiveQuestion& question, const BenchmarkOperation& operation,
@@ -81,4 +81,4 @@ std::string side_by_side_text(std::span<const CollectiveTable> tables);
 // The JSON document "orrery.collective/1". With the fixed library, which has none, `protocol` is null.
 nlohmann::ordered_json to_json(const CollectiveTable& table);
 
-}  // namespace orrery
+}  // namespace orrery::study

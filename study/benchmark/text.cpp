@@ -6,7 +6,7 @@
 #include "report/table.h"
 #include "study/benchmark/study.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 double microseconds(Duration time) { return seconds(time) * 1e6; }
@@ -32,12 +32,12 @@ std::string bound_text(const CollectiveBound& bound) {
 
 std::string collective_text(const CollectiveTable& table) {
   const bool has_protocol = !table.library.empty();
-  Table text;
+  report::Table text;
   for (const char* heading : {"size (B)", "count (float)", "time (us)", "algbw (GB/s)", "busbw (GB/s)"})
     text.column(heading);
-  text.column("algorithm", Table::Align::kLeft);
-  if (has_protocol) text.column("protocol", Table::Align::kLeft);
-  text.column("bound by", Table::Align::kLeft);
+  text.column("algorithm", report::Table::Align::kLeft);
+  if (has_protocol) text.column("protocol", report::Table::Align::kLeft);
+  text.column("bound by", report::Table::Align::kLeft);
   for (const CollectiveRow& row : table.rows) {
     std::vector<std::string> cells = {
         fmt::format("{}", row.bytes.count()), fmt::format("{}", row.count), time_text(row),
@@ -52,7 +52,7 @@ std::string collective_text(const CollectiveTable& table) {
 std::string side_by_side_text(std::span<const CollectiveTable> tables) {
   ORRERY_ASSERT(tables.size() >= 2);
   std::string heading = tables.front().operation + "\n";
-  Table text;
+  report::Table text;
   text.column("size (B)");
   for (std::size_t i = 0; i < tables.size(); ++i) {
     const CollectiveTable& table = tables[i];
@@ -61,8 +61,8 @@ std::string side_by_side_text(std::span<const CollectiveTable> tables) {
     heading += fmt::format("  {}: {}{}\n", table.cluster, machine_text(table), algorithm);
     text.column(fmt::format("{}: time (us)", table.cluster));
     text.column("busbw (GB/s)");
-    if (!table.library.empty()) text.column("algorithm", Table::Align::kLeft);
-    text.column("bound by", Table::Align::kLeft);
+    if (!table.library.empty()) text.column("algorithm", report::Table::Align::kLeft);
+    text.column("bound by", report::Table::Align::kLeft);
     if (i > 0) text.column("busbw ratio");
   }
   for (std::size_t r = 0; r < tables.front().rows.size(); ++r) {
@@ -93,4 +93,4 @@ nlohmann::ordered_json to_json(const CollectiveTable& table) {
   return {{"schema", "orrery.collective/1"}, {"op", table.operation}, {"ranks", table.ranks}, {"rows", rows}};
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -15,7 +15,7 @@
 #include "core/config/text.h"
 #include "report/table.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 // Halves with fewer rows say little about the other half.
@@ -34,19 +34,19 @@ std::array<std::vector<CalibrationRow>, 2> every_other(const CalibrationData& da
 }
 
 // The least that the library could take: no latencies but those of the links, no caps, nothing lost.
-NcclConstants limits_of(NcclConstants constants) {
-  for (std::size_t i = 0; i < kNcclConstants; ++i) {
-    const ConstantKind kind = nccl_constant_entries()[i].kind;
-    if (kind == ConstantKind::kLatency) constants.set(i, 0);
-    if (kind == ConstantKind::kRate) constants.set(i, kNoCap);
-    if (kind == ConstantKind::kShare) constants.set(i, 1);
+collectives::NcclConstants limits_of(collectives::NcclConstants constants) {
+  for (std::size_t i = 0; i < collectives::kNcclConstants; ++i) {
+    const collectives::ConstantKind kind = collectives::nccl_constant_entries()[i].kind;
+    if (kind == collectives::ConstantKind::kLatency) constants.set(i, 0);
+    if (kind == collectives::ConstantKind::kRate) constants.set(i, kNoCap);
+    if (kind == collectives::ConstantKind::kShare) constants.set(i, 1);
   }
   return constants;
 }
 
 // What the cluster says of its links may leave too little for any library.
 void warn_of_links(const std::string& log, const CalibrationData& data, Diagnostics& diagnostics) {
-  const NcclConstants limits = limits_of(data.constants);
+  const collectives::NcclConstants limits = limits_of(data.constants);
   const CalibrationRow* worst = nullptr;
   double most = kTooSlow;
   std::size_t count = 0;
@@ -60,9 +60,11 @@ void warn_of_links(const std::string& log, const CalibrationData& data, Diagnost
   if (worst == nullptr) return;
   diagnostics.warning(
       {log},
-      fmt::format("{} of {} rows are faster than the links of the cluster are: {} take {:.1f} times as long as measured",
-                  count, data.rows.size(), rounded(worst->bytes), most),
-      "their latencies, bandwidths and efficiencies are the cluster's own, which this does not fit: `orrery cluster show`");
+      fmt::format(
+          "{} of {} rows are faster than the links of the cluster are: {} take {:.1f} times as long as measured", count,
+          data.rows.size(), rounded(worst->bytes), most),
+      "their latencies, bandwidths and efficiencies are the cluster's own, which this does not fit: `orrery cluster "
+      "show`");
 }
 
 using Predicted = double CalibratedRow::*;
@@ -82,11 +84,12 @@ void warn_of_worse(const std::string& log, const Calibration& calibration, Diagn
     const auto before = error_of(calibration, &CalibratedRow::before, band);
     const auto after = error_of(calibration, &CalibratedRow::after, band);
     if (!before || after->median <= before->median + kWorse) continue;
-    diagnostics.warning({log},
-                        fmt::format("rows of {} are predicted worse than before: {:.1f} % off in the median, not {:.1f} %",
-                                    name_of(band), 100 * after->median, 100 * before->median),
-                        "some rows of the log agree with no constants: leave them out, or use the cluster as it was for "
-                        "such sizes");
+    diagnostics.warning(
+        {log},
+        fmt::format("rows of {} are predicted worse than before: {:.1f} % off in the median, not {:.1f} %",
+                    name_of(band), 100 * after->median, 100 * before->median),
+        "some rows of the log agree with no constants: leave them out, or use the cluster as it was for "
+        "such sizes");
   }
 }
 
@@ -96,11 +99,13 @@ void warn_of_odd(const std::string& log, const NcclFit& fit, Diagnostics& diagno
     if (fitted.before == 0 || fitted.after == 0) continue;
     const double ratio = fitted.after / fitted.before;
     if (ratio < kOdd && ratio > 1 / kOdd) continue;
-    diagnostics.warning({log},
-                        fmt::format("{} comes out as {}, {:.3g} times what it was", nccl_constant_entries()[fitted.number].path,
-                                    nccl_constant_text(fitted.number, fitted.after), ratio),
-                        "check --launch, --version and --cluster, and the log for rows that are off; otherwise the time "
-                        "is spent on something that the model has not got");
+    diagnostics.warning(
+        {log},
+        fmt::format("{} comes out as {}, {:.3g} times what it was",
+                    collectives::nccl_constant_entries()[fitted.number].path,
+                    collectives::nccl_constant_text(fitted.number, fitted.after), ratio),
+        "check --launch, --version and --cluster, and the log for rows that are off; otherwise the time "
+        "is spent on something that the model has not got");
   }
 }
 
@@ -114,7 +119,7 @@ void make_paths_absolute(ConfigValue& value) {
   }
 }
 
-std::string_view path_of(std::size_t number) { return nccl_constant_entries()[number].path; }
+std::string_view path_of(std::size_t number) { return collectives::nccl_constant_entries()[number].path; }
 
 std::string list_of(const std::vector<std::size_t>& numbers) {
   std::string text;
@@ -130,11 +135,11 @@ std::string heading(const CalibrationQuestion& question, const Calibration& cali
     const std::string name(benchmark.operation.name);
     if (operations.find(name) == std::string::npos) operations += (operations.empty() ? "" : ", ") + name;
   }
-  const NcclOptions& options = data.benchmarks.front().options;
+  const collectives::NcclOptions& options = data.benchmarks.front().options;
   return fmt::format("{} on {}: {} ranks ({} x {} {}), NCCL {}, launch {}, {} rows\n\n", operations,
                      printable(cluster_title(question.machine.cluster)), data.ranks, data.nodes,
-                     data.ranks / data.nodes, data.device, to_text(options.version), name_of(options.launch),
-                     data.rows.size());
+                     data.ranks / data.nodes, data.device, collectives::to_text(options.version),
+                     collectives::name_of(options.launch), data.rows.size());
 }
 
 std::string remark(const FittedNcclConstant& fitted) {
@@ -148,13 +153,13 @@ std::string spread_text(const FittedNcclConstant& fitted) {
 }
 
 std::string fitted_text(const NcclFit& fit) {
-  Table table;
-  table.column("determined", Table::Align::kLeft);
+  report::Table table;
+  table.column("determined", report::Table::Align::kLeft);
   for (const char* column : {"before", "after", "std. error"}) table.column(column);
-  table.column("", Table::Align::kLeft);
+  table.column("", report::Table::Align::kLeft);
   for (const FittedNcclConstant& fitted : fit.fitted)
-    table.row({std::string(path_of(fitted.number)), nccl_constant_text(fitted.number, fitted.before),
-               nccl_constant_text(fitted.number, fitted.after), spread_text(fitted), remark(fitted)});
+    table.row({std::string(path_of(fitted.number)), collectives::nccl_constant_text(fitted.number, fitted.before),
+               collectives::nccl_constant_text(fitted.number, fitted.after), spread_text(fitted), remark(fitted)});
   std::string text = table.text();
   for (const auto& [a, b] : fit.correlated)
     text += fmt::format("  {} and {} are hard to tell apart: what they come to together is surer than each\n",
@@ -176,17 +181,19 @@ std::string reason(const UnfittedNcclConstant& unfitted) {
 
 std::string unfitted_text(const NcclFit& fit) {
   if (fit.unfitted.empty()) return {};
-  Table table;
-  table.column("not determined", Table::Align::kLeft);
+  report::Table table;
+  table.column("not determined", report::Table::Align::kLeft);
   table.column("stays at");
-  table.column("", Table::Align::kLeft);
+  table.column("", report::Table::Align::kLeft);
   for (const UnfittedNcclConstant& unfitted : fit.unfitted)
     table.row({std::string(path_of(unfitted.number)),
-               nccl_constant_text(unfitted.number, fit.constants.value(unfitted.number)), reason(unfitted)});
+               collectives::nccl_constant_text(unfitted.number, fit.constants.value(unfitted.number)),
+               reason(unfitted)});
   return "\n" + table.text();
 }
 
-void add_errors(const Calibration& calibration, const std::string& name, std::optional<SizeBand> band, Table& table) {
+void add_errors(const Calibration& calibration, const std::string& name, std::optional<SizeBand> band,
+                report::Table& table) {
   const auto before = error_of(calibration, &CalibratedRow::before, band);
   if (!before) return;
   std::vector<std::string> cells = {name, fmt::format("{}", before->rows)};
@@ -202,8 +209,8 @@ void add_errors(const Calibration& calibration, const std::string& name, std::op
 }
 
 std::string errors_text(const Calibration& calibration) {
-  Table table;
-  table.column("error", Table::Align::kLeft);
+  report::Table table;
+  table.column("error", report::Table::Align::kLeft);
   for (const char* column : {"rows", "before", "p90", "after", "p90"}) table.column(column);
   if (calibration.held_out)
     for (const char* column : {"held out", "p90"}) table.column(column);
@@ -254,8 +261,8 @@ std::string calibrated_cluster(const Calibration& calibration, const std::string
   const ConfigFiles none{{}};  // the constants are in none
   Diagnostics sound;
   for (const auto& [number, value] : constants)
-    set_value(cluster, fmt::format("nccl.{}", nccl_constant_entries()[number].path),
-              {ConfigValue::Kind::kScalar, {}, nccl_constant_text(number, value), {}, {}}, none, sound);
+    set_value(cluster, fmt::format("nccl.{}", collectives::nccl_constant_entries()[number].path),
+              {ConfigValue::Kind::kScalar, {}, collectives::nccl_constant_text(number, value), {}, {}}, none, sound);
   return fmt::format("# {}\n", printable(from, 2000)) + yaml_text(cluster);
 }
 
@@ -267,25 +274,28 @@ std::string calibration_text(const CalibrationQuestion& question, const Calibrat
 nlohmann::ordered_json calibration_json(const CalibrationQuestion& question, const Calibration& calibration) {
   using Json = nlohmann::ordered_json;
   const CalibrationData& data = calibration.data;
-  const NcclOptions& options = data.benchmarks.front().options;
+  const collectives::NcclOptions& options = data.benchmarks.front().options;
   Json fitted = Json::array(), unfitted = Json::array(), rows = Json::array();
   for (const FittedNcclConstant& constant : calibration.fit.fitted) {
     Json& item = fitted.emplace_back();
     item = {{"constant", path_of(constant.number)},
-            {"before", nccl_constant_text(constant.number, constant.before)},
-            {"after", nccl_constant_text(constant.number, constant.after)}};
+            {"before", collectives::nccl_constant_text(constant.number, constant.before)},
+            {"after", collectives::nccl_constant_text(constant.number, constant.after)}};
     if (!constant.gives_way && std::isfinite(constant.spread)) item["standard_error"] = constant.spread;
     if (const std::string said = remark(constant); !said.empty()) item["remark"] = said;
   }
   for (const UnfittedNcclConstant& constant : calibration.fit.unfitted)
-    unfitted.push_back({{"constant", path_of(constant.number)},
-                        {"value", nccl_constant_text(constant.number, calibration.fit.constants.value(constant.number))},
-                        {"reason", reason(constant)}});
+    unfitted.push_back(
+        {{"constant", path_of(constant.number)},
+         {"value", collectives::nccl_constant_text(constant.number, calibration.fit.constants.value(constant.number))},
+         {"reason", reason(constant)}});
   for (const CalibratedRow& row : calibration.rows) {
     const NcclBenchmark& benchmark = data.benchmarks[row.measured.table];
     Json& item = rows.emplace_back();
-    item = {{"op", benchmark.operation.name},     {"bytes", row.measured.bytes.count()},
-            {"measured_s", row.measured.seconds}, {"before_s", row.before},
+    item = {{"op", benchmark.operation.name},
+            {"bytes", row.measured.bytes.count()},
+            {"measured_s", row.measured.seconds},
+            {"before_s", row.before},
             {"after_s", row.after}};
     if (calibration.held_out) item["held_out_s"] = row.without_it;
   }
@@ -294,11 +304,11 @@ nlohmann::ordered_json calibration_json(const CalibrationQuestion& question, con
           {"ranks", data.ranks},
           {"nodes", data.nodes},
           {"device", data.device},
-          {"nccl", to_text(options.version)},
-          {"launch", name_of(options.launch)},
+          {"nccl", collectives::to_text(options.version)},
+          {"launch", collectives::name_of(options.launch)},
           {"fitted", std::move(fitted)},
           {"unfitted", std::move(unfitted)},
           {"rows", std::move(rows)}};
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -14,14 +14,14 @@
 #include "study/calibrate/fit.h"
 #include "study/errors.h"
 
-namespace orrery {
+namespace orrery::study {
 
 // A row of the log and what is predicted of it.
 struct CalibratedRow {
   CalibrationRow measured;
-  double before = 0;         // seconds
-  double after = 0;          // by the fit to all rows
-  double without_it = 0;     // by the fit to the half of the rows that it is not in; 0: too few rows
+  double before = 0;      // seconds
+  double after = 0;       // by the fit to all rows
+  double without_it = 0;  // by the fit to the half of the rows that it is not in; 0: too few rows
 };
 
 struct Calibration {
@@ -44,4 +44,4 @@ nlohmann::ordered_json calibration_json(const CalibrationQuestion& question, con
 // comment what it was made from.
 std::string calibrated_cluster(const Calibration& calibration, const std::string& from);
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -17,7 +17,7 @@
 #include "study/errors.h"
 #include "study/validate/collectives/validate.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 std::vector<RefitTable> refit_tables(std::span<const ValidationTable> tables, const ConfigFiles& files) {
@@ -26,13 +26,14 @@ std::vector<RefitTable> refit_tables(std::span<const ValidationTable> tables, co
     if (!is_predicted(table)) continue;
     const CollectiveQuestion question = question_of(table);
     Diagnostics diagnostics;
-    const Experiment experiment = read_question(question, table.operation, files, diagnostics);
-    measured.push_back({&table, nccl_benchmark(experiment, table.operation, benchmark_devices(question, experiment.fabric))});
+    const experiment::Experiment experiment = read_question(question, table.operation, files, diagnostics);
+    measured.push_back(
+        {&table, nccl_benchmark(experiment, table.operation, benchmark_devices(question, experiment.fabric))});
   }
   return measured;
 }
 
-ValidatedTable predict(const RefitTable& table, const NcclConstants& constants) {
+ValidatedTable predict(const RefitTable& table, const collectives::NcclConstants& constants) {
   ValidatedTable validated{table.table, {}};
   for (const ValidationRow& row : table.table->rows)
     validated.rows.push_back(
@@ -41,23 +42,25 @@ ValidatedTable predict(const RefitTable& table, const NcclConstants& constants) 
 }
 
 // To three digits, which is more than the tables determine.
-std::vector<FittedConstantFit> fitted_constants(const Refit& all, const NcclConstantsFile& library) {
+std::vector<FittedConstantFit> fitted_constants(const Refit& all, const collectives::NcclConstantsFile& library) {
   std::vector<FittedConstantFit> fits;
   for (std::size_t i = 0; i < library.nominal.size(); ++i) {
     const auto& [number, nominal] = library.nominal[i];
-    const auto text = [&, n = number](double value) { return nccl_constant_text(n, rounded_to_digits(value, 3)); };
-    fits.push_back(
-        {{std::string(nccl_constant_entries()[number].path), text(library.constants.value(number)), text(nominal)},
-         text(all.constants.value(number)),
-         all.determined[i] ? std::optional(all.spread[i]) : std::nullopt});
+    const auto text = [&, n = number](double value) {
+      return collectives::nccl_constant_text(n, rounded_to_digits(value, 3));
+    };
+    fits.push_back({{std::string(collectives::nccl_constant_entries()[number].path),
+                     text(library.constants.value(number)), text(nominal)},
+                    text(all.constants.value(number)),
+                    all.determined[i] ? std::optional(all.spread[i]) : std::nullopt});
   }
   return fits;
 }
 
 std::string tables_text(std::span<const ValidatedTable> tables) {
-  Table text;
-  text.column("system", Table::Align::kLeft);
-  text.column("table", Table::Align::kLeft);
+  report::Table text;
+  text.column("system", report::Table::Align::kLeft);
+  text.column("table", report::Table::Align::kLeft);
   for (const char* heading : {"median", "p90", "worst"}) text.column(heading);
   for (const SizeBand band : kAllSizeBands) text.column(std::string(name_of(band)));
   for (const ValidatedTable& table : tables) {
@@ -104,11 +107,12 @@ std::vector<Row> rows_of(std::span<const RefitTable> tables) {
   return rows;
 }
 
-double most_of(ConstantKind kind) {
-  return kind == ConstantKind::kShare ? 1 : std::numeric_limits<double>::infinity();
+double most_of(collectives::ConstantKind kind) {
+  return kind == collectives::ConstantKind::kShare ? 1 : std::numeric_limits<double>::infinity();
 }
 
-NcclConstants with(NcclConstants constants, const NcclConstantList& list, std::span<const double> values) {
+collectives::NcclConstants with(collectives::NcclConstants constants, const collectives::NcclConstantList& list,
+                                std::span<const double> values) {
   for (std::size_t i = 0; i < list.size(); ++i) constants.set(list[i].first, values[i]);
   return constants;
 }
@@ -117,7 +121,7 @@ NcclConstants with(NcclConstants constants, const NcclConstantList& list, std::s
 
 CrossValidation cross_validate(std::span<const ValidationTable> tables, const ConfigFiles& files,
                                const WorkProgress& progress) {
-  const NcclConstantsFile library = shipped_nccl_constants(files);
+  const collectives::NcclConstantsFile library = collectives::shipped_nccl_constants(files);
   const std::vector<RefitTable> measured = refit_tables(tables, files);
   std::set<std::string> systems;
   for (const RefitTable& table : measured) systems.insert(table.table->system);
@@ -143,8 +147,8 @@ CrossValidation cross_validate(std::span<const ValidationTable> tables, const Co
 }
 
 std::string cross_validation_text(const CrossValidation& cross) {
-  Table constants;
-  constants.column("constant", Table::Align::kLeft);
+  report::Table constants;
+  constants.column("constant", report::Table::Align::kLeft);
   for (const char* heading : {"nominal", "shipped", "fitted to all", "standard error"}) constants.column(heading);
   for (const FittedConstantFit& fit : cross.constants)
     constants.row({fit.shipped.name, fit.shipped.nominal, fit.shipped.shipped, fit.fitted,
@@ -181,18 +185,18 @@ nlohmann::ordered_json to_json(const CrossValidation& cross) {
   return document;
 }
 
-Refit refit(std::span<const RefitTable> tables, const NcclConstantsFile& library) {
+Refit refit(std::span<const RefitTable> tables, const collectives::NcclConstantsFile& library) {
   const std::vector<Row> rows = rows_of(tables);
   FitProblem problem;
   for (const auto& [number, nominal] : library.nominal) {
-    const NcclConstantEntry& entry = nccl_constant_entries()[number];
+    const collectives::NcclConstantEntry& entry = collectives::nccl_constant_entries()[number];
     problem.constants.push_back({std::string(entry.path), nominal, 0, most_of(entry.kind), kPriorOfShipped,
                                  nominal == 0 ? kScaleOfNothing : 0});
   }
   problem.residual_count = rows.size();
   problem.loss_scale = kLossScale;
   problem.residuals = [&](std::span<const double> values, std::span<double> residuals) {
-    const NcclConstants constants = with(library.constants, library.nominal, values);
+    const collectives::NcclConstants constants = with(library.constants, library.nominal, values);
     for (std::size_t i = 0; i < rows.size(); ++i)
       residuals[i] = rows[i].weight *
                      std::log(predicted_seconds(rows[i].table->benchmark, rows[i].bytes, constants) / rows[i].measured);
@@ -201,4 +205,4 @@ Refit refit(std::span<const RefitTable> tables, const NcclConstantsFile& library
   return {with(library.constants, library.nominal, fit.values), fit.determined, fit.spread};
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -16,7 +16,7 @@
 #include "study/validate/collectives/table.h"
 #include "study/validate/collectives/validate.h"
 
-namespace orrery {
+namespace orrery::study {
 
 struct RefitTable {
   const ValidationTable* table = nullptr;
@@ -24,7 +24,7 @@ struct RefitTable {
 };
 
 struct Refit {
-  NcclConstants constants;
+  collectives::NcclConstants constants;
   std::vector<bool> determined;  // by constant of `nominal`
   std::vector<double> spread;    // relative standard error, likewise; infinite where not determined
 };
@@ -32,7 +32,7 @@ struct Refit {
 // Each table counts the same in each band of sizes that it has, however many rows that is. Rows below 1 MiB of tables
 // that do not say who launched the kernels do not count: launch decides these, and it is never fitted; nor do those of
 // kernels of profiles, which wait for the last rank.
-Refit refit(std::span<const RefitTable> tables, const NcclConstantsFile& library);
+Refit refit(std::span<const RefitTable> tables, const collectives::NcclConstantsFile& library);
 
 struct FittedConstantFit {
   FittedConstantText shipped;
@@ -58,4 +58,4 @@ std::string cross_validation_text(const CrossValidation& cross);
 // "cross" of the JSON document "orrery.validation/1".
 nlohmann::ordered_json to_json(const CrossValidation& cross);
 
-}  // namespace orrery
+}  // namespace orrery::study

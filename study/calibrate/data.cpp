@@ -10,7 +10,7 @@
 #include "core/config/config.h"
 #include "study/nccl_tests/log.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 constexpr std::size_t kLargestLog = 64u << 20;
@@ -61,7 +61,7 @@ class DataReader {
   std::string_view side_name() const { return question_.in_place ? "in-place" : "out-of-place"; }
 
   void check_version() const {
-    if (question_.version.empty() || parse_nccl_version(question_.version)) return;
+    if (question_.version.empty() || collectives::parse_nccl_version(question_.version)) return;
     throw InputError({"--version"}, fmt::format("invalid NCCL version '{}'", printable(question_.version, 40)),
                      "write 2.18.5 or 2.27");
   }
@@ -108,11 +108,14 @@ class DataReader {
     CollectiveQuestion machine = question_.machine;
     machine.library = "nccl";
     if (machine.launch.empty() && !sets(machine, "collectives.launch")) machine.launch = launch_of(table, where);
-    const auto version = parse_nccl_version(question_.version.empty() ? table.nccl_version : question_.version);
+    const auto version =
+        collectives::parse_nccl_version(question_.version.empty() ? table.nccl_version : question_.version);
     if (version)
-      machine.settings.push_back("collectives.version=" + to_text(*version));
+      machine.settings.push_back("collectives.version=" + collectives::to_text(*version));
     else if (!sets(machine, "collectives.version"))
-      note(where, fmt::format("the log does not say the version of NCCL; taken as {}", to_text(kNewestNccl)),
+      note(where,
+           fmt::format("the log does not say the version of NCCL; taken as {}",
+                       collectives::to_text(collectives::kNewestNccl)),
            "--version 2.18.5 names it");
     return machine;
   }
@@ -136,7 +139,7 @@ class DataReader {
   void add_benchmark(const NcclTable& table, const BenchmarkOperation& operation, const Location& where) {
     Diagnostics reading;
     const CollectiveQuestion machine = question_of(table, where);
-    const Experiment experiment = read_question(machine, operation, files_, reading);
+    const experiment::Experiment experiment = read_question(machine, operation, files_, reading);
     for (const Problem& problem : reading.problems()) note(problem.where, problem.message, problem.hint);
     const std::vector<DeviceId> devices = benchmark_devices(machine, experiment.fabric);
     const std::uint32_t nodes = experiment.fabric.device_count() / experiment.fabric.dimensions().front().size;
@@ -159,7 +162,7 @@ class DataReader {
            "--nodes and --gpus-per-node say how they lie");
   }
 
-  void note_machine(const Experiment& experiment) {
+  void note_machine(const experiment::Experiment& experiment) {
     data_.constants = experiment.simulation.collectives.nccl_constants->constants;
     data_.device = experiment.device.name;
     data_.cluster = experiment.resolved.find("cluster")->value;
@@ -168,7 +171,7 @@ class DataReader {
     Diagnostics read_before;
     ConfigContext context(files_, read_before);
     read_config(measured->value, context,
-                [&](Section& section) { data_.measured = read_some_nccl_constants(section); });
+                [&](Section& section) { data_.measured = collectives::read_some_nccl_constants(section); });
   }
 
   const CalibrationQuestion& question_;
@@ -185,8 +188,9 @@ CalibrationData read_calibration(const CalibrationQuestion& question, const Conf
   return DataReader(question, files, diagnostics).read();
 }
 
-double predicted_seconds(const CalibrationData& data, const CalibrationRow& row, const NcclConstants& constants) {
+double predicted_seconds(const CalibrationData& data, const CalibrationRow& row,
+                         const collectives::NcclConstants& constants) {
   return predicted_seconds(data.benchmarks[row.table], row.bytes, constants);
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

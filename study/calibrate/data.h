@@ -13,7 +13,7 @@
 #include "study/benchmark/question.h"
 #include "study/calibrate/prediction.h"
 
-namespace orrery {
+namespace orrery::study {
 
 // As written on the command line; an empty text was not given.
 struct CalibrationQuestion {
@@ -31,11 +31,11 @@ struct CalibrationRow {
 };
 
 struct CalibrationData {
-  std::vector<NcclBenchmark> benchmarks;  // one for each table with rows
-  std::vector<CalibrationRow> rows;       // at least one
-  NcclConstants constants;                // of the library, with those of the cluster
-  NcclConstantList measured;              // those of the cluster
-  ConfigValue cluster;                    // resolved
+  std::vector<NcclBenchmark> benchmarks;   // one for each table with rows
+  std::vector<CalibrationRow> rows;        // at least one
+  collectives::NcclConstants constants;    // of the library, with those of the cluster
+  collectives::NcclConstantList measured;  // those of the cluster
+  ConfigValue cluster;                     // resolved
   std::string device;
   std::uint32_t nodes = 1;
   std::uint32_t ranks = 0;
@@ -46,6 +46,7 @@ struct CalibrationData {
 CalibrationData read_calibration(const CalibrationQuestion& question, const ConfigFiles& files,
                                  Diagnostics& diagnostics);
 
-double predicted_seconds(const CalibrationData& data, const CalibrationRow& row, const NcclConstants& constants);
+double predicted_seconds(const CalibrationData& data, const CalibrationRow& row,
+                         const collectives::NcclConstants& constants);
 
-}  // namespace orrery
+}  // namespace orrery::study

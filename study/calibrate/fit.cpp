@@ -12,7 +12,7 @@
 #include "study/calibrate/least_squares.h"
 #include "study/calibrate/predictor.h"
 
-namespace orrery {
+namespace orrery::study {
 
 double rounded_to_digits(double value, int digits) {
   if (value == 0) return 0;
@@ -72,14 +72,14 @@ class NcclFitter {
   }
 
  private:
-  static Column values_of(const Numbers& numbers, const NcclConstants& constants) {
+  static Column values_of(const Numbers& numbers, const collectives::NcclConstants& constants) {
     Column values;
     for (const std::size_t number : numbers) values.push_back(constants.value(number));
     return values;
   }
 
-  NcclConstants with(const Numbers& numbers, std::span<const double> values) const {
-    NcclConstants constants = start_;
+  collectives::NcclConstants with(const Numbers& numbers, std::span<const double> values) const {
+    collectives::NcclConstants constants = start_;
     for (std::size_t i = 0; i < numbers.size(); ++i) constants.set(numbers[i], values[i]);
     return constants;
   }
@@ -87,12 +87,12 @@ class NcclFitter {
   // All constants. The file lists a base before the hops that it can stand for; on a cluster that was measured before,
   // what several nodes add is the network's. What is known already goes behind, and last what can stand for no more.
   Numbers preferred() const {
-    Numbers numbers(kNcclConstants);
+    Numbers numbers(collectives::kNcclConstants);
     std::iota(numbers.begin(), numbers.end(), std::size_t{0});
     std::ranges::stable_sort(numbers, {}, [&](std::size_t number) {
       const bool is_known =
           std::ranges::any_of(data_.measured, [&](const auto& known) { return known.first == number; });
-      const bool is_network = nccl_constant_entries()[number].path.starts_with("hop.network.");
+      const bool is_network = collectives::nccl_constant_entries()[number].path.starts_with("hop.network.");
       if (std::ranges::count(exhausted_, number) > 0) return 3;
       if (is_known) return 2;
       return is_network && data_.nodes > 1 && !data_.measured.empty() ? 0 : 1;
@@ -102,9 +102,9 @@ class NcclFitter {
 
   // A base that has shrunk to next to nothing, and a share that has come to all: it can do no more.
   bool is_exhausted(std::size_t number) const {
-    const ConstantKind kind = nccl_constant_entries()[number].kind;
-    if (kind == ConstantKind::kShare) return now_.value(number) >= 1;
-    return kind == ConstantKind::kLatency && now_.value(number) < kExhausted * start_.value(number);
+    const collectives::ConstantKind kind = collectives::nccl_constant_entries()[number].kind;
+    if (kind == collectives::ConstantKind::kShare) return now_.value(number) >= 1;
+    return kind == collectives::ConstantKind::kLatency && now_.value(number) < kExhausted * start_.value(number);
   }
 
   // What a constant that is exhausted stands for goes before it then. True if there is a new one.
@@ -140,14 +140,14 @@ class NcclFitter {
   }
 
   FittedConstant constant(std::size_t number) const {
-    const NcclConstantEntry& entry = nccl_constant_entries()[number];
+    const collectives::NcclConstantEntry& entry = collectives::nccl_constant_entries()[number];
     FittedConstant c;
     c.name = entry.path;
     c.start = start_.value(number);
     c.prior = kPrior;
     c.most = c.start * kFarthest;
     c.least = c.start / kFarthest;
-    if (entry.kind == ConstantKind::kShare) {
+    if (entry.kind == collectives::ConstantKind::kShare) {
       c.most = std::max(most_share(entry.path), c.start);
       c.least = std::min(kLeastShare, c.start);
     } else if (c.start == 0) {
@@ -193,10 +193,10 @@ class NcclFitter {
   Column scaled_start(double latency, double rate) const {
     Column values;
     for (const std::size_t number : offered_) {
-      const ConstantKind kind = nccl_constant_entries()[number].kind;
+      const collectives::ConstantKind kind = collectives::nccl_constant_entries()[number].kind;
       double factor = 1;
-      if (kind == ConstantKind::kLatency) factor = latency;
-      if (kind == ConstantKind::kRate || kind == ConstantKind::kShare) factor = rate;
+      if (kind == collectives::ConstantKind::kLatency) factor = latency;
+      if (kind == collectives::ConstantKind::kRate || kind == collectives::ConstantKind::kShare) factor = rate;
       values.push_back(start_.value(number) * factor);
     }
     return values;
@@ -211,7 +211,7 @@ class NcclFitter {
 
   void approach() {
     const double latency = first_error(true), rate = 1 / first_error(false);
-    NcclConstants best = start_;
+    collectives::NcclConstants best = start_;
     double least = std::numeric_limits<double>::infinity();
     for (const auto& [l, r] : {std::pair{1.0, 1.0}, {latency, 1.0}, {1.0, rate}, {latency, rate}}) {
       solve(scaled_start(l, r));
@@ -326,8 +326,8 @@ class NcclFitter {
   const CalibrationData& data_;
   std::span<const CalibrationRow> rows_;
   NcclPredictor predictor_;
-  const NcclConstants start_;
-  NcclConstants now_;
+  const collectives::NcclConstants start_;
+  collectives::NcclConstants now_;
   double error_ = kFirstError;
   Numbers offered_;    // by preference
   Numbers gives_way_;  // of the offered ones
@@ -343,4 +343,4 @@ NcclFit fit_nccl_constants(const CalibrationData& data, std::span<const Calibrat
   return NcclFitter(data, rows).fit();
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

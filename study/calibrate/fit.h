@@ -12,7 +12,7 @@
 #include "collectives/nccl/constants.h"
 #include "study/calibrate/data.h"
 
-namespace orrery {
+namespace orrery::study {
 
 struct FittedNcclConstant {
   std::size_t number = 0;  // of nccl_constant_entries()
@@ -25,9 +25,9 @@ struct FittedNcclConstant {
 };
 
 enum class UnfittedReason : std::uint8_t {
-  kNotShown,  // no measurement depends on it
-  kTogether,  // acts as others do, which moved for it
-  kUncertain, // its standard error would be as large as half of it
+  kNotShown,   // no measurement depends on it
+  kTogether,   // acts as others do, which moved for it
+  kUncertain,  // its standard error would be as large as half of it
 };
 
 struct UnfittedNcclConstant {
@@ -37,9 +37,9 @@ struct UnfittedNcclConstant {
 };
 
 struct NcclFit {
-  NcclConstants constants;                   // all
-  std::vector<FittedNcclConstant> fitted;    // by number, as the lists below
-  std::vector<UnfittedNcclConstant> unfitted;  // that the machine uses
+  collectives::NcclConstants constants;                         // all
+  std::vector<FittedNcclConstant> fitted;                       // by number, as the lists below
+  std::vector<UnfittedNcclConstant> unfitted;                   // that the machine uses
   std::vector<std::pair<std::size_t, std::size_t>> correlated;  // fitted ones whose errors hang together
 };
 
@@ -49,4 +49,4 @@ NcclFit fit_nccl_constants(const CalibrationData& data, std::span<const Calibrat
 // To so many significant digits.
 double rounded_to_digits(double value, int digits);
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -5,7 +5,7 @@
 
 #include <Eigen/QR>
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 constexpr double kZero = 1e-9;
@@ -46,4 +46,4 @@ ColumnChoice independent_columns(std::span<const std::vector<double>> columns, d
   return choice;
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace orrery {
+namespace orrery::study {
 
 struct DependentColumn {
   std::size_t column = 0;
@@ -22,4 +22,4 @@ struct ColumnChoice {
 // longer than `share` of itself; it counts as zeros up to 1e-9 of the longest.
 ColumnChoice independent_columns(std::span<const std::vector<double>> columns, double share);
 
-}  // namespace orrery
+}  // namespace orrery::study

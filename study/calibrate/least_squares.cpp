@@ -5,14 +5,14 @@
 #include <cmath>
 #include <optional>
 
+#include <fmt/format.h>
 #include <Eigen/Core>
 #include <Eigen/SVD>
-#include <fmt/format.h>
 
 #include "core/assert.h"
 #include "core/error.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 using Eigen::Index;
@@ -364,4 +364,4 @@ FitResult fit_constants(const FitProblem& problem) {
   return result;
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace orrery {
+namespace orrery::study {
 
 // A positive constant is fitted in log(value / start), one that starts at 0 in value / scale.
 struct FittedConstant {
@@ -52,10 +52,10 @@ struct FitResult {
   int iterations = 0;
 };
 
-// Never worse than where it begins. Finds a local minimum; a constant that changes nothing there (of an algorithm that is
-// never the fastest) is also tried at 1/8 to 8 times its value, by itself.
-// Calls the residuals twice per constant and iteration, and once or more per step. InputError without residuals, when
-// the starting values have no answer, or when values beside an accepted one have none.
+// Never worse than where it begins. Finds a local minimum; a constant that changes nothing there (of an algorithm that
+// is never the fastest) is also tried at 1/8 to 8 times its value, by itself. Calls the residuals twice per constant
+// and iteration, and once or more per step. InputError without residuals, when the starting values have no answer, or
+// when values beside an accepted one have none.
 FitResult fit_constants(const FitProblem& problem);
 
-}  // namespace orrery
+}  // namespace orrery::study

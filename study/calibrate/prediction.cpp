@@ -7,18 +7,18 @@
 #include "network/fabric/fabric.h"
 #include "system/plans/group_library.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 // Every rank sends to the next at once, so a link has as many messages as cross it.
-void note_sends(NcclBenchmark& benchmark, const Fabric& fabric, std::span<const DeviceId> devices) {
+void note_sends(NcclBenchmark& benchmark, const network::Fabric& fabric, std::span<const DeviceId> devices) {
   std::map<LinkId, std::int64_t> messages;
   std::vector<LinkId> route;
   for (std::size_t rank = 0; rank < devices.size(); ++rank) {
     const DeviceId here = devices[rank], there = devices[(rank + 1) % devices.size()];
     fabric.route(here, there, route);
     for (const LinkId link : route) ++messages[link];
-    benchmark.send_latency = std::max(benchmark.send_latency, route_latency(fabric, here, there));
+    benchmark.send_latency = std::max(benchmark.send_latency, network::route_latency(fabric, here, there));
   }
   benchmark.send_rate = Bandwidth::max();
   for (const auto& [link, count] : messages)
@@ -26,36 +26,39 @@ void note_sends(NcclBenchmark& benchmark, const Fabric& fabric, std::span<const 
   benchmark.sends_between_nodes = benchmark.shape.nodes > 1;
 }
 
-double send_seconds(const NcclBenchmark& b, Bytes size, const NcclConstants& constants) {
-  const NcclSend send = nccl_send(size, !b.sends_between_nodes, b.machine, b.options, constants);
+double send_seconds(const NcclBenchmark& b, Bytes size, const collectives::NcclConstants& constants) {
+  const collectives::NcclSend send =
+      collectives::nccl_send(size, !b.sends_between_nodes, b.machine, b.options, constants);
   return seconds(send.latency + b.send_latency) + seconds(send.bytes / b.send_rate);
 }
 
 }  // namespace
 
-NcclBenchmark nccl_benchmark(const Experiment& experiment, const BenchmarkOperation& operation,
+NcclBenchmark nccl_benchmark(const experiment::Experiment& experiment, const BenchmarkOperation& operation,
                              std::span<const DeviceId> devices) {
-  NcclBenchmark benchmark{operation, lay_out_group(devices, experiment.fabric).shape, experiment.machine_kind,
+  NcclBenchmark benchmark{operation, system::lay_out_group(devices, experiment.fabric).shape, experiment.machine_kind,
                           *experiment.simulation.collectives.nccl};
   if (!operation.kind) note_sends(benchmark, experiment.fabric, devices);
   return benchmark;
 }
 
-NcclCall call_of(const NcclBenchmark& b, Bytes size) {
+collectives::NcclCall call_of(const NcclBenchmark& b, Bytes size) {
   return {*b.operation.kind, input_of_rank(b.operation, size, b.shape.ranks), &b.shape, b.machine};
 }
 
-double predicted_seconds(const NcclBenchmark& benchmark, Bytes size, const NcclConstants& constants) {
+double predicted_seconds(const NcclBenchmark& benchmark, Bytes size, const collectives::NcclConstants& constants) {
   if (!benchmark.operation.kind) return send_seconds(benchmark, size, constants);
-  return fastest_nccl_timing(call_of(benchmark, size), benchmark.options, constants).seconds;
+  return collectives::fastest_nccl_timing(call_of(benchmark, size), benchmark.options, constants).seconds;
 }
 
-std::vector<double> possible_seconds(const NcclBenchmark& benchmark, Bytes size, const NcclConstants& constants) {
+std::vector<double> possible_seconds(const NcclBenchmark& benchmark, Bytes size,
+                                     const collectives::NcclConstants& constants) {
   if (!benchmark.operation.kind) return {send_seconds(benchmark, size, constants)};
   std::vector<double> times;
-  for (const NcclTiming& way : nccl_timings(call_of(benchmark, size), benchmark.options, constants))
+  for (const collectives::NcclTiming& way :
+       collectives::nccl_timings(call_of(benchmark, size), benchmark.options, constants))
     times.push_back(way.seconds);
   return times;
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -16,30 +16,31 @@
 #include "experiment/experiment.h"
 #include "study/benchmark/operation.h"
 
-namespace orrery {
+namespace orrery::study {
 
 // All about a benchmark that does not depend on the constants of the library.
 struct NcclBenchmark {
   BenchmarkOperation operation;
-  GroupShape shape;
+  collectives::GroupShape shape;
   MachineKind machine;
-  NcclOptions options;
+  collectives::NcclOptions options;
   Duration send_latency{};  // of the longest route of sendrecv
   Bandwidth send_rate{1};   // of its slowest link
   bool sends_between_nodes = false;
 };
 
 // Of the operation on `devices`, by rank, of an experiment with library `nccl`.
-NcclBenchmark nccl_benchmark(const Experiment& experiment, const BenchmarkOperation& operation,
+NcclBenchmark nccl_benchmark(const experiment::Experiment& experiment, const BenchmarkOperation& operation,
                              std::span<const DeviceId> devices);
 
 // What NCCL is asked for `size`, which is as BenchmarkSize says, of an operation that is a collective.
-NcclCall call_of(const NcclBenchmark& benchmark, Bytes size);
+collectives::NcclCall call_of(const NcclBenchmark& benchmark, Bytes size);
 
 // `size` as BenchmarkSize says. InputError if NCCL is held to ways that it has not got.
-double predicted_seconds(const NcclBenchmark& benchmark, Bytes size, const NcclConstants& constants);
+double predicted_seconds(const NcclBenchmark& benchmark, Bytes size, const collectives::NcclConstants& constants);
 
 // The same by each way that NCCL has, in their order; the fastest of them is the prediction.
-std::vector<double> possible_seconds(const NcclBenchmark& benchmark, Bytes size, const NcclConstants& constants);
+std::vector<double> possible_seconds(const NcclBenchmark& benchmark, Bytes size,
+                                     const collectives::NcclConstants& constants);
 
-}  // namespace orrery
+}  // namespace orrery::study

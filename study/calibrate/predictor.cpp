@@ -8,7 +8,7 @@
 #include "core/assert.h"
 #include "study/calibrate/prediction.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 constexpr std::array<double, 2> kProbes = {-0.5, 1};
@@ -16,7 +16,7 @@ constexpr std::array<double, 2> kProbes = {-0.5, 1};
 constexpr double kStep = 1e-3;
 
 // The constants, one of them changed by `step`, in parts of it.
-NcclConstants moved(NcclConstants constants, std::size_t number, double step) {
+collectives::NcclConstants moved(collectives::NcclConstants constants, std::size_t number, double step) {
   const double value = constants.value(number);
   constants.set(number, value + step * (value == 0 ? kLatencyScale : value));
   return constants;
@@ -33,8 +33,8 @@ NcclPredictor::NcclPredictor(const CalibrationData& data, std::span<const Calibr
     table.sizes.erase(std::unique(table.sizes.begin(), table.sizes.end()), table.sizes.end());
     table.best.resize(table.sizes.size());
     if (table.sizes.empty() || !table.benchmark->operation.kind) continue;
-    for (const NcclCandidate& offer :
-         nccl_candidates(call_of(*table.benchmark, table.sizes.front()), table.benchmark->options))
+    for (const collectives::NcclCandidate& offer :
+         collectives::nccl_candidates(call_of(*table.benchmark, table.sizes.front()), table.benchmark->options))
       table.ways.push_back({offer, {}, {}, 0});
   }
   for (const CalibrationRow& row : rows) {
@@ -44,14 +44,14 @@ NcclPredictor::NcclPredictor(const CalibrationData& data, std::span<const Calibr
   }
 }
 
-std::span<const double> NcclPredictor::seconds(const NcclConstants& constants) {
+std::span<const double> NcclPredictor::seconds(const collectives::NcclConstants& constants) {
   for (Table& table : tables_) predict(table, constants);
   for (std::size_t row = 0; row < places_.size(); ++row)
     seconds_[row] = tables_[places_[row].table].best[places_[row].size];
   return seconds_;
 }
 
-void NcclPredictor::predict(Table& table, const NcclConstants& constants) const {
+void NcclPredictor::predict(Table& table, const collectives::NcclConstants& constants) const {
   if (table.ways.empty()) {
     for (std::size_t i = 0; i < table.sizes.size(); ++i)
       table.best[i] = predicted_seconds(*table.benchmark, table.sizes[i], constants);
@@ -65,10 +65,11 @@ void NcclPredictor::predict(Table& table, const NcclConstants& constants) const 
   }
   // What cannot be counted is refused there.
   for (std::size_t i = 0; i < table.sizes.size(); ++i)
-    if (!is_countable(table.best[i])) predicted_seconds(*table.benchmark, table.sizes[i], constants);
+    if (!collectives::is_countable(table.best[i])) predicted_seconds(*table.benchmark, table.sizes[i], constants);
 }
 
-const std::vector<double>& NcclPredictor::seconds_of(Way& way, const Table& table, const NcclConstants& constants) {
+const std::vector<double>& NcclPredictor::seconds_of(Way& way, const Table& table,
+                                                     const collectives::NcclConstants& constants) {
   const Basis basis = basis_of(table, way.offer, constants);
   for (std::size_t i = 0; i < way.basis.size(); ++i) {
     if (way.seconds[i].empty() || way.basis[i] != basis) continue;
@@ -80,21 +81,22 @@ const std::vector<double>& NcclPredictor::seconds_of(Way& way, const Table& tabl
   std::vector<double>& seconds = way.seconds[way.latest];
   seconds.resize(table.sizes.size());
   for (std::size_t i = 0; i < table.sizes.size(); ++i) {
-    const NcclCall call = call_of(*table.benchmark, table.sizes[i]);
-    const NcclCost outline = nccl_cost(way.offer, call, table.benchmark->options, constants);
-    seconds[i] = lone_seconds(outline, call, table.benchmark->options, constants);
+    const collectives::NcclCall call = call_of(*table.benchmark, table.sizes[i]);
+    const collectives::NcclCost outline = collectives::nccl_cost(way.offer, call, table.benchmark->options, constants);
+    seconds[i] = collectives::lone_seconds(outline, call, table.benchmark->options, constants);
   }
   return seconds;
 }
 
-NcclPredictor::Basis NcclPredictor::basis_of(const Table& table, const NcclCandidate& offer,
-                                             const NcclConstants& constants) {
+NcclPredictor::Basis NcclPredictor::basis_of(const Table& table, const collectives::NcclCandidate& offer,
+                                             const collectives::NcclConstants& constants) {
   Basis basis;
   const NcclBenchmark& benchmark = *table.benchmark;
   std::size_t at = 0;
   bool has_stages = false;
   for (const Bytes size : {table.sizes.front(), table.sizes.back()}) {
-    const NcclCost outline = nccl_cost(offer, call_of(benchmark, size), benchmark.options, constants);
+    const collectives::NcclCost outline =
+        collectives::nccl_cost(offer, call_of(benchmark, size), benchmark.options, constants);
     for (const double value : {outline.latency, outline.within_efficiency, outline.between_efficiency, outline.cap})
       basis.outlines[at++] = value;
     has_stages = has_stages || outline.stages > 0;
@@ -106,7 +108,7 @@ NcclPredictor::Basis NcclPredictor::basis_of(const Table& table, const NcclCandi
 }
 
 std::vector<double> effect_on_algorithms(const CalibrationData& data, std::span<const CalibrationRow> rows,
-                                         const NcclConstants& constants, std::size_t number) {
+                                         const collectives::NcclConstants& constants, std::size_t number) {
   std::vector<double> column;
   for (const CalibrationRow& row : rows) {
     const NcclBenchmark& benchmark = data.benchmarks[row.table];
@@ -121,14 +123,14 @@ std::vector<double> effect_on_algorithms(const CalibrationData& data, std::span<
 }
 
 std::vector<double> effect_on_rows(const CalibrationData& data, std::span<const CalibrationRow> rows,
-                                   const NcclConstants& constants, std::size_t number) {
+                                   const collectives::NcclConstants& constants, std::size_t number) {
   // Nothing takes less than no time.
-  const NcclConstants less = moved(constants, number, constants.value(number) == 0 ? 0 : -kStep);
-  const NcclConstants more = moved(constants, number, kStep);
+  const collectives::NcclConstants less = moved(constants, number, constants.value(number) == 0 ? 0 : -kStep);
+  const collectives::NcclConstants more = moved(constants, number, kStep);
   std::vector<double> column;
   for (const CalibrationRow& row : rows)
     column.push_back(std::log(predicted_seconds(data, row, more) / predicted_seconds(data, row, less)));
   return column;
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -13,7 +13,7 @@
 #include "collectives/nccl/cost.h"
 #include "study/calibrate/data.h"
 
-namespace orrery {
+namespace orrery::study {
 
 class NcclPredictor {
  public:
@@ -21,7 +21,7 @@ class NcclPredictor {
   NcclPredictor(const CalibrationData& data, std::span<const CalibrationRow> rows);
 
   // By row. InputError as predicted_seconds().
-  std::span<const double> seconds(const NcclConstants& constants);
+  std::span<const double> seconds(const collectives::NcclConstants& constants);
 
  private:
   // What the time of a way depends on besides the size. Of the outlines, which depend on the size in their volume and
@@ -34,7 +34,7 @@ class NcclPredictor {
   };
 
   struct Way {
-    NcclCandidate offer;
+    collectives::NcclCandidate offer;
     // The last two that were asked for: a derivative changes one constant and then another.
     std::array<Basis, 2> basis;
     std::array<std::vector<double>, 2> seconds;  // by point; empty: none yet
@@ -48,9 +48,11 @@ class NcclPredictor {
     std::vector<double> best;  // by size
   };
 
-  void predict(Table& table, const NcclConstants& constants) const;
-  static Basis basis_of(const Table& table, const NcclCandidate& offer, const NcclConstants& constants);
-  static const std::vector<double>& seconds_of(Way& way, const Table& table, const NcclConstants& constants);
+  void predict(Table& table, const collectives::NcclConstants& constants) const;
+  static Basis basis_of(const Table& table, const collectives::NcclCandidate& offer,
+                        const collectives::NcclConstants& constants);
+  static const std::vector<double>& seconds_of(Way& way, const Table& table,
+                                               const collectives::NcclConstants& constants);
 
   struct Place {
     std::uint32_t table = 0;
@@ -68,10 +70,10 @@ inline constexpr double kLatencyScale = 1e-6;
 // Of every algorithm that could run, whichever is the fastest: its relative change for each row, when the constant is
 // halved and doubled.
 std::vector<double> effect_on_algorithms(const CalibrationData& data, std::span<const CalibrationRow> rows,
-                                         const NcclConstants& constants, std::size_t number);
+                                         const collectives::NcclConstants& constants, std::size_t number);
 
 // Of the fastest: the change of the logarithm of its time for each row, when the constant changes a little.
 std::vector<double> effect_on_rows(const CalibrationData& data, std::span<const CalibrationRow> rows,
-                                   const NcclConstants& constants, std::size_t number);
+                                   const collectives::NcclConstants& constants, std::size_t number);
 
-}  // namespace orrery
+}  // namespace orrery::study

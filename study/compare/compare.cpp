@@ -13,12 +13,12 @@
 #include "report/parts.h"
 #include "report/table.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
-std::map<std::string, double> parts_by_name(const Result& result) {
+std::map<std::string, double> parts_by_name(const report::Result& result) {
   std::map<std::string, double> parts;
-  for (const Part& part : mean_parts(result)) parts[part.name] = part.seconds;
+  for (const report::Part& part : report::mean_parts(result)) parts[part.name] = part.seconds;
   return parts;
 }
 
@@ -62,8 +62,8 @@ std::string comparison_text(const std::vector<NamedResult>& runs) {
   for (const auto& [name, total] : totals) order.emplace_back(total, name);
   std::ranges::stable_sort(order, std::ranges::greater{}, &std::pair<double, std::string>::first);
 
-  Table table;
-  table.column("mean over ranks", Table::Align::kLeft);
+  report::Table table;
+  table.column("mean over ranks", report::Table::Align::kLeft);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     table.column(runs[i].name);
     if (i > 0) table.column("ratio");
@@ -92,10 +92,10 @@ nlohmann::ordered_json comparison_json(const std::vector<NamedResult>& runs) {
   for (const NamedResult& run : runs) {
     const double time = seconds(run.result->finish);
     nlohmann::ordered_json parts = nlohmann::ordered_json::object();
-    for (const Part& part : mean_parts(*run.result)) parts[part.name] = part.seconds;
+    for (const report::Part& part : report::mean_parts(*run.result)) parts[part.name] = part.seconds;
     list.push_back({{"name", run.name}, {"time_s", time}, {"ratio", first > 0 ? time / first : 1}, {"parts_s", parts}});
   }
   return {{"schema", "orrery.comparison/1"}, {"runs", std::move(list)}};
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

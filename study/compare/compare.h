@@ -8,11 +8,11 @@
 
 #include "report/result.h"
 
-namespace orrery {
+namespace orrery::study {
 
 struct NamedResult {
   std::string name;
-  const Result* result = nullptr;  // outlives the comparison
+  const report::Result* result = nullptr;  // outlives the comparison
 };
 
 // One table: a row for the iteration time and for every part of it (mean over ranks), a column for each run and, from
@@ -22,4 +22,4 @@ std::string comparison_text(const std::vector<NamedResult>& runs);
 // the first run.
 nlohmann::ordered_json comparison_json(const std::vector<NamedResult>& runs);
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 // Fields stand to the right, under their names: all end with them, but for those of #wrong, which are up to two off.
@@ -173,4 +173,4 @@ bool ends_early(const NcclColumns& columns, std::span<const Word> words) {
   return last.field != NcclField::kWrong && words.back().end < last.end;
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

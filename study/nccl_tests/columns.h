@@ -13,7 +13,7 @@
 
 #include "study/nccl_tests/line.h"
 
-namespace orrery {
+namespace orrery::study {
 
 enum class NcclField : std::uint8_t {
   kSize,
@@ -76,4 +76,4 @@ std::optional<NcclCells> nccl_cells(const NcclColumns& columns, std::span<const 
 // Of a last line without a line end: it may be cut off, also within a number.
 bool ends_early(const NcclColumns& columns, std::span<const Word> words);
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -11,7 +11,7 @@
 #include "study/csv_lines.h"
 #include "study/nccl_tests/row.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 constexpr std::array<std::pair<std::string_view, NcclField>, 5> kRunColumns = {{{"size_bytes", NcclField::kSize},
@@ -54,9 +54,8 @@ std::vector<NcclColumn> csv_columns(const CsvLine& heading, const std::string& n
     else
       columns.push_back(*column);
   }
-  const bool timed = std::ranges::any_of(names, [](const CsvCell& cell) {
-    return cell.text == "oop_time_us" || cell.text == "ip_time_us";
-  });
+  const bool timed = std::ranges::any_of(
+      names, [](const CsvCell& cell) { return cell.text == "oop_time_us" || cell.text == "ip_time_us"; });
   if (!timed) diagnostics.error(where, "no column of times", std::string(kCsvHint));
   if (!timed || columns.size() != names.size()) return {};
   return columns;
@@ -163,4 +162,4 @@ std::optional<std::vector<NcclTable>> read_collective_json(std::string_view text
   return none;
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

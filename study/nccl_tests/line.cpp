@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 constexpr std::size_t kTab = 8;
@@ -113,4 +113,4 @@ std::vector<Word> words_of(std::string_view text) {
   return words;
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace orrery {
+namespace orrery::study {
 
 struct OutputLine {
   std::string label;  // which process or host it comes from, as the launcher says; empty where it says nothing
@@ -23,4 +23,4 @@ struct Word {
 // What blanks separate. The views are into `text`.
 std::vector<Word> words_of(std::string_view text);
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -14,7 +14,7 @@
 #include "study/nccl_tests/row.h"
 #include "study/nccl_tests/run.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 constexpr std::string_view kLogHint =
@@ -269,4 +269,4 @@ std::vector<NcclTable> read_nccl_log(std::string_view text, const std::string& n
   return tables;
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -13,7 +13,7 @@
 #include "core/error.h"
 #include "core/units.h"
 
-namespace orrery {
+namespace orrery::study {
 
 // The programs of nccl-tests: all_gather_perf, ...
 enum class NcclTest : std::uint8_t {
@@ -79,4 +79,4 @@ struct NcclTable {
 // with times of the host. `name` is the file's in all of them.
 std::vector<NcclTable> read_nccl_log(std::string_view text, const std::string& name, Diagnostics& diagnostics);
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -10,13 +10,13 @@
 
 #include "core/assert.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 using enum NcclField;
 
-// Bus over algorithm bandwidth is `whole` plus `others` times (n - 1) / n, as nccl-tests defines it; both are 0 where it
-// depends on who sends how much.
+// Bus over algorithm bandwidth is `whole` plus `others` times (n - 1) / n, as nccl-tests defines it; both are 0 where
+// it depends on who sends how much.
 struct TestProgram {
   NcclTest test;
   std::string_view program;
@@ -35,7 +35,8 @@ constexpr std::array kPrograms = {
     TestProgram{NcclTest::kGather, "gather_perf", "gather", CollectiveKind::kGather, 0, 1},
     TestProgram{NcclTest::kHypercube, "hypercube_perf", "hypercube", std::nullopt, 0, 1},
     TestProgram{NcclTest::kReduce, "reduce_perf", "reduce", CollectiveKind::kReduce, 1, 0},
-    TestProgram{NcclTest::kReduceScatter, "reduce_scatter_perf", "reduce_scatter", CollectiveKind::kReduceScatter, 0, 1},
+    TestProgram{NcclTest::kReduceScatter, "reduce_scatter_perf", "reduce_scatter", CollectiveKind::kReduceScatter, 0,
+                1},
     TestProgram{NcclTest::kScatter, "scatter_perf", "scatter", CollectiveKind::kScatter, 0, 1},
     TestProgram{NcclTest::kSendRecv, "sendrecv_perf", "sendrecv", std::nullopt, 1, 0},
 };
@@ -115,7 +116,8 @@ class RowReader {
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool negative = value < 0 && name != "root";
     if (code == std::errc{} && end == text.data() + text.size() && !negative) return value;
-    const std::string_view expected = code == std::errc::result_out_of_range ? "is out of range" : "is not a whole number";
+    const std::string_view expected =
+        code == std::errc::result_out_of_range ? "is out of range" : "is not a whole number";
     error(fmt::format("{} '{}' {}", name, printable(text, 40),
                       negative || text.starts_with('-') ? "is negative" : expected));
     return std::nullopt;
@@ -242,4 +244,4 @@ std::optional<NcclTest> nccl_test_run_by(std::string_view word) {
   return find_test(word, &TestProgram::program);
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -9,7 +9,7 @@
 #include "study/nccl_tests/columns.h"
 #include "study/nccl_tests/log.h"
 
-namespace orrery {
+namespace orrery::study {
 
 // What a row is checked against.
 struct NcclRowContext {
@@ -29,4 +29,4 @@ std::optional<NcclTest> nccl_test_named(std::string_view name);
 // Of a word like "./build/all_reduce_perf_mpi": the program it runs.
 std::optional<NcclTest> nccl_test_run_by(std::string_view word);
 
-}  // namespace orrery
+}  // namespace orrery::study

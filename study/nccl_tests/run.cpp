@@ -9,7 +9,7 @@
 
 #include "study/nccl_tests/row.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 constexpr std::uint64_t kMostNamedRanks = 1 << 24;
@@ -168,4 +168,4 @@ std::uint32_t NcclRun::ranks(const std::string& file, Diagnostics& diagnostics) 
   return static_cast<std::uint32_t>(std::max(expected, named));
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

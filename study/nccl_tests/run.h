@@ -11,7 +11,7 @@
 #include "study/nccl_tests/line.h"
 #include "study/nccl_tests/log.h"
 
-namespace orrery {
+namespace orrery::study {
 
 class NcclRun {
  public:
@@ -41,4 +41,4 @@ class NcclRun {
   int repeated_line_ = 0;  // where a rank was named again
 };
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -8,7 +8,7 @@
 #include "core/version.h"
 #include "study/sweep/sweep.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -32,19 +32,19 @@ void add_figures(const SweepFigures& found, PointData& data) {
   }
   for (const char* key : {"compute_s", "bubble_s", "wait_s", "idle_s"}) figures[key] = 0.0;
   double compute = 0;
-  for (const Part& part : found.parts) switch (part.kind) {
-      case PartKind::kCompute:
-      case PartKind::kHost:
-      case PartKind::kMemory:
+  for (const report::Part& part : found.parts) switch (part.kind) {
+      case report::PartKind::kCompute:
+      case report::PartKind::kHost:
+      case report::PartKind::kMemory:
         compute += part.seconds;
         break;
-      case PartKind::kCommunication:
+      case report::PartKind::kCommunication:
         data.exposed[printable(part.family, SIZE_MAX)] = part.seconds;
         break;
-      case PartKind::kBubble:
-      case PartKind::kWait:
-      case PartKind::kIdle:
-        figures[short_name(part) + "_s"] = part.seconds;
+      case report::PartKind::kBubble:
+      case report::PartKind::kWait:
+      case report::PartKind::kIdle:
+        figures[report::short_name(part) + "_s"] = part.seconds;
         break;
     }
   figures["compute_s"] = compute;
@@ -53,7 +53,7 @@ void add_figures(const SweepFigures& found, PointData& data) {
     figures["busiest_link_utilisation"] = found.links.front().second;
   }
   if (found.parts.empty() || found.iteration_time <= Duration::zero()) return;
-  figures["bound_by"] = printable(short_name(found.parts.front()), SIZE_MAX);
+  figures["bound_by"] = printable(report::short_name(found.parts.front()), SIZE_MAX);
   figures["bound_share"] = found.parts.front().seconds / seconds(found.iteration_time);
 }
 
@@ -143,4 +143,4 @@ Json sweep_json(const Sweep& sweep, std::span<const SweepPoint> points) {
   return document;
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -9,7 +9,7 @@
 
 #include "core/suggest.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 constexpr std::size_t kMostPoints = 100'000;
@@ -281,4 +281,4 @@ std::vector<KeyDescription> describe_sweep(const ConfigFiles& files) {
   return keys;
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

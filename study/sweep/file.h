@@ -10,7 +10,7 @@
 
 #include "core/config/config.h"
 
-namespace orrery {
+namespace orrery::study {
 
 // One value of a key: `path` as in --set.
 struct SweepSetting {
@@ -64,4 +64,4 @@ ConfigValue configuration_of(const Sweep& sweep, std::size_t point, const Config
 // The keys of a sweep, in the order of the reader.
 std::vector<KeyDescription> describe_sweep(const ConfigFiles& files);
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -7,7 +7,7 @@
 #include "core/assert.h"
 #include "study/sweep/sweep.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 // By axis and choice.
@@ -159,4 +159,4 @@ void refuse_if_all_refused(const Sweep& sweep, std::span<const SweepPoint> point
   throw InputError(std::move(problems));
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -10,7 +10,7 @@
 #include "study/benchmark/study.h"
 #include "study/in_parallel.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 std::vector<Problem> with_severity(std::span<const Problem> problems, Severity severity) {
@@ -35,9 +35,9 @@ void attempt(const Sweep& sweep, std::size_t number, const ConfigFiles& files, S
   }
 }
 
-std::vector<std::pair<std::string, double>> links_of(const Result& result) {
+std::vector<std::pair<std::string, double>> links_of(const report::Result& result) {
   std::vector<std::pair<std::string, double>> links;
-  for (const LinkClassUse& use : result.links) {
+  for (const report::LinkClassUse& use : result.links) {
     const std::string name = without_direction(use.name);
     const auto known = std::ranges::find(links, name, &std::pair<std::string, double>::first);
     if (known != links.end())
@@ -50,9 +50,9 @@ std::vector<std::pair<std::string, double>> links_of(const Result& result) {
   return links;
 }
 
-SweepFigures figures_of(const Result& result) {
-  SweepFigures figures{iteration_time(result), result.training, mean_parts(result), links_of(result)};
-  for (Part& part : figures.parts) part.seconds /= static_cast<double>(result.iterations);
+SweepFigures figures_of(const report::Result& result) {
+  SweepFigures figures{report::iteration_time(result), result.training, report::mean_parts(result), links_of(result)};
+  for (report::Part& part : figures.parts) part.seconds /= static_cast<double>(result.iterations);
   return figures;
 }
 
@@ -64,9 +64,9 @@ std::vector<SweepPoint> run_sweep(const Sweep& sweep, const SweepOptions& option
   std::mutex mutex;
   in_parallel(points.size(), options.jobs, [&](std::size_t number) {
     SweepPoint& point = points[number];
-    std::optional<Result> result;
+    std::optional<report::Result> result;
     attempt(sweep, number, files, point, [&](ConfigValue root) {
-      result = run_configuration(sweep.file, std::move(root), options.allow_oom, files).result;
+      result = experiment::run_configuration(sweep.file, std::move(root), options.allow_oom, files).result;
       point.figures = figures_of(*result);
       point.warnings = with_severity(result->warnings, Severity::kWarning);
     });
@@ -82,7 +82,8 @@ std::vector<SweepPoint> check_points(const Sweep& sweep, const SweepOptions& opt
     SweepPoint& point = points[number];
     Diagnostics diagnostics;
     attempt(sweep, number, files, point, [&](ConfigValue root) {
-      check_memory(read_experiment(sweep.file, std::move(root), files, diagnostics), options.allow_oom, diagnostics);
+      experiment::check_memory(experiment::read_experiment(sweep.file, std::move(root), files, diagnostics),
+                               options.allow_oom, diagnostics);
     });
     point.warnings = with_severity(diagnostics.problems(), Severity::kWarning);
   });
@@ -98,4 +99,4 @@ std::vector<Problem> warnings_of(std::span<const SweepPoint> points) {
   return warnings;
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -16,13 +16,13 @@
 #include "report/result.h"
 #include "study/sweep/file.h"
 
-namespace orrery {
+namespace orrery::study {
 
 // What is kept of a result.
 struct SweepFigures {
   Duration iteration_time{};
-  std::optional<TrainingFigures> training;
-  std::vector<Part> parts;  // of an iteration, mean over ranks, largest first
+  std::optional<report::TrainingFigures> training;
+  std::vector<report::Part> parts;  // of an iteration, mean over ranks, largest first
   // Utilisation of the busiest link of each class, without its direction, of those in use; the most utilised first.
   std::vector<std::pair<std::string, double>> links;
 };
@@ -44,7 +44,7 @@ struct SweepOptions {
 };
 
 // Called one point at a time, in no particular order, as points end; `result` is null of one that did not run.
-using PointDone = std::function<void(std::size_t point, const Result* result)>;
+using PointDone = std::function<void(std::size_t point, const report::Result* result)>;
 
 // All points, in order. What is wrong with a point is in it; nothing is thrown but what `done` throws.
 std::vector<SweepPoint> run_sweep(const Sweep& sweep, const SweepOptions& options, const ConfigFiles& files,
@@ -78,4 +78,4 @@ std::string sweep_csv(const Sweep& sweep, std::span<const SweepPoint> points);
 // The document "orrery.sweep/1".
 nlohmann::ordered_json sweep_json(const Sweep& sweep, std::span<const SweepPoint> points);
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -10,7 +10,7 @@
 #include "report/table.h"
 #include "study/sweep/sweep.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 constexpr std::string_view kNothing = "-";
@@ -21,17 +21,18 @@ constexpr std::size_t kMostShown = 3;
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 std::string fine_percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
-double share_of(const Part& part, const SweepFigures& figures) {
+double share_of(const report::Part& part, const SweepFigures& figures) {
   return figures.iteration_time > Duration::zero() ? part.seconds / seconds(figures.iteration_time) : 0;
 }
 
-bool is_lost(const Part& part) {
-  return part.kind == PartKind::kWait || part.kind == PartKind::kBubble || part.kind == PartKind::kIdle;
+bool is_lost(const report::Part& part) {
+  return part.kind == report::PartKind::kWait || part.kind == report::PartKind::kBubble ||
+         part.kind == report::PartKind::kIdle;
 }
 
 std::string bound_text(const SweepFigures& figures) {
   if (figures.parts.empty()) return std::string(kNothing);
-  return short_name(figures.parts.front()) + " " + percent(share_of(figures.parts.front(), figures));
+  return report::short_name(figures.parts.front()) + " " + percent(share_of(figures.parts.front(), figures));
 }
 
 // "tensor 18 %, bubble 6 %": the largest shares that do not compute, from 1 % on. Who has bubbles also waits and is
@@ -40,9 +41,9 @@ std::string exposed_text(const SweepFigures& figures) {
   std::vector<std::pair<double, std::string>> shares;
   double lost = 0;
   bool has_bubble = false;
-  for (const Part& part : figures.parts) {
-    has_bubble = has_bubble || part.kind == PartKind::kBubble;
-    if (part.kind == PartKind::kCommunication) shares.emplace_back(share_of(part, figures), part.family);
+  for (const report::Part& part : figures.parts) {
+    has_bubble = has_bubble || part.kind == report::PartKind::kBubble;
+    if (part.kind == report::PartKind::kCommunication) shares.emplace_back(share_of(part, figures), part.family);
     if (is_lost(part)) lost += share_of(part, figures);
   }
   shares.emplace_back(lost, has_bubble ? "bubble" : "idle");
@@ -67,7 +68,7 @@ std::string links_text(const SweepFigures& figures) {
 std::string bubble_text(const SweepFigures& figures) {
   double lost = 0;
   double used = 0;
-  for (const Part& part : figures.parts) (is_lost(part) ? lost : used) += part.seconds;
+  for (const report::Part& part : figures.parts) (is_lost(part) ? lost : used) += part.seconds;
   return used > 0 ? fine_percent(lost / used) : std::string(kNothing);
 }
 
@@ -77,7 +78,7 @@ std::string efficiency_text(const SweepFigures& figures, const SweepFigures* fir
   return base > 0 ? fine_percent(figures.training->tokens_per_s_per_gpu / base) : std::string(kNothing);
 }
 
-using Align = Table::Align;
+using Align = report::Table::Align;
 
 // A column of the table: `first` are the figures of the first compared value; null if it did not run.
 struct ColumnText {
@@ -86,7 +87,7 @@ struct ColumnText {
   std::string (*cell)(const SweepFigures& figures, const SweepFigures* first);
 };
 
-std::string of_training(const SweepFigures& figures, std::string (*text)(const TrainingFigures&)) {
+std::string of_training(const SweepFigures& figures, std::string (*text)(const report::TrainingFigures&)) {
   return figures.training ? text(*figures.training) : std::string(kNothing);
 }
 
@@ -95,21 +96,22 @@ constexpr std::array<ColumnText, 10> kColumnTexts = {{
     {"time", Align::kRight, [](const SweepFigures& f, const SweepFigures*) { return rounded(f.iteration_time); }},
     {"MFU", Align::kRight,
      [](const SweepFigures& f, const SweepFigures*) {
-       return of_training(f, [](const TrainingFigures& t) { return fine_percent(t.mfu); });
+       return of_training(f, [](const report::TrainingFigures& t) { return fine_percent(t.mfu); });
      }},
     {"per GPU", Align::kRight,
      [](const SweepFigures& f, const SweepFigures*) {
-       return of_training(f, [](const TrainingFigures& t) {
+       return of_training(f, [](const report::TrainingFigures& t) {
          return fmt::format("{:.1f} {}/s", t.tokens_per_s_per_gpu, t.has_tokens ? "tokens" : "samples");
        });
      }},
     {"TFLOP/s", Align::kRight,
      [](const SweepFigures& f, const SweepFigures*) {
-       return of_training(f, [](const TrainingFigures& t) { return fmt::format("{:.1f}", t.model_tflops_per_gpu); });
+       return of_training(
+           f, [](const report::TrainingFigures& t) { return fmt::format("{:.1f}", t.model_tflops_per_gpu); });
      }},
     {"memory", Align::kRight,
      [](const SweepFigures& f, const SweepFigures*) {
-       return of_training(f, [](const TrainingFigures& t) { return rounded(t.memory.total()); });
+       return of_training(f, [](const report::TrainingFigures& t) { return rounded(t.memory.total()); });
      }},
     {"mostly", Align::kLeft, [](const SweepFigures& f, const SweepFigures*) { return bound_text(f); }},
     {"exposed", Align::kLeft, [](const SweepFigures& f, const SweepFigures*) { return exposed_text(f); }},
@@ -202,7 +204,8 @@ class SweepTable {
     for (std::size_t axis = 0; axis < sweep.axes.size(); ++axis)
       if (across_ != axis) table_.column(sweep.axes[axis].name, Align::kLeft);
     std::size_t step = 1;  // from one value of the compared axis to the next
-    for (std::size_t axis = sweep.axes.size(); across_ && axis-- > *across_ + 1;) step *= sweep.axes[axis].choices.size();
+    for (std::size_t axis = sweep.axes.size(); across_ && axis-- > *across_ + 1;)
+      step *= sweep.axes[axis].choices.size();
     const std::size_t groups = across_ ? sweep.axes[*across_].choices.size() : 1;
     for (std::size_t group = 0; group < groups; ++group) add_columns(group);
     has_reasons_ = !std::ranges::all_of(points, &SweepPoint::ran);
@@ -268,7 +271,7 @@ class SweepTable {
   std::span<const SweepPoint> points_;
   std::vector<std::string> compared_;
   std::optional<std::size_t> across_;  // the axis whose values stand side by side
-  Table table_;
+  report::Table table_;
   Notes notes_;
   bool has_reasons_ = false;
 };
@@ -280,4 +283,4 @@ std::string sweep_text(const Sweep& sweep, std::span<const SweepPoint> points) {
   return title + SweepTable(sweep, points).text();
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

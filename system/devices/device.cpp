@@ -7,7 +7,7 @@
 
 #include "network/fabric/link_type.h"
 
-namespace orrery {
+namespace orrery::system {
 namespace {
 
 void read_compute(Section& section, ComputeSpec& compute) {
@@ -65,7 +65,7 @@ DeviceSpec read_device(Section& section) {
   section.defaulted_section("compute",
                             "what the best kernels reach on the device; the defaults are means of measured GPUs",
                             [&](Section& compute) { read_compute(compute, device.compute); });
-  read_device_links(section);  // for the node that the device is in
+  network::read_device_links(section);  // for the node that the device is in
   section.note("vendor", "a label for people; Orrery does not use it");
   section.sources();
   return device;
@@ -91,18 +91,19 @@ void MemoryPools::split(RankId rank, RankId parent) {
   free_at_[pool_of_rank_[index_of(rank)]] = free_at_[pool_of_rank_[index_of(parent)]];
 }
 
-bool has_roofline_work(const ExecutionGraph& graph, NodeId node) {
-  return graph.kind(node) == NodeKind::kCompute && (graph.flops(node).count() > 0 || graph.bytes(node).count() > 0);
+bool has_roofline_work(const workload::ExecutionGraph& graph, NodeId node) {
+  return graph.kind(node) == workload::NodeKind::kCompute &&
+         (graph.flops(node).count() > 0 || graph.bytes(node).count() > 0);
 }
 
-std::vector<Duration> compute_times(const ExecutionGraph& graph, const DeviceSpec& device,
+std::vector<Duration> compute_times(const workload::ExecutionGraph& graph, const DeviceSpec& device,
                                     const ComputeOptions& options) {
   std::vector<Duration> times(graph.size(), Duration::zero());
   const std::optional<FlopRate> peak = device.peak(options.precision);
   for (std::uint32_t i = 0; i < graph.size(); ++i) {
     const NodeId node{i};
-    const NodeKind kind = graph.kind(node);
-    if (kind != NodeKind::kCompute && kind != NodeKind::kHostCompute) continue;
+    const workload::NodeKind kind = graph.kind(node);
+    if (kind != workload::NodeKind::kCompute && kind != workload::NodeKind::kHostCompute) continue;
     const Duration measured = graph.duration(node).value_or(Duration::zero());
     const bool modelled = has_roofline_work(graph, node) && (measured == Duration::zero() || options.prefer_roofline);
     if (modelled && !peak && graph.flops(node).count() > 0)
@@ -117,4 +118,4 @@ std::vector<Duration> compute_times(const ExecutionGraph& graph, const DeviceSpe
   return times;
 }
 
-}  // namespace orrery
+}  // namespace orrery::system

@@ -17,7 +17,7 @@
 #include "core/units.h"
 #include "workload/graph/job.h"
 
-namespace orrery {
+namespace orrery::system {
 
 // What is left of a device's peaks in the best kernels, and what starting one costs (system/devices/operator_model.h).
 // The defaults stand for a GPU that nobody has measured: means of those that somebody has.
@@ -88,11 +88,11 @@ struct ComputeOptions {
 };
 
 // Whether a roofline says how long the node takes.
-bool has_roofline_work(const ExecutionGraph& graph, NodeId node);
+bool has_roofline_work(const workload::ExecutionGraph& graph, NodeId node);
 
 // Per node of `graph`; zero for nodes that are no computation. Host nodes take their measured duration only. InputError
 // when FLOPs are to be timed and the device has no peak for the precision.
-std::vector<Duration> compute_times(const ExecutionGraph& graph, const DeviceSpec& device,
+std::vector<Duration> compute_times(const workload::ExecutionGraph& graph, const DeviceSpec& device,
                                     const ComputeOptions& options);
 
-}  // namespace orrery
+}  // namespace orrery::system

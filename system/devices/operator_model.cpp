@@ -10,7 +10,7 @@
 #include "core/assert.h"
 #include "core/error.h"
 
-namespace orrery {
+namespace orrery::system {
 namespace {
 
 // Fitted together with the constants of the devices that name their table in `fitted` (configs/validation/compute).
@@ -52,7 +52,7 @@ struct Tile {
 // a single one of few rows does not run faster with it (configs/validation/compute).
 constexpr std::array<Tile, 7> kTiles = {{{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}, {32, 32}}};
 
-std::span<const Tile> tiles_for(const Gemm& gemm) {
+std::span<const Tile> tiles_for(const workload::Gemm& gemm) {
   return std::span(kTiles).first(gemm.batch > 1 ? kTiles.size() : kTiles.size() - 1);
 }
 
@@ -89,19 +89,19 @@ double share(Efficiency efficiency) { return number(efficiency.count()) / number
 
 std::span<const GemmConstant> shared_gemm_constants() { return kGemmConstants; }
 
-SoftwareRates micro_benchmark_rates(const DeviceSpec& device) {
-  SoftwareRates rates;
+workload::SoftwareRates micro_benchmark_rates(const DeviceSpec& device) {
+  workload::SoftwareRates rates;
   rates.flash_forward = share(device.compute.flash_forward);
   rates.flash_backward = share(device.compute.flash_backward);
   return rates;
 }
 
-OperatorModel::OperatorModel(DeviceSpec device, const SoftwareRates& rates)
+OperatorModel::OperatorModel(DeviceSpec device, const workload::SoftwareRates& rates)
     : device_(std::move(device)),
       rates_(rates),
       memory_bandwidth_(number(device_.memory_bandwidth.count()) * share(device_.compute.memory)) {}
 
-Duration OperatorModel::time(const Operator& op) const {
+Duration OperatorModel::time(const workload::Operator& op) const {
   return std::visit([this](const auto& o) { return time_of(o); }, op);
 }
 
@@ -115,7 +115,7 @@ double OperatorModel::peak(Precision precision) const {
       fmt::format("it computes in {}; or add peak.{} to the device", fmt::join(names, ", "), name_of(precision)));
 }
 
-double OperatorModel::gemm_rate(const Gemm& gemm) const {
+double OperatorModel::gemm_rate(const workload::Gemm& gemm) const {
   const double loss = gemm.precision == Precision::kFp8 ? share(device_.compute.fp8) : 1;
   const double alignment = gemm.aligned ? 1 : kUnaligned;
   const Efficiency main_loop = gemm.precision == Precision::kFp32 ? device_.compute.fp32 : device_.compute.gemm;
@@ -123,15 +123,15 @@ double OperatorModel::gemm_rate(const Gemm& gemm) const {
 }
 
 // A kernel of its own reads the partial sums that every slice has written, in fp32.
-double OperatorModel::reduction_time(const Gemm& gemm, double slices) const {
+double OperatorModel::reduction_time(const workload::Gemm& gemm, double slices) const {
   const double sums = number(gemm.batch) * number(gemm.m) * number(gemm.n) * slices;
   return seconds(device_.compute.launch) + 2 * sums * number(size_of(Precision::kFp32).count()) / memory_bandwidth_;
 }
 
 // A multiprocessor computes one tile of one slice at a time; the library takes the tiles and slices that are fastest.
 // Without the number of multiprocessors the whole device works on the product as it is.
-double OperatorModel::product_time(const Gemm& gemm) const {
-  const double loading = number(bytes_of(gemm).count()) / memory_bandwidth_;
+double OperatorModel::product_time(const workload::Gemm& gemm) const {
+  const double loading = number(workload::bytes_of(gemm).count()) / memory_bandwidth_;
   const double rate = gemm_rate(gemm);
   const double prologue = kPrologue / number(size_of(gemm.precision).count());
   const double multiplied = number(gemm.k) * (gemm.winograd ? kWinograd : 1);
@@ -154,26 +154,26 @@ double OperatorModel::product_time(const Gemm& gemm) const {
   return best;
 }
 
-Duration OperatorModel::time_of(const Gemm& gemm) const {
+Duration OperatorModel::time_of(const workload::Gemm& gemm) const {
   ORRERY_ASSERT(gemm.m >= 0 && gemm.n >= 0 && gemm.k >= 0 && gemm.batch >= 0);
   if (gemm.m == 0 || gemm.n == 0 || gemm.k == 0 || gemm.batch == 0) return Duration::zero();
   return from_seconds(seconds(device_.compute.gemm_launch) + product_time(gemm));
 }
 
-Duration OperatorModel::time_of(const FlashAttention& attention) const {
-  const Flops flops = flops_of(attention);
+Duration OperatorModel::time_of(const workload::FlashAttention& attention) const {
+  const Flops flops = workload::flops_of(attention);
   ORRERY_ASSERT(flops >= Flops(0));
   if (flops == Flops(0)) return Duration::zero();
   const double rate = peak(attention.precision) * (attention.backward ? rates_.flash_backward : rates_.flash_forward);
-  const double loading = number(bytes_of(attention).count()) / memory_bandwidth_;
+  const double loading = number(workload::bytes_of(attention).count()) / memory_bandwidth_;
   return from_seconds(seconds(device_.compute.gemm_launch) + std::max(number(flops.count()) / rate, loading));
 }
 
-Duration OperatorModel::time_of(const ElementWise& op) const {
+Duration OperatorModel::time_of(const workload::ElementWise& op) const {
   ORRERY_ASSERT(op.bytes >= Bytes(0));
   if (op.bytes == Bytes(0)) return Duration::zero();
   const double bytes = number(op.bytes.count()) * rates_.traffic[static_cast<std::size_t>(op.kind)];
   return from_seconds(seconds(device_.compute.launch) + bytes / memory_bandwidth_);
 }
 
-}  // namespace orrery
+}  // namespace orrery::system

@@ -10,7 +10,7 @@
 #include "workload/training/spec/operators.h"
 #include "workload/training/spec/software.h"
 
-namespace orrery {
+namespace orrery::system {
 
 // Constants that all devices share, fitted to the tables of configs/validation/compute.
 struct GemmConstant {
@@ -22,29 +22,30 @@ std::span<const GemmConstant> shared_gemm_constants();
 
 // Kernels as micro-benchmarks run them: nothing lost and nothing moved twice, flash attention as measured on the
 // device.
-SoftwareRates micro_benchmark_rates(const DeviceSpec& device);
+workload::SoftwareRates micro_benchmark_rates(const DeviceSpec& device);
 
-class OperatorModel final : public OperatorTimes {
+class OperatorModel final : public workload::OperatorTimes {
  public:
   explicit OperatorModel(const DeviceSpec& device) : OperatorModel(device, micro_benchmark_rates(device)) {}
-  OperatorModel(DeviceSpec device, const SoftwareRates& rates);
+  OperatorModel(DeviceSpec device, const workload::SoftwareRates& rates);
 
   // Sizes are not negative. The same bytes for the same operator, whatever was asked before. InputError, without a
   // place, if the device has no peak for the precision of a product or of attention.
-  Duration time(const Operator& op) const override;
+  Duration time(const workload::Operator& op) const override;
 
  private:
-  Duration time_of(const Gemm& gemm) const;
-  Duration time_of(const FlashAttention& attention) const;
-  Duration time_of(const ElementWise& op) const;
-  double peak(Precision precision) const;                        // at the clock that lasts, in FLOP/s
-  double gemm_rate(const Gemm& gemm) const;                      // in the main loop of a tile of 256 x 128, in FLOP/s
-  double product_time(const Gemm& gemm) const;                   // without the launch, in seconds
-  double reduction_time(const Gemm& gemm, double slices) const;  // of what slices of k have summed up, in seconds
+  Duration time_of(const workload::Gemm& gemm) const;
+  Duration time_of(const workload::FlashAttention& attention) const;
+  Duration time_of(const workload::ElementWise& op) const;
+  double peak(Precision precision) const;                 // at the clock that lasts, in FLOP/s
+  double gemm_rate(const workload::Gemm& gemm) const;     // in the main loop of a tile of 256 x 128, in FLOP/s
+  double product_time(const workload::Gemm& gemm) const;  // without the launch, in seconds
+  double reduction_time(const workload::Gemm& gemm,
+                        double slices) const;  // of what slices of k have summed up, in seconds
 
   DeviceSpec device_;
-  SoftwareRates rates_;
+  workload::SoftwareRates rates_;
   double memory_bandwidth_;  // as kernels reach it, in bytes per second
 };
 
-}  // namespace orrery
+}  // namespace orrery::system

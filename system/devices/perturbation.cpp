@@ -10,7 +10,7 @@
 #include "core/hash.h"
 #include "network/fabric/fabric.h"
 
-namespace orrery {
+namespace orrery::system {
 namespace {
 
 constexpr std::int64_t kMillion = 1'000'000;
@@ -75,7 +75,7 @@ void check_perturbed_ranks(const Perturbation& perturbation, std::uint32_t ranks
                        ranks == 1 ? "its only rank is 0" : fmt::format("its ranks are 0 to {}", ranks - 1));
 }
 
-Disturbance::Disturbance(const Perturbation& perturbation, const Job& job, const Fabric& fabric,
+Disturbance::Disturbance(const Perturbation& perturbation, const workload::Job& job, const network::Fabric& fabric,
                          std::span<const DeviceId> placement)
     : job_(job), jitter_(perturbation.jitter), compute_(job.ranks.size(), kUnchanged), start_(job.ranks.size()) {
   check_perturbed_ranks(perturbation, static_cast<std::uint32_t>(job.ranks.size()));
@@ -85,7 +85,7 @@ Disturbance::Disturbance(const Perturbation& perturbation, const Job& job, const
   }
   if (jitter_.sigma == 0) return;
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank)
-    unit_.push_back(jitter_.per == JitterUnit::kNode ? node_of(fabric, placement[rank]) : rank);
+    unit_.push_back(jitter_.per == JitterUnit::kNode ? network::node_of(fabric, placement[rank]) : rank);
 }
 
 Duration Disturbance::disturbed(RankId rank, NodeId node, Duration time) const {
@@ -109,4 +109,4 @@ std::uint64_t Disturbance::colour(RankId rank) const {
                   unit_.empty() ? 0 : unit_[index_of(rank)] + std::uint64_t{1}});
 }
 
-}  // namespace orrery
+}  // namespace orrery::system

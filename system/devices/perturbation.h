@@ -13,7 +13,7 @@
 #include "network/fabric/fabric.h"
 #include "workload/graph/job.h"
 
-namespace orrery {
+namespace orrery::system {
 
 // Noise of computation, drawn from a hash of where it falls: the same on every machine, in any order, folded or not.
 using TimeFactor = Quantity<struct TimeFactorTag>;  // in millionths
@@ -62,7 +62,7 @@ void check_perturbed_ranks(const Perturbation& perturbation, std::uint32_t ranks
 class Disturbance {
  public:
   // `job` outlives it; `placement` by rank.
-  Disturbance(const Perturbation& perturbation, const Job& job, const Fabric& fabric,
+  Disturbance(const Perturbation& perturbation, const workload::Job& job, const network::Fabric& fabric,
               std::span<const DeviceId> placement);
 
   // How long a computation of the rank takes that takes `time` undisturbed.
@@ -74,11 +74,11 @@ class Disturbance {
  private:
   std::uint32_t iteration_of(RankId rank, NodeId node) const;
 
-  const Job& job_;
+  const workload::Job& job_;
   Jitter jitter_;
   std::vector<TimeFactor> compute_;  // by rank
   std::vector<Time> start_;          // by rank
   std::vector<std::uint32_t> unit_;  // by rank: who draws for it; empty without jitter
 };
 
-}  // namespace orrery
+}  // namespace orrery::system

@@ -9,7 +9,7 @@
 
 #include "system/execution/collectives.h"
 
-namespace orrery {
+namespace orrery::system {
 namespace {
 
 // What a seat sends in each step.
@@ -42,7 +42,7 @@ void CollectiveExecution::fast_forward(std::uint32_t slot) {
 
 // By seat.
 std::vector<Duration> CollectiveExecution::ring_ends(const Call& call, std::uint32_t phase) {
-  const Schedule& schedule = call.setting.plan->phases[phase].schedule();
+  const collectives::Schedule& schedule = call.setting.plan->phases[phase].schedule();
   const std::uint32_t steps = schedule.sends(0);
   const Bytes bytes = schedule.step(0, 0).bytes;
   std::vector<Hop> hops;
@@ -145,7 +145,7 @@ bool CollectiveExecution::start_sends(std::uint32_t slot, std::uint32_t state) {
 
 std::uint32_t CollectiveExecution::start_program(const Call& call, std::uint32_t state) {
   const StateKey key = key_of(call, state);
-  const Schedule& schedule = planned(call, key).schedule();
+  const collectives::Schedule& schedule = planned(call, key).schedule();
   Running running;
   running.on_line = line_position(call, key);
   running.sends = schedule.sends(running.on_line);
@@ -155,7 +155,7 @@ std::uint32_t CollectiveExecution::start_program(const Call& call, std::uint32_t
 
 void CollectiveExecution::work_out_next(const Call& call, std::uint32_t state, Running& running) const {
   const std::size_t number = call.setting.plan->phases.size() == 1 ? 0 : state % call.setting.plan->phases.size();
-  const Step step = call.setting.plan->phases[number].schedule().step(running.on_line, running.next.index);
+  const collectives::Step step = call.setting.plan->phases[number].schedule().step(running.on_line, running.next.index);
   running.next = {running.next.index, step.to, step.slot, step.after_send.value_or(kNone), step.needs, step.bytes};
 }
 
@@ -241,4 +241,4 @@ void CollectiveExecution::on_delayed(std::uint32_t id) {
   message.release = {};
 }
 
-}  // namespace orrery
+}  // namespace orrery::system

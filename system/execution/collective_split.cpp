@@ -6,7 +6,7 @@
 #include "core/assert.h"
 #include "system/execution/collectives.h"
 
-namespace orrery {
+namespace orrery::system {
 
 void CollectiveExecution::split(const ClassSplit& split, const std::function<CallSetting(CallKey)>& setting_of) {
   std::map<GroupId, std::vector<const ClassSplit::Home*>> homes;  // by parent, which comes first
@@ -117,9 +117,9 @@ void CollectiveExecution::count_gathered(Call& call) {
   }
 }
 
-std::span<const MessagePart> CollectiveExecution::parts_of(std::uint32_t id) {
+std::span<const network::MessagePart> CollectiveExecution::parts_of(std::uint32_t id) {
   const auto [known, is_new] = parts_.try_emplace(id);
-  std::vector<MessagePart>& parts = known->second;
+  std::vector<network::MessagePart>& parts = known->second;
   if (!is_new) return parts;
   const Message whole = messages_[id];
   const auto calls = call_parts_.find(whole.call);
@@ -138,7 +138,7 @@ std::span<const MessagePart> CollectiveExecution::parts_of(std::uint32_t id) {
 
 // What one seat sends of what the whole message stands for.
 void CollectiveExecution::add_message_parts(std::uint32_t id, const Message& whole, std::uint32_t slot, StateKey key,
-                                            std::vector<MessagePart>& parts) {
+                                            std::vector<network::MessagePart>& parts) {
   const Call& call = calls_[slot];
   const std::uint32_t state = state_of(call, key);
   for (const MessageClass* message : call.setting.tables->messages(key.phase, key.seat)) {
@@ -156,10 +156,10 @@ void CollectiveExecution::add_message_parts(std::uint32_t id, const Message& who
 }
 
 void CollectiveExecution::add_line_part(std::uint32_t id, const Message& whole, std::uint32_t slot, StateKey key,
-                                        std::vector<MessagePart>& parts) {
+                                        std::vector<network::MessagePart>& parts) {
   const Call& call = calls_[slot];
-  const PathId path = line_of(call, key).path;
-  const auto is_of_line = [&](const MessagePart& part) {
+  const network::PathId path = line_of(call, key).path;
+  const auto is_of_line = [&](const network::MessagePart& part) {
     const Message& message = messages_[static_cast<std::uint32_t>(part.token)];
     return message.call == slot && line_of(call, key_of(call, message.from_state)).path == path;
   };
@@ -177,7 +177,7 @@ std::uint32_t CollectiveExecution::put_part(std::uint32_t id, const Message& par
   return id;
 }
 
-MessagePart CollectiveExecution::part_of_message(std::uint32_t id) {
+network::MessagePart CollectiveExecution::part_of_message(std::uint32_t id) {
   const Message& message = messages_[id];
   if (message.index != kWholeLine) return {id, message.folded->path};
   const Call& call = calls_[message.call];
@@ -189,7 +189,7 @@ void CollectiveExecution::add_parts(std::uint64_t payload, std::vector<std::uint
   const auto number = static_cast<std::uint32_t>(payload);
   const auto news = static_cast<News>(payload >> 62);
   if (news == News::kReleased) {
-    for (const MessagePart& part : parts_of(number).subspan(1))
+    for (const network::MessagePart& part : parts_of(number).subspan(1))
       parts.push_back(payload_of(news, 0, static_cast<std::uint32_t>(part.token)));
     return;
   }
@@ -211,4 +211,4 @@ void CollectiveExecution::end_split() {
   parts_.clear();
 }
 
-}  // namespace orrery
+}  // namespace orrery::system

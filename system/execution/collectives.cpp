@@ -7,7 +7,7 @@
 
 #include "core/assert.h"
 
-namespace orrery {
+namespace orrery::system {
 
 void CollectiveExecution::enter(CallKey key, std::uint32_t seat, const CallSetting& setting) {
   const CollectivePlan& plan = *setting.plan;
@@ -266,7 +266,7 @@ void CollectiveExecution::report_done(std::uint32_t slot, std::uint32_t seat) {
 }
 
 // The line of a phase is known by its first and last member, among all lines of the communicators.
-MessagePlace CollectiveExecution::place_of(std::uint32_t id) const {
+network::MessagePlace CollectiveExecution::place_of(std::uint32_t id) const {
   const Message& message = messages_[id];
   const Call& call = calls_[message.call];
   ORRERY_ASSERT(call.setting.home == nullptr);
@@ -303,4 +303,4 @@ std::uint32_t CollectiveExecution::line_position(const Call& call, StateKey key)
   return call.setting.plan->layout->coordinate(position_of(call, key.seat), planned(call, key).phase.axis);
 }
 
-}  // namespace orrery
+}  // namespace orrery::system

@@ -35,7 +35,7 @@
 #include "system/folding/folding.h"
 #include "system/plans/plan.h"
 
-namespace orrery {
+namespace orrery::system {
 
 // What the members of a call work through, and how they are folded.
 struct CallSetting {
@@ -72,8 +72,8 @@ class CollectiveListener {
 
 class CollectiveExecution final : private EventSink {
  public:
-  CollectiveExecution(Engine& engine, const Fabric& fabric, Network& network, CollectiveListener& listener,
-                      const CollectiveOptions& options)
+  CollectiveExecution(Engine& engine, const network::Fabric& fabric, network::Network& network,
+                      CollectiveListener& listener, const CollectiveOptions& options)
       : engine_(engine), fabric_(fabric), network_(network), listener_(listener), options_(options) {}
 
   // Who holds `seat` enters `call`. Every member has a seat of its own unless the job is folded. All give the same
@@ -94,10 +94,10 @@ class CollectiveExecution final : private EventSink {
   // Communicators have come apart, or are described anew.
   void split(const ClassSplit& split, const std::function<CallSetting(CallKey)>& setting_of);
   // What a message under way has come apart into by the latest split(), itself first; until end_split().
-  std::span<const MessagePart> parts_of(std::uint32_t message);
+  std::span<const network::MessagePart> parts_of(std::uint32_t message);
   void end_split();
   // As MessageListener has it; of a job that is not folded.
-  MessagePlace place_of(std::uint32_t message) const;
+  network::MessagePlace place_of(std::uint32_t message) const;
 
  private:
   // kPassed: over, and the member took no part in it.
@@ -111,14 +111,14 @@ class CollectiveExecution final : private EventSink {
     std::uint32_t to = kNone;  // on the line; kNone until it was worked out
     std::uint32_t slot = 0;
     std::uint32_t after_send = kNone;
-    SlotRange needs;
+    collectives::SlotRange needs;
     Bytes bytes{0};
   };
   // The receiver of the last send, nearly always that of the next as well.
   struct Peer {
     std::uint32_t on_line = kNone;
     std::uint32_t state = 0;
-    PathId path{};
+    network::PathId path{};
     // What the message stands for; and of that, so that it is at hand:
     const MessageClass* folded = nullptr;
     std::uint64_t count = 1;
@@ -190,7 +190,7 @@ class CollectiveExecution final : private EventSink {
   // The seats of a line and what they send, at granularity `phase`.
   struct LineView {
     std::span<const std::uint32_t> seats;
-    PathId path{};
+    network::PathId path{};
     std::uint64_t count = 1;  // lines that it stands for
   };
   struct Touched {
@@ -263,11 +263,11 @@ class CollectiveExecution final : private EventSink {
   void part_progress(const Call& whole, Call& part, std::span<const std::uint32_t> parent_seat);
   void count_gathered(Call& call);
   void add_message_parts(std::uint32_t message, const Message& whole, std::uint32_t call, StateKey key,
-                         std::vector<MessagePart>& parts);
+                         std::vector<network::MessagePart>& parts);
   void add_line_part(std::uint32_t message, const Message& whole, std::uint32_t call, StateKey key,
-                     std::vector<MessagePart>& parts);
+                     std::vector<network::MessagePart>& parts);
   std::uint32_t put_part(std::uint32_t message, const Message& part, bool is_first);
-  MessagePart part_of_message(std::uint32_t message);
+  network::MessagePart part_of_message(std::uint32_t message);
 
   StateKey key_of(const Call& call, std::uint32_t state) const;
   static std::uint32_t state_of(const Call& call, StateKey key);
@@ -276,8 +276,8 @@ class CollectiveExecution final : private EventSink {
   static std::uint32_t line_position(const Call& call, StateKey key);
 
   Engine& engine_;
-  const Fabric& fabric_;
-  Network& network_;
+  const network::Fabric& fabric_;
+  network::Network& network_;
   CollectiveListener& listener_;
   const CollectiveOptions& options_;
   std::vector<Call> calls_;
@@ -291,8 +291,8 @@ class CollectiveExecution final : private EventSink {
   // By communicator, plan, phase and the line's first member.
   std::map<std::tuple<GroupId, const CollectivePlan*, std::uint32_t, std::uint32_t>, LineClass> lines_;
   std::uint64_t messages_sent_ = 0;
-  std::unordered_map<std::uint32_t, std::vector<CallPart>> call_parts_;  // since split()
-  std::unordered_map<std::uint32_t, std::vector<MessagePart>> parts_;    // of messages asked for so far
+  std::unordered_map<std::uint32_t, std::vector<CallPart>> call_parts_;         // since split()
+  std::unordered_map<std::uint32_t, std::vector<network::MessagePart>> parts_;  // of messages asked for so far
 };
 
-}  // namespace orrery
+}  // namespace orrery::system

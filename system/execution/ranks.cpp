@@ -7,33 +7,33 @@
 
 #include "core/assert.h"
 
-namespace orrery {
+namespace orrery::system {
 namespace {
 
-Stream stream_for(const ExecutionGraph& graph, NodeId node) {
-  switch (const NodeKind kind = graph.kind(node); kind) {
-    case NodeKind::kNoOp:
+Stream stream_for(const workload::ExecutionGraph& graph, NodeId node) {
+  switch (const workload::NodeKind kind = graph.kind(node); kind) {
+    case workload::NodeKind::kNoOp:
       return {kind, 0, false, false};
-    case NodeKind::kHostCompute:
-    case NodeKind::kMemoryLoad:
+    case workload::NodeKind::kHostCompute:
+    case workload::NodeKind::kMemoryLoad:
       return {kind, 0, false, true};
-    case NodeKind::kMemoryStore:
-      return {NodeKind::kMemoryLoad, 0, false, true};
-    case NodeKind::kCompute:
+    case workload::NodeKind::kMemoryStore:
+      return {workload::NodeKind::kMemoryLoad, 0, false, true};
+    case workload::NodeKind::kCompute:
       return {kind, graph.stream(node), graph.stream(node) > 0, true};
-    case NodeKind::kCollective:
+    case workload::NodeKind::kCollective:
       return {kind, graph.communicator_slot(node), false, true};
-    case NodeKind::kSend:
-    case NodeKind::kReceive:
-      return {kind, graph.peer_slot(node), false, kind == NodeKind::kSend};
+    case workload::NodeKind::kSend:
+    case workload::NodeKind::kReceive:
+      return {kind, graph.peer_slot(node), false, kind == workload::NodeKind::kSend};
   }
   ORRERY_ASSERT(false);
 }
 
 }  // namespace
 
-StreamTable::StreamTable(const ExecutionGraph& graph) : stream_of_(graph.size()) {
-  std::map<std::pair<NodeKind, std::uint32_t>, std::uint32_t> numbers;
+StreamTable::StreamTable(const workload::ExecutionGraph& graph) : stream_of_(graph.size()) {
+  std::map<std::pair<workload::NodeKind, std::uint32_t>, std::uint32_t> numbers;
   for (std::uint32_t i = 0; i < graph.size(); ++i) {
     const Stream stream = stream_for(graph, NodeId(i));
     const auto [entry, added] =
@@ -55,11 +55,11 @@ std::span<const NodeId> StreamTable::sequence(std::uint32_t stream) const {
   return std::span(sequence_).subspan(offsets_[stream], offsets_[stream + 1] - offsets_[stream]);
 }
 
-bool calls_are_in_sequence(const ExecutionGraph& graph, std::uint32_t communicator_slot) {
+bool calls_are_in_sequence(const workload::ExecutionGraph& graph, std::uint32_t communicator_slot) {
   std::vector<std::uint32_t> after(graph.size());  // how many calls a node comes after: all of them, if in sequence
   for (const NodeId node : graph.order()) {
     std::uint32_t calls = after[index_of(node)];
-    if (graph.kind(node) == NodeKind::kCollective && graph.communicator_slot(node) == communicator_slot) {
+    if (graph.kind(node) == workload::NodeKind::kCollective && graph.communicator_slot(node) == communicator_slot) {
       if (calls < graph.call_index(node)) return false;
       calls = graph.call_index(node) + 1;
     }
@@ -69,7 +69,7 @@ bool calls_are_in_sequence(const ExecutionGraph& graph, std::uint32_t communicat
   return true;
 }
 
-RankExecution::RankExecution(const ExecutionGraph& graph, const StreamTable& streams)
+RankExecution::RankExecution(const workload::ExecutionGraph& graph, const StreamTable& streams)
     : graph_(&graph), streams_(&streams), nodes_(graph.size()), stream_states_(streams.streams().size()) {
   for (std::uint32_t i = 0; i < graph.size(); ++i)
     if (graph.predecessor_count(NodeId(i)) == 0) make_ready(NodeId(i));
@@ -172,4 +172,4 @@ std::optional<NodeId> RankExecution::take_called(StreamState& stream) {
   return first;
 }
 
-}  // namespace orrery
+}  // namespace orrery::system

@@ -17,7 +17,7 @@
 #include "core/units.h"
 #include "workload/graph/execution_graph.h"
 
-namespace orrery {
+namespace orrery::system {
 
 // The streams of a rank: which nodes of its graph run one after the other, and in which order. Computed once per graph,
 // shared by all ranks that have it.
@@ -27,18 +27,18 @@ namespace orrery {
 // Send: a peer, the smallest ready id, the next starts when the last byte of the one before has left. Receive: posted
 // when ready, any number at a time. No-op: nothing is occupied.
 struct Stream {
-  NodeKind kind = NodeKind::kNoOp;  // kMemoryLoad for stores too
-  std::uint32_t slot = 0;           // device stream, communicator slot or peer slot
-  bool in_order = false;            // nodes start in the order of `sequence`
-  bool exclusive = false;           // one at a time
+  workload::NodeKind kind = workload::NodeKind::kNoOp;  // kMemoryLoad for stores too
+  std::uint32_t slot = 0;                               // device stream, communicator slot or peer slot
+  bool in_order = false;                                // nodes start in the order of `sequence`
+  bool exclusive = false;                               // one at a time
 };
 
 // Whether each call of a communicator slot waits for the one before, directly or not, so that two are never under way.
-bool calls_are_in_sequence(const ExecutionGraph& graph, std::uint32_t communicator_slot);
+bool calls_are_in_sequence(const workload::ExecutionGraph& graph, std::uint32_t communicator_slot);
 
 class StreamTable {
  public:
-  explicit StreamTable(const ExecutionGraph& graph);
+  explicit StreamTable(const workload::ExecutionGraph& graph);
 
   std::span<const Stream> streams() const { return streams_; }
   std::uint32_t stream_of(NodeId node) const { return stream_of_[index_of(node)]; }
@@ -57,7 +57,7 @@ class RankExecution {
   enum class State : std::uint8_t { kBlocked, kReady, kRunning, kDone };
 
   // Both outlive it.
-  RankExecution(const ExecutionGraph& graph, const StreamTable& streams);
+  RankExecution(const workload::ExecutionGraph& graph, const StreamTable& streams);
 
   // A node that can start now, which counts as running from here on; nothing when none can. Within a stream nodes come
   // in the stream's order; streams do not compete.
@@ -77,7 +77,7 @@ class RankExecution {
   State state(NodeId node) const;
   // Of a running node: when it was taken.
   Time taken(NodeId node) const { return nodes_.find(index_of(node))->taken; }
-  const ExecutionGraph& graph() const { return *graph_; }
+  const workload::ExecutionGraph& graph() const { return *graph_; }
   const StreamTable& streams() const { return *streams_; }
 
  private:
@@ -103,7 +103,7 @@ class RankExecution {
   static constexpr std::uint32_t kRunning = UINT32_MAX - 1;
   static constexpr std::uint32_t kDone = UINT32_MAX;
 
-  const ExecutionGraph* graph_;
+  const workload::ExecutionGraph* graph_;
   const StreamTable* streams_;
   Paged<Node> nodes_;
   std::vector<StreamState> stream_states_;
@@ -111,4 +111,4 @@ class RankExecution {
   std::size_t done_ = 0;
 };
 
-}  // namespace orrery
+}  // namespace orrery::system

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-namespace orrery {
+namespace orrery::system {
 
 class SlotSet {
  public:
@@ -56,4 +56,4 @@ class SlotSet {
   std::unique_ptr<std::vector<std::uint64_t>> early_;  // bits at and beyond prefix_; null while all come in order
 };
 
-}  // namespace orrery
+}  // namespace orrery::system

@@ -4,7 +4,7 @@
 
 #include "network/fabric/fabric.h"
 
-namespace orrery {
+namespace orrery::system {
 namespace {
 
 // An event that begins a message; the others are rank and node of a receive.
@@ -12,8 +12,9 @@ constexpr std::uint64_t kBegins = std::uint64_t{1} << 63;
 
 }  // namespace
 
-TransferExecution::TransferExecution(Engine& engine, const Fabric& fabric, Network& network, TransferListener& listener,
-                                     const Job& job, const Matching& matching, std::span<const DeviceId> placement,
+TransferExecution::TransferExecution(Engine& engine, const network::Fabric& fabric, network::Network& network,
+                                     TransferListener& listener, const workload::Job& job,
+                                     const workload::Matching& matching, std::span<const DeviceId> placement,
                                      const Folding* folding, const GroupLibrary* library)
     : engine_(engine),
       fabric_(fabric),
@@ -25,16 +26,16 @@ TransferExecution::TransferExecution(Engine& engine, const Fabric& fabric, Netwo
       folding_(folding),
       library_(library) {
   if (folding != nullptr)
-    for (const ExecutionGraph& graph : job.graphs) slots_.emplace_back(graph);
+    for (const workload::ExecutionGraph& graph : job.graphs) slots_.emplace_back(graph);
   const auto agents = folding == nullptr ? static_cast<std::uint32_t>(job.ranks.size()) : folding->agent_count();
   for (std::uint32_t agent = 0; agent < agents; ++agent)
     inboxes_.emplace_back(job.graph(first_rank(folding, agent)).transfers().size());
 }
 
 void TransferExecution::start_send(RankId rank, NodeId node, std::uint64_t message_tag) {
-  const ExecutionGraph& graph = job_.graph(rank);
+  const workload::ExecutionGraph& graph = job_.graph(rank);
   if (folding_ != nullptr && message_class(rank, node).sends.front() != graph.peer_slot(node)) return;
-  for (const TransferEnd& end : ends_of(rank, node)) {
+  for (const workload::TransferEnd& end : ends_of(rank, node)) {
     Inbox& box = inbox(end.rank, end.node);
     box.started = engine_.now();
   }
@@ -45,7 +46,7 @@ void TransferExecution::start_send(RankId rank, NodeId node, std::uint64_t messa
   engine_.after(latency, *this, kBegins | id);
 }
 
-MessagePlace TransferExecution::place_of(std::uint32_t id) const {
+network::MessagePlace TransferExecution::place_of(std::uint32_t id) const {
   const Message& message = messages_[id];
   const RankId to = job_.ranks[index_of(message.from)].peers[job_.graph(message.from).peer_slot(message.send)];
   return {index_of(placement_[index_of(message.from)]), index_of(placement_[index_of(to)]), 0, index_of(message.send)};
@@ -63,8 +64,8 @@ PointToPoint TransferExecution::point_to_point(RankId from, NodeId send) const {
   if (library_ == nullptr) return {Duration::zero(), bytes};
   const RankId to = job_.ranks[index_of(from)].peers[job_.graph(from).peer_slot(send)];
   const DeviceId here = placement_[index_of(from)], there = placement_[index_of(to)];
-  const bool is_same_node = node_of(fabric_, here) == node_of(fabric_, there);
-  return library_->point_to_point(bytes, is_same_node, route_latency(fabric_, here, there));
+  const bool is_same_node = network::node_of(fabric_, here) == network::node_of(fabric_, there);
+  return library_->point_to_point(bytes, is_same_node, network::route_latency(fabric_, here, there));
 }
 
 const MessageClass& TransferExecution::message_class(RankId rank, NodeId send) const {
@@ -82,20 +83,20 @@ std::vector<NodeId> TransferExecution::sends_like(RankId rank, NodeId send) cons
 }
 
 // The receives of whoever acts for the receiver.
-std::vector<TransferEnd> TransferExecution::ends_of(RankId rank, NodeId send) const {
-  const TransferEnd end = matching_.end(rank, job_.graph(rank).transfer_index(send));
+std::vector<workload::TransferEnd> TransferExecution::ends_of(RankId rank, NodeId send) const {
+  const workload::TransferEnd end = matching_.end(rank, job_.graph(rank).transfer_index(send));
   if (folding_ == nullptr) return {end};
   const MessageClass& message = message_class(rank, send);
   const RankId acting = folding_->first_rank(message.receiver);
   if (message.slots.size() == 1) return {{acting, end.node}};
   const TransferSlots& slots = slots_[job_.ranks[index_of(acting)].graph];
   const std::uint32_t ordinal = slots.ordinal(job_.graph(end.rank), end.node);
-  std::vector<TransferEnd> ends;
+  std::vector<workload::TransferEnd> ends;
   for (const std::uint32_t slot : message.slots) ends.push_back({acting, slots.receives(slot)[ordinal]});
   return ends;
 }
 
-PathId TransferExecution::path(RankId from, NodeId send) const {
+network::PathId TransferExecution::path(RankId from, NodeId send) const {
   if (folding_ != nullptr) return message_class(from, send).path;
   const RankId to = job_.ranks[index_of(from)].peers[job_.graph(from).peer_slot(send)];
   return network_.path(placement_[index_of(from)], placement_[index_of(to)]);
@@ -117,7 +118,7 @@ void TransferExecution::on_released(std::uint32_t id) {
 void TransferExecution::on_arrived(std::uint32_t id) {
   const Message message = messages_[id];
   messages_.release(id);
-  for (const TransferEnd& end : ends_of(message.from, message.send)) {
+  for (const workload::TransferEnd& end : ends_of(message.from, message.send)) {
     Inbox& box = inbox(end.rank, end.node);
     box.has_arrived = true;
     if (box.is_posted) finish_receive(end.rank, end.node);
@@ -151,12 +152,12 @@ void TransferExecution::split(const ClassSplit& split) {
     for (const std::uint32_t part : parts) inboxes_[part] = inboxes_[agent];
 }
 
-std::span<const MessagePart> TransferExecution::parts_of(std::uint32_t id, std::uint64_t message_tag) {
+std::span<const network::MessagePart> TransferExecution::parts_of(std::uint32_t id, std::uint64_t message_tag) {
   const auto [known, is_new] = parts_.try_emplace(id);
-  std::vector<MessagePart>& parts = known->second;
+  std::vector<network::MessagePart>& parts = known->second;
   if (!is_new) return parts;
   const Message whole = messages_[id];
-  const ExecutionGraph& graph = job_.graph(whole.from);
+  const workload::ExecutionGraph& graph = job_.graph(whole.from);
   const std::uint32_t agent = folding_->agent_of(whole.from);
   parts.push_back({message_tag | id, path(whole.from, whole.send)});
   const auto before = split_->sends_before.find({agent, graph.peer_slot(whole.send)});
@@ -184,7 +185,7 @@ void TransferExecution::end_split() {
 void TransferExecution::add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts) {
   if ((payload & kBegins) != 0) {
     const auto id = static_cast<std::uint32_t>(payload);
-    for (const MessagePart& part : parts_of(id, messages_[id].tag).subspan(1))
+    for (const network::MessagePart& part : parts_of(id, messages_[id].tag).subspan(1))
       parts.push_back(kBegins | static_cast<std::uint32_t>(part.token));
     return;
   }
@@ -193,4 +194,4 @@ void TransferExecution::add_parts(std::uint64_t payload, std::vector<std::uint64
     parts.push_back(std::uint64_t{index_of(folding_->first_rank(part))} << 32 | (payload & UINT32_MAX));
 }
 
-}  // namespace orrery
+}  // namespace orrery::system

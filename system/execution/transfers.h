@@ -19,7 +19,7 @@
 #include "workload/graph/job.h"
 #include "workload/matching/matching.h"
 
-namespace orrery {
+namespace orrery::system {
 
 class TransferListener {
  public:
@@ -34,9 +34,9 @@ class TransferExecution final : private EventSink {
  public:
   // All outlive it. `placement`: the device of each rank; `folding`: who acts for whom, or null; `library` may be null.
   // Ranks given and told are those that act.
-  TransferExecution(Engine& engine, const Fabric& fabric, Network& network, TransferListener& listener, const Job& job,
-                    const Matching& matching, std::span<const DeviceId> placement, const Folding* folding,
-                    const GroupLibrary* library);
+  TransferExecution(Engine& engine, const network::Fabric& fabric, network::Network& network,
+                    TransferListener& listener, const workload::Job& job, const workload::Matching& matching,
+                    std::span<const DeviceId> placement, const Folding* folding, const GroupLibrary* library);
 
   // `message_tag` is OR-ed into the token of every message, so that the owner can tell whose it is.
   void start_send(RankId rank, NodeId node, std::uint64_t message_tag);
@@ -48,10 +48,10 @@ class TransferExecution final : private EventSink {
   // Agents have come apart, and what they send is described anew.
   void split(const ClassSplit& split);
   // What a message under way has come apart into by the latest split(), itself first; until end_split().
-  std::span<const MessagePart> parts_of(std::uint32_t message, std::uint64_t message_tag);
+  std::span<const network::MessagePart> parts_of(std::uint32_t message, std::uint64_t message_tag);
   void end_split();
   // As MessageListener has it.
-  MessagePlace place_of(std::uint32_t message) const;
+  network::MessagePlace place_of(std::uint32_t message) const;
 
  private:
   struct Inbox {
@@ -73,18 +73,18 @@ class TransferExecution final : private EventSink {
   void add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts) override;
   const MessageClass& message_class(RankId rank, NodeId send) const;
   std::vector<NodeId> sends_like(RankId rank, NodeId send) const;
-  std::vector<TransferEnd> ends_of(RankId rank, NodeId send) const;
-  PathId path(RankId from, NodeId send) const;
+  std::vector<workload::TransferEnd> ends_of(RankId rank, NodeId send) const;
+  network::PathId path(RankId from, NodeId send) const;
   Inbox& inbox(RankId rank, NodeId transfer);
   void finish(RankId rank, NodeId transfer, Time moving);
   void finish_receive(RankId rank, NodeId node);
 
   Engine& engine_;
-  const Fabric& fabric_;
-  Network& network_;
+  const network::Fabric& fabric_;
+  network::Network& network_;
   TransferListener& listener_;
-  const Job& job_;
-  const Matching& matching_;
+  const workload::Job& job_;
+  const workload::Matching& matching_;
   std::span<const DeviceId> placement_;
   const Folding* folding_;
   const GroupLibrary* library_;
@@ -93,7 +93,7 @@ class TransferExecution final : private EventSink {
   Slab<Message> messages_;
   std::uint64_t sent_ = 0;
   const ClassSplit* split_ = nullptr;
-  std::unordered_map<std::uint32_t, std::vector<MessagePart>> parts_;  // asked for so far
+  std::unordered_map<std::uint32_t, std::vector<network::MessagePart>> parts_;  // asked for so far
 };
 
-}  // namespace orrery
+}  // namespace orrery::system

@@ -7,7 +7,7 @@
 #include "core/assert.h"
 #include "core/hash.h"
 
-namespace orrery {
+namespace orrery::system {
 namespace {
 
 constexpr std::uint64_t low_hash(std::uint32_t colour, std::uint64_t label) { return mixed(mixed(label) + colour); }
@@ -172,4 +172,4 @@ bool ColourRefinement::is_equitable() const {
   return true;
 }
 
-}  // namespace orrery
+}  // namespace orrery::system

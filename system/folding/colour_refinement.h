@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace orrery {
+namespace orrery::system {
 
 class ColourRefinement {
  public:
@@ -100,4 +100,4 @@ class ColourRefinement {
   std::uint32_t split_in_ = 0;  // the last epoch in which a class of before came apart
 };
 
-}  // namespace orrery
+}  // namespace orrery::system

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-namespace orrery {
+namespace orrery::system {
 namespace {
 
 constexpr std::uint32_t kNone = UINT32_MAX;
@@ -18,8 +18,8 @@ std::span<const std::uint32_t> ClassSplit::parts_of(std::uint32_t agent) const {
   return parts->second;
 }
 
-Folding::Folding(const Job& job, const Fabric& fabric, std::span<const DeviceId> placement, CollectivePlans& plans,
-                 const Symmetry& symmetry, Granularity granularity, Network& network)
+Folding::Folding(const workload::Job& job, const network::Fabric& fabric, std::span<const DeviceId> placement,
+                 CollectivePlans& plans, const Symmetry& symmetry, Granularity granularity, network::Network& network)
     : job_(job),
       placement_(placement),
       plans_(plans),
@@ -63,7 +63,7 @@ void Folding::fold_ranks(ClassSplit& split) {
 
 void Folding::add_agent(RankId first, ClassSplit& split) {
   const std::uint32_t parent = agent_of_rank_[index_of(first)];
-  const RankBinding& binding = job_.ranks[index_of(first)];
+  const workload::RankBinding& binding = job_.ranks[index_of(first)];
   if (parent != kNone) split.parts_of_agent[parent].push_back(agent_count());
   seat_of_.push_back(parent != kNone ? seat_of_[parent]
                                      : std::vector<std::uint32_t>(binding.communicators.size(), kNone));
@@ -176,4 +176,4 @@ std::vector<std::uint32_t> Folding::take_seats(GroupId group) {
   return parent_seat;
 }
 
-}  // namespace orrery
+}  // namespace orrery::system

@@ -21,7 +21,7 @@
 #include "network/network.h"
 #include "system/folding/symmetry.h"
 
-namespace orrery {
+namespace orrery::system {
 
 // All messages of one class. Of a collective: with sends of the sender's program, the seat of the receiver, and slots
 // of its program. Of sends to a peer: with peer slots of the sender, the receiver's agent, and peer slots there.
@@ -30,9 +30,9 @@ struct MessageClass {
   std::uint32_t receiver = 0;
   std::vector<std::uint32_t> slots;
   bool is_uniform_ring = false;  // of every step: sends and slots are that of the step instead
-  std::vector<LinkShare> shares;
+  std::vector<network::LinkShare> shares;
   Duration latency{};
-  PathId path{};
+  network::PathId path{};
   std::uint64_t count = 0;                     // messages; 0: not in use
   Symmetry::Vertex one = Symmetry::kNotInUse;  // of them
   const MessageClass* before = nullptr;        // of a collective, while a split goes on: what it was part of
@@ -41,8 +41,8 @@ struct MessageClass {
 // All lines of one class, at granularity `phase`.
 struct LineClass {
   std::vector<std::uint32_t> seats;
-  std::vector<LinkLoad> loads;  // with copies
-  PathId path{};                // of these
+  std::vector<network::LinkLoad> loads;  // with copies
+  network::PathId path{};                // of these
   std::uint64_t count = 1;
   Symmetry::Vertex one = Symmetry::kNotInUse;  // of them
 };
@@ -84,7 +84,7 @@ struct ClassSplit {
   using Sends = std::pair<std::uint32_t, std::uint32_t>;  // agent, and the first of the peer slots
 
   std::map<std::uint32_t, std::vector<std::uint32_t>> parts_of_agent;  // the new ones, of those that have any
-  std::vector<LinkSplit> links;                                        // newly acting
+  std::vector<network::LinkSplit> links;                               // newly acting
   std::vector<Home> homes;                                             // new, or with new tables
   std::map<Sends, std::vector<std::uint32_t>> sends_before;            // the peer slots, where they are described anew
   std::map<std::pair<GroupId, std::uint32_t>, std::vector<MessageClass>> tables_before;  // by home and pattern
@@ -95,8 +95,8 @@ struct ClassSplit {
 class Folding {
  public:
   // All outlive it. Ranks are folded by what is in use.
-  Folding(const Job& job, const Fabric& fabric, std::span<const DeviceId> placement, CollectivePlans& plans,
-          const Symmetry& symmetry, Granularity granularity, Network& network);
+  Folding(const workload::Job& job, const network::Fabric& fabric, std::span<const DeviceId> placement,
+          CollectivePlans& plans, const Symmetry& symmetry, Granularity granularity, network::Network& network);
 
   // Takes over the refined symmetry.
   ClassSplit update();
@@ -162,12 +162,12 @@ class Folding {
   template <class Share>
   std::vector<Share> folded(std::vector<Share> shares, std::uint64_t count) const;
 
-  const Job& job_;
+  const workload::Job& job_;
   std::span<const DeviceId> placement_;
   CollectivePlans& plans_;
   const Symmetry& symmetry_;
   Granularity granularity_;
-  Network& network_;
+  network::Network& network_;
   std::vector<std::uint32_t> agent_of_rank_;
   std::vector<std::vector<RankId>> ranks_of_agent_;
   std::vector<LinkId> acting_link_;
@@ -191,4 +191,4 @@ inline RankId acting_rank(const Folding* folding, RankId rank) {
   return folding == nullptr ? rank : folding->first_rank(folding->agent_of(rank));
 }
 
-}  // namespace orrery
+}  // namespace orrery::system

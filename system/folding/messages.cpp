@@ -4,7 +4,7 @@
 #include "core/assert.h"
 #include "system/folding/folding.h"
 
-namespace orrery {
+namespace orrery::system {
 namespace {
 
 constexpr std::uint32_t kNoClass = UINT32_MAX;
@@ -190,4 +190,4 @@ const MessageClass* PatternTables::message(std::uint32_t phase, std::uint32_t se
   return number == kNoClass ? nullptr : &classes_[number];
 }
 
-}  // namespace orrery
+}  // namespace orrery::system

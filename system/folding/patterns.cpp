@@ -5,7 +5,7 @@
 
 #include "core/hash.h"
 
-namespace orrery {
+namespace orrery::system {
 namespace {
 
 constexpr std::uint64_t kNobody = UINT64_MAX;
@@ -18,7 +18,7 @@ std::uint64_t sender(GroupId group, std::uint32_t member) { return std::uint64_t
 // Who uses each link: a sender, if nobody else does.
 class LinkUsers {
  public:
-  explicit LinkUsers(const Fabric& fabric) : fabric_(fabric), user_(fabric.link_count(), kNobody) {}
+  explicit LinkUsers(const network::Fabric& fabric) : fabric_(fabric), user_(fabric.link_count(), kNobody) {}
 
   void use(DeviceId from, DeviceId to, std::uint64_t user) {
     for (const LinkId link : route(from, to)) {
@@ -33,7 +33,7 @@ class LinkUsers {
   }
 
  private:
-  const Fabric& fabric_;
+  const network::Fabric& fabric_;
   std::vector<std::uint64_t> user_;
   std::vector<LinkId> route_;  // scratch
 };
@@ -58,13 +58,13 @@ bool is_private(const Pattern& pattern, GroupId group, std::span<const DeviceId>
   return is_alone && std::ranges::adjacent_find(crossed) == crossed.end();
 }
 
-bool start_together(const Step& a, const Step& b) {
+bool start_together(const collectives::Step& a, const collectives::Step& b) {
   return a.needs == b.needs && a.bytes == b.bytes && a.combine == b.combine && !a.after_send && !b.after_send;
 }
 
 }  // namespace
 
-PrivateRings::PrivateRings(const Job& job, const Fabric& fabric, std::span<const DeviceId> placement,
+PrivateRings::PrivateRings(const workload::Job& job, const network::Fabric& fabric, std::span<const DeviceId> placement,
                            const CollectivePlans& plans, const Patterns& patterns, Granularity granularity) {
   const auto groups = static_cast<std::uint32_t>(job.communicators.size());
   bool has_uniform_rings = false;
@@ -92,16 +92,16 @@ PrivateRings::PrivateRings(const Job& job, const Fabric& fabric, std::span<const
     }
 }
 
-ProgramKinds program_kinds(const Schedule& schedule, std::uint32_t rank) {
+ProgramKinds program_kinds(const collectives::Schedule& schedule, std::uint32_t rank) {
   const std::uint32_t sends = schedule.sends(rank), receives = schedule.receives(rank);
   ProgramKinds kinds{std::vector<std::uint32_t>(sends), std::vector<std::uint32_t>(receives), 0};
   kinds.hash = hash_of({sends, receives, schedule.is_uniform_ring()});
   if (schedule.is_uniform_ring()) return kinds;
-  std::vector<Step> steps;
+  std::vector<collectives::Step> steps;
   std::vector<bool> is_waited_for(sends);  // sends that another one comes after
   std::vector<bool> is_edge(receives + 1);
   for (std::uint32_t i = 0; i < sends; ++i) {
-    const Step& step = steps.emplace_back(schedule.step(rank, i));
+    const collectives::Step& step = steps.emplace_back(schedule.step(rank, i));
     if (step.after_send) is_waited_for[*step.after_send] = true;
     if (!step.needs.empty()) is_edge[step.needs.begin] = is_edge[step.needs.end] = true;
   }
@@ -116,7 +116,7 @@ ProgramKinds program_kinds(const Schedule& schedule, std::uint32_t rank) {
   return kinds;
 }
 
-Patterns::Patterns(const Matching& matching, CollectivePlans& plans, Granularity granularity)
+Patterns::Patterns(const workload::Matching& matching, CollectivePlans& plans, Granularity granularity)
     : matching_(matching), granularity_(granularity) {
   for (std::uint32_t group = 0; group < matching.communicators(); ++group) {
     const std::uint32_t model = index_of(plans.model_of(GroupId(group)));
@@ -127,7 +127,7 @@ Patterns::Patterns(const Matching& matching, CollectivePlans& plans, Granularity
 
 Patterns::Table Patterns::make_table(GroupId group, CollectivePlans& plans) const {
   Table table;
-  const std::span<const CollectiveCall> calls = matching_.calls(group);
+  const std::span<const workload::CollectiveCall> calls = matching_.calls(group);
   for (std::uint32_t call = 0; call < calls.size(); ++call) {
     const std::uint64_t key = key_of(calls[call]);
     if (table.by_key.try_emplace(key, static_cast<std::uint32_t>(table.patterns.size())).second)
@@ -140,7 +140,7 @@ Patterns::Table Patterns::make_table(GroupId group, CollectivePlans& plans) cons
 
 // Calls of the same kind and root tie together the same ranks whatever their size, as long as it is the same for all:
 // pieces are ceil(S/n). At granularity `phase` the sizes show in the weights of links.
-std::uint64_t Patterns::key_of(const CollectiveCall& call) const {
+std::uint64_t Patterns::key_of(const workload::CollectiveCall& call) const {
   std::uint64_t key = hash_of({static_cast<std::uint64_t>(call.kind), call.root, call.bytes_of_member.size()});
   if (granularity_ == Granularity::kPhase || call.bytes == Bytes(0))
     key = hash_of({key, static_cast<std::uint64_t>(call.bytes.count())});
@@ -165,7 +165,7 @@ void for_each_message(const Pattern& pattern, const std::function<void(const Pat
           std::min(planned.schedule().sends(in_line), message.is_uniform_ring ? 1U : UINT32_MAX);
       message.from = layout.member_at[position];
       for (message.send = 0; message.send < sends; ++message.send) {
-        const Step step = planned.schedule().step(in_line, message.send);
+        const collectives::Step step = planned.schedule().step(in_line, message.send);
         message.to = layout.member_at[layout.moved_to(position, planned.phase.axis, step.to)];
         message.slot = message.is_uniform_ring ? 0 : step.slot;
         visit(message);
@@ -193,4 +193,4 @@ void for_each_line(const Pattern& pattern, const std::function<void(const Patter
   }
 }
 
-}  // namespace orrery
+}  // namespace orrery::system

@@ -15,7 +15,7 @@
 #include "workload/graph/job.h"
 #include "workload/matching/matching.h"
 
-namespace orrery {
+namespace orrery::system {
 
 // Which messages of one rank's program in a schedule do the same for it, so that nothing but their other ends can tell
 // them apart: sends that start together, receives that are only ever waited for together.
@@ -27,7 +27,7 @@ struct ProgramKinds {
 
 // In a uniform ring (Schedule::is_uniform_ring) every send and every receive is of kind 0: what holds for one step
 // holds for all.
-ProgramKinds program_kinds(const Schedule& schedule, std::uint32_t rank);
+ProgramKinds program_kinds(const collectives::Schedule& schedule, std::uint32_t rank);
 
 struct Pattern {
   const CollectivePlan* plan = nullptr;  // of one of the calls
@@ -57,7 +57,7 @@ void for_each_line(const Pattern& pattern, const std::function<void(const Patter
 class Patterns {
  public:
   // `matching` and `plans` outlive it.
-  Patterns(const Matching& matching, CollectivePlans& plans, Granularity granularity);
+  Patterns(const workload::Matching& matching, CollectivePlans& plans, Granularity granularity);
 
   std::span<const Pattern> of(GroupId group) const { return tables_[table_of_[index_of(group)]].patterns; }
   // The pattern of a call, by its number among those.
@@ -73,9 +73,9 @@ class Patterns {
   };
 
   Table make_table(GroupId group, CollectivePlans& plans) const;
-  std::uint64_t key_of(const CollectiveCall& call) const;
+  std::uint64_t key_of(const workload::CollectiveCall& call) const;
 
-  const Matching& matching_;
+  const workload::Matching& matching_;
   Granularity granularity_;
   std::vector<Table> tables_;
   std::vector<std::uint32_t> table_of_;  // by communicator
@@ -88,8 +88,8 @@ class Patterns {
 class PrivateRings {
  public:
   // At granularity `phase` there are none. Keeps no reference to what it is made from.
-  PrivateRings(const Job& job, const Fabric& fabric, std::span<const DeviceId> placement, const CollectivePlans& plans,
-               const Patterns& patterns, Granularity granularity);
+  PrivateRings(const workload::Job& job, const network::Fabric& fabric, std::span<const DeviceId> placement,
+               const CollectivePlans& plans, const Patterns& patterns, Granularity granularity);
 
   // A pattern of uniform rings in phases that do not wait for one another, of a communicator.
   bool contains(GroupId group, std::uint32_t pattern) const { return private_[index_of(group)][pattern]; }
@@ -98,4 +98,4 @@ class PrivateRings {
   std::vector<std::vector<bool>> private_;  // by communicator, by pattern
 };
 
-}  // namespace orrery
+}  // namespace orrery::system

@@ -7,7 +7,7 @@
 #include "core/hash.h"
 #include "network/fabric/fabric.h"
 
-namespace orrery {
+namespace orrery::system {
 namespace {
 
 // What an edge or vertex is, in its label or own colour.
@@ -15,8 +15,9 @@ enum Sort : std::uint64_t { kRank, kLink, kCommunicator, kMessage, kPair, kLine,
 
 }  // namespace
 
-Symmetry::Symmetry(const Job& job, const Matching& matching, const Fabric& fabric, std::span<const DeviceId> placement,
-                   CollectivePlans& plans, Granularity granularity, std::span<const std::uint64_t> own)
+Symmetry::Symmetry(const workload::Job& job, const workload::Matching& matching, const network::Fabric& fabric,
+                   std::span<const DeviceId> placement, CollectivePlans& plans, Granularity granularity,
+                   std::span<const std::uint64_t> own)
     : job_(job),
       matching_(matching),
       fabric_(fabric),
@@ -28,7 +29,7 @@ Symmetry::Symmetry(const Job& job, const Matching& matching, const Fabric& fabri
       link_vertices_(fabric.link_count()),
       communicators_(job.communicators.size()) {
   ORRERY_ASSERT(own.size() == job.ranks.size());
-  for (const ExecutionGraph& graph : job.graphs) transfer_slots_.emplace_back(graph);
+  for (const workload::ExecutionGraph& graph : job.graphs) transfer_slots_.emplace_back(graph);
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
     refinement_.add_vertex(hash_of({kRank, job.ranks[rank].graph, own[rank]}));
     sends_.emplace_back(job.ranks[rank].peers.size());
@@ -80,7 +81,7 @@ std::uint64_t Symmetry::program_hash(GroupId group, std::uint32_t member) const 
   return hash;
 }
 
-const std::vector<ProgramKinds>& Symmetry::kinds(const Schedule& schedule) const {
+const std::vector<ProgramKinds>& Symmetry::kinds(const collectives::Schedule& schedule) const {
   std::vector<ProgramKinds>& kinds = kinds_[&schedule];
   for (auto rank = static_cast<std::uint32_t>(kinds.size()); rank < schedule.ranks(); ++rank)
     kinds.push_back(program_kinds(schedule, rank));
@@ -140,7 +141,7 @@ bool Symmetry::use_sends(RankId from, std::uint32_t peer_slot) {
   // To several slots of one rank: of these nobody else has the like.
   const std::uint64_t own = pairing.is_spread ? hash_of({pairing.hash, index_of(from), index_of(to)}) : pairing.hash;
   const DeviceId from_device = placement_[index_of(from)], to_device = placement_[index_of(to)];
-  const bool is_same_node = node_of(fabric_, from_device) == node_of(fabric_, to_device);
+  const bool is_same_node = network::node_of(fabric_, from_device) == network::node_of(fabric_, to_device);
   const Vertex vertex = refinement_.add_vertex(
       hash_of({kPair, own, static_cast<std::uint64_t>(latency_of(from_device, to_device).count()),
                plans_.library() != nullptr && is_same_node}));  // only a library makes a difference there
@@ -163,7 +164,7 @@ const Symmetry::Pairing& Symmetry::pairing(RankId from, std::uint32_t peer_slot,
   const auto [known, is_new] = pairings_.try_emplace(key);
   Pairing& pairing = known->second;
   if (!is_new) return pairing;
-  const ExecutionGraph &here = job_.graph(from), &there = job_.graph(to);
+  const workload::ExecutionGraph &here = job_.graph(from), &there = job_.graph(to);
   const std::span<const NodeId> sends = transfer_slots(from).sends(peer_slot);
   const auto end_of = [&](NodeId send) { return matching_.end(from, here.transfer_index(send)).node; };
   pairing.receive_slot = there.peer_slot(end_of(sends.front()));
@@ -210,7 +211,7 @@ void Symmetry::cross_links(GroupId group, std::uint32_t number) {
   const std::span<const DeviceId> devices = plans_.devices(group);
   if (granularity_ == Granularity::kPhase)
     return for_each_line(pattern, [&](const PatternLine& line) {
-      for (const LinkLoad& load : traffic(first + line.number).loads)
+      for (const network::LinkLoad& load : traffic(first + line.number).loads)
         cross_link(first + line.number, load.link,
                    hash_of({kCrosses, static_cast<std::uint64_t>(load.bytes.count()), load.connections}));
     });
@@ -220,7 +221,8 @@ void Symmetry::cross_links(GroupId group, std::uint32_t number) {
 }
 
 void Symmetry::cross_route(Vertex message, DeviceId from, DeviceId to) {
-  for (const LinkShare& share : route_of(from, to)) cross_link(message, share.link, hash_of({kCrosses, share.times}));
+  for (const network::LinkShare& share : route_of(from, to))
+    cross_link(message, share.link, hash_of({kCrosses, share.times}));
 }
 
 void Symmetry::cross_link(Vertex vertex, LinkId id, std::uint64_t how) {
@@ -238,11 +240,11 @@ std::optional<Symmetry::Colour> Symmetry::colour(LinkId link) const {
   return refinement_.colour(*vertex);
 }
 
-std::vector<LinkShare> Symmetry::route_of(DeviceId from, DeviceId to) const {
+std::vector<network::LinkShare> Symmetry::route_of(DeviceId from, DeviceId to) const {
   std::vector<LinkId> route;
   fabric_.route(from, to, route);
   std::ranges::sort(route);
-  std::vector<LinkShare> shares;
+  std::vector<network::LinkShare> shares;
   for (const LinkId link : route) {
     if (shares.empty() || shares.back().link != link)
       shares.push_back({link});
@@ -260,4 +262,4 @@ std::uint32_t Symmetry::slot_of(GroupId group, std::uint32_t member) const {
   return plans_.slot_of(rank_of(group, member), group);
 }
 
-}  // namespace orrery
+}  // namespace orrery::system

@@ -27,13 +27,14 @@
 #include "workload/graph/job.h"
 #include "workload/matching/matching.h"
 
-namespace orrery {
+namespace orrery::system {
 
 class Symmetry {
  public:
   // `own` tells ranks apart from the start (their graphs do in any case). All but `own` outlive it.
-  Symmetry(const Job& job, const Matching& matching, const Fabric& fabric, std::span<const DeviceId> placement,
-           CollectivePlans& plans, Granularity granularity, std::span<const std::uint64_t> own);
+  Symmetry(const workload::Job& job, const workload::Matching& matching, const network::Fabric& fabric,
+           std::span<const DeviceId> placement, CollectivePlans& plans, Granularity granularity,
+           std::span<const std::uint64_t> own);
 
   // Brings the calls of a communicator into use. False if it has none or they are in use already.
   bool use_communicator(GroupId group);
@@ -100,8 +101,8 @@ class Symmetry {
   bool is_private_ring(GroupId group, std::uint32_t pattern) const { return private_rings_.contains(group, pattern); }
 
   // The links of a route, each once.
-  std::vector<LinkShare> route_of(DeviceId from, DeviceId to) const;
-  Duration latency_of(DeviceId from, DeviceId to) const { return route_latency(fabric_, from, to); }
+  std::vector<network::LinkShare> route_of(DeviceId from, DeviceId to) const;
+  Duration latency_of(DeviceId from, DeviceId to) const { return network::route_latency(fabric_, from, to); }
   const LineTraffic& traffic(Vertex line) const { return line_traffic_.at(line); }
 
  private:
@@ -129,11 +130,11 @@ class Symmetry {
   std::uint32_t rank_classes() const;
   std::uint32_t slot_of(GroupId group, std::uint32_t member) const;
   RankId rank_of(GroupId group, std::uint32_t member) const;
-  const std::vector<ProgramKinds>& kinds(const Schedule& schedule) const;
+  const std::vector<ProgramKinds>& kinds(const collectives::Schedule& schedule) const;
 
-  const Job& job_;
-  const Matching& matching_;
-  const Fabric& fabric_;
+  const workload::Job& job_;
+  const workload::Matching& matching_;
+  const network::Fabric& fabric_;
   std::span<const DeviceId> placement_;
   CollectivePlans& plans_;
   Granularity granularity_;
@@ -150,7 +151,7 @@ class Symmetry {
   News used_;  // since the last refine()
   News news_;
   std::unordered_map<Vertex, LineTraffic> line_traffic_;
-  mutable std::map<const Schedule*, std::vector<ProgramKinds>> kinds_;  // by position
+  mutable std::map<const collectives::Schedule*, std::vector<ProgramKinds>> kinds_;  // by position
 };
 
-}  // namespace orrery
+}  // namespace orrery::system

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace orrery {
+namespace orrery::system {
 namespace {
 
 // An axis of the fabric, and which of its coordinates a group has.
@@ -22,11 +22,11 @@ struct Axis {
   bool is_closed() const { return closed && count * spacing == size; }
 };
 
-std::vector<Axis> axes_of(std::span<const LogicalDimension> dimensions) {
+std::vector<Axis> axes_of(std::span<const network::LogicalDimension> dimensions) {
   std::vector<Axis> axes;
   std::uint32_t stride = 1;
   for (std::uint32_t d = 0; d < dimensions.size(); ++d) {
-    for (const GridAxis& axis : dimensions[d].axes) {
+    for (const network::GridAxis& axis : dimensions[d].axes) {
       axes.push_back({.size = axis.size, .stride = stride, .dimension = d, .is_grid = true, .closed = axis.closed});
       stride *= axis.size;
     }
@@ -70,7 +70,7 @@ bool find_extent(std::span<const DeviceId> devices, Axis& axis) {
 
 // The axes along which a cuboid lies; nothing if the group is none.
 std::optional<std::vector<Axis>> find_axes(std::span<const DeviceId> devices,
-                                           std::span<const LogicalDimension> dimensions) {
+                                           std::span<const network::LogicalDimension> dimensions) {
   std::vector<Axis> axes = axes_of(dimensions);
   std::uint64_t volume = 1;
   for (Axis& axis : axes) {
@@ -83,9 +83,10 @@ std::optional<std::vector<Axis>> find_axes(std::span<const DeviceId> devices,
 }
 
 // Whether all are at different places of the fabric's last dimension.
-bool are_apart(std::span<const DeviceId> devices, std::span<const LogicalDimension> dimensions) {
+bool are_apart(std::span<const DeviceId> devices, std::span<const network::LogicalDimension> dimensions) {
   Axis last{.size = dimensions.back().size};
-  for (const LogicalDimension& dimension : dimensions.first(dimensions.size() - 1)) last.stride *= dimension.size;
+  for (const network::LogicalDimension& dimension : dimensions.first(dimensions.size() - 1))
+    last.stride *= dimension.size;
   return coordinates_on(last, devices).size() == devices.size();
 }
 
@@ -108,7 +109,7 @@ CommunicatorLayout logical_ring(std::uint32_t members) {
   return layout;
 }
 
-CommunicatorLayout lay_out(std::span<const DeviceId> devices, std::span<const LogicalDimension> dimensions) {
+CommunicatorLayout lay_out(std::span<const DeviceId> devices, std::span<const network::LogicalDimension> dimensions) {
   const auto members = static_cast<std::uint32_t>(devices.size());
   if (members == 1) return logical_ring(members);
   const std::optional<std::vector<Axis>> axes = find_axes(devices, dimensions);
@@ -152,4 +153,4 @@ std::optional<CommunicatorLayout> merge_axes(const CommunicatorLayout& layout,
   return merged;
 }
 
-}  // namespace orrery
+}  // namespace orrery::system

@@ -11,7 +11,7 @@
 #include "core/ids.h"
 #include "network/fabric/fabric.h"
 
-namespace orrery {
+namespace orrery::system {
 
 // Members are addressed by position: 0 .. size-1, mixed-radix over `sizes`, the first axis fastest.
 struct CommunicatorLayout {
@@ -38,7 +38,7 @@ struct CommunicatorLayout {
 
 // `devices` are those of the members, in the order of the group. A group is a cuboid when it is all combinations of
 // some coordinates on each axis: of one or of all of them, on an axis of a grid also of equally spaced ones.
-CommunicatorLayout lay_out(std::span<const DeviceId> devices, std::span<const LogicalDimension> dimensions);
+CommunicatorLayout lay_out(std::span<const DeviceId> devices, std::span<const network::LogicalDimension> dimensions);
 
 // The same group with the axes of a dimension as one where `is_one(dimension)`; nothing if it is so already.
 std::optional<CommunicatorLayout> merge_axes(const CommunicatorLayout& layout,
@@ -47,4 +47,4 @@ std::optional<CommunicatorLayout> merge_axes(const CommunicatorLayout& layout,
 // The same group as one logical ring in the order of its members.
 CommunicatorLayout logical_ring(std::uint32_t members);
 
-}  // namespace orrery
+}  // namespace orrery::system

@@ -18,19 +18,19 @@
 #include "network/fabric/fabric.h"
 #include "system/plans/group_messages.h"
 
-namespace orrery {
+namespace orrery::system {
 
 // How the members of a communicator lie on nodes and how fast traffic goes among them: all that a library of
 // collectives may know of a group, so that groups of equal layout are planned alike.
 struct GroupLayout {
   NodeMembers nodes;
-  GroupShape shape;
+  collectives::GroupShape shape;
 
   auto operator<=>(const GroupLayout&) const = default;
 };
 
 // `devices` are those of the members, in the order of the group.
-GroupLayout lay_out_group(std::span<const DeviceId> devices, const Fabric& fabric);
+GroupLayout lay_out_group(std::span<const DeviceId> devices, const network::Fabric& fabric);
 
 // What a library makes of a send.
 struct PointToPoint {
@@ -43,13 +43,14 @@ class GroupLibrary {
   virtual ~GroupLibrary() = default;
 
   // What the library knows of the group on `devices`.
-  virtual GroupLayout layout(std::span<const DeviceId> devices, const Fabric& fabric) const {
+  virtual GroupLayout layout(std::span<const DeviceId> devices, const network::Fabric& fabric) const {
     return lay_out_group(devices, fabric);
   }
 
   // Of a group of two or more. `bytes` as in Request::bytes, of whoever has most where members differ; `root` is a
   // member. The same for equal arguments.
-  virtual Aggregate transfer(CollectiveKind kind, Bytes bytes, std::uint32_t root, const GroupLayout& layout) const = 0;
+  virtual collectives::Aggregate transfer(CollectiveKind kind, Bytes bytes, std::uint32_t root,
+                                          const GroupLayout& layout) const = 0;
 
   // `route_latency`: of the links between the two ranks. The same for equal arguments.
   virtual PointToPoint point_to_point(Bytes bytes, bool is_same_node, Duration route_latency) const = 0;
@@ -58,25 +59,26 @@ class GroupLibrary {
 // NCCL as a library of collectives: what collectives/nccl/model.h says of its candidates, on one machine.
 class NcclLibrary final : public GroupLibrary {
  public:
-  NcclLibrary(NcclOptions options, const NcclConstants& constants, const MachineKind& machine)
+  NcclLibrary(collectives::NcclOptions options, const collectives::NcclConstants& constants, const MachineKind& machine)
       : options_(options), constants_(constants), machine_(machine) {}
 
-  Aggregate transfer(CollectiveKind kind, Bytes bytes, std::uint32_t root, const GroupLayout& layout) const override;
+  collectives::Aggregate transfer(CollectiveKind kind, Bytes bytes, std::uint32_t root,
+                                  const GroupLayout& layout) const override;
   PointToPoint point_to_point(Bytes bytes, bool is_same_node, Duration route_latency) const override;
 
   // How it runs a collective: the fastest candidate. `shape` of the group, `bytes` as Request::bytes.
-  NcclTiming choice(CollectiveKind kind, Bytes bytes, const GroupShape& shape) const;
-  NcclSend send(Bytes bytes, bool is_same_node) const;
+  collectives::NcclTiming choice(CollectiveKind kind, Bytes bytes, const collectives::GroupShape& shape) const;
+  collectives::NcclSend send(Bytes bytes, bool is_same_node) const;
 
   std::string name() const;  // "nccl 2.30.0"
-  const NcclOptions& options() const { return options_; }
-  const NcclConstants& constants() const { return constants_; }
+  const collectives::NcclOptions& options() const { return options_; }
+  const collectives::NcclConstants& constants() const { return constants_; }
   const MachineKind& machine() const { return machine_; }
 
  private:
-  NcclOptions options_;
-  NcclConstants constants_;
+  collectives::NcclOptions options_;
+  collectives::NcclConstants constants_;
   MachineKind machine_;
 };
 
-}  // namespace orrery
+}  // namespace orrery::system

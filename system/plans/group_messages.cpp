@@ -6,7 +6,7 @@
 
 #include "network/fabric/fabric.h"
 
-namespace orrery {
+namespace orrery::system {
 namespace {
 
 // In the first tree node 0 is the root, with one child; the others hang by their lowest set bit: xx01 and xx11 under
@@ -39,7 +39,7 @@ using DirectLinks = std::vector<std::vector<DirectLink>>;
 // The members of one node, and the links from device to device among them.
 class NodeLinks {
  public:
-  NodeLinks(std::span<const std::uint32_t> members, std::span<const DeviceId> devices, const Fabric& fabric)
+  NodeLinks(std::span<const std::uint32_t> members, std::span<const DeviceId> devices, const network::Fabric& fabric)
       : links_(members.size()) {
     const std::string_view topology = fabric.dimensions().front().topology;
     if (topology == "switch" || topology == "fat-tree" || topology == "rail-optimised") return;
@@ -103,7 +103,7 @@ class NodeLinks {
 };
 
 void send_around(std::span<const std::uint32_t> members, Bytes bytes, std::span<const DeviceId> devices,
-                 const Fabric& fabric, const Visit& visit) {
+                 const network::Fabric& fabric, const Visit& visit) {
   if (members.size() == 1 || bytes == Bytes(0)) return;
   const auto size = static_cast<std::uint32_t>(members.size());
   const NodeLinks links(members, devices, fabric);
@@ -170,7 +170,8 @@ void send_to_some_of_other_nodes(const NodeMembers& nodes, Bytes bytes, std::uin
   }
 }
 
-void send_to_all(const Aggregate& transfer, const NodeMembers& nodes, std::size_t members, const Visit& visit) {
+void send_to_all(const collectives::Aggregate& transfer, const NodeMembers& nodes, std::size_t members,
+                 const Visit& visit) {
   const std::uint64_t most = kMostMessages / members;
   for (const std::vector<std::uint32_t>& node : nodes) send_to_all_of_node(node, transfer.within, most, visit);
   if (transfer.between == Bytes(0) || nodes.size() == 1) return;
@@ -189,23 +190,24 @@ std::vector<TreeEdge> double_tree(std::uint32_t nodes) {
   return edges;
 }
 
-NodeMembers members_of_nodes(std::span<const DeviceId> devices, const Fabric& fabric) {
+NodeMembers members_of_nodes(std::span<const DeviceId> devices, const network::Fabric& fabric) {
   NodeMembers nodes;
   std::map<std::uint32_t, std::size_t> number;  // by node of the fabric
   for (std::uint32_t member = 0; member < devices.size(); ++member) {
-    const auto [node, is_new] = number.try_emplace(node_of(fabric, devices[member]), nodes.size());
+    const auto [node, is_new] = number.try_emplace(network::node_of(fabric, devices[member]), nodes.size());
     if (is_new) nodes.emplace_back();
     nodes[node->second].push_back(member);
   }
   return nodes;
 }
 
-void for_each_message(const Aggregate& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
-                      const Fabric& fabric, const Visit& visit) {
-  if (transfer.pattern == NodePattern::kAllPairs) return send_to_all(transfer, nodes, devices.size(), visit);
+void for_each_message(const collectives::Aggregate& transfer, const NodeMembers& nodes,
+                      std::span<const DeviceId> devices, const network::Fabric& fabric, const Visit& visit) {
+  if (transfer.pattern == collectives::NodePattern::kAllPairs)
+    return send_to_all(transfer, nodes, devices.size(), visit);
   for (const std::vector<std::uint32_t>& node : nodes) send_around(node, transfer.within, devices, fabric, visit);
   if (transfer.between == Bytes(0) || nodes.size() == 1) return;
-  if (transfer.pattern == NodePattern::kRing) {
+  if (transfer.pattern == collectives::NodePattern::kRing) {
     for (std::size_t node = 0; node < nodes.size(); ++node)
       send_to_node(nodes[node], nodes[(node + 1) % nodes.size()], transfer.between, visit);
     return;
@@ -216,4 +218,4 @@ void for_each_message(const Aggregate& transfer, const NodeMembers& nodes, std::
   }
 }
 
-}  // namespace orrery
+}  // namespace orrery::system

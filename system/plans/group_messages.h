@@ -11,7 +11,7 @@
 #include "core/units.h"
 #include "network/fabric/fabric.h"
 
-namespace orrery {
+namespace orrery::system {
 
 // NCCL's double binary tree (ncclGetDtree): two trees over the same nodes, in which an inner node of one is a leaf of
 // the other. Each carries half of the data.
@@ -29,7 +29,7 @@ std::vector<TreeEdge> double_tree(std::uint32_t nodes);
 using NodeMembers = std::vector<std::vector<std::uint32_t>>;
 
 // `devices` by member.
-NodeMembers members_of_nodes(std::span<const DeviceId> devices, const Fabric& fabric);
+NodeMembers members_of_nodes(std::span<const DeviceId> devices, const network::Fabric& fabric);
 
 struct GroupMessage {
   std::uint32_t from = 0;  // members
@@ -48,7 +48,8 @@ struct GroupMessage {
 // Between nodes a member sends to the member of its place, modulo the number of members there. kAllPairs: to everybody.
 // Beyond 2^18 messages, which is some 500 ranks, it sends to one member of each other node instead, of which places
 // come in turn, and beyond that to some of the nodes, evenly spread: every NIC carries the same as by all pairs.
-void for_each_message(const Aggregate& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
-                      const Fabric& fabric, const std::function<void(const GroupMessage&)>& visit);
+void for_each_message(const collectives::Aggregate& transfer, const NodeMembers& nodes,
+                      std::span<const DeviceId> devices, const network::Fabric& fabric,
+                      const std::function<void(const GroupMessage&)>& visit);
 
-}  // namespace orrery
+}  // namespace orrery::system

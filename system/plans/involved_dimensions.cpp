@@ -9,12 +9,13 @@
 
 #include "system/plans/communicator_layout.h"
 
-namespace orrery {
+namespace orrery::system {
 namespace {
 
 class Splitter {
  public:
-  Splitter(Job& job, const Fabric& fabric, std::span<const DeviceId> placement, const CollectiveOptions& options)
+  Splitter(workload::Job& job, const network::Fabric& fabric, std::span<const DeviceId> placement,
+           const CollectiveOptions& options)
       : job_(job), placement_(placement), library_(options.library), dimensions_(fabric.dimensions()) {}
 
   void split() {
@@ -60,7 +61,7 @@ class Splitter {
   };
 
   void split(GroupId group) {
-    const Communicator whole = job_.communicators[index_of(group)];
+    const workload::Communicator whole = job_.communicators[index_of(group)];
     std::vector<DeviceId> devices;
     for (const RankId member : whole.members) devices.push_back(placement_[index_of(member)]);
     const CommunicatorLayout layout = lay_out(devices, dimensions_);
@@ -92,8 +93,8 @@ class Splitter {
   }
 
   void bind(RankId rank) {
-    RankBinding& binding = job_.ranks[index_of(rank)];
-    const ExecutionGraph& graph = job_.graphs[binding.graph];
+    workload::RankBinding& binding = job_.ranks[index_of(rank)];
+    const workload::ExecutionGraph& graph = job_.graphs[binding.graph];
     for (std::uint32_t slot = 0; slot < binding.communicators.size(); ++slot) {
       const auto found = lines_.find(binding.communicators[slot]);
       if (found == lines_.end()) continue;
@@ -108,10 +109,10 @@ class Splitter {
     }
   }
 
-  Job& job_;
+  workload::Job& job_;
   std::span<const DeviceId> placement_;
   const GroupLibrary* library_;
-  std::span<const LogicalDimension> dimensions_;
+  std::span<const network::LogicalDimension> dimensions_;
   std::map<GroupId, Lines> lines_;  // by the communicator that was split
   std::size_t whole_ = 0;
   std::size_t irregular_ = 0;
@@ -121,11 +122,11 @@ class Splitter {
 
 }  // namespace
 
-void split_by_dimensions(Job& job, const Fabric& fabric, std::span<const DeviceId> placement,
+void split_by_dimensions(workload::Job& job, const network::Fabric& fabric, std::span<const DeviceId> placement,
                          const CollectiveOptions& options, const std::string& file, Diagnostics& diagnostics) {
   Splitter splitter(job, fabric, placement, options);
   splitter.split();
   splitter.warn(file, diagnostics);
 }
 
-}  // namespace orrery
+}  // namespace orrery::system

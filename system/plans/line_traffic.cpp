@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "network/fabric/fabric.h"
 
-namespace orrery {
+namespace orrery::system {
 namespace {
 
 constexpr Bytes kTooMany{std::int64_t{1} << 62};
@@ -20,17 +20,17 @@ class SentBy {
  public:
   explicit SentBy(std::uint32_t ranks) : bytes_(ranks) {}
 
-  void count(const Schedule& schedule, std::uint32_t rank) {
+  void count(const collectives::Schedule& schedule, std::uint32_t rank) {
     for (const std::uint32_t to : receivers_) bytes_[to] = Bytes(0);
     receivers_.clear();
     const std::uint32_t sends = schedule.sends(rank);
     if (sends == 0) return;
     if (schedule.is_uniform_ring()) {
-      const Step step = schedule.step(rank, 0);
+      const collectives::Step step = schedule.step(rank, 0);
       return add(step.to, step.bytes, sends);
     }
     for (std::uint32_t send = 0; send < sends; ++send) {
-      const Step step = schedule.step(rank, send);
+      const collectives::Step step = schedule.step(rank, send);
       add(step.to, step.bytes, 1);
     }
   }
@@ -52,16 +52,17 @@ class SentBy {
 
 }  // namespace
 
-LineTraffic in_network_traffic(const Schedule& schedule, std::span<const DeviceId> devices, const Fabric& fabric) {
+LineTraffic in_network_traffic(const collectives::Schedule& schedule, std::span<const DeviceId> devices,
+                               const network::Fabric& fabric) {
   LineTraffic traffic;
   Bytes data(0);
   std::set<LinkId> crossed;
   std::vector<LinkId> route;
   for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank)
     for (std::uint32_t send = 0; send < schedule.sends(rank); ++send) {
-      const Step step = schedule.step(rank, send);
+      const collectives::Step step = schedule.step(rank, send);
       data = std::max(data, step.bytes);
-      traffic.latency = std::max(traffic.latency, route_latency(fabric, devices[rank], devices[step.to]));
+      traffic.latency = std::max(traffic.latency, network::route_latency(fabric, devices[rank], devices[step.to]));
       if (step.bytes == Bytes(0)) continue;
       fabric.route(devices[rank], devices[step.to], route);
       crossed.insert(route.begin(), route.end());
@@ -71,8 +72,8 @@ LineTraffic in_network_traffic(const Schedule& schedule, std::span<const DeviceI
   return traffic;
 }
 
-GroupTraffic traffic_by_link(const Aggregate& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
-                             const Fabric& fabric) {
+GroupTraffic traffic_by_link(const collectives::Aggregate& transfer, const NodeMembers& nodes,
+                             std::span<const DeviceId> devices, const network::Fabric& fabric) {
   GroupTraffic traffic;
   std::vector<LinkTraffic>& links = traffic.links;
   std::unordered_map<std::uint32_t, std::size_t> number;               // by link
@@ -95,8 +96,8 @@ GroupTraffic traffic_by_link(const Aggregate& transfer, const NodeMembers& nodes
   return traffic;
 }
 
-LineTraffic group_traffic(const Aggregate& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
-                          const Fabric& fabric) {
+LineTraffic group_traffic(const collectives::Aggregate& transfer, const NodeMembers& nodes,
+                          std::span<const DeviceId> devices, const network::Fabric& fabric) {
   const GroupTraffic by_link = traffic_by_link(transfer, nodes, devices, fabric);
   LineTraffic traffic;
   traffic.latency = transfer.latency;
@@ -121,7 +122,8 @@ std::uint32_t connections_of(Bytes load, Bytes most) {
   return static_cast<std::uint32_t>(std::min<std::int64_t>((load.count() - 1) / most.count() + 1, UINT32_MAX));
 }
 
-LineTraffic line_traffic(const Schedule& schedule, std::span<const DeviceId> devices, const Fabric& fabric) {
+LineTraffic line_traffic(const collectives::Schedule& schedule, std::span<const DeviceId> devices,
+                         const network::Fabric& fabric) {
   std::map<LinkId, Bytes> loads;
   Bytes most(0);  // that a rank sends
   std::vector<LinkId> route;
@@ -141,10 +143,10 @@ LineTraffic line_traffic(const Schedule& schedule, std::span<const DeviceId> dev
     require_countable_load(load);
     traffic.loads.push_back({link, load, connections_of(load, most)});
   }
-  traffic.latency = longest_chain(schedule, [&](std::uint32_t from, std::uint32_t to) {
-    return route_latency(fabric, devices[from], devices[to]);
+  traffic.latency = collectives::longest_chain(schedule, [&](std::uint32_t from, std::uint32_t to) {
+    return network::route_latency(fabric, devices[from], devices[to]);
   });
   return traffic;
 }
 
-}  // namespace orrery
+}  // namespace orrery::system

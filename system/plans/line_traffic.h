@@ -14,12 +14,12 @@
 #include "network/network.h"
 #include "system/plans/group_messages.h"
 
-namespace orrery {
+namespace orrery::system {
 
 // As Network::group_path takes it.
 struct LineTraffic {
-  std::vector<LinkLoad> loads;  // by LinkId, each link once
-  Duration latency{};           // of the schedule's longest chain
+  std::vector<network::LinkLoad> loads;  // by LinkId, each link once
+  Duration latency{};                    // of the schedule's longest chain
 };
 
 // Throws InputError when the load of a link is 2^62 bytes or more.
@@ -30,12 +30,14 @@ void require_countable_load(Bytes load);
 std::uint32_t connections_of(Bytes load, Bytes most);
 
 // `devices` are those of the schedule's ranks. Throws InputError when a link would carry 2^62 bytes or more.
-LineTraffic line_traffic(const Schedule& schedule, std::span<const DeviceId> devices, const Fabric& fabric);
+LineTraffic line_traffic(const collectives::Schedule& schedule, std::span<const DeviceId> devices,
+                         const network::Fabric& fabric);
 
 // What a phase puts on the network where switches add up and copy on the way: every link that its messages cross
 // carries the data once. Of a schedule that is_in_network(); `devices` are those of its ranks. Latency is that of the
 // longest of its routes.
-LineTraffic in_network_traffic(const Schedule& schedule, std::span<const DeviceId> devices, const Fabric& fabric);
+LineTraffic in_network_traffic(const collectives::Schedule& schedule, std::span<const DeviceId> devices,
+                               const network::Fabric& fabric);
 
 // Of a collective that runs as one whole.
 struct LinkTraffic {
@@ -50,12 +52,12 @@ struct GroupTraffic {
   Bytes most_within{0};
   Bytes most_between{0};
 };
-GroupTraffic traffic_by_link(const Aggregate& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
-                             const Fabric& fabric);
+GroupTraffic traffic_by_link(const collectives::Aggregate& transfer, const NodeMembers& nodes,
+                             std::span<const DeviceId> devices, const network::Fabric& fabric);
 
 // The same as the network takes it. `devices` by member. On every link what one rank sends within its node, or between
 // nodes, counts as one connection. Throws InputError when a link would carry 2^62 bytes or more.
-LineTraffic group_traffic(const Aggregate& transfer, const NodeMembers& nodes, std::span<const DeviceId> devices,
-                          const Fabric& fabric);
+LineTraffic group_traffic(const collectives::Aggregate& transfer, const NodeMembers& nodes,
+                          std::span<const DeviceId> devices, const network::Fabric& fabric);
 
-}  // namespace orrery
+}  // namespace orrery::system

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "system/plans/line_traffic.h"
 
-namespace orrery {
+namespace orrery::system {
 namespace {
 
 // Chunks times phases times members of one call: some gigabytes.
@@ -48,8 +48,9 @@ std::vector<Bytes> by_position(std::span<const Bytes> of_member, const Communica
 }
 
 // A line with open ends is no ring: its ring, one way, sends over the links of both directions.
-std::vector<PlanAxis> plan_axes(const CommunicatorLayout& layout, std::span<const DimensionAlgorithm> algorithms) {
-  std::vector<PlanAxis> axes;
+std::vector<collectives::PlanAxis> plan_axes(const CommunicatorLayout& layout,
+                                             std::span<const DimensionAlgorithm> algorithms) {
+  std::vector<collectives::PlanAxis> axes;
   std::size_t at = 0;
   for (std::size_t axis = 0; axis < layout.sizes.size(); ++axis) {
     const std::uint32_t dimension = layout.cuboid ? layout.dimensions[axis] : 0;
@@ -70,20 +71,20 @@ void connect(std::vector<PlannedPhase>& phases) {
 std::vector<std::string> granularity_names() { return {"step", "phase"}; }
 
 bool CollectivePlan::participates(std::size_t phase, std::uint32_t position) const {
-  const Phase& p = phases[phase].phase;
-  return p.aligned == 0 || orrery::participates(p, layout->coordinates(position), root);
+  const collectives::Phase& p = phases[phase].phase;
+  return p.aligned == 0 || orrery::collectives::participates(p, layout->coordinates(position), root);
 }
 
-Algorithm choose_algorithm(CollectiveKind kind, const CollectiveOptions& options, std::string_view topology,
-                           std::uint32_t fabric_dimension, std::uint32_t size) {
-  const std::vector<Algorithm>& configured = options.algorithms[static_cast<std::size_t>(kind)];
+collectives::Algorithm choose_algorithm(CollectiveKind kind, const CollectiveOptions& options,
+                                        std::string_view topology, std::uint32_t fabric_dimension, std::uint32_t size) {
+  const std::vector<collectives::Algorithm>& configured = options.algorithms[static_cast<std::size_t>(kind)];
   if (!topology.empty() && fabric_dimension < configured.size()) return configured[fabric_dimension];
-  const auto in_network = find_algorithm("in-network");
+  const auto in_network = collectives::find_algorithm("in-network");
   const bool is_named =
       !configured.empty() && configured.back().is_in_network() && fabric_dimension + 1 == configured.size();
   const bool is_default = configured.empty() && options.in_network_dimension == fabric_dimension;
   if ((is_named || is_default) && in_network->supports(kind)) return *in_network;
-  const auto found = find_algorithm(default_algorithm(kind, topology, size));
+  const auto found = collectives::find_algorithm(default_algorithm(kind, topology, size));
   ORRERY_ASSERT(found.has_value());
   return *found;
 }
@@ -120,21 +121,22 @@ CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLay
   // Never chunks of less than a byte: each is rounded up to one.
   if (splits) plan.chunks = static_cast<std::uint32_t>(std::min<std::int64_t>(options.chunks, request.bytes.count()));
   const Bytes chunk = ceil_div(request.bytes, plan.chunks);
-  const std::vector<PlanAxis> axes = plan_axes(layout, algorithms);
+  const std::vector<collectives::PlanAxis> axes = plan_axes(layout, algorithms);
   const bool halves = algorithms.back().algorithm.splits_all_reduce();
-  const std::vector<Phase> phases =
-      plan_phases(request.kind, axes, chunk, plan.root, halves ? AllReduceTop::kHalves : AllReduceTop::kWhole);
+  const std::vector<collectives::Phase> phases =
+      collectives::plan_phases(request.kind, axes, chunk, plan.root,
+                               halves ? collectives::AllReduceTop::kHalves : collectives::AllReduceTop::kWhole);
   if (std::uint64_t{layout.size()} * plan.chunks * phases.size() > kMostStates)
     throw InputError(
         {}, fmt::format("{} chunks of a collective of {} ranks are too many to simulate", plan.chunks, layout.size()),
         "lower collectives.chunks");
-  for (const Phase& phase : phases) {
-    const PlanAxis& axis = axes[phase.axis];
+  for (const collectives::Phase& phase : phases) {
+    const collectives::PlanAxis& axis = axes[phase.axis];
     const auto chosen = std::ranges::find(algorithms, axis.dimension, &DimensionAlgorithm::dimension);
-    plan.phases.push_back(
-        {phase, make_schedule(chosen->algorithm, {phase.kind, axis.size, phase.root, phase.bytes,
-                                                  by_position(request.bytes_of_member, layout, phase.parts),
-                                                  std::nullopt, phase.descending, chosen->nearest_first})});
+    plan.phases.push_back({phase, collectives::make_schedule(chosen->algorithm,
+                                                             {phase.kind, axis.size, phase.root, phase.bytes,
+                                                              by_position(request.bytes_of_member, layout, phase.parts),
+                                                              std::nullopt, phase.descending, chosen->nearest_first})});
   }
   connect(plan.phases);
   return plan;
@@ -148,17 +150,17 @@ CollectivePlan plan_transfer(const PlanRequest& request, const CommunicatorLayou
   plan.root = layout.coordinates(layout.position_of[request.root]);
   plan.group = &group;
   if (layout.size() == 1) return plan;
-  const Phase phase{.kind = request.kind, .bytes = request.bytes, .root = request.root};
+  const collectives::Phase phase{.kind = request.kind, .bytes = request.bytes, .root = request.root};
   plan.phases.push_back({phase, library.transfer(request.kind, request.bytes, request.root, group)});
   return plan;
 }
 
 LineTraffic traffic_of(const CollectivePlan& plan, std::size_t phase, std::span<const DeviceId> devices,
-                       const Fabric& fabric) {
+                       const network::Fabric& fabric) {
   const PlannedPhase& planned = plan.phases[phase];
   if (planned.is_whole()) return group_traffic(planned.transfer(), plan.group->nodes, devices, fabric);
   if (planned.schedule().is_in_network()) return in_network_traffic(planned.schedule(), devices, fabric);
   return line_traffic(planned.schedule(), devices, fabric);
 }
 
-}  // namespace orrery
+}  // namespace orrery::system

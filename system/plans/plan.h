@@ -21,7 +21,7 @@
 #include "system/plans/group_library.h"
 #include "system/plans/line_traffic.h"
 
-namespace orrery {
+namespace orrery::system {
 
 // Which of the chunks that wait for a dimension goes first.
 enum class QueuePolicy : std::uint8_t { kFifo, kLifo, kPriority };
@@ -36,28 +36,28 @@ std::vector<std::string> granularity_names();
 // What the configuration says about collectives. `algorithms`, `chunks`, `queue` and `active_chunks` are of the `fixed`
 // library. With another, which outlives the options, every call runs as one whole, and `granularity` has to be kPhase.
 struct CollectiveOptions {
-  std::array<std::vector<Algorithm>, kAllCollectiveKinds.size()>
+  std::array<std::vector<collectives::Algorithm>, kAllCollectiveKinds.size()>
       algorithms;  // by kind, per fabric dimension; empty: default
   std::uint32_t chunks = 1;
   QueuePolicy queue = QueuePolicy::kFifo;
   Granularity granularity = Granularity::kStep;
   // The fabric's dimension whose switches add up, if there is one: by default what can runs in them.
   std::optional<std::uint32_t> in_network_dimension{};
-  std::uint32_t active_chunks = 1;    // chunks of one collective that a rank has in flight on one dimension
-  std::optional<NcclOptions> nccl{};  // with `library: nccl`, whose granularity is kPhase
-  std::optional<NcclConstantsFile> nccl_constants{};  // likewise
+  std::uint32_t active_chunks = 1;  // chunks of one collective that a rank has in flight on one dimension
+  std::optional<collectives::NcclOptions> nccl{};                  // with `library: nccl`, whose granularity is kPhase
+  std::optional<collectives::NcclConstantsFile> nccl_constants{};  // likewise
   const GroupLibrary* library = nullptr;
 };
 
 struct PlannedPhase {
-  Phase phase;
+  collectives::Phase phase;
   // Of every line along the phase's axis; or of the whole communicator, by a library.
-  std::variant<Schedule, Aggregate> work;
+  std::variant<collectives::Schedule, collectives::Aggregate> work;
   std::vector<std::uint32_t> then{};  // phases that come after it: Phase::after the other way round
 
-  bool is_whole() const { return std::holds_alternative<Aggregate>(work); }
-  const Schedule& schedule() const { return std::get<Schedule>(work); }
-  const Aggregate& transfer() const { return std::get<Aggregate>(work); }
+  bool is_whole() const { return std::holds_alternative<collectives::Aggregate>(work); }
+  const collectives::Schedule& schedule() const { return std::get<collectives::Schedule>(work); }
+  const collectives::Aggregate& transfer() const { return std::get<collectives::Aggregate>(work); }
 };
 
 struct CollectivePlan {
@@ -82,14 +82,14 @@ struct PlanRequest {
 // configured one, or in-network where the switches of the fabric's dimension add up and the kind has it, direct for
 // all-to-all and where fully connected, halving-doubling for 2^k members on a switch, a fat-tree or rails,
 // bidirectional-ring on rings, tori and meshes, ring elsewhere.
-Algorithm choose_algorithm(CollectiveKind kind, const CollectiveOptions& options, std::string_view topology,
-                           std::uint32_t fabric_dimension, std::uint32_t size);
+collectives::Algorithm choose_algorithm(CollectiveKind kind, const CollectiveOptions& options,
+                                        std::string_view topology, std::uint32_t fabric_dimension, std::uint32_t size);
 
 // That of each dimension that the layout has more than one coordinate in, in order; of a logical ring that alone.
 // `topologies` are those of the fabric's dimensions.
 struct DimensionAlgorithm {
   std::uint32_t dimension = 0;
-  Algorithm algorithm;
+  collectives::Algorithm algorithm;
   bool nearest_first = false;  // as in Request
 };
 std::vector<DimensionAlgorithm> choose_algorithms(CollectiveKind kind, const CollectiveOptions& options,
@@ -107,6 +107,6 @@ CollectivePlan plan_transfer(const PlanRequest& request, const CommunicatorLayou
 
 // What the line through the members at `devices` puts on the network in a phase of the plan.
 LineTraffic traffic_of(const CollectivePlan& plan, std::size_t phase, std::span<const DeviceId> devices,
-                       const Fabric& fabric);
+                       const network::Fabric& fabric);
 
-}  // namespace orrery
+}  // namespace orrery::system

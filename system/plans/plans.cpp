@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-namespace orrery {
+namespace orrery::system {
 namespace {
 
 constexpr std::size_t kFewSlots = 64;
@@ -17,14 +17,15 @@ std::uint64_t rank_and_group(RankId rank, GroupId group) {
 
 }  // namespace
 
-CollectivePlans::CollectivePlans(const Job& job, const Matching& matching, const Fabric& fabric,
-                                 std::span<const DeviceId> placement, const CollectiveOptions& options)
+CollectivePlans::CollectivePlans(const workload::Job& job, const workload::Matching& matching,
+                                 const network::Fabric& fabric, std::span<const DeviceId> placement,
+                                 const CollectiveOptions& options)
     : job_(job), matching_(matching), options_(options) {
   if (options.library != nullptr && options.granularity == Granularity::kStep)
     throw InputError({}, "a library of collectives runs each call as one whole, not message by message",
                      "set network.granularity: phase");
-  for (const LogicalDimension& dimension : fabric.dimensions()) topologies_.push_back(dimension.topology);
-  for (const Communicator& communicator : job.communicators) {
+  for (const network::LogicalDimension& dimension : fabric.dimensions()) topologies_.push_back(dimension.topology);
+  for (const workload::Communicator& communicator : job.communicators) {
     std::vector<DeviceId>& devices = devices_.emplace_back();
     for (const RankId rank : communicator.members) devices.push_back(placement[index_of(rank)]);
   }
@@ -46,7 +47,7 @@ std::uint32_t CollectivePlans::slot_of(RankId rank, GroupId group) const {
   return static_cast<std::uint32_t>(std::ranges::find(groups, group) - groups.begin());
 }
 
-void CollectivePlans::lay_out_all(const Fabric& fabric) {
+void CollectivePlans::lay_out_all(const network::Fabric& fabric) {
   group_layout_of_.resize(devices_.size());
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     if (options_.library == nullptr) {
@@ -73,7 +74,7 @@ const CommunicatorLayout& CollectivePlans::shared(CommunicatorLayout layout) {
 }
 
 const CollectivePlan& CollectivePlans::plan(GroupId group, std::uint32_t index) {
-  const CollectiveCall& call = matching_.calls(group)[index];
+  const workload::CollectiveCall& call = matching_.calls(group)[index];
   if (!call.bytes_of_member.empty()) return uneven_plan(group, index);
   const PlanKey key{layout_of_[index_of(group)], group_layout_of_[index_of(group)], call.kind, call.bytes, call.root};
   const auto found = plans_.find(key);
@@ -88,7 +89,7 @@ const CollectivePlan& CollectivePlans::uneven_plan(GroupId group, std::uint32_t 
 }
 
 // Of a call whose sizes differ, CollectiveCall::bytes is the largest; a library plans it as if all were of that size.
-CollectivePlan CollectivePlans::make_plan(GroupId group, const CollectiveCall& call) {
+CollectivePlan CollectivePlans::make_plan(GroupId group, const workload::CollectiveCall& call) {
   const CommunicatorLayout& own = *layout_of_[index_of(group)];
   const PlanRequest request{call.kind, call.bytes, call.root, call.bytes_of_member};
   if (options_.library != nullptr)
@@ -104,4 +105,4 @@ CollectivePlan CollectivePlans::make_plan(GroupId group, const CollectiveCall& c
   return plan_collective(request, flat, options_, choose_algorithms(call.kind, options_, flat, topologies_));
 }
 
-}  // namespace orrery
+}  // namespace orrery::system

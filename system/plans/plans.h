@@ -21,13 +21,13 @@
 #include "workload/graph/job.h"
 #include "workload/matching/matching.h"
 
-namespace orrery {
+namespace orrery::system {
 
 class CollectivePlans {
  public:
   // All outlive it. `placement`: the device of each rank. Throws InputError for a library at granularity `step`.
-  CollectivePlans(const Job& job, const Matching& matching, const Fabric& fabric, std::span<const DeviceId> placement,
-                  const CollectiveOptions& options);
+  CollectivePlans(const workload::Job& job, const workload::Matching& matching, const network::Fabric& fabric,
+                  std::span<const DeviceId> placement, const CollectiveOptions& options);
 
   std::span<const DeviceId> devices(GroupId group) const { return devices_[index_of(group)]; }  // by member
   // Which of the rank's communicators this one is; their number if it is none.
@@ -44,16 +44,16 @@ class CollectivePlans {
                                std::vector<std::uint32_t>, bool>;
   using PlanKey = std::tuple<const CommunicatorLayout*, const GroupLayout*, CollectiveKind, Bytes, std::uint32_t>;
 
-  void lay_out_all(const Fabric& fabric);
+  void lay_out_all(const network::Fabric& fabric);
   void find_models();
   const CommunicatorLayout& shared(CommunicatorLayout layout);
-  CollectivePlan make_plan(GroupId group, const CollectiveCall& call);
+  CollectivePlan make_plan(GroupId group, const workload::CollectiveCall& call);
   const CollectivePlan& uneven_plan(GroupId group, std::uint32_t call);
 
-  const Job& job_;
+  const workload::Job& job_;
   // By rank and communicator, of ranks with more communicators than are soon searched.
   std::unordered_map<std::uint64_t, std::uint32_t> slots_of_many_;
-  const Matching& matching_;
+  const workload::Matching& matching_;
   const CollectiveOptions& options_;
   std::vector<std::string> topologies_;  // of the fabric's dimensions
   std::vector<std::vector<DeviceId>> devices_;
@@ -67,4 +67,4 @@ class CollectivePlans {
   std::map<std::pair<GroupId, std::uint32_t>, CollectivePlan> uneven_plans_;  // calls whose sizes differ by member
 };
 
-}  // namespace orrery
+}  // namespace orrery::system

@@ -4,7 +4,7 @@
 #include <map>
 #include <tuple>
 
-namespace orrery {
+namespace orrery::system {
 namespace {
 
 // What the graph knows of one transfer: who waits for whom, and its size.
@@ -16,7 +16,7 @@ struct Surroundings {
   auto operator<=>(const Surroundings&) const = default;
 };
 
-std::vector<Surroundings> surroundings_of_transfers(const ExecutionGraph& graph) {
+std::vector<Surroundings> surroundings_of_transfers(const workload::ExecutionGraph& graph) {
   std::vector<Surroundings> all;
   for (const NodeId node : graph.transfers()) {
     const auto successors = graph.successors(node);
@@ -27,14 +27,15 @@ std::vector<Surroundings> surroundings_of_transfers(const ExecutionGraph& graph)
   }
   for (std::uint32_t i = 0; i < graph.size(); ++i)
     for (const NodeId successor : graph.successors(NodeId(i))) {
-      const NodeKind kind = graph.kind(successor);
-      if (kind == NodeKind::kSend || kind == NodeKind::kReceive)
+      const workload::NodeKind kind = graph.kind(successor);
+      if (kind == workload::NodeKind::kSend || kind == workload::NodeKind::kReceive)
         all[graph.transfer_index(successor)].before.push_back(NodeId(i));
     }
   return all;
 }
 
-std::vector<std::uint32_t> kinds_of(const ExecutionGraph& graph, const std::vector<std::vector<NodeId>>& nodes,
+std::vector<std::uint32_t> kinds_of(const workload::ExecutionGraph& graph,
+                                    const std::vector<std::vector<NodeId>>& nodes,
                                     const std::vector<Surroundings>& surroundings) {
   std::map<std::vector<Surroundings>, std::uint32_t> first;
   std::vector<std::uint32_t> kinds;
@@ -48,9 +49,11 @@ std::vector<std::uint32_t> kinds_of(const ExecutionGraph& graph, const std::vect
 
 }  // namespace
 
-TransferSlots::TransferSlots(const ExecutionGraph& graph) : sends_(graph.peer_slots()), receives_(graph.peer_slots()) {
+TransferSlots::TransferSlots(const workload::ExecutionGraph& graph)
+    : sends_(graph.peer_slots()), receives_(graph.peer_slots()) {
   for (const NodeId node : graph.transfers()) {
-    std::vector<NodeId>& list = (graph.kind(node) == NodeKind::kSend ? sends_ : receives_)[graph.peer_slot(node)];
+    std::vector<NodeId>& list =
+        (graph.kind(node) == workload::NodeKind::kSend ? sends_ : receives_)[graph.peer_slot(node)];
     ordinals_.push_back(static_cast<std::uint32_t>(list.size()));
     list.push_back(node);
   }
@@ -59,4 +62,4 @@ TransferSlots::TransferSlots(const ExecutionGraph& graph) : sends_(graph.peer_sl
   receive_kinds_ = kinds_of(graph, receives_, surroundings);
 }
 
-}  // namespace orrery
+}  // namespace orrery::system

@@ -9,17 +9,17 @@
 #include "core/ids.h"
 #include "workload/graph/execution_graph.h"
 
-namespace orrery {
+namespace orrery::system {
 
 class TransferSlots {
  public:
-  explicit TransferSlots(const ExecutionGraph& graph);
+  explicit TransferSlots(const workload::ExecutionGraph& graph);
 
   // In ascending order.
   std::span<const NodeId> sends(std::uint32_t peer_slot) const { return sends_[peer_slot]; }
   std::span<const NodeId> receives(std::uint32_t peer_slot) const { return receives_[peer_slot]; }
   // Where a send or receive is among those of its peer.
-  std::uint32_t ordinal(const ExecutionGraph& graph, NodeId node) const {
+  std::uint32_t ordinal(const workload::ExecutionGraph& graph, NodeId node) const {
     return ordinals_[graph.transfer_index(node)];
   }
 
@@ -35,4 +35,4 @@ class TransferSlots {
   std::vector<std::uint32_t> receive_kinds_;
 };
 
-}  // namespace orrery
+}  // namespace orrery::system

@@ -7,13 +7,13 @@ namespace orrery {
 namespace {
 
 TEST_CASE("every algorithm is found by its name and says what it does and costs") {
-  CHECK(algorithm_names() ==
+  CHECK(collectives::algorithm_names() ==
         std::vector<std::string>{"bidirectional-ring", "direct", "halving-doubling", "in-network", "ring"});
-  for (const Algorithm& algorithm : algorithms()) {
+  for (const collectives::Algorithm& algorithm : collectives::algorithms()) {
     INFO(algorithm.name);
-    REQUIRE(find_algorithm(algorithm.name).has_value());
-    CHECK(find_algorithm(algorithm.name)->name == algorithm.name);
-    CHECK(!find_algorithm(algorithm.name)->window.has_value());
+    REQUIRE(collectives::find_algorithm(algorithm.name).has_value());
+    CHECK(collectives::find_algorithm(algorithm.name)->name == algorithm.name);
+    CHECK(!collectives::find_algorithm(algorithm.name)->window.has_value());
     CHECK(!algorithm.description.empty());
     for (const CollectiveKind kind : kAllCollectiveKinds) {
       CHECK((algorithm.supports(kind) || algorithm.is_in_network()));
@@ -24,7 +24,7 @@ TEST_CASE("every algorithm is found by its name and says what it does and costs"
 
 TEST_CASE("switches add up, copy and meet, and hand out no shares") {
   using enum CollectiveKind;
-  const Algorithm in_network = find_algorithm("in-network").value();
+  const collectives::Algorithm in_network = collectives::find_algorithm("in-network").value();
   for (const CollectiveKind kind : kAllCollectiveKinds) {
     INFO(name_of(kind));
     CHECK(in_network.supports(kind) ==
@@ -32,22 +32,22 @@ TEST_CASE("switches add up, copy and meet, and hand out no shares") {
   }
   CHECK(in_network.is_in_network());
   CHECK_FALSE(in_network.splits_all_reduce());
-  CHECK(find_algorithm("ring")->splits_all_reduce());
-  CHECK_FALSE(find_algorithm("ring")->is_in_network());
+  CHECK(collectives::find_algorithm("ring")->splits_all_reduce());
+  CHECK_FALSE(collectives::find_algorithm("ring")->is_in_network());
 }
 
 TEST_CASE("a number after direct is its window") {
-  CHECK(find_algorithm("direct1").value().window == 1U);
-  CHECK(find_algorithm("direct4").value().window == 4U);
-  CHECK(find_algorithm("direct4").value().name == "direct");
-  CHECK(find_algorithm("direct4294967295").value().window == 4294967295U);
+  CHECK(collectives::find_algorithm("direct1").value().window == 1U);
+  CHECK(collectives::find_algorithm("direct4").value().window == 4U);
+  CHECK(collectives::find_algorithm("direct4").value().name == "direct");
+  CHECK(collectives::find_algorithm("direct4294967295").value().window == 4294967295U);
 }
 
 TEST_CASE("names that are no algorithm are not found") {
   for (const char* name : {"", "Ring", "rings", "ring4", "halving-doubling2", "dir", "direct0", "direct04", "direct-1",
                            "direct+1", "direct 4", "direct4x", "direct4294967296", "direct99999999999999999999"}) {
     INFO(name);
-    CHECK(!find_algorithm(name).has_value());
+    CHECK(!collectives::find_algorithm(name).has_value());
   }
 }
 

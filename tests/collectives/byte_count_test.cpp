@@ -17,7 +17,7 @@ std::vector<Bytes> odd_sizes(std::uint32_t ranks) {
   return {Bytes(0), Bytes(1), Bytes(ranks - 1), Bytes(ranks), Bytes(ranks + 1), Bytes(1000003)};
 }
 
-Bytes total_bytes(const Schedule& schedule) {
+Bytes total_bytes(const collectives::Schedule& schedule) {
   Bytes total{0};
   for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank)
     for (std::uint32_t i = 0; i < schedule.sends(rank); ++i) total += schedule.step(rank, i).bytes;
@@ -25,35 +25,42 @@ Bytes total_bytes(const Schedule& schedule) {
 }
 
 // What one piece weighs, from the request alone; `parts` of the buffer where the algorithm chooses them.
-Bytes weight_of_piece(const Request& request, PieceId piece, PieceId parts) {
+Bytes weight_of_piece(const collectives::Request& request, collectives::PieceId piece, collectives::PieceId parts) {
   const auto bytes_of = [&](std::size_t rank) {
     return request.bytes_of_rank.empty() ? request.bytes : request.bytes_of_rank[rank];
   };
   switch (request.kind) {
-    case kBarrier: return Bytes(0);
+    case kBarrier:
+      return Bytes(0);
     case kAllGather:
-    case kGather: return bytes_of(piece);
-    case kScatter: return ceil_div(bytes_of(request.root), request.ranks);
-    case kAllToAll: return ceil_div(bytes_of(piece / request.ranks), request.ranks);
-    case kReduceScatter: return ceil_div(request.bytes, request.ranks);
+    case kGather:
+      return bytes_of(piece);
+    case kScatter:
+      return ceil_div(bytes_of(request.root), request.ranks);
+    case kAllToAll:
+      return ceil_div(bytes_of(piece / request.ranks), request.ranks);
+    case kReduceScatter:
+      return ceil_div(request.bytes, request.ranks);
     case kAllReduce:
     case kReduce:
-    case kBroadcast: return ceil_div(request.bytes, static_cast<std::int64_t>(parts));
+    case kBroadcast:
+      return ceil_div(request.bytes, static_cast<std::int64_t>(parts));
   }
   FAIL("no such kind");
   return Bytes(0);
 }
 
-void check_steps_weigh_their_pieces(const Schedule& schedule) {
+void check_steps_weigh_their_pieces(const collectives::Schedule& schedule) {
   for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank)
     for (std::uint32_t i = 0; i < schedule.sends(rank); ++i) {
-      const Step step = schedule.step(rank, i);
-      const std::vector<PieceId> pieces = schedule.pieces(rank, i);
+      const collectives::Step step = schedule.step(rank, i);
+      const std::vector<collectives::PieceId> pieces = schedule.pieces(rank, i);
       Bytes expected{0};
-      for (const PieceId piece : pieces) expected += weight_of_piece(schedule.request(), piece, schedule.piece_kinds());
+      for (const collectives::PieceId piece : pieces)
+        expected += weight_of_piece(schedule.request(), piece, schedule.piece_kinds());
       REQUIRE(step.piece_count == pieces.size());
       REQUIRE(step.bytes == expected);
-      REQUIRE(step.reduce_bytes == (step.combine == Combine::kReduce ? expected : Bytes(0)));
+      REQUIRE(step.reduce_bytes == (step.combine == collectives::Combine::kReduce ? expected : Bytes(0)));
     }
 }
 
@@ -71,10 +78,12 @@ TEST_CASE("a step weighs what its pieces weigh when ranks bring different sizes"
     if (c.kind != kAllToAll && c.kind != kGather && c.kind != kScatter) continue;
     for (std::uint32_t ranks = 1; ranks <= 19; ++ranks)
       for (const std::uint32_t root : some_roots(c.kind, ranks)) {
-        Request request{.kind = c.kind, .ranks = ranks, .root = root, .bytes = {}, .bytes_of_rank = {}, .window = {}};
+        collectives::Request request{
+            .kind = c.kind, .ranks = ranks, .root = root, .bytes = {}, .bytes_of_rank = {}, .window = {}};
         for (std::uint32_t rank = 0; rank < ranks; ++rank) request.bytes_of_rank.emplace_back(rank * rank * 37 % 101);
         INFO(title(c, ranks, root));
-        check_steps_weigh_their_pieces(make_schedule(find_algorithm(c.algorithm).value(), request));
+        check_steps_weigh_their_pieces(
+            collectives::make_schedule(collectives::find_algorithm(c.algorithm).value(), request));
       }
   }
 }
@@ -150,12 +159,12 @@ TEST_CASE("folding the surplus of halving-doubling costs only what the folded ra
   for (std::uint32_t ranks = 2; ranks <= 33; ++ranks) {
     const std::int64_t m = std::bit_floor(ranks);
     const std::int64_t c = ceil_div(Bytes(1000003), m).count();
-    const Schedule all_reduce = schedule_of({kHalvingDoubling, kAllReduce}, ranks, 0, Bytes(1000003));
+    const collectives::Schedule all_reduce = schedule_of({kHalvingDoubling, kAllReduce}, ranks, 0, Bytes(1000003));
     CHECK(total_bytes(all_reduce).count() == (2 * m * (m - 1) + 2 * (ranks - m) * m) * c);
   }
   // An all-gather has to bring n-1 pieces to each of n ranks, and no algorithm here brings one twice.
   for (std::uint32_t ranks = 1; ranks <= 33; ++ranks) {
-    const Schedule all_gather = schedule_of({kHalvingDoubling, kAllGather}, ranks, 0, Bytes(10));
+    const collectives::Schedule all_gather = schedule_of({kHalvingDoubling, kAllGather}, ranks, 0, Bytes(10));
     CHECK(total_bytes(all_gather).count() == std::int64_t{ranks} * (ranks - 1) * 10);
   }
 }

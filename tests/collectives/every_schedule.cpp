@@ -8,12 +8,12 @@
 namespace orrery {
 
 std::vector<Case> every_case() {
-  std::vector<std::string> names = algorithm_names();
+  std::vector<std::string> names = collectives::algorithm_names();
   names.emplace_back("direct3");
   std::vector<Case> cases;
   for (const std::string& name : names)
     for (const CollectiveKind kind : kAllCollectiveKinds) {
-      if (!find_algorithm(name).value().supports(kind)) continue;
+      if (!collectives::find_algorithm(name).value().supports(kind)) continue;
       cases.push_back({name, kind, name == "bidirectional-ring"});
       if (name == "halving-doubling") cases.push_back({name, kind, false, true});
     }
@@ -31,15 +31,15 @@ std::vector<std::uint32_t> some_roots(CollectiveKind kind, std::uint32_t ranks) 
   return {roots.begin(), roots.end()};
 }
 
-Schedule schedule_of(const Case& c, std::uint32_t ranks, std::uint32_t root, Bytes bytes) {
-  Request request;
+collectives::Schedule schedule_of(const Case& c, std::uint32_t ranks, std::uint32_t root, Bytes bytes) {
+  collectives::Request request;
   request.kind = c.kind;
   request.ranks = ranks;
   request.root = root;
   request.bytes = bytes;
   request.descending = c.descending;
   request.nearest_first = c.nearest_first;
-  return make_schedule(find_algorithm(c.algorithm).value(), std::move(request));
+  return collectives::make_schedule(collectives::find_algorithm(c.algorithm).value(), std::move(request));
 }
 
 std::string title(const Case& c, std::uint32_t ranks, std::uint32_t root) {

@@ -26,7 +26,8 @@ bool is_rooted(CollectiveKind kind);
 // The first, the last, and one in the middle; only rank 0 where no root matters.
 std::vector<std::uint32_t> some_roots(CollectiveKind kind, std::uint32_t ranks);
 
-Schedule schedule_of(const Case& c, std::uint32_t ranks, std::uint32_t root = 0, Bytes bytes = Bytes(1000));
+collectives::Schedule schedule_of(const Case& c, std::uint32_t ranks, std::uint32_t root = 0,
+                                  Bytes bytes = Bytes(1000));
 
 // "ring all_gather, 5 ranks, root 2".
 std::string title(const Case& c, std::uint32_t ranks, std::uint32_t root);

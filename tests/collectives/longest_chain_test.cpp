@@ -6,6 +6,7 @@
 #include "collectives/longest_chain.h"
 
 using namespace orrery;
+using namespace orrery::collectives;
 
 namespace {
 

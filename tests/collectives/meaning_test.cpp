@@ -31,13 +31,13 @@ TEST_CASE("each receive slot is filled by exactly one send") {
   for (const Case& c : every_case())
     for (std::uint32_t ranks = 1; ranks <= 33; ++ranks)
       for (const std::uint32_t root : some_roots(c.kind, ranks)) {
-        const Schedule schedule = schedule_of(c, ranks, root);
+        const collectives::Schedule schedule = schedule_of(c, ranks, root);
         std::vector<std::vector<int>> filled(ranks);
         for (std::uint32_t rank = 0; rank < ranks; ++rank) filled[rank].resize(schedule.receives(rank));
         INFO(title(c, ranks, root));
         for (std::uint32_t rank = 0; rank < ranks; ++rank)
           for (std::uint32_t i = 0; i < schedule.sends(rank); ++i) {
-            const Step step = schedule.step(rank, i);
+            const collectives::Step step = schedule.step(rank, i);
             REQUIRE(step.to < ranks);
             REQUIRE(step.to != rank);
             REQUIRE(step.slot < filled[step.to].size());
@@ -52,7 +52,7 @@ TEST_CASE("each receive slot is filled by exactly one send") {
 
 TEST_CASE("a group of one rank sends nothing") {
   for (const Case& c : every_case()) {
-    const Schedule schedule = schedule_of(c, 1);
+    const collectives::Schedule schedule = schedule_of(c, 1);
     CHECK(schedule.sends(0) == 0);
     CHECK(schedule.receives(0) == 0);
     CHECK(expand(schedule).messages.empty());

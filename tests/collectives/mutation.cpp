@@ -32,31 +32,31 @@ std::optional<Exchange> retargeted(Exchange exchange, std::uint32_t m, Random& r
   Message& target = exchange.messages[m];
   const std::uint32_t old = target.to;
   for (Message& message : exchange.messages)
-    if (message.from == old && target.combine == Combine::kCopy) forget(message.after, m);
+    if (message.from == old && target.combine == collectives::Combine::kCopy) forget(message.after, m);
   while (target.to == old || target.to == target.from)
     target.to = static_cast<std::uint32_t>(random() % exchange.ranks);
   return exchange;
 }
 
 std::optional<Exchange> without_piece(Exchange exchange, std::uint32_t m, Random& random) {
-  std::vector<PieceId>& pieces = exchange.messages[m].pieces;
+  std::vector<collectives::PieceId>& pieces = exchange.messages[m].pieces;
   if (pieces.size() < 2) return std::nullopt;
   pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(random() % pieces.size()));
   return exchange;
 }
 
 std::optional<Exchange> with_other_piece(Exchange exchange, std::uint32_t m, Random& random) {
-  std::vector<PieceId>& pieces = exchange.messages[m].pieces;
+  std::vector<collectives::PieceId>& pieces = exchange.messages[m].pieces;
   if (pieces.size() == exchange.piece_kinds) return std::nullopt;
-  PieceId other = pieces.front();
+  collectives::PieceId other = pieces.front();
   while (std::ranges::find(pieces, other) != pieces.end()) other = random() % exchange.piece_kinds;
   pieces[random() % pieces.size()] = other;
   return exchange;
 }
 
 std::optional<Exchange> with_other_combine(Exchange exchange, std::uint32_t m, Random&) {
-  Combine& combine = exchange.messages[m].combine;
-  combine = combine == Combine::kCopy ? Combine::kReduce : Combine::kCopy;
+  collectives::Combine& combine = exchange.messages[m].combine;
+  combine = combine == collectives::Combine::kCopy ? collectives::Combine::kReduce : collectives::Combine::kCopy;
   return exchange;
 }
 

@@ -6,6 +6,7 @@
 #include "collectives/libraries.h"
 
 using namespace orrery;
+using namespace orrery::collectives;
 
 TEST_CASE("algorithms and protocols of NCCL are found by their names, however they are spelt") {
   for (const NcclAlgorithm algorithm : kAllNcclAlgorithms) CHECK(nccl_algorithm_named(name_of(algorithm)) == algorithm);

@@ -10,7 +10,7 @@ namespace {
 
 using enum CollectiveKind;
 constexpr std::array<std::uint64_t, 3> kSeeds = {1, 2, 3};
-constexpr Combine kCopy = Combine::kCopy;
+constexpr collectives::Combine kCopy = collectives::Combine::kCopy;
 
 std::string reason(const Exchange& exchange) {
   const Verdict verdict = check_meaning(exchange, kSeeds);
@@ -21,7 +21,9 @@ std::string reason(const Exchange& exchange) {
 Exchange broadcast_to_two(std::vector<Message> messages) { return {kBroadcast, 3, 0, 1, std::move(messages)}; }
 
 // Rank 1 adds to rank 0, which returns the sum.
-Exchange sum_of_two() { return {kAllReduce, 2, 0, 1, {{1, 0, {0}, Combine::kReduce, {}}, {0, 1, {0}, kCopy, {0}}}}; }
+Exchange sum_of_two() {
+  return {kAllReduce, 2, 0, 1, {{1, 0, {0}, collectives::Combine::kReduce, {}}, {0, 1, {0}, kCopy, {0}}}};
+}
 
 TEST_CASE("a chain and a star broadcast alike") {
   CHECK(reason(broadcast_to_two({{0, 1, {0}, kCopy, {}}, {1, 2, {0}, kCopy, {0}}})) == "");
@@ -54,7 +56,7 @@ TEST_CASE("adding onto nothing and adding twice are errors") {
   CHECK(reason({kBroadcast, 2, 0, 1, {{0, 1, {0}, Combine::kReduce, {}}}}) ==
         "message 0 (0 -> 1) reduces piece 0 onto nothing");
   Exchange exchange = sum_of_two();
-  exchange.messages[1].combine = Combine::kReduce;
+  exchange.messages[1].combine = collectives::Combine::kReduce;
   CHECK(reason(exchange) == "message 1 (0 -> 1) counts a contribution to piece 0 twice");
 }
 
@@ -65,7 +67,8 @@ TEST_CASE("returning a sum before the sender's own contribution has left is a ra
 }
 
 TEST_CASE("two sums may arrive in any order, two copies may not") {
-  const std::vector<Message> two = {{1, 0, {0}, Combine::kReduce, {}}, {2, 0, {0}, Combine::kReduce, {}}};
+  const std::vector<Message> two = {{1, 0, {0}, collectives::Combine::kReduce, {}},
+                                    {2, 0, {0}, collectives::Combine::kReduce, {}}};
   CHECK(reason({kReduce, 3, 0, 1, two}) == "");
   CHECK(reason(broadcast_to_two({{0, 1, {0}, kCopy, {}}, {0, 1, {0}, kCopy, {}}, {0, 2, {0}, kCopy, {}}})) ==
         "message 0 (0 -> 1) and message 1 (0 -> 1) race for piece 0 of rank 1");
@@ -105,8 +108,8 @@ Exchange sum_in_a_switch() {
           2,
           0,
           1,
-          {{0, 2, {0}, Combine::kReduce, {}},
-           {1, 2, {0}, Combine::kReduce, {}},
+          {{0, 2, {0}, collectives::Combine::kReduce, {}},
+           {1, 2, {0}, collectives::Combine::kReduce, {}},
            {2, 0, {0}, kCopy, {0, 1}},
            {2, 1, {0}, kCopy, {0, 1}}},
           1};
@@ -121,7 +124,7 @@ TEST_CASE("a switch adds up from nothing, and has to have all before it returns 
   exchange.messages[0].combine = kCopy;
   CHECK(reason(exchange) == "message 0 (0 -> 2) overwrites what a switch adds up");
   exchange = sum_in_a_switch();
-  exchange.messages[2].combine = Combine::kReduce;
+  exchange.messages[2].combine = collectives::Combine::kReduce;
   CHECK(reason(exchange) == "message 2 (2 -> 0) counts a contribution to piece 0 twice");
   exchange = sum_in_a_switch();
   exchange.switches = 0;

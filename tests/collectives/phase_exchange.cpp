@@ -18,10 +18,11 @@ using Coordinates = std::vector<std::uint32_t>;
 class Units {
  public:
   // `order`: the axes as the slice goes up them.
-  Units(const Cuboid& cuboid, CollectiveKind kind, PieceId piece_kinds, std::vector<std::uint32_t> order)
+  Units(const Cuboid& cuboid, CollectiveKind kind, collectives::PieceId piece_kinds, std::vector<std::uint32_t> order)
       : cuboid_(cuboid), kind_(kind), piece_kinds_(piece_kinds), order_(std::move(order)) {}
 
-  std::vector<PieceId> of(std::uint32_t axis, const Coordinates& at, PieceId piece, PieceId local_kinds) const {
+  std::vector<collectives::PieceId> of(std::uint32_t axis, const Coordinates& at, collectives::PieceId piece,
+                                       collectives::PieceId local_kinds) const {
     switch (kind_) {
       case kBroadcast:
       case kReduce:
@@ -54,27 +55,29 @@ class Units {
   }
   std::vector<std::uint32_t>::const_iterator place(std::uint32_t axis) const { return std::ranges::find(order_, axis); }
 
-  std::vector<PieceId> part(PieceId piece, PieceId parts) const {
-    std::vector<PieceId> units;
-    for (PieceId u = piece * piece_kinds_ / parts; u < (piece + 1) * piece_kinds_ / parts; ++u) units.push_back(u);
+  std::vector<collectives::PieceId> part(collectives::PieceId piece, collectives::PieceId parts) const {
+    std::vector<collectives::PieceId> units;
+    for (collectives::PieceId u = piece * piece_kinds_ / parts; u < (piece + 1) * piece_kinds_ / parts; ++u)
+      units.push_back(u);
     return units;
   }
 
   template <class Predicate>
-  std::vector<PieceId> matching(Predicate is_wanted) const {
-    std::vector<PieceId> units;
+  std::vector<collectives::PieceId> matching(Predicate is_wanted) const {
+    std::vector<collectives::PieceId> units;
     for (std::uint32_t u = 0; u < cuboid_.ranks(); ++u)
       if (is_wanted(cuboid_.coordinates(u))) units.push_back(u);
     return units;
   }
 
   // All-to-all upwards: destinations are already right on the axes before, sources still the rank's own on those after.
-  std::vector<PieceId> pairs(std::uint32_t axis, const Coordinates& at, PieceId piece) const {
-    const PieceId from = piece / cuboid_.sizes[axis];
-    const PieceId to = piece % cuboid_.sizes[axis];
-    std::vector<PieceId> units;
-    for (const PieceId source : matching([&](const Coordinates& s) { return above(s, at, axis) && s[axis] == from; }))
-      for (const PieceId destination :
+  std::vector<collectives::PieceId> pairs(std::uint32_t axis, const Coordinates& at, collectives::PieceId piece) const {
+    const collectives::PieceId from = piece / cuboid_.sizes[axis];
+    const collectives::PieceId to = piece % cuboid_.sizes[axis];
+    std::vector<collectives::PieceId> units;
+    for (const collectives::PieceId source :
+         matching([&](const Coordinates& s) { return above(s, at, axis) && s[axis] == from; }))
+      for (const collectives::PieceId destination :
            matching([&](const Coordinates& t) { return below(t, at, axis) && t[axis] == to; }))
         units.push_back(source * cuboid_.ranks() + destination);
     return units;
@@ -82,13 +85,13 @@ class Units {
 
   const Cuboid& cuboid_;
   CollectiveKind kind_;
-  PieceId piece_kinds_;
+  collectives::PieceId piece_kinds_;
   std::vector<std::uint32_t> order_;
 };
 
 // A plan, and which of its phases a slice goes through.
 struct SlicedPlan {
-  std::vector<Phase> phases;
+  std::vector<collectives::Phase> phases;
   std::uint32_t slices = 1;
 
   bool has(std::uint32_t phase, std::uint32_t slice) const {
@@ -111,7 +114,7 @@ struct SlicedPlan {
 
 class PlanExpander {
  public:
-  PlanExpander(CollectiveKind kind, const Cuboid& cuboid, std::uint32_t root, PieceId piece_kinds,
+  PlanExpander(CollectiveKind kind, const Cuboid& cuboid, std::uint32_t root, collectives::PieceId piece_kinds,
                const SlicedPlan& plan, std::uint32_t slice)
       : cuboid_(cuboid),
         plan_(plan),
@@ -120,20 +123,20 @@ class PlanExpander {
     result_.exchange = {kind, cuboid.ranks(), root, piece_kinds, {}, 0};
   }
 
-  void add_phase(std::uint32_t number, const Schedule& schedule) {
-    const Phase& phase = plan_.phases[number];
+  void add_phase(std::uint32_t number, const collectives::Schedule& schedule) {
+    const collectives::Phase& phase = plan_.phases[number];
     const auto before = static_cast<std::uint32_t>(result_.exchange.messages.size());
     for (std::uint32_t first = 0; first < cuboid_.ranks(); ++first) {
       const Coordinates at = cuboid_.coordinates(first);
-      if (at[phase.axis] == 0 && participates(phase, at, root_)) add_line(number, schedule, at, before);
+      if (at[phase.axis] == 0 && collectives::participates(phase, at, root_)) add_line(number, schedule, at, before);
     }
   }
 
   PhaseExchange result() { return std::move(result_); }
 
  private:
-  void add_line(std::uint32_t number, const Schedule& schedule, Coordinates at, std::uint32_t before) {
-    const Phase& phase = plan_.phases[number];
+  void add_line(std::uint32_t number, const collectives::Schedule& schedule, Coordinates at, std::uint32_t before) {
+    const collectives::Phase& phase = plan_.phases[number];
     std::vector<std::uint32_t> members;
     for (at[phase.axis] = 0; at[phase.axis] < schedule.ranks(); ++at[phase.axis])
       members.push_back(cuboid_.rank_at(at));
@@ -142,8 +145,9 @@ class PlanExpander {
     const auto offset = static_cast<std::uint32_t>(result_.exchange.messages.size());
     for (const Message& local : line.messages) {
       Message message{members[local.from], members[local.to], {}, local.combine, {}};
-      for (const PieceId piece : local.pieces)
-        for (const PieceId unit : units_.of(phase.axis, at, piece, line.piece_kinds)) message.pieces.push_back(unit);
+      for (const collectives::PieceId piece : local.pieces)
+        for (const collectives::PieceId unit : units_.of(phase.axis, at, piece, line.piece_kinds))
+          message.pieces.push_back(unit);
       for (const std::uint32_t earlier : local.after) message.after.push_back(earlier + offset);
       for (std::uint32_t m = 0; m < before; ++m) {
         const Message& past = result_.exchange.messages[m];
@@ -157,7 +161,7 @@ class PlanExpander {
   }
 
   // A message has every slice of the phase's part.
-  void check_sizes(const Phase& phase, const Schedule& schedule, std::uint32_t message) {
+  void check_sizes(const collectives::Phase& phase, const collectives::Schedule& schedule, std::uint32_t message) {
     const std::uint32_t slices = plan_.slices / phase.parts;
     for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank)
       for (std::uint32_t i = 0; i < schedule.sends(rank); ++i, message += schedule.is_in_network() ? 0U : 1U) {
@@ -200,8 +204,8 @@ std::uint32_t Cuboid::rank_at(const std::vector<std::uint32_t>& coordinates) con
   return rank;
 }
 
-std::vector<PlanAxis> Cuboid::axes() const {
-  std::vector<PlanAxis> axes;
+std::vector<collectives::PlanAxis> Cuboid::axes() const {
+  std::vector<collectives::PlanAxis> axes;
   for (std::uint32_t i = 0; i < sizes.size(); ++i)
     axes.push_back({sizes[i], dimensions.empty() ? i : dimensions[i], both_ways});
   return axes;
@@ -209,7 +213,8 @@ std::vector<PlanAxis> Cuboid::axes() const {
 
 std::uint32_t slices_of(CollectiveKind kind, const Cuboid& cuboid) {
   std::uint32_t slices = 1;
-  for (const Phase& phase : plan_phases(kind, cuboid.axes(), Bytes(1))) slices = std::lcm(slices, phase.parts);
+  for (const collectives::Phase& phase : collectives::plan_phases(kind, cuboid.axes(), Bytes(1)))
+    slices = std::lcm(slices, phase.parts);
   return slices;
 }
 
@@ -217,29 +222,30 @@ PhaseExchange expand_plan(CollectiveKind kind, const Cuboid& cuboid, std::uint32
                           const std::vector<std::string>& algorithm_of_axis, std::uint32_t slice) {
   const std::vector<std::uint32_t> root_at = cuboid.coordinates(root);
   const std::uint32_t slices = slices_of(kind, cuboid);
-  const auto plan_for = [&](PieceId units) {
+  const auto plan_for = [&](collectives::PieceId units) {
     const bool is_shard = kind == kAllGather || kind == kGather;
-    const bool halves =
-        cuboid.sizes.empty() || find_algorithm(algorithm_of_axis[cuboid.sizes.size() - 1])->splits_all_reduce();
+    const bool halves = cuboid.sizes.empty() ||
+                        collectives::find_algorithm(algorithm_of_axis[cuboid.sizes.size() - 1])->splits_all_reduce();
     const Bytes bytes = kUnitBytes * slices * (is_shard ? 1 : static_cast<std::int64_t>(units));
     return SlicedPlan{
-        plan_phases(kind, cuboid.axes(), bytes, root_at, halves ? AllReduceTop::kHalves : AllReduceTop::kWhole),
+        collectives::plan_phases(kind, cuboid.axes(), bytes, root_at,
+                                 halves ? collectives::AllReduceTop::kHalves : collectives::AllReduceTop::kWhole),
         slices};
   };
-  const auto schedule_for = [&](const Phase& phase) {
-    Request request;
+  const auto schedule_for = [&](const collectives::Phase& phase) {
+    collectives::Request request;
     request.kind = phase.kind;
     request.ranks = cuboid.sizes[phase.axis];
     request.root = phase.root;
     request.bytes = phase.bytes;
     request.descending = phase.descending;
-    return make_schedule(find_algorithm(algorithm_of_axis[phase.axis]).value(), request);
+    return collectives::make_schedule(collectives::find_algorithm(algorithm_of_axis[phase.axis]).value(), request);
   };
-  PieceId units = cuboid.ranks();
+  collectives::PieceId units = cuboid.ranks();
   if (const SlicedPlan plan = plan_for(units); !plan.phases.empty() && plan.phases[0].kind == kAllReduce)
     units = schedule_for(plan.phases[0]).piece_kinds();
   const SlicedPlan plan = plan_for(units);
-  const PieceId piece_kinds = kind == kAllToAll ? units * units : units;
+  const collectives::PieceId piece_kinds = kind == kAllToAll ? units * units : units;
   PlanExpander expander(kind, cuboid, root, piece_kinds, plan, slice);
   for (std::uint32_t i = 0; i < plan.phases.size(); ++i)
     if (plan.has(i, slice)) expander.add_phase(i, schedule_for(plan.phases[i]));

@@ -18,7 +18,7 @@ struct Cuboid {
   bool both_ways = false;                      // all axes
 
   std::uint32_t ranks() const;
-  std::vector<PlanAxis> axes() const;
+  std::vector<collectives::PlanAxis> axes() const;
   std::vector<std::uint32_t> coordinates(std::uint32_t rank) const;
   std::uint32_t rank_at(const std::vector<std::uint32_t>& coordinates) const;
 };

@@ -31,14 +31,14 @@ void check_plan(CollectiveKind kind, const Cuboid& cuboid, const std::vector<std
 TEST_CASE("phases together do what the collective means, in bytes that fit their data") {
   for (const CollectiveKind kind : kAllCollectiveKinds)
     for (const Cuboid& cuboid : kCuboids)
-      for (const std::string& algorithm : algorithm_names())
-        if (!find_algorithm(algorithm)->is_in_network())
+      for (const std::string& algorithm : collectives::algorithm_names())
+        if (!collectives::find_algorithm(algorithm)->is_in_network())
           check_plan(kind, cuboid, std::vector<std::string>(cuboid.sizes.size() + 1, algorithm));
 }
 
 TEST_CASE("the last dimension may add up in its switches, between the halves on the others") {
   for (const CollectiveKind kind : kAllCollectiveKinds) {
-    if (!find_algorithm("in-network")->supports(kind)) continue;
+    if (!collectives::find_algorithm("in-network")->supports(kind)) continue;
     for (const Cuboid& cuboid :
          std::vector<Cuboid>{{{5}}, {{2, 2}}, {{3, 2}}, {{2, 3}}, {{4, 3}}, {{2, 2, 2}}, {{2, 3, 2}}}) {
       std::vector<std::string> algorithms(cuboid.sizes.size(), "ring");

@@ -10,11 +10,12 @@ namespace orrery {
 namespace {
 
 using enum CollectiveKind;
-constexpr std::array<PlanAxis, 3> kAxes = {PlanAxis{2, 0}, PlanAxis{3, 1}, PlanAxis{4, 2}};
+constexpr std::array<collectives::PlanAxis, 3> kAxes = {collectives::PlanAxis{2, 0}, collectives::PlanAxis{3, 1},
+                                                        collectives::PlanAxis{4, 2}};
 constexpr std::array<std::uint32_t, 3> kRoot = {1, 2, 0};
 
-std::vector<Phase> plan(CollectiveKind kind, std::int64_t bytes) {
-  return plan_phases(kind, kAxes, Bytes(bytes), kRoot);
+std::vector<collectives::Phase> plan(CollectiveKind kind, std::int64_t bytes) {
+  return collectives::plan_phases(kind, kAxes, Bytes(bytes), kRoot);
 }
 
 // What a phase does, when phases follow one another and have one part each.
@@ -33,10 +34,10 @@ std::ostream& operator<<(std::ostream& out, const Move& move) {
              << ", aligned " << move.aligned;
 }
 
-std::vector<Move> moves_of(const std::vector<Phase>& phases) {
+std::vector<Move> moves_of(const std::vector<collectives::Phase>& phases) {
   std::vector<Move> moves;
   for (std::uint32_t i = 0; i < phases.size(); ++i) {
-    const Phase& phase = phases[i];
+    const collectives::Phase& phase = phases[i];
     CHECK(phase.parts == 1);
     CHECK_FALSE(phase.descending);
     CHECK(phase.after == (i == 0 ? std::vector<std::uint32_t>{} : std::vector<std::uint32_t>{i - 1}));
@@ -77,9 +78,9 @@ TEST_CASE("from the root data comes down the axes, to the root it goes up") {
 }
 
 TEST_CASE("a ring that goes both ways has half of the data each way, at once") {
-  const std::array<PlanAxis, 1> ring = {PlanAxis{5, 0, true}};
+  const std::array<collectives::PlanAxis, 1> ring = {collectives::PlanAxis{5, 0, true}};
   for (const CollectiveKind kind : kAllCollectiveKinds) {
-    const std::vector<Phase> phases = plan_phases(kind, ring, Bytes(101));
+    const std::vector<collectives::Phase> phases = collectives::plan_phases(kind, ring, Bytes(101));
     INFO(name_of(kind));
     REQUIRE(phases.size() == (kind == kBarrier ? 1 : 2));  // nothing to halve
     for (std::uint32_t i = 0; i < phases.size(); ++i) {
@@ -94,11 +95,12 @@ TEST_CASE("a ring that goes both ways has half of the data each way, at once") {
 TEST_CASE("on a torus every axis has a part of the data in each direction all the time") {
   // 2 x 4 x 4, where the first axis has one link each way: three parts that begin with x, y and z, and three more that
   // go the other way round on y and z.
-  const std::array<PlanAxis, 3> torus = {PlanAxis{2, 0}, PlanAxis{4, 0, true}, PlanAxis{4, 0, true}};
-  const std::vector<Phase> phases = plan_phases(kAllReduce, torus, Bytes(600));
+  const std::array<collectives::PlanAxis, 3> torus = {collectives::PlanAxis{2, 0}, collectives::PlanAxis{4, 0, true},
+                                                      collectives::PlanAxis{4, 0, true}};
+  const std::vector<collectives::Phase> phases = collectives::plan_phases(kAllReduce, torus, Bytes(600));
   REQUIRE(phases.size() == 6 * 6);
-  std::vector<std::vector<Phase>> parts(6);
-  for (const Phase& phase : phases) {
+  std::vector<std::vector<collectives::Phase>> parts(6);
+  for (const collectives::Phase& phase : phases) {
     REQUIRE(phase.parts == 6);
     // Each part is a chain of its own.
     CHECK(phase.after.size() == (parts[phase.part].empty() ? 0 : 1));
@@ -106,7 +108,7 @@ TEST_CASE("on a torus every axis has a part of the data in each direction all th
     parts[phase.part].push_back(phase);
   }
   for (std::uint32_t part = 0; part < 6; ++part) {
-    const std::vector<Phase>& legs = parts[part];
+    const std::vector<collectives::Phase>& legs = parts[part];
     REQUIRE(legs.size() == 6);
     Bytes bytes(100);
     for (std::uint32_t i = 0; i < 3; ++i) {
@@ -115,7 +117,7 @@ TEST_CASE("on a torus every axis has a part of the data in each direction all th
       CHECK(legs[i].descending == (part >= 3 && legs[i].axis > 0));
       CHECK(legs[i].bytes == bytes);
       bytes = ceil_div(bytes, torus[legs[i].axis].size);
-      const Phase& undo = legs[5 - i];
+      const collectives::Phase& undo = legs[5 - i];
       CHECK(undo.axis == legs[i].axis);
       CHECK(undo.kind == kAllGather);
       CHECK(undo.descending == legs[i].descending);
@@ -125,14 +127,15 @@ TEST_CASE("on a torus every axis has a part of the data in each direction all th
 }
 
 TEST_CASE("between two dimensions the parts come together, and their shards go on as one") {
-  const std::array<PlanAxis, 3> axes = {PlanAxis{3, 0, true}, PlanAxis{3, 0, true}, PlanAxis{2, 1}};
-  const std::vector<Phase> up = plan_phases(kReduceScatter, axes, Bytes(720));
+  const std::array<collectives::PlanAxis, 3> axes = {collectives::PlanAxis{3, 0, true},
+                                                     collectives::PlanAxis{3, 0, true}, collectives::PlanAxis{2, 1}};
+  const std::vector<collectives::Phase> up = collectives::plan_phases(kReduceScatter, axes, Bytes(720));
   REQUIRE(up.size() == 4 * 2 + 1);
   CHECK(up[8].axis == 2);
   CHECK(up[8].bytes == Bytes(80));  // 720 / 9
   CHECK(up[8].parts == 1);
   CHECK(up[8].after == std::vector<std::uint32_t>{1, 3, 5, 7});
-  const std::vector<Phase> both = plan_phases(kAllReduce, axes, Bytes(720));
+  const std::vector<collectives::Phase> both = collectives::plan_phases(kAllReduce, axes, Bytes(720));
   REQUIRE(both.size() == 18);
   CHECK(both[9].kind == kAllGather);
   CHECK(both[9].after == std::vector<std::uint32_t>{8});
@@ -141,9 +144,10 @@ TEST_CASE("between two dimensions the parts come together, and their shards go o
 }
 
 TEST_CASE("one axis with more than one rank is the collective itself") {
-  const std::array<PlanAxis, 3> line = {PlanAxis{1, 0}, PlanAxis{6, 1}, PlanAxis{1, 1}};
+  const std::array<collectives::PlanAxis, 3> line = {collectives::PlanAxis{1, 0}, collectives::PlanAxis{6, 1},
+                                                     collectives::PlanAxis{1, 1}};
   for (const CollectiveKind kind : kAllCollectiveKinds) {
-    const std::vector<Phase> phases = plan_phases(kind, line, Bytes(100));
+    const std::vector<collectives::Phase> phases = collectives::plan_phases(kind, line, Bytes(100));
     INFO(name_of(kind));
     REQUIRE(phases.size() == 1);
     CHECK(phases[0].kind == kind);
@@ -153,7 +157,7 @@ TEST_CASE("one axis with more than one rank is the collective itself") {
 }
 
 TEST_CASE("a single rank has no phases") {
-  const std::array<PlanAxis, 2> ones = {PlanAxis{1, 0}, PlanAxis{1, 0, true}};
+  const std::array<collectives::PlanAxis, 2> ones = {collectives::PlanAxis{1, 0}, collectives::PlanAxis{1, 0, true}};
   for (const CollectiveKind kind : kAllCollectiveKinds) {
     CHECK(plan_phases(kind, ones, Bytes(100)).empty());
     CHECK(plan_phases(kind, {}, Bytes(100)).empty());
@@ -163,11 +167,11 @@ TEST_CASE("a single rank has no phases") {
 TEST_CASE("only ranks that agree with the root on all lower axes take part in rooted phases") {
   // In a 2x3x4 cuboid with the root at (1, 2, 0): 24 ranks on axis 0, 12 on 1 (x = 1), 4 on 2 (x = 1, y = 2).
   std::array<int, 3> taking_part = {0, 0, 0};
-  for (const Phase& phase : plan(kBroadcast, 100))
+  for (const collectives::Phase& phase : plan(kBroadcast, 100))
     for (std::uint32_t x = 0; x < 2; ++x)
       for (std::uint32_t y = 0; y < 3; ++y)
         for (std::uint32_t z = 0; z < 4; ++z)
-          taking_part[phase.axis] += participates(phase, std::array{x, y, z}, kRoot) ? 1 : 0;
+          taking_part[phase.axis] += collectives::participates(phase, std::array{x, y, z}, kRoot) ? 1 : 0;
   CHECK(taking_part == std::array<int, 3>{24, 12, 4});
   CHECK(participates(plan(kAllReduce, 100)[2], std::array{0U, 0U, 0U}, kRoot));
 }

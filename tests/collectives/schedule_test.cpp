@@ -9,13 +9,13 @@ namespace {
 
 using enum CollectiveKind;
 
-Schedule direct(CollectiveKind kind, std::uint32_t ranks, std::optional<std::uint32_t> window) {
-  Request request;
+collectives::Schedule direct(CollectiveKind kind, std::uint32_t ranks, std::optional<std::uint32_t> window) {
+  collectives::Request request;
   request.kind = kind;
   request.ranks = ranks;
   request.bytes = Bytes(100);
   request.window = window;
-  return make_schedule(find_algorithm("direct").value(), request);
+  return collectives::make_schedule(collectives::find_algorithm("direct").value(), request);
 }
 
 TEST_CASE("the window of a request wins over that of the algorithm and of the kind") {
@@ -28,7 +28,7 @@ TEST_CASE("the window of a request wins over that of the algorithm and of the ki
 }
 
 TEST_CASE("the second phase of a direct all-reduce waits for the whole first one") {
-  const Schedule schedule = direct(kAllReduce, 5, 2);  // sends 0-3, then 4-7
+  const collectives::Schedule schedule = direct(kAllReduce, 5, 2);  // sends 0-3, then 4-7
   for (std::uint32_t i = 4; i < 8; ++i) CHECK(schedule.step(1, i).needs == SlotRange{0, 4});
 }
 
@@ -36,7 +36,7 @@ TEST_CASE("with a window of W, no rank ever has more than W sends in flight") {
   // Sends start in order, so that send i finds only those from i-W+1 on in flight if it waits for send i-W.
   for (const CollectiveKind kind : kAllCollectiveKinds)
     for (const std::uint32_t window : {1U, 2U, 3U, 7U}) {
-      const Schedule schedule = direct(kind, 9, window);
+      const collectives::Schedule schedule = direct(kind, 9, window);
       for (std::uint32_t rank = 0; rank < 9; ++rank)
         for (std::uint32_t i = window; i < schedule.sends(rank); ++i) {
           INFO(name_of(kind) << ", window " << window << ", send " << i << " of rank " << rank);
@@ -46,9 +46,9 @@ TEST_CASE("with a window of W, no rank ever has more than W sends in flight") {
 }
 
 TEST_CASE("a ring of 16,384 ranks is never written out") {
-  const Schedule schedule = schedule_of({"ring", kAllReduce}, 16384, 0, Bytes(1 << 30));
+  const collectives::Schedule schedule = schedule_of({"ring", kAllReduce}, 16384, 0, Bytes(1 << 30));
   CHECK(schedule.sends(16383) == 32766);
-  const Step last = schedule.step(16383, 32765);
+  const collectives::Step last = schedule.step(16383, 32765);
   CHECK(last.to == 0);
   CHECK(last.slot == 32765);
   CHECK(last.bytes == Bytes(65536));  // 2^30 / 2^14
@@ -60,11 +60,11 @@ TEST_CASE("programs stay in range in the largest groups") {
   constexpr std::uint32_t kLarge = (1U << 30) - 3;
   for (const Case& c : every_case())
     for (const std::uint32_t root : some_roots(c.kind, kLarge)) {
-      const Schedule schedule = schedule_of(c, kLarge, root, Bytes(1));
+      const collectives::Schedule schedule = schedule_of(c, kLarge, root, Bytes(1));
       for (const std::uint32_t rank : {0U, 1U, kLarge / 2, kLarge - 2, kLarge - 1})
         for (const std::uint32_t i : {0U, 1U, schedule.sends(rank) / 2, schedule.sends(rank) - 1}) {
           if (i >= schedule.sends(rank)) continue;
-          const Step step = schedule.step(rank, i);
+          const collectives::Step step = schedule.step(rank, i);
           INFO(title(c, kLarge, root) << ", send " << i << " of rank " << rank);
           CHECK(step.to < kLarge);
           CHECK(step.to != rank);
@@ -81,7 +81,7 @@ TEST_CASE("sizes whose messages could pass 2^62 bytes are refused") {
   const std::int64_t largest = (std::int64_t{1} << 60) - 4;
   for (const Case& c : every_case()) {
     INFO(title(c, 4, 0));
-    const Schedule schedule = schedule_of(c, 4, 0, Bytes(largest));
+    const collectives::Schedule schedule = schedule_of(c, 4, 0, Bytes(largest));
     CHECK(schedule.step(schedule.sends(0) > 0 ? 0 : 1, 0).bytes >= Bytes(0));
     CHECK_THROWS_AS(schedule_of(c, 4, 0, Bytes(largest + 1)), InputError);
     CHECK_THROWS_AS(schedule_of(c, 4, 0, Bytes::max()), InputError);
@@ -89,7 +89,7 @@ TEST_CASE("sizes whose messages could pass 2^62 bytes are refused") {
 }
 
 TEST_CASE("an unreasonable size of a single rank is refused too") {
-  Request request;
+  collectives::Request request;
   request.kind = kGather;
   request.ranks = 2;
   request.bytes_of_rank = {Bytes(1), Bytes::max()};

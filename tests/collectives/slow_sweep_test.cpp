@@ -44,7 +44,7 @@ TEST_CASE("no message of a small group and no sampled one of a larger group can 
 
 // The switches of the last dimension add up; the others have rings.
 std::vector<std::string> on_all_dimensions(const std::string& algorithm, const Cuboid& cuboid) {
-  const bool is_in_network = find_algorithm(algorithm)->is_in_network();
+  const bool is_in_network = collectives::find_algorithm(algorithm)->is_in_network();
   std::vector<std::string> algorithms(cuboid.sizes.size(), is_in_network ? "ring" : algorithm);
   algorithms.back() = algorithm;
   return algorithms;
@@ -53,8 +53,8 @@ std::vector<std::string> on_all_dimensions(const std::string& algorithm, const C
 TEST_CASE("no message of a plan over a cuboid can be changed unnoticed") {
   for (const CollectiveKind kind : kAllCollectiveKinds)
     for (const Cuboid& cuboid : {Cuboid{{3, 2}}, Cuboid{{2, 2, 2}}})
-      for (const std::string& algorithm : algorithm_names()) {
-        if (!find_algorithm(algorithm)->supports(kind)) continue;
+      for (const std::string& algorithm : collectives::algorithm_names()) {
+        if (!collectives::find_algorithm(algorithm)->supports(kind)) continue;
         const PhaseExchange plan = expand_plan(kind, cuboid, cuboid.ranks() - 1, on_all_dimensions(algorithm, cuboid));
         INFO(name_of(kind) << " by " << algorithm << " on " << cuboid.ranks() << " ranks");
         CHECK(try_mutations(plan.exchange, 60, 1, Waits::kForMore).survivor == "");
@@ -64,9 +64,9 @@ TEST_CASE("no message of a plan over a cuboid can be changed unnoticed") {
 TEST_CASE("plans over larger cuboids do what the collective means") {
   for (const CollectiveKind kind : kAllCollectiveKinds)
     for (const Cuboid& cuboid : {Cuboid{{4, 5}}, Cuboid{{3, 3, 3}}, Cuboid{{2, 3, 2, 2}}})
-      for (const std::string& algorithm : algorithm_names())
+      for (const std::string& algorithm : collectives::algorithm_names())
         for (std::uint32_t root = 0; root < roots(kind, cuboid.ranks()); root += 5) {
-          if (!find_algorithm(algorithm)->supports(kind)) continue;
+          if (!collectives::find_algorithm(algorithm)->supports(kind)) continue;
           const PhaseExchange plan = expand_plan(kind, cuboid, root, on_all_dimensions(algorithm, cuboid));
           INFO(name_of(kind) << " by " << algorithm << " on " << cuboid.ranks() << " ranks, root " << root);
           CHECK(check_meaning(plan.exchange, kSeeds).reason == "");

@@ -19,7 +19,7 @@ constexpr Bandwidth kBandwidth{1'000'000'000'000};  // a byte per picosecond, so
 // Runs the programs of all ranks; for each rank and each index or slot the instant when it is released or there.
 class Execution {
  public:
-  explicit Execution(const Schedule& schedule)
+  explicit Execution(const collectives::Schedule& schedule)
       : schedule_(schedule), released_(schedule.ranks()), arrived_(schedule.ranks()) {
     for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank) arrived_[rank].resize(schedule.receives(rank));
   }
@@ -39,7 +39,7 @@ class Execution {
   bool send_next(std::uint32_t rank) {
     const auto index = static_cast<std::uint32_t>(released_[rank].size());
     if (index == schedule_.sends(rank)) return false;
-    const Step step = schedule_.step(rank, index);
+    const collectives::Step step = schedule_.step(rank, index);
     Duration start = step.after_send ? released_[rank].at(*step.after_send) : Duration(0);
     for (std::uint32_t slot = step.needs.begin; slot < step.needs.end; ++slot) {
       if (!arrived_[rank].at(slot)) return false;
@@ -51,7 +51,7 @@ class Execution {
     return true;
   }
 
-  const Schedule& schedule_;
+  const collectives::Schedule& schedule_;
   std::vector<std::vector<Duration>> released_;
   std::vector<std::vector<std::optional<Duration>>> arrived_;
   Duration finish_{0};
@@ -84,7 +84,7 @@ void check_law(const Law& law, const Case& c, const std::vector<std::uint32_t>& 
   for (const std::uint32_t n : groups)
     for (const std::int64_t bytes : {0, 1, 8191, 1000003})
       for (const std::uint32_t root : some_roots(law.kind, n)) {
-        const Schedule schedule = schedule_of(c, n, root, Bytes(bytes));
+        const collectives::Schedule schedule = schedule_of(c, n, root, Bytes(bytes));
         const std::int64_t expected = law.time(n, kLatency.count(), bytes, ceil_div(Bytes(bytes), n).count());
         const std::int64_t found = Execution(schedule).run().count();
         INFO(title(c, n, root) << ", bytes " << bytes << ": " << found << " ps, law " << expected);

@@ -7,6 +7,9 @@
 #include "tests/shipped_files.h"
 
 using namespace orrery;
+using namespace orrery::collectives;
+using namespace orrery::experiment;
+using namespace orrery::system;
 
 namespace {
 

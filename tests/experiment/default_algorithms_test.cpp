@@ -9,6 +9,8 @@
 #include "tests/system/small_jobs.h"
 
 using namespace orrery;
+using namespace orrery::network;
+using namespace orrery::system;
 using namespace orrery::test;
 
 namespace {

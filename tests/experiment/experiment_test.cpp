@@ -18,6 +18,8 @@
 #include "tests/shipped_files.h"
 
 using namespace orrery;
+using namespace orrery::experiment;
+using namespace orrery::network;
 
 namespace {
 
@@ -65,7 +67,7 @@ TEST_CASE("an experiment on dimensions is read with its defaults") {
   CHECK(experiment.device.name == "a100-sxm-80gb");
   CHECK(*experiment.device.peak(Precision::kBf16) == FlopRate(312'000'000'000'000));
   CHECK(experiment.workload.trace.prefix == (folder.path() / "traces/rank").string());
-  CHECK(experiment.workload.trace.dependencies == Dependencies::kBoth);
+  CHECK(experiment.workload.trace.dependencies == workload::Dependencies::kBoth);
   CHECK(experiment.simulation.collectives.chunks == 1);
   CHECK(experiment.simulation.collectives.active_chunks == 1);
 }
@@ -130,7 +132,8 @@ TEST_CASE("all problems of an experiment come together") {
 TEST_CASE("ranks are placed packed, strided over nodes, at random by seed, or as listed") {
   const Folder folder;
   Diagnostics diagnostics;
-  const Fabric fabric = load_experiment(folder.write("x.yaml", kTwoDims), {}, kFiles, diagnostics).fabric;  // 4 nodes of 8
+  const Fabric fabric =
+      load_experiment(folder.write("x.yaml", kTwoDims), {}, kFiles, diagnostics).fabric;  // 4 nodes of 8
   Placement placement;
   CHECK(place_ranks(placement, 3, fabric) == std::vector<DeviceId>{DeviceId(0), DeviceId(1), DeviceId(2)});
   placement.kind = PlacementKind::kStrided;
@@ -219,7 +222,8 @@ TEST_CASE("switches that reduce nothing are warned of") {
                      "layers: 2, heads: 8, vocab: 512, sequence: 64}, batch: {global: 16}, parallel: " +
                          parallel + "}\n");
     std::string text;
-    for (const Problem& warning : run_experiment({.file = file, .settings = {}}, kFiles).result.warnings) text += warning.message + "\n";
+    for (const Problem& warning : run_experiment({.file = file, .settings = {}}, kFiles).result.warnings)
+      text += warning.message + "\n";
     return text;
   };
   constexpr const char* kIdle = "'in_network_reduction: true' changes nothing";

@@ -8,6 +8,9 @@
 #include "workload/import/layers/simai.h"
 
 using namespace orrery;
+using namespace orrery::network;
+using namespace orrery::system;
+using namespace orrery::workload;
 using namespace orrery::test;
 
 namespace {

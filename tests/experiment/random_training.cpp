@@ -21,8 +21,8 @@ class Dice {
   std::mt19937_64& random_;
 };
 
-TransformerSpec random_transformer(Dice& dice) {
-  TransformerSpec model;
+workload::TransformerSpec random_transformer(Dice& dice) {
+  workload::TransformerSpec model;
   model.heads = dice.one_of<std::int64_t>({4, 4, 8, 6});
   model.head_size = dice.one_of<std::int64_t>({4, 8});
   model.kv_heads = dice.one_of<std::int64_t>({model.heads, model.heads / 2, 1});
@@ -36,7 +36,8 @@ TransformerSpec random_transformer(Dice& dice) {
   model.tied_embeddings = dice.chance(2);
   model.embedding_norm = dice.chance(4);
   model.causal = !dice.chance(4);
-  model.position = dice.one_of({PositionKind::kLearned, PositionKind::kRotary, PositionKind::kAlibi});
+  model.position =
+      dice.one_of({workload::PositionKind::kLearned, workload::PositionKind::kRotary, workload::PositionKind::kAlibi});
   if (dice.chance(3)) {
     model.experts = dice.one_of<std::int64_t>({4, 8});
     model.experts_per_token = dice.one_of<std::int64_t>({1, 2});
@@ -46,14 +47,14 @@ TransformerSpec random_transformer(Dice& dice) {
   }
   if (dice.chance(5)) {
     model.kv_heads = model.heads;
-    model.position = PositionKind::kRotary;
-    model.latent = LatentAttention{dice.one_of<std::int64_t>({0, 12}), 8, 4, 4, 8};
+    model.position = workload::PositionKind::kRotary;
+    model.latent = workload::LatentAttention{dice.one_of<std::int64_t>({0, 12}), 8, 4, 4, 8};
   }
   return model;
 }
 
-Parallelism random_parallelism(Dice& dice) {
-  Parallelism parallel;
+workload::Parallelism random_parallelism(Dice& dice) {
+  workload::Parallelism parallel;
   const auto small = [&] { return dice.one_of<std::int64_t>({1, 1, 2, 2, 4, 3}); };
   for (std::int64_t& degree : parallel.degrees) degree = small();
   std::ranges::shuffle(parallel.order, dice.random());
@@ -62,29 +63,29 @@ Parallelism random_parallelism(Dice& dice) {
   parallel.sequence = dice.chance(2);
   parallel.zero = dice.one_of<std::int64_t>({0, 0, 1, 2, 3});
   parallel.shard = dice.one_of<std::int64_t>({0, 0, 0, 2});
-  parallel.context_kind = dice.one_of({ContextKind::kRing, ContextKind::kAllGather});
+  parallel.context_kind = dice.one_of({workload::ContextKind::kRing, workload::ContextKind::kAllGather});
   if (dice.chance(6)) {
     parallel = {};
-    parallel.degrees[static_cast<std::size_t>(ParallelDimension::kData)] = small();
-    parallel.exchange = ExchangeKind::kParameterServer;
+    parallel.degrees[static_cast<std::size_t>(workload::ParallelDimension::kData)] = small();
+    parallel.exchange = workload::ExchangeKind::kParameterServer;
     parallel.servers = small();
     parallel.asynchronous = dice.chance(2);
   }
   return parallel;
 }
 
-SoftwareSpec random_software(Dice& dice) {
-  SoftwareSpec software;
-  software.attention = dice.one_of({AttentionKind::kFlash, AttentionKind::kPlain});
+workload::SoftwareSpec random_software(Dice& dice) {
+  workload::SoftwareSpec software;
+  software.attention = dice.one_of({workload::AttentionKind::kFlash, workload::AttentionKind::kPlain});
   software.dropout = dice.chance(2);
   software.gradients = dice.one_of({Precision::kFp32, Precision::kBf16});
   software.accumulation = dice.one_of({Bytes(0), Bytes(6)});
   software.optimizer = dice.one_of({Bytes(0), Bytes(60)});
   software.overlap_gradients = dice.chance(2);
   software.overlap_parameters = dice.chance(2);
-  software.selective = dice.one_of({SelectiveKind::kScores, SelectiveKind::kOperators});
+  software.selective = dice.one_of({workload::SelectiveKind::kScores, workload::SelectiveKind::kOperators});
   software.bucket = dice.one_of({Bytes(4'000), Bytes(30'001), Bytes(25'000'000)});
-  software.overlap_tensor = dice.one_of({TensorOverlap::kNone, TensorOverlap::kWeightGradient});
+  software.overlap_tensor = dice.one_of({workload::TensorOverlap::kNone, workload::TensorOverlap::kWeightGradient});
   software.overlap_pipeline = dice.chance(2);
   software.scatter_gather = dice.chance(2);
   return software;
@@ -99,26 +100,28 @@ std::vector<std::int64_t> random_layers(Dice& dice, std::int64_t layers, std::in
 
 }  // namespace
 
-TrainingSpec random_training(std::mt19937_64& random) {
+workload::TrainingSpec random_training(std::mt19937_64& random) {
   Dice dice(random);
-  TrainingSpec training;
+  workload::TrainingSpec training;
   training.parallel = random_parallelism(dice);
   training.software = random_software(dice);
-  training.schedule = dice.one_of({ScheduleKind::kGpipe, ScheduleKind::kOneForwardOneBackward,
-                                   ScheduleKind::kInterleaved, ScheduleKind::kZeroBubble});
-  const TransformerSpec model = random_transformer(dice);
+  training.schedule = dice.one_of({workload::ScheduleKind::kGpipe, workload::ScheduleKind::kOneForwardOneBackward,
+                                   workload::ScheduleKind::kInterleaved, workload::ScheduleKind::kZeroBubble});
+  const workload::TransformerSpec model = random_transformer(dice);
   training.model.sizes = model;
   if (dice.chance(10))
-    training.model.sizes = ConvolutionalSpec{{{"first", 3, 8, 3, 8, 1}, {"then", 8, 8, 3, 8, 1, 1, 3}}, 8, 10};
-  if (dice.chance(10)) training.model.sizes = DlrmSpec{4, 100, 8, 2, 5, {16, 8}, {12, 1}};
+    training.model.sizes =
+        workload::ConvolutionalSpec{{{"first", 3, 8, 3, 8, 1}, {"then", 8, 8, 3, 8, 1, 1, 3}}, 8, 10};
+  if (dice.chance(10)) training.model.sizes = workload::DlrmSpec{4, 100, 8, 2, 5, {16, 8}, {12, 1}};
   if (training.transformer() == nullptr) {
     const std::int64_t data = training.parallel.data();
     training.parallel.degrees = {1, 1, data, 1};
     training.parallel.expert = 1;
     training.parallel.sequence = false;
   } else {
-    training.recompute = dice.one_of({Recompute::kNone, Recompute::kSelective, Recompute::kFull});
-    if (training.schedule == ScheduleKind::kInterleaved && training.parallel.pipeline() > 1)
+    training.recompute =
+        dice.one_of({workload::Recompute::kNone, workload::Recompute::kSelective, workload::Recompute::kFull});
+    if (training.schedule == workload::ScheduleKind::kInterleaved && training.parallel.pipeline() > 1)
       training.virtual_stages = dice.one_of<std::int64_t>({1, 2});
     if (dice.chance(3))
       training.pipeline_layers =

@@ -8,6 +8,6 @@
 namespace orrery::test {
 
 // Small sizes; may or may not pass check_training().
-TrainingSpec random_training(std::mt19937_64& random);
+workload::TrainingSpec random_training(std::mt19937_64& random);
 
 }  // namespace orrery::test

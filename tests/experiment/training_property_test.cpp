@@ -11,6 +11,9 @@
 #include "workload/traces/writer.h"
 
 using namespace orrery;
+using namespace orrery::network;
+using namespace orrery::system;
+using namespace orrery::workload;
 using namespace orrery::test;
 using namespace orrery::testing;
 

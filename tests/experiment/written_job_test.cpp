@@ -10,6 +10,8 @@
 #include "workload/traces/writer.h"
 
 using namespace orrery;
+using namespace orrery::network;
+using namespace orrery::workload;
 using namespace orrery::test;
 
 TEST_CASE("random jobs are the same after writing and reading, and take the same time") {

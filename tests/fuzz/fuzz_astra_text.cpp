@@ -7,6 +7,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace orrery;
+  using namespace orrery::workload;
   if (size < 3) return 0;
   AstraTextOptions options;
   options.ranks = data[0] % 32u + 1;

@@ -10,9 +10,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   try {
     orrery::test::ChakraSink sink;
-    orrery::read_chakra("fuzzed.et", bytes, sink);
+    orrery::workload::read_chakra("fuzzed.et", bytes, sink);
     std::ostringstream dump;
-    orrery::dump_chakra("fuzzed.et", bytes, dump);
+    orrery::workload::dump_chakra("fuzzed.et", bytes, dump);
   } catch (const orrery::InputError&) {
   }
   return 0;

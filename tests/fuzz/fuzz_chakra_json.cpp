@@ -12,9 +12,9 @@ namespace {
 
 class RoundTrip : public orrery::test::ChakraSink {
  public:
-  void node(const orrery::chakra::Node& node, orrery::ChakraPosition position) override {
+  void node(const orrery::chakra::Node& node, orrery::workload::ChakraPosition position) override {
     ChakraSink::node(node, position);
-    if (orrery::check_node(node.SerializeAsString())) std::abort();
+    if (orrery::workload::check_node(node.SerializeAsString())) std::abort();
   }
 };
 
@@ -23,7 +23,7 @@ class RoundTrip : public orrery::test::ChakraSink {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
     RoundTrip sink;
-    orrery::read_chakra_json("fuzzed.json", {reinterpret_cast<const char*>(data), size}, sink);
+    orrery::workload::read_chakra_json("fuzzed.json", {reinterpret_cast<const char*>(data), size}, sink);
   } catch (const orrery::InputError&) {
   }
   return 0;

@@ -22,6 +22,12 @@
 namespace {
 
 using namespace orrery;
+using namespace orrery::experiment;
+using namespace orrery::network;
+using namespace orrery::collectives;
+using namespace orrery::system;
+using namespace orrery::workload;
+using namespace orrery::study;
 
 constexpr std::uint64_t kMostDevices = 256;  // larger fabrics are sound, but slow to build
 

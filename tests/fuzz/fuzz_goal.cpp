@@ -8,6 +8,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace orrery;
+  using namespace orrery::workload;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   Diagnostics diagnostics;
   try {

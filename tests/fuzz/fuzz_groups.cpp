@@ -10,6 +10,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace orrery;
+  using namespace orrery::workload;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
 
   constexpr std::uint32_t kRanks = 16;

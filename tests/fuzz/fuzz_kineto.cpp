@@ -12,6 +12,7 @@
 namespace {
 
 using namespace orrery;
+using namespace orrery::workload;
 
 void check_timeline(std::string_view text) {
   const KinetoTrace trace = read_kineto("fuzzed.json", text);

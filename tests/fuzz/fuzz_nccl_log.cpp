@@ -11,8 +11,9 @@
 
 namespace {
 
-void check(const orrery::NcclRow::Side& side) {
+void check(const orrery::study::NcclRow::Side& side) {
   using namespace orrery;
+  using namespace orrery::study;
   if (side.time) ORRERY_ASSERT(*side.time > Duration::zero());
   for (const auto& value : {side.algbw, side.busbw, side.error})
     if (value) ORRERY_ASSERT(std::isfinite(*value) && *value >= 0);
@@ -22,6 +23,7 @@ void check(const orrery::NcclRow::Side& side) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace orrery;
+  using namespace orrery::study;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto lines = 1 + std::ranges::count(text, '\n');
   Diagnostics diagnostics;

@@ -7,6 +7,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace orrery;
+  using namespace orrery::workload;
   if (size < 2) return 0;
   SimaiOptions options;
   if (data[1] & 1) options.ranks = data[0] % 32u + 1;

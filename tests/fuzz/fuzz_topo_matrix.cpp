@@ -11,6 +11,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace orrery;
+  using namespace orrery::network;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   Diagnostics diagnostics;
   const TopologyMatrix matrix = parse_topology_matrix(text, "fuzz.txt", diagnostics);

@@ -11,6 +11,7 @@
 #include "network/fabric/compose.h"
 
 using namespace orrery;
+using namespace orrery::network;
 
 namespace {
 

@@ -5,6 +5,7 @@
 #include <string>
 
 using namespace orrery;
+using namespace orrery::network;
 
 namespace {
 

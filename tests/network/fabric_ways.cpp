@@ -8,11 +8,11 @@
 
 namespace orrery {
 
-Way way(const Fabric& fabric, std::uint32_t from, std::uint32_t to) {
+Way way(const network::Fabric& fabric, std::uint32_t from, std::uint32_t to) {
   std::vector<LinkId> links;
   fabric.route(DeviceId(from), DeviceId(to), links);
   Way way;
-  VertexId at{from};
+  network::VertexId at{from};
   for (const LinkId id : links) {
     REQUIRE(fabric.ends(id).from == at);
     at = fabric.ends(id).to;
@@ -20,12 +20,12 @@ Way way(const Fabric& fabric, std::uint32_t from, std::uint32_t to) {
     way.narrowest = std::min(way.narrowest, fabric.link(id).bandwidth);
     way.latency += fabric.link(id).latency;
   }
-  REQUIRE(at == VertexId(to));
+  REQUIRE(at == network::VertexId(to));
   way.hops = links.size();
   return way;
 }
 
-Fabric fabric_of(const std::string& text, const Routing& routing) {
+network::Fabric fabric_of(const std::string& text, const network::Routing& routing) {
   ReadCluster read = read_cluster_text(text, {}, routing);
   INFO(text);
   REQUIRE(read.errors == "");

@@ -16,10 +16,10 @@ struct Way {
 };
 
 // The route between two devices; fails unless it leads, link by link, from the one to the other.
-Way way(const Fabric& fabric, std::uint32_t from, std::uint32_t to);
+Way way(const network::Fabric& fabric, std::uint32_t from, std::uint32_t to);
 
 // From configuration text that must be right, as read_cluster_text() reads it.
-Fabric fabric_of(const std::string& text, const Routing& routing = {});
+network::Fabric fabric_of(const std::string& text, const network::Routing& routing = {});
 
 constexpr Bandwidth gb(std::int64_t gigabytes) { return Bandwidth(gigabytes * 1'000'000'000); }
 

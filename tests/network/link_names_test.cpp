@@ -7,6 +7,7 @@
 #include "tests/network/fabric_ways.h"
 
 using namespace orrery;
+using namespace orrery::network;
 
 TEST_CASE("a link is called by the device, switch or NIC that it begins or ends at") {
   const Fabric fabric = fabric_of("cluster: dgx-a100\nnodes: 2\n");

@@ -9,6 +9,7 @@
 #include "tests/network/topology_examples.h"
 
 using namespace orrery;
+using namespace orrery::network;
 
 namespace {
 

@@ -14,6 +14,7 @@
 #include "tests/network/topology_examples.h"
 
 using namespace orrery;
+using namespace orrery::network;
 using namespace orrery::test;
 
 namespace {

@@ -48,23 +48,24 @@ const std::map<std::string, std::vector<std::string>>& keys_by_topology() {
 
 }  // namespace
 
-TopologyParameters topology_example(const Topology& topology, const std::string& keys, std::uint32_t size,
-                                    MemberKind members) {
+network::TopologyParameters topology_example(const network::Topology& topology, const std::string& keys,
+                                             std::uint32_t size, network::MemberKind members) {
   REQUIRE(topology.read != nullptr);
   Diagnostics diagnostics;
   const ConfigFiles files(std::filesystem::path(ORRERY_SOURCE_DIR) / "configs");
   ConfigContext context(files, diagnostics);
   ConfigValue root = parse_config("{" + keys + "}", "x.yaml", diagnostics);
-  TopologyParameters parameters;
+  network::TopologyParameters parameters;
   read_config(root, context, [&](Section& section) { topology.read(section, {members}, parameters.own); });
   for (const Problem& problem : diagnostics.problems()) FAIL(to_string(problem));
   parameters.size = size == 0 ? parameters.own.size : size;
   return parameters;
 }
 
-std::vector<TopologyParameters> topology_examples(const Topology& topology, Bandwidth bandwidth, Duration latency) {
-  std::vector<TopologyParameters> examples;
-  const auto add_sizes = [&](TopologyParameters parameters) {
+std::vector<network::TopologyParameters> topology_examples(const network::Topology& topology, Bandwidth bandwidth,
+                                                           Duration latency) {
+  std::vector<network::TopologyParameters> examples;
+  const auto add_sizes = [&](network::TopologyParameters parameters) {
     for (std::uint32_t nodes = 1; nodes <= 17; ++nodes) {
       parameters.size = nodes * parameters.own.rails;
       examples.push_back(parameters);
@@ -76,24 +77,24 @@ std::vector<TopologyParameters> topology_examples(const Topology& topology, Band
     INFO(topology.name);
     REQUIRE(keys_by_topology().contains(std::string(topology.name)));
     for (const std::string& keys : keys_by_topology().at(std::string(topology.name))) {
-      const TopologyParameters example = topology_example(topology, keys, 0);
+      const network::TopologyParameters example = topology_example(topology, keys, 0);
       if (example.own.size == 0)
         add_sizes(example);
       else
         examples.push_back(example);
     }
   }
-  for (TopologyParameters& example : examples) {
+  for (network::TopologyParameters& example : examples) {
     example.bandwidth = bandwidth;
     example.latency = latency;
   }
   return examples;
 }
 
-std::vector<std::uint32_t> route(const Topology& topology, const TopologyParameters& p, std::uint32_t from,
-                                 std::uint32_t to) {
+std::vector<std::uint32_t> route(const network::Topology& topology, const network::TopologyParameters& p,
+                                 std::uint32_t from, std::uint32_t to) {
   std::vector<LinkId> links;
-  RouteBuilder builder{1000, links, {from, to}};  // links of the instance count from 1000
+  network::RouteBuilder builder{1000, links, {from, to}};  // links of the instance count from 1000
   topology.shape->route(p, from, to, builder);
   std::vector<std::uint32_t> local;
   for (const LinkId link : links) local.push_back(index_of(link) - 1000);

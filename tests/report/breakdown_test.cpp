@@ -5,6 +5,9 @@
 #include "tests/system/small_jobs.h"
 
 using namespace orrery;
+using namespace orrery::network;
+using namespace orrery::report;
+using namespace orrery::workload;
 using namespace orrery::test;
 using std::chrono::microseconds;
 

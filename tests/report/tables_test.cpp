@@ -7,6 +7,9 @@
 #include "study/compare/compare.h"
 
 using namespace orrery;
+using namespace orrery::report;
+using namespace orrery::study;
+using namespace orrery::workload;
 using std::chrono::milliseconds;
 
 namespace {

@@ -7,6 +7,8 @@
 #include "study/benchmark/operation.h"
 
 using namespace orrery;
+using namespace orrery::study;
+using namespace orrery::workload;
 
 namespace {
 

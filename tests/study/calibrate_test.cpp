@@ -1,5 +1,5 @@
-// A calibration finds the constants again that made a log, says what a log cannot tell, and does better than the shipped
-// constants on rows of real logs that it has not seen.
+// A calibration finds the constants again that made a log, says what a log cannot tell, and does better than the
+// shipped constants on rows of real logs that it has not seen.
 #include "study/calibrate/calibrate.h"
 
 #include <unistd.h>
@@ -17,6 +17,9 @@
 #include "study/benchmark/study.h"
 
 using namespace orrery;
+using namespace orrery::collectives;
+using namespace orrery::experiment;
+using namespace orrery::study;
 
 namespace {
 
@@ -75,9 +78,10 @@ std::string log_of(const CollectiveTable& table) {
     text += fmt::format("{:12} {:12}     float     sum      -1 {} {}\n", row.bytes.count(), row.bytes.count() / 4, side,
                         side);
   }
-  return text + fmt::format("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 1\n#\n# Collective test "
-                            "concluded: {}_perf\n",
-                            table.operation);
+  return text + fmt::format(
+                    "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 1\n#\n# Collective test "
+                    "concluded: {}_perf\n",
+                    table.operation);
 }
 
 std::string json_of(const CollectiveTable& table) { return to_json(table).dump(); }
@@ -144,15 +148,9 @@ TEST_CASE("perturbed constants are found again from the log that they made") {
         {"ll_cap.ampere.one_node", "25 GB/s"},
         {"efficiency.ring", "88 %"}}},
       {{"dgx-h100", "1"},
-       {{"base.ring.ll", "9 us"},
-        {"base.nvls", "30 us"},
-        {"efficiency.nvls.hopper", "70 %"},
-        {"chunk.cost", "5 us"}}},
+       {{"base.ring.ll", "9 us"}, {"base.nvls", "30 us"}, {"efficiency.nvls.hopper", "70 %"}, {"chunk.cost", "5 us"}}},
       {{"dgx-a100", "2"},
-       {{"base.tree.ll", "9 us"},
-        {"base.tree.simple", "12 us"},
-        {"efficiency.tree", "85 %"},
-        {"chunk.cost", "5 us"}}},
+       {{"base.tree.ll", "9 us"}, {"base.tree.simple", "12 us"}, {"efficiency.tree", "85 %"}, {"chunk.cost", "5 us"}}},
       {{"dgx-h100", "2"},
        {{"base.tree.ll", "5 us"},
         {"base.nvls", "30 us"},
@@ -179,7 +177,8 @@ TEST_CASE("several operations in one log tell a base latency from its hops, whic
     log += log_of(simulated(machine, constants, operation));
   check_found(calibrated(machine, log), constants);
 
-  // Of one operation all that is known is base + 14 hops: 9 + 14 * 1 = 23 us. With the hop's own 0 us all of it is base.
+  // Of one operation all that is known is base + 14 hops: 9 + 14 * 1 = 23 us. With the hop's own 0 us all of it is
+  // base.
   const Calibration one = calibrated(machine, json_of(simulated(machine, constants, "all_reduce")));
   const std::size_t hop = *nccl_constant_named("hop.nvlink.ring.ll");
   const auto found = std::ranges::find(one.fit.unfitted, hop, &UnfittedNcclConstant::number);

@@ -7,6 +7,8 @@
 #include "experiment/run.h"
 
 using namespace orrery;
+using namespace orrery::experiment;
+using namespace orrery::report;
 
 namespace {
 

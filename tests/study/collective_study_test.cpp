@@ -6,6 +6,7 @@
 #include "core/error.h"
 
 using namespace orrery;
+using namespace orrery::study;
 using namespace std::chrono_literals;
 
 namespace {

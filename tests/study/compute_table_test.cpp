@@ -8,6 +8,8 @@
 #include "study/validate/compute/table.h"
 
 using namespace orrery;
+using namespace orrery::study;
+using namespace orrery::workload;
 using namespace std::chrono_literals;
 
 namespace {
@@ -120,10 +122,12 @@ TEST_CASE("what is wrong in a CSV file of layers is said with line and column") 
                "ops.csv:2:28: error: num_tokens 'sixteen' is not a whole number from 1 to 67108864"));
   CHECK(begins(row("a40,m,8,2,1024,3000,1,True,0,4,1"), "ops.csv:2:28: error: num_tokens '0'"));
   CHECK(begins(row("a40,m,8,2,1024,3000,1,yes,16,4,1"), "ops.csv:2:23: error: gated_mlp 'yes' is neither"));
-  CHECK(begins(row("a40,m,8,2,1024,3000,1,True,16,4,fast"), "ops.csv:2:33: error: mlp_up_proj_us 'fast' is not a time"));
+  CHECK(
+      begins(row("a40,m,8,2,1024,3000,1,True,16,4,fast"), "ops.csv:2:33: error: mlp_up_proj_us 'fast' is not a time"));
   CHECK(begins(row("a40,m,8,2,1024,3000,1,True,16,4,-1"), "ops.csv:2:33: error: mlp_up_proj_us '-1' is not a time"));
   CHECK(begins(row("a40,m,8,2,1024,3000,1,True,16,4,0"), "ops.csv:2:33: error: mlp_up_proj_us '0' is not a time"));
-  CHECK(begins(row("a40,m,8,2,1023,3000,1,True,16,4,1"), "ops.csv:2:11: error: hidden 1023 is not a multiple of 8 heads"));
+  CHECK(begins(row("a40,m,8,2,1023,3000,1,True,16,4,1"),
+               "ops.csv:2:11: error: hidden 1023 is not a multiple of 8 heads"));
   CHECK(begins(row("a40,m,8,2,1024,3000,1,True,16,3,1"), "ops.csv:2:31: error: 8 heads cannot be shared by 3 ranks"));
   CHECK(begins(row("a40,m,8,9,1024,3000,1,True,16,4,1"), "ops.csv:2:9: error: 9 heads of keys and values, but 8"));
 }

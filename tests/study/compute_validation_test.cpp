@@ -11,6 +11,9 @@
 #include "system/devices/operator_model.h"
 
 using namespace orrery;
+using namespace orrery::study;
+using namespace orrery::system;
+using namespace orrery::workload;
 using namespace std::chrono_literals;
 
 namespace {

@@ -8,6 +8,9 @@
 #include "study/calibrate/cross_validation.h"
 
 using namespace orrery;
+using namespace orrery::collectives;
+using namespace orrery::experiment;
+using namespace orrery::study;
 
 namespace {
 
@@ -20,7 +23,8 @@ std::vector<RefitTable> refit_tables(std::span<const ValidationTable> tables) {
     const CollectiveQuestion question = question_of(table);
     Diagnostics diagnostics;
     const Experiment experiment = read_question(question, table.operation, kFiles, diagnostics);
-    found.push_back({&table, nccl_benchmark(experiment, table.operation, benchmark_devices(question, experiment.fabric))});
+    found.push_back(
+        {&table, nccl_benchmark(experiment, table.operation, benchmark_devices(question, experiment.fabric))});
   }
   return found;
 }
@@ -42,9 +46,7 @@ TEST_CASE("the closed form is what a simulation of a collective by itself comes 
     }
 }
 
-TEST_CASE("at most 15 constants are fitted") {
-  CHECK(shipped_nccl_constants(kFiles).nominal.size() <= 15);
-}
+TEST_CASE("at most 15 constants are fitted") { CHECK(shipped_nccl_constants(kFiles).nominal.size() <= 15); }
 
 TEST_CASE("constants that made the tables are found again from nominal ones") {
   NcclConstantsFile library = shipped_nccl_constants(kFiles);
@@ -69,7 +71,8 @@ TEST_CASE("constants that made the tables are found again from nominal ones") {
     CHECK(fit.determined[i]);
     found += std::abs(fit.constants.value(number) / world.value(number) - 1) < 0.05;
   }
-  // LL128 is the fastest in too few rows to move its step all the way from the nominal value, to which a prior holds it.
+  // LL128 is the fastest in too few rows to move its step all the way from the nominal value, to which a prior holds
+  // it.
   CHECK(found >= library.nominal.size() - 1);
   for (const RefitTable& table : measured)
     for (const ValidationRow& row : table.table->rows)

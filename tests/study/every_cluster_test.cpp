@@ -6,6 +6,9 @@
 #include "study/benchmark/study.h"
 
 using namespace orrery;
+using namespace orrery::experiment;
+using namespace orrery::network;
+using namespace orrery::study;
 
 namespace {
 

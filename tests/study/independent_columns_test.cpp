@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 using namespace orrery;
+using namespace orrery::study;
 using Columns = std::vector<std::vector<double>>;
 using Numbers = std::vector<std::size_t>;
 

@@ -11,6 +11,7 @@
 #include "study/calibrate/least_squares.h"
 
 using namespace orrery;
+using namespace orrery::study;
 
 namespace {
 

@@ -6,6 +6,7 @@
 #include "tests/study/nccl_logs.h"
 
 using namespace orrery;
+using namespace orrery::study;
 using namespace orrery::test;
 using namespace std::chrono_literals;
 

@@ -4,6 +4,7 @@
 #include "tests/study/nccl_logs.h"
 
 using namespace orrery;
+using namespace orrery::study;
 using namespace orrery::test;
 using namespace std::chrono_literals;
 
@@ -31,8 +32,8 @@ TEST_CASE("times of the host are a warning") {
 
 TEST_CASE("bandwidths that do not follow from bytes and time are warnings that name the line") {
   const Reading algorithm = read(kRun + kSides + kHeading + replaced(kRow1, "20.97", "20.99"));
-  CHECK(
-      says(algorithm, "log:14: warning: out-of-place algbw is 20.99 GB/s, but 1048576 bytes in 50 us are 20.9715 GB/s"));
+  CHECK(says(algorithm,
+             "log:14: warning: out-of-place algbw is 20.99 GB/s, but 1048576 bytes in 50 us are 20.9715 GB/s"));
   const Reading bus = read(kRun + kSides + kHeading + replaced(kRow1, "39.32", "26.21"));
   CHECK(says(bus, "log:14: warning: in-place busbw is 26.21 GB/s, but 1048576 bytes in 40 us on 4 ranks make 39.32"));
 }

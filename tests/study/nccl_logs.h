@@ -15,13 +15,13 @@
 namespace orrery::test {
 
 struct Reading {
-  std::vector<NcclTable> tables;
+  std::vector<study::NcclTable> tables;
   std::vector<std::string> problems;  // "log:3: warning: ..."
 };
 
 inline Reading read(const std::string& text) {
   Diagnostics diagnostics;
-  Reading reading{read_nccl_log(text, "log", diagnostics), {}};
+  Reading reading{study::read_nccl_log(text, "log", diagnostics), {}};
   for (const Problem& problem : diagnostics.problems()) reading.problems.push_back(to_string(problem));
   return reading;
 }
@@ -79,7 +79,7 @@ inline std::string replaced(std::string text, const std::string& from, const std
   return text;
 }
 
-inline void check_rows(const NcclTable& table) {
+inline void check_rows(const study::NcclTable& table) {
   using namespace std::chrono_literals;
   REQUIRE(table.rows.size() == 2);
   CHECK(table.rows[0].bytes == Bytes(1048576));
@@ -97,7 +97,7 @@ inline void check_log(const std::string& text) {
   const Reading reading = read(text);
   CHECK(reading.problems == std::vector<std::string>{});
   REQUIRE(reading.tables.size() == 1);
-  CHECK(reading.tables[0].test == NcclTest::kAllReduce);
+  CHECK(reading.tables[0].test == study::NcclTest::kAllReduce);
   CHECK(reading.tables[0].ranks == 4);
   check_rows(reading.tables[0]);
 }

@@ -8,6 +8,7 @@
 #include "study/benchmark/study.h"
 
 using namespace orrery;
+using namespace orrery::study;
 
 namespace {
 

@@ -10,6 +10,7 @@
 #include "study/nccl_tests/log.h"
 
 using namespace orrery;
+using namespace orrery::study;
 using namespace std::chrono_literals;
 
 namespace {
@@ -129,7 +130,8 @@ TEST_CASE("JSON that cannot be is an error that names the row") {
   CHECK(begins(with("[]"), "log: error: no rows"));
   CHECK(begins(with("[8]"), "log: error: rows[0]: no object"));
   CHECK(begins(with("[{\"bytes\": -8, \"time_us\": 1.0}]"), "log: error: rows[0]: bytes is not a size"));
-  CHECK(begins(with("[{\"bytes\": 9223372036854775808, \"time_us\": 1.0}]"), "log: error: rows[0]: bytes is not a size"));
+  CHECK(
+      begins(with("[{\"bytes\": 9223372036854775808, \"time_us\": 1.0}]"), "log: error: rows[0]: bytes is not a size"));
   CHECK(begins(with("[{\"bytes\": 8, \"time_us\": 0}]"), "log: error: rows[0]: time_us is not a time"));
   CHECK(begins(with("[{\"bytes\": 8, \"time_us\": 1e300}]"), "log: error: rows[0]: time_us is not a time"));
 }

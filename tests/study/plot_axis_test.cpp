@@ -7,6 +7,7 @@
 #include "study/validate/collectives/svg.h"
 
 using namespace orrery;
+using namespace orrery::study;
 
 namespace {
 

@@ -5,6 +5,7 @@
 #include "study/validate/collectives/svg.h"
 
 using namespace orrery;
+using namespace orrery::study;
 
 TEST_CASE("text in XML is escaped") {
   CHECK(xml_text("16 x H100, 2 nodes") == "16 x H100, 2 nodes");

@@ -14,6 +14,8 @@
 #include "study/in_parallel.h"
 
 using namespace orrery;
+using namespace orrery::report;
+using namespace orrery::study;
 
 namespace {
 

@@ -16,6 +16,8 @@
 #include "study/validate/training/validation.h"
 
 using namespace orrery;
+using namespace orrery::study;
+using namespace orrery::workload;
 
 namespace {
 

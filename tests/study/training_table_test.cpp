@@ -13,6 +13,8 @@
 #include "tests/study/training_tables.h"
 
 using namespace orrery;
+using namespace orrery::study;
+using namespace orrery::workload;
 
 namespace {
 

@@ -18,6 +18,8 @@
 #include "workload/training/spec/software.h"
 
 using namespace orrery;
+using namespace orrery::study;
+using namespace orrery::workload;
 
 namespace {
 

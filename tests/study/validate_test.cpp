@@ -1,13 +1,14 @@
 // The error of predictions against published tables.
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
-#include <nlohmann/json.hpp>
 
 #include "study/benchmark/study.h"
 #include "study/validate/collectives/validate.h"
 
 using namespace orrery;
+using namespace orrery::study;
 
 namespace {
 
@@ -85,8 +86,7 @@ TEST_CASE("a scored table is predicted as `orrery collective` would; others are 
   const std::vector<ValidationTable> tables = {scored, other};
   const Validation validation = validate(tables, kFiles);
   REQUIRE(validation.scored.size() == 1);
-  for (std::size_t i = 0; i < sizes.size(); ++i)
-    CHECK(validation.scored[0].rows[i].predicted == expected.rows[i].time);
+  for (std::size_t i = 0; i < sizes.size(); ++i) CHECK(validation.scored[0].rows[i].predicted == expected.rows[i].time);
   REQUIRE(validation.left_out.size() == 1);
   CHECK(validation_text(validation).find("  other: badly set up\n") != std::string::npos);
   CHECK(to_json(validation)["not_scored"][0]["why"] == "badly set up");

@@ -8,6 +8,7 @@
 #include "study/validate/collectives/validate.h"
 
 using namespace orrery;
+using namespace orrery::study;
 
 namespace {
 

@@ -13,6 +13,8 @@
 #include <fmt/format.h>
 
 using namespace orrery;
+using namespace orrery::collectives;
+using namespace orrery::study;
 
 namespace {
 
@@ -210,7 +212,8 @@ TEST_CASE("a wrong validation table is refused where it stands, with what to do"
       {with("36.47", "-1"), "x.yaml:16:9: error: invalid time '-1'; expected microseconds"},
       {with("36.47", "5 us"), "x.yaml:16:9: error: invalid time '5 us'; expected microseconds"},
       {with("36.47", "nan"), "invalid time 'nan'; expected microseconds"},
-      {with("[8, ", "[0, "), "x.yaml:16:6: error: invalid size '0'; expected bytes\n  hint: a whole number, at least 1"},
+      {with("[8, ", "[0, "),
+       "x.yaml:16:6: error: invalid size '0'; expected bytes\n  hint: a whole number, at least 1"},
       {with("[8, ", "[8 B, "), "invalid size '8 B'; expected bytes"},
       {with("[8, ", "[16, "), "x.yaml:17:5: error: 16 bytes after 16\n  hint: sizes ascend, and each stands once"},
       {with("[8, ", "[32, "), "x.yaml:17:5: error: 16 bytes after 32"},
@@ -227,8 +230,7 @@ TEST_CASE("a wrong validation table is refused where it stands, with what to do"
       {with("nodes: 2\ngpus_per_node: 8", "nodes: 1\ngpus_per_node: 1"), "one GPU has no other to talk to"},
       {with("op: all_reduce", "op: all_reduced"),
        "x.yaml:8:5: error: op: unknown value 'all_reduced'\n  hint: did you"},
-      {with("launch: single-process", "launch: mpirun"),
-       "launch: unknown value 'mpirun'\n  hint: did you mean 'mpi'?"},
+      {with("launch: single-process", "launch: mpirun"), "launch: unknown value 'mpirun'\n  hint: did you mean 'mpi'?"},
       {with("launch_source: the page prints -g 8\n", ""), "x.yaml:9:9: error: 'launch' has no 'launch_source'"},
       {with("launch: single-process\n", ""), "'launch_source' without 'launch'"},
       {with("Tree", "Treee"), "NCCL has no algorithm or protocol 'Treee'\n  hint: did you mean 'Tree'?"},

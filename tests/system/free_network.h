@@ -7,20 +7,20 @@
 
 namespace orrery::test {
 
-class FreeNetwork final : public Network, private EventSink {
+class FreeNetwork final : public network::Network, private EventSink {
  public:
-  FreeNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener)
+  FreeNetwork(Engine& engine, const network::Fabric& fabric, network::MessageListener& listener)
       : engine_(engine), links_(fabric.link_count()), listener_(listener) {}
 
-  PathId path(DeviceId, DeviceId) override { return {}; }
-  PathId class_path(std::span<const LinkShare>, Duration) override { return {}; }
-  void start(PathId, Bytes, std::uint64_t token) override { engine_.at(engine_.now(), *this, token); }
-  PathId group_path(std::span<const LinkLoad>, Duration) override { return {}; }
-  void start_group(PathId, std::uint64_t token) override { engine_.at(engine_.now(), *this, token); }
-  Duration count_private(PathId, Bytes, std::uint32_t) override { return Duration::zero(); }
-  void split(std::span<const LinkSplit>) override {}
+  network::PathId path(DeviceId, DeviceId) override { return {}; }
+  network::PathId class_path(std::span<const network::LinkShare>, Duration) override { return {}; }
+  void start(network::PathId, Bytes, std::uint64_t token) override { engine_.at(engine_.now(), *this, token); }
+  network::PathId group_path(std::span<const network::LinkLoad>, Duration) override { return {}; }
+  void start_group(network::PathId, std::uint64_t token) override { engine_.at(engine_.now(), *this, token); }
+  Duration count_private(network::PathId, Bytes, std::uint32_t) override { return Duration::zero(); }
+  void split(std::span<const network::LinkSplit>) override {}
   void settle() override {}
-  std::vector<LinkUsage> link_usage() const override { return std::vector<LinkUsage>(links_); }
+  std::vector<network::LinkUsage> link_usage() const override { return std::vector<network::LinkUsage>(links_); }
 
  private:
   void on_event(std::uint64_t token) override {
@@ -30,7 +30,7 @@ class FreeNetwork final : public Network, private EventSink {
 
   Engine& engine_;
   const std::size_t links_;
-  MessageListener& listener_;
+  network::MessageListener& listener_;
 };
 
 }  // namespace orrery::test

@@ -7,6 +7,9 @@
 #include "tests/system/small_jobs.h"
 
 using namespace orrery;
+using namespace orrery::collectives;
+using namespace orrery::network;
+using namespace orrery::system;
 using namespace orrery::test;
 using enum CollectiveKind;
 

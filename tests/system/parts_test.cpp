@@ -7,6 +7,8 @@
 #include "system/plans/communicator_layout.h"
 
 using namespace orrery;
+using namespace orrery::network;
+using namespace orrery::system;
 
 namespace {
 

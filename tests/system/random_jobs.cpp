@@ -199,38 +199,39 @@ RandomMachine random_machine(Random& random) {
   return machine;
 }
 
-Experiment read_machine_text(const std::string& text) {
+experiment::Experiment read_machine_text(const std::string& text) {
   Diagnostics diagnostics;
   const ConfigFiles files(std::filesystem::path(ORRERY_SOURCE_DIR) / "configs");
   ConfigValue root = parse_config(text, "machine.yaml", diagnostics);
   diagnostics.throw_if_errors();
-  return read_machine("machine.yaml", std::move(root), files, diagnostics);
+  return experiment::read_machine("machine.yaml", std::move(root), files, diagnostics);
 }
 
-void slow_a_link(Random& random, Fabric& fabric) {
+void slow_a_link(Random& random, network::Fabric& fabric) {
   if (below(random, 3) > 0) return;
   const LinkId link{below(random, fabric.link_count())};
   fabric.set_bandwidth(link, Bandwidth(fabric.link(link).bandwidth.count() / (2 + below(random, 3))));
 }
 
-Perturbation random_perturbation(Random& random, std::uint32_t ranks) {
-  Perturbation perturbation;
-  const TimeFactor compute(one_of<std::int64_t>(random, {500'000, 1'300'000, 2'000'001}));
+system::Perturbation random_perturbation(Random& random, std::uint32_t ranks) {
+  system::Perturbation perturbation;
+  const system::TimeFactor compute(one_of<std::int64_t>(random, {500'000, 1'300'000, 2'000'001}));
   const Duration start(one_of<std::int64_t>(random, {1, 700'000, 1'400'000, 20'000'000}));
   // One rank, every so many, or a row of them.
   const std::uint32_t step = 1 + below(random, ranks), first = below(random, ranks);
   for (std::uint32_t rank = first; rank < ranks; rank += step) {
-    RankPerturbation& perturbed = perturbation.ranks[RankId(rank)];
+    system::RankPerturbation& perturbed = perturbation.ranks[RankId(rank)];
     if (below(random, 4) > 0) perturbed.compute = compute;
     if (below(random, 4) > 0) perturbed.start = start;
   }
   if (below(random, 3) == 0)
-    perturbation.jitter = {one_of<JitterUnit>(random, {JitterUnit::kNode, JitterUnit::kRank, JitterUnit::kOperation}),
+    perturbation.jitter = {one_of<system::JitterUnit>(random, {system::JitterUnit::kNode, system::JitterUnit::kRank,
+                                                               system::JitterUnit::kOperation}),
                            one_of<std::int64_t>(random, {1'000, 50'000, 1'000'000}), below(random, 100)};
   return perturbation;
 }
 
-Job random_job(Random& random, std::uint32_t ranks) {
+workload::Job random_job(Random& random, std::uint32_t ranks) {
   JobBuilder builder(ranks);
   Program program(random, builder, ranks);
   const std::uint32_t operations = 2 + below(random, 6);

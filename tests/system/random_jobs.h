@@ -17,15 +17,15 @@ struct RandomMachine {
 
 // Abstract and real fabrics, even and lopsided, with slow links; chunks, queues, models and granularities.
 RandomMachine random_machine(std::mt19937_64& random);
-Experiment read_machine_text(const std::string& text);
+experiment::Experiment read_machine_text(const std::string& text);
 // One link of every third fabric gets a fraction of its bandwidth.
-void slow_a_link(std::mt19937_64& random, Fabric& fabric);
+void slow_a_link(std::mt19937_64& random, network::Fabric& fabric);
 
 // Ranks that are slow, fast or late, many of them alike, and in every third case noise of each kind.
-Perturbation random_perturbation(std::mt19937_64& random, std::uint32_t ranks);
+system::Perturbation random_perturbation(std::mt19937_64& random, std::uint32_t ranks);
 
 // All ranks run one program of computations, collectives on the world, on rows and on columns of ranks, shifts, incasts
 // and root's sends, one after the other or at once; a few of them are late, slow or start with something of their own.
-Job random_job(std::mt19937_64& random, std::uint32_t ranks);
+workload::Job random_job(std::mt19937_64& random, std::uint32_t ranks);
 
 }  // namespace orrery::test

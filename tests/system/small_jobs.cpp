@@ -14,38 +14,38 @@ JobBuilder::JobBuilder(std::uint32_t ranks) : ranks_(ranks) {
 }
 
 GroupId JobBuilder::group(const std::string& name, const std::vector<std::uint32_t>& members) {
-  Communicator communicator{name, {}};
+  workload::Communicator communicator{name, {}};
   for (const std::uint32_t member : members) communicator.members.push_back(RankId(member));
   communicators_.push_back(communicator);
   return GroupId(static_cast<std::uint32_t>(communicators_.size() - 1));
 }
 
-NodeId JobBuilder::add(std::uint32_t rank, const GraphNode& node, const std::vector<NodeId>& after) {
+NodeId JobBuilder::add(std::uint32_t rank, const workload::GraphNode& node, const std::vector<NodeId>& after) {
   Rank& r = ranks_[rank];
   const NodeId id = r.graph.add(node);
   for (const NodeId before : after) r.graph.depend(id, before);
-  r.labels.push_back({r.labels.size(), name_of(node.kind)});
+  r.labels.push_back({r.labels.size(), workload::name_of(node.kind)});
   return id;
 }
 
 NodeId JobBuilder::compute(std::uint32_t rank, Duration time, const std::vector<NodeId>& after, std::uint32_t stream) {
-  GraphNode node;
-  node.kind = NodeKind::kCompute;
+  workload::GraphNode node;
+  node.kind = workload::NodeKind::kCompute;
   node.duration = time;
   node.stream = stream;
   return add(rank, node, after);
 }
 
 NodeId JobBuilder::host(std::uint32_t rank, Duration time, const std::vector<NodeId>& after) {
-  GraphNode node;
-  node.kind = NodeKind::kHostCompute;
+  workload::GraphNode node;
+  node.kind = workload::NodeKind::kHostCompute;
   node.duration = time;
   return add(rank, node, after);
 }
 
 NodeId JobBuilder::work(std::uint32_t rank, Flops flops, Bytes bytes, const std::vector<NodeId>& after) {
-  GraphNode node;
-  node.kind = NodeKind::kCompute;
+  workload::GraphNode node;
+  node.kind = workload::NodeKind::kCompute;
   node.flops = flops;
   node.bytes = bytes;
   return add(rank, node, after);
@@ -53,8 +53,8 @@ NodeId JobBuilder::work(std::uint32_t rank, Flops flops, Bytes bytes, const std:
 
 NodeId JobBuilder::memory(std::uint32_t rank, Bytes bytes, const std::vector<NodeId>& after,
                           std::optional<Duration> measured) {
-  GraphNode node;
-  node.kind = NodeKind::kMemoryLoad;
+  workload::GraphNode node;
+  node.kind = workload::NodeKind::kMemoryLoad;
   node.duration = measured;
   node.bytes = bytes;
   return add(rank, node, after);
@@ -67,21 +67,21 @@ NodeId JobBuilder::collective(std::uint32_t rank, CollectiveKind kind, Bytes byt
   std::vector<GroupId>& slots = ranks_[rank].binding.communicators;
   auto slot = std::ranges::find(slots, group);
   if (slot == slots.end()) slot = slots.insert(slots.end(), group);
-  GraphNode node;
-  node.kind = NodeKind::kCollective;
+  workload::GraphNode node;
+  node.kind = workload::NodeKind::kCollective;
   node.collective = kind;
   node.bytes = bytes;
   node.slot = static_cast<std::uint32_t>(slot - slots.begin());
   return add(rank, node, after);
 }
 
-NodeId JobBuilder::transfer(std::uint32_t rank, NodeKind kind, std::uint32_t peer, Bytes bytes,
+NodeId JobBuilder::transfer(std::uint32_t rank, workload::NodeKind kind, std::uint32_t peer, Bytes bytes,
                             const std::vector<NodeId>& after, std::int64_t tag) {
-  RankBinding& binding = ranks_[rank].binding;
+  workload::RankBinding& binding = ranks_[rank].binding;
   auto slot = std::ranges::find(binding.peers, RankId(peer));
   if (slot == binding.peers.end()) slot = binding.peers.insert(binding.peers.end(), RankId(peer));
   binding.tags.push_back(tag);
-  GraphNode node;
+  workload::GraphNode node;
   node.kind = kind;
   node.bytes = bytes;
   node.slot = static_cast<std::uint32_t>(slot - binding.peers.begin());
@@ -90,17 +90,18 @@ NodeId JobBuilder::transfer(std::uint32_t rank, NodeKind kind, std::uint32_t pee
 
 NodeId JobBuilder::send(std::uint32_t rank, std::uint32_t to, Bytes bytes, const std::vector<NodeId>& after,
                         std::int64_t tag) {
-  return transfer(rank, NodeKind::kSend, to, bytes, after, tag);
+  return transfer(rank, workload::NodeKind::kSend, to, bytes, after, tag);
 }
 
 NodeId JobBuilder::receive(std::uint32_t rank, std::uint32_t from, Bytes bytes, const std::vector<NodeId>& after,
                            std::int64_t tag) {
-  return transfer(rank, NodeKind::kReceive, from, bytes, after, tag);
+  return transfer(rank, workload::NodeKind::kReceive, from, bytes, after, tag);
 }
 
-Job JobBuilder::build() {
-  Job job;
-  ContentPool<ExecutionGraph> graphs;  // ranks with equal graphs share one, as in a job that was read
+workload::Job JobBuilder::build() {
+  workload::Job job;
+  workload::ContentPool<workload::ExecutionGraph>
+      graphs;  // ranks with equal graphs share one, as in a job that was read
   for (Rank& rank : ranks_) {
     rank.binding.graph = graphs.intern(std::move(rank.graph).build());
     rank.binding.labels = static_cast<std::uint32_t>(job.labels.size());
@@ -112,57 +113,58 @@ Job JobBuilder::build() {
   return job;
 }
 
-OperationRecord Outcome::record(std::uint32_t rank, NodeId node) const {
+system::OperationRecord Outcome::record(std::uint32_t rank, NodeId node) const {
   const auto records = log.of(RankId(rank));
-  const auto found = std::ranges::find(records, node, &OperationRecord::node);
+  const auto found = std::ranges::find(records, node, &system::OperationRecord::node);
   ORRERY_ASSERT(found != records.end());
   return *found;
 }
 
-Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& options, NetworkModel model) {
-  return simulate(job, fabric, options, [&](Engine& engine, MessageListener& listener) {
-    return make_network(model, engine, fabric, listener);
+Outcome simulate(const workload::Job& job, const network::Fabric& fabric, const system::SimulationOptions& options,
+                 system::NetworkModel model) {
+  return simulate(job, fabric, options, [&](Engine& engine, network::MessageListener& listener) {
+    return system::make_network(model, engine, fabric, listener);
   });
 }
 
-Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& options,
-                 const Simulation::NetworkFactory& network, std::vector<DeviceId> placement) {
-  DeviceSpec device;
+Outcome simulate(const workload::Job& job, const network::Fabric& fabric, const system::SimulationOptions& options,
+                 const system::Simulation::NetworkFactory& network, std::vector<DeviceId> placement) {
+  system::DeviceSpec device;
   device.name = "test device";
   device.peaks.fill(FlopRate(1'000'000'000'000'000));
   device.memory_bandwidth = Bandwidth(1'000'000'000'000);
   for (auto rank = static_cast<std::uint32_t>(placement.size()); rank < job.ranks.size(); ++rank)
     placement.push_back(DeviceId(rank));
-  const Matching matching = match(job);
-  Outcome outcome{{}, OperationLog(job.ranks.size()), {}, {}};
-  Simulation simulation({job, matching, fabric, device, placement}, options, network, outcome.log);
+  const workload::Matching matching = workload::match(job);
+  Outcome outcome{{}, report::OperationLog(job.ranks.size()), {}, {}};
+  system::Simulation simulation({job, matching, fabric, device, placement}, options, network, outcome.log);
   outcome.totals = simulation.run();
   outcome.usage = simulation.link_usage();
   outcome.steps.assign(simulation.folding_steps().begin(), simulation.folding_steps().end());
   return outcome;
 }
 
-Duration simulate_collective(CollectiveKind kind, Bytes bytes, const Fabric& fabric, const CollectiveOptions& options,
-                             NetworkModel model) {
+Duration simulate_collective(CollectiveKind kind, Bytes bytes, const network::Fabric& fabric,
+                             const system::CollectiveOptions& options, system::NetworkModel model) {
   JobBuilder builder(fabric.device_count());
   for (std::uint32_t rank = 0; rank < fabric.device_count(); ++rank) builder.collective(rank, kind, bytes, kWorld);
-  SimulationOptions all;
+  system::SimulationOptions all;
   all.collectives = options;
   return simulate(builder.build(), fabric, all, model).totals.finish.time_since_epoch();
 }
 
-DimensionSpec dimension(std::string_view topology, std::uint32_t size, Bandwidth bandwidth, Duration latency) {
-  return {topology_named(topology), size, bandwidth, latency, ""};
+network::DimensionSpec dimension(std::string_view topology, std::uint32_t size, Bandwidth bandwidth, Duration latency) {
+  return {network::topology_named(topology), size, bandwidth, latency, ""};
 }
 
-Fabric one_dimension(std::string_view topology, std::uint32_t size, Bandwidth bandwidth, Duration latency) {
-  const std::vector<DimensionSpec> dimensions = {dimension(topology, size, bandwidth, latency)};
-  return compose(dimensions);
+network::Fabric one_dimension(std::string_view topology, std::uint32_t size, Bandwidth bandwidth, Duration latency) {
+  const std::vector<network::DimensionSpec> dimensions = {dimension(topology, size, bandwidth, latency)};
+  return network::compose(dimensions);
 }
 
-CollectiveOptions always(std::string_view algorithm, std::size_t dimensions) {
-  CollectiveOptions options;
-  for (auto& algorithms : options.algorithms) algorithms.assign(dimensions, *find_algorithm(algorithm));
+system::CollectiveOptions always(std::string_view algorithm, std::size_t dimensions) {
+  system::CollectiveOptions options;
+  for (auto& algorithms : options.algorithms) algorithms.assign(dimensions, *collectives::find_algorithm(algorithm));
   return options;
 }
 

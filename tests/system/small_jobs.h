@@ -34,53 +34,54 @@ class JobBuilder {
   NodeId receive(std::uint32_t rank, std::uint32_t from, Bytes bytes, const std::vector<NodeId>& after = {},
                  std::int64_t tag = 0);
 
-  Job build();
+  workload::Job build();
 
  private:
   struct Rank {
-    GraphBuilder graph;
-    std::vector<NodeLabel> labels;
-    RankBinding binding;
+    workload::GraphBuilder graph;
+    std::vector<workload::NodeLabel> labels;
+    workload::RankBinding binding;
   };
-  NodeId add(std::uint32_t rank, const GraphNode& node, const std::vector<NodeId>& after);
-  NodeId transfer(std::uint32_t rank, NodeKind kind, std::uint32_t peer, Bytes bytes, const std::vector<NodeId>& after,
-                  std::int64_t tag);
+  NodeId add(std::uint32_t rank, const workload::GraphNode& node, const std::vector<NodeId>& after);
+  NodeId transfer(std::uint32_t rank, workload::NodeKind kind, std::uint32_t peer, Bytes bytes,
+                  const std::vector<NodeId>& after, std::int64_t tag);
 
   std::vector<Rank> ranks_;
-  std::vector<Communicator> communicators_;
+  std::vector<workload::Communicator> communicators_;
 };
 
 inline constexpr GroupId kWorld{0};
 
 struct Outcome {
-  SimulationTotals totals;
-  OperationLog log;
-  std::vector<LinkUsage> usage;    // by LinkId
-  std::vector<FoldingStep> steps;  // Simulation::folding_steps()
+  system::SimulationTotals totals;
+  report::OperationLog log;
+  std::vector<network::LinkUsage> usage;   // by LinkId
+  std::vector<system::FoldingStep> steps;  // Simulation::folding_steps()
 
   Time end(std::uint32_t rank, NodeId node) const { return record(rank, node).end; }
   Time start(std::uint32_t rank, NodeId node) const { return record(rank, node).start; }
-  OperationRecord record(std::uint32_t rank, NodeId node) const;
+  system::OperationRecord record(std::uint32_t rank, NodeId node) const;
 };
 
 // One simulation, rank i on device i. The device computes at 1 PFLOP/s and 1 TB/s.
-Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& options = {},
-                 NetworkModel model = NetworkModel::kAlphaBeta);
+Outcome simulate(const workload::Job& job, const network::Fabric& fabric, const system::SimulationOptions& options = {},
+                 system::NetworkModel model = system::NetworkModel::kAlphaBeta);
 
 // `placement`: the device of each rank; empty: rank i on device i.
-Outcome simulate(const Job& job, const Fabric& fabric, const SimulationOptions& options,
-                 const Simulation::NetworkFactory& network, std::vector<DeviceId> placement = {});
+Outcome simulate(const workload::Job& job, const network::Fabric& fabric, const system::SimulationOptions& options,
+                 const system::Simulation::NetworkFactory& network, std::vector<DeviceId> placement = {});
 
 // How long it takes when everybody calls `kind` once on the world, from the start.
-Duration simulate_collective(CollectiveKind kind, Bytes bytes, const Fabric& fabric, const CollectiveOptions& options,
-                             NetworkModel model = NetworkModel::kAlphaBeta);
+Duration simulate_collective(CollectiveKind kind, Bytes bytes, const network::Fabric& fabric,
+                             const system::CollectiveOptions& options,
+                             system::NetworkModel model = system::NetworkModel::kAlphaBeta);
 
 // One dimension of a topology by name.
-Fabric one_dimension(std::string_view topology, std::uint32_t size, Bandwidth bandwidth, Duration latency);
-DimensionSpec dimension(std::string_view topology, std::uint32_t size, Bandwidth bandwidth, Duration latency);
+network::Fabric one_dimension(std::string_view topology, std::uint32_t size, Bandwidth bandwidth, Duration latency);
+network::DimensionSpec dimension(std::string_view topology, std::uint32_t size, Bandwidth bandwidth, Duration latency);
 
 // The same algorithm for every kind, on each of `dimensions` dimensions.
-CollectiveOptions always(std::string_view algorithm, std::size_t dimensions = 1);
+system::CollectiveOptions always(std::string_view algorithm, std::size_t dimensions = 1);
 
 inline Time at(Duration duration) { return Time(duration); }
 

@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 using chakra::AttributeProto;
@@ -29,7 +29,8 @@ bool same_value(const AttributeProto& a, const AttributeProto& b) {
 template <class Value>
 std::optional<std::int64_t> as_integer(const Value& value) {
   bool fits = false;
-  if constexpr (std::is_floating_point_v<Value>) fits = value >= -0x1p63 && value < 0x1p63 && value == std::floor(value);
+  if constexpr (std::is_floating_point_v<Value>)
+    fits = value >= -0x1p63 && value < 0x1p63 && value == std::floor(value);
   if constexpr (std::is_integral_v<Value>)
     fits = std::is_signed_v<Value> || static_cast<std::uint64_t>(value) <= std::uint64_t{INT64_MAX};
   if constexpr (std::is_arithmetic_v<Value>)
@@ -69,7 +70,8 @@ std::optional<std::vector<bool>> flags_of(const AttributeProto& a) {
 // "string \"12\"", "double 0.5", "int64_list": what an error says was found.
 std::string found(const AttributeProto& a) {
   const std::string kind(kind_of(a));
-  if (a.value_case() == AttributeProto::kStringVal) return fmt::format("{} \"{}\"", kind, printable(a.string_val(), 40));
+  if (a.value_case() == AttributeProto::kStringVal)
+    return fmt::format("{} \"{}\"", kind, printable(a.string_val(), 40));
   if (a.value_case() == AttributeProto::kUint64Val) return fmt::format("{} {}", kind, a.uint64_val());
   if (a.value_case() == AttributeProto::kFixed64Val) return fmt::format("{} {}", kind, a.fixed64_val());
   if (const auto integer = integer_of(a)) return fmt::format("{} {}", kind, *integer);
@@ -164,4 +166,4 @@ void ChakraAttributes::fail(std::string_view name, const std::string& what, std:
   throw InputError({file_}, fmt::format("{}: attribute {} is {}, expected {}", describe(node_), name, what, expected));
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -15,7 +15,7 @@
 #include "core/assert.h"
 #include "workload/chakra/chakra.pb.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // A view of one node's attributes: `file` and `node` must outlive it.
 class ChakraAttributes {
@@ -71,15 +71,24 @@ auto visit_value(const google::protobuf::Message& message, const google::protobu
     return act(index < 0 ? (reflection.*one)(message, &field) : (reflection.*element)(message, &field, index));
   };
   switch (field.cpp_type()) {
-    case Field::CPPTYPE_INT32: return get(&R::GetInt32, &R::GetRepeatedInt32);
-    case Field::CPPTYPE_INT64: return get(&R::GetInt64, &R::GetRepeatedInt64);
-    case Field::CPPTYPE_UINT32: return get(&R::GetUInt32, &R::GetRepeatedUInt32);
-    case Field::CPPTYPE_UINT64: return get(&R::GetUInt64, &R::GetRepeatedUInt64);
-    case Field::CPPTYPE_DOUBLE: return get(&R::GetDouble, &R::GetRepeatedDouble);
-    case Field::CPPTYPE_FLOAT: return get(&R::GetFloat, &R::GetRepeatedFloat);
-    case Field::CPPTYPE_BOOL: return get(&R::GetBool, &R::GetRepeatedBool);
-    case Field::CPPTYPE_STRING: return get(&R::GetString, &R::GetRepeatedString);
-    default: ORRERY_ASSERT(false);
+    case Field::CPPTYPE_INT32:
+      return get(&R::GetInt32, &R::GetRepeatedInt32);
+    case Field::CPPTYPE_INT64:
+      return get(&R::GetInt64, &R::GetRepeatedInt64);
+    case Field::CPPTYPE_UINT32:
+      return get(&R::GetUInt32, &R::GetRepeatedUInt32);
+    case Field::CPPTYPE_UINT64:
+      return get(&R::GetUInt64, &R::GetRepeatedUInt64);
+    case Field::CPPTYPE_DOUBLE:
+      return get(&R::GetDouble, &R::GetRepeatedDouble);
+    case Field::CPPTYPE_FLOAT:
+      return get(&R::GetFloat, &R::GetRepeatedFloat);
+    case Field::CPPTYPE_BOOL:
+      return get(&R::GetBool, &R::GetRepeatedBool);
+    case Field::CPPTYPE_STRING:
+      return get(&R::GetString, &R::GetRepeatedString);
+    default:
+      ORRERY_ASSERT(false);
   }
 }
 
@@ -90,4 +99,4 @@ std::string_view kind_of(const chakra::AttributeProto& attribute);
 // "node 12 "aten::mm"": how messages name a node.
 std::string describe(const chakra::Node& node);
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -12,7 +12,7 @@
 #include "workload/chakra/file.h"
 #include "workload/chakra/reader.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 using google::protobuf::FieldDescriptor;
@@ -54,10 +54,14 @@ class Joined {
 std::string scalar(const Message& message, const FieldDescriptor& field, int index) {
   return visit_value(message, field, index, [&](const auto& value) -> std::string {
     using Value = std::decay_t<decltype(value)>;
-    if constexpr (std::is_same_v<Value, bool>) return value ? "true" : "false";
-    else if constexpr (std::is_floating_point_v<Value>) return real(static_cast<double>(value));
-    else if constexpr (std::is_integral_v<Value>) return std::to_string(value);
-    else return json_text(field.type() == FieldDescriptor::TYPE_BYTES ? hex(value) : value);
+    if constexpr (std::is_same_v<Value, bool>)
+      return value ? "true" : "false";
+    else if constexpr (std::is_floating_point_v<Value>)
+      return real(static_cast<double>(value));
+    else if constexpr (std::is_integral_v<Value>)
+      return std::to_string(value);
+    else
+      return json_text(field.type() == FieldDescriptor::TYPE_BYTES ? hex(value) : value);
   });
 }
 
@@ -210,4 +214,4 @@ void dump_chakra(const std::string& file, std::string_view bytes, std::ostream& 
   read_chakra(file, content, dumper);
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

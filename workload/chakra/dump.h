@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace orrery {
+namespace orrery::workload {
 
 // JSON lines: first one about the file ("file", "schema", "metadata", "has_metadata", "bytes" after gunzip,
 // "framing_error" and "bad_messages", which are null and 0 because errors throw), then one per node ("id", "name",
@@ -13,4 +13,4 @@ namespace orrery {
 // "coll", "dup_attr", "unknown_fields"). Floats round-trip; those that are not finite are NaN, Infinity, -Infinity.
 void dump_chakra(const std::string& file, std::string_view bytes, std::ostream& out);
 
-}  // namespace orrery
+}  // namespace orrery::workload

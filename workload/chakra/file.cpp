@@ -18,7 +18,7 @@
 #include "core/error.h"
 #include "core/input_files.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 // POSIX files rather than streams, because streams lose the reason of a failure.
@@ -202,4 +202,4 @@ std::string inflate_gzip(const std::string& file, std::string_view bytes, const 
   return Inflater(file, bytes, limits).run();
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

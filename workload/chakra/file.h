@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace orrery {
+namespace orrery::workload {
 
 // 128 bits of the content of a file, so that equal files are decoded once. Not cryptographic: compare the sizes as
 // well.
@@ -36,4 +36,4 @@ struct InflateLimits {
 // truncated, corrupt, followed by other bytes, or beyond `limits`.
 std::string inflate_gzip(const std::string& file, std::string_view bytes, const InflateLimits& limits = {});
 
-}  // namespace orrery
+}  // namespace orrery::workload

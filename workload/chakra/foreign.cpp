@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 using namespace std::string_view_literals;
@@ -87,4 +87,4 @@ std::string_view foreign_format_hint(std::string_view bytes, bool was_gzipped) {
   return "";
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace orrery {
+namespace orrery::workload {
 
 // A hint such as "this is a tar archive: unpack it first"; "" when the bytes look like nothing known. The bytes are
 // those after gzip, if the file was gzipped.
@@ -13,4 +13,4 @@ std::string_view foreign_format_hint(std::string_view bytes, bool was_gzipped);
 // No binary trace does; a lone '{' may be the length of its first frame.
 bool starts_like_json(std::string_view bytes);
 
-}  // namespace orrery
+}  // namespace orrery::workload

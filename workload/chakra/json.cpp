@@ -31,7 +31,7 @@
 #include "workload/chakra/json_text.h"
 #include "workload/chakra/reader.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 constexpr const char* kExpectedNode = "expected {\"id\": ..., \"name\": ..., ...}";
@@ -448,4 +448,4 @@ void read_chakra_json(const std::string& file, std::string_view text, ChakraVisi
   JsonReader(file, text, visitor).run();
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

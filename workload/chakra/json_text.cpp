@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 constexpr std::string_view kJsonSpaces = " \t\r\n";
@@ -100,4 +100,4 @@ void JsonText::fail(std::size_t offset, std::string message, std::string hint) {
   throw InputError(location(offset), std::move(message), std::move(hint));
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

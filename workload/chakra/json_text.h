@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 class JsonText {
  public:
@@ -50,4 +50,4 @@ class JsonText {
   std::size_t line_start_ = 0;
 };
 
-}  // namespace orrery
+}  // namespace orrery::workload

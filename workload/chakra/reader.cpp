@@ -10,7 +10,7 @@
 #include "workload/chakra/foreign.h"
 #include "workload/chakra/wire.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 constexpr std::size_t kLengthBytes = 5;  // a length is a varint of 32 bits
@@ -172,4 +172,4 @@ ChakraContents read_chakra(const std::string& file, std::string_view bytes) {
   return std::move(collector.contents);
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -10,7 +10,7 @@
 
 #include "workload/chakra/chakra.pb.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // Where a message stands in its file, counting from 0. `offset` is in bytes after decompression: of the frame's length
 // in a binary file, of the object's brace in JSON.
@@ -35,8 +35,8 @@ class ChakraVisitor {
 // one: the format has no end mark; the missing nodes show as unknown dependencies, if at all.
 void read_chakra(const std::string& file, std::string_view bytes, ChakraVisitor& visitor);
 
-// The same for a trace in one of Chakra's JSON forms (json.cpp). Errors carry line and column of what is wrong, or of the
-// object it is in. Nesting beyond 64 levels is refused.
+// The same for a trace in one of Chakra's JSON forms (json.cpp). Errors carry line and column of what is wrong, or of
+// the object it is in. Nesting beyond 64 levels is refused.
 void read_chakra_json(const std::string& file, std::string_view text, ChakraVisitor& visitor);
 
 // The whole trace in memory; for small files and tests.
@@ -48,4 +48,4 @@ struct ChakraContents {
 
 ChakraContents read_chakra(const std::string& file, std::string_view bytes);
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -16,7 +16,7 @@
 
 #include "workload/chakra/wire.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 // The AttributeType enums of the proto2 schemas. An attribute of type t has its value in field 4 + t, in this wire
@@ -33,9 +33,12 @@ constexpr std::uint32_t kFirstOldValue = 4;
 
 bool has_form(WireType type, char form) {
   switch (form) {
-    case 'v': return type == WireType::kVarint;
-    case 'f': return type == WireType::kFixed32;
-    default: return type == WireType::kBytes;
+    case 'v':
+      return type == WireType::kVarint;
+    case 'f':
+      return type == WireType::kFixed32;
+    default:
+      return type == WireType::kBytes;
   }
 }
 
@@ -152,4 +155,4 @@ std::string old_schema(std::span<const std::string_view> frames) {
   return evidence.verdict(has_metadata);
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

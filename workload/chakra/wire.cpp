@@ -11,7 +11,7 @@
 #include "core/utf8.h"
 #include "workload/chakra/chakra.pb.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 using google::protobuf::Descriptor;
@@ -19,10 +19,14 @@ using google::protobuf::FieldDescriptor;
 
 std::string_view name_of(WireType type) {
   switch (type) {
-    case WireType::kVarint: return "varint";
-    case WireType::kFixed64: return "64-bit";
-    case WireType::kBytes: return "length-delimited";
-    case WireType::kFixed32: return "32-bit";
+    case WireType::kVarint:
+      return "varint";
+    case WireType::kFixed64:
+      return "64-bit";
+    case WireType::kBytes:
+      return "length-delimited";
+    case WireType::kFixed32:
+      return "32-bit";
   }
   return "unknown";
 }
@@ -54,11 +58,15 @@ std::vector<Expected> fields_of(const Descriptor& message) {
 bool fits(FieldDescriptor::Type type, std::uint64_t value) {
   switch (type) {
     case FieldDescriptor::TYPE_INT32:
-    case FieldDescriptor::TYPE_ENUM: return std::in_range<std::int32_t>(static_cast<std::int64_t>(value));
+    case FieldDescriptor::TYPE_ENUM:
+      return std::in_range<std::int32_t>(static_cast<std::int64_t>(value));
     case FieldDescriptor::TYPE_UINT32:
-    case FieldDescriptor::TYPE_SINT32: return value <= std::numeric_limits<std::uint32_t>::max();
-    case FieldDescriptor::TYPE_BOOL: return value <= 1;
-    default: return true;
+    case FieldDescriptor::TYPE_SINT32:
+      return value <= std::numeric_limits<std::uint32_t>::max();
+    case FieldDescriptor::TYPE_BOOL:
+      return value <= 1;
+    default:
+      return true;
   }
 }
 
@@ -83,10 +91,12 @@ class Checker {
   bool check_field(const Expected& expected, const WireField& field, std::string_view at) {
     if (field.type == expected.wire) {
       switch (expected.type) {
-        case FieldDescriptor::TYPE_MESSAGE: return check(expected.message, field.payload) || in(expected);
+        case FieldDescriptor::TYPE_MESSAGE:
+          return check(expected.message, field.payload) || in(expected);
         case FieldDescriptor::TYPE_STRING:
           return is_utf8(field.payload) || fail(at, expected, "is text that is not UTF-8");
-        default: return check_range(expected, field.value, at);
+        default:
+          return check_range(expected, field.value, at);
       }
     }
     if (field.type == WireType::kBytes && expected.is_packable) return check_packed(expected, field.payload, at);
@@ -193,4 +203,4 @@ bool is_stray_metadata(std::string_view message) {
   return true;
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

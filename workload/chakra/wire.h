@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace orrery {
+namespace orrery::workload {
 
 enum class WireType : std::uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
@@ -66,4 +66,4 @@ bool is_stray_metadata(std::string_view message);
 // metadata included; a few hundred are plenty.
 std::string old_schema(std::span<const std::string_view> frames);
 
-}  // namespace orrery
+}  // namespace orrery::workload

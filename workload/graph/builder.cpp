@@ -8,7 +8,7 @@
 #include "core/assert.h"
 #include "core/hash.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 // A column of one field; empty when every node has the default.
@@ -182,4 +182,4 @@ ExecutionGraph with_calls_by_node(const ExecutionGraph& graph, std::span<const s
   return std::move(builder).build();
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

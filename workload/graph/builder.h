@@ -9,7 +9,7 @@
 #include "core/ids.h"
 #include "workload/graph/execution_graph.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // `after` waits for `before`.
 struct Edge {
@@ -71,4 +71,4 @@ ExecutionGraph with_communicator_slots(const ExecutionGraph& graph, std::span<co
 // The same graph, with the calls of these communicator slots counted by NodeId. `graph` counts all in canonical order.
 ExecutionGraph with_calls_by_node(const ExecutionGraph& graph, std::span<const std::uint32_t> slots);
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -6,7 +6,7 @@
 #include "core/assert.h"
 #include "workload/graph/builder.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 Job on_the_world(ExecutionGraph graph, NodeLabels labels, std::uint32_t ranks) {
@@ -53,4 +53,4 @@ Job neighbour_job(Bytes bytes, std::uint32_t ranks) {
   return job;
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

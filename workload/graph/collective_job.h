@@ -7,7 +7,7 @@
 #include "core/units.h"
 #include "workload/graph/job.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // Every rank calls one collective on the world. `bytes` are those of a rank's own input buffer, as in ExecutionGraph;
 // the root, where the kind has one, is rank 0. At least one rank.
@@ -17,4 +17,4 @@ Job collective_job(CollectiveKind kind, Bytes bytes, std::uint32_t ranks);
 // least two ranks.
 Job neighbour_job(Bytes bytes, std::uint32_t ranks);
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace orrery {
+namespace orrery::workload {
 
 template <class Content>
 class ContentPool {
@@ -29,4 +29,4 @@ class ContentPool {
   std::vector<Content> contents_;
 };
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -4,7 +4,7 @@
 
 #include "core/assert.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 template <class Element>
@@ -67,10 +67,10 @@ bool ExecutionGraph::operator==(const ExecutionGraph& other) const {
 }
 
 std::size_t ExecutionGraph::memory_bytes() const {
-  const auto derived = std::tie(ordinals_, predecessor_counts_, order_, collective_nodes_, call_offsets_, calls_,
-                                transfer_nodes_);
+  const auto derived =
+      std::tie(ordinals_, predecessor_counts_, order_, collective_nodes_, call_offsets_, calls_, transfer_nodes_);
   return sizeof(*this) +
          std::apply([](const auto&... column) { return (bytes_of(column) + ...); }, std::tuple_cat(content(), derived));
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -18,7 +18,7 @@
 #include "core/ids.h"
 #include "core/units.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 enum class NodeKind : std::uint8_t {
   kNoOp,         // takes no time: only orders what is around it
@@ -148,4 +148,4 @@ class ExecutionGraph {
   std::uint64_t hash_ = 0;
 };
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -10,7 +10,7 @@
 
 #include "workload/graph/rank_list.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 constexpr std::size_t kExamplesShown = 3;
@@ -113,4 +113,4 @@ void report(std::span<const RankFindings> ranks, bool is_job, Diagnostics& diagn
   }
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

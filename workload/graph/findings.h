@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // All findings of one kind in one file.
 struct Finding {
@@ -55,4 +55,4 @@ struct RankFindings {
 // is one file and ranks are not mentioned.
 void report(std::span<const RankFindings> ranks, bool is_job, Diagnostics& diagnostics);
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace orrery {
+namespace orrery::workload {
 
 std::optional<std::uint32_t> Communicator::position_of(RankId rank) const {
   const auto found = std::ranges::find(members, rank);
@@ -38,4 +38,4 @@ std::uint32_t Job::root(RankId rank, NodeId collective) const {
 
 std::string Job::describe(RankId rank, NodeId node) const { return labels_of(rank).describe(node); }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -14,7 +14,7 @@
 #include "workload/graph/execution_graph.h"
 #include "workload/graph/node_labels.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // A group of ranks that call collectives together.
 struct Communicator {
@@ -67,4 +67,4 @@ struct Job {
   std::string describe(RankId rank, NodeId node) const;
 };
 
-}  // namespace orrery
+}  // namespace orrery::workload

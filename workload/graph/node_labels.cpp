@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/hash.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 NodeLabels::NodeLabels(std::span<const NodeLabel> labels) {
   std::unordered_map<std::string_view, std::uint32_t> known;
@@ -50,4 +50,4 @@ std::string describe_node(std::uint64_t trace_id, std::string_view name) {
   return fmt::format("node {} \"{}\"", trace_id, printable(name, kNameShown));
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

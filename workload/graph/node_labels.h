@@ -11,7 +11,7 @@
 
 #include "core/ids.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 struct NodeLabel {
   std::uint64_t trace_id = 0;
@@ -45,4 +45,4 @@ class NodeLabels {
 // `node 12 "aten::mm"`, safe to print.
 std::string describe_node(std::uint64_t trace_id, std::string_view name);
 
-}  // namespace orrery
+}  // namespace orrery::workload

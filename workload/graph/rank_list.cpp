@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace orrery {
+namespace orrery::workload {
 
 std::string rank_list(std::span<const std::uint32_t> ranks) {
   constexpr std::size_t kRangesShown = 8;
@@ -28,4 +28,4 @@ std::string rank_list(std::span<const std::uint32_t> ranks) {
   return text;
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -5,9 +5,9 @@
 #include <span>
 #include <string>
 
-namespace orrery {
+namespace orrery::workload {
 
 // Of ascending ranks without repetition. Runs become ranges; beyond eight ranges the rest is counted.
 std::string rank_list(std::span<const std::uint32_t> ranks);
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -6,7 +6,7 @@
 
 #include "core/units.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -64,4 +64,4 @@ std::optional<std::int64_t> thousandths(std::string_view text) {
   return static_cast<std::int64_t>(negative ? -digits : digits);
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -6,10 +6,10 @@
 #include <optional>
 #include <string_view>
 
-namespace orrery {
+namespace orrery::workload {
 
 // `text` times 1000, rounded to nearest: microseconds to nanoseconds. "-1", "12.3456" and "1.5e3" are numbers. Nothing
 // when it is none or does not fit.
 std::optional<std::int64_t> thousandths(std::string_view text);
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <span>
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 constexpr std::array<std::string_view, 4> kNames = {"astra-text", "simai", "goal", "kineto"};
@@ -51,4 +51,4 @@ std::optional<WorkloadFormat> workload_format_of(std::string_view beginning) {
   return std::nullopt;
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

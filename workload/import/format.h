@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-namespace orrery {
+namespace orrery::workload {
 
 enum class WorkloadFormat : std::uint8_t { kAstraText, kSimai, kGoal, kKineto };
 
@@ -20,4 +20,4 @@ std::optional<WorkloadFormat> workload_format_named(std::string_view name);
 // another word of ASTRA-sim's parallelism its own. Nothing if none fits.
 std::optional<WorkloadFormat> workload_format_of(std::string_view beginning);
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -6,7 +6,7 @@
 #include "core/assert.h"
 #include "workload/traces/dependency_check.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 // The slot of `value`; a new one where it has none yet.
@@ -96,4 +96,4 @@ Job JobAssembler::finish() {
   return std::move(job_);
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -16,7 +16,7 @@
 #include "workload/graph/job.h"
 #include "workload/graph/node_labels.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // The nodes of one rank in the order in which they are added, which is that of their NodeIds and trace ids.
 class RankAssembler {
@@ -65,4 +65,4 @@ class JobAssembler {
   ContentPool<NodeLabels> labels_;
 };
 
-}  // namespace orrery
+}  // namespace orrery::workload

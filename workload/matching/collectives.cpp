@@ -20,7 +20,7 @@
 #include "workload/graph/rank_list.h"
 #include "workload/matching/disagreement.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 // What a caller asks for in one call.
@@ -358,4 +358,4 @@ CallLists match_collectives(const Job& job, DisagreementReport& report) {
   return result;
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

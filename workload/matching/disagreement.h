@@ -8,7 +8,7 @@
 #include "workload/graph/job.h"
 #include "workload/matching/matching.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // Collects one entry per communicator or pair of ranks, in the order in which they are found.
 class DisagreementReport {
@@ -28,4 +28,4 @@ CallLists match_collectives(const Job& job, DisagreementReport& report);
 // One entry for each (source, destination, tag) whose ends do not match.
 EndLists match_transfers(const Job& job, DisagreementReport& report);
 
-}  // namespace orrery
+}  // namespace orrery::workload

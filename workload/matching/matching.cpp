@@ -12,7 +12,7 @@
 #include "workload/graph/builder.h"
 #include "workload/matching/disagreement.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 // A slot of a graph under its labels: ranks that have it call alike.
@@ -117,4 +117,4 @@ Matching match(const Job& job) {
 
 void count_calls_by_id(Job& job) { CallIdentity(job).apply(); }
 
-}  // namespace orrery
+}  // namespace orrery::workload

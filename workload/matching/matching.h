@@ -16,7 +16,7 @@
 #include "core/units.h"
 #include "workload/graph/job.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // One collective of one communicator, agreed on by all members.
 struct CollectiveCall {
@@ -103,4 +103,4 @@ Matching match(const Job& job);
 // names and operations are. NodeIds ascend with the ids of the trace.
 void count_calls_by_id(Job& job);
 
-}  // namespace orrery
+}  // namespace orrery::workload

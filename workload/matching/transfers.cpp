@@ -16,7 +16,7 @@
 #include "core/hash.h"
 #include "workload/matching/disagreement.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 // One end of a message, in the order in which the ends meet.
@@ -328,4 +328,4 @@ class TransferMatcher {
 
 EndLists match_transfers(const Job& job, DisagreementReport& report) { return TransferMatcher(job).match(report); }
 
-}  // namespace orrery
+}  // namespace orrery::workload

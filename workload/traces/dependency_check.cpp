@@ -8,7 +8,7 @@
 
 #include "core/assert.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 constexpr std::uint8_t kControlBit = 1;
@@ -109,17 +109,22 @@ DependencyCheck::DependencyCheck(const NodeLabels& labels, std::span<const Trace
   std::ranges::sort(resolved_, {}, &Resolved::edge);
   std::size_t kept = 0;
   for (const Resolved& next : resolved_) {
-    if (kept > 0 && resolved_[kept - 1].edge == next.edge) resolved_[kept - 1].kinds |= next.kinds;
-    else resolved_[kept++] = next;
+    if (kept > 0 && resolved_[kept - 1].edge == next.edge)
+      resolved_[kept - 1].kinds |= next.kinds;
+    else
+      resolved_[kept++] = next;
   }
   resolved_.resize(kept);
 }
 
 std::uint8_t DependencyCheck::bits(Dependencies chosen) {
   switch (chosen) {
-    case Dependencies::kBoth: return kControlBit | kDataBit;
-    case Dependencies::kData: return kDataBit;
-    case Dependencies::kCtrl: return kControlBit;
+    case Dependencies::kBoth:
+      return kControlBit | kDataBit;
+    case Dependencies::kData:
+      return kDataBit;
+    case Dependencies::kCtrl:
+      return kControlBit;
   }
   ORRERY_ASSERT(false);
 }
@@ -225,8 +230,8 @@ std::string DependencyCheck::describe_cycle(std::span<const NodeId> cycle, std::
   return text;
 }
 
-// Cycles in traces are mostly of two to a handful of nodes, closed by a caller's dependency on its callee; a shortest one
-// shows the reason best.
+// Cycles in traces are mostly of two to a handful of nodes, closed by a caller's dependency on its callee; a shortest
+// one shows the reason best.
 std::vector<NodeId> short_cycle(std::size_t nodes, std::span<const Edge> edges, std::span<const NodeId> reachable) {
   for (const Edge& edge : edges)
     if (std::ranges::binary_search(edges, Edge{edge.after, edge.before})) return {edge.before, edge.after};
@@ -243,4 +248,4 @@ std::vector<NodeId> short_cycle(std::size_t nodes, std::span<const Edge> edges, 
   return best;
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

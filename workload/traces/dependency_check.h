@@ -14,7 +14,7 @@
 #include "workload/graph/node_labels.h"
 #include "workload/traces/load_job.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // One dependency as the trace has it, by id.
 struct TraceDependency {
@@ -67,4 +67,4 @@ class DependencyCheck {
 // last. `reachable` are the nodes on no cycle and behind none; at least one node must be missing from it.
 std::vector<NodeId> short_cycle(std::size_t nodes, std::span<const Edge> edges, std::span<const NodeId> reachable);
 
-}  // namespace orrery
+}  // namespace orrery::workload

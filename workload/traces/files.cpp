@@ -15,7 +15,7 @@
 #include "core/error.h"
 #include "workload/graph/rank_list.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 constexpr std::array<std::string_view, 3> kExtensions = {".et", ".et.gz", ".json"};
@@ -116,4 +116,4 @@ std::string TraceSet::differs_from(std::uint64_t world) const {
   return world > ranks ? lacks(ranks) : fmt::format("{} has traces of {}", printable(prefix), ranks);
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

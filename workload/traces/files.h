@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace orrery {
+namespace orrery::workload {
 
 // The trace file of every rank: `<prefix>.<rank>.et`, `.et.gz` or `.json`, ranks contiguous from 0. Throws InputError
 // when there is none, when a rank is missing, or when one has two files.
@@ -35,4 +35,4 @@ struct TraceFile {
 // All of them, ascending by rank; none where there are none.
 std::vector<TraceFile> list_trace_files(const std::string& prefix);
 
-}  // namespace orrery
+}  // namespace orrery::workload

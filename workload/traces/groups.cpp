@@ -9,7 +9,7 @@
 #include "core/suggest.h"
 #include "workload/chakra/json_text.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 using Event = JsonText::Event;
@@ -38,12 +38,20 @@ class GroupsReader {
     if (depth > skipped_) return false;
     skipped_ = kNothing;
     switch (event) {
-      case Event::key: start_group(value.get_ref<const std::string&>()); return true;
-      case Event::object_start: return depth == 0 || skip(depth, "an object");
-      case Event::array_start: return depth == 1 || skip(depth, "a list");
-      case Event::array_end: end_group(); return false;
-      case Event::object_end: return true;
-      case Event::value: break;
+      case Event::key:
+        start_group(value.get_ref<const std::string&>());
+        return true;
+      case Event::object_start:
+        return depth == 0 || skip(depth, "an object");
+      case Event::array_start:
+        return depth == 1 || skip(depth, "a list");
+      case Event::array_end:
+        end_group();
+        return false;
+      case Event::object_end:
+        return true;
+      case Event::value:
+        break;
     }
     if (depth == 2 && value.is_number_unsigned())
       member(value.get<std::uint64_t>());
@@ -146,7 +154,8 @@ void CommunicatorNames::add(const ProcessGroup& group, Findings& findings) {
                           traces_.differs_from(*group.world), TraceSet::kHint);
   for (const std::uint32_t rank : group.ranks) {
     if (rank >= traces_.ranks)
-      return findings.error(fmt::format("process group {}", in_quotes(group.name)), traces_.lacks(rank), TraceSet::kHint);
+      return findings.error(fmt::format("process group {}", in_quotes(group.name)), traces_.lacks(rank),
+                            TraceSet::kHint);
     communicator.members.push_back(RankId(rank));
   }
   const auto known = by_name_.find(group.name);
@@ -221,4 +230,4 @@ bool CommunicatorNames::is_member(GroupId group, RankId rank) const {
   return group == GroupId(0) || std::ranges::binary_search(sorted_members_[index_of(group)], rank);
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

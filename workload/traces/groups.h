@@ -17,7 +17,7 @@
 #include "workload/graph/job.h"
 #include "workload/traces/files.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 struct CommunicatorGroup {
   std::string name;
@@ -98,4 +98,4 @@ class CommunicatorNames {
   std::size_t from_file_ = 1;  // communicators below this are the world and those of the groups file
 };
 
-}  // namespace orrery
+}  // namespace orrery::workload

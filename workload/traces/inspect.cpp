@@ -15,7 +15,7 @@
 #include "workload/graph/rank_list.h"
 #include "workload/traces/rank_trace.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 void summarise_nodes(const ExecutionGraph& graph, GraphSummary& summary) {
@@ -274,7 +274,7 @@ nlohmann::ordered_json to_json(const Inspection& inspection) {
     communicators.push_back(std::move(entry));
   }
   OrderedJson result = {{"schema", "orrery.workload/1"},
-                 {"source", printable(inspection.source, inspection.source.size() * 4)}};
+                        {"source", printable(inspection.source, inspection.source.size() * 4)}};
   if (inspection.is_job) {
     result["ranks"] = inspection.ranks;
     result["communicators_defined"] = inspection.communicators_defined;
@@ -286,4 +286,4 @@ nlohmann::ordered_json to_json(const Inspection& inspection) {
   return result;
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -16,7 +16,7 @@
 #include "workload/graph/job.h"
 #include "workload/traces/load_job.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // A sum over many nodes, which may exceed 64 bits.
 using Total = Int128;
@@ -92,4 +92,4 @@ Inspection inspect_trace(const std::string& file, Dependencies dependencies, Dia
 std::string to_text(const Inspection& inspection);
 nlohmann::ordered_json to_json(const Inspection& inspection);
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -7,7 +7,7 @@
 #include "workload/graph/findings.h"
 #include "workload/traces/rank_trace.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 std::vector<Problem> problems_of(const Diagnostics& diagnostics) {
@@ -63,4 +63,4 @@ LintReport lint_job(const ChakraSource& source, const LoadProgress& progress, co
   return result;
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

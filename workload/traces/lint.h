@@ -9,7 +9,7 @@
 #include "workload/matching/matching.h"
 #include "workload/traces/load_job.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 struct LintReport {
   std::vector<Problem> problems;  // errors and warnings, as loading would report them, and what lint adds
@@ -29,4 +29,4 @@ using JobCheck = std::function<void(const Job&, const Matching&)>;
 // The traces of all ranks, whether they agree, and what `check` says of them.
 LintReport lint_job(const ChakraSource& source, const LoadProgress& progress = {}, const JobCheck& check = {});
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -19,7 +19,7 @@
 #include "workload/traces/groups.h"
 #include "workload/traces/rank_trace.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 constexpr std::size_t kUndefinedNamed = 10;
@@ -327,4 +327,4 @@ std::optional<Job> try_load_chakra_job(const ChakraSource& source, TraceChecks c
   }
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "workload/graph/job.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // Which of a trace's two kinds of dependency order the nodes. PyTorch's ctrl_deps say who called whom, not what comes
 // first, and can close cycles with the data dependencies.
@@ -40,4 +40,4 @@ Job load_chakra_job(const ChakraSource& source, Diagnostics& diagnostics, const 
 std::optional<Job> try_load_chakra_job(const ChakraSource& source, TraceChecks checks, Diagnostics& diagnostics,
                                        const LoadProgress& progress = {});
 
-}  // namespace orrery
+}  // namespace orrery::workload

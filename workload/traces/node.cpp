@@ -10,7 +10,7 @@
 #include "core/assert.h"
 #include "core/error.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 constexpr std::string_view kNoPeerHint =
@@ -57,14 +57,22 @@ class NodeReader {
  private:
   void read_work() {
     switch (static_cast<int>(node_.type())) {
-      case chakra::INVALID_NODE: return read_untimed("INVALID");
-      case chakra::METADATA_NODE: return read_metadata();
-      case chakra::MEM_LOAD_NODE: return read_memory(NodeKind::kMemoryLoad);
-      case chakra::MEM_STORE_NODE: return read_memory(NodeKind::kMemoryStore);
-      case chakra::COMP_NODE: return read_compute();
-      case chakra::COMM_SEND_NODE: return read_transfer(NodeKind::kSend);
-      case chakra::COMM_RECV_NODE: return read_transfer(NodeKind::kReceive);
-      case chakra::COMM_COLL_NODE: return read_collective();
+      case chakra::INVALID_NODE:
+        return read_untimed("INVALID");
+      case chakra::METADATA_NODE:
+        return read_metadata();
+      case chakra::MEM_LOAD_NODE:
+        return read_memory(NodeKind::kMemoryLoad);
+      case chakra::MEM_STORE_NODE:
+        return read_memory(NodeKind::kMemoryStore);
+      case chakra::COMP_NODE:
+        return read_compute();
+      case chakra::COMM_SEND_NODE:
+        return read_transfer(NodeKind::kSend);
+      case chakra::COMM_RECV_NODE:
+        return read_transfer(NodeKind::kReceive);
+      case chakra::COMM_COLL_NODE:
+        return read_collective();
       default:
         fail("unknown node type", fmt::format("type {}", static_cast<int>(node_.type())),
              "types 0 (INVALID) to 7 (COMM_COLL) are known");
@@ -271,4 +279,4 @@ TraceNode read_trace_node(const chakra::Node& node, Findings& findings) {
   }
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

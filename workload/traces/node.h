@@ -12,7 +12,7 @@
 #include "workload/graph/findings.h"
 #include "workload/traces/groups.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 struct TraceNode {
   GraphNode work;                             // slots are not assigned yet; `stream` is not used
@@ -39,4 +39,4 @@ bool has_root(CollectiveKind kind);
 // Wrong attributes become errors in `findings`, and the node is returned free; doubtful ones become warnings.
 TraceNode read_trace_node(const chakra::Node& node, Findings& findings);
 
-}  // namespace orrery
+}  // namespace orrery::workload

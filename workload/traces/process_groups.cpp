@@ -10,7 +10,7 @@
 
 #include "workload/traces/groups.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 using Json = nlohmann::json;
@@ -136,4 +136,4 @@ std::vector<ProcessGroup> read_process_groups(const Location& where, const std::
   return groups;
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

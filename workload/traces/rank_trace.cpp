@@ -15,7 +15,7 @@
 #include "workload/traces/dependency_check.h"
 #include "workload/traces/node.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 struct DecodedNode {
@@ -178,4 +178,4 @@ RankTrace read_rank_trace(const std::string& file, std::string_view bytes, Depen
   return trace;
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

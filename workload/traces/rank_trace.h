@@ -13,7 +13,7 @@
 #include "workload/traces/groups.h"
 #include "workload/traces/load_job.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 struct RankTrace {
   explicit RankTrace(std::string file) : findings(std::move(file)) {}
@@ -37,4 +37,4 @@ struct RankTrace {
 RankTrace read_rank_trace(const std::string& file, std::string_view bytes, Dependencies dependencies,
                           TraceChecks checks = TraceChecks::kLoad);
 
-}  // namespace orrery
+}  // namespace orrery::workload

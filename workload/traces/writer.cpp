@@ -22,7 +22,7 @@
 #include "workload/traces/files.h"
 #include "workload/traces/node.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 void append_varint(std::uint64_t value, std::string& bytes) {
@@ -332,4 +332,4 @@ ChakraSource write_job(const Job& job, const std::filesystem::path& directory, c
   return {.prefix = prefix.string(), .groups = groups};
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -16,7 +16,7 @@
 #include "workload/graph/job.h"
 #include "workload/traces/load_job.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // Writes `<directory>/<stem>.<rank>.et` for every rank and `<directory>/groups.json`, and makes the directory where
 // there is none. The result replays the job:
@@ -28,4 +28,4 @@ namespace orrery {
 // no part of a job that looks like the whole (OutputFiles).
 ChakraSource write_job(const Job& job, const std::filesystem::path& directory, const std::string& stem);
 
-}  // namespace orrery
+}  // namespace orrery::workload

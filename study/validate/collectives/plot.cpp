@@ -9,7 +9,7 @@
 #include "core/config/quantity_text.h"
 #include "study/validate/collectives/svg.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 // Told apart by shape and by lightness, not by hue alone.
@@ -178,4 +178,4 @@ std::string validation_plot(const ValidatedTable& validated) {
   return svg.file();
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -10,7 +10,7 @@
 #include "core/assert.h"
 #include "core/error.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 // Two characters are sound UTF-8 but must not be in XML: U+FFFE and U+FFFF.
@@ -172,4 +172,4 @@ double Axis::share(double value) const {
   return ((logarithmic_ ? std::log(value) : value) - first_) / (last_ - first_);
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

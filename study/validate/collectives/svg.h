@@ -9,7 +9,7 @@
 
 #include "core/units.h"
 
-namespace orrery {
+namespace orrery::study {
 
 // For the inside of an element or of a quoted attribute: markup is escaped, and what XML has no place for is written
 // out.
@@ -65,4 +65,4 @@ class Axis {
   std::vector<Tick> ticks_;
 };
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -10,7 +10,7 @@
 #include "core/suggest.h"
 #include "experiment/experiment.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 constexpr std::int64_t kMostNodes = 1 << 16;
@@ -54,14 +54,18 @@ void read_operation(Section& section, ValidationTable& table) {
     section.error("gpus_per_node", "one GPU has no other to talk to");
 }
 
-std::optional<LaunchMode> read_launch_mode(Section& section) {
+std::optional<collectives::LaunchMode> read_launch_mode(Section& section) {
   constexpr std::string_view kMeaning = "what starts a call; left out unless the source says so";
   section.know("launch");
   if (section.describes())
-    section.context().describe(
-        {"launch", fmt::format("{}", fmt::join(launch_mode_names(), " | ")), "optional", std::string(kMeaning), {}});
+    section.context().describe({"launch",
+                                fmt::format("{}", fmt::join(collectives::launch_mode_names(), " | ")),
+                                "optional",
+                                std::string(kMeaning),
+                                {}});
   if (section.describes() || !section.has("launch")) return std::nullopt;
-  return static_cast<LaunchMode>(section.required_choice("launch", launch_mode_names(), kMeaning));
+  return static_cast<collectives::LaunchMode>(
+      section.required_choice("launch", collectives::launch_mode_names(), kMeaning));
 }
 
 void read_launch(Section& section, ValidationTable& table) {
@@ -132,7 +136,7 @@ std::optional<ValidationRow> read_row(const ConfigValue& item, Diagnostics& diag
 
 void read_rows(Section& section, ValidationTable& table) {
   Diagnostics& diagnostics = section.context().diagnostics();
-  read_rows(section, "[bytes, microseconds]", "by ascending size", [&](const ConfigValue& item) {
+  study::read_rows(section, "[bytes, microseconds]", "by ascending size", [&](const ConfigValue& item) {
     const std::optional<ValidationRow> row = read_row(item, diagnostics);
     if (!row) return;
     if (!table.rows.empty() && row->bytes <= table.rows.back().bytes)
@@ -161,7 +165,8 @@ void check_machine(Section& section, const ValidationTable& table) {
   Diagnostics& diagnostics = section.context().diagnostics();
   try {
     Diagnostics problems;
-    const Experiment machine = read_machine(table.name, std::move(root), section.context().files(), problems);
+    const experiment::Experiment machine =
+        experiment::read_machine(table.name, std::move(root), section.context().files(), problems);
     const std::uint32_t devices = machine.fabric.dimensions().front().size;
     if (table.gpus_per_node > devices)
       section.error("gpus_per_node", fmt::format("{} GPUs of a node, but a node of '{}' has {}", table.gpus_per_node,
@@ -194,7 +199,7 @@ std::string line_of(const ValidationTable& table) {
   return fmt::format("| `{}` | {} | {} | {} | {} x {} | {} | {} | {} | {} |\n", table.name, table.system,
                      table.cluster.empty() ? "" : fmt::format("`{}`", table.cluster), operation_of(table), table.nodes,
                      table.gpus_per_node, sizes_of(table), table.rows.size(),
-                     table.launch ? name_of(*table.launch) : "", table.scored ? "yes" : "no");
+                     table.launch ? collectives::name_of(*table.launch) : "", table.scored ? "yes" : "no");
 }
 
 }  // namespace
@@ -221,11 +226,12 @@ std::string validation_list(std::span<const ValidationTable> tables) {
     text += fmt::format("* `{}`: {}. {}.\n", table.name, table.measured, table.source);
   text += "\nWhat says how calls were launched:\n\n";
   for (const ValidationTable& table : tables)
-    if (table.launch) text += fmt::format("* `{}`, {}: {}.\n", table.name, name_of(*table.launch), table.launch_source);
+    if (table.launch)
+      text += fmt::format("* `{}`, {}: {}.\n", table.name, collectives::name_of(*table.launch), table.launch_source);
   text += "\nWhy not all of them are scored:\n\n";
   for (const ValidationTable& table : tables)
     if (!table.scored) text += fmt::format("* `{}`: {}.\n", table.name, table.why_not);
   return text;
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

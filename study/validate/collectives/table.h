@@ -15,7 +15,7 @@
 #include "study/benchmark/operation.h"
 #include "study/table_files.h"
 
-namespace orrery {
+namespace orrery::study {
 
 enum class TimedPart : std::uint8_t {
   kCalls,    // calls one behind the other, with what their launch costs
@@ -41,9 +41,9 @@ struct ValidationTable {
   std::uint32_t gpus_per_node = 1;
   BenchmarkOperation operation;
   TimedPart timed = TimedPart::kCalls;
-  std::string nccl;                  // its version; empty if not known
-  std::optional<LaunchMode> launch;  // only where the source says so
-  std::string launch_source;         // how the source says so
+  std::string nccl;                               // its version; empty if not known
+  std::optional<collectives::LaunchMode> launch;  // only where the source says so
+  std::string launch_source;                      // how the source says so
   ValidationColumn column = ValidationColumn::kInPlace;
   std::string column_reason;
   std::vector<std::string> forced;  // algorithms and protocols that NCCL was held to: "Tree", "LL"
@@ -63,4 +63,4 @@ void read_table(Section& section, ValidationTable& table);
 // The tables as docs/validation.md shows them: what they measured, what launched them, what is not scored.
 std::string validation_list(std::span<const ValidationTable> tables);
 
-}  // namespace orrery
+}  // namespace orrery::study

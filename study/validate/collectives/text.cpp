@@ -12,7 +12,7 @@
 #include "study/errors.h"
 #include "study/validate/collectives/validate.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 nlohmann::ordered_json to_json(const ValidatedTable& validated) {
@@ -50,8 +50,8 @@ std::string left_out_text(std::span<const ValidationTable* const> tables) {
 }
 
 std::string errors_text(std::span<const ValidatedTable> tables) {
-  Table text;
-  text.column("table", Table::Align::kLeft);
+  report::Table text;
+  text.column("table", report::Table::Align::kLeft);
   for (const char* heading : {"rows", "median", "p90", "worst"}) text.column(heading);
   text.column("at");
   for (const SizeBand band : kAllSizeBands) text.column(std::string(name_of(band)));
@@ -107,4 +107,4 @@ nlohmann::ordered_json to_json(const Validation& validation) {
   return document;
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -9,7 +9,7 @@
 #include "core/assert.h"
 #include "study/benchmark/study.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 std::vector<Bytes> row_sizes(const ValidationTable& table) {
@@ -41,17 +41,17 @@ ValidatedTable validate(const ValidationTable& table, const ConfigFiles& files) 
   const CollectiveTable predicted = predict(table, files);
   ORRERY_ASSERT(predicted.rows.size() == table.rows.size());
   ValidatedTable validated{&table, {}};
-  for (std::size_t i = 0; i < table.rows.size(); ++i)
-    validated.rows.push_back({table.rows[i], predicted.rows[i].time});
+  for (std::size_t i = 0; i < table.rows.size(); ++i) validated.rows.push_back({table.rows[i], predicted.rows[i].time});
   return validated;
 }
 
 std::vector<FittedConstantText> fitted_constants(const ConfigFiles& files) {
-  const NcclConstantsFile library = shipped_nccl_constants(files);
+  const collectives::NcclConstantsFile library = collectives::shipped_nccl_constants(files);
   std::vector<FittedConstantText> texts;
   for (const auto& [number, nominal] : library.nominal)
-    texts.push_back({std::string(nccl_constant_entries()[number].path),
-                     nccl_constant_text(number, library.constants.value(number)), nccl_constant_text(number, nominal)});
+    texts.push_back({std::string(collectives::nccl_constant_entries()[number].path),
+                     collectives::nccl_constant_text(number, library.constants.value(number)),
+                     collectives::nccl_constant_text(number, nominal)});
   return texts;
 }
 
@@ -99,17 +99,16 @@ CollectiveQuestion question_of(const ValidationTable& table) {
   question.nodes = fmt::format("{}", table.nodes);
   question.devices_per_node = fmt::format("{}", table.gpus_per_node);
   question.library = "nccl";
-  if (table.launch) question.launch = name_of(*table.launch);
+  if (table.launch) question.launch = collectives::name_of(*table.launch);
   for (const std::string& word : table.forced) {
-    std::string& option = nccl_algorithm_named(word) ? question.algorithm : question.protocol;
+    std::string& option = collectives::nccl_algorithm_named(word) ? question.algorithm : question.protocol;
     option += (option.empty() ? "" : ",") + word;
   }
   if (!table.nccl.empty()) question.settings.push_back("collectives.version=" + table.nccl);
   return question;
 }
 
-Validation validate(std::span<const ValidationTable> tables, const ConfigFiles& files,
-                    const WorkProgress& progress) {
+Validation validate(std::span<const ValidationTable> tables, const ConfigFiles& files, const WorkProgress& progress) {
   Validation validation;
   std::uint64_t done = 0;
   for (const ValidationTable& table : tables) {
@@ -123,4 +122,4 @@ Validation validate(std::span<const ValidationTable> tables, const ConfigFiles& 
   return validation;
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

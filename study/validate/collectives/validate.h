@@ -1,5 +1,5 @@
-// Orrery's answers held against published measurements (study/validate/collectives/table.h): how far off, table by table and in
-// all, by message size.
+// Orrery's answers held against published measurements (study/validate/collectives/table.h): how far off, table by
+// table and in all, by message size.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 #include "study/in_parallel.h"
 #include "study/validate/collectives/table.h"
 
-namespace orrery {
+namespace orrery::study {
 
 struct ValidatedRow {
   ValidationRow measured;
@@ -41,8 +41,8 @@ struct FittedConstantText {
 
 struct Validation {
   std::vector<ValidatedTable> scored;
-  std::vector<ValidatedTable> kernels;            // kernels of profiles on known clusters; not in the overall error
-  std::vector<const ValidationTable*> left_out;   // neither
+  std::vector<ValidatedTable> kernels;           // kernels of profiles on known clusters; not in the overall error
+  std::vector<const ValidationTable*> left_out;  // neither
   std::vector<FittedConstantText> constants;
 };
 
@@ -75,4 +75,4 @@ std::string plot_file_name(const ValidationTable& table);
 // The text of an SVG file: the same table, the same bytes. The table has rows.
 std::string validation_plot(const ValidatedTable& table);
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -9,7 +9,7 @@
 #include "core/suggest.h"
 #include "study/csv_lines.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 struct IntegerColumn {
@@ -220,38 +220,38 @@ bool is_product(LayerOperator op) { return op <= LayerOperator::kMlpDown; }
 
 LayerOperator operator_of(LayerColumn column) { return kTimes[static_cast<std::size_t>(column)].what; }
 
-Operator layer_operator(const LayerSample& sample, LayerColumn column, Precision precision) {
+workload::Operator layer_operator(const LayerSample& sample, LayerColumn column, Precision precision) {
   const RankShape rank(sample);
   const std::int64_t tokens = sample.tokens;
   const std::int64_t hidden = sample.hidden;
   const std::int64_t up = sample.gated ? 2 * rank.feed_forward : rank.feed_forward;
-  const auto product = [&](std::int64_t n, std::int64_t k) { return Gemm{tokens, n, k, 1, precision}; };
+  const auto product = [&](std::int64_t n, std::int64_t k) { return workload::Gemm{tokens, n, k, 1, precision}; };
   // `numbers` read and written, each once, for every token.
-  const auto element_wise = [&](ElementWiseKind kind, std::int64_t numbers) {
-    return ElementWise{kind, size_of(precision) * (tokens * numbers)};
+  const auto element_wise = [&](workload::ElementWiseKind kind, std::int64_t numbers) {
+    return workload::ElementWise{kind, size_of(precision) * (tokens * numbers)};
   };
   switch (column) {
     case LayerColumn::kEmbedding:
-      return element_wise(ElementWiseKind::kEmbedding, 2 * hidden);
+      return element_wise(workload::ElementWiseKind::kEmbedding, 2 * hidden);
     case LayerColumn::kInputNorm:
     case LayerColumn::kPostAttentionNorm:
-      return element_wise(ElementWiseKind::kNorm, 2 * hidden);
+      return element_wise(workload::ElementWiseKind::kNorm, 2 * hidden);
     case LayerColumn::kAttentionPreProjection:
       return product(rank.queries + 2 * rank.keys, hidden);
     case LayerColumn::kRotary:
-      return element_wise(ElementWiseKind::kRotary, 2 * (rank.queries + rank.keys));
+      return element_wise(workload::ElementWiseKind::kRotary, 2 * (rank.queries + rank.keys));
     case LayerColumn::kAttentionPostProjection:
       return product(hidden, rank.queries);
     case LayerColumn::kMlpUp:
       return product(up, hidden);
     case LayerColumn::kActivation:
-      return element_wise(ElementWiseKind::kActivation, up + rank.feed_forward);
+      return element_wise(workload::ElementWiseKind::kActivation, up + rank.feed_forward);
     case LayerColumn::kMlpDown:
       return product(hidden, rank.feed_forward);
     case LayerColumn::kAdd:
-      return element_wise(ElementWiseKind::kAdd, 3 * hidden);
+      return element_wise(workload::ElementWiseKind::kAdd, 3 * hidden);
   }
   ORRERY_ASSERT(false);
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -14,7 +14,7 @@
 #include "core/units.h"
 #include "workload/training/spec/operators.h"
 
-namespace orrery {
+namespace orrery::study {
 
 enum class LayerColumn : std::uint8_t {
   kEmbedding,
@@ -70,6 +70,6 @@ bool is_product(LayerOperator op);
 LayerOperator operator_of(LayerColumn column);
 
 // What one tensor-parallel rank computes in that column. Every rank has at least one head of keys and values.
-Operator layer_operator(const LayerSample& sample, LayerColumn column, Precision precision);
+workload::Operator layer_operator(const LayerSample& sample, LayerColumn column, Precision precision);
 
-}  // namespace orrery
+}  // namespace orrery::study

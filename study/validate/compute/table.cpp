@@ -11,7 +11,7 @@
 #include "system/devices/operator_model.h"
 #include "workload/chakra/file.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 constexpr std::int64_t kLargestSide = 1 << 26;  // of a product: its bytes fit 64 bits
@@ -19,26 +19,26 @@ constexpr std::int64_t kLargestSide = 1 << 26;  // of a product: its bytes fit 6
 // Of a device's `compute`.
 struct ComputeConstant {
   std::string_view name;
-  std::string (*text)(const ComputeSpec&);
+  std::string (*text)(const system::ComputeSpec&);
 };
 constexpr std::array<ComputeConstant, 7> kConstants = {{
-    {"gemm", [](const ComputeSpec& c) { return to_text(c.gemm); }},
-    {"fp8", [](const ComputeSpec& c) { return to_text(c.fp8); }},
-    {"gemm_launch", [](const ComputeSpec& c) { return rounded(c.gemm_launch); }},
-    {"memory", [](const ComputeSpec& c) { return to_text(c.memory); }},
-    {"launch", [](const ComputeSpec& c) { return rounded(c.launch); }},
-    {"flash_forward", [](const ComputeSpec& c) { return to_text(c.flash_forward); }},
-    {"flash_backward", [](const ComputeSpec& c) { return to_text(c.flash_backward); }},
+    {"gemm", [](const system::ComputeSpec& c) { return to_text(c.gemm); }},
+    {"fp8", [](const system::ComputeSpec& c) { return to_text(c.fp8); }},
+    {"gemm_launch", [](const system::ComputeSpec& c) { return rounded(c.gemm_launch); }},
+    {"memory", [](const system::ComputeSpec& c) { return to_text(c.memory); }},
+    {"launch", [](const system::ComputeSpec& c) { return rounded(c.launch); }},
+    {"flash_forward", [](const system::ComputeSpec& c) { return to_text(c.flash_forward); }},
+    {"flash_backward", [](const system::ComputeSpec& c) { return to_text(c.flash_backward); }},
 }};
 
 // The device and the software.
 void read_machine_of(Section& section, ComputeTable& table) {
   section.required_section(
-      "device", "the device that was measured", [&](Section& device) { table.device = read_device(device); },
+      "device", "the device that was measured", [&](Section& device) { table.device = system::read_device(device); },
       "devices");
   section.section(
       "software", "whose kernels; without it those of a micro-benchmark",
-      [&](Section& software) { table.software = read_software(software); }, "software");
+      [&](Section& software) { table.software = workload::read_software(software); }, "software");
 }
 
 void read_origin(Section& section, ComputeTable& table) {
@@ -74,7 +74,7 @@ void read_layers(Section& section, ComputeTable& table) {
   table.layers_file = path_from(section.where("layers").file, *file).string();
   Diagnostics& diagnostics = section.context().diagnostics();
   try {
-    table.layers = read_layer_csv(read_file(table.layers_file), table.layers_file, diagnostics);
+    table.layers = read_layer_csv(workload::read_file(table.layers_file), table.layers_file, diagnostics);
   } catch (const InputError& error) {
     for (const Problem& problem : error.problems()) diagnostics.error(problem.where, problem.message, problem.hint);
   }
@@ -106,7 +106,7 @@ std::optional<MeasuredProduct> read_product(const ConfigValue& item, Precision p
     diagnostics.error(part->where, fmt::format("invalid rate '{}'; expected TFLOP/s", printable(part->scalar, 40)),
                       "a number above 0, without a unit");
   if (errors < diagnostics.error_count()) return std::nullopt;
-  return MeasuredProduct{item.where, Gemm{sides[0], sides[1], sides[2], 1, precision},
+  return MeasuredProduct{item.where, workload::Gemm{sides[0], sides[1], sides[2], 1, precision},
                          static_cast<double>(rate.value->count())};
 }
 
@@ -185,11 +185,11 @@ std::vector<ComputeTable> by_gpu(std::vector<LayerSample> samples, std::vector<C
 
 }  // namespace
 
-SoftwareRates ComputeTable::rates() const {
-  return software ? software->rates_on(device.architecture) : micro_benchmark_rates(device);
+workload::SoftwareRates ComputeTable::rates() const {
+  return software ? software->rates_on(device.architecture) : system::micro_benchmark_rates(device);
 }
 
-std::optional<std::string> compute_constant_text(const ComputeSpec& compute, std::string_view name) {
+std::optional<std::string> compute_constant_text(const system::ComputeSpec& compute, std::string_view name) {
   const auto found = std::ranges::find(kConstants, name, &ComputeConstant::name);
   if (found == kConstants.end()) return std::nullopt;
   return found->text(compute);
@@ -207,7 +207,7 @@ void read_table(Section& section, ComputeTable& table) {
 std::vector<ComputeTable> compute_tables_of(const ComputeQuestion& question, std::span<const ComputeTable> shipped,
                                             const ConfigFiles& files) {
   Diagnostics diagnostics;
-  std::vector<LayerSample> samples = read_layer_csv(read_file(question.file), question.file, diagnostics);
+  std::vector<LayerSample> samples = read_layer_csv(workload::read_file(question.file), question.file, diagnostics);
   diagnostics.throw_if_errors();
   if (question.device.empty()) return by_gpu(std::move(samples), without_rows(shipped, question.file), question.file);
   ComputeTable table = table_of(question, files);
@@ -218,4 +218,4 @@ std::vector<ComputeTable> compute_tables_of(const ComputeQuestion& question, std
   return {std::move(table)};
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

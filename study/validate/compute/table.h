@@ -1,5 +1,6 @@
 // A table of measured times of operators on one device, from configs/validation/compute: operators of layers (a CSV
-// file, study/validate/compute/layers.h), or rates of matrix products. docs/compute.md shows how far off the model is on them.
+// file, study/validate/compute/layers.h), or rates of matrix products. docs/compute.md shows how far off the model is
+// on them.
 #pragma once
 
 #include <array>
@@ -15,11 +16,11 @@
 #include "workload/training/spec/operators.h"
 #include "workload/training/spec/software.h"
 
-namespace orrery {
+namespace orrery::study {
 
 struct MeasuredProduct {
   Location where;
-  Gemm product;
+  workload::Gemm product;
   double rate = 0;  // in FLOP/s
 };
 
@@ -29,22 +30,22 @@ struct ComputeTable {
   std::string source;
   std::string measured;  // the machine, in the words of the source
   std::string gpu;       // as CSV files call it, in their column `gpu`
-  DeviceSpec device;
-  std::optional<SoftwareSpec> software;  // whose kernels were measured; nothing: those of a micro-benchmark
+  system::DeviceSpec device;
+  std::optional<workload::SoftwareSpec> software;  // whose kernels were measured; nothing: those of a micro-benchmark
   Precision precision = Precision::kFp16;
   std::vector<std::string> fitted;  // constants of the device that were fitted to this table: keys of `compute`
   std::string layers_file;          // where the layers come from
   std::vector<LayerSample> layers;
   std::vector<MeasuredProduct> products;
 
-  SoftwareRates rates() const;
+  workload::SoftwareRates rates() const;
 
   static constexpr std::string_view kFolder = "validation/compute";
   static constexpr std::array<std::string_view, 2> kKeys = {"layers", "products"};
 };
 
 // The text of a constant of a device's `compute`, "78.3 %"; nothing if there is no such constant.
-std::optional<std::string> compute_constant_text(const ComputeSpec& compute, std::string_view name);
+std::optional<std::string> compute_constant_text(const system::ComputeSpec& compute, std::string_view name);
 
 // Reads a table and the CSV file beside it.
 void read_table(Section& section, ComputeTable& table);
@@ -60,4 +61,4 @@ struct ComputeQuestion {
 std::vector<ComputeTable> compute_tables_of(const ComputeQuestion& question, std::span<const ComputeTable> shipped,
                                             const ConfigFiles& files);
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -10,12 +10,12 @@
 #include "study/errors.h"
 #include "study/validate/compute/validation.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-void add_row(Table& text, const std::string& table, const OperatorErrors& errors) {
+void add_row(report::Table& text, const std::string& table, const OperatorErrors& errors) {
   const auto summary = errors.summary();
   const ValidatedOperator* worst = errors.worst();
   text.row({table, errors.name, fmt::format("{}", summary ? summary->rows : 0),
@@ -25,11 +25,11 @@ void add_row(Table& text, const std::string& table, const OperatorErrors& errors
 }
 
 std::string errors_text(const ComputeValidation& validation) {
-  Table text;
-  text.column("table", Table::Align::kLeft);
-  text.column("operator", Table::Align::kLeft);
+  report::Table text;
+  text.column("table", report::Table::Align::kLeft);
+  text.column("operator", report::Table::Align::kLeft);
   for (const char* heading : {"rows", "median", "p90", "worst"}) text.column(heading);
-  text.column("at", Table::Align::kLeft);
+  text.column("at", report::Table::Align::kLeft);
   text.column(fmt::format("< {}", kScoredTokens));
   for (const ValidatedComputeTable& validated : validation.tables) {
     for (const OperatorErrors& errors : validated.operators) {
@@ -61,8 +61,8 @@ std::string constants_text(const ComputeValidation& validation, bool product) {
 Json to_json(const OperatorErrors& errors) {
   Json document = {{"operator", errors.name},
                    {"class", errors.product ? "product" : "element-wise"},
-                   {"error", orrery::to_json(errors.summary())},
-                   {fmt::format("error_below_{}_tokens", kScoredTokens), orrery::to_json(errors.summary_below())}};
+                   {"error", study::to_json(errors.summary())},
+                   {fmt::format("error_below_{}_tokens", kScoredTokens), study::to_json(errors.summary_below())}};
   const ValidatedOperator* worst = errors.worst();
   document["worst_at"] = worst != nullptr ? Json(worst->at) : Json();
   return document;
@@ -135,4 +135,4 @@ nlohmann::ordered_json to_json(const ComputeValidation& validation) {
   return document;
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -8,19 +8,19 @@
 #include "study/validate/compute/layers.h"
 #include "system/devices/operator_model.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
-std::string shape_of(const Gemm& product) { return fmt::format("{}x{}x{}", product.m, product.n, product.k); }
+std::string shape_of(const workload::Gemm& product) { return fmt::format("{}x{}x{}", product.m, product.n, product.k); }
 
-std::string shape_of(const LayerSample& sample, const Operator& op) {
-  if (const Gemm* product = std::get_if<Gemm>(&op)) return shape_of(*product);
+std::string shape_of(const LayerSample& sample, const workload::Operator& op) {
+  if (const workload::Gemm* product = std::get_if<workload::Gemm>(&op)) return shape_of(*product);
   return fmt::format("{} tokens of {}, tp {}", sample.tokens, sample.hidden, sample.tensor_parallel);
 }
 
 // As measured rates: the time of a product's work.
 Duration time_at(const MeasuredProduct& measured) {
-  const Gemm& product = measured.product;
+  const workload::Gemm& product = measured.product;
   const double work =
       2.0 * static_cast<double>(product.m) * static_cast<double>(product.n) * static_cast<double>(product.k);
   return Duration(std::max<std::int64_t>(1, std::llround(std::min(work / measured.rate, 1e6) * 1e12)));
@@ -54,7 +54,7 @@ class TableValidation {
       ++validated_.left_out;
       return;
     }
-    const Operator op = layer_operator(sample, column, table_.precision);
+    const workload::Operator op = layer_operator(sample, column, table_.precision);
     errors.rows.push_back({shape_of(sample, op), sample.line, sample.tokens, measured, model_.time(op)});
   }
 
@@ -78,16 +78,18 @@ class TableValidation {
   }
 
   const ComputeTable& table_;
-  OperatorModel model_;
+  system::OperatorModel model_;
   ValidatedComputeTable validated_;
   std::vector<OperatorErrors> by_operator_;  // by LayerOperator
 };
 
 // The traffic factors of the kinds that measured layers have.
-void add_traffic(const SoftwareSpec& software, const SoftwareRates& rates, ComputeValidation& validation) {
-  for (const ElementWiseKind kind : {ElementWiseKind::kNorm, ElementWiseKind::kRotary, ElementWiseKind::kActivation,
-                                     ElementWiseKind::kAdd, ElementWiseKind::kEmbedding})
-    validation.constants.push_back({software.name, fmt::format("traffic.{}", name_of(kind)),
+void add_traffic(const workload::SoftwareSpec& software, const workload::SoftwareRates& rates,
+                 ComputeValidation& validation) {
+  for (const workload::ElementWiseKind kind :
+       {workload::ElementWiseKind::kNorm, workload::ElementWiseKind::kRotary, workload::ElementWiseKind::kActivation,
+        workload::ElementWiseKind::kAdd, workload::ElementWiseKind::kEmbedding})
+    validation.constants.push_back({software.name, fmt::format("traffic.{}", workload::name_of(kind)),
                                     fmt::format("{}", rates.traffic[static_cast<std::size_t>(kind)]), false});
 }
 
@@ -126,7 +128,7 @@ std::size_t ComputeValidation::product_constants() const {
 
 ComputeValidation validate_compute(std::span<const ComputeTable> tables) {
   ComputeValidation validation;
-  for (const GemmConstant& constant : shared_gemm_constants())
+  for (const system::GemmConstant& constant : system::shared_gemm_constants())
     validation.constants.push_back({{}, std::string(constant.name), fmt::format("{}", constant.value), true});
   for (const ComputeTable& table : tables) {
     validation.tables.push_back(TableValidation(table).validate());
@@ -135,4 +137,4 @@ ComputeValidation validate_compute(std::span<const ComputeTable> tables) {
   return validation;
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

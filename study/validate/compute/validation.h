@@ -1,4 +1,5 @@
-// The model of operators (system/devices/operator_model.h) held against measured times: how far off, operator by operator.
+// The model of operators (system/devices/operator_model.h) held against measured times: how far off, operator by
+// operator.
 #pragma once
 
 #include <optional>
@@ -11,7 +12,7 @@
 #include "study/errors.h"
 #include "study/validate/compute/table.h"
 
-namespace orrery {
+namespace orrery::study {
 
 // From so many tokens on errors count. Below, launches decide, and which kernel a library happens to choose.
 inline constexpr std::int64_t kScoredTokens = 256;
@@ -68,4 +69,4 @@ std::string compute_validation_text(const ComputeValidation& validation);
 // What stands under "compute" in the document "orrery.validation/1".
 nlohmann::ordered_json to_json(const ComputeValidation& validation);
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -12,7 +12,7 @@
 #include "study/in_parallel.h"
 #include "workload/training/spec/software.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 // How well a family can be predicted by its own constants; the fit is not closer than that.
@@ -28,11 +28,11 @@ constexpr double kNominalSpread = 1;
 // Shipped constants are near the fitted ones, and times are power laws only near them.
 constexpr double kFarthest = 4;
 
-constexpr double spread(SoftwareConstant constant) {
-  return constant == SoftwareConstant::kGemm ? kProductSpread : kKernelSpread;
+constexpr double spread(workload::SoftwareConstant constant) {
+  return constant == workload::SoftwareConstant::kGemm ? kProductSpread : kKernelSpread;
 }
 
-using Group = std::tuple<Architecture, SoftwareConstant, std::size_t>;
+using Group = std::tuple<Architecture, workload::SoftwareConstant, std::size_t>;
 
 // Signed, so that its square is Huber's loss made smooth: the error's square near 0, twice its size far off.
 double bounded(double error) {
@@ -58,7 +58,7 @@ class TrainingFit {
   std::vector<double> values() const {
     FitProblem problem;
     for (const TrainingConstant& constant : constants_)
-      problem.constants.push_back({fmt::format("{}.{}", constant.software, name_of(constant.constant)),
+      problem.constants.push_back({fmt::format("{}.{}", constant.software, workload::name_of(constant.constant)),
                                    constant.shipped, constant.shipped / kFarthest, constant.shipped * kFarthest});
     for (std::size_t group = 0; group < groups_.size(); ++group) problem.constants.push_back(centre(group));
     problem.residual_count = rows_.size() + constants_.size();
@@ -101,12 +101,14 @@ class TrainingFit {
   std::vector<std::size_t> centre_;  // group by constant
 };
 
-// What a constant is worth before it is fitted: nothing lost, and of bytes what the operation reads and writes at least.
-double nominal_value(const SoftwareSpec& software, SoftwareConstant constant) {
-  const SoftwareSpec nominal;
+// What a constant is worth before it is fitted: nothing lost, and of bytes what the operation reads and writes at
+// least.
+double nominal_value(const workload::SoftwareSpec& software, workload::SoftwareConstant constant) {
+  const workload::SoftwareSpec nominal;
   // A gradient is added to a sum: two are read, one is written.
-  if (constant == SoftwareConstant::kAccumulation) return 3 * static_cast<double>(size_of(software.gradients).count());
-  return value_of(nominal, Architecture::kOther, constant);
+  if (constant == workload::SoftwareConstant::kAccumulation)
+    return 3 * static_cast<double>(size_of(software.gradients).count());
+  return workload::value_of(nominal, Architecture::kOther, constant);
 }
 
 // How far a constant is moved to see what it does; a byte at least.
@@ -115,8 +117,8 @@ constexpr double kStep = 1.05;
 std::vector<TrainingConstant> constants_of(const TrainingValidation& validation) {
   std::vector<TrainingConstant> constants;
   for (const FittedSoftware& one : validation.software)
-    for (const SoftwareConstant constant : one.constants) {
-      const double shipped = value_of(one.software, one.architecture, constant);
+    for (const workload::SoftwareConstant constant : one.constants) {
+      const double shipped = workload::value_of(one.software, one.architecture, constant);
       if (shipped > 0)
         constants.push_back({one.software.name, one.architecture, constant, shipped,
                              nominal_value(one.software, constant), one.model_kind});
@@ -139,13 +141,14 @@ TrainingCase case_of(const ValidatedTrainingRow& row, const ConfigFiles& files) 
 }
 
 // d log(time) / d log(constant), by a simulation with the constant moved.
-double slope_of(const ValidatedTrainingRow& row, TrainingCase& one, SoftwareConstant constant) {
-  const SoftwareSpec shipped = one.software();
-  const double before = value_of(shipped, one.architecture(), constant);
-  const bool bytes = constant == SoftwareConstant::kAccumulation || constant == SoftwareConstant::kOptimizer;
-  set_value(one.software(), one.architecture(), constant,
-            bytes ? std::max(before * kStep, before + 1) : before * kStep);
-  const double after = value_of(one.software(), one.architecture(), constant);
+double slope_of(const ValidatedTrainingRow& row, TrainingCase& one, workload::SoftwareConstant constant) {
+  const workload::SoftwareSpec shipped = one.software();
+  const double before = workload::value_of(shipped, one.architecture(), constant);
+  const bool bytes =
+      constant == workload::SoftwareConstant::kAccumulation || constant == workload::SoftwareConstant::kOptimizer;
+  workload::set_value(one.software(), one.architecture(), constant,
+                      bytes ? std::max(before * kStep, before + 1) : before * kStep);
+  const double after = workload::value_of(one.software(), one.architecture(), constant);
   const double moved = predict(one).seconds;
   one.software() = shipped;
   return std::log(moved / row.predicted.seconds) / std::log(after / before);
@@ -178,7 +181,7 @@ ValidatedTrainingRow predict_with(const ValidatedTrainingRow& row, std::span<con
                                   std::span<const double> values, const ConfigFiles& files) {
   TrainingCase one = case_of(row, files);
   for (const std::size_t number : constants_of(one, constants))
-    set_value(one.software(), one.architecture(), constants[number].constant, values[number]);
+    workload::set_value(one.software(), one.architecture(), constants[number].constant, values[number]);
   ValidatedTrainingRow predicted = row;
   predicted.predicted = predict(one);
   return predicted;
@@ -221,4 +224,4 @@ std::vector<double> fit_training(std::span<const TrainingConstant> constants, st
   return TrainingFit(constants, rows, left_out).values();
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -17,12 +17,12 @@
 #include "study/validate/training/validation.h"
 #include "workload/training/spec/software.h"
 
-namespace orrery {
+namespace orrery::study {
 
 struct TrainingConstant {
   std::string software;
   Architecture architecture = Architecture::kOther;
-  SoftwareConstant constant = SoftwareConstant::kGemm;
+  workload::SoftwareConstant constant = workload::SoftwareConstant::kGemm;
   double shipped = 0;  // above 0
   double nominal = 0;  // without measurements; above 0
   // What its runs train, as the index of ModelSpec::sizes: convolutions are another library's kernels than products.
@@ -58,4 +58,4 @@ std::string training_cross_text(const TrainingValidation& validation, const Trai
 // "cross" of what stands under "training".
 nlohmann::ordered_json to_json(const TrainingCross& cross);
 
-}  // namespace orrery
+}  // namespace orrery::study

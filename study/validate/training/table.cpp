@@ -12,15 +12,15 @@
 #include "core/suggest.h"
 #include "workload/training/layers/model_layers.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 constexpr std::array<std::string_view, 6> kFigures = {"time",
-                                                                       "tokens_per_s_per_gpu",
-                                                                       "samples_per_s",
-                                                                       "samples_per_s_per_gpu",
-                                                                       "hardware_tflops_per_gpu",
-                                                                       "model_tflops_per_gpu"};
+                                                      "tokens_per_s_per_gpu",
+                                                      "samples_per_s",
+                                                      "samples_per_s_per_gpu",
+                                                      "hardware_tflops_per_gpu",
+                                                      "model_tflops_per_gpu"};
 
 using Texts = std::vector<std::pair<std::string, std::string>>;
 
@@ -169,8 +169,8 @@ void read_rows(Section& section, const ConfigValue* shared, TrainingTable& table
       diagnostics.error(item.where, fmt::format("two rows are labelled '{}'", printable(row->label, 40)));
     table.rows.push_back(std::move(*row));
   };
-  read_rows(section, "[label, value of each column, figure]", "what was published; a value may be a map or a list",
-            read);
+  study::read_rows(section, "[label, value of each column, figure]",
+                   "what was published; a value may be a map or a list", read);
 }
 
 void read_misses(Section& section, TrainingTable& table) {
@@ -203,7 +203,7 @@ std::string line_of(const TrainingTable& table) {
 
 std::string_view name_of(TrainingFigure figure) { return kFigures[static_cast<std::size_t>(figure)]; }
 
-double hardware_flops(const TransformerSpec& model, std::int64_t global_batch) {
+double hardware_flops(const workload::TransformerSpec& model, std::int64_t global_batch) {
   const auto s = static_cast<double>(model.sequence);
   const auto l = static_cast<double>(model.layers);
   const auto h = static_cast<double>(model.hidden);
@@ -211,13 +211,13 @@ double hardware_flops(const TransformerSpec& model, std::int64_t global_batch) {
   return 96 * static_cast<double>(global_batch) * s * l * h * h * (1 + s / (6 * h) + vocabulary / (16 * l * h));
 }
 
-double iteration_seconds(TrainingFigure figure, double published, const TrainingSpec& training) {
+double iteration_seconds(TrainingFigure figure, double published, const workload::TrainingSpec& training) {
   const auto gpus = static_cast<double>(training.parallel.workers());
   switch (figure) {
     case TrainingFigure::kTime:
       return published;
     case TrainingFigure::kTokensPerGpu:
-      return static_cast<double>(tokens_per_step(training)) / (gpus * published);
+      return static_cast<double>(workload::tokens_per_step(training)) / (gpus * published);
     case TrainingFigure::kSamples:
       return static_cast<double>(training.global_batch) / published;
     case TrainingFigure::kSamplesPerGpu:
@@ -228,7 +228,7 @@ double iteration_seconds(TrainingFigure figure, double published, const Training
     case TrainingFigure::kModelTflops:
       break;
   }
-  return model_flops(training) / (gpus * published * 1e12);
+  return workload::model_flops(training) / (gpus * published * 1e12);
 }
 
 void read_table(Section& section, TrainingTable& table) {
@@ -273,4 +273,4 @@ std::string training_list(std::span<const TrainingTable> tables) {
   return text;
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

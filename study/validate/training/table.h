@@ -13,7 +13,7 @@
 #include "study/table_files.h"
 #include "workload/training/spec/training_spec.h"
 
-namespace orrery {
+namespace orrery::study {
 
 // What was published of a row.
 enum class TrainingFigure : std::uint8_t {
@@ -64,12 +64,12 @@ void check_together(std::vector<TrainingTable>& tables, Diagnostics& diagnostics
 std::string_view name_of(TrainingFigure figure);
 
 // FLOPs of a step, as Narayanan et al. (SC'21, equation 3) count them: 96 B s l h^2 (1 + s/6h + V/16lh).
-double hardware_flops(const TransformerSpec& model, std::int64_t global_batch);
+double hardware_flops(const workload::TransformerSpec& model, std::int64_t global_batch);
 
 // Seconds of an iteration of which `published` is said. kHardwareTflops is of transformers only.
-double iteration_seconds(TrainingFigure figure, double published, const TrainingSpec& training);
+double iteration_seconds(TrainingFigure figure, double published, const workload::TrainingSpec& training);
 
 // The tables as docs/training.md shows them: where they come from, what was assumed, what is not scored.
 std::string training_list(std::span<const TrainingTable> tables);
 
-}  // namespace orrery
+}  // namespace orrery::study

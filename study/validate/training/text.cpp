@@ -12,7 +12,7 @@
 #include "study/validate/training/cross.h"
 #include "workload/training/spec/software.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -20,10 +20,10 @@ using Json = nlohmann::ordered_json;
 std::string time_text(double time) { return rounded(Duration(std::llround(time * 1e12))); }
 
 // Those of training_cells().
-void training_columns(Table& text) {
-  text.column("family", Table::Align::kLeft);
+void training_columns(report::Table& text) {
+  text.column("family", report::Table::Align::kLeft);
   for (const char* heading : {"rows", "mean", "median", "p90", "worst"}) text.column(heading);
-  text.column("at", Table::Align::kLeft);
+  text.column("at", report::Table::Align::kLeft);
   text.column("bias");
 }
 
@@ -72,9 +72,9 @@ OverallTrainingErrors overall_errors(std::span<const ValidatedTrainingFamily> fa
 }
 
 std::string families_text(const TrainingValidation& validation) {
-  Table text;
+  report::Table text;
   training_columns(text);
-  text.column("software", Table::Align::kLeft);
+  text.column("software", report::Table::Align::kLeft);
   for (const ValidatedTrainingFamily& family : validation.families) {
     std::vector<std::string> cells = training_cells(family);
     cells.push_back(fmt::format("{}", fmt::join(family.software(), ", ")));
@@ -135,9 +135,10 @@ std::string constants_text(const TrainingValidation& validation) {
   std::string text;
   for (const FittedSoftware& one : validation.software) {
     std::vector<std::string> constants;
-    for (const SoftwareConstant constant : one.constants)
-      constants.push_back(fmt::format("{} {}", name_of(constant),
-                                      value_text(constant, value_of(one.software, one.architecture, constant))));
+    for (const workload::SoftwareConstant constant : one.constants)
+      constants.push_back(
+          fmt::format("{} {}", workload::name_of(constant),
+                      workload::value_text(constant, workload::value_of(one.software, one.architecture, constant))));
     text += fmt::format("  {} on {} ({}): {}\n", one.software.name, name_of(one.architecture), constants.size(),
                         constants.empty() ? "none" : fmt::format("{}", fmt::join(constants, ", ")));
   }
@@ -145,10 +146,10 @@ std::string constants_text(const TrainingValidation& validation) {
 }
 
 std::string rows_text(const ValidatedTrainingFamily& family) {
-  Table text;
-  for (const char* heading : {"table", "row"}) text.column(heading, Table::Align::kLeft);
+  report::Table text;
+  for (const char* heading : {"table", "row"}) text.column(heading, report::Table::Align::kLeft);
   for (const char* heading : {"measured", "predicted", "error", "MFU"}) text.column(heading);
-  text.column("mostly", Table::Align::kLeft);
+  text.column("mostly", report::Table::Align::kLeft);
   for (const ValidatedTrainingRow& row : family.rows)
     text.row({row.table->name, row.row->label, time_text(row.measured), time_text(row.predicted.seconds),
               fmt::format("{:+.1f}", 100 * row.error()), fmt::format("{:.1f}", 100 * row.predicted.mfu),
@@ -188,14 +189,17 @@ Json row_json(const ValidatedTrainingFamily& family, const ValidatedTrainingRow&
 }
 
 std::string constants_text(const TrainingCross& cross) {
-  Table text;
-  for (const char* heading : {"software", "architecture", "constant"}) text.column(heading, Table::Align::kLeft);
+  report::Table text;
+  for (const char* heading : {"software", "architecture", "constant"})
+    text.column(heading, report::Table::Align::kLeft);
   for (const char* heading : {"nominal", "shipped", "fitted to all"}) text.column(heading);
   for (std::size_t i = 0; i < cross.constants.size(); ++i) {
     const TrainingConstant& constant = cross.constants[i];
-    text.row({constant.software, std::string(name_of(constant.architecture)), std::string(name_of(constant.constant)),
-              value_text(constant.constant, constant.nominal), value_text(constant.constant, constant.shipped),
-              value_text(constant.constant, cross.fitted[i])});
+    text.row({constant.software, std::string(name_of(constant.architecture)),
+              std::string(workload::name_of(constant.constant)),
+              workload::value_text(constant.constant, constant.nominal),
+              workload::value_text(constant.constant, constant.shipped),
+              workload::value_text(constant.constant, cross.fitted[i])});
   }
   return text.text();
 }
@@ -207,7 +211,7 @@ bool is_of(const TrainingConstant& constant, const ValidatedTrainingFamily& fami
 }
 
 std::string families_text(const TrainingValidation& validation, const TrainingCross& cross) {
-  Table text;
+  report::Table text;
   training_columns(text);
   text.column("mean as shipped");
   for (std::size_t i = 0; i < cross.left_out.size(); ++i) {
@@ -238,11 +242,11 @@ Json to_json(const TrainingValidation& validation) {
   document["overall"] = {{"mean_of_means", overall.mean}, {"median_of_medians", overall.median}};
   document["constants"] = Json::array();
   for (const FittedSoftware& one : validation.software)
-    for (const SoftwareConstant constant : one.constants)
+    for (const workload::SoftwareConstant constant : one.constants)
       document["constants"].push_back({{"software", one.software.name},
                                        {"architecture", std::string(name_of(one.architecture))},
-                                       {"name", std::string(name_of(constant))},
-                                       {"value", value_of(one.software, one.architecture, constant)}});
+                                       {"name", std::string(workload::name_of(constant))},
+                                       {"value", workload::value_of(one.software, one.architecture, constant)}});
   document["not_scored"] = Json::array();
   for (const TrainingTable* table : validation.not_scored)
     document["not_scored"].push_back({{"table", table->name}, {"why", table->why_not}});
@@ -269,7 +273,7 @@ Json to_json(const TrainingCross& cross) {
     const TrainingConstant& constant = cross.constants[i];
     document["constants"].push_back({{"software", constant.software},
                                      {"architecture", std::string(name_of(constant.architecture))},
-                                     {"name", std::string(name_of(constant.constant))},
+                                     {"name", std::string(workload::name_of(constant.constant))},
                                      {"nominal", constant.nominal},
                                      {"shipped", constant.shipped},
                                      {"fitted", cross.fitted[i]}});
@@ -281,7 +285,7 @@ Json to_json(const TrainingCross& cross) {
       if (is_of(cross.constants[i], cross.left_out[family]))
         without["constants"].push_back({{"software", cross.constants[i].software},
                                         {"architecture", std::string(name_of(cross.constants[i].architecture))},
-                                        {"name", std::string(name_of(cross.constants[i].constant))},
+                                        {"name", std::string(workload::name_of(cross.constants[i].constant))},
                                         {"value", cross.without[family][i]}});
     for (const ValidatedTrainingRow& row : cross.left_out[family].rows)
       without["rows"].push_back({{"label", row.row->label},
@@ -295,4 +299,4 @@ Json to_json(const TrainingCross& cross) {
   return document;
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -15,7 +15,7 @@
 #include "study/in_parallel.h"
 #include "workload/training/spec/software.h"
 
-namespace orrery {
+namespace orrery::study {
 namespace {
 
 struct ScoredRow {
@@ -72,7 +72,7 @@ InputError of_row(const InputError& error, const TrainingRow& row) {
   return InputError(std::move(problems));
 }
 
-double measured_seconds(const TrainingTable& table, const TrainingRow& row, const TrainingSpec& training) {
+double measured_seconds(const TrainingTable& table, const TrainingRow& row, const workload::TrainingSpec& training) {
   if (table.figure == TrainingFigure::kHardwareTflops && training.transformer() == nullptr)
     throw InputError(row.figure_at, fmt::format("{} is of transformers, but '{}' is none", name_of(table.figure),
                                                 printable(training.model.name)));
@@ -87,7 +87,7 @@ double measured_seconds(const TrainingTable& table, const TrainingRow& row, cons
 
 TrainingCase read_case(const TrainingTable& table, const TrainingRow& row, const ConfigFiles& files,
                        Diagnostics& diagnostics) {
-  Experiment experiment = read_experiment(row.where.file, row.experiment, files, diagnostics);
+  experiment::Experiment experiment = experiment::read_experiment(row.where.file, row.experiment, files, diagnostics);
   if (!experiment.workload.training)
     throw InputError(row.where, "the workload of a training job is a model", "name one: workload: {model: ...}");
   const double measured = measured_seconds(table, row, *experiment.workload.training);
@@ -130,7 +130,7 @@ TrainingValidation validate_training(std::span<const TrainingTable> tables, cons
         Diagnostics diagnostics;
         const TrainingCase one = read_training_case(*scored[i].table, *scored[i].row, files, diagnostics);
         rows[i] = {one.table, one.row, one.software().name, one.measured, predict(one)};
-        software[i] = {one.software(), one.architecture(), fitted_on(one.software(), one.architecture()),
+        software[i] = {one.software(), one.architecture(), workload::fitted_on(one.software(), one.architecture()),
                        one.model_kind()};
       },
       progress);
@@ -176,15 +176,15 @@ void check_training_rows(const TrainingTable& table, const ConfigFiles& files, D
 TrainingPrediction predict(const TrainingCase& one) {
   try {
     Diagnostics memory;
-    check_memory(one.experiment, true, memory);
+    experiment::check_memory(one.experiment, true, memory);
     Diagnostics diagnostics;
-    const Run run = run_experiment(one.experiment, true, diagnostics);
-    const std::vector<Part> parts = mean_parts(run.result);
-    return {seconds(iteration_time(run.result)), run.result.training->mfu,
+    const experiment::Run run = experiment::run_experiment(one.experiment, true, diagnostics);
+    const std::vector<report::Part> parts = report::mean_parts(run.result);
+    return {seconds(report::iteration_time(run.result)), run.result.training->mfu,
             parts.empty() ? std::string() : parts.front().name, memory.problems().empty()};
   } catch (const InputError& error) {
     throw of_row(error, *one.row);
   }
 }
 
-}  // namespace orrery
+}  // namespace orrery::study

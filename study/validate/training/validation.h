@@ -15,16 +15,16 @@
 #include "study/in_parallel.h"
 #include "study/validate/training/table.h"
 
-namespace orrery {
+namespace orrery::study {
 
 struct TrainingCase {
   const TrainingTable* table = nullptr;
   const TrainingRow* row = nullptr;
-  Experiment experiment;  // of a model to train
-  double measured = 0;    // seconds of an iteration
+  experiment::Experiment experiment;  // of a model to train
+  double measured = 0;                // seconds of an iteration
 
-  SoftwareSpec& software() { return experiment.workload.training->software; }
-  const SoftwareSpec& software() const { return experiment.workload.training->software; }
+  workload::SoftwareSpec& software() { return experiment.workload.training->software; }
+  const workload::SoftwareSpec& software() const { return experiment.workload.training->software; }
   Architecture architecture() const { return experiment.device.architecture; }
   std::size_t model_kind() const { return experiment.workload.training->model.sizes.index(); }
 };
@@ -78,9 +78,9 @@ struct ValidatedTrainingFamily {
 
 // The fitted constants that one software has on one architecture of devices.
 struct FittedSoftware {
-  SoftwareSpec software;
+  workload::SoftwareSpec software;
   Architecture architecture = Architecture::kOther;
-  std::vector<SoftwareConstant> constants;
+  std::vector<workload::SoftwareConstant> constants;
   std::size_t model_kind = 0;  // that the first of its rows trains, as the index of ModelSpec::sizes
 };
 
@@ -102,4 +102,4 @@ std::string training_validation_text(const TrainingValidation& validation, bool 
 // What stands under "training" in the document "orrery.validation/1".
 nlohmann::ordered_json to_json(const TrainingValidation& validation);
 
-}  // namespace orrery
+}  // namespace orrery::study

@@ -13,8 +13,8 @@ namespace orrery {
 struct Message {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
-  std::vector<PieceId> pieces;
-  Combine combine = Combine::kCopy;
+  std::vector<collectives::PieceId> pieces;
+  collectives::Combine combine = collectives::Combine::kCopy;
   // Indices of messages that come first: those the sender receives must have arrived, those it sends be released.
   std::vector<std::uint32_t> after;
 };
@@ -23,13 +23,13 @@ struct Exchange {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   std::uint32_t ranks = 1;
   std::uint32_t root = 0;
-  PieceId piece_kinds = 1;  // piece ids are below this; Schedule::pieces() says what they stand for
+  collectives::PieceId piece_kinds = 1;  // piece ids are below this; Schedule::pieces() says what they stand for
   std::vector<Message> messages;
   // Behind the ranks, as senders and receivers of messages: they have no data of their own, and add up what they get.
   std::uint32_t switches = 0;
 };
 
 // Asserts that each receive slot is filled by exactly one send.
-Exchange expand(const Schedule& schedule);
+Exchange expand(const collectives::Schedule& schedule);
 
 }  // namespace orrery

@@ -9,10 +9,10 @@
 namespace orrery {
 
 // How many pieces the kind must have, or 0 where an algorithm is free to choose.
-PieceId fixed_piece_kinds(CollectiveKind kind, std::uint32_t ranks);
+collectives::PieceId fixed_piece_kinds(CollectiveKind kind, std::uint32_t ranks);
 
 // Whether `rank` has its own contribution to `piece` at the start; all other copies are unwritten.
-bool has_input(const Exchange& exchange, std::uint32_t rank, PieceId piece);
+bool has_input(const Exchange& exchange, std::uint32_t rank, collectives::PieceId piece);
 
 // What must be in a rank's copy at the end.
 struct Promise {
@@ -24,6 +24,6 @@ struct Promise {
   Content content = Content::kAnything;
   std::uint32_t owner = 0;
 };
-Promise promise(const Exchange& exchange, std::uint32_t rank, PieceId piece);
+Promise promise(const Exchange& exchange, std::uint32_t rank, collectives::PieceId piece);
 
 }  // namespace orrery

@@ -25,9 +25,10 @@ std::string fault_of_message(const Exchange& exchange, const Message& message) {
   const std::uint32_t ends = exchange.ranks + exchange.switches;
   if (message.from >= ends || message.to >= ends) return "goes outside the group";
   if (message.from == message.to) return "goes to its sender";
-  if (message.to >= exchange.ranks && message.combine == Combine::kCopy) return "overwrites what a switch adds up";
+  if (message.to >= exchange.ranks && message.combine == collectives::Combine::kCopy)
+    return "overwrites what a switch adds up";
   if (message.pieces.empty()) return "carries nothing";
-  std::vector<PieceId> pieces = message.pieces;
+  std::vector<collectives::PieceId> pieces = message.pieces;
   std::ranges::sort(pieces);
   if (pieces.back() >= exchange.piece_kinds)
     return fmt::format("carries piece {}, which does not exist", pieces.back());
@@ -40,7 +41,7 @@ std::string fault_of_message(const Exchange& exchange, const Message& message) {
 
 std::string fault_of_form(const Exchange& exchange) {
   if (exchange.ranks == 0 || exchange.root >= exchange.ranks) return "the root is not in the group";
-  const PieceId expected = fixed_piece_kinds(exchange.kind, exchange.ranks);
+  const collectives::PieceId expected = fixed_piece_kinds(exchange.kind, exchange.ranks);
   if (exchange.piece_kinds == 0 || (expected != 0 && exchange.piece_kinds != expected))
     return fmt::format("{} pieces, {} expected", exchange.piece_kinds,
                        expected == 0 ? "at least 1" : fmt::to_string(expected));
@@ -61,7 +62,7 @@ std::vector<std::vector<Access>> accesses_of_copies(const Exchange& exchange) {
   std::vector<std::vector<Access>> accesses((exchange.ranks + exchange.switches) * exchange.piece_kinds);
   for (std::uint32_t m = 0; m < exchange.messages.size(); ++m) {
     const Message& message = exchange.messages[m];
-    for (const PieceId piece : message.pieces) {
+    for (const collectives::PieceId piece : message.pieces) {
       accesses[message.from * exchange.piece_kinds + piece].push_back({m, false});
       accesses[message.to * exchange.piece_kinds + piece].push_back({m, true});
     }
@@ -72,7 +73,7 @@ std::vector<std::vector<Access>> accesses_of_copies(const Exchange& exchange) {
 bool is_race(const Exchange& exchange, const MessageOrder& order, const Access& write, const Access& other) {
   const std::uint32_t a = write.message;
   const std::uint32_t b = other.message;
-  const auto reduces = [&](std::uint32_t m) { return exchange.messages[m].combine == Combine::kReduce; };
+  const auto reduces = [&](std::uint32_t m) { return exchange.messages[m].combine == collectives::Combine::kReduce; };
   if (a == b || order.arrived_before(a, b)) return false;
   if (!other.writes) return !order.released_before(b, a);
   return !order.arrived_before(b, a) && !(reduces(a) && reduces(b));

@@ -26,21 +26,23 @@ class SymbolicState {
       insert(promised_.row(exchange.ranks), rank);
     }
     for (std::uint32_t rank = 0; rank < exchange.ranks; ++rank)
-      for (PieceId piece = 0; piece < exchange.piece_kinds; ++piece)
+      for (collectives::PieceId piece = 0; piece < exchange.piece_kinds; ++piece)
         if (has_input(exchange, rank, piece)) insert(copy(rank, piece), rank);
   }
 
-  BitRow copy(std::uint32_t rank, PieceId piece) { return copies_.row(rank * exchange_.piece_kinds + piece); }
+  BitRow copy(std::uint32_t rank, collectives::PieceId piece) {
+    return copies_.row(rank * exchange_.piece_kinds + piece);
+  }
 
   std::string broken_promise() {
     for (std::uint32_t rank = 0; rank < exchange_.ranks; ++rank)
-      for (PieceId piece = 0; piece < exchange_.piece_kinds; ++piece)
+      for (collectives::PieceId piece = 0; piece < exchange_.piece_kinds; ++piece)
         if (std::string reason = broken_promise(rank, piece); !reason.empty()) return reason;
     return {};
   }
 
  private:
-  std::string broken_promise(std::uint32_t rank, PieceId piece) {
+  std::string broken_promise(std::uint32_t rank, collectives::PieceId piece) {
     const auto [content, owner] = promise(exchange_, rank, piece);
     if (content == Promise::Content::kAnything) return {};
     const bool from_everybody = content == Promise::Content::kEverybody;
@@ -118,7 +120,7 @@ class Replay {
 
   std::string read(std::uint32_t m) {
     const Message& message = exchange_.messages[m];
-    for (const PieceId piece : message.pieces) {
+    for (const collectives::PieceId piece : message.pieces) {
       const BitRow copy = state_.copy(message.from, piece);
       if (is_empty(copy)) return fmt::format("reads piece {}, which its sender never got", piece);
       messages_[m].carried.emplace_back(copy.begin(), copy.end());
@@ -129,10 +131,10 @@ class Replay {
   std::string write(std::uint32_t m) {
     const Message& message = exchange_.messages[m];
     for (std::size_t i = 0; i < message.pieces.size(); ++i) {
-      const PieceId piece = message.pieces[i];
+      const collectives::PieceId piece = message.pieces[i];
       const ConstBitRow carried = messages_[m].carried[i];
       const BitRow copy = state_.copy(message.to, piece);
-      if (message.combine == Combine::kCopy) {
+      if (message.combine == collectives::Combine::kCopy) {
         std::ranges::copy(carried, copy.begin());
         continue;
       }

@@ -10,6 +10,7 @@
 #include "tests/network/fabric_ways.h"
 
 using namespace orrery;
+using namespace orrery::network;
 
 namespace {
 

@@ -12,6 +12,7 @@
 #include "tests/network/fabric_ways.h"
 
 using namespace orrery;
+using namespace orrery::network;
 
 namespace {
 

@@ -18,7 +18,7 @@ void read_device(Section& section, ReadCluster& read) {
 }  // namespace
 
 ReadCluster read_cluster_text(const std::string& text, const std::vector<std::string>& settings,
-                              const Routing& routing) {
+                              const network::Routing& routing) {
   const ConfigFiles shipped(std::filesystem::path(ORRERY_SOURCE_DIR) / "configs");
   Diagnostics diagnostics;
   ConfigContext context(shipped, diagnostics);
@@ -26,8 +26,8 @@ ReadCluster read_cluster_text(const std::string& text, const std::vector<std::st
   for (const std::string& setting : settings) apply_setting(root, setting, shipped, diagnostics);
   ReadCluster result;
   read_config(root, context, [&](Section& section) {
-    const ClusterReaders readers{[&](Section& device) { read_device(device, result); }, [](Section&) {}};
-    result.fabric = read_cluster(section, readers, routing);
+    const network::ClusterReaders readers{[&](Section& device) { read_device(device, result); }, [](Section&) {}};
+    result.fabric = network::read_cluster(section, readers, routing);
   });
   for (const Problem& problem : diagnostics.problems()) result.errors += to_string(problem) + "\n";
   return result;

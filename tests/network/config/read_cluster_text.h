@@ -12,13 +12,13 @@
 namespace orrery {
 
 struct ReadCluster {
-  std::optional<Fabric> fabric;
+  std::optional<network::Fabric> fabric;
   std::string errors;
   std::string device;  // its name
 };
 
 // An experiment's `cluster` and `nodes`, called x.yaml, with the shipped configurations.
 ReadCluster read_cluster_text(const std::string& text, const std::vector<std::string>& settings = {},
-                              const Routing& routing = {});
+                              const network::Routing& routing = {});
 
 }  // namespace orrery

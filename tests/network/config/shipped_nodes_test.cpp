@@ -4,6 +4,7 @@
 #include "tests/network/fabric_ways.h"
 
 using namespace orrery;
+using namespace orrery::network;
 
 TEST_CASE("the shipped DGX-1 V100 is the hybrid cube mesh: six links a GPU, two hops at most") {
   const Fabric fabric = fabric_of("cluster: dgx-1v\nnodes: 2\n");

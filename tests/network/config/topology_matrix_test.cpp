@@ -11,6 +11,7 @@
 #include "tests/network/config/read_cluster_text.h"
 
 using namespace orrery;
+using namespace orrery::network;
 
 namespace {
 

@@ -9,6 +9,7 @@
 #include "tests/network/flow/probe.h"
 
 using namespace orrery;
+using namespace orrery::network;
 using namespace orrery::test;
 
 namespace {

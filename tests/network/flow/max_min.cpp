@@ -39,7 +39,7 @@ void MaxMin::solve() {
   list_users();
   heap_.clear();
   for (std::uint32_t link = 0; link < links_.size(); ++link)
-    if (links_[link].users > 0) heap_.push_back({fill_rate(links_[link].left, links_[link].weight), link});
+    if (links_[link].users > 0) heap_.push_back({network::fill_rate(links_[link].left, links_[link].weight), link});
   for (std::size_t i = heap_.size() / 2; i-- > 0;) sift_down(i, heap_[i]);
   while (!heap_.empty()) {
     const std::int64_t rate = collect_full_links();
@@ -75,7 +75,7 @@ std::int64_t MaxMin::collect_full_links() {
   while (!heap_.empty() && heap_.front().rate <= rate) {
     const Filling first = heap_.front();
     const Link& link = links_[first.link];
-    const std::int64_t now = link.weight == 0 ? 0 : fill_rate(link.left, link.weight);
+    const std::int64_t now = link.weight == 0 ? 0 : network::fill_rate(link.left, link.weight);
     if (now > first.rate) {
       sift_down(0, {now, first.link});
       continue;
@@ -118,12 +118,14 @@ std::size_t MaxMin::end_of(std::uint32_t flow) const {
   return flow + 1 < flows_.size() ? flows_[flow + 1].first_crossing : crossings_.size();
 }
 
-std::vector<ReferenceSolver::Share> MaxMinReference::solve(FlowGraph& graph, std::span<const std::uint32_t> flows) {
+std::vector<network::ReferenceSolver::Share> MaxMinReference::solve(network::FlowGraph& graph,
+                                                                    std::span<const std::uint32_t> flows) {
   MaxMin solver;
   for (std::uint32_t link = 0; link < graph.link_count(); ++link) solver.add_link(graph.link(link).bandwidth);
   for (const std::uint32_t flow : flows) {
     solver.add_flow();
-    for (const FlowCrossing& crossing : graph.flow(flow).crossings) solver.cross(crossing.link, crossing.weight);
+    for (const network::FlowCrossing& crossing : graph.flow(flow).crossings)
+      solver.cross(crossing.link, crossing.weight);
   }
   solver.solve();
   std::vector<Share> shares;

@@ -70,9 +70,9 @@ class MaxMin {
 };
 
 // Solves a FlowNetwork's flows from nothing known, whether they can have changed or not.
-class MaxMinReference final : public ReferenceSolver {
+class MaxMinReference final : public network::ReferenceSolver {
  public:
-  std::vector<Share> solve(FlowGraph& graph, std::span<const std::uint32_t> flows) override;
+  std::vector<Share> solve(network::FlowGraph& graph, std::span<const std::uint32_t> flows) override;
 };
 
 }  // namespace orrery::test

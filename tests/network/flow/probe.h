@@ -19,20 +19,20 @@ namespace orrery::test {
 using Notice = std::tuple<std::int64_t, std::uint64_t, std::string>;  // picoseconds, token, what
 
 template <class Model>
-struct Probe final : MessageListener, InstantObserver, EventSink {
+struct Probe final : network::MessageListener, InstantObserver, EventSink {
   Engine engine;
-  Fabric fabric;
+  network::Fabric fabric;
   Model network;
   std::vector<Notice> notices;
   std::vector<std::function<void()>> actions;
   std::function<void(std::uint64_t)> when_released = [](std::uint64_t) {};
   std::function<void()> when_decided = [] {};
-  std::map<std::uint64_t, MessagePart> parts;  // by token: what it comes apart into, which is itself
+  std::map<std::uint64_t, network::MessagePart> parts;  // by token: what it comes apart into, which is itself
 
   template <class... Options>
-  explicit Probe(const std::vector<DimensionSpec>& dimensions, Options... options)
-      : fabric(compose(dimensions)), network(engine, fabric, *this, options...) {}
-  explicit Probe(Fabric made) : fabric(std::move(made)), network(engine, fabric, *this) {}
+  explicit Probe(const std::vector<network::DimensionSpec>& dimensions, Options... options)
+      : fabric(network::compose(dimensions)), network(engine, fabric, *this, options...) {}
+  explicit Probe(network::Fabric made) : fabric(std::move(made)), network(engine, fabric, *this) {}
 
   void on_released(std::uint64_t token) override {
     notices.emplace_back(now(), token, "released");
@@ -41,8 +41,8 @@ struct Probe final : MessageListener, InstantObserver, EventSink {
   void on_arrived(std::uint64_t token) override { notices.emplace_back(now(), token, "arrived"); }
   void on_event(std::uint64_t action) override { actions[action](); }
   void decide() override { when_decided(); }
-  std::span<const MessagePart> parts_of(std::uint64_t token) override { return {&parts.at(token), 1}; }
-  MessagePlace place_of(std::uint64_t token) const override { return {token}; }
+  std::span<const network::MessagePart> parts_of(std::uint64_t token) override { return {&parts.at(token), 1}; }
+  network::MessagePlace place_of(std::uint64_t token) const override { return {token}; }
   void settle() override { network.settle(); }
   std::int64_t now() const { return engine.now().time_since_epoch().count(); }
 
@@ -54,7 +54,7 @@ struct Probe final : MessageListener, InstantObserver, EventSink {
     parts[token] = {token, network.path(DeviceId(from), DeviceId(to))};
     network.start(parts[token].path, Bytes(bytes), token);
   }
-  void send_group(const std::vector<LinkLoad>& loads, std::int64_t latency, std::uint64_t token) {
+  void send_group(const std::vector<network::LinkLoad>& loads, std::int64_t latency, std::uint64_t token) {
     parts[token] = {token, network.group_path(loads, Duration(latency))};
     network.start_group(parts[token].path, token);
   }
@@ -75,9 +75,9 @@ struct Probe final : MessageListener, InstantObserver, EventSink {
   }
 };
 
-inline DimensionSpec dimension(std::string_view topology, std::uint32_t size, std::int64_t bandwidth,
-                               std::int64_t latency) {
-  return {topology_named(topology), size, Bandwidth(bandwidth), Duration(latency), {}};
+inline network::DimensionSpec dimension(std::string_view topology, std::uint32_t size, std::int64_t bandwidth,
+                                        std::int64_t latency) {
+  return {network::topology_named(topology), size, Bandwidth(bandwidth), Duration(latency), {}};
 }
 
 }  // namespace orrery::test

@@ -6,6 +6,7 @@
 #include "system/devices/perturbation.h"
 
 using namespace orrery;
+using namespace orrery::system;
 
 namespace {
 

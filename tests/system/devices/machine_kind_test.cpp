@@ -8,6 +8,7 @@
 #include "tests/shipped_files.h"
 
 using namespace orrery;
+using namespace orrery::experiment;
 
 namespace {
 

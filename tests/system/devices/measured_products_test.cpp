@@ -13,6 +13,8 @@
 #include "system/devices/operator_model.h"
 
 using namespace orrery;
+using namespace orrery::system;
+using namespace orrery::workload;
 
 namespace {
 

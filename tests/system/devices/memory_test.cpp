@@ -9,6 +9,7 @@
 #include "workload/training/layers/model_layers.h"
 
 using namespace orrery;
+using namespace orrery::workload;
 using namespace orrery::testing;
 
 namespace {

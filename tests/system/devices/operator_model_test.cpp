@@ -6,6 +6,8 @@
 #include "system/devices/operator_model.h"
 
 using namespace orrery;
+using namespace orrery::system;
+using namespace orrery::workload;
 using namespace std::chrono_literals;
 
 namespace {

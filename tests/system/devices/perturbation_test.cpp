@@ -11,6 +11,10 @@
 #include "tests/workload/training/small_training.h"
 
 using namespace orrery;
+using namespace orrery::experiment;
+using namespace orrery::network;
+using namespace orrery::system;
+using namespace orrery::workload;
 using namespace orrery::test;
 using namespace orrery::testing;
 

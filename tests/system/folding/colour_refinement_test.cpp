@@ -7,6 +7,7 @@
 #include "system/folding/colour_refinement.h"
 
 using namespace orrery;
+using namespace orrery::system;
 
 namespace {
 

@@ -12,6 +12,10 @@
 #include "tests/workload/graph/grid_job.h"
 
 using namespace orrery;
+using namespace orrery::experiment;
+using namespace orrery::network;
+using namespace orrery::system;
+using namespace orrery::workload;
 using namespace orrery::test;
 
 namespace {

@@ -6,13 +6,14 @@
 
 namespace orrery::test {
 
-Outcome fold_and_compare(const Job& job, const Fabric& fabric, SimulationOptions options,
-                         const Simulation::NetworkFactory& network) {
-  options.fold = FoldMode::kOff;
+Outcome fold_and_compare(const workload::Job& job, const network::Fabric& fabric, system::SimulationOptions options,
+                         const system::Simulation::NetworkFactory& network) {
+  options.fold = system::FoldMode::kOff;
   const Outcome unfolded = simulate(job, fabric, options, network);
-  options.fold = FoldMode::kAuto;
+  options.fold = system::FoldMode::kAuto;
   Outcome folded = simulate(job, fabric, options, network);
-  const auto difference = first_difference({folded.log, folded.totals.acting}, {unfolded.log, unfolded.totals.acting});
+  const auto difference =
+      report::first_difference({folded.log, folded.totals.acting}, {unfolded.log, unfolded.totals.acting});
   if (difference) FAIL(to_text(*difference, job));
   CHECK(folded.totals.finish == unfolded.totals.finish);
   CHECK(folded.totals.rank_finish == unfolded.totals.rank_finish);
@@ -26,9 +27,10 @@ Outcome fold_and_compare(const Job& job, const Fabric& fabric, SimulationOptions
   return folded;
 }
 
-Outcome fold_and_compare(const Job& job, const Fabric& fabric, const SimulationOptions& options, NetworkModel model) {
-  return fold_and_compare(job, fabric, options, [&](Engine& engine, MessageListener& listener) {
-    return make_network(model, engine, fabric, listener);
+Outcome fold_and_compare(const workload::Job& job, const network::Fabric& fabric,
+                         const system::SimulationOptions& options, system::NetworkModel model) {
+  return fold_and_compare(job, fabric, options, [&](Engine& engine, network::MessageListener& listener) {
+    return system::make_network(model, engine, fabric, listener);
   });
 }
 

@@ -6,8 +6,9 @@
 namespace orrery::test {
 
 // Checks that the two agree in every operation, message count and link; returns what the folded one gave.
-Outcome fold_and_compare(const Job& job, const Fabric& fabric, SimulationOptions options,
-                         const Simulation::NetworkFactory& network);
-Outcome fold_and_compare(const Job& job, const Fabric& fabric, const SimulationOptions& options, NetworkModel model);
+Outcome fold_and_compare(const workload::Job& job, const network::Fabric& fabric, system::SimulationOptions options,
+                         const system::Simulation::NetworkFactory& network);
+Outcome fold_and_compare(const workload::Job& job, const network::Fabric& fabric,
+                         const system::SimulationOptions& options, system::NetworkModel model);
 
 }  // namespace orrery::test

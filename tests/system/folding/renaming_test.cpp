@@ -8,6 +8,10 @@
 #include "tests/system/small_jobs.h"
 
 using namespace orrery;
+using namespace orrery::experiment;
+using namespace orrery::network;
+using namespace orrery::system;
+using namespace orrery::workload;
 using namespace orrery::test;
 
 namespace {

@@ -3,26 +3,31 @@
 namespace orrery::test {
 namespace {
 
-double seconds(const Aggregate& transfer, const GroupLayout& layout) {
-  return lone_seconds(transfer, layout.shape).together + static_cast<double>(transfer.latency.count()) * 1e-12;
+double seconds(const collectives::Aggregate& transfer, const system::GroupLayout& layout) {
+  return collectives::lone_seconds(transfer, layout.shape).together +
+         static_cast<double>(transfer.latency.count()) * 1e-12;
 }
 
 }  // namespace
 
-Aggregate FakeLibrary::transfer(CollectiveKind kind, Bytes bytes, std::uint32_t root, const GroupLayout& layout) const {
+collectives::Aggregate FakeLibrary::transfer(CollectiveKind kind, Bytes bytes, std::uint32_t root,
+                                             const system::GroupLayout& layout) const {
   if (kind == CollectiveKind::kAllToAll)
-    return {NodePattern::kAllPairs, bytes, bytes, layout.shape.within_latency + layout.shape.between_latency};
+    return {collectives::NodePattern::kAllPairs, bytes, bytes,
+            layout.shape.within_latency + layout.shape.between_latency};
   const auto nodes = static_cast<std::int64_t>(layout.nodes.size());
   const Bytes between = ceil_div(bytes * 2, layout.shape.fullest);
   const bool is_even_root = root % 2 == 0;
-  const Aggregate ring{NodePattern::kRing, bytes * 2, between,
-                       layout.shape.within_latency * layout.shape.fullest + layout.shape.between_latency * nodes};
-  const Aggregate tree{NodePattern::kDoubleTree, bytes * (is_even_root ? 2 : 1), ceil_div(between, 4),
-                       layout.shape.within_latency * layout.shape.fullest + layout.shape.between_latency * 2};
+  const collectives::Aggregate ring{
+      collectives::NodePattern::kRing, bytes * 2, between,
+      layout.shape.within_latency * layout.shape.fullest + layout.shape.between_latency * nodes};
+  const collectives::Aggregate tree{
+      collectives::NodePattern::kDoubleTree, bytes * (is_even_root ? 2 : 1), ceil_div(between, 4),
+      layout.shape.within_latency * layout.shape.fullest + layout.shape.between_latency * 2};
   return seconds(ring, layout) < seconds(tree, layout) ? ring : tree;
 }
 
-PointToPoint FakeLibrary::point_to_point(Bytes bytes, bool is_same_node, Duration route_latency) const {
+system::PointToPoint FakeLibrary::point_to_point(Bytes bytes, bool is_same_node, Duration route_latency) const {
   const bool is_small = bytes < Bytes(1'000'000);
   if (is_same_node) return {is_small ? Duration(300'000) : Duration::zero(), is_small ? bytes * 2 : bytes};
   return {route_latency + Duration(1'000'000), bytes + ceil_div(bytes, 16)};

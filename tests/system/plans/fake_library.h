@@ -7,10 +7,11 @@ namespace orrery::test {
 
 // All-to-alls go between all pairs; the others by ring or double tree, whichever is faster. Small sends take longer and
 // weigh double inside a node, all take a sixteenth more between nodes.
-class FakeLibrary final : public GroupLibrary {
+class FakeLibrary final : public system::GroupLibrary {
  public:
-  Aggregate transfer(CollectiveKind kind, Bytes bytes, std::uint32_t root, const GroupLayout& layout) const override;
-  PointToPoint point_to_point(Bytes bytes, bool is_same_node, Duration route_latency) const override;
+  collectives::Aggregate transfer(CollectiveKind kind, Bytes bytes, std::uint32_t root,
+                                  const system::GroupLayout& layout) const override;
+  system::PointToPoint point_to_point(Bytes bytes, bool is_same_node, Duration route_latency) const override;
 };
 
 }  // namespace orrery::test

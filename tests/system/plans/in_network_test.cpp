@@ -9,6 +9,10 @@
 #include "tests/system/folding/folded.h"
 
 using namespace orrery;
+using namespace orrery::collectives;
+using namespace orrery::experiment;
+using namespace orrery::network;
+using namespace orrery::system;
 using namespace orrery::test;
 using enum CollectiveKind;
 

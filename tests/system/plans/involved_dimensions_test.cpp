@@ -11,6 +11,9 @@
 #include "tests/system/small_jobs.h"
 
 using namespace orrery;
+using namespace orrery::network;
+using namespace orrery::system;
+using namespace orrery::workload;
 using namespace orrery::test;
 using Catch::Matchers::Contains;
 

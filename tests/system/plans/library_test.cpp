@@ -11,6 +11,10 @@
 #include "tests/system/small_jobs.h"
 
 using namespace orrery;
+using namespace orrery::collectives;
+using namespace orrery::network;
+using namespace orrery::system;
+using namespace orrery::workload;
 using namespace orrery::test;
 using enum CollectiveKind;
 

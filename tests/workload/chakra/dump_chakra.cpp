@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   int status = 0;
   for (int i = 1; i < argc; ++i) {
     try {
-      orrery::dump_chakra(argv[i], orrery::read_file(argv[i]), std::cout);
+      orrery::workload::dump_chakra(argv[i], orrery::workload::read_file(argv[i]), std::cout);
     } catch (const orrery::InputError& error) {
       std::cerr << error.what() << '\n';
       status = 2;

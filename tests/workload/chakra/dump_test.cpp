@@ -8,6 +8,7 @@
 #include "tests/workload/chakra/bytes.h"
 
 using namespace orrery;
+using namespace orrery::workload;
 using namespace orrery::test;
 using nlohmann::json;
 

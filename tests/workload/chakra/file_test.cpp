@@ -12,6 +12,7 @@
 #include "tests/workload/chakra/bytes.h"
 
 using namespace orrery;
+using namespace orrery::workload;
 using namespace orrery::test;
 using Catch::Contains;
 using Catch::StartsWith;

@@ -8,6 +8,7 @@
 #include "workload/chakra/reader.h"
 
 using namespace orrery;
+using namespace orrery::workload;
 using namespace orrery::test;
 using Catch::Contains;
 using namespace std::string_literals;

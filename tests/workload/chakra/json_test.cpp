@@ -9,6 +9,7 @@
 #include "workload/chakra/attributes.h"
 
 using namespace orrery;
+using namespace orrery::workload;
 using namespace orrery::test;
 using Catch::Contains;
 using Catch::StartsWith;

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <set>
 
-#include <catch2/catch.hpp>
 #include <google/protobuf/descriptor.h>
+#include <catch2/catch.hpp>
 
 #include "tests/workload/chakra/bytes.h"
 
 using namespace orrery;
+using namespace orrery::workload;
 using namespace orrery::test;
 using Catch::Contains;
 using google::protobuf::Descriptor;

@@ -6,6 +6,7 @@
 #include "tests/workload/chakra/bytes.h"
 
 using namespace orrery;
+using namespace orrery::workload;
 using namespace orrery::test;
 
 TEST_CASE("a varint of every length round-trips") {

@@ -7,6 +7,7 @@
 #include "workload/graph/builder.h"
 
 using namespace orrery;
+using namespace orrery::workload;
 
 namespace {
 

@@ -39,12 +39,12 @@ class GridJob {
     for (std::uint32_t i = 0; i < 3; ++i) edges_.emplace_back(below(random, operations), below(random, operations));
     for (std::uint32_t rank = 0; rank < ranks(); ++rank) is_odd_[rank] = below(random, 3) == 0;
     add_communicators();
-    std::vector<NodeLabel> labels;
+    std::vector<workload::NodeLabel> labels;
     for (std::uint64_t id = 0; id < 64; ++id) labels.push_back({id, "node"});
     job_.labels.emplace_back(labels);
   }
 
-  Job build() && {
+  workload::Job build() && {
     const std::uint32_t wrong = below(random_, 3) == 0 ? below(random_, ranks()) : ranks();
     for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
       std::vector<Operation> operations = operations_;
@@ -93,23 +93,25 @@ class GridJob {
   }
 
   void add_communicators() {
-    Communicator world{"world", {}};
+    workload::Communicator world{"world", {}};
     for (std::uint32_t rank = 0; rank < ranks(); ++rank) world.members.push_back(RankId{rank});
     job_.communicators.push_back(world);
     for (std::uint32_t row = 0; row < rows_; ++row) {
-      Communicator& group = job_.communicators.emplace_back(Communicator{fmt::format("row{}", row), {}});
+      workload::Communicator& group =
+          job_.communicators.emplace_back(workload::Communicator{fmt::format("row{}", row), {}});
       // From right to left.
       for (std::uint32_t i = columns_; i-- > 0;) group.members.push_back(RankId{row * columns_ + i});
     }
     for (std::uint32_t column = 0; column < columns_; ++column) {
-      Communicator& group = job_.communicators.emplace_back(Communicator{fmt::format("column{}", column), {}});
+      workload::Communicator& group =
+          job_.communicators.emplace_back(workload::Communicator{fmt::format("column{}", column), {}});
       for (std::uint32_t row = 0; row < rows_; ++row) group.members.push_back(RankId{row * columns_ + column});
     }
   }
 
   void add_rank(std::uint32_t rank, const std::vector<Operation>& operations) {
-    RankBinding binding;
-    GraphBuilder graph;
+    workload::RankBinding binding;
+    workload::GraphBuilder graph;
     binding.communicators = {GroupId{0}, GroupId{1 + rank / columns_}, GroupId{1 + rows_ + rank % columns_}};
     std::vector<NodeId> first;
     for (const Operation& operation : operations)
@@ -117,7 +119,7 @@ class GridJob {
                                               : add_transfers(operation, rank, graph, binding));
     for (const auto& [a, b] : edges_)
       if (a != b) graph.depend(first[std::min(a, b)], first[std::max(a, b)]);
-    if (is_odd_[rank]) graph.add({.kind = NodeKind::kCompute, .duration = Duration(5)});
+    if (is_odd_[rank]) graph.add({.kind = workload::NodeKind::kCompute, .duration = Duration(5)});
     if (std::ranges::all_of(binding.tags, [](std::int64_t tag) { return tag == 0; })) binding.tags.clear();
     if (std::ranges::all_of(binding.roots, [](std::int64_t root) { return root < 0; })) binding.roots.clear();
     binding.graph = graphs_.intern(std::move(graph).build());
@@ -125,25 +127,27 @@ class GridJob {
   }
 
   // Odd ranks put more into an all-to-all.
-  NodeId add_collective(const Operation& operation, std::uint32_t rank, GraphBuilder& graph, RankBinding& binding) {
+  NodeId add_collective(const Operation& operation, std::uint32_t rank, workload::GraphBuilder& graph,
+                        workload::RankBinding& binding) {
     const bool is_more = is_odd_[rank] && operation.kind == CollectiveKind::kAllToAll;
-    const Communicator& group = job_.communicators[index_of(binding.communicators[operation.slot])];
+    const workload::Communicator& group = job_.communicators[index_of(binding.communicators[operation.slot])];
     binding.roots.push_back(operation.root > 0 ? std::int64_t{index_of(group.members[operation.root])} : -1);
-    return graph.add({.kind = NodeKind::kCollective,
+    return graph.add({.kind = workload::NodeKind::kCollective,
                       .bytes = Bytes(operation.bytes + (is_more ? 10 : 0)),
                       .collective = operation.kind,
                       .slot = operation.slot});
   }
 
   // Each has slots of its own, so that peers are listed more than once.
-  NodeId add_transfers(const Operation& operation, std::uint32_t rank, GraphBuilder& graph, RankBinding& binding) {
+  NodeId add_transfers(const Operation& operation, std::uint32_t rank, workload::GraphBuilder& graph,
+                       workload::RankBinding& binding) {
     const auto slot = static_cast<std::uint32_t>(binding.peers.size());
     const auto from = std::ranges::find(operation.to, rank) - operation.to.begin();
     binding.peers.push_back(RankId{operation.to[rank]});
     binding.peers.push_back(RankId{static_cast<std::uint32_t>(from)});
     binding.tags.insert(binding.tags.end(), 2, operation.tag);
-    const NodeId send = graph.add({.kind = NodeKind::kSend, .bytes = Bytes(operation.bytes), .slot = slot});
-    graph.add({.kind = NodeKind::kReceive, .bytes = Bytes(operation.bytes), .slot = slot + 1});
+    const NodeId send = graph.add({.kind = workload::NodeKind::kSend, .bytes = Bytes(operation.bytes), .slot = slot});
+    graph.add({.kind = workload::NodeKind::kReceive, .bytes = Bytes(operation.bytes), .slot = slot + 1});
     return send;
   }
 
@@ -153,12 +157,12 @@ class GridJob {
   std::vector<Operation> operations_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;  // operations: the earlier waits for the later
   std::vector<bool> is_odd_;                                    // by rank
-  ContentPool<ExecutionGraph> graphs_;
-  Job job_;
+  workload::ContentPool<workload::ExecutionGraph> graphs_;
+  workload::Job job_;
 };
 
 }  // namespace
 
-Job random_grid_job(Random& random) { return GridJob(random).build(); }
+workload::Job random_grid_job(Random& random) { return GridJob(random).build(); }
 
 }  // namespace orrery::testing

@@ -18,6 +18,7 @@
 #include "workload/matching/matching.h"
 
 using namespace orrery;
+using namespace orrery::workload;
 using namespace orrery::testing;
 
 namespace {

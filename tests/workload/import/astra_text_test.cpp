@@ -7,6 +7,7 @@
 #include "workload/import/layers/astra_text.h"
 
 using namespace orrery;
+using namespace orrery::workload;
 using Catch::Matchers::Contains;
 using orrery::testing::graph_text;
 using orrery::testing::members;

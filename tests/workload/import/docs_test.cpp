@@ -8,6 +8,7 @@
 #include "workload/matching/matching.h"
 
 using namespace orrery;
+using namespace orrery::workload;
 
 namespace {
 

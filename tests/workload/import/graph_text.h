@@ -11,9 +11,9 @@ namespace orrery::testing {
 
 // Of the graph of a rank. Collectives are `all_reduce 64 B on data0`, messages `send 64 B to 2`; a stream follows the
 // duration: `compute 10 ns on stream 1`.
-std::vector<std::string> graph_text(const Job& job, std::uint32_t rank);
+std::vector<std::string> graph_text(const workload::Job& job, std::uint32_t rank);
 
 // The ranks of the communicators of this name.
-std::vector<std::uint32_t> members(const Job& job, const std::string& name);
+std::vector<std::uint32_t> members(const workload::Job& job, const std::string& name);
 
 }  // namespace orrery::testing

@@ -7,6 +7,7 @@
 #include "workload/traces/dependency_check.h"
 
 using namespace orrery;
+using namespace orrery::workload;
 using namespace orrery::testing;
 using Catch::Matchers::Contains;
 

@@ -6,6 +6,7 @@
 #include "workload/graph/rank_list.h"
 
 using namespace orrery;
+using namespace orrery::workload;
 using Catch::Matchers::Contains;
 
 TEST_CASE("ranks are listed as ranges, and long lists are cut") {

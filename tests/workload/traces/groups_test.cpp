@@ -5,6 +5,7 @@
 #include "workload/traces/groups.h"
 
 using namespace orrery;
+using namespace orrery::workload;
 using Catch::Matchers::Contains;
 
 namespace {

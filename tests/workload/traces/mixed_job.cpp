@@ -36,21 +36,21 @@ std::optional<Duration> any_duration(Random& random) {
 }
 
 // A node that reads back as itself: what a kind does not have is left out, and nothing is without work.
-GraphNode any_node(Random& random) {
-  GraphNode node;
-  node.kind = static_cast<NodeKind>(below(random, kNodeKindCount));
-  if (is_on_device(node.kind)) node.stream = below(random, 3) * 5;
-  if (node.kind == NodeKind::kNoOp) return node;
+workload::GraphNode any_node(Random& random) {
+  workload::GraphNode node;
+  node.kind = static_cast<workload::NodeKind>(below(random, workload::kNodeKindCount));
+  if (workload::is_on_device(node.kind)) node.stream = below(random, 3) * 5;
+  if (node.kind == workload::NodeKind::kNoOp) return node;
   node.duration = any_duration(random);
   switch (node.kind) {
-    case NodeKind::kHostCompute:
+    case workload::NodeKind::kHostCompute:
       if (!node.duration) node.duration = Duration(7);
       return node;
-    case NodeKind::kCompute:
+    case workload::NodeKind::kCompute:
       if (below(random, 2) == 0) node.flops = Flops(any_size(random, 62));
       [[fallthrough]];
-    case NodeKind::kMemoryLoad:
-    case NodeKind::kMemoryStore:
+    case workload::NodeKind::kMemoryLoad:
+    case workload::NodeKind::kMemoryStore:
       node.bytes = Bytes(1 + any_size(random, 50));
       return node;
     default:
@@ -64,7 +64,7 @@ GraphNode any_node(Random& random) {
 class MixedJob {
  public:
   MixedJob(Random& random, std::uint32_t ranks, std::uint32_t nodes) : random_(random), ranks_(ranks) {
-    Communicator world{"world", {}};
+    workload::Communicator world{"world", {}};
     for (std::uint32_t rank = 0; rank < ranks; ++rank) world.members.push_back(RankId{rank});
     job_.communicators = {world, {"tensor \"0\"", world.members}, {"pipe\n\xC3\xA9", world.members}};
     std::ranges::reverse(job_.communicators[1].members);
@@ -73,16 +73,16 @@ class MixedJob {
       for (std::uint32_t k = below(random, 4); k > 0; --k) edges_.push_back({NodeId{below(random, i)}, NodeId{i}});
   }
 
-  Job build() && {
-    ContentPool<ExecutionGraph> graphs;
+  workload::Job build() && {
+    workload::ContentPool<workload::ExecutionGraph> graphs;
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
       // Odd ranks have a node more.
-      std::vector<GraphNode> nodes = nodes_;
-      if (rank % 2 == 1) nodes.push_back({.kind = NodeKind::kCompute, .duration = Duration(1)});
-      RankBinding binding = bind(rank, nodes);
-      GraphBuilder builder;
-      for (const GraphNode& node : nodes) builder.add(node);
-      for (const Edge& edge : edges_) builder.depend(edge.after, edge.before);
+      std::vector<workload::GraphNode> nodes = nodes_;
+      if (rank % 2 == 1) nodes.push_back({.kind = workload::NodeKind::kCompute, .duration = Duration(1)});
+      workload::RankBinding binding = bind(rank, nodes);
+      workload::GraphBuilder builder;
+      for (const workload::GraphNode& node : nodes) builder.add(node);
+      for (const workload::Edge& edge : edges_) builder.depend(edge.after, edge.before);
       binding.graph = graphs.intern(std::move(builder).build());
       binding.labels = rank % 2;
       job_.ranks.push_back(std::move(binding));
@@ -94,18 +94,18 @@ class MixedJob {
 
  private:
   // Slots of their own for every other use.
-  RankBinding bind(std::uint32_t rank, std::vector<GraphNode>& nodes) {
-    RankBinding binding;
+  workload::RankBinding bind(std::uint32_t rank, std::vector<workload::GraphNode>& nodes) {
+    workload::RankBinding binding;
     binding.communicators = {GroupId{2}, GroupId{0}, GroupId{1}};
     for (std::uint32_t peer = 0; peer < ranks_; ++peer)
       if (peer != rank) binding.peers.push_back(RankId{peer});
     const auto slots = static_cast<std::uint32_t>(binding.peers.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      const NodeKind kind = nodes[i].kind;
-      if (kind == NodeKind::kCollective) {
+      const workload::NodeKind kind = nodes[i].kind;
+      if (kind == workload::NodeKind::kCollective) {
         nodes[i].slot = static_cast<std::uint32_t>(i % 3);
         binding.roots.push_back(i % 4 == 0 ? -1 : std::int64_t{rank % ranks_});
-      } else if (kind == NodeKind::kSend || kind == NodeKind::kReceive) {
+      } else if (kind == workload::NodeKind::kSend || kind == workload::NodeKind::kReceive) {
         nodes[i].slot = static_cast<std::uint32_t>(i) % slots;
         binding.tags.push_back(i % 3 == 0 ? 0 : static_cast<std::int64_t>(i) * -3'000'000'000 + rank);
       }
@@ -115,7 +115,7 @@ class MixedJob {
 
   void add_labels(std::size_t count) {
     std::vector<std::string> names;
-    std::vector<NodeLabel> labels;
+    std::vector<workload::NodeLabel> labels;
     for (std::size_t i = 0; i < count; ++i) names.push_back(i % 3 == 0 ? "aten::mm" : fmt::format("node\t{}", i));
     for (std::size_t i = 0; i < count; ++i) labels.push_back({i * i * 10'000'000'000, names[i]});
     job_.labels.emplace_back(labels);
@@ -123,14 +123,14 @@ class MixedJob {
 
   Random& random_;
   std::uint32_t ranks_;
-  std::vector<GraphNode> nodes_;
-  std::vector<Edge> edges_;
-  Job job_;
+  std::vector<workload::GraphNode> nodes_;
+  std::vector<workload::Edge> edges_;
+  workload::Job job_;
 };
 
 }  // namespace
 
-Job random_mixed_job(Random& random, std::uint32_t ranks, std::uint32_t nodes) {
+workload::Job random_mixed_job(Random& random, std::uint32_t ranks, std::uint32_t nodes) {
   return MixedJob(random, ranks, nodes).build();
 }
 

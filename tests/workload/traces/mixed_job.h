@@ -10,6 +10,6 @@ namespace orrery::testing {
 
 // Ranks of one or two programs of all kinds of nodes in any order, with ids far apart, streams with gaps, times from a
 // picosecond up, groups by name, tags of 64 bits and roots. Calls and transfers need not match.
-Job random_mixed_job(std::mt19937_64& random, std::uint32_t ranks, std::uint32_t nodes);
+workload::Job random_mixed_job(std::mt19937_64& random, std::uint32_t ranks, std::uint32_t nodes);
 
 }  // namespace orrery::testing

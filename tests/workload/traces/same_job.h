@@ -8,6 +8,6 @@
 namespace orrery::testing {
 
 // The first difference; "" when there is none.
-std::string difference(const Job& a, const Job& b);
+std::string difference(const workload::Job& a, const workload::Job& b);
 
 }  // namespace orrery::testing

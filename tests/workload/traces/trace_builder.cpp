@@ -114,18 +114,18 @@ std::string bytes_of(const Trace& trace, const chakra::GlobalMetadata& metadata)
   return bytes;
 }
 
-RankTrace read(const Trace& trace, Dependencies dependencies) {
-  return read_rank_trace("trace.et", bytes_of(trace), dependencies);
+workload::RankTrace read(const Trace& trace, workload::Dependencies dependencies) {
+  return workload::read_rank_trace("trace.et", bytes_of(trace), dependencies);
 }
 
-std::string problems_of(const RankTrace& trace) {
+std::string problems_of(const workload::RankTrace& trace) {
   Diagnostics diagnostics;
-  const RankFindings findings{0, &trace.findings};
-  report({&findings, 1}, false, diagnostics);
+  const workload::RankFindings findings{0, &trace.findings};
+  workload::report({&findings, 1}, false, diagnostics);
   return joined(diagnostics.problems());
 }
 
-std::string problems_of(const Trace& trace, Dependencies dependencies) {
+std::string problems_of(const Trace& trace, workload::Dependencies dependencies) {
   return problems_of(read(trace, dependencies));
 }
 
@@ -156,27 +156,27 @@ JobFiles::JobFiles(const std::vector<Trace>& ranks, std::string_view groups) {
   source_.groups = directory_.path("groups.json");
 }
 
-Job JobFiles::load() const {
+workload::Job JobFiles::load() const {
   Diagnostics diagnostics;
-  return load_chakra_job(source_, diagnostics);
+  return workload::load_chakra_job(source_, diagnostics);
 }
 
 std::string JobFiles::problems() const {
   Diagnostics diagnostics;
-  try_load_chakra_job(source_, TraceChecks::kLoad, diagnostics);
+  workload::try_load_chakra_job(source_, workload::TraceChecks::kLoad, diagnostics);
   return joined(diagnostics.problems());
 }
 
 std::string JobFiles::disagreement() const {
   try {
-    match(load());
+    workload::match(load());
   } catch (const StuckError& error) {
     return error.what();
   }
   return {};
 }
 
-NodeId node_with_id(const NodeLabels& labels, std::uint64_t id) {
+NodeId node_with_id(const workload::NodeLabels& labels, std::uint64_t id) {
   for (std::uint32_t i = 0; i < labels.size(); ++i)
     if (labels.trace_id(NodeId{i}) == id) return NodeId{i};
   throw std::runtime_error("no node " + std::to_string(id));

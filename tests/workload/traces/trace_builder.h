@@ -48,10 +48,10 @@ using Trace = std::vector<chakra::Node>;
 // As a file: the metadata, then the nodes.
 std::string bytes_of(const Trace& trace, const chakra::GlobalMetadata& metadata = {});
 
-RankTrace read(const Trace& trace, Dependencies dependencies = Dependencies::kBoth);
+workload::RankTrace read(const Trace& trace, workload::Dependencies dependencies = workload::Dependencies::kBoth);
 // All problems of a trace read on its own, one after the other.
-std::string problems_of(const RankTrace& trace);
-std::string problems_of(const Trace& trace, Dependencies dependencies = Dependencies::kBoth);
+std::string problems_of(const workload::RankTrace& trace);
+std::string problems_of(const Trace& trace, workload::Dependencies dependencies = workload::Dependencies::kBoth);
 
 // A directory that is removed with everything in it.
 class ScratchDirectory {
@@ -73,9 +73,9 @@ class JobFiles {
  public:
   explicit JobFiles(const std::vector<Trace>& ranks, std::string_view groups = "");
 
-  const ChakraSource& source() const { return source_; }
+  const workload::ChakraSource& source() const { return source_; }
   const ScratchDirectory& directory() const { return directory_; }
-  Job load() const;
+  workload::Job load() const;
   // What loading complains about; "" when nothing.
   std::string problems() const;
   // The report of the ranks' disagreement; "" when they agree.
@@ -83,10 +83,10 @@ class JobFiles {
 
  private:
   ScratchDirectory directory_;
-  ChakraSource source_;
+  workload::ChakraSource source_;
 };
 
 // Position by trace id.
-NodeId node_with_id(const NodeLabels& labels, std::uint64_t id);
+NodeId node_with_id(const workload::NodeLabels& labels, std::uint64_t id);
 
 }  // namespace orrery::testing

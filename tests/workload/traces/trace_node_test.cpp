@@ -4,6 +4,7 @@
 #include "tests/workload/traces/trace_builder.h"
 
 using namespace orrery;
+using namespace orrery::workload;
 using namespace orrery::testing;
 using Catch::Matchers::Contains;
 

@@ -10,6 +10,7 @@
 namespace {
 
 using namespace orrery;
+using namespace orrery::workload;
 
 nlohmann::json expected(const Job& job, RankId rank, NodeId node) {
   const ExecutionGraph& graph = job.graph(rank);

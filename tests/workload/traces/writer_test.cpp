@@ -16,6 +16,7 @@
 #include "workload/graph/builder.h"
 
 using namespace orrery;
+using namespace orrery::workload;
 using namespace orrery::testing;
 using Catch::Matchers::Contains;
 

@@ -6,6 +6,7 @@
 #include "tests/workload/training/training_files.h"
 
 using namespace orrery;
+using namespace orrery::workload;
 using namespace orrery::testing;
 
 namespace {

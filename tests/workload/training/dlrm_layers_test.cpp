@@ -6,6 +6,7 @@
 #include "tests/workload/training/layer_sums.h"
 
 using namespace orrery;
+using namespace orrery::workload;
 using namespace orrery::testing;
 
 namespace {

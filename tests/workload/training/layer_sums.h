@@ -8,30 +8,30 @@
 
 namespace orrery::testing {
 
-inline std::vector<Compute> computes(std::span<const Action> actions) {
-  std::vector<Compute> result;
-  for (const Action& action : actions)
-    if (const auto* compute = std::get_if<Compute>(&action)) result.push_back(*compute);
+inline std::vector<workload::Compute> computes(std::span<const workload::Action> actions) {
+  std::vector<workload::Compute> result;
+  for (const workload::Action& action : actions)
+    if (const auto* compute = std::get_if<workload::Compute>(&action)) result.push_back(*compute);
   return result;
 }
 
-inline std::vector<Collective> collectives(std::span<const Action> actions) {
-  std::vector<Collective> result;
-  for (const Action& action : actions)
-    if (const auto* collective = std::get_if<Collective>(&action)) result.push_back(*collective);
+inline std::vector<workload::Collective> collectives(std::span<const workload::Action> actions) {
+  std::vector<workload::Collective> result;
+  for (const workload::Action& action : actions)
+    if (const auto* collective = std::get_if<workload::Collective>(&action)) result.push_back(*collective);
   return result;
 }
 
-inline Flops flops(std::span<const Action> actions) {
+inline Flops flops(std::span<const workload::Action> actions) {
   Flops total{0};
-  for (const Compute& compute : computes(actions))
-    for (const Operator& op : compute.operators) total += flops_of(op);
+  for (const workload::Compute& compute : computes(actions))
+    for (const workload::Operator& op : compute.operators) total += workload::flops_of(op);
   return total;
 }
 
-inline ParameterCount finished(std::span<const Action> actions) {
-  ParameterCount total;
-  for (const Compute& compute : computes(actions)) total += compute.finishes;
+inline workload::ParameterCount finished(std::span<const workload::Action> actions) {
+  workload::ParameterCount total;
+  for (const workload::Compute& compute : computes(actions)) total += compute.finishes;
   return total;
 }
 

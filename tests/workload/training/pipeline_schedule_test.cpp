@@ -9,6 +9,7 @@
 #include <string>
 
 using namespace orrery;
+using namespace orrery::workload;
 
 namespace {
 

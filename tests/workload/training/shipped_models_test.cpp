@@ -9,6 +9,7 @@
 #include "workload/training/spec/training_spec.h"
 
 using namespace orrery;
+using namespace orrery::workload;
 using namespace orrery::testing;
 
 namespace {

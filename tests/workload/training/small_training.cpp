@@ -4,8 +4,8 @@
 
 namespace orrery::testing {
 
-TransformerSpec small_gpt() {
-  TransformerSpec model;
+workload::TransformerSpec small_gpt() {
+  workload::TransformerSpec model;
   model.hidden = 64;
   model.layers = 8;
   model.heads = 8;
@@ -17,19 +17,19 @@ TransformerSpec small_gpt() {
   return model;
 }
 
-TransformerSpec small_llama() {
-  TransformerSpec model = small_gpt();
+workload::TransformerSpec small_llama() {
+  workload::TransformerSpec model = small_gpt();
   model.kv_heads = 4;
   model.ffn_hidden = 192;
   model.gated_mlp = true;
   model.biases = false;
   model.tied_embeddings = false;
-  model.position = PositionKind::kRotary;
+  model.position = workload::PositionKind::kRotary;
   return model;
 }
 
-TransformerSpec small_experts() {
-  TransformerSpec model = small_llama();
+workload::TransformerSpec small_experts() {
+  workload::TransformerSpec model = small_llama();
   model.experts = 8;
   model.experts_per_token = 2;
   model.expert_hidden = 128;
@@ -38,34 +38,35 @@ TransformerSpec small_experts() {
   return model;
 }
 
-TransformerSpec small_latent() {
-  TransformerSpec model = small_llama();
+workload::TransformerSpec small_latent() {
+  workload::TransformerSpec model = small_llama();
   model.kv_heads = model.heads;
-  model.latent = LatentAttention{24, 16, 4, 4, 8};
+  model.latent = workload::LatentAttention{24, 16, 4, 4, 8};
   return model;
 }
 
-TrainingSpec small_training(const TransformerSpec& model) {
-  TrainingSpec training;
+workload::TrainingSpec small_training(const workload::TransformerSpec& model) {
+  workload::TrainingSpec training;
   training.model.sizes = model;
   training.software.overlap_gradients = false;
   return training;
 }
 
-std::int64_t& degree(TrainingSpec& training, ParallelDimension dimension) {
+std::int64_t& degree(workload::TrainingSpec& training, workload::ParallelDimension dimension) {
   return training.parallel.degrees[static_cast<std::size_t>(dimension)];
 }
 
-std::map<std::string, std::int64_t> volumes(const Job& job, RankId rank) {
+std::map<std::string, std::int64_t> volumes(const workload::Job& job, RankId rank) {
   std::map<std::string, std::int64_t> sums;
-  const ExecutionGraph& graph = job.graph(rank);
+  const workload::ExecutionGraph& graph = job.graph(rank);
   for (const NodeId node : graph.collectives()) {
     std::string family = job.communicators[index_of(job.communicator(rank, node))].name;
     while (!family.empty() && family.back() >= '0' && family.back() <= '9') family.pop_back();
     sums[fmt::format("{} {}", family, name_of(graph.collective_kind(node)))] += graph.bytes(node).count();
   }
   for (const NodeId node : graph.transfers())
-    sums[fmt::format("{} {}", job.peer_family(rank, node), name_of(graph.kind(node)))] += graph.bytes(node).count();
+    sums[fmt::format("{} {}", job.peer_family(rank, node), workload::name_of(graph.kind(node)))] +=
+        graph.bytes(node).count();
   return sums;
 }
 

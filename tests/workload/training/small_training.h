@@ -12,31 +12,31 @@
 namespace orrery::testing {
 
 // Time by work and by traffic, so that no two operators of different sizes take the same.
-class FakeTimes final : public OperatorTimes {
+class FakeTimes final : public workload::OperatorTimes {
  public:
-  Duration time(const Operator& op) const override {
-    const std::int64_t work = flops_of(op).count(), traffic = bytes_of(op).count();
+  Duration time(const workload::Operator& op) const override {
+    const std::int64_t work = workload::flops_of(op).count(), traffic = workload::bytes_of(op).count();
     return Duration(work + traffic == 0 ? 0 : 1 + work / 16 + traffic);
   }
 };
 
 // 8 layers of GPT: hidden 64, 8 heads, 512 tokens of vocabulary, sequences of 32.
-TransformerSpec small_gpt();
+workload::TransformerSpec small_gpt();
 // 8 layers of Llama: no biases, rotary, gated, 4 heads of keys and values, a head of its own.
-TransformerSpec small_llama();
+workload::TransformerSpec small_llama();
 // The same with 8 experts a layer, 2 per token and one shared, but for the first layer.
-TransformerSpec small_experts();
+workload::TransformerSpec small_experts();
 
 // Llama with low-rank queries, keys and values, as wide in the mean as its heads are.
-TransformerSpec small_latent();
+workload::TransformerSpec small_latent();
 
 // On one rank; no overlap, gradients in fp32.
-TrainingSpec small_training(const TransformerSpec& model);
+workload::TrainingSpec small_training(const workload::TransformerSpec& model);
 
-std::int64_t& degree(TrainingSpec& training, ParallelDimension dimension);
+std::int64_t& degree(workload::TrainingSpec& training, workload::ParallelDimension dimension);
 
 // Bytes that a rank passes to each kind of communication, by "data all_reduce", "pipeline send", ...: for a collective
 // its input buffer.
-std::map<std::string, std::int64_t> volumes(const Job& job, RankId rank);
+std::map<std::string, std::int64_t> volumes(const workload::Job& job, RankId rank);
 
 }  // namespace orrery::testing

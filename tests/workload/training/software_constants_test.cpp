@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 using namespace orrery;
+using namespace orrery::workload;
 
 namespace {
 

@@ -13,6 +13,7 @@
 #include "workload/training/spec/check.h"
 
 using namespace orrery;
+using namespace orrery::workload;
 using namespace orrery::testing;
 
 namespace {

@@ -8,6 +8,7 @@
 #include "workload/matching/matching.h"
 
 using namespace orrery;
+using namespace orrery::workload;
 using namespace orrery::testing;
 
 namespace {
@@ -74,7 +75,8 @@ class ClosedForms {
   }
 
   // Ring: c-1 messages of keys and values in each pass; backward their gradients go on c times, back to where the keys
-  // and values are. All-gather: a gather in each pass, and the gradients of all keys and values are reduced and scattered.
+  // and values are. All-gather: a gather in each pass, and the gradients of all keys and values are reduced and
+  // scattered.
   void context() {
     const std::int64_t c = parallel_.context();
     if (c == 1) return;

@@ -18,7 +18,7 @@
 #include "workload/import/goal/text.h"
 #include "workload/import/job_assembler.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 bool is_wildcard(const GoalOperation& operation) {
@@ -264,4 +264,4 @@ Job import_goal_text(const std::string& file, std::string_view text, Diagnostics
   return job.finish();
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

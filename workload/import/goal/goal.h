@@ -17,7 +17,7 @@
 #include "core/error.h"
 #include "workload/graph/job.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // Throws InputError with all that is wrong in `file`; what is doubtful goes to `diagnostics`. gzip is understood.
 Job import_goal(const std::string& file, Diagnostics& diagnostics);
@@ -25,4 +25,4 @@ Job import_goal(const std::string& file, Diagnostics& diagnostics);
 // The same of a text in memory; `file` is for messages.
 Job import_goal_text(const std::string& file, std::string_view text, Diagnostics& diagnostics);
 
-}  // namespace orrery
+}  // namespace orrery::workload

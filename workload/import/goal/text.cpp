@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 constexpr std::size_t kMostErrors = 100;
@@ -272,4 +272,4 @@ GoalSchedule read_goal_text(const std::string& file, std::string_view text, Diag
   return GoalReader(file, text, diagnostics).read();
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 enum class GoalKind : std::uint8_t { kCalc, kSend, kReceive };
 
@@ -47,4 +47,4 @@ struct GoalSchedule {
 // errors reading ends.
 GoalSchedule read_goal_text(const std::string& file, std::string_view text, Diagnostics& diagnostics);
 
-}  // namespace orrery
+}  // namespace orrery::workload

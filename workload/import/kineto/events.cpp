@@ -11,7 +11,7 @@
 
 #include "workload/import/decimal.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 // Where the parser stands.
@@ -324,4 +324,4 @@ KinetoTrace read_kineto(const std::string& file, std::string_view text) {
   return handler.take();
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // Nanoseconds on the clock of the file.
 using KinetoTime = std::int64_t;
@@ -102,4 +102,4 @@ struct KinetoTrace {
 // InputError where the text is no JSON, has no traceEvents, or an operation lacks its time.
 KinetoTrace read_kineto(const std::string& file, std::string_view text);
 
-}  // namespace orrery
+}  // namespace orrery::workload

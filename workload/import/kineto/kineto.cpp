@@ -16,7 +16,7 @@
 #include "workload/import/kineto/timeline.h"
 #include "workload/import/kineto/world.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 constexpr std::int64_t kPicosecondsPerTick = 1'000;
@@ -134,8 +134,7 @@ class ProfileImporter {
 
   NodeId add_message(const KinetoOperation& operation, const KinetoMessage& message, GraphNode node) {
     const std::optional<KinetoOperationKind> kind = operation_kind(message.collective);
-    if (!kind)
-      throw KinetoProblem(fmt::format("unknown collective \"{}\"", printable(message.collective, 40)));
+    if (!kind) throw KinetoProblem(fmt::format("unknown collective \"{}\"", printable(message.collective, 40)));
     const GroupId group = groups_.find(trace_, message, rank_);
     const bool is_barrier =
         kind->type == KinetoOperationKind::Type::kCollective && kind->collective == CollectiveKind::kBarrier;
@@ -228,4 +227,4 @@ Job import_kineto_text(const std::string& file, std::string_view text, Diagnosti
   return make_job(read_kineto_world(std::span(&file, 1), text, options.replicate, diagnostics), diagnostics);
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

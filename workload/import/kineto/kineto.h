@@ -14,7 +14,7 @@
 #include "core/error.h"
 #include "workload/graph/job.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 struct KinetoOptions {
   // One file stands for all ranks of its world. Only where it calls on nothing but the world: other ranks' groups and
@@ -30,4 +30,4 @@ Job import_kineto(std::span<const std::string> files, Diagnostics& diagnostics, 
 Job import_kineto_text(const std::string& file, std::string_view text, Diagnostics& diagnostics,
                        const KinetoOptions& options = {});
 
-}  // namespace orrery
+}  // namespace orrery::workload

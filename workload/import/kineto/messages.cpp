@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "workload/graph/rank_list.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 using Type = KinetoOperationKind::Type;
@@ -191,4 +191,4 @@ void KinetoGroups::add_to(JobAssembler& job) const {
   for (const Group& group : groups_) job.add_communicator(group.name, group.members);
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

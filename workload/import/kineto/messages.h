@@ -15,7 +15,7 @@
 #include "workload/import/job_assembler.h"
 #include "workload/import/kineto/events.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // What is wrong with one operation.
 class KinetoProblem : public std::runtime_error {
@@ -65,4 +65,4 @@ class KinetoGroups {
   std::map<std::pair<std::string, std::vector<std::uint32_t>>, GroupId> known_;
 };
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 using StreamKey = std::pair<std::int64_t, std::int64_t>;  // device, stream
@@ -223,4 +223,4 @@ class TimelineMaker {
 
 KinetoTimeline make_timeline(const KinetoTrace& trace) { return TimelineMaker(trace).make(); }
 
-}  // namespace orrery
+}  // namespace orrery::workload

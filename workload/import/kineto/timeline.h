@@ -23,7 +23,7 @@
 
 #include "workload/import/kineto/events.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 struct KinetoStep {
   std::uint32_t operation = 0;  // into KinetoTrace::operations
@@ -46,4 +46,4 @@ struct KinetoTimeline {
 
 KinetoTimeline make_timeline(const KinetoTrace& trace);
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -15,7 +15,7 @@
 #include "workload/graph/rank_list.h"
 #include "workload/import/kineto/events.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 bool is_batch(const KinetoOperation& operation) {
@@ -192,4 +192,4 @@ KinetoWorld read_kineto_world(std::span<const std::string> files, std::optional<
   return reader.take();
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "workload/import/kineto/events.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 struct KinetoRank {
   std::string file;
@@ -29,4 +29,4 @@ struct KinetoWorld {
 KinetoWorld read_kineto_world(std::span<const std::string> files, std::optional<std::string_view> text, bool replicate,
                               Diagnostics& diagnostics);
 
-}  // namespace orrery
+}  // namespace orrery::workload

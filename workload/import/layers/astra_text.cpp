@@ -9,7 +9,7 @@
 #include "workload/import/layers/schedule.h"
 #include "workload/import/layers/text.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 using enum TextParallelism;
@@ -95,4 +95,4 @@ Job import_astra_text(const std::string& file, std::string_view text, const Astr
   return import.job({ranks, options.iterations, scope});
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

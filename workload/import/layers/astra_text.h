@@ -15,7 +15,7 @@
 #include "core/error.h"
 #include "workload/graph/job.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 struct AstraTextOptions {
   std::optional<std::uint32_t> ranks{};           // the file does not have it: required
@@ -30,4 +30,4 @@ Job import_astra_text(const std::string& file, const AstraTextOptions& options, 
 Job import_astra_text(const std::string& file, std::string_view text, const AstraTextOptions& options,
                       Diagnostics& diagnostics);
 
-}  // namespace orrery
+}  // namespace orrery::workload

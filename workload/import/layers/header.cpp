@@ -14,7 +14,7 @@
 #include "core/suggest.h"
 #include "workload/graph/execution_graph.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 using enum TextParallelism;
@@ -224,4 +224,4 @@ std::optional<TextHeader> read_text_header(const std::string& file, const TextLi
   return HeaderReader(file, line, dialect, diagnostics).read();
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "workload/import/layers/text.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 struct TextWord {
   std::string_view text;
@@ -42,4 +42,4 @@ std::optional<Bytes> read_text_size(const std::string& file, int line, const Tex
 std::optional<TextHeader> read_text_header(const std::string& file, const TextLine& line, TextDialect dialect,
                                            Diagnostics& diagnostics);
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -8,7 +8,7 @@
 
 #include "core/assert.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 using enum TextParallelism;
@@ -283,4 +283,4 @@ void TextImport::check_header() const {
                        "write its number, counted from 0: HYBRID_DLRM 4");
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

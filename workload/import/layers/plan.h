@@ -16,7 +16,7 @@
 #include "workload/import/layers/schedule.h"
 #include "workload/import/layers/text.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // Groups of `size` ranks that are `stride` apart; stride * size divides the number of ranks. Every rank is in one.
 struct FamilyShape {
@@ -106,4 +106,4 @@ class TextImport {
   GroupFamilies families_;
 };
 
-}  // namespace orrery
+}  // namespace orrery::workload

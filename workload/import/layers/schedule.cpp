@@ -12,7 +12,7 @@
 #include "core/assert.h"
 #include "workload/graph/builder.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 using enum TextParallelism;
@@ -285,4 +285,4 @@ std::uint64_t most_nodes(const LayerSchedule& schedule) {
 
 LayerGraph graph_of(const LayerSchedule& schedule) { return ScheduleWriter(schedule).write(); }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -19,7 +19,7 @@
 #include "workload/graph/node_labels.h"
 #include "workload/import/layers/text.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 enum class LayerPass : std::uint8_t { kForward, kRecomputed, kInputGradient, kWeightGradient };
 
@@ -75,4 +75,4 @@ std::uint64_t most_nodes(const LayerSchedule& schedule);
 
 LayerGraph graph_of(const LayerSchedule& schedule);
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -10,7 +10,7 @@
 #include "workload/import/layers/schedule.h"
 #include "workload/import/layers/text.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 using enum TextParallelism;
@@ -153,4 +153,4 @@ Job import_simai(const std::string& file, std::string_view text, const SimaiOpti
   return SimaiImporter(file, text, options, diagnostics).import();
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

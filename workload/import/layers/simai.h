@@ -15,7 +15,7 @@
 #include "core/error.h"
 #include "workload/graph/job.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 struct SimaiOptions {
   std::optional<std::uint32_t> ranks{};  // for files of 2024, which have no all_gpus
@@ -31,4 +31,4 @@ Job import_simai(const std::string& file, const SimaiOptions& options, Diagnosti
 // The same from the content of the file.
 Job import_simai(const std::string& file, std::string_view text, const SimaiOptions& options, Diagnostics& diagnostics);
 
-}  // namespace orrery
+}  // namespace orrery::workload

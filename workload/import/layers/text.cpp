@@ -11,7 +11,7 @@
 #include "core/suggest.h"
 #include "workload/import/layers/header.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 constexpr std::size_t kMostErrors = 100;
@@ -210,4 +210,4 @@ TextWorkload read_text_workload(const std::string& file, std::string_view text, 
   return WorkloadReader(file, text, dialect, diagnostics).read();
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -17,7 +17,7 @@
 #include "core/error.h"
 #include "core/units.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 enum class TextDialect : std::uint8_t { kAstra, kSimai };
 
@@ -92,4 +92,4 @@ struct TextWorkload {
 TextWorkload read_text_workload(const std::string& file, std::string_view text, TextDialect dialect,
                                 Diagnostics& diagnostics);
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -3,7 +3,7 @@
 
 #include "workload/training/layers/blocks.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 // What the core works on: `queries` of the rank against `keys`, head by head.
@@ -188,4 +188,4 @@ BlockProgram attention_block(const LayerShape& shape) {
   return block;
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

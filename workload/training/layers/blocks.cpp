@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace orrery {
+namespace orrery::workload {
 
 void ActionList::compute(std::string name) {
   close();
@@ -132,4 +132,4 @@ Bytes saved_around(const LayerShape& shape) {
   return shape.own_activations() + Bytes(mask);
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -11,7 +11,7 @@
 #include "workload/training/layers/layer_program.h"
 #include "workload/training/spec/training_spec.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // Where weight gradients are computed: with the gradients of the inputs; apart from them, beside the collective of an
 // input gradient that was just added; or apart, so that a schedule can put them off.
@@ -119,4 +119,4 @@ void add_residual_backward(const LayerShape& shape, ActionList& backward);
 // What a norm before a block and the dropout behind it keep for the backward pass.
 Bytes saved_around(const LayerShape& shape);
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -2,7 +2,7 @@
 
 #include "core/assert.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 // What all layers of one network are computed with.
@@ -179,4 +179,4 @@ std::vector<LayerProgram> convolutional_layers(const ConvolutionalSpec& model, s
   return layers;
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

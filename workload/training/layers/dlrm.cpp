@@ -5,7 +5,7 @@
 
 #include "core/assert.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 // One rank's part of the model, in values per sample.
@@ -173,4 +173,4 @@ Bytes dlrm_table_bytes(const DlrmSpec& model, std::int64_t ranks) {
   return size_of(model.table_precision) * (model.rows * Share{model, 1, ranks, model.table_precision}.columns());
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -6,7 +6,7 @@
 
 #include "workload/training/layers/blocks.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 // What the rank's experts and the shared ones compute.
@@ -190,4 +190,4 @@ BlockProgram expert_block(const LayerShape& shape) {
   return block;
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

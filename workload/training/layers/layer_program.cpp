@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace orrery {
+namespace orrery::workload {
 
 std::string_view name_of(GroupFamily family) {
   constexpr std::array<std::string_view, 9> kNames = {"tensor",    "context",     "expert",    "data", "shard",
@@ -30,4 +30,4 @@ LayerProgram price(LayerProgram layer, Bytes accumulation, const OperatorTimes& 
   return layer;
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -14,7 +14,7 @@
 #include "core/units.h"
 #include "workload/training/spec/operators.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // Whom a rank communicates with. kData: those with the same share of the parameters (data times context parallel);
 // kExpertData: the same for experts.
@@ -104,4 +104,4 @@ Cost cost_of(const std::vector<Operator>& operators, const OperatorTimes& times)
 // does it.
 LayerProgram price(LayerProgram layer, Bytes accumulation, const OperatorTimes& times);
 
-}  // namespace orrery
+}  // namespace orrery::workload

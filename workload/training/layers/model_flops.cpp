@@ -1,6 +1,6 @@
 #include "workload/training/layers/model_layers.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 double as_real(std::int64_t count) { return static_cast<double>(count); }
@@ -65,4 +65,4 @@ std::int64_t tokens_per_step(const TrainingSpec& training) {
   return training.global_batch * (model == nullptr ? 1 : model->sequence);
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -11,7 +11,7 @@
 #include "workload/training/spec/model.h"
 #include "workload/training/spec/training_spec.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // The parts of a transformer as layer programs: the embedding, layers with dense or expert perceptrons, and the head
 // with the loss. Tensor parallelism splits products by columns, then by rows (Megatron-LM, Shoeybi et al. 2019);
@@ -60,4 +60,4 @@ double model_flops(const TrainingSpec& training);
 // Tokens of a step; samples of models without tokens.
 std::int64_t tokens_per_step(const TrainingSpec& training);
 
-}  // namespace orrery
+}  // namespace orrery::workload

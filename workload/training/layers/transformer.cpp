@@ -8,7 +8,7 @@
 #include "core/assert.h"
 #include "workload/training/layers/blocks.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 void append(std::vector<Action>& to, std::vector<Action> actions) {
@@ -194,4 +194,4 @@ LayerProgram head_layer(const LayerShape& shape, bool tied_here) {
   return layer;
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -12,7 +12,7 @@
 #include "workload/training/program/gradient_synchronisation.h"
 #include "workload/training/program/rank_grid.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 // Popularity of the experts by Zipf's law, as the load of each expert-parallel rank over the mean.
@@ -285,4 +285,4 @@ RankId first_rank_of_program(const TrainingSpec& training, std::size_t program) 
   return RankId(static_cast<std::uint32_t>(grid.rank_at(place)));
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -10,7 +10,7 @@
 #include "workload/training/spec/operators.h"
 #include "workload/training/spec/training_spec.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // Ranks with the same program.
 struct ProgramMemory {
@@ -42,4 +42,4 @@ std::vector<MemoryNeed> memory_needs(const TrainingSpec& training);
 // The lowest rank with that graph.
 RankId first_rank_of_program(const TrainingSpec& training, std::size_t program);
 
-}  // namespace orrery
+}  // namespace orrery::workload

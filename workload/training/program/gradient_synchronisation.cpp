@@ -5,7 +5,7 @@
 
 #include "workload/training/program/program_writer.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 class ServerBuilder {
@@ -219,4 +219,4 @@ StageProgram server_program(const TrainingSpec& training, std::int64_t parameter
   return ServerBuilder(training, pushes_of_servers(training, parameters)[server], times).build();
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -9,7 +9,7 @@
 #include "workload/training/program/stage_program.h"
 #include "workload/training/spec/training_spec.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // Which groups a rank's dense or expert parameters are exchanged and shared in.
 struct ReplicaGroups {
@@ -70,4 +70,4 @@ std::int64_t bucket_parameters(const SoftwareSpec& software);
 StageProgram server_program(const TrainingSpec& training, std::int64_t parameters, std::uint32_t server,
                             const OperatorTimes& times);
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -6,7 +6,7 @@
 #include "core/assert.h"
 #include "workload/training/program/gradient_synchronisation.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 Bytes optimizer_state(Precision precision) { return size_of(precision).count() == 4 ? Bytes(8) : Bytes(12); }
 
@@ -100,4 +100,4 @@ Bytes peak_activations(const StageRequest& request) {
   return peak;
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -11,7 +11,7 @@
 #include "workload/training/program/stage_program.h"
 #include "workload/training/spec/training_spec.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 enum class MemoryUse : std::uint8_t {
   kParameters,
@@ -56,4 +56,4 @@ PassMemory pass_memory(const TrainingSpec& training, std::span<const StageLayer>
 // The most that the passes of an iteration hold together.
 Bytes peak_activations(const StageRequest& request);
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 bool is_first_forward(const StageUnit& unit) {
@@ -107,4 +107,4 @@ std::string prefix_of(const StageLayer& layer) {
   return layer.number < 0 ? std::string() : fmt::format("layer {} ", layer.number);
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -20,7 +20,7 @@
 #include "workload/training/program/stage_program.h"
 #include "workload/training/spec/training_spec.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // One layer in one pass of one micro-batch.
 struct StageUnit {
@@ -78,4 +78,4 @@ class ParameterGathers {
 // "layer 3 ", or "" of what is no transformer layer.
 std::string prefix_of(const StageLayer& layer);
 
-}  // namespace orrery
+}  // namespace orrery::workload

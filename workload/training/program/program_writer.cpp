@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 // Where `value` is in `values`; at the end from now on, if it was not there.
@@ -95,4 +95,4 @@ GraphNode ProgramWriter::transfer(NodeKind kind, Peer peer, Bytes bytes, std::in
   return {.kind = kind, .bytes = bytes, .slot = slot_of(peer)};
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -13,7 +13,7 @@
 #include "workload/graph/builder.h"
 #include "workload/training/program/stage_program.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 class ProgramWriter {
  public:
@@ -66,4 +66,4 @@ class ProgramWriter {
   std::vector<NodeId> iteration_starts_;
 };
 
-}  // namespace orrery
+}  // namespace orrery::workload

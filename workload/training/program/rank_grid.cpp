@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 constexpr std::size_t at(ParallelDimension dimension) { return static_cast<std::size_t>(dimension); }
@@ -104,4 +104,4 @@ GroupSizes group_sizes(const RankGrid& grid) {
   return sizes;
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

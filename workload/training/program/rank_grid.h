@@ -11,7 +11,7 @@
 #include "workload/training/program/stage_program.h"
 #include "workload/training/spec/training_spec.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 class RankGrid {
  public:
@@ -42,4 +42,4 @@ class RankGrid {
 
 GroupSizes group_sizes(const RankGrid& grid);
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -13,7 +13,7 @@
 #include "workload/training/program/parameter_gathers.h"
 #include "workload/training/program/program_writer.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 // How keys and values pass round a context-parallel group beside the attention over them (Liu et al. 2023): in line,
@@ -281,4 +281,4 @@ StageProgram stage_program(const StageRequest& request, const OperatorTimes& tim
   return StageBuilder(request, times).build();
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

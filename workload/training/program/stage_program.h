@@ -12,7 +12,7 @@
 #include "workload/training/layers/layer_program.h"
 #include "workload/training/spec/training_spec.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // Whom a stage sends to or receives from. Stages are a circle: the last one's next is the first (interleaved).
 enum class PeerKind : std::uint8_t { kNextStage, kPreviousStage, kNextContext, kPreviousContext, kServer };
@@ -63,4 +63,4 @@ struct StageRequest {
 
 StageProgram stage_program(const StageRequest& request, const OperatorTimes& times);
 
-}  // namespace orrery
+}  // namespace orrery::workload

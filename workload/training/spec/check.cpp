@@ -13,7 +13,7 @@
 
 #include "core/units.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 // As many ranks as a fabric may have devices.
@@ -339,4 +339,4 @@ void check_training_size(const TrainingSpec& training, Diagnostics& diagnostics)
       "a smaller batch.global, a larger batch.micro, larger overlap.bucket, or fewer iterations or servers");
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

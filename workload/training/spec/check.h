@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "workload/training/spec/training_spec.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // What only a transformer has: heads, a sequence, layers in stages, experts, a schedule.
 void check_transformer(const TrainingSpec& training, Diagnostics& diagnostics);
@@ -30,4 +30,4 @@ double operations_of(const TrainingSpec& training);
 // The degrees have passed their checks, so that they make no more ranks than there are devices.
 void check_training_size(const TrainingSpec& training, Diagnostics& diagnostics);
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -5,7 +5,7 @@
 
 #include "workload/training/spec/training_spec.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 constexpr Range kDegree{1, 1 << 24};
@@ -179,4 +179,4 @@ TrainingSpec read_training(Section& section, Architecture architecture) {
   return training;
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

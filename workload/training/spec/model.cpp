@@ -3,7 +3,7 @@
 
 #include <limits>
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 // Products of sizes that are each in bounds may still be beyond 64 bits.
@@ -120,4 +120,4 @@ std::int64_t active_parameters(const ModelSpec& model) { return total_of(parts_o
 std::int64_t parameter_count(const TransformerSpec& model) { return total_of(parts_of(model), &Part::count); }
 std::int64_t parameter_count(const ModelSpec& model) { return total_of(parts_of(model), &Part::count); }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -12,7 +12,7 @@
 #include "core/units.h"
 #include "workload/training/spec/software.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // kLearned: a table with a row for each position; kAlibi: a bias on the scores; kNone: no parameters.
 enum class PositionKind : std::uint8_t { kLearned, kRotary, kAlibi, kNone };
@@ -117,4 +117,4 @@ std::int64_t active_parameters(const ModelSpec& model);
 std::int64_t parameter_count(const ModelSpec& model);
 std::int64_t parameter_count(const TransformerSpec& model);
 
-}  // namespace orrery
+}  // namespace orrery::workload

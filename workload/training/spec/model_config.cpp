@@ -7,7 +7,7 @@
 #include "workload/training/spec/model.h"
 #include "workload/training/spec/transformer_config.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 constexpr Range kWidth{1, std::int64_t{1} << 20};
@@ -23,7 +23,8 @@ std::vector<std::int64_t> read_widths(Section& section, std::string_view key, st
   std::vector<std::int64_t> widths;
   if (value == nullptr || value->kind != ConfigValue::Kind::kList || value->items.empty() ||
       value->items.size() > kMostLayers) {
-    section.error(key, fmt::format("'{}' must be a list of 1 to {} widths", key, kMostLayers), "such as [512, 256, 128]");
+    section.error(key, fmt::format("'{}' must be a list of 1 to {} widths", key, kMostLayers),
+                  "such as [512, 256, 128]");
     return widths;
   }
   for (const ConfigValue& item : value->items) {
@@ -148,4 +149,4 @@ ModelSpec read_model(Section& section) {
   return model;
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

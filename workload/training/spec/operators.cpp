@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 // Values of fp8 products leave them in two bytes.
@@ -49,4 +49,4 @@ Bytes bytes_of(const Operator& op) {
   return std::visit([](const auto& o) { return traffic(o); }, op);
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -12,7 +12,7 @@
 #include "core/precision.h"
 #include "core/units.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // `batch` products C[m][n] = A[m][k] * B[k][n]. Operands and result are of `precision`, but those of fp8 products are
 // two bytes wide where they meet the rest of the model: the result.
@@ -86,4 +86,4 @@ class OperatorTimes {
   virtual Duration time(const Operator& op) const = 0;
 };
 
-}  // namespace orrery
+}  // namespace orrery::workload

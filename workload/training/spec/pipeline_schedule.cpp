@@ -5,7 +5,7 @@
 
 #include "core/assert.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 // The k-th pass of one direction. Megatron takes `stages` micro-batches through a chunk before it goes to the next.
@@ -68,4 +68,4 @@ std::vector<Pass> pipeline_order(const PipelineShape& shape, std::uint32_t stage
   return order;
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

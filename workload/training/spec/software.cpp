@@ -9,7 +9,7 @@
 
 #include "core/suggest.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 // A factor that makes sense: far from overflow, never zero.
@@ -143,4 +143,4 @@ Precision read_gradients(Section& section, Precision fallback, std::string_view 
                                         "precision in which gradients are accumulated and exchanged", documented)];
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

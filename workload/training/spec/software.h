@@ -15,7 +15,7 @@
 #include "core/units.h"
 #include "workload/training/spec/operators.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // kPlain: products and softmax over scores kept in memory.
 enum class AttentionKind : std::uint8_t { kFlash, kPlain };
@@ -101,4 +101,4 @@ std::string value_text(SoftwareConstant constant, double value);
 // The key `fitted` of a software, or of its rates on one architecture (`of_architecture`), which has been read.
 std::vector<SoftwareConstant> read_fitted(Section& section, const SoftwareRates& rates, bool of_architecture);
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -8,7 +8,7 @@
 
 #include "core/suggest.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 constexpr std::array<std::string_view, kSoftwareConstantCount> kNames = {"gemm", "traffic", "flash", "accumulation",
@@ -118,4 +118,4 @@ std::vector<SoftwareConstant> read_fitted(Section& section, const SoftwareRates&
   return constants;
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -17,7 +17,7 @@
 #include "workload/training/spec/model.h"
 #include "workload/training/spec/software.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // In which order a pipeline stage takes the passes of its micro-batches.
 // kGpipe: all forward, then all backward (Huang et al. 2019). kOneForwardOneBackward: PipeDream-flush (Narayanan et al.
@@ -133,4 +133,4 @@ std::string_view default_software(const ModelSpec& model, Architecture architect
 // Reports every combination that cannot be, each with what would work. `devices`: of the cluster.
 void check_training(const TrainingSpec& training, std::int64_t devices, Diagnostics& diagnostics);
 
-}  // namespace orrery
+}  // namespace orrery::workload

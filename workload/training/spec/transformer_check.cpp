@@ -10,7 +10,7 @@
 
 #include "workload/training/spec/check.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 class TransformerCheck {
@@ -156,4 +156,4 @@ void check_transformer(const TrainingSpec& training, Diagnostics& diagnostics) {
   TransformerCheck(training, diagnostics).run(*training.transformer());
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 // Each of a transformer's sizes; what products of them may reach is checked apart.
@@ -186,4 +186,4 @@ TransformerSpec read_transformer(Section& section) {
   return model;
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload
