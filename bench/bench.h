@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the benchmarks share: a clock, and one line of output per figure.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What folded jobs cost: rings, hierarchical collectives, and a training step of growing size.
 #include <sys/resource.h>
 

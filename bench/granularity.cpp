@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `orrery_bench granularity`: what a phase taken as one (network.granularity: phase) gets wrong against every message
 // on its own (step), in the flow model with the default algorithms. Deterministic, so docs/granularity.md quotes it.
 #include <algorithm>

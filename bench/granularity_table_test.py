@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """granularity_table_test.py PROGRAM [--update]: docs/granularity.md has the second table of `PROGRAM granularity`."""
 import re
 import subprocess

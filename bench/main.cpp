@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // orrery_bench [TRACE.et ...]: reads the given traces (or the shipped ones), simulates all-reduces and bare
 // networks; prints rates.
 // orrery_bench folding: folded jobs of growing size, in place of all that.

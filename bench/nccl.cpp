@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `orrery_bench nccl`: what NCCL takes, by the model of collectives/nccl/model.h. Deterministic, so docs/nccl.md quotes
 // its tables, each of which stands under "== NAME".
 #include <algorithm>

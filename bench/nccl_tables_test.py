@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """nccl_tables_test.py PROGRAM [--update]: docs/nccl.md has the tables of `PROGRAM nccl`, each behind its name."""
 import re
 import subprocess

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "bench/stage_job.h"
 
 #include <algorithm>

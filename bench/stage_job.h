@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A GPT-3 175B-like training step as a job in memory: tensor parallelism in the node, a pipeline over nodes, gradients
 // all-reduced in buckets while the last micro-batch goes backward. One graph per pipeline stage, shared by its ranks.
 #pragma once

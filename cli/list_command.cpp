@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What is shipped under configs/: `orrery list KIND`, `orrery model show NAME`.
 #include <algorithm>
 #include <array>

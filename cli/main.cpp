@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The command line. Parsing and printing only: everything else is in the library, which neither prints nor exits.
 #include <csignal>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the program says: answers on standard output and in files, everything else on standard error. What is printed
 // loses its control characters here, whatever input it comes from.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What commands share: the options that several of them take, the files they read, where their answers go. Each command
 // adds itself to the parser; when it is chosen, it runs and leaves its exit code in the session.
 #pragma once

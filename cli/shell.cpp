@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What is written from the command line's own definition: `orrery completion SHELL`, completions for bash, zsh and
 // fish, and `orrery man`, the page orrery(1). In all completions the words before the cursor name the command
 // ("place").

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `orrery workload`: traces are summed up, checked, and made from jobs or from other formats.
 #include <algorithm>
 #include <cctype>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A collective that runs as one pipelined whole (rotated rings, double binary trees, reduction inside a switch): what
 // it puts on the network all in all, which is known, rather than message by message, which is not.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "collectives/algorithms.h"
 
 #include <algorithm>

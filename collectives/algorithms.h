@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The collective algorithms by name, and what each can do.
 #pragma once
 

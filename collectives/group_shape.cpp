@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "collectives/group_shape.h"
 
 #include <algorithm>

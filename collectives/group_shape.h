@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How a group lies on nodes and how fast traffic goes among its ranks: what a library of collectives chooses by. system
 // derives it from the fabric.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A request worked out once for the programs of an algorithm: into how many pieces the data is cut, what they weigh,
 // and the power of two inside the group.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "collectives/libraries.h"
 
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The libraries that may run an experiment's collectives (`collectives.library`).
 #pragma once
 

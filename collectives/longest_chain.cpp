@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "collectives/longest_chain.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How much latency a schedule cannot hide: the largest sum of latencies along any chain of messages each of which waits
 // for the one before.
 #pragma once

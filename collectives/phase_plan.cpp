@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "collectives/phase_plan.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A collective over a cuboid of ranks, axis by axis: each phase is a one-dimensional collective in every line of ranks
 // along its axis (which differ in that coordinate only).
 //

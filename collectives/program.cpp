@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "collectives/program.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What an algorithm provides for one kind: four pure functions of the layout. An algorithm is a `.cpp` that defines a
 // function from kind to Program, and one line in the table of algorithms.cpp.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a group asks of a collective algorithm. Ranks here are positions in the group, 0 .. ranks-1.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "collectives/schedule.h"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A collective as data: for every rank of the group a program of sends, computed when asked for and never stored, so
 // that a ring of 16,384 ranks costs no memory.
 //

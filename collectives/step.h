@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One message of a schedule, seen from its sender.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The one macro of the code base: an assertion that stays on in every build. It is for bugs of ours; wrong input is an
 // InputError (core/error.h).
 #pragma once

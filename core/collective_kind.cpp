@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "core/collective_kind.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The collective operations, as a word that the workload (what is asked), the collectives (how it is done) and the
 // reports share.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The event engine: a heap of (time, order, sequence) keys over a slab of small actions. Events of one time are chained
 // behind one key as long as their time is remembered, so what happens all at once costs no heap at all.
 //

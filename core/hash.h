@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Hashes of numbers, the same on every machine.
 #pragma once
 

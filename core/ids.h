@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Identifiers. Each is its own type, so that a rank cannot be passed where a link is meant.
 #pragma once
 

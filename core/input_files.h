@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which files the program has read: so that no output is written over one of them, and so that a result can say what it
 // was made from. Any thread may call.
 #pragma once

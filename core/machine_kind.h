@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What kind of machine a cluster is, as far as a communication library asks: the generation of its GPUs, how those of a
 // node reach one another, and what joins the nodes. Bandwidths and latencies are the fabric's; these are the facts that
 // a library decides by and that no bandwidth tells.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Files that are written from front to back. Whatever fails is an InputError that names the file and the system's
 // reason, and leaves no half of a file behind, nor a part of several files that belong together.
 #pragma once

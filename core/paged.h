@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // An array of which only those pages take memory that are being worked on: neither untouched yet nor finished as a
 // whole. Copies cost as much.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "core/precision.h"
 
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Number formats that devices compute in.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // SHA-256 (FIPS 180-4), so that anybody can check with sha256sum which files a result was made from.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Things under way, each under a small number that is used again once its thing is gone. No allocation while running.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // "Did you mean ...?" for a name that is not known.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Physical quantities as types: time in integer picoseconds, bytes, bandwidth, FLOPs. Only operations that mean
 // something compile: Bytes / Bandwidth is a Duration, Time + Time is an error. All arithmetic is in integers, so a
 // result depends neither on the order of operations nor on the compiler.

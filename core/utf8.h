@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Well-formed UTF-8, and text that people write: what may be printed, and what a configuration file may hold.
 #pragma once
 

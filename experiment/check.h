@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Checks a configuration file of any kind without running anything.
 #pragma once
 

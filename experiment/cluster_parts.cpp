@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "experiment/cluster_parts.h"
 
 namespace orrery::experiment {

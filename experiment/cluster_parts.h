@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What of a cluster's configuration this layer reads: the device, and constants of a library measured on the cluster.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The `collectives` of an experiment: which library runs them, and what it is told.
 #pragma once
 

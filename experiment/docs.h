@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Documentation made from the readers themselves, so that it cannot lag behind.
 #pragma once
 

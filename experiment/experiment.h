@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // An experiment: a job on a cluster, as its configuration file describes it.
 #pragma once
 

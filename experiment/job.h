@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // From an experiment to the job that it simulates: traces that are read, or a training job that is generated.
 #pragma once
 

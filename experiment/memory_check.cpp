@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Whether a training job fits its devices' memory, and what would fit if it does not.
 #include <algorithm>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "experiment/order_check.h"
 
 #include <vector>

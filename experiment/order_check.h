@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Whether a job can finish at all: a simulation of it in which nothing takes time. Who waits for whom does not depend
 // on times (system/stuck_report.h), so that it ends as every simulation of the job does.
 #pragma once

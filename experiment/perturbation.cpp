@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "experiment/perturbation.h"
 
 #include <cmath>

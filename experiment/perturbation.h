@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads `perturb` of an experiment.
 #pragma once
 

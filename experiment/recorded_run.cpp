@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "experiment/recorded_run.h"
 
 #include <algorithm>

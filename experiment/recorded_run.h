@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A result that a run wrote, as an experiment: `orrery run result.json` makes it again.
 #pragma once
 

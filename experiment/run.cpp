@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "experiment/run.h"
 
 #include <sys/resource.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One experiment from file to result.
 #pragma once
 

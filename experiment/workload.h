@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The `workload` section of an experiment: traces to replay, or a model to train.
 #pragma once
 

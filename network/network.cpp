@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "network/network.h"
 
 #include "core/assert.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How long a message takes: the interface that each link-sharing model implements and that the system layer uses.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "network/path_table.h"
 
 #include <algorithm>

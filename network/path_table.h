@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Interned routes: the cost of every pair of devices that ever talked, computed once, and what they sent. A path may
 // also stand for those of many pairs that do the same at the same time, or for what a group of messages puts on links.
 // And how a model tells that messages have ended.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Where a rank's time went. The parts are disjoint and sum to the iteration time, to the picosecond.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "report/fold_check.h"
 
 #include <algorithm>

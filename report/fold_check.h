@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Holds a folded run against the same run with every rank by itself.
 #pragma once
 

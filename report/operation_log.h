@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Keeps every finished operation of every rank. A rank that was simulated as part of another's class for a while shares
 // what was finished then.
 #pragma once

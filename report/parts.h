@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Breakdowns as tables for people need them: communicators added up by family, ranks averaged.
 #pragma once
 

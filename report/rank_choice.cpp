@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "report/rank_choice.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which ranks the tables of `run --out` hold.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "report/rank_csv.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The tables of `run --out`: CSV files with lines for each rank that was chosen. They are made rank by rank, so that no
 // more than one rank's lines are in memory.
 #pragma once

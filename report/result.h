@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The answer of one run, as data: what the summary, the JSON document and the files of --out are made from.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Text tables: columns aligned, numbers to the right.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "study/csv_lines.h"
 
 namespace orrery::study {

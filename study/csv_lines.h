@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Lines and cells of a CSV file: what readers of tables share. No cell holds a comma.
 #pragma once
 

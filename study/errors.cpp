@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "study/errors.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How far off predictions are: what calibration and the kinds of validation share. A row is anything with a signed
 // error(), predicted / measured - 1.
 #pragma once

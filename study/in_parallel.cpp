@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "study/in_parallel.h"
 
 #include <algorithm>

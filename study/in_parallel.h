@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Independent pieces of work on several threads.
 #pragma once
 

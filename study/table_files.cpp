@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "study/table_files.h"
 
 namespace orrery::study {

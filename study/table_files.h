@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tables of published measurements as files, one table a file. A kind of table is a struct with a `name`, which no
 // other table has, where that stands (`where`), the folder of the shipped ones (kFolder) and the keys by which its
 // files are told besides `table` (kKeys: one of them); read_table() reads it from a file's section.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "system/network_model.h"
 
 #include "core/assert.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The link-sharing models by name, and how each is made.
 #pragma once
 

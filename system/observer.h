@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a simulation tells those who collect results.
 #pragma once
 

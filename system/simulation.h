@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One simulated run of a job on a fabric: ties ranks, collectives, transfers and the network to the engine.
 //
 // Each instant goes in rounds (core/engine.h): completions are booked as they are delivered; then members of

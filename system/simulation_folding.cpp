@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Whether and how a simulation is folded, what its agents' state says of the ranks that they act for, and what happens
 // when communicators and pairs of ranks are first used: classes may come apart, and all that is under way with them.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "system/stuck_report.h"
 
 #include <algorithm>

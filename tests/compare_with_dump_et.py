@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Compares the Chakra decoder with an independent one, field by field, over every trace there is.
 
     compare_with_dump_et.py DUMP_CHAKRA SHARED_FOLDER

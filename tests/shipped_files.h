@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The configurations of this source tree.
 #pragma once
 

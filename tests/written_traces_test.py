@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Reads the traces that Orrery writes with an independent decoder, and compares every field with what was meant.
 
     written_traces_test.py WRITE_EXAMPLE_JOBS SHARED_FOLDER

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Binomial trees: the rooted collectives of `halving-doubling`, for any number of ranks. A rank's place is its distance
 // from the root; its parent is its place without the lowest set bit, its children are place + 2^j below that bit.
 #include <algorithm>

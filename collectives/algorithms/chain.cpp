@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Chains: the rooted collectives of `ring`. Data flows along the ring from the root to the rank before it, or from the
 // rank after the root to the root, in pieces that follow one another. Send i of a rank passes on an earlier receive.
 #include <array>

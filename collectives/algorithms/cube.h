@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The hypercube inside a group of any size, for `halving-doubling`. Of n = 2^k + surplus ranks, the first `surplus`
 // pairs (2j, 2j+1) act as one corner: 2j+1 first sends its part to 2j (fold) and gets its result from it at the end
 // (unfold). In between, 2^k corners exchange with a partner in every round.

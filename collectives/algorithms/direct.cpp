@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Direct: every message goes straight from the rank that has the data to the rank that wants it. Peers are taken in
 // shifted order (+1, +2, ...), so that no two ranks begin with the same peer; send i of a rank goes i+1 ahead and is
 // receive i there. With a window of W, send i waits for the release of send i-W.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Recursive halving and doubling on the hypercube of cube.h: reduce-scatter exchanges halves of what is left,
 // all-gather doubles what it has, in log2(n) rounds of which each has another distance between partners; all-reduce is
 // both. The largest messages are the first of a reduce-scatter and the last of an all-gather. They go to the partners

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // All-to-all on the hypercube of cube.h: round j hands everything whose destination differs in bit j to the partner
 // 2^j away. Before it, a corner holds what the corners that agree in all bits from j on sent to those that agree in all
 // bits below j. With n = 2^k that is n/2 pieces per round.

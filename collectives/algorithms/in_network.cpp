@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // In-network reduction: switches add up what comes from below on its way up, and copy the sum on its way down, as SHARP
 // does. Every rank sends its buffer up once and receives the result once, both at a time, however many ranks there are.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Ring: every rank talks to the next one only, and sends one message at a time. So the j-th receive of a rank is the
 // j-th send of the rank before it, and send i passes on what receive i-1 brought. A bidirectional ring is two of these,
 // each with half of the data, one of them descending (phase_plan.h).

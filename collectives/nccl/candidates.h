@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What NCCL has for a call: algorithms and protocols, by the collective, the group, the machine, the release, and what
 // it is held to.
 #pragma once

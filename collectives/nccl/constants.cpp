@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "collectives/nccl/constants.h"
 
 #include <algorithm>

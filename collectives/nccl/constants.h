@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The constants of the `nccl` library: latencies, caps and efficiencies, by name, as configs/libraries/nccl.yaml gives
 // them with their sources.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads the constants of the `nccl` library, a file of configs/libraries.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "collectives/nccl/cost.h"
 
 #include <algorithm>

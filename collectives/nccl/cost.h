@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What each of NCCL's algorithms comes to before the fabric says how long its bytes take: the steps that it waits for,
 // and what every rank sends.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How long NCCL takes for a collective, by algorithm and protocol, and which of them it takes: the fastest.
 //
 //   time = launch + base + steps within the node * hop + steps over the network * hop + bytes / rate + fill

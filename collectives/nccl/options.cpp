@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "collectives/nccl/options.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What an experiment may say to the `nccl` library: its version, who launches its kernels, and the algorithms and
 // protocols that it is held to (NCCL_ALGO, NCCL_PROTO).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The configuration reader. A part of the configuration is declared by one function over a Section: every key with its
 // type, range, default, meaning and the member that it fills in. Reading runs the declaration over a file; description
 // mode runs it over nothing and writes docs/config.md. So a key that is read is documented and a key that is not read

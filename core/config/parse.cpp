@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // From YAML to a ConfigValue, with guards against what yaml-cpp lets pass.
 #include <algorithm>
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Quantities as people write them: "300 GB/s", "2.5 us", "64 KiB", "312 TFLOP/s", "50 %". A bare number is refused: a
 // quantity without a unit is how 7 % errors and factors of 1,000 come into simulations.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A configuration tree as YAML text that parse_config() reads back: for files that the program writes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A configuration file as a tree that remembers where every value stands. YAML (and so JSON) in; the readers of
 // core/config/config.h take it from there.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The plain values of a Section: reading, checking and describing them.
 #include <algorithm>
 

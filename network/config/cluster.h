@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The `cluster` and `nodes` of an experiment: a real cluster of nodes, or an abstract fabric of dimensions.
 #pragma once
 

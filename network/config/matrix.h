@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `topology_matrix` of a node: a file with the output of `nvidia-smi topo -m`, and `capacities` beside it.
 #pragma once
 

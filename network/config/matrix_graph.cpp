@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "network/config/matrix_graph.h"
 
 #include <algorithm>

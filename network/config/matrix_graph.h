@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // From a topology matrix to the graph of a node: the PCIe tree that the matrix implies, and NVLink beside it.
 #pragma once
 

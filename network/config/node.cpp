@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "network/config/node.h"
 
 #include <algorithm>

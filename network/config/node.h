@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The `node` of a cluster: its device, what joins the devices, and the NICs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "network/config/topology_matrix.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What `nvidia-smi topo -m` prints: for every two GPUs and NICs of a node, by what way they are joined.
 #pragma once
 

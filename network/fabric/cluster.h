@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Real clusters: nodes with a fabric inside, NICs, and a scale-out fabric between them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Fabrics composed of dimensions, each of one topology: the abstract clusters of studies.
 #pragma once
 

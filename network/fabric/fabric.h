@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The fabric: devices, switches and NICs joined by directed links, the logical dimensions that collectives run along,
 // and the route between any two devices. Routes are computed from the layout, never searched; memory is 4 bytes a link.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Links by the names that people use for them: "nic.up" is all links of the class, "nic.up[5]" one of them, counted
 // from 0 in the order of their numbers, "node1.nic0" whatever begins or ends there, "node1.nic0.up" the one link.
 #pragma once

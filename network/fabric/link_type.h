@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Kinds of links by generation (configs/links): what one link carries, and the share of it that messages get. A node
 // names them wherever it says what its links are, so that a link is as fast however the machine is described.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A small explicit graph of devices, NICs and switches with its routes worked out: a real node (NVLink cube mesh, PCIe
 // tree), or any fabric that no formula describes.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A fabric for people: how many vertices and links of which kind it has, and a drawing for Graphviz.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A topology: how members (devices, or NICs in a scale-out fabric) are joined by directed links, and which way a
 // message goes. Everything is computed from the size, nothing is stored, so an instance of a million members costs no
 // memory.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "network/fabric/topology_config.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Topologies in configurations: the choice, and the keys that each has of its own.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Flows that may share links, directly or through others, kept together: each such component has one pending event, for
 // the flow that ends first. Components merge when a flow joins them. They come apart only now and then, when as many
 // flows have left as remain: until then a component may hold flows that no longer share anything, which costs time but

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The flow model: messages are fluids that share every link of their route, max-min fair (network/flow/solver.h), from
 // first to last byte. Rates are solved again when messages come and go: all changes of an instant at once, and only
 // what they can reach (network/flow/solver.h). A message that shares nothing takes what it takes in the alpha-beta

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which flows are on which links now, how fast each goes and how much of it is left. The state that the flow model's
 // solver and components work on; it knows neither events nor listeners.
 #pragma once

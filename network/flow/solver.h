@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Re-solves the rates of the flows that a change makes a difference to. Progressive filling freezes flows in the order
 // of their rates, so a change that first makes a difference at some level leaves every flow below that level as it is:
 // * a flow that left makes a difference on a link only if the link is still the bottleneck of somebody, and first at

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The alpha-beta model: a message takes bytes / narrowest link, then the latencies of its route. Nothing is shared.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Store-and-forward: a link carries one whole message at a time, in the order in which they come to it, and a message
 // goes on to its next link when all of it has come. Every hop takes bytes / bandwidth, in which the link is taken, and
 // then the link's latency.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Dragonfly: members on routers, the routers of a group fully connected, and every two groups joined by `global_links`
 // parallel links between the same two routers: one trunk, or under another routing than spray links to choose from.
 // Messages take the direct way: to the router of their group that has the link to the other group, across, and to the

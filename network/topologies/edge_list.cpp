@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Edge list: every link is written out in the configuration, and the routes are found once, when it is read.
 #include "core/config/config.h"
 #include "network/fabric/topology.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Fat-tree: members under leaf switches, the leaves under a spine, and with pods the spines of the pods under a core.
 // The parallel links between two stages are one trunk of their summed capacity, and the switches of a stage that all of
 // them lead to are one vertex: ideal spraying. Under another routing each up-link of a leaf leads to a spine switch of

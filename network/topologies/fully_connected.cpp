@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Fully connected: a directed link from every member to every other.
 #include <array>
 

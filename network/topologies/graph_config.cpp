@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "network/topologies/graph_config.h"
 
 #include <algorithm>

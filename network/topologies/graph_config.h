@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Explicit graphs in configurations: `links` between named vertices.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Torus and mesh: a grid whose first axis varies fastest. A torus closes each axis to a ring (an axis of two has one
 // link each way), a mesh leaves the ends open. Messages go axis by axis, the first first, the shortest way along each,
 // and up where both ways round are equally long.

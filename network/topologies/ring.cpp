@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Ring: two directed links between neighbours, the shortest way round, and up where both ways are equally long. A ring
 // of two has one link each way.
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Switch: one switch that all members are joined to by a link up and a link down, with half the latency on each.
 #include <array>
 

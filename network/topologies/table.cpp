@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The table of topologies: one line for each.
 #include <algorithm>
 #include <array>

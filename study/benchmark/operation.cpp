@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "study/benchmark/operation.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The operations that nccl-tests measures, and what its tables say about them.
 #pragma once
 

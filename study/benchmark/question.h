@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What `orrery collective` is asked: about a machine, and the experiment that this comes to; for which sizes, as
 // nccl-tests takes them (-b 8 -e 16G -f 2, or -i 1M for steps of equal length).
 #pragma once

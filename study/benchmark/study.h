@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One collective over all ranks of a cluster, size by size: what nccl-tests measures, simulated.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "study/calibrate/calibrate.h"
 
 #include <algorithm>

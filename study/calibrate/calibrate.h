@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The constants of the `nccl` library that a log of nccl-tests determines for the cluster it was measured on, and how
 // much better they fit than those before.
 #pragma once

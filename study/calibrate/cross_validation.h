@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How well the model does on a system that it has not seen: the fitted constants of the library are fitted again to the
 // tables of all systems but one, whose tables are then predicted; each system in turn.
 #pragma once

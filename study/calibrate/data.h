@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The measurements that a calibration fits to: a log of nccl-tests on a cluster of the configuration.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "study/calibrate/fit.h"
 
 #include <algorithm>

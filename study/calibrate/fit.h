@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Fits the constants of the `nccl` library to measurements on one group of ranks: those that the measurements tell
 // apart. Of several that always act together (on one group, a base latency and so many steps of a hop) one moves for
 // all, and the others are named; so are those that the measurements say nothing about.

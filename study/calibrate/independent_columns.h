@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which of several effects tell something that those before them do not: the columns of a matrix that are no linear
 // combination of earlier ones.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Fits named constants of a model to measurements: Levenberg-Marquardt over the logarithms of the constants, with
 // priors, bounds, and a loss that outliers cannot dominate. The model need not be smooth: it may be the minimum over
 // algorithms. Whatever the data do not determine is named, and left where it was as far as the data let it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What NCCL is predicted to take for one collective by itself, in closed form: what a simulation of it comes to, worked
 // out fast enough to fit constants to measurements.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Predictions of all rows of a log with one set of constants after the other, as a fit asks for them. Rows of the same
 // size are predicted once; and of a size that NCCL may do in several ways, only those whose constants have changed.
 // Exactly what predicted_seconds() says.

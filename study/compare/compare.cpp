@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "study/compare/compare.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs side by side: times, ratios, and what explains the difference.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The columns of a table of nccl-tests, as its heading names them, and the words of a row under them. Versions differ
 // in the columns (no redop, no root, "error" for "#wrong", times of iterations); rows leave fields blank.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "study/nccl_tests/formats.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tables of the numbers of nccl-tests that are no logs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Lines of a job's output without what a launcher puts before them: "0: ", "[1,0]<stdout>:", "host: ", times, colours.
 #pragma once
 

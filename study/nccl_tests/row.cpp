@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "study/nccl_tests/row.h"
 
 #include <algorithm>

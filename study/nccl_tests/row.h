@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A row of a table of nccl-tests, from its words.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "study/nccl_tests/run.h"
 
 #include <algorithm>

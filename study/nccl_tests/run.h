@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the lines before a table of nccl-tests tell about the run.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The points of a sweep for programs: CSV and JSON.
 #include <algorithm>
 #include <set>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "study/sweep/file.h"
 
 #include <algorithm>

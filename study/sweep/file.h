@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A sweep as its file describes it: one experiment, and axes along which keys of it vary. Every combination of their
 // values is a point. docs/sweeps.md has the keys.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What is told of the points of a sweep that cannot be simulated.
 #include <algorithm>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs of all points of a sweep (study/sweep/file.h), several at a time, and what is told of them. Answers do not
 // depend on how many run at a time.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The table of a sweep for people.
 #include <algorithm>
 #include <array>

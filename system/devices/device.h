@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A device: what it computes and how fast its memory is, read from configs/devices. A compute node without a measured
 // time takes the plain roofline of its device; operators of a generated job take what OperatorModel makes of it. And
 // remote memory, which ranks may share.

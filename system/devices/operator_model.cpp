@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "system/devices/operator_model.h"
 
 #include <algorithm>

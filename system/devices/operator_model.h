@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How long one operator takes on a device: matrix products by tiles, slices of k, waves and memory; element-wise
 // kernels and flash attention by a roofline. docs/compute.md has the equations, where the constants come from, and the
 // errors.

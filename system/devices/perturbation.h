@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What makes ranks of a job slower, later or noisier than their devices are. Ranks that are disturbed alike may still
 // be simulated once: what disturbs a rank is in its colour from the start.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How a member goes through a phase of a chunk. Uniform rings that have their links to themselves: the ends follow from
 // when their members entered, without an event for each message. Granularity `phase`: the members of a line gather, and
 // their messages go as one. Granularity `step`: a program of sends.

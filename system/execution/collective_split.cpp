@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Calls under way whose communicators have come apart, or are described anew: every part goes on from the state of the
 // whole.
 #include <algorithm>

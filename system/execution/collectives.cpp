@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "system/execution/collectives.h"
 
 #include <algorithm>

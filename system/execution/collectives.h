@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs collective calls: every member works through its chunks and phases, and in each phase through its program of
 // sends.
 //

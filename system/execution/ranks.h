@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How far one rank is in its graph: which nodes wait for others, which for their stream, which run. Decides nothing by
 // time; it only keeps when nodes were taken.
 //

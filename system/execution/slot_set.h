@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which of a numbered set of things have happened: nearly always the first so many, now and then one early.
 #pragma once
 

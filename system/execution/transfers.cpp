@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "system/execution/transfers.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sends and receives between two ranks. A send is done when its last byte has left, a receive when it is posted and its
 // message has arrived; a message does not wait for its receive to be posted. A library of collectives may add to what a
 // send takes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "system/folding/colour_refinement.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The coarsest equitable partition of a labelled graph, by colour refinement: vertices of one class have the same own
 // colour and, for every label and class, the same number of neighbours of that class over edges of that label.
 //

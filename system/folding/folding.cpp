@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "system/folding/folding.h"
 
 #include <algorithm>

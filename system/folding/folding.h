@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The quotient of a job by its symmetry: who is simulated for whom. One rank of every class acts for the others; one
 // communicator of every class is home to the calls of the others; a message stands for all of its class, and takes of
 // one link of each class what all of them together take of every such link.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a folding's message classes and lines are made of.
 #include <algorithm>
 

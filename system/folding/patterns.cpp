@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "system/folding/patterns.h"
 
 #include <algorithm>

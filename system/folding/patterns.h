@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What ties ranks together in the calls of a communicator: calls that ask for the same kind of collective, of whatever
 // size, send the same messages to the same members. Communicators that are alike share the description.
 #pragma once

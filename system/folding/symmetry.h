@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which ranks, links and communicators behave alike: colour refinement over ranks, the messages they exchange, the
 // communicators they share and the links the messages cross. Ranks of one class do the same at the same instants, and
 // links of one class carry the same, however many there are; nothing is assumed about the fabric, all routes are looked

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "system/plans/communicator_layout.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "system/plans/group_library.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A library of collectives that runs each call as one whole, such as NCCL: it chooses how by the call and by how the
 // group lies.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "system/plans/group_messages.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Who of a group sends what to whom in an Aggregate.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "system/plans/involved_dimensions.h"
 
 #include <algorithm>

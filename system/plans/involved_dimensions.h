@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Collectives that run over some dimensions of the fabric only (Chakra's involved_dim): in a group that has whole
 // dimensions, ranks that differ in none of the others are a group of their own, a line or a cuboid of fewer dimensions.
 #pragma once

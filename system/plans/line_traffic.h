@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a phase of a collective puts on the network in one line of ranks, or a collective that runs as one whole on the
 // links of the fabric: all messages taken together.
 #pragma once

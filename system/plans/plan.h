@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // From a collective call to what its members run: algorithms per dimension, phases, schedules, chunks.
 #pragma once
 

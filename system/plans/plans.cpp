@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "system/plans/plans.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How every communicator of a job lies on the fabric, and the plans of its calls. Communicators that lie alike (up to
 // where they are) share their layout, and calls that ask for the same share their plan. With a library they are logical
 // rings that lie alike if their GroupLayouts are equal.

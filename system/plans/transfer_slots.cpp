@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "system/plans/transfer_slots.h"
 
 #include <algorithm>

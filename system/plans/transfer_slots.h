@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The sends and receives of a graph by peer, and which peers are the same to it: sends that start together and receives
 // that are waited for together, node for node.
 #pragma once

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Broken command lines, and settings given on them."""
 from error_row import JOB, Row, make_traces, small_trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Broken experiments."""
 import gzip
 

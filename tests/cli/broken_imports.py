@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Broken workloads of other formats."""
 import gzip
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Broken jobs from a model."""
 import re
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Broken traces and groups files, and sound ones that do not fit together."""
 import gzip
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A case of docs/cases.md: a question, the commands that answer it, and a calculation by hand that the answer is held
 against."""
 import ast

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """cases_test.py PROGRAM [--update]: every case of cases/*.py gives what a calculation by hand gives, and docs/cases.md
 says so.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """clusters_test.py PROGRAM: every cluster that `orrery list clusters` names can be shown, as text and as a drawing.
 
 The text names every figure that the cluster, its node, device, links and network call assumed.

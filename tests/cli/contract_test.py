@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """contract_test.py PROGRAM: what scripts may rely on - shipped files, formats, exit codes, the same bytes twice."""
 import csv
 import errno

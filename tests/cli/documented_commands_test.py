@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """documented_commands_test.py PROGRAM [--update]: every command of README.md and docs/*.md runs and ends as written, and
 every link of these and of the folders' README.md leads to a file, and to a heading where it names one.
 

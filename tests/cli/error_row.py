@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A row of the table of broken inputs."""
 from dataclasses import dataclass, field
 

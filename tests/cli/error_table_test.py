@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """error_table_test.py PROGRAM [--update]: broken inputs end with the right exit code and message.
 
 Every row of the tables broken_*.py is run. What the program says is also written down in

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """fold_test.py ORRERY: every shipped study, and every set of stage traces and the Megatron trace of ../shared, under
 --verify-fold: no operation of any rank differs by a picosecond. And with `fold: off` the output is the same to the byte
 (the tables of operations and of memory too), but for what says how it was folded. Without ../shared its traces are

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """install_test.py PROGRAM: what is installed beside the program holds the whole command line, and runs from anywhere."""
 import json
 import re

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """jobs_test.py PROGRAM: jobs from a model and from other formats, from outside: what the result says of them, that the traces
 written of them replay in the same time, and which formats a file is taken for."""
 import csv

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """layer_test.py: every #include between layers is allowed by the table of docs/architecture.md, scripts/house finds no
-cycle of files or rooms and no crowded room."""
+cycle of files or rooms and no crowded room, names are in the namespace of their layer, files say their licence."""
 import importlib.machinery
 import importlib.util
 import pathlib
@@ -73,6 +74,13 @@ def main():
                          f"{file} includes {other}, which is not in the source tree")
             checks.check(other.split("/")[0] in allowed[folder],
                          f"{file} includes {other}, but {folder} may use only {sorted(allowed[folder])}")
+    for file, text in files.items():
+        own = "orrery" if file.startswith("core/") else "orrery::" + file.split("/")[0]
+        named = house.NAMESPACE.findall(text)
+        checks.check(not named or any((name + "::").startswith(own + "::") for name in named),
+                     f"{file}: its names are in {named}, not in {own}")
+    for file, text in (files | house.code_files(["tests", "bench"])).items():
+        checks.check(text.startswith("// SPDX-License-Identifier: MIT\n"), f"{file} begins with its licence")
     outcome = subprocess.run([sys.executable, str(HOUSE_SCRIPT)], capture_output=True, text=True)
     checks.check(outcome.returncode == 0, "scripts/house finds the house in order", outcome.stdout[-400:] + outcome.stderr)
     checks.check(house.function_lengths("int a() {\n  if (x) {\n  }\n}\nstruct B {\n int c() { return '{'; }\n};\n") == [4, 1],

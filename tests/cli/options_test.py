@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """options_test.py PROGRAM: what holds of all commands alike - -v, -q, -h anywhere, - for standard input, --json and --out,
 failures as JSON, exit codes, names suggested, help with examples that run."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The program under test, as the scripts of this folder run it: in a folder of its own, with a limit on its time, and
 with the promises that hold for every command line checked on every run."""
 import importlib.machinery

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What README.md shows of figures that the documents print behind a command: the picture of the step on A100 and A800,
 from the output of `compare` in README.md, and the accuracy table, from the output of `validate` in docs/. So both are
 as true as that output, which documented_commands_test.py compares."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """sweep_test.py PROGRAM: sweeps end with the right exit code, write what they should, and the same bytes whatever --jobs."""
 import csv
 import json

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The table of algorithms and how names are read.
 #include <catch2/catch.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What schedules weigh, for sizes that do not divide.
 #include <bit>
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/collectives/every_schedule.h"
 
 #include <set>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Every schedule does what its collective means, and its receive slots are consistent.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/collectives/mutation.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Damages an exchange, message by message, to see that the oracle notices: a schedule has no message, piece or
 // dependency that could be left out.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // No message of any schedule is redundant, and the oracle notices every damage.
 #include <catch2/catch.hpp>
 

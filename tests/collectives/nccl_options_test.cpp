@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What may be said to the nccl library: names, versions, and which algorithm runs in which protocol.
 #include "collectives/nccl/options.h"
 

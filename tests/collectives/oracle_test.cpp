@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The oracle on exchanges written by hand, each wrong in one way.
 #include <array>
 

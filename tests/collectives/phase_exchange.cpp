@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/collectives/phase_exchange.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A whole multi-dimensional plan written out as one exchange over all ranks of the cuboid, so that the oracle can judge
 // phases together.
 #pragma once

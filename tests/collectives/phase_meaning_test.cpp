@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Whole plans over cuboids mean what the collective means.
 #include <array>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The shapes and sizes of plans.
 #include <array>
 

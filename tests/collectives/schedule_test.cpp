@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Windows, sizes at the limits, and groups too large to be written out.
 #include <catch2/catch.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The wide sweeps: every root, larger groups, every message of small groups mutated.
 #include <array>
 #include <cstdint>

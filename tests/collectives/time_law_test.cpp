@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The exact times of schedules on a network where nothing is shared: every message takes bytes/bandwidth until it is
 // released and the latency more until it arrives.
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "core/units.h"
 
 #include <catch2/catch.hpp>

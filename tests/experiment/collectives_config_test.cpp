@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The `collectives` of an experiment: what each library is told, and what it refuses.
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the `fixed` library takes where the configuration names no algorithm.
 #include <algorithm>
 #include <catch2/catch.hpp>

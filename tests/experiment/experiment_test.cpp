@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "experiment/experiment.h"
 
 #include <unistd.h>

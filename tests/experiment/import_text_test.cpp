@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Text workloads, imported and simulated, against what they take by hand.
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which jobs can finish, found without times: what the dependencies allow, no more and no less.
 #include "experiment/order_check.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/experiment/random_training.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random training jobs of a few ranks, over all that a training section can say.
 #pragma once
 

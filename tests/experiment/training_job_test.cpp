@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Generated jobs on a network that takes no time: bubbles, recomputation and utilisation in closed form.
 #include <algorithm>
 #include <catch2/catch.hpp>

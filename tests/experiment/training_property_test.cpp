@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random training jobs: what is allowed can be simulated, folds without a difference, and survives being written.
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What an experiment says without being asked: figures that are right and yet hardly what was meant.
 #include <unistd.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A job that was written and read back runs as it did before.
 #include <catch2/catch.hpp>
 #include <random>

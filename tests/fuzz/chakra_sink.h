@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Looks at everything a trace holds the way the graph builder does, so that the fuzzers reach the attributes as well.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Text workloads of ASTRA-sim 1.0 from hostile text, for some number of ranks, group size and iterations.
 #include <cstdint>
 #include <string_view>

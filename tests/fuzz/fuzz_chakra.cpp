@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Any bytes as a binary trace: read or refused, and what is read can be dumped.
 #include <cstddef>
 #include <cstdint>

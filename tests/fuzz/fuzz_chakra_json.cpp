@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Any bytes as the JSON form of a trace. What is read must survive a trip through the binary form: the reader may not
 // build a message that the format cannot hold.
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A whole experiment from hostile text: parsed, changed by a setting, read. Nothing but problems may come out, each at
 // a place that the text has. No file is touched: the folder of shipped configurations is not there, and inputs that
 // name other files are passed over.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Any text as a GOAL schedule: a job or an error, and no more ranks than the text has blocks for.
 #include <cstdint>
 #include <string_view>

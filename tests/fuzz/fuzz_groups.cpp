@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Communicator groups from hostile text: as a groups file, and as PyTorch's metadata. Nothing but an InputError may
 // come out, and what is accepted keeps its promises.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Any bytes as gzip data, within limits small enough to reach.
 #include <cstddef>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Any text as a profile, alone or standing for all ranks: a job or an error. What a profile says of the order of its
 // operations is never a cycle, and they begin when it says.
 #include <algorithm>

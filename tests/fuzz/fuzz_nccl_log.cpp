@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Logs of nccl-tests from hostile text. Either there is a table or an error; rows hold what the header promises, and
 // problems name lines that the text has.
 #include <algorithm>

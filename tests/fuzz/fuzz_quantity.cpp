@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Quantities and shares from hostile text. What is accepted is in range and comes back the same from its own text; what
 // is refused says why.
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Text workloads of SimAI from hostile text, with and without a pipeline.
 #include <cstdint>
 #include <string_view>

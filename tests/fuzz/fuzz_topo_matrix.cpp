@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Topology matrices from hostile text. Errors name a line; what is accepted is symmetric and makes a graph in which
 // every device reaches every member.
 #include <cstdint>

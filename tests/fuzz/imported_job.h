@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What holds of every job that an importer makes, and of every refusal.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """make_seeds.py FOLDER: writes a small seed corpus for each fuzzer, FOLDER/fuzz_chakra/... and so on.
 
 Everything here is made up; no trace of anybody else is copied.

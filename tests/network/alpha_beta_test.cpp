@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "network/models/alpha_beta.h"
 
 #include <catch2/catch.hpp>

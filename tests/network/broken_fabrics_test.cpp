@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Fabrics that cannot be built: each mistake is named where it stands.
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "network/fabric/cluster.h"
 
 #include <algorithm>

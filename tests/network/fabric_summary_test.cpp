@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "network/fabric/summary.h"
 
 #include <algorithm>

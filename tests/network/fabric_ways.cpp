@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/network/fabric_ways.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Ways through a fabric, in words, for tests.
 #pragma once
 

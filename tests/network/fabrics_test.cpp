@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Real fabrics against hand-counted hops and bottlenecks.
 #include <algorithm>
 #include <catch2/catch.hpp>

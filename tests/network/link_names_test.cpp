@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "network/fabric/link_names.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Natural numbers of any size and fractions of them, for results that must be exact.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What holds for every topology under every routing.
 #include <catch2/catch.hpp>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "network/fabric/routed_graph.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/network/topology_examples.h"
 
 #include <catch2/catch.hpp>

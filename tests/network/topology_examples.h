@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Every topology in several sizes, for properties that hold for all of them. A topology with keys of its own needs a
 // line in the .cpp; without one the tests fail.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "report/breakdown.h"
 
 #include <catch2/catch.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sizes and operations as nccl-tests has them.
 #include "study/benchmark/question.h"
 

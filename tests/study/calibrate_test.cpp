@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A calibration finds the constants again that made a log, says what a log cannot tell, and does better than the
 // shipped constants on rows of real logs that it has not seen.
 #include "study/calibrate/calibrate.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The studies under configs/studies whose answer a calculation by hand gives.
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tables of collectives on real clusters against calculations by hand.
 #include "study/benchmark/study.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Measured times of operators as tables: CSV of layers, what its columns are, and the shipped files.
 #include <catch2/catch.hpp>
 #include <filesystem>

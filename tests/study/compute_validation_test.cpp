@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The model of operators against measured times: the numbers that are derived, and how far off it may be.
 #include <catch2/catch.hpp>
 #include <filesystem>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Predictions of NCCL in closed form, the fit of the library's constants to tables, and one system left out at a time.
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // No collective on any shipped cluster is faster than its links.
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "study/calibrate/independent_columns.h"
 
 #include <catch2/catch.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Fitting constants of models whose constants are known.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Logs of nccl-tests in the shapes that its versions, launchers and shells give them.
 #include <sstream>
 

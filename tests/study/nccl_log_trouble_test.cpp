@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Logs of nccl-tests that contradict themselves, break off, or are none.
 #include <catch2/catch.hpp>
 

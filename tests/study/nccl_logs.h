@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Logs of nccl-tests in the shapes that its versions, launchers and shells give them. The numbers are made up:
 // all-reduces on 4 ranks (bus bandwidth 2 * 3 / 4 = 1.5 times the algorithm bandwidth) of
 //   1048576 B in 50.00 us: 1048576 / 50 / 1e3 = 20.97 GB/s, busbw 31.46; in-place in 40.00 us: 26.21, busbw 39.32

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `orrery collective` with NCCL: which algorithm and protocol each size takes, and what bounds it.
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The numbers of nccl-tests in tables that are no logs: CSV, and what `orrery collective` prints.
 #include <filesystem>
 #include <fstream>

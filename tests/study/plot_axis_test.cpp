@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Where axes are labelled.
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The text of pictures.
 #include <array>
 #include <catch2/catch.hpp>

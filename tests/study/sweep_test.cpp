@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "study/sweep/sweep.h"
 
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The shipped tables of training jobs against the files they were transcribed from, which lie beside the sources: every
 // row of the one is a row of the other, with the same settings and the same figure, and none is missing but for a
 // reason that stands here.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tables of training jobs read, wrong ones are refused where they stand, and what is published of a run becomes the
 // time of its iterations.
 #include "study/validate/training/table.h"

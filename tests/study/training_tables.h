@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A small table of training jobs for tests: two rows of GPT 1.7B on a node.
 #pragma once
 

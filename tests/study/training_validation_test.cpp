@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Training jobs held against times: errors row by row and summed up, and constants that are found again by a fit to
 // times that the simulator made with known ones.
 #include "study/validate/training/validation.h"

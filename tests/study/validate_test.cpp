@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The error of predictions against published tables.
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

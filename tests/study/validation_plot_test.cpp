@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Pictures of tables. That every picture is sound XML, tests/cli/contract_test.py checks.
 #include <catch2/catch.hpp>
 #include <regex>

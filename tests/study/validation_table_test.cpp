@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The shipped measurements read, name machines that exist, and are what was taken down; wrong ones are refused where
 // they stand.
 #include "study/validate/collectives/validate.h"

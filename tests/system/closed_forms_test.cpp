@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Collectives simulated end to end against their closed forms, to the picosecond. a: latency, b: bandwidth, c =
 // ceil(S/n).
 #include <bit>

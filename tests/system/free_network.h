@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A network on which everything is there at once, for tests of what computation alone takes.
 #pragma once
 

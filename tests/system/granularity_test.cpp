@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Phase against step, and flow against alpha-beta, over collectives, topologies and sizes.
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The small parts of the system layer on their own.
 #include <catch2/catch.hpp>
 #include <numeric>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/system/random_jobs.h"
 
 #include <catch2/catch.hpp>

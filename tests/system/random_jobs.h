@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random jobs with the symmetry of real ones, and random machines to run them on, for property tests.
 #pragma once
 

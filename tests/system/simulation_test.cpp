@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a rank does when: streams, order, matching, chunks, stuck jobs.
 #include "system/simulation.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/system/small_jobs.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Jobs built in memory for tests of the system layer, and a way to run them.
 #pragma once
 

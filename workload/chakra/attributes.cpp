@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/chakra/attributes.h"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Typed access to the attributes of a Chakra node. Producers write the same attribute as int32, int64, uint64 or bool:
 // every integer kind is an integer here. An attribute without a value counts as absent. All errors are InputErrors that
 // name the file, the node's id and name, the attribute, what was found and what was expected.

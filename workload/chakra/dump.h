@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A trace field by field, to compare this decoder with an independent one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/chakra/file.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Trace files as bytes: reading, gzip, and a content hash. All trace formats start here, so that a missing file, a
 // directory or a corrupt archive is said the same way everywhere.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a file that is no Chakra trace may be instead, so that the error can say what to do.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The JSON forms of a Chakra trace:
 //
 //   (a) protobuf's JSON of GlobalMetadata and of each node, one object after another with nothing between them, as

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A JSON text as nlohmann's callback parser reads it. The parser's events carry no position; here it is known how far
 // it has read, so that an error names line and column and a text of many values is read one at a time.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads a Chakra execution trace: binary frames (schema 0.0.4, "1.0.0" is the same), their JSON forms, either of them
 // gzipped. The form is recognised by content, never by the file's name. Nodes are handed out one at a time in the order
 // of the file, in one reused message, so memory stays flat. What a node means is not judged here.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which schema a binary Chakra trace was written with, told by the shape of its messages: files do not declare it
 // reliably, and files of the old schemas parse without an error into wrong values.
 //

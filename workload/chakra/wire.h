@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A message as the bytes it is, before libprotobuf sees it: libprotobuf alone would turn a field of another wire type
 // into "absent", cut a wide integer to 32 bits, log to stderr about text that is not UTF-8, and read the old schemas
 // without an error into wrong values.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Makes an ExecutionGraph out of nodes and edges. Both the trace loader and the job generator build through this.
 #pragma once
 

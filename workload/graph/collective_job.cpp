@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/graph/collective_job.h"
 
 #include <array>

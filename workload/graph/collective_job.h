@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Jobs of one operation each, for measuring a cluster the way nccl-tests does.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Keeps one of each content, found by its digest and compared as a whole.
 #pragma once
 

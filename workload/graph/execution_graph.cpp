@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/graph/execution_graph.h"
 
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What one rank has to do: compute, memory, collective, send and receive nodes and what waits for what.
 //
 // A graph holds only what ranks that behave alike have in common. Communicators, peers, tags and roots appear as small

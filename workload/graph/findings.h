@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What is wrong or doubtful in the traces of many ranks, said in few lines: findings of one kind are one problem, with
 // how many there are, where, and the first examples.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What all ranks have to do: the distinct execution graphs, how each rank fills in their local numbers, and the
 // communicators.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/graph/node_labels.h"
 
 #include <unordered_map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/graph/rank_list.h"
 
 #include <vector>

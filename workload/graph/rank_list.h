@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sets of ranks in words: "rank 3", "ranks 0-2 and 5".
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Decimal numbers of text as integers of a smaller unit, exactly: a double has too few digits for nanoseconds since
 // 1970.
 #pragma once

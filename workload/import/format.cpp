@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/import/format.h"
 
 #include <algorithm>

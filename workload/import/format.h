@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The formats of workloads that can be imported, and how a file tells which it is.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/import/job_assembler.h"
 
 #include <algorithm>

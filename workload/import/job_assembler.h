@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Puts a Job together out of what an importer finds in a file: nodes with names, communicators, peers and tags, rank by
 // rank. Graphs and labels that are equal are kept once.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Matching of collectives: the k-th call of every member of a communicator is one operation.
 #include <algorithm>
 #include <compare>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The two halves of match(), and what they say of ranks that do not agree on their communication.
 #pragma once
 

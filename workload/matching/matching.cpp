@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/matching/matching.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which calls belong together, decided before anything is simulated.
 //
 // A communicator's k-th call on one member meets the k-th call on every other; the k-th send from a to b with tag t

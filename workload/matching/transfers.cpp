@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Matching of sends and receives: the k-th send from a to b with tag t meets b's k-th receive from a with tag t.
 #include <algorithm>
 #include <compare>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/traces/dependency_check.h"
 
 #include <algorithm>

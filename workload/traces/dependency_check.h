@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Whether a trace's dependencies make sense: unknown ids, nodes that wait for themselves, cycles. Each kind of
 // dependency is judged on its own and together, so that a message can say which choice would work.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which files a prefix stands for.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Communicator groups: which ranks call collectives together, under which name. They come from a JSON file,
 // {"name": [global ranks], ...}, or from the `## process_group:init ##` nodes that PyTorch puts into its traces.
 #pragma once

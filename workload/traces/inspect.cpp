@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/traces/inspect.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a job or a single trace contains, for people and for scripts.
 #pragma once
 

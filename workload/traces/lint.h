@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Everything that is wrong or doubtful about traces, without stopping at the first problem.
 #pragma once
 

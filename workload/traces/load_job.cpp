@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/traces/load_job.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // From the Chakra traces of all ranks to a Job.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/traces/node.h"
 
 #include <algorithm>

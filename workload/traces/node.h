@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What one node of a Chakra trace means, whatever rank it belongs to: the rules that turn attributes into work.
 #pragma once
 

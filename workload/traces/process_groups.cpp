@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The process groups in PyTorch's metadata nodes. Their text is JSON inside a Python string inside a Python list; it is
 // turned into JSON once per level and parsed as such.
 #include <algorithm>

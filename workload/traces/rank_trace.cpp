@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/traces/rank_trace.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One trace file as a graph, before it is known which ranks it belongs to and what its communicators are.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writes a Job as Chakra traces of schema 0.0.4, one file per rank, and the communicator groups beside them.
 //
 // Any reader of Chakra takes them. What the format has no word for is in attributes that others skip: `duration_picos`

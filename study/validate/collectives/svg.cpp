@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "study/validate/collectives/svg.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A picture as the text of an SVG file, which needs nothing else: no fonts, no style sheets, no scripts. The same calls
 // give the same bytes. And the axes of a plot: which values they run between, and where they are labelled.
 #pragma once

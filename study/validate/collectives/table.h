@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Published measurements of collectives, which Orrery's answers are held against: one table a file of
 // configs/validation/nccl. docs/validation.md lists them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "study/validate/collectives/validate.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Orrery's answers held against published measurements (study/validate/collectives/table.h): how far off, table by
 // table and in all, by message size.
 #pragma once

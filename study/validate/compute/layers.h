@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Measured times of the operators of a transformer layer as CSV: a row is a model, a number of tokens and of
 // tensor-parallel ranks; a column of times is an operator. The columns are those of configs/validation/compute/*.csv.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A table of measured times of operators on one device, from configs/validation/compute: operators of layers (a CSV
 // file, study/validate/compute/layers.h), or rates of matrix products. docs/compute.md shows how far off the model is
 // on them.

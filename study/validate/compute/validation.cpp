@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "study/validate/compute/validation.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The model of operators (system/devices/operator_model.h) held against measured times: how far off, operator by
 // operator.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "study/validate/training/cross.h"
 
 #include <algorithm>

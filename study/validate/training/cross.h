@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How well training jobs are predicted whose times nothing was fitted to: the fitted constants of the software are
 // fitted again without one family, which is then simulated with them; each family in turn. A fit takes times as power
 // laws of the constants near the shipped ones. A generation of software is like the others that train its kind of model

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Published times of training jobs, from configs/validation/training: a table is one experiment with keys that differ
 // from row to row, and what each row was published to reach. docs/training.md lists them.
 #pragma once

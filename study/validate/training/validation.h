@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Training jobs as Orrery generates and simulates them, held against published iteration times: how far off, family by
 // family, and which constants of the software were fitted for it.
 #pragma once

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """FLOPs of a transformer layer by the model of docs/compute.md, as arithmetic to read. A product of m x k times k x n
 counts 2 m n (k + 120): its prologue is 240 bytes of bf16. Flash attention, at half the peak like the products, counts
 half for a causal mask, and 2.5 times that backward."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """All-reduce, from bad to good: P = 8 workers with N = 4 * 25,557,032 B (ResNet-50 in fp32), ports of 50 GB/s, 2 us."""
 from case import Case
 

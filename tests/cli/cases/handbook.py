@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The networking handbook."""
 from case import Case
 from cases._products import backward, forward

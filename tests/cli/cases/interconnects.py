@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The handbook's table of interconnects, one way, and the generations of NVLink, as `orrery cluster show` has them."""
 from case import Case
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The lecture on data-parallel training."""
 from case import Case
 from cases._products import backward, forward

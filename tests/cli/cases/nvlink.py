@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The generations of NVLink: bandwidth of a GPU, both ways."""
 from case import Case
 from cases.interconnects import rate, show

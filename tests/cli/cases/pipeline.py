@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Pipeline and tensor parallelism; A100 against A800."""
 from case import Case
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The ASTRA-sim tutorial."""
 from case import Case
 from cases._products import backward, forward

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Rows of bits of equal length, with the set operations that the oracle needs.
 #pragma once
 

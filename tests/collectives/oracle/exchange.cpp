@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/collectives/oracle/exchange.h"
 
 #include <map>

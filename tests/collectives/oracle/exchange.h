@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A schedule written out: every message of every rank in one list. Only small groups are ever written out, to check
 // what a schedule means (oracle.h).
 #pragma once

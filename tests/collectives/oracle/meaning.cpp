@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/collectives/oracle/meaning.h"
 
 #include "core/assert.h"

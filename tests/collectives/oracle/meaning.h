@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What each collective starts from and what it promises, on symbolic data: which ranks' contributions a rank's copy of
 // a piece contains. Schedule::pieces() says what a piece stands for.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/collectives/oracle/message_order.h"
 
 #include <cstddef>

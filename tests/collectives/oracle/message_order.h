@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which messages of an exchange are ordered by their dependencies, whatever the network does.
 #pragma once
 

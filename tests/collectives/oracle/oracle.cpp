@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/collectives/oracle/oracle.h"
 
 #include <algorithm>

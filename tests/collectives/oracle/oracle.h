@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Judges an exchange by what it does to data, knowing nothing of how it was made: it replays the messages on symbolic
 // data, where each rank's copy of a piece is the set of ranks whose contribution it contains.
 #pragma once

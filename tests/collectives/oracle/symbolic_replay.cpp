@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/collectives/oracle/symbolic_replay.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Plays an exchange on symbolic data, in one random order of starts, releases and arrivals.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "network/config/cluster.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The share of a link's nominal bandwidth that messages get: read wherever a bandwidth is, applied by the fabric.
 #include <catch2/catch.hpp>
 #include <filesystem>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Kinds of links and of networks: a link is as fast however a machine is described, and software of the host costs what
 // its network says.
 #include <catch2/catch.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/network/config/read_cluster_text.h"
 
 #include <filesystem>

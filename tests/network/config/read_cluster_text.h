@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Clusters from configuration text, for tests.
 #pragma once
 

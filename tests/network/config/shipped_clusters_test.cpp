@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Every shipped cluster: it loads, it can be shown, and every device reaches every other under every routing.
 #include <algorithm>
 #include <catch2/catch.hpp>

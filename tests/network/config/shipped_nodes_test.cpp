@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Shipped nodes against hand-counted links and bottlenecks.
 #include <catch2/catch.hpp>
 

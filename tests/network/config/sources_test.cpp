@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Every figure in configs/devices, configs/nodes and configs/clusters says where it comes from.
 //
 // A file names its sources under `source`. A figure has a comment on its line that says which, or "assumed"; the links

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Finish times of flows that share fabrics as they are built, against shares derived by hand, to 1 ppm: rates are whole
 // bytes per second, so a share of r is short by less than 1 in r, which goes to others.
 #include <catch2/catch.hpp>

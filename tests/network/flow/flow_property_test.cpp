@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What must hold for any traffic: the flow model against a direct simulation of its definition, against itself with
 // messages reordered and rates solved at odd times, and against the alpha-beta model where nothing is shared.
 #include <catch2/catch.hpp>

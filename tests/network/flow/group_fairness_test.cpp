@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What is fair to groups of messages and to those beside them, over random traffic: every connection on a link has at
 // least an equal part of it, however much its group sends elsewhere, and no time jumps as bandwidths change.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/network/flow/max_min.h"
 
 #include <algorithm>

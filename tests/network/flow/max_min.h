@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Max-min fair rates by progressive filling, in integers. The rates of all flows rise together; when a link is full,
 // the flows on it stay at the rate they have, and the others rise on. One round freezes all flows on all links that
 // fill at the same rate together. The plain solver, which the product's (network/flow/solver.h) is checked against:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Problems of max-min fair sharing, by the solver and by the textbook.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A network with nothing above it: sends what a test asks for and notes what the network reports.
 #pragma once
 

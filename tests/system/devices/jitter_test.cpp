@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The noise that is drawn for computations: the same everywhere, of mean 1 and the spread that was asked for.
 #include <array>
 #include <catch2/catch.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What kind of machine a cluster is: the facts that communication libraries decide by.
 #include <catch2/catch.hpp>
 #include <string>

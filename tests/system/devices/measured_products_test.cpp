@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Matrix products that are split along k, against kernels that others measured, which lie beside the sources.
 #include <algorithm>
 #include <array>

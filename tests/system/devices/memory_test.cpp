@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Memory against what Megatron-LM published: arXiv 2205.05198 (Korthikanti et al. 2022), section 4, table 5 and figures
 // 1 and 7, as in the data of calculon.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How long operators take on a device, against closed forms.
 #include <catch2/catch.hpp>
 #include <cmath>

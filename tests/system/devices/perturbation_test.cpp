@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Slow and late ranks, noise and slow links: what they do to a job, in closed form.
 #include <algorithm>
 #include <array>

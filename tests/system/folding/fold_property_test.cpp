@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random jobs on random machines, folded and with every rank by itself: no operation differs by a picosecond.
 #include <algorithm>
 #include <catch2/catch.hpp>

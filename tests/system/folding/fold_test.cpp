@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A folded job takes what it takes with every rank by itself, operation by operation, to the picosecond.
 #include <array>
 #include <catch2/catch.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/system/folding/folded.h"
 
 #include <catch2/catch.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs a job folded and with every rank by itself.
 #pragma once
 

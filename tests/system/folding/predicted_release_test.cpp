@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Whether a release is predicted or reported changes nothing but the number of events.
 #include <catch2/catch.hpp>
 #include <memory>

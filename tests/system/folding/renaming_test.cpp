@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Ranks that have other numbers, on the devices that they had: every operation takes the times that it took.
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Classes come apart when what tells them apart is first used, and not before.
 #include <catch2/catch.hpp>
 #include <string>

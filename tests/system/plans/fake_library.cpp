@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/system/plans/fake_library.h"
 
 namespace orrery::test {

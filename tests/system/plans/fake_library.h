@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A library of collectives for tests: what it makes of a call depends on all that it is told, and on nothing else.
 #pragma once
 

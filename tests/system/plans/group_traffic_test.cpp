@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a collective that runs as one whole puts on the links, by how its group lies on nodes.
 #include <algorithm>
 #include <catch2/catch.hpp>

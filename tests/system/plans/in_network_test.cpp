@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reductions in the switches of a network: closed forms, folding, and where there are none.
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Collectives over some dimensions of the fabric only.
 #include "system/plans/involved_dimensions.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Jobs whose collectives a library runs, each call as one whole.
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What NCCL takes, and how long, by the shipped constants: laws that hold whatever their values, and what each machine
 // and release has.
 #include <catch2/catch.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writes Chakra files byte by byte for the tests: whole messages, and fields that no protobuf library would write.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // dump_chakra FILE...: every trace field by field as JSON lines, for compare_with_dump_et.py. Exit status 2 on bad
 // input.
 #include <iostream>

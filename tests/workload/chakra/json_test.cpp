@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/chakra/reader.h"
 
 #include <cmath>

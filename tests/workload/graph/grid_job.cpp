@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/workload/graph/grid_job.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random jobs of ranks in a grid that share graphs, for property tests of matching.
 #pragma once
 

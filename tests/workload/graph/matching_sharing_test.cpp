@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Ranks that share graphs share what was matched; it must be what each of them would get by itself.
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The examples of docs/import.md are read as the page says.
 #include <catch2/catch.hpp>
 #include <string>

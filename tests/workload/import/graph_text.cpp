@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/workload/import/graph_text.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // An execution graph as lines, to compare it node by node: `2: l1 forward, compute 10 ns, after 1`.
 #pragma once
 

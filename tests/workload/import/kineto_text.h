@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Profiles as torch.profiler writes them, made up for tests.
 #pragma once
 

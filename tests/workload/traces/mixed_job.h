@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random jobs with everything that a node, a binding and a label can hold, for tests of files.
 #pragma once
 

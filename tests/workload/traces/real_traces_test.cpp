@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The real and third-party traces of the shared folder, where there is one.
 #include <catch2/catch.hpp>
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/workload/traces/same_job.h"
 
 #include <algorithm>

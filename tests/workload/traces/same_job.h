@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Whether two jobs mean the same, however they number their communicator slots, peer slots and streams.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/workload/traces/trace_builder.h"
 
 #include <fstream>

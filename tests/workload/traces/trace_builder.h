@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Small traces for tests: nodes are made in memory as the format's own messages, framed, and written into a directory
 // that goes away with the test.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // write_example_jobs FOLDER: writes random jobs as FOLDER/<i>/job.<rank>.et, and on standard output what they hold as
 // JSON lines, one per node: for written_traces_test.py.
 #include <iostream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/traces/writer.h"
 
 #include <algorithm>

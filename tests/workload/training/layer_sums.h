@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sums over the layers of a model, for tests.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/training/spec/training_spec.h"
 
 #include <algorithm>

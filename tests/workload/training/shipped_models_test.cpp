@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Every shipped model and software is read; models have the parameters that were published.
 #include <algorithm>
 #include <catch2/catch.hpp>

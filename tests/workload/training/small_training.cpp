@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/workload/training/small_training.h"
 
 #include <fmt/format.h>

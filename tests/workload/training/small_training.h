@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Training jobs small enough to count by hand, for tests of the generator.
 #pragma once
 

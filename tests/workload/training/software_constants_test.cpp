@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which constants of a software were fitted: read, told by architecture, and set to other values.
 #include "tests/shipped_files.h"
 #include "workload/training/spec/software.h"

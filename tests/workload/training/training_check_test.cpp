@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Training sections of extreme and senseless numbers: refused with advice, or generated; never a crash, and nothing is
 // generated that no memory holds.
 #include <fmt/format.h>

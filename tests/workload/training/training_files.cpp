@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/workload/training/training_files.h"
 
 #include <algorithm>

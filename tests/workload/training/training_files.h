@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reading models and software in tests: from text, or a shipped file.
 #pragma once
 

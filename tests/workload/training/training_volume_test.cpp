@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What generated jobs communicate, summed over their nodes, against closed forms: to the byte, and nothing else.
 #include <fmt/format.h>
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/import/goal/goal.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads GOAL schedules, the text form that LogGOPSim and ATLAHS turn into their binary one: what ranks compute, send
 // and receive, and what waits for what.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The grammar is that of LogGOPSim's txt2bin: a statement ends with its line, comments are // and /* */. Dependencies
 // may name labels that come later, which txt2bin refuses.
 #include "workload/import/goal/text.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The text of a GOAL schedule as operations and dependencies, one list of them for each rank. What they mean is
 // workload/import/goal/goal.h's concern.
 #pragma once

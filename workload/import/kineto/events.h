@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What one file of torch.profiler says that a replay needs: operations of the device, and the calls of the host that
 // order them. Kineto writes Chrome's trace format; the rest of it is skipped while it is read.
 #pragma once

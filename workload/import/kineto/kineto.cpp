@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/import/kineto/kineto.h"
 
 #include <algorithm>

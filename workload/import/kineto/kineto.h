@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads profiles that torch.profiler exported (Kineto, Chrome's trace format), one file for each rank.
 //
 // Kernels, copies and memsets become device computations with their measured times on their streams; kernels of NCCL

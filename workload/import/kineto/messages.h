@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the notes of c10d on a kernel of NCCL mean: which collective, how many bytes, among whom.
 #pragma once
 

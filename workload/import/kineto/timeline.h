@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What waited for what on the device of a profile, and where it waited for the host.
 //
 // A stream runs its operations in order. Across streams the trace decides, as far as it goes:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/import/kineto/world.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The profiles of one job by rank, and whether they are of all its ranks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/import/layers/astra_text.h"
 
 #include <utility>

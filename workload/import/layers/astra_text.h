@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The text workloads of ASTRA-sim 1.0 as jobs.
 //
 // All ranks run one graph, the layers in the order of ASTRA-sim's workload layer (workload/import/layers/schedule.h).

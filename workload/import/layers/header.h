@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A text of words in lines, and its first line: the parallelism and what follows it, `key: value`.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // From the layers of a text workload to a job: what is performed of them, which ranks a communication is among, and how
 // many bytes a rank puts in.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/import/layers/schedule.h"
 
 #include <algorithm>

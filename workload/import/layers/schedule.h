@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The order in which ASTRA-sim 1.0 goes through a table of layers, as an execution graph of one rank.
 //
 // One flow of control computes and communicates, layer by layer: forwards, then backwards. A blocking communication

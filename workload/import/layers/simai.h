@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The text workloads of SimAI, as AICB writes them, as jobs.
 //
 // A file lists what one pipeline stage does in a training step, all its micro-batches one behind the other. The order

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/import/layers/text.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The layer tables of ASTRA-sim 1.0 and of SimAI as they stand in the file: a header line with the parallelism, the
 // number of layers, and one line of 12 fields for each layer.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Self-attention: queries, keys and values by columns, the core head by head, the projection by rows.
 #include <utility>
 

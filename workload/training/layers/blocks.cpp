@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/training/layers/blocks.h"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The blocks that a transformer layer is made of. Each adds its forward and its backward pass; the backward passes of a
 // layer's blocks are put together in reverse order.
 #pragma once

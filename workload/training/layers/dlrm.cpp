@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/training/layers/model_layers.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What comes behind attention. The dense perceptron: up by columns, down by rows. A mixture of experts: a router sends
 // every token to a few of them, all-to-all within the expert-parallel group, and their results come back the same way.
 // Shared experts are a dense perceptron beside them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/training/layers/layer_program.h"
 
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What one rank computes and communicates for one layer and one micro-batch, forward and backward: the part of a
 // training step that no schedule, bucket or pipeline touches. A stage program
 // (workload/training/program/stage_program.h) strings these together, once price() has worked out what their operators

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The layers of each kind of model as layer programs, and the work that a model needs however it is computed.
 #pragma once
 

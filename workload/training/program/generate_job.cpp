@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/training/program/generate_job.h"
 
 #include <algorithm>

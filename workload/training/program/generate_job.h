@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // From a model and a parallelism to a job in memory: one program for each pipeline stage, shared by its ranks.
 #pragma once
 

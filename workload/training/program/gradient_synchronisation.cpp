@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/training/program/gradient_synchronisation.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How the gradients of a rank's parameters become those of all replicas: all-reduced, or reduced and scattered where
 // optimizer states are shared (ZeRO), in buckets beside the backward pass or all at the end; or sent to parameter
 // servers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/training/program/memory_need.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a rank keeps in its device's memory during training, by what it is for.
 #pragma once
 

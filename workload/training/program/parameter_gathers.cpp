@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/training/program/parameter_gathers.h"
 
 #include <algorithm>

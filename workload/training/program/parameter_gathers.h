@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // When a stage gathers the parameters of which its replicas hold a share each, beside the computation: before every
 // pass through a layer (ZeRO 3, FSDP), or bucket by bucket before the first pass of an iteration, where the optimizer
 // has updated a share each (ZeRO 1 and 2).

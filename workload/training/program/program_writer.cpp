@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/training/program/program_writer.h"
 
 #include <algorithm>

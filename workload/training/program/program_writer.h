@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writes a rank's program node by node, in the order in which the rank's own framework would launch it. What follows
 // waits for what is before it, unless it is put beside.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/training/program/rank_grid.h"
 
 #include <fmt/format.h>

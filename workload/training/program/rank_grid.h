@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Where each rank stands in the grid of parallel degrees, and the groups that follow from it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/training/program/stage_program.h"
 
 #include <map>

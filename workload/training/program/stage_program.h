@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the ranks of one pipeline stage do in a training step: one execution graph, in which communicators, peers and
 // tags are local numbers, so that all of them share it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What cannot be: every combination of a training job's numbers that has no meaning, each with what would work.
 #include "workload/training/spec/check.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The parts of check_training (workload/training/spec/training_spec.h), and what they say alike.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How many parameters a model has, from its sizes alone.
 #include "workload/training/spec/model.h"
 

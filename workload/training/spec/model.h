@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What is trained: the sizes of a model, as configs/models has them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads a model: what its kind has in common, and the keys of the two kinds that are no transformers.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/training/spec/operators.h"
 
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a layer computes, operator by operator: shapes, FLOPs and bytes. How long an operator takes is the device's
 // business (OperatorTimes).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A generation of training software: which kernels it runs, what it overlaps, and how far it stays behind what the
 // device can do. The same job differs by a fifth with it. Read from configs/software.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "workload/training/spec/software.h"
 
 #include <algorithm>

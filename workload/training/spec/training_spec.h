@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A training job as the `workload` section of an experiment describes it: a model, how it is spread over the ranks, and
 // in which order the work is done.
 #pragma once

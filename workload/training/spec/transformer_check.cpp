@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a transformer cannot be split into.
 #include <algorithm>
 #include <numeric>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The keys of `kind: transformer` in a file of configs/models.
 #pragma once
 
