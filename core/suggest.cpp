@@ -77,11 +77,37 @@ std::vector<std::string> names_around(const std::string& part, std::span<const s
   return names;
 }
 
-// The longest name that the word goes on from: h100-sxm of h100-sxm5-80gb.
+// "a800", "h100": parts of names between hyphens that have digits say more than others.
+std::vector<std::string> telling_parts(std::string_view name) {
+  constexpr std::size_t kShortest = 3;
+  std::vector<std::string> parts(1);
+  for (const char c : name)
+    if (c == '-' || c == '_')
+      parts.emplace_back();
+    else
+      parts.back() += lower(c);
+  std::erase_if(parts, [](const std::string& p) { return p.size() < kShortest || std::ranges::none_of(p, is_digit); });
+  return parts;
+}
+
+// Names that have such a part of the word as one of theirs: hgx-a800 for dgx-a800, rather than dgx-a100.
+std::vector<std::string> names_with_parts(std::string_view word, std::span<const std::string> candidates) {
+  const std::vector<std::string> parts = telling_parts(word);
+  std::vector<std::string> names;
+  for (const std::string& candidate : candidates) {
+    const std::vector<std::string> own = telling_parts(candidate);
+    if (std::ranges::find_first_of(parts, own) != parts.end()) names.push_back(candidate);
+  }
+  std::ranges::sort(names, comes_before);
+  return names;
+}
+
+// The longest name within the word: h100-sxm of h100-sxm5-80gb, llama3-70b of Meta-Llama-3-70B.
 std::string name_within(const std::string& word, std::span<const std::string> candidates) {
   std::string best;
   for (const std::string& candidate : candidates)
-    if (candidate.size() > std::max(kShortestPart, best.size()) && word.starts_with(plain(candidate))) best = candidate;
+    if (candidate.size() > std::max(kShortestPart, best.size()) && word.find(plain(candidate)) != std::string::npos)
+      best = candidate;
   return best;
 }
 
@@ -107,7 +133,11 @@ std::vector<std::string> likely_names(std::string_view word, std::span<const std
   if (word.size() > kLongestWord) return {};
   const std::string letters = plain(word);
   if (std::vector<std::string> names = names_around(letters, candidates); !names.empty()) return names;
-  if (std::string name = nearest_name(word, candidates); !name.empty()) return {std::move(name)};
+  if (std::string name = nearest_name(word, candidates); !name.empty()) {
+    std::vector<std::string> names = names_with_parts(word, candidates);
+    if (names.empty() || std::ranges::find(names, name) != names.end()) return {std::move(name)};
+    return names;
+  }
   if (std::string name = name_within(letters, candidates); !name.empty()) return {std::move(name)};
   return {};
 }

@@ -10,7 +10,8 @@
 namespace orrery {
 
 // The candidates that `word` may stand for, the likeliest first: those that begin with it, then those that contain it
-// (in order of their numbers: 8b before 70b), else the nearest by edit distance, else the longest that it begins with.
+// (in order of their numbers: 8b before 70b), else the nearest by edit distance (those with the part of `word` that has
+// digits, if the nearest has not: hgx-a800 for dgx-a800), else the longest within it.
 // Case, '-' and '_' make no difference. Empty when none is likely.
 std::vector<std::string> likely_names(std::string_view word, std::span<const std::string> candidates);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,33 @@
 #include "core/suggest.h"
 
 namespace orrery {
+namespace {
+
+// Of an entry that leads to one value: "parallel.tensor" of {parallel: {tensor: 8}}.
+std::string path_of(const ConfigEntry& entry) {
+  std::string path = entry.key;
+  for (const ConfigValue* value = &entry.value; value->entries.size() == 1; value = &value->entries.front().value)
+    path += "." + value->entries.front().key;
+  return path;
+}
+
+// Of `paths`, those that end with `part`: below `section` if there are such. Without its last keys where none does;
+// nothing where many do.
+std::vector<std::string> paths_with(std::string part, const std::string& section,
+                                    const std::vector<std::string>& paths) {
+  constexpr std::size_t kMost = 4;
+  for (; !part.empty(); part.resize(part.find('.') == std::string::npos ? 0 : part.rfind('.')))
+    for (const std::string& above : {section, std::string()}) {
+      std::vector<std::string> found;
+      std::ranges::copy_if(paths, std::back_inserter(found), [&](const std::string& path) {
+        return path.ends_with("." + part) && (above.empty() || path.starts_with(above + "."));
+      });
+      if (!found.empty()) return found.size() > kMost ? std::vector<std::string>{} : found;
+    }
+  return {};
+}
+
+}  // namespace
 
 Section::Section(ConfigValue& value, std::string path, ConfigContext& context)
     : value_(&value), path_(std::move(path)), context_(&context), errors_before_(errors()) {
@@ -169,6 +197,14 @@ void Section::warning(std::string_view key, std::string message, std::string hin
   if (!describes()) context_->diagnostics().warning(where(key), std::move(message), std::move(hint));
 }
 
+std::string Section::hint_for(const ConfigEntry& unknown) const {
+  const auto other = std::ranges::find(other_names_, unknown.key, &OtherName::first);
+  if (other != other_names_.end()) return fmt::format("here it is '{}'", other->second);
+  const std::vector<std::string> whole = paths_with(path_of(unknown), path_, context_->paths());
+  if (whole.empty()) return suggestion(unknown.key, known_);
+  return fmt::format("did you mean {}'{}'?", whole.size() == 1 ? "" : "one of ", fmt::join(whole, "', '"));
+}
+
 void Section::finish() {
   if (describes()) return;
   constexpr std::size_t kShown = 20;  // more of them are another kind of file, not slips of the pen
@@ -180,7 +216,7 @@ void Section::finish() {
     last = entry.where;
     if (++unknown > kShown) continue;
     context_->diagnostics().error(entry.where, fmt::format("unknown key '{}'{}", printable(entry.key), in),
-                                  suggestion(entry.key, known_));
+                                  hint_for(entry));
   }
   if (unknown > kShown)
     context_->diagnostics().error(last, fmt::format("{} more unknown keys{}", unknown - kShown, in));
@@ -239,7 +275,7 @@ nlohmann::ordered_json to_json(const ConfigValue& value) {
     case ConfigValue::Kind::kScalar:
       break;
   }
-  if (value.scalar == "true" || value.scalar == "false") return value.scalar == "true";
+  if (const auto flag = parse_boolean(value.scalar)) return *flag;
   if (const auto number = parse_whole_number(value.scalar)) return *number;
   return printable(value.scalar, SIZE_MAX);
 }

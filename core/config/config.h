@@ -21,6 +21,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -57,6 +58,9 @@ class ConfigContext {
   const ConfigFiles& files() const { return *files_; }
   Diagnostics& diagnostics() const { return *diagnostics_; }
   bool describes() const { return keys_ != nullptr; }
+  // The paths of all keys there are, to find those of which somebody wrote only a part; none unless they are given.
+  void set_paths(std::function<std::vector<std::string>()> paths) { paths_ = std::move(paths); }
+  std::vector<std::string> paths() const { return paths_ ? paths_() : std::vector<std::string>{}; }
   void describe(KeyDescription key) const {
     if (keys_ != nullptr) keys_->push_back(std::move(key));
   }
@@ -65,6 +69,7 @@ class ConfigContext {
   const ConfigFiles* files_;
   Diagnostics* diagnostics_;
   std::vector<KeyDescription>* keys_ = nullptr;
+  std::function<std::vector<std::string>()> paths_{};
 };
 
 template <class T>
@@ -177,6 +182,10 @@ class Section {
   // A key that another branch of the reader reads: no unknown one, and a name to suggest.
   void know(std::string_view key) { known_.emplace_back(key); }
 
+  // Keys by the names that other programs have for them, which hints translate; `names` outlives the section.
+  using OtherName = std::pair<std::string_view, std::string_view>;  // "num_hidden_layers", "layers"
+  void translate(std::span<const OtherName> names) { other_names_ = names; }
+
   bool has(std::string_view key) const { return value_->find(key) != nullptr; }
   // What stands there; of a section that has been read, with its files and defaults filled in. Null if absent.
   const ConfigValue* value(std::string_view key) const;
@@ -208,12 +217,14 @@ class Section {
                              std::size_t fallback);
   std::string sub_path(std::string_view key) const;
   bool expand(ConfigValue& value, std::string_view folder);
+  std::string hint_for(const ConfigEntry& unknown) const;
 
   ConfigValue* value_;
   std::string path_;
   ConfigContext* context_;
   std::size_t errors_before_;
   std::vector<std::string> known_;
+  std::span<const OtherName> other_names_{};
   bool reported_ = false;  // the value is no map: missing keys go without saying
 };
 

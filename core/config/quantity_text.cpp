@@ -152,10 +152,25 @@ std::string_view base_unit(const Family& family) {
   return std::ranges::find_if(family.units, [](const Unit& u) { return u.numerator == 1 && u.denominator == 1; })->name;
 }
 
+// "Gbit/s" and "GBit/s" are "Gb/s".
+std::string with_short_bits(std::string_view name) {
+  std::string text(name);
+  for (const std::string_view bits : {"bits", "Bits", "bit", "Bit"})
+    if (const std::size_t at = text.find(bits); at != std::string::npos) return text.replace(at, bits.size(), "b");
+  return text;
+}
+
+// Bits are not suggested for bytes nor bytes for bits: the one is no slip of the pen for the other.
 std::string unit_hint(const Family& family, std::string_view name) {
-  std::vector<std::string> names;
-  for (const Unit& unit : family.units) names.emplace_back(unit.name);
-  return suggestion(name, names);
+  std::vector<std::string> names, likely;
+  const auto has = [](std::string_view text, char letter) { return text.find(letter) != std::string_view::npos; };
+  for (const Unit& unit : family.units) {
+    names.emplace_back(unit.name);
+    const bool other = (has(name, 'b') && has(unit.name, 'B')) || (has(name, 'B') && has(unit.name, 'b'));
+    if (!other) likely.emplace_back(unit.name);
+  }
+  const std::string hint = suggestion(name, likely);
+  return hint.starts_with("did you mean") ? hint : suggestion({}, names);
 }
 
 // The shortest exact text: a whole number of a unit, or up to three decimals of a decimal one.
@@ -188,11 +203,12 @@ Parsed<std::int64_t> parse(const Family& family, std::string_view whole) {
   if (!number) return {{}, fmt::format("'{}' is not {}", shown, family.what), wanted};
   text = trimmed(text);
   if (text.empty()) return {{}, fmt::format("'{}' has no unit", shown), wanted};
-  const Unit* unit = find_unit(family, text);
+  const std::string name = with_short_bits(text);
+  const Unit* unit = find_unit(family, name);
   if (unit == nullptr)
     return {{},
             fmt::format("'{}' is not {}: unknown unit '{}'", shown, family.what, printable(text, 20)),
-            unit_hint(family, text)};
+            unit_hint(family, name)};
   const auto value = scaled(*number, *unit);
   if (!value)
     return {{},
@@ -255,6 +271,12 @@ std::optional<std::int64_t> parse_whole_number(std::string_view text) {
   return number;
 }
 
+std::optional<bool> parse_boolean(std::string_view text) {
+  if (text == "true" || text == "True" || text == "TRUE") return true;
+  if (text == "false" || text == "False" || text == "FALSE") return false;
+  return std::nullopt;
+}
+
 Parsed<double> parse_share(std::string_view whole) {
   const std::string shown = printable(whole, 40);
   std::string_view text = trimmed(whole);
@@ -299,6 +321,16 @@ std::string rounded(Bandwidth bandwidth) {
   // What would round to 1000 takes the next unit.
   for (; value >= 999.95 && step + 1 < kNames.size(); ++step) value /= 1000;
   return fmt::format("{:.4g} {}", value, kNames[step]);
+}
+
+std::string three_digits(double number, std::span<const char* const> units) {
+  std::size_t unit = 0;
+  while (number >= 999.5 && unit + 1 < units.size()) number /= 1000, ++unit;
+  return fmt::format("{:.{}f}{}", number, unit == 0 || number >= 99.95 ? 0 : number >= 9.995 ? 1 : 2, units[unit]);
+}
+
+std::string rounded_count(std::int64_t count) {
+  return three_digits(static_cast<double>(count), std::array{"", " K", " M", " B", " T"});
 }
 
 std::string counted(std::uint64_t count, std::string_view what) {

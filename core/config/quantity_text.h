@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -44,6 +45,9 @@ Parsed<Efficiency> parse_quantity<Efficiency>(std::string_view text);
 // A whole number and nothing else: no sign but '-', no spaces, within 64 bits.
 std::optional<std::int64_t> parse_whole_number(std::string_view text);
 
+// As YAML's core schema writes them: true, True, TRUE, false, False, FALSE.
+std::optional<bool> parse_boolean(std::string_view text);
+
 // A share: "85 %" or "0.85" (a ratio has no unit). Not negative.
 Parsed<double> parse_share(std::string_view text);
 
@@ -60,6 +64,11 @@ std::string rounded(Duration duration);
 std::string rounded(Bytes bytes);
 // Without trailing zeros: "240 GB/s", "31.5 GB/s".
 std::string rounded(Bandwidth bandwidth);
+
+// Three digits and the unit of that power of 1,000: "48.2 GFLOP".
+std::string three_digits(double number, std::span<const char* const> units);
+// "8.03 B" of 8,030,261,248.
+std::string rounded_count(std::int64_t count);
 
 // "1 rank", "2 ranks".
 std::string counted(std::uint64_t count, std::string_view what);

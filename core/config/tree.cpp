@@ -40,6 +40,19 @@ ConfigValue nothing_in(const std::filesystem::path& path) {
   return {ConfigValue::Kind::kNull, {path.string()}, {}, {}, {}};
 }
 
+// "did you mean 'FILE'?", a configuration in the folder of `path`; empty where none is near.
+std::string file_beside(const std::filesystem::path& path) {
+  std::vector<std::string> names;
+  std::error_code code;
+  const std::filesystem::path folder = path.parent_path();
+  for (const auto& entry : std::filesystem::directory_iterator(folder.empty() ? "." : folder, code))
+    if (const std::string name = entry.path().filename().string(); looks_like_path(name)) names.push_back(name);
+  std::ranges::sort(names);
+  const std::vector<std::string> likely = likely_names(path.filename().string(), names);
+  if (likely.size() != 1) return {};
+  return fmt::format("did you mean '{}'?", printable((folder / likely.front()).string(), 300));
+}
+
 // The text of a configuration file; nothing after an error, which stands where the file is named.
 std::optional<std::string> read_config_text(const std::filesystem::path& path, const Location& wanted_at,
                                             Diagnostics& diagnostics) {
@@ -49,8 +62,11 @@ std::optional<std::string> read_config_text(const std::filesystem::path& path, c
     return std::nullopt;
   };
   std::error_code code;
-  if (!std::filesystem::exists(path, code)) return refuse("there is no such file");
-  if (std::filesystem::is_directory(path, code)) return refuse("it is a folder");
+  if (!std::filesystem::exists(path, code)) return refuse("there is no such file", file_beside(path));
+  if (std::filesystem::is_directory(path, code))
+    return refuse("it is a folder", std::filesystem::exists(path / "result.json", code)
+                                        ? fmt::format("did you mean '{}'?", printable((path / "result.json").string()))
+                                        : std::string());
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return refuse("it cannot be opened");
   note_input(name, InputKind::kConfiguration);
@@ -68,6 +84,26 @@ ConfigValue parse_file(const std::string& text, const std::string& name, Diagnos
   return value;
 }
 
+// "; 4 to 13 have class: pcie" of the elements in a row that have `word` for one of their values.
+std::string elements_with(const ConfigValue& list, const std::string& word) {
+  std::string found;
+  std::size_t index = 0, first = 0, last = 0;
+  for (const ConfigValue& item : list.items) {
+    const auto has = std::ranges::find(item.entries, word, [](const ConfigEntry& e) { return e.value.scalar; });
+    if (has != item.entries.end()) {
+      if (found.empty()) first = index;
+      last = index;
+      found = has->key;
+    }
+    ++index;
+  }
+  if (found.empty()) return {};
+  return fmt::format(
+      "; {} have {}: {}{}", first == last ? fmt::format("{}", first) : fmt::format("{} to {}", first, last), found,
+      printable(word),
+      found == "class" ? fmt::format(", which `classes.{}` beside the list changes", printable(word)) : "");
+}
+
 // The value a step of a --set path leads to, created if absent; null after an error.
 ConfigValue* step_into(ConfigValue& value, const std::string& part, const Location& where, Diagnostics& diagnostics) {
   if (value.kind == ConfigValue::Kind::kList) {
@@ -77,7 +113,7 @@ ConfigValue* step_into(ConfigValue& value, const std::string& part, const Locati
     if (index >= value.items.size()) {
       diagnostics.error(where,
                         fmt::format("'{}' is not an element of a list of {}", printable(part), value.items.size()),
-                        "elements count from 0");
+                        "elements count from 0" + elements_with(value, part));
       return nullptr;
     }
     return &*std::next(value.items.begin(), static_cast<std::ptrdiff_t>(index));
@@ -182,6 +218,17 @@ bool ConfigFiles::expand(ConfigValue& value, std::string_view folder, Diagnostic
   std::filesystem::path path;
   if (looks_like_path(name)) {
     path = path_from(value.where.file, name);
+    // "meta-llama/Meta-Llama-3-70B" is no path, but a name that others have.
+    std::error_code code;
+    const bool is_file = name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json");
+    const std::vector<std::string> likely = is_file || folder.empty() || std::filesystem::exists(path, code)
+                                                ? std::vector<std::string>{}
+                                                : likely_names(path.filename().string(), names(folder));
+    if (likely.size() == 1) {
+      diagnostics.error(value.where, fmt::format("cannot read '{}': there is no such file", printable(name, 300)),
+                        fmt::format("did you mean '{}'?", likely.front()));
+      return false;
+    }
   } else {
     path = shipped_ / folder / (name + ".yaml");
     std::error_code code;

@@ -46,8 +46,7 @@ T harmless() {
 }
 
 Parsed<bool> parse_flag(std::string_view text) {
-  if (text == "true") return {true, {}, {}};
-  if (text == "false") return {false, {}, {}};
+  if (const auto flag = parse_boolean(text)) return {*flag, {}, {}};
   return {{}, fmt::format("'{}' is neither true nor false", printable(text, 40)), {}};
 }
 

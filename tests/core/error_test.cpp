@@ -78,3 +78,12 @@ TEST_CASE("names that begin with a word come before those that contain it, and b
   CHECK(suggestion("node", many) ==
         "did you mean one of node0, node1, node2, node3, node4, node5, node6, node7, ... (12 in all)?");
 }
+
+TEST_CASE("a part with digits says more of a name than others") {
+  const std::vector<std::string> clusters = {"a800-pcie", "dgx-a100", "dgx-h100", "hgx-a800"};
+  CHECK(likely_names("dgx-a800", clusters) == std::vector<std::string>{"a800-pcie", "hgx-a800"});
+  CHECK(likely_names("dgx-a10", clusters) == std::vector<std::string>{"dgx-a100"});
+  CHECK(likely_names("hgx-h100", clusters) == std::vector<std::string>{"dgx-h100"});
+  CHECK(likely_names("Meta-Llama-3-70B", std::vector<std::string>{"llama2-70b", "llama3-70b"}) ==
+        std::vector<std::string>{"llama3-70b"});
+}

@@ -50,6 +50,22 @@ TEST_CASE("a bare number says that the unit is missing") {
   CHECK(parse_quantity<Bandwidth>("300 GBs").hint == "did you mean 'GB/s'?");
 }
 
+TEST_CASE("bits have two spellings, and are never suggested for bytes") {
+  for (const char* text : {"200 Gbit/s", "200 GBit/s", "200 Gbits/s", "200000 Mbit/s", "0.2 Tbit/s", "200 Gb/s"})
+    CHECK(*parse_quantity<Bandwidth>(text).value == Bandwidth(25'000'000'000));
+  CHECK(parse_quantity<Bandwidth>("200 gbit/s").hint == "did you mean 'Gb/s'?");
+  CHECK(parse_quantity<Bandwidth>("200 Gibit/s").hint.find('B') == std::string::npos);
+  CHECK(parse_quantity<Bandwidth>("200 gB/s").hint == "did you mean 'GB/s'?");
+  CHECK(parse_quantity<Bytes>("64 Mb").hint.starts_with("known: "));
+  CHECK(parse_quantity<Bytes>("64 Gbit").hint.starts_with("known: "));
+}
+
+TEST_CASE("booleans are those of YAML's core schema") {
+  for (const char* text : {"true", "True", "TRUE"}) CHECK(parse_boolean(text) == true);
+  for (const char* text : {"false", "False", "FALSE"}) CHECK(parse_boolean(text) == false);
+  for (const char* text : {"yes", "on", "tRUE", "1", ""}) CHECK_FALSE(parse_boolean(text));
+}
+
 TEST_CASE("what is finer than the resolution is refused, not dropped") {
   CHECK_FALSE(parse_quantity<Duration>("0.0001 ns").value);
   CHECK(*parse_quantity<Duration>("0.0015 ns").value == Duration(2));  // 1.5 ps, rounded half up
