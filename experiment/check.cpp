@@ -11,10 +11,12 @@
 
 #include "collectives/nccl/constants_config.h"
 #include "core/config/config.h"
+#include "core/config/quantity_text.h"
 #include "experiment/cluster_parts.h"
 #include "experiment/experiment.h"
 #include "experiment/job.h"
 #include "experiment/order_check.h"
+#include "experiment/recorded_run.h"
 #include "network/config/cluster.h"
 #include "network/fabric/link_type.h"
 #include "workload/training/spec/model.h"
@@ -64,14 +66,19 @@ ConfigValue in_map(std::string key, ConfigValue value) {
   return map;
 }
 
-void check_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
-                      Diagnostics& diagnostics) {
+CheckedConfig check_experiment(const std::string& file, const std::vector<std::string>& settings,
+                               const ConfigFiles& files, Diagnostics& diagnostics) {
   const Experiment experiment = load_experiment(file, settings, files, diagnostics);
   check_memory(experiment, false, diagnostics);
   const ExperimentJob loaded = load_experiment_job(experiment, diagnostics);
   const workload::Job& job = loaded.job;
   system::check_perturbed_ranks(experiment.simulation.perturbation, static_cast<std::uint32_t>(job.ranks.size()));
   check_order(job, workload::match(job));
+  const auto& training = experiment.workload.training;
+  return {is_result(file) ? "result" : "experiment",
+          {},
+          fmt::format("{}{} on {}", training ? model_text(training->model) + ", " : std::string(),
+                      counted(job.ranks.size(), "rank"), counted(experiment.fabric.device_count(), "device"))};
 }
 
 // The keys below `value` that no file has; `path` leads to it.
@@ -92,21 +99,20 @@ void add_defaults(const ConfigValue& value, const std::string& path, std::vector
 }  // namespace
 
 bool is_configuration(const std::string& file, const ConfigFiles& files) {
+  if (is_result(file)) return true;
   if (!may_be_configuration(file)) return false;
   if (!may_be_trace(file)) return true;
   const ConfigValue root = files.peek(file);
-  return has_one_of(root, kExperimentKeys) || part_kind_of(root) != nullptr;
+  return has_one_of(root, kExperimentKeys) || is_document(root) || part_kind_of(root) != nullptr;
 }
 
 CheckedConfig check_config(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
                            Diagnostics& diagnostics) {
-  ConfigValue root = files.load(file, {}, diagnostics);
+  if (is_result(file)) return check_experiment(file, settings, files, diagnostics);
+  ConfigValue root = load_configuration(file, files, diagnostics);
   diagnostics.throw_if_errors();
   const PartKind* kind = part_kind_of(root);
-  if (kind == nullptr) {
-    check_experiment(file, settings, files, diagnostics);
-    return {"experiment", {}};
-  }
+  if (kind == nullptr) return check_experiment(file, settings, files, diagnostics);
   for (const std::string& setting : settings) apply_setting(root, setting, files, diagnostics);
   std::vector<std::string> keys = kind->place.empty() ? std::vector<std::string>{} : split_key_path(kind->place);
   for (const std::string& key : keys | std::views::reverse) root = in_map(key, std::move(root));

@@ -22,6 +22,7 @@ struct DefaultedKey {
 struct CheckedConfig {
   std::string_view kind;               // "experiment", "cluster", ...: told by the keys
   std::vector<DefaultedKey> defaults;  // of a part of an experiment
+  std::string job{};                   // of an experiment: "gpt3-13b of 12.9 B parameters, 16 ranks on 16 devices"
 };
 
 // Whether `file` is a configuration rather than a trace: by its ending, or, for .json, by its keys.

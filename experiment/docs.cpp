@@ -24,7 +24,7 @@ constexpr std::string_view kIntroduction =
     "to the working directory. In the names of keys `[]` stands for each element of a list, `<NAME>` for a name of "
     "your choice.\n\n"
     "| type | example | |\n|---|---|---|\n"
-    "| bandwidth | `300 GB/s`, `200 Gb/s` | GB = 10^9 bytes, Gb = 10^9 bits; a bare number is an error |\n"
+    "| bandwidth | `300 GB/s`, `200 Gb/s` | GB = 10^9 bytes, Gb or Gbit = 10^9 bits; a bare number is an error |\n"
     "| time | `700 ns`, `2.5 us` | ps, ns, us, ms, s |\n"
     "| size | `25 MB`, `64 MiB` | MB = 10^6, MiB = 2^20 bytes |\n"
     "| rate | `312 TFLOP/s` | floating-point operations per second |\n"

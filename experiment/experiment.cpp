@@ -10,6 +10,7 @@
 #include "experiment/cluster_parts.h"
 #include "experiment/collectives.h"
 #include "experiment/perturbation.h"
+#include "experiment/recorded_run.h"
 #include "experiment/workload.h"
 
 namespace orrery::experiment {
@@ -213,12 +214,12 @@ void check_workload(Section& section, const ExperimentKeys& experiment) {
     diagnostics.warning(training->where_of("recompute"),
                         "'recompute: selective' changes nothing: it computes the scores of attention again, and flash "
                         "attention keeps none",
-                        "leave it out; or write recompute: full, or model.attention: plain");
+                        "leave it out; or write workload.recompute: full, or workload.model.attention: plain");
   if (training->parallel.zero == 3 && !training->software.overlap_gradients)
     diagnostics.warning(training->where_of("parallel.zero"),
                         fmt::format("zero: 3 gathers parameters before every layer, and {} overlaps none of it",
                                     printable(training->software.name)),
-                        "add overlap: {gradients: true} to the workload, or take a software that does, like fsdp-2023");
+                        "workload.overlap.gradients: true, or take a workload.software that does, like fsdp-2023");
 }
 
 void read_experiment(Section& section, ExperimentKeys& experiment) {
@@ -245,6 +246,11 @@ void read_machine(Section& section, ExperimentKeys& experiment) {
 Experiment read_keys(const std::string& file, ConfigValue root, const ConfigFiles& files, Diagnostics& diagnostics,
                      void (*read)(Section&, ExperimentKeys&)) {
   ConfigContext context(files, diagnostics);
+  context.set_paths([&files] {
+    std::vector<std::string> paths;
+    for (const KeyDescription& key : describe_configuration(files)) paths.push_back(key.path);
+    return paths;
+  });
   ExperimentKeys keys;
   read_config(root, context, [&](Section& section) { read(section, keys); });
   diagnostics.throw_if_errors();
@@ -273,11 +279,12 @@ Experiment read_keys(const std::string& file, ConfigValue root, const ConfigFile
 
 Experiment load_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
                            Diagnostics& diagnostics) {
-  ConfigValue root = files.load(file, {}, diagnostics);
+  ConfigValue root = load_configuration(file, files, diagnostics);
+  const std::string name = root.where.file;
   if (!diagnostics.has_errors())
     for (const std::string& setting : settings) apply_setting(root, setting, files, diagnostics);
   diagnostics.throw_if_errors();
-  return read_experiment(file, std::move(root), files, diagnostics);
+  return read_experiment(name, std::move(root), files, diagnostics);
 }
 
 Experiment read_experiment(const std::string& file, ConfigValue root, const ConfigFiles& files,

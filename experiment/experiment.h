@@ -47,8 +47,8 @@ struct Experiment {
       nccl;  // what the options of the simulation refer to; null with another library
 };
 
-// Reads `file`, applies the `settings` (a.b=v), and checks everything. Throws InputError with all problems; warnings go
-// to `diagnostics`.
+// Reads `file`, an experiment or the result of a run of one, applies the `settings` (a.b=v), and checks everything.
+// Throws InputError with all problems; warnings go to `diagnostics`.
 Experiment load_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
                            Diagnostics& diagnostics);
 

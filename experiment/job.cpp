@@ -37,7 +37,7 @@ std::string use_of_all(const Experiment& experiment, std::int64_t ranks, std::in
     const std::int64_t of_replica = training->parallel.workers() / training->parallel.data();
     const std::int64_t servers = training->parallel.ranks() - training->parallel.workers();
     if (const auto data = more_replicas(*training, devices))
-      return fmt::format("parallel.data: {} uses {} of them", *data,
+      return fmt::format("workload.parallel.data: {} uses {} of them", *data,
                          *data * of_replica + servers == devices ? std::string("all")
                                                                  : fmt::format("{}", *data * of_replica + servers));
   }
@@ -48,7 +48,7 @@ std::string use_of_all(const Experiment& experiment, std::int64_t ranks, std::in
     const std::int64_t needed = (ranks + of_node - 1) / of_node;
     if (needed < *given) return fmt::format("nodes: {} is as much as the job needs", needed);
   }
-  return experiment.workload.training ? "raise parallel.data or another degree, or take a smaller cluster"
+  return experiment.workload.training ? "raise workload.parallel.data or another degree, or take a smaller cluster"
                                       : "take a smaller cluster, or traces of as many ranks";
 }
 
@@ -64,6 +64,11 @@ void warn_of_idle_devices(const Experiment& experiment, std::int64_t ranks, Diag
 }
 
 }  // namespace
+
+std::string model_text(const workload::ModelSpec& model) {
+  return fmt::format("{} of {} parameters", model.name.empty() ? "model" : printable(model.name),
+                     rounded_count(workload::parameter_count(model)));
+}
 
 ExperimentJob load_experiment_job(const Experiment& experiment, Diagnostics& diagnostics,
                                   const workload::LoadProgress& progress) {

@@ -12,6 +12,9 @@
 
 namespace orrery::experiment {
 
+// "gpt3-13b of 12.9 B parameters".
+std::string model_text(const workload::ModelSpec& model);
+
 struct ExperimentJob {
   workload::Job job;
   std::optional<workload::TrainingFacts> training;  // of a generated job

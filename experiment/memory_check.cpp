@@ -32,37 +32,39 @@ std::vector<Alternative> alternatives(const workload::TrainingSpec& training, st
       const auto flash = [](workload::TrainingSpec& t) {
         std::get<workload::TransformerSpec>(t.model.sizes).attention = workload::AttentionKind::kFlash;
       };
-      add("model.attention: flash", flash);
+      add("workload.model.attention: flash", flash);
       if (training.parallel.tensor() > 1 && !training.parallel.sequence)
-        add("model.attention: flash and parallel.sequence: true", [&](workload::TrainingSpec& t) {
+        add("workload.model.attention: flash and workload.parallel.sequence: true", [&](workload::TrainingSpec& t) {
           flash(t);
           t.parallel.sequence = true;
         });
       if (training.parallel.zero == 0)
-        add("model.attention: flash and parallel.zero: 1", [&](workload::TrainingSpec& t) {
+        add("workload.model.attention: flash and workload.parallel.zero: 1", [&](workload::TrainingSpec& t) {
           flash(t);
           t.parallel.zero = 1;
         });
     }
     if (training.recompute == workload::Recompute::kNone)
-      add("recompute: selective", [](workload::TrainingSpec& t) { t.recompute = workload::Recompute::kSelective; });
+      add("workload.recompute: selective",
+          [](workload::TrainingSpec& t) { t.recompute = workload::Recompute::kSelective; });
     if (training.recompute != workload::Recompute::kFull)
-      add("recompute: full", [](workload::TrainingSpec& t) { t.recompute = workload::Recompute::kFull; });
+      add("workload.recompute: full", [](workload::TrainingSpec& t) { t.recompute = workload::Recompute::kFull; });
     if (training.parallel.tensor() > 1 && !training.parallel.sequence)
-      add("parallel.sequence: true", [](workload::TrainingSpec& t) { t.parallel.sequence = true; });
+      add("workload.parallel.sequence: true", [](workload::TrainingSpec& t) { t.parallel.sequence = true; });
   }
   for (std::int64_t zero = training.parallel.zero + 1; zero <= 3; ++zero)
-    add(fmt::format("parallel.zero: {}", zero), [zero](workload::TrainingSpec& t) { t.parallel.zero = zero; });
+    add(fmt::format("workload.parallel.zero: {}", zero), [zero](workload::TrainingSpec& t) { t.parallel.zero = zero; });
   const std::int64_t of_replica = training.global_batch / training.parallel.data();
   for (std::int64_t micro = training.micro_batch - 1; micro >= 1; --micro)
     if (of_replica % micro == 0)
-      add(fmt::format("batch.micro: {}", micro), [micro](workload::TrainingSpec& t) { t.micro_batch = micro; });
+      add(fmt::format("workload.batch.micro: {}", micro),
+          [micro](workload::TrainingSpec& t) { t.micro_batch = micro; });
   const auto move = [&](workload::ParallelDimension to, std::int64_t times) {
     const auto at = static_cast<std::size_t>(to), data = static_cast<std::size_t>(workload::ParallelDimension::kData);
     if (training.parallel.data() % times != 0) return;
     if (to == workload::ParallelDimension::kTensor && training.parallel.tensor() * times > widest) return;
-    add(fmt::format("parallel.{}: {} with data: {}", workload::name_of(to), training.parallel.degrees[at] * times,
-                    training.parallel.data() / times),
+    add(fmt::format("workload.parallel.{}: {} and workload.parallel.data: {}", workload::name_of(to),
+                    training.parallel.degrees[at] * times, training.parallel.data() / times),
         [=](workload::TrainingSpec& t) {
           t.parallel.degrees[at] *= times;
           t.parallel.degrees[data] /= times;
@@ -70,7 +72,7 @@ std::vector<Alternative> alternatives(const workload::TrainingSpec& training, st
   };
   if (training.transformer() != nullptr && training.parallel.zero == 0 &&
       training.recompute != workload::Recompute::kFull)
-    add("parallel.zero: 1 and recompute: full", [](workload::TrainingSpec& t) {
+    add("workload.parallel.zero: 1 and workload.recompute: full", [](workload::TrainingSpec& t) {
       t.parallel.zero = 1;
       t.recompute = workload::Recompute::kFull;
     });
@@ -130,9 +132,8 @@ void check_memory(const Experiment& experiment, bool allowed, Diagnostics& diagn
       parts.push_back(
           fmt::format("{} {}", workload::name_of(static_cast<workload::MemoryUse>(use)), rounded(worst->by[use])));
   const RankId rank = workload::first_rank_of_program(training, static_cast<std::size_t>(worst - needs.begin()));
-  const std::string message =
-      fmt::format("rank {} needs {} of memory, {} has {}: {}", index_of(rank), rounded(worst->total()),
-                  experiment.device.name, rounded(capacity), fmt::join(parts, ", "));
+  const std::string message = fmt::format("rank {} needs {} of memory, its device has {}: {}", index_of(rank),
+                                          rounded(worst->total()), rounded(capacity), fmt::join(parts, ", "));
   if (allowed) return diagnostics.warning(training.where, message, "");
   Problem problem{Severity::kError, training.where, message, advice(training, capacity, experiment.fabric)};
   problem.rank = index_of(rank);

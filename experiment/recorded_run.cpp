@@ -19,13 +19,6 @@ using Json = nlohmann::ordered_json;  // the experiment keeps its order
 
 constexpr std::string_view kSchema = "orrery.result/1";
 
-// A result says what it is in its first line but one.
-bool is_result(std::istream& stream) {
-  std::string start(128, '\0');
-  stream.read(start.data(), static_cast<std::streamsize>(start.size()));
-  return start.find(fmt::format("\"{}\"", kSchema)) != std::string::npos;
-}
-
 report::ResultSource source_from(const Json& json, const std::string& path) {
   report::ResultSource source;
   source.file = path;
@@ -72,13 +65,20 @@ std::filesystem::path folder_of(const report::ResultSource& source, const std::s
 
 }  // namespace
 
-std::optional<RecordedRun> load_recorded_run(const std::string& path) {
+// It says so in its first line but one.
+bool is_result(const std::string& path) {
   std::error_code code;
-  if (!std::filesystem::is_regular_file(path, code)) return std::nullopt;  // a pipe is read once
+  if (!std::filesystem::is_regular_file(path, code)) return false;  // a pipe is read once
   std::ifstream stream(path, std::ios::binary);
-  if (!stream || !is_result(stream)) return std::nullopt;
-  stream.clear();
-  stream.seekg(0);
+  std::string start(128, '\0');
+  stream.read(start.data(), static_cast<std::streamsize>(start.size()));
+  return start.find(fmt::format("\"{}\"", kSchema)) != std::string::npos;
+}
+
+std::optional<RecordedRun> load_recorded_run(const std::string& path) {
+  if (!is_result(path)) return std::nullopt;
+  note_input(path, InputKind::kConfiguration);
+  std::ifstream stream(path, std::ios::binary);
   try {
     const Json document = Json::parse(stream);
     RecordedRun run;
@@ -94,6 +94,21 @@ std::optional<RecordedRun> load_recorded_run(const std::string& path) {
     throw InputError({path}, fmt::format("is a result of a run that cannot be read: {}", printable(error.what(), 200)),
                      "write it again with run --json or --out");
   }
+}
+
+bool is_document(const ConfigValue& root) {
+  const ConfigEntry* schema = root.find("schema");
+  return schema != nullptr && schema->value.scalar.starts_with("orrery.");
+}
+
+ConfigValue load_configuration(const std::string& file, const ConfigFiles& files, Diagnostics& diagnostics) {
+  if (std::optional<RecordedRun> recorded = load_recorded_run(file)) return std::move(recorded->experiment);
+  ConfigValue root = files.load(file, {}, diagnostics);
+  if (is_document(root))
+    throw InputError(
+        {file}, fmt::format("is a document '{}', not an experiment", printable(root.find("schema")->value.scalar, 40)),
+        fmt::format("of what orrery writes, only '{}' holds an experiment: run --json or --out", kSchema));
+  return root;
 }
 
 report::ResultSource source_of(const RecordedRun& recorded, const report::ResultSource& made,

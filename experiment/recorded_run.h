@@ -18,9 +18,17 @@ struct RecordedRun {
   std::string version;  // of the program that wrote it
 };
 
+bool is_result(const std::string& path);
+
 // Nothing if the file is no result. InputError if it is one and cannot be read, or if the traces that it was made from
 // are not to be found: from the working directory, from that of the recorded run, or from a folder around the document.
 std::optional<RecordedRun> load_recorded_run(const std::string& path);
+
+// Whether it is a document that orrery wrote, and not a configuration.
+bool is_document(const ConfigValue& root);
+
+// What `file` holds: an experiment, or that of a result. Problems go to `diagnostics` or are thrown as InputError.
+ConfigValue load_configuration(const std::string& file, const ConfigFiles& files, Diagnostics& diagnostics);
 
 // What a run of it was made from. `made`: what this program says of itself. A data file that has changed since is a
 // warning.

@@ -112,9 +112,9 @@ void warn_of_idle_roofline(const Experiment& experiment, const workload::Job& jo
                       "leave it out, or record the traces with them");
 }
 
-// "megatron-2022, plain attention".
-std::string software_text(const workload::TrainingSpec& training) {
-  const std::string name = printable(training.software.name);
+// "gpt3-13b of 12.9 B parameters, megatron-2022, plain attention".
+std::string job_text(const workload::TrainingSpec& training) {
+  const std::string name = fmt::format("{}, {}", model_text(training.model), printable(training.software.name));
   if (training.transformer() == nullptr) return name;
   return fmt::format("{}, {} attention", name,
                      workload::attention_of(training) == workload::AttentionKind::kFlash ? "flash" : "plain");
@@ -147,7 +147,7 @@ Run simulate_experiment(const Experiment& experiment, bool allow_oom, const repo
     result.iterations = training->iterations;
     result.training = report::training_figures(*training, peak, experiment.device.memory_capacity,
                                                experiment.fabric.device_count(), totals.finish);
-    result.training->software = software_text(*experiment.workload.training);
+    result.training->job = job_text(*experiment.workload.training);
   }
   result.experiment = experiment.resolved;
   result.device = experiment.device.name;
@@ -162,15 +162,6 @@ Run simulate_experiment(const Experiment& experiment, bool allow_oom, const repo
   return {std::move(result), std::move(job), std::move(training), std::move(log), totals.acting};
 }
 
-Experiment read_experiment(const RecordedRun& recorded, const std::vector<std::string>& settings,
-                           const ConfigFiles& files, Diagnostics& diagnostics) {
-  ConfigValue root = recorded.experiment;
-  const std::string file = root.where.file;
-  for (const std::string& setting : settings) apply_setting(root, setting, files, diagnostics);
-  diagnostics.throw_if_errors();
-  return experiment::read_experiment(file, std::move(root), files, diagnostics);
-}
-
 }  // namespace
 
 Run run_experiment(const Experiment& experiment, bool allow_oom, Diagnostics& diagnostics,
@@ -181,9 +172,7 @@ Run run_experiment(const Experiment& experiment, bool allow_oom, Diagnostics& di
 Run run_experiment(const RunRequest& request, const ConfigFiles& files, const RunProgress& progress) {
   const Clock::time_point started = Clock::now();
   Diagnostics diagnostics;
-  Experiment experiment = request.recorded == nullptr
-                              ? load_experiment(request.file, request.settings, files, diagnostics)
-                              : read_experiment(*request.recorded, request.settings, files, diagnostics);
+  Experiment experiment = load_experiment(request.file, request.settings, files, diagnostics);
   experiment.simulation.fast_forward = request.fast_forward;
   try {
     return simulate_experiment(experiment, request.allow_oom, request.ranks, diagnostics, started, progress);

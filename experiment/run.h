@@ -11,7 +11,6 @@
 
 #include "core/config/tree.h"
 #include "experiment/experiment.h"
-#include "experiment/recorded_run.h"
 #include "report/operation_log.h"
 #include "report/rank_choice.h"
 #include "report/result.h"
@@ -32,12 +31,11 @@ struct Run {
 using RunProgress = std::function<void(std::string_view what, std::uint64_t done, std::uint64_t total)>;
 
 struct RunRequest {
-  std::string file;
-  std::vector<std::string> settings;      // a.b=v, applied to the file
-  bool fast_forward = true;               // SimulationOptions
-  bool allow_oom = false;                 // simulate what does not fit the devices' memory, too
-  report::RankChoice ranks{};             // what will be written; refused before the simulation
-  const RecordedRun* recorded = nullptr;  // what `file` holds, if that is a result
+  std::string file;                   // an experiment, or a result
+  std::vector<std::string> settings;  // a.b=v, applied to the file
+  bool fast_forward = true;           // SimulationOptions
+  bool allow_oom = false;             // simulate what does not fit the devices' memory, too
+  report::RankChoice ranks{};         // what will be written; refused before the simulation
 };
 
 // Loads the experiment, simulates, and reports; warnings are in the result. Throws InputError and StuckError.

@@ -50,7 +50,7 @@ struct TrainingFigures {
   double model_tflops_per_gpu = 0;  // model FLOPs, 10^12 per second
   double tokens_per_s_per_gpu = 0;  // samples where the model has no tokens
   bool has_tokens = true;
-  std::string software;         // and its kind of attention
+  std::string job;              // its model, software and kind of attention
   RankId fullest{};             // rank that needs most memory
   workload::MemoryNeed memory;  // its
   Bytes capacity;               // of a device

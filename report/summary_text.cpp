@@ -127,7 +127,7 @@ std::string training_text(const TrainingFigures& figures, std::uint32_t devices)
   if (figures.mfu_all_devices < figures.mfu)
     text += fmt::format(" of the devices in use ({} of all {})", share(figures.mfu_all_devices, 1), devices);
   text += fmt::format(", {:.1f} model TFLOP/s and {:.1f} {}/s per device   ({})\n", figures.model_tflops_per_gpu,
-                      figures.tokens_per_s_per_gpu, figures.has_tokens ? "tokens" : "samples", figures.software);
+                      figures.tokens_per_s_per_gpu, figures.has_tokens ? "tokens" : "samples", figures.job);
   std::vector<std::string> parts;
   for (std::size_t use = 0; use < workload::kMemoryUseCount; ++use)
     if (figures.memory.by[use].count() > 0)

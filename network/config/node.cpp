@@ -121,6 +121,20 @@ void read_written_out(Section& section, const DeviceLinks& links, NodeSpec& node
   if (section.sound(errors)) use_graph(section, node, std::move(graph));
 }
 
+// How to change what is written in that way.
+std::string change_of_links(const Section& section, std::string_view way) {
+  if (way == "topology_matrix") return fmt::format("; {}.capacities changes its links", section.path());
+  if (way != "links") return {};
+  std::vector<std::string> classes;
+  for (const ConfigValue& link : section.value("links")->items)
+    if (const ConfigEntry* name = link.find("class");
+        name != nullptr && std::ranges::find(classes, name->value.scalar) == classes.end())
+      classes.push_back(name->value.scalar);
+  if (classes.empty()) return {};
+  return fmt::format("; {}.classes.{}.bandwidth changes all links of a class: {}", section.path(),
+                     printable(classes.front()), printable(fmt::format("{}", fmt::join(classes, ", "))));
+}
+
 // Whether `links` or `topology_matrix` is there, in place of `fabric`.
 bool is_written_out(Section& section) {
   constexpr std::array<const char*, 3> kWays = {"links", "topology_matrix", "fabric"};
@@ -130,7 +144,7 @@ bool is_written_out(Section& section) {
     if (!section.has(*other)) continue;
     section.note(*other, "");
     section.error(*other, fmt::format("'{}' and '{}' exclude each other", *first, *other),
-                  "a node has one way to say what joins its devices");
+                  fmt::format("a node has one way to say what joins its devices{}", change_of_links(section, *first)));
   }
   return first != kWays.end() - 1;
 }

@@ -58,6 +58,10 @@ std::string read_word(Section& section, std::string_view key, std::string word) 
   return word;
 }
 
+std::string too_much(std::int64_t count, Bandwidth each) {
+  return fmt::format("{} links of {} make more than can be counted", count, to_text(each));
+}
+
 Edge read_edge(Section& section) {
   Edge edge;
   edge.from = read_word(section, "from",
@@ -78,8 +82,7 @@ Edge read_edge(Section& section) {
   edge.directed = section.optional<bool>("directed", false,
                                          "true: the link leads from `from` to `to` only; false: it leads both ways");
   if (edge.bandwidth > Bandwidth(Bandwidth::max().count() / count))
-    section.error("bandwidth",
-                  fmt::format("{} links of {} make more than can be counted", count, to_text(edge.bandwidth)));
+    section.error("bandwidth", too_much(count, edge.bandwidth));
   else
     edge.bandwidth = edge.bandwidth * count;
   edge.count = static_cast<std::uint32_t>(count);
@@ -92,6 +95,31 @@ Edge read_edge(Section& section) {
   return edge;
 }
 
+// What all links of a class get in place of their own.
+void read_class(const ConfigEntry& entry, Section& section, std::vector<Edge>& edges) {
+  constexpr std::string_view kBandwidth = "bandwidth of each link of the class, per direction";
+  const auto bandwidth = section.has("bandwidth")
+                             ? std::optional(required_link_bandwidth(section, "bandwidth", kBandwidth))
+                             : section.maybe<Bandwidth>("bandwidth", kBandwidth);
+  const auto efficiency =
+      section.maybe<Efficiency>("efficiency", "share of the links' nominal bandwidth that messages get");
+  const auto latency = section.maybe<Duration>("latency", "latency of each link of the class");
+  if (section.describes()) return;
+  std::vector<std::string> names;
+  for (Edge& edge : edges) {
+    if (std::ranges::find(names, edge.link_class) == names.end()) names.push_back(edge.link_class);
+    if (edge.link_class != entry.key) continue;
+    if (bandwidth && *bandwidth > Bandwidth(Bandwidth::max().count() / edge.count))
+      return section.error("bandwidth", too_much(edge.count, *bandwidth));
+    if (bandwidth) edge.bandwidth = *bandwidth * edge.count;
+    edge.efficiency = efficiency.value_or(edge.efficiency);
+    edge.latency = latency.value_or(edge.latency);
+  }
+  if (std::ranges::find(names, entry.key) == names.end())
+    section.context().diagnostics().error(entry.where, fmt::format("{}: no link has this class", section.path()),
+                                          suggestion(entry.key, names));
+}
+
 std::vector<Edge> read_edges(Section& section) {
   std::vector<Edge> edges;
   const std::size_t errors = section.errors();
@@ -99,7 +127,15 @@ std::vector<Edge> read_edges(Section& section) {
                                   "edge-list: the links, one entry for each. Example: `[{from: gpu0, to: gpu1, "
                                   "bandwidth: 25 GB/s, latency: 700 ns}]`",
                                   [&](Section& link) { edges.push_back(read_edge(link)); });
-  if (!section.sound(errors)) return {};
+  if (section.when(section.sound(errors)))
+    section.map(
+        "classes", "CLASS",
+        "edge-list: what all links of a class get in place of their own. Example: `{pcie: {bandwidth: 16 GB/s}}`",
+        [&](const ConfigEntry& entry, Section& s) { read_class(entry, s, edges); });
+  if (!section.sound(errors)) {
+    section.know("classes");
+    return {};
+  }
   if (edges.empty())
     section.error("links", fmt::format("'{}.links' is {}", section.path(), given ? "empty" : "missing"),
                   "a list such as [{from: gpu0, to: gpu1, bandwidth: 25 GB/s, latency: 700 ns}]");

@@ -60,7 +60,8 @@ class Check {
                                             parallel_.context(), parallel_.data(), parallel_.pipeline(),
                                             has_servers() ? fmt::format(" + {} servers", servers()) : "");
     if (ranks > kMostRanks) {
-      error(key, fmt::format("the job has more than {} ranks ({})", kMostRanks, degrees), "lower degrees");
+      error(key, fmt::format("the job has more than {} ranks ({})", kMostRanks, degrees),
+            "lower the degrees of workload.parallel");
       return false;
     }
     error(key,
@@ -80,9 +81,9 @@ class Check {
       other.parallel.degrees[static_cast<std::size_t>(ParallelDimension::kData)] = data;
       Diagnostics problems;
       Check(other, devices_, problems).run();
-      if (!problems.has_errors()) return fmt::format(", or parallel.data: {}", data);
+      if (!problems.has_errors()) return fmt::format(", or workload.parallel.data: {}", data);
     }
-    return ", or lower the degrees";
+    return ", or lower the degrees of workload.parallel";
   }
 
   void check_batch() {
@@ -91,37 +92,36 @@ class Check {
     error("batch.global",
           fmt::format("a global batch of {} does not divide into {} replicas of micro-batches of {}",
                       training_.global_batch, parallel_.data(), training_.micro_batch),
-          fmt::format("{}, or data times micro one of {}", batches_near(training_),
+          fmt::format("{}, or workload.parallel.data times workload.batch.micro one of {}", batches_near(training_),
                       divisors_text(training_.global_batch, training_.global_batch, step)));
   }
 
   void check_sharing() {
     if (parallel_.shard > 0 && parallel_.zero == 0)
       error("parallel.shard", fmt::format("shard: {} shares nothing without zero", parallel_.shard),
-            "add zero: 1, 2 or 3, or leave shard out");
+            "workload.parallel.zero: 1, 2 or 3, or leave workload.parallel.shard out");
     if (parallel_.shard > 0 && parallel_.replicas() % parallel_.shard != 0)
-      error(
-          "parallel.shard",
-          fmt::format("{} replicas (data times context) do not divide into shards of {}", parallel_.replicas(),
-                      parallel_.shard),
-          fmt::format("shard: one of {}", divisors_text(parallel_.replicas(), parallel_.replicas(), parallel_.shard)));
+      error("parallel.shard",
+            fmt::format("{} replicas (data times context) do not divide into shards of {}", parallel_.replicas(),
+                        parallel_.shard),
+            divisors_of("parallel.shard", parallel_.replicas(), parallel_.replicas(), parallel_.shard));
   }
 
   void check_exchange() {
     if (parallel_.asynchronous && !has_servers())
       error("parallel.asynchronous", "asynchronous: true needs somebody to hold the parameters",
-            "add exchange: parameter-server");
+            "workload.parallel.exchange: parameter-server");
     if (parallel_.servers > 1 && !has_servers())
       error("parallel.servers", fmt::format("servers: {} serve nobody", parallel_.servers),
-            "add exchange: parameter-server, or leave servers out");
+            "workload.parallel.exchange: parameter-server, or leave workload.parallel.servers out");
     if (!has_servers()) return;
     if (parallel_.workers() != parallel_.data() || parallel_.zero > 0 || parallel_.expert > 1)
       error("parallel.exchange",
             "parameter servers serve whole replicas: no tensor, context, pipeline, expert, zero beside them",
-            "leave only data and servers, or write exchange: collective");
+            "leave only workload.parallel.data and servers, or write workload.parallel.exchange: collective");
     if (std::holds_alternative<DlrmSpec>(training_.model.sizes))
       error("parallel.exchange", "a recommendation model keeps its tables on the workers, not on parameter servers",
-            "exchange: collective");
+            "workload.parallel.exchange: collective");
   }
 
   void check_data_parallel_only() {
@@ -136,9 +136,9 @@ class Check {
     if (training_.virtual_stages > 1)
       error("schedule.virtual_stages", "only transformers have a pipeline", "leave it out");
     if (training_.schedule == ScheduleKind::kZeroBubble)
-      error("schedule.kind", "only transformers put weight gradients off", "schedule.kind: 1f1b");
+      error("schedule.kind", "only transformers put weight gradients off", "workload.schedule.kind: 1f1b");
     if (training_.recompute != Recompute::kNone)
-      error("recompute", "only transformers recompute activations", "recompute: none");
+      error("recompute", "only transformers recompute activations", "workload.recompute: none");
     check_samples();
   }
 
@@ -153,12 +153,12 @@ class Check {
     const std::int64_t most = is_dlrm ? std::min(kMostSamples, kMostSamplesOfAll / parallel_.data()) : kMostSamples;
     if (training_.micro_batch > most)
       error("batch.micro", fmt::format("{} samples at once are too many", training_.micro_batch),
-            fmt::format("batch.micro: at most {}", most));
+            fmt::format("workload.batch.micro: at most {}", most));
     if (is_dlrm && batch_divides(training_) && training_.micro_batches() != 1)
       error("batch.micro",
             fmt::format("a recommendation model takes its whole batch at once, not in {} micro-batches",
                         training_.micro_batches()),
-            fmt::format("batch.micro: {}", training_.global_batch / parallel_.data()));
+            fmt::format("workload.batch.micro: {}", training_.global_batch / parallel_.data()));
   }
 
   const TrainingSpec& training_;
@@ -234,14 +234,15 @@ void check_work(const TrainingSpec& training, const TransformerSpec& model, Diag
   const bool keeps_scores = attention_of(training) == AttentionKind::kPlain;
   const double kept = (16 * rows * work.values + (keeps_scores ? 16 * scores : 0)) * layers_of(training);
   if (flops > kMostCount || kept > kMostCount)
-    return diagnostics.error(training.where_of("batch.micro"),
-                             fmt::format("a micro-batch of {:.3g} tokens makes more work than can be counted", tokens),
-                             "a smaller batch.micro or model.sequence, or more context parallelism");
+    return diagnostics.error(
+        training.where_of("batch.micro"),
+        fmt::format("a micro-batch of {:.3g} tokens makes more work than can be counted", tokens),
+        "a smaller workload.batch.micro or workload.model.sequence, or a larger workload.parallel.context");
   const std::int64_t micro_batches = std::max<std::int64_t>(1, training.micro_batches());
   if (kept * real(micro_batches) > kMostCount && operations_of(training) <= kMostOperations)
     diagnostics.error(training.where_of("batch.global"),
                       fmt::format("{} micro-batches keep more bytes than can be counted", micro_batches),
-                      "a smaller batch.global");
+                      "a smaller workload.batch.global");
 }
 
 void check_parameters(const TrainingSpec& training, Diagnostics& diagnostics) {
@@ -252,7 +253,7 @@ void check_parameters(const TrainingSpec& training, Diagnostics& diagnostics) {
   if (each * workers * real(parameter_count(training.model)) > kMostCount)
     diagnostics.error(
         training.where_of("model"), "the parameters' gradients and updates are more bytes than can be counted",
-        "fewer workers of the parameter servers, or less of software.optimizer and software.accumulation");
+        "a smaller workload.parallel.data, or less of workload.software.optimizer and workload.software.accumulation");
 }
 
 }  // namespace
@@ -273,6 +274,11 @@ std::string divisors_text(std::int64_t of, std::int64_t most, std::int64_t wante
   return fmt::format("{}", fmt::join(std::span(divisors).subspan(first, kShown), ", "));
 }
 
+std::string divisors_of(std::string_view key, std::int64_t of, std::int64_t most, std::int64_t wanted) {
+  const std::string divisors = divisors_text(of, most, wanted);
+  return fmt::format("workload.{}: {}{}", key, divisors.find(',') == std::string::npos ? "" : "one of ", divisors);
+}
+
 bool batch_divides(const TrainingSpec& training) {
   return training.global_batch % (training.parallel.data() * training.micro_batch) == 0;
 }
@@ -285,7 +291,7 @@ std::int64_t batch_unit(const TrainingSpec& training) {
 std::string batches_near(const TrainingSpec& training) {
   const std::int64_t unit = batch_unit(training);
   const std::int64_t below = training.global_batch / unit * unit;
-  return fmt::format("batch.global: {}{}", below > 0 ? fmt::format("{} or ", below) : "", below + unit);
+  return fmt::format("workload.batch.global: {}{}", below > 0 ? fmt::format("{} or ", below) : "", below + unit);
 }
 
 const Location& TrainingSpec::where_of(std::string_view path) const {
@@ -337,7 +343,8 @@ void check_training_size(const TrainingSpec& training, Diagnostics& diagnostics)
       fmt::format("the job has programs of about {:.1g} operations ({} micro-batches, {} iterations), more "
                   "than the {:.0g} that fit in memory",
                   operations, training.micro_batches(), training.iterations, kMostOperations),
-      "a smaller batch.global, a larger batch.micro, larger overlap.bucket, or fewer iterations or servers");
+      "a smaller workload.batch.global, a larger workload.batch.micro or workload.overlap.bucket, or fewer "
+      "workload.iterations or workload.parallel.servers");
 }
 
 }  // namespace orrery::workload

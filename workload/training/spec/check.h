@@ -15,6 +15,8 @@ void check_transformer(const TrainingSpec& training, Diagnostics& diagnostics);
 
 // The divisors of `of` up to `most`, those about `wanted` if they are many: "1, 2, 4".
 std::string divisors_text(std::int64_t of, std::int64_t most, std::int64_t wanted = 1);
+// "workload.parallel.tensor: one of 1, 2, 4" of a key below `workload`.
+std::string divisors_of(std::string_view key, std::int64_t of, std::int64_t most, std::int64_t wanted = 1);
 
 // Whether every replica has a whole number of micro-batches.
 bool batch_divides(const TrainingSpec& training);

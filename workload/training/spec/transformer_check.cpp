@@ -36,17 +36,18 @@ class TransformerCheck {
     if (count % parallel_.tensor() == 0) return;
     error("parallel.tensor",
           fmt::format("{} {} do not divide among {} tensor-parallel ranks", count, what, parallel_.tensor()),
-          fmt::format("tensor: one of {} ({})", divisors_text(count, 1024, parallel_.tensor()), key));
+          fmt::format("{} ({})", divisors_of("parallel.tensor", count, 1024, parallel_.tensor()), key));
   }
 
   void check_heads(const TransformerSpec& model) {
     check_divides(model.heads, "attention heads", "the divisors of heads");
     check_divides(model.ffn_hidden, "columns of the perceptron", "the divisors of ffn_hidden");
     if (model.kv_heads % parallel_.tensor() != 0 && parallel_.tensor() % model.kv_heads != 0)
-      error("parallel.tensor",
-            fmt::format("{} heads of keys and values neither divide among {} tensor-parallel ranks nor repeat evenly",
-                        model.kv_heads, parallel_.tensor()),
-            fmt::format("tensor: one of {}, or a multiple of {}", divisors_text(model.kv_heads, 1024), model.kv_heads));
+      error(
+          "parallel.tensor",
+          fmt::format("{} heads of keys and values neither divide among {} tensor-parallel ranks nor repeat evenly",
+                      model.kv_heads, parallel_.tensor()),
+          fmt::format("{}, or a multiple of {}", divisors_of("parallel.tensor", model.kv_heads, 1024), model.kv_heads));
   }
 
   void check_sequence(const TransformerSpec& model) {
@@ -54,13 +55,14 @@ class TransformerCheck {
       return error("parallel.context",
                    fmt::format("a sequence of {} tokens does not divide among {} context-parallel ranks",
                                model.sequence, parallel_.context()),
-                   fmt::format("context: one of {}", divisors_text(model.sequence, 1024, parallel_.context())));
+                   divisors_of("parallel.context", model.sequence, 1024, parallel_.context()));
     const std::int64_t tokens = training_.micro_batch * model.sequence / parallel_.context();
     if (parallel_.sequence && tokens % parallel_.tensor() != 0)
       error("parallel.sequence",
             fmt::format("sequence parallelism: {} tokens of a micro-batch do not divide among {} tensor-parallel ranks",
                         tokens, parallel_.tensor()),
-            fmt::format("sequence: false, or tensor: one of {}", divisors_text(tokens, 1024, parallel_.tensor())));
+            fmt::format("workload.parallel.sequence: false, or {}",
+                        divisors_of("parallel.tensor", tokens, 1024, parallel_.tensor())));
   }
 
   std::string stages_text() const {
@@ -74,9 +76,11 @@ class TransformerCheck {
     if (list.empty()) {
       if (model.layers % stages == 0) return;
       return error("parallel.pipeline", fmt::format("{} layers do not divide among {}", model.layers, stages_text()),
-                   fmt::format("{}: one of {}, or workload.pipeline_layers: {}",
-                               training_.virtual_stages == 1 ? "pipeline" : "pipeline times virtual_stages",
-                               divisors_text(model.layers, 1024, stages), split_text(model.layers, stages)));
+                   fmt::format("{}, or workload.pipeline_layers: {}",
+                               divisors_of(training_.virtual_stages == 1 ? "parallel.pipeline"
+                                                                         : "parallel.pipeline times virtual_stages",
+                                           model.layers, 1024, stages),
+                               split_text(model.layers, stages)));
     }
     std::int64_t sum = 0;
     for (const std::int64_t layers : list) sum += layers;
@@ -84,7 +88,7 @@ class TransformerCheck {
     error("pipeline_layers",
           fmt::format("pipeline_layers lists {} stage{} with {} layers in all; the job has {} with {}", list.size(),
                       list.size() == 1 ? "" : "s", sum, stages_text(), model.layers),
-          fmt::format("for example pipeline_layers: {}", split_text(model.layers, stages)));
+          fmt::format("for example workload.pipeline_layers: {}", split_text(model.layers, stages)));
   }
 
   // As even as can be, the longer ones in the middle: the first and last stage have the embedding and the head.
@@ -101,7 +105,8 @@ class TransformerCheck {
     const std::int64_t expert = parallel_.expert;
     if (parallel_.expert_skew > 0 && (model.experts == 0 || expert == 1))
       error("parallel.expert_skew", "expert_skew changes nothing: experts are not spread over ranks",
-            model.experts == 0 ? "leave it out" : "leave it out, or give expert, the ranks that share the experts");
+            model.experts == 0 ? "leave it out"
+                               : "leave it out, or give workload.parallel.expert, the ranks that share the experts");
     if (model.experts == 0) {
       if (expert > 1)
         error("parallel.expert", fmt::format("expert: {}, but the model has no experts", expert),
@@ -109,7 +114,7 @@ class TransformerCheck {
       return;
     }
     const std::int64_t possible = std::gcd(model.experts, parallel_.replicas());
-    const std::string hint = fmt::format("expert: one of {}", divisors_text(possible, 4096, expert));
+    const std::string hint = divisors_of("parallel.expert", possible, 4096, expert);
     if (model.experts % expert != 0)
       error("parallel.expert",
             fmt::format("{} experts do not divide among {} expert-parallel ranks", model.experts, expert), hint);
@@ -121,9 +126,10 @@ class TransformerCheck {
     if (parallel_.tensor() > 1 && !parallel_.sequence)
       error("parallel.sequence",
             "experts with tensor parallelism need sequence parallelism, else every rank routes every token",
-            "add sequence: true to parallel");
+            "workload.parallel.sequence: true");
     if (parallel_.shard > 0)
-      error("parallel.shard", "hybrid sharding of a model with experts is not supported", "leave shard out");
+      error("parallel.shard", "hybrid sharding of a model with experts is not supported",
+            "leave workload.parallel.shard out");
   }
 
   void check_schedule() {
@@ -131,19 +137,19 @@ class TransformerCheck {
       error("schedule.virtual_stages",
             fmt::format("virtual_stages: {} has no meaning for the schedule {}", training_.virtual_stages,
                         name_of(training_.schedule)),
-            "write kind: 1f1b-interleaved beside it, or virtual_stages: 1");
+            "workload.schedule.kind: 1f1b-interleaved beside it, or workload.schedule.virtual_stages: 1");
     if (training_.schedule != ScheduleKind::kInterleaved) return;
     if (training_.virtual_stages == 1)
       return error("schedule.kind", "1f1b-interleaved interleaves nothing with one chunk per stage",
-                   "add virtual_stages: 2 or more to schedule, or write kind: 1f1b");
+                   "workload.schedule.virtual_stages: 2 or more, or workload.schedule.kind: 1f1b");
     if (parallel_.pipeline() == 1)
       error("schedule.virtual_stages", "interleaving needs more than one pipeline stage",
-            "leave virtual_stages out, or raise parallel.pipeline");
+            "leave workload.schedule.virtual_stages out, or raise workload.parallel.pipeline");
     else if (batch_divides(training_) && training_.global_batch % batch_unit(training_) != 0)
       error("batch.global",
             fmt::format("interleaving takes micro-batches {} at a time (one for each stage), and {} do not divide so",
                         parallel_.pipeline(), training_.micro_batches()),
-            fmt::format("{}, or schedule: {{kind: 1f1b}}", batches_near(training_)));
+            fmt::format("{}, or workload.schedule.kind: 1f1b", batches_near(training_)));
   }
 
   const TrainingSpec& training_;

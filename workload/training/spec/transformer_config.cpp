@@ -2,6 +2,7 @@
 #include "workload/training/spec/transformer_config.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -19,6 +20,40 @@ constexpr Range kExperts{0, std::int64_t{1} << 16};
 
 // FLOPs of one sequence in one layer or in the head, so that micro-batches of several fit 64 bits as well.
 constexpr Int128 kMostWork = Int128{1} << 58;
+
+// As config.json of Hugging Face has them, and Megatron's arguments.
+constexpr std::array<Section::OtherName, 30> kOtherNames = {{
+    {"hidden_size", "hidden"},
+    {"n_embd", "hidden"},
+    {"d_model", "hidden"},
+    {"num_hidden_layers", "layers"},
+    {"num_layers", "layers"},
+    {"n_layer", "layers"},
+    {"num_attention_heads", "heads"},
+    {"n_head", "heads"},
+    {"num_key_value_heads", "kv_heads"},
+    {"num_query_groups", "kv_heads"},
+    {"head_dim", "head_size"},
+    {"kv_channels", "head_size"},
+    {"intermediate_size", "ffn_hidden"},
+    {"ffn_hidden_size", "ffn_hidden"},
+    {"n_inner", "ffn_hidden"},
+    {"vocab_size", "vocab"},
+    {"max_position_embeddings", "sequence"},
+    {"n_positions", "sequence"},
+    {"seq_length", "sequence"},
+    {"tie_word_embeddings", "tied_embeddings"},
+    {"attention_bias", "biases"},
+    {"mlp_bias", "biases"},
+    {"hidden_act", "gated_mlp"},
+    {"rope_theta", "position"},
+    {"num_local_experts", "experts"},
+    {"n_routed_experts", "experts"},
+    {"num_experts_per_tok", "experts_per_token"},
+    {"moe_intermediate_size", "expert_hidden"},
+    {"n_shared_experts", "shared_experts"},
+    {"first_k_dense_replace", "dense_layers"},
+}};
 
 const std::vector<std::string> kPositions = {"learned", "rotary", "alibi", "none"};
 const std::vector<std::string> kAttentions = {"flash", "plain"};
@@ -155,6 +190,7 @@ void check_size(Section& section, const TransformerSpec& model) {
 
 TransformerSpec read_transformer(Section& section) {
   TransformerSpec model;
+  section.translate(kOtherNames);
   section.needs("hidden", model.hidden, kLayerWidth, "hidden size: values of a token between layers");
   section.needs("layers", model.layers, kLayers, "number of transformer layers");
   read_attention(section, model);
