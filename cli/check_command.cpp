@@ -16,6 +16,7 @@
 #include "core/input_files.h"
 #include "core/version.h"
 #include "experiment/check.h"
+#include "experiment/recorded_run.h"
 #include "report/table.h"
 #include "study/in_parallel.h"
 #include "study/sweep/sweep.h"
@@ -38,6 +39,7 @@ struct Verdict {
   int exit_code = kDone;
   std::string report{};  // of what cannot be said problem by problem
   std::vector<experiment::DefaultedKey> defaults{};
+  std::string job{};  // of an experiment
 };
 
 Verdict check_trace(const std::string& file, const CheckOptions& options) {
@@ -56,13 +58,14 @@ void check_sweep(const std::string& file, const Session& session, Diagnostics& d
     diagnostics.error(problem.where, problem.message, problem.hint);
   for (const Problem& problem : study::refused_combinations(sweep, points))
     diagnostics.warning(problem.where, problem.message, problem.hint);
-  for (const Problem& warning : study::warnings_of(points))
+  for (const Problem& warning : study::warnings_of(sweep, points))
     diagnostics.warning(warning.where, warning.message, warning.hint);
 }
 
 // Reads `file` as what it is, which comes back.
 experiment::CheckedConfig check_as_told(const std::string& file, const Session& session, Diagnostics& diagnostics) {
   const ConfigFiles& files = session.files;
+  if (experiment::is_result(file)) return experiment::check_config(file, session.settings, files, diagnostics);
   if (study::is_table<study::ComputeTable>(file, files)) {
     study::load_table<study::ComputeTable>(file, session.settings, files, diagnostics);
     return {"table of operators", {}};
@@ -104,6 +107,7 @@ Verdict check_config_file(const std::string& file, const Session& session) {
     experiment::CheckedConfig checked = check_as_told(file, session, diagnostics);
     verdict.kind = checked.kind;
     verdict.defaults = std::move(checked.defaults);
+    verdict.job = std::move(checked.job);
     verdict.problems.assign(diagnostics.problems().begin(), diagnostics.problems().end());
   } catch (const InputError& error) {  // has all errors
     std::ranges::copy_if(diagnostics.problems(), std::back_inserter(verdict.problems),
@@ -130,7 +134,9 @@ std::string text_of(const std::string& file, const Verdict& verdict) {
     if (verdict.report.empty() || problem.severity == Severity::kWarning) text += to_string(problem) + "\n";
   if (!verdict.report.empty()) text += verdict.report + "\n";
   if (verdict.exit_code == kDone)
-    text += fmt::format("{}: ok ({})\n", printable(file), verdict.kind) + defaults_text(file, verdict);
+    text +=
+        fmt::format("{}: ok ({}){}{}\n", printable(file), verdict.kind, verdict.job.empty() ? "" : ": ", verdict.job) +
+        defaults_text(file, verdict);
   return text;
 }
 
@@ -175,7 +181,7 @@ void add_check_command(CLI::App& app, Session& session) {
   CLI::App& command = add_command(app, "check", "Check configurations and traces without simulating",
                                   {"orrery check job.yaml --nodes 4", "orrery check my-device.yaml my-cluster.yaml"});
   add_files(command, session, "files", options.files,
-            "Experiments, sweeps, clusters, nodes, devices, models, ..., validation tables, traces")
+            "Experiments, results, sweeps, clusters, nodes, devices, models, ..., validation tables, traces")
       .required();
   add_set(command, session.settings, "workload.batch.micro=2");
   add_nodes(command, session);

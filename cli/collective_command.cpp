@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "cli/output.h"
 #include "cli/session.h"
 #include "core/input_files.h"
@@ -25,7 +27,13 @@ void collective(const CollectiveCommandOptions& options, const Session& session)
   if ((!outputs.json.empty() || !outputs.out.empty()) && options.clusters.size() > 1)
     throw InputError({outputs.json.empty() ? "--out" : "--json"}, "one document holds one cluster",
                      "run the command once for each --cluster");
-  for (const std::string& cluster : options.clusters) note_input(cluster);
+  for (const std::string& cluster : options.clusters) {
+    note_input(cluster);
+    if (const std::size_t comma = cluster.find(','); comma != std::string::npos && !cluster.starts_with('{'))
+      throw InputError({"--cluster"}, fmt::format("'{}' is not one cluster", printable(cluster, 60)),
+                       fmt::format("give --cluster twice: --cluster {} --cluster {}",
+                                   printable(cluster.substr(0, comma)), printable(cluster.substr(comma + 1))));
+  }
   outputs.check();
   const study::BenchmarkOperation operation = study::benchmark_operation_named(options.operation, "--op");
   const std::vector<Bytes> sizes = study::sizes_of(options.sizes, operation);

@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/session.h"
 #include "core/input_files.h"
+#include "experiment/recorded_run.h"
 #include "experiment/run.h"
 #include "study/compare/compare.h"
 
@@ -51,7 +52,13 @@ experiment::Run run_named(const std::string& experiment, const Session& session)
 }
 
 void compare(const std::vector<std::string>& experiments, const Session& session) {
-  for (const std::string& experiment : experiments) note_input(experiment);
+  if (experiments.size() < 2)
+    throw InputError({}, fmt::format("there is nothing to compare {} with", printable(experiments.front())),
+                     "name a second experiment behind it; `orrery run` simulates one");
+  for (const std::string& experiment : experiments) {
+    note_input(experiment);
+    if (!experiment::is_result(experiment)) refuse_other_kinds(experiment, session.files);
+  }
   session.outputs.check();
   std::deque<experiment::Run> runs;
   std::vector<study::NamedResult> named;
@@ -69,11 +76,14 @@ void compare(const std::vector<std::string>& experiments, const Session& session
 void add_compare_command(CLI::App& app, Session& session) {
   auto& experiments = session.keep<std::vector<std::string>>();
   CLI::App& command = add_command(
-      app, "compare", "Simulate experiments and compare them: times, ratios, what explains the difference",
-      {"orrery compare a100.yaml h100.yaml", "orrery compare a100.yaml h100.yaml --nodes 4 --json comparison.json"});
-  add_files(command, session, "experiments", experiments, "Experiments; the first is the one to compare with")
+      app, "compare",
+      "Simulate experiments, or result.json files again, and compare: times, ratios, what explains the difference",
+      {"orrery compare a100.yaml h100.yaml", "orrery compare results/result.json job.yaml",
+       "orrery compare a100.yaml h100.yaml --nodes 4 --json comparison.json"});
+  add_files(command, session, "experiments", experiments,
+            "Experiments, or result.json of runs; the first is the one to compare with")
       .required()
-      ->expected(2, 64);
+      ->expected(1, 64);
   add_experiment_options(command, session);
   add_outputs(command, session);
   command.callback([&] { compare(experiments, session); });

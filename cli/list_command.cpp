@@ -2,6 +2,7 @@
 // What is shipped under configs/: `orrery list KIND`, `orrery model show NAME`.
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@
 #include "experiment/cluster_parts.h"
 #include "experiment/docs.h"
 #include "experiment/experiment.h"
+#include "experiment/recorded_run.h"
 #include "network/fabric/topology.h"
 #include "report/table.h"
 #include "study/sweep/file.h"
@@ -45,20 +47,37 @@ Spec read_shipped(const std::string& folder, const std::string& name, const Conf
   return spec;
 }
 
-using Units = std::array<const char*, 5>;
-
-// Three digits and a unit.
-std::string short_number(double number, const Units& units) {
-  std::size_t unit = 0;
-  while (number >= 999.5 && unit + 1 < units.size()) number /= 1000, ++unit;
-  return fmt::format("{:.{}f}{}", number, unit == 0 || number >= 99.95 ? 0 : number >= 9.995 ? 1 : 2, units[unit]);
+// "48.2 GFLOP"
+std::string flops_text(double flops) {
+  return three_digits(flops, std::array{" FLOP", " KFLOP", " MFLOP", " GFLOP", " TFLOP"});
 }
 
-// "8.03 B", "48.2 GFLOP"
-std::string short_count(std::int64_t count) {
-  return short_number(static_cast<double>(count), {"", " K", " M", " B", " T"});
+// The model of an experiment or a result: what the file of `name` is, if it has a workload.
+std::optional<workload::ModelSpec> read_model_of_job(const std::string& name, const ConfigFiles& files) {
+  std::error_code code;
+  if (!looks_like_path(name) || !std::filesystem::exists(name, code)) return std::nullopt;
+  Diagnostics diagnostics;
+  ConfigValue root = experiment::load_configuration(name, files, diagnostics);
+  diagnostics.throw_if_errors();
+  ConfigEntry* workload = root.find("workload");
+  if (workload == nullptr) return std::nullopt;
+  if (workload->value.kind == ConfigValue::Kind::kScalar) files.expand(workload->value, "", diagnostics);
+  const auto is_other = [](std::string_view key) {
+    return [key](const ConfigEntry& entry) { return entry.key != key; };
+  };
+  std::erase_if(root.entries, is_other("workload"));
+  std::erase_if(workload->value.entries, is_other("model"));
+  ConfigContext context(files, diagnostics);
+  workload::ModelSpec model;
+  const auto read = [&](Section& section) { model = workload::read_model(section); };
+  read_config(root, context, [&](Section& section) {
+    section.required_section("workload", "the job", [&](Section& s) {
+      s.required_section("model", "the model; traces have none", read, "models");
+    });
+  });
+  diagnostics.throw_if_errors();
+  return model;
 }
-std::string flops_text(double flops) { return short_number(flops, {" FLOP", " KFLOP", " MFLOP", " GFLOP", " TFLOP"}); }
 
 struct ModelShape {
   std::int64_t layers = 0;
@@ -95,7 +114,7 @@ Figures model_figures(const std::string& name, const ConfigFiles& files) {
   const workload::ModelSpec model = read_shipped("models", name, files, workload::read_model);
   const std::int64_t parameters = workload::parameter_count(model);
   const ModelShape shape = shape_of(model);
-  return {{"parameters", "parameters", parameters, short_count(parameters)},
+  return {{"parameters", "parameters", parameters, rounded_count(parameters)},
           count("layers", "layers", shape.layers),
           count("hidden", "hidden", shape.hidden)};
 }
@@ -250,6 +269,11 @@ std::vector<Kind> kinds() {
 }
 
 void list(const std::string& what, const Session& session) {
+  if (what.empty()) {
+    std::vector<std::string> names;
+    for (const Kind& kind : kinds()) names.emplace_back(kind.name);
+    throw InputError({}, "list needs to know what to list", fmt::format("one of: {}", fmt::join(names, ", ")));
+  }
   session.outputs.check();
   for (const Kind& kind : kinds()) {
     if (kind.name != what) continue;
@@ -335,13 +359,13 @@ Answer model_answer(const std::string& name, const workload::ModelSpec& model) {
                    {"active_parameters", active},
                    {"layers", shape.layers}};
   std::string text =
-      fmt::format("{}: {} parameters, {} layers", printable(name), short_count(parameters), shape.layers);
+      fmt::format("{}: {} parameters, {} layers", printable(name), rounded_count(parameters), shape.layers);
   if (transformer != nullptr) text += sizes_text(*transformer, document);
   report::Table parts;
   parts.column("parameters", report::Table::Align::kLeft);
   for (const char* heading : {"number", "share"}) parts.column(heading);
   const auto add_part = [&](const std::string& part, std::int64_t count) {
-    parts.row({part, short_count(count),
+    parts.row({part, rounded_count(count),
                fmt::format("{:.1f} %", 100 * static_cast<double>(count) / static_cast<double>(parameters))});
   };
   for (const workload::ParameterPart& part : workload::parameter_parts(model)) {
@@ -369,14 +393,20 @@ void add_model_command(CLI::App& app, Session& session) {
   auto& name = session.keep<std::string>();
   CLI::App& model = *app.add_subcommand("model", "Show models");
   model.require_subcommand(1);
-  CLI::App& show = add_command(model, "show", "Print a model's parameters, FLOPs and memory by precision",
-                               {"orrery model show llama3-8b", "orrery model show mixtral-8x7b --json -"});
-  show.add_option("model", name, "A name from `orrery list models`, or a file")->type_name("NAME")->required();
+  CLI::App& show = add_command(
+      model, "show", "Print a model's parameters, FLOPs and memory by precision",
+      {"orrery model show llama3-8b", "orrery model show job.yaml", "orrery model show mixtral-8x7b --json -"});
+  show.add_option("model", name, "A name from `orrery list models`, or a file: a model, an experiment or a result.json")
+      ->type_name("NAME")
+      ->required();
   add_outputs(show, session);
   show.callback([&] {
     note_input(name);
     session.outputs.check();
-    session.outputs.give(model_answer(name, read_shipped("models", name, session.files, workload::read_model)));
+    const auto of_job = read_model_of_job(name, session.files);
+    session.outputs.give(of_job
+                             ? model_answer(of_job->name.empty() ? name : of_job->name, *of_job)
+                             : model_answer(name, read_shipped("models", name, session.files, workload::read_model)));
   });
 }
 
@@ -387,7 +417,7 @@ void add_list_command(CLI::App& app, Session& session) {
   CLI::App& command =
       add_command(app, "list", "List what is shipped, with its main figures, and all configuration keys",
                   {"orrery list models", "orrery list devices --json -"});
-  command.add_option("what", what, "What to list")->type_name("KIND")->required()->check(one_of("what", names));
+  command.add_option("what", what, "What to list")->type_name("KIND")->check(one_of("what", names));
   add_outputs(command, session);
   command.callback([&] { list(what, session); });
 }

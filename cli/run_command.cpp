@@ -26,10 +26,6 @@
 #include "experiment/run.h"
 #include "report/fold_check.h"
 #include "report/rank_csv.h"
-#include "study/sweep/file.h"
-#include "study/validate/collectives/table.h"
-#include "study/validate/compute/table.h"
-#include "study/validate/training/table.h"
 
 namespace orrery::cli {
 
@@ -70,20 +66,6 @@ void refuse_contradiction(const experiment::Run& run, const RunOptions& options)
   if (options.verify_fold && fold != nullptr && fold->value.scalar == "off")
     throw InputError({options.experiment}, "'fold: off' and --verify-fold contradict each other",
                      "leave one of them out, or add --set fold=auto");
-}
-
-void refuse_table(const std::string& file, std::string_view kind, std::string_view section) {
-  throw InputError({file}, fmt::format("this is a table of {}, not an experiment", kind),
-                   fmt::format("orrery check reads it; orrery validate {} scores the tables of configs/validation/{}",
-                               section, section));
-}
-
-void refuse_other_kinds(const std::string& file, const ConfigFiles& files) {
-  if (study::is_table<study::ComputeTable>(file, files)) refuse_table(file, "measured operators", "compute");
-  if (study::is_table<study::TrainingTable>(file, files)) refuse_table(file, "measured training jobs", "training");
-  if (study::is_table<study::ValidationTable>(file, files)) refuse_table(file, "measured collectives", "nccl");
-  if (study::is_sweep(file, files))
-    throw InputError({file}, "this is a sweep of experiments, not one experiment", "orrery sweep " + printable(file));
 }
 
 std::string table_file(const RunOptions& options, std::string_view name) {
@@ -186,8 +168,9 @@ std::vector<InputFile> named_inputs(const ConfigFiles& files) {
   return inputs;
 }
 
-report::ResultSource source_of(const experiment::RunRequest& request, const RunOptions& options, const Session& session,
-                               Diagnostics& diagnostics) {
+report::ResultSource source_of(const experiment::RunRequest& request,
+                               const std::optional<experiment::RecordedRun>& recorded, const RunOptions& options,
+                               const Session& session, Diagnostics& diagnostics) {
   std::error_code code;
   report::ResultSource source{options.experiment,
                               request.settings,
@@ -195,7 +178,7 @@ report::ResultSource source_of(const experiment::RunRequest& request, const RunO
                               std::string(kCommit),
                               std::filesystem::current_path(code).string(),
                               {}};
-  if (request.recorded != nullptr) return experiment::source_of(*request.recorded, source, diagnostics);
+  if (recorded) return experiment::source_of(*recorded, source, diagnostics);
   source.inputs = named_inputs(session.files);
   return source;
 }
@@ -217,12 +200,8 @@ void run(RunOptions& options, Session& session) {
   const Outputs& outputs = session.outputs;
   outputs.check(std::array{table_file(options, "operations"), table_file(options, "memory")});
   const report::RankChoice ranks = report::parse_rank_choice(options.ranks);
-  experiment::RunRequest request{options.experiment,
-                                 session.settings,
-                                 !options.no_fast_forward,
-                                 session.allow_oom,
-                                 ranks,
-                                 recorded ? &*recorded : nullptr};
+  experiment::RunRequest request{options.experiment, session.settings, !options.no_fast_forward, session.allow_oom,
+                                 ranks};
   if (options.no_fold) request.settings.emplace_back("fold=off");
   Progress progress;
   experiment::Run run = experiment::run_experiment(request, session.files, std::ref(progress));
@@ -233,7 +212,7 @@ void run(RunOptions& options, Session& session) {
   spdlog::debug("{} ranks with {} distinct graphs, {} messages, {} events, {:.3f} s", run.job.ranks.size(),
                 run.job.graphs.size(), run.result.messages, run.result.events, run.result.wall_seconds);
   Diagnostics diagnostics;
-  run.result.source = source_of(request, options, session, diagnostics);
+  run.result.source = source_of(request, recorded, options, session, diagnostics);
   if (!outputs.json.empty() || !outputs.out.empty()) print_warnings(diagnostics.problems());
   Answer answer{report::summary_text(run.result), report::to_json(run.result, options.deterministic)};
   const std::string difference = options.verify_fold ? fold_difference(run, request, session) : "";
@@ -255,7 +234,9 @@ void add_run_command(CLI::App& app, Session& session) {
                   {"orrery run job.yaml --nodes 4",
                    "orrery run job.yaml --set workload.batch.micro=2 --json - | jq .iteration_time_s",
                    "orrery run job.yaml --out results --verify-fold"});
-  add_file(command, session, "experiment", options.experiment, "Experiment (YAML or JSON)").required();
+  add_file(command, session, "experiment", options.experiment,
+           "Experiment (YAML or JSON), or a result.json to run again")
+      .required();
   add_experiment_options(command, session);
   add_outputs(command, session, "result.json, summary.txt, operations.csv and, of a training job, memory.csv");
   CLI::Option* out = command.get_option("--out");

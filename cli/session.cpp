@@ -13,11 +13,21 @@
 
 #include "core/input_files.h"
 #include "core/suggest.h"
+#include "study/sweep/file.h"
+#include "study/validate/collectives/table.h"
+#include "study/validate/compute/table.h"
+#include "study/validate/training/table.h"
 
 namespace orrery::cli {
 namespace {
 
 constexpr std::size_t kLargestInput = std::size_t{1} << 30;
+
+void refuse_table(const std::string& file, std::string_view kind, std::string_view section) {
+  throw InputError({file}, fmt::format("this is a table of {}, not an experiment", kind),
+                   fmt::format("orrery check reads it; orrery validate {} scores the tables of configs/validation/{}",
+                               section, section));
+}
 
 // Standard input as a file that can be read again, for files are read more than once.
 std::string standard_input(bool& taken) {
@@ -52,6 +62,14 @@ CLI::Validator dash_is_standard_input(Session& session) {
 }
 
 }  // namespace
+
+void refuse_other_kinds(const std::string& file, const ConfigFiles& files) {
+  if (study::is_table<study::ComputeTable>(file, files)) refuse_table(file, "measured operators", "compute");
+  if (study::is_table<study::TrainingTable>(file, files)) refuse_table(file, "measured training jobs", "training");
+  if (study::is_table<study::ValidationTable>(file, files)) refuse_table(file, "measured collectives", "nccl");
+  if (study::is_sweep(file, files))
+    throw InputError({file}, "this is a sweep of experiments, not one experiment", "orrery sweep " + printable(file));
+}
 
 CLI::App& add_command(CLI::App& above, const std::string& name, const std::string& about,
                       std::initializer_list<std::string_view> examples) {

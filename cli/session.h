@@ -41,6 +41,9 @@ struct Session {
   std::deque<std::any> kept_{};
 };
 
+// InputError if `file` is a sweep or a table.
+void refuse_other_kinds(const std::string& file, const ConfigFiles& files);
+
 // A command below `above`; its help ends with the examples.
 CLI::App& add_command(CLI::App& above, const std::string& name, const std::string& about,
                       std::initializer_list<std::string_view> examples);

@@ -85,14 +85,19 @@ std::vector<study::SweepPoint> run_points(const SweepCommandOptions& options, co
   return points;
 }
 
-// Points without an answer, on standard error; those that are stuck are a failure.
-std::optional<Failure> print_failures(std::span<const study::SweepPoint> points) {
+// Points without an answer, on standard error; those that are stuck are a failure, and so are values of an axis that no
+// point can be simulated with, as `check` has it.
+std::optional<Failure> print_failures(const study::Sweep& sweep, std::span<const study::SweepPoint> points) {
   const auto stuck = std::ranges::count_if(points, &study::SweepPoint::is_stuck);
   const auto refused =
       std::ranges::count_if(points, [](const study::SweepPoint& point) { return !point.refusal.empty(); });
   if (refused > 0)
     spdlog::warn("warning: {} of {} points cannot be simulated; their notes say why", refused, points.size());
-  if (stuck == 0) return std::nullopt;
+  if (stuck == 0) {
+    const std::vector<Problem> values = study::refused_values(sweep, points);
+    for (const Problem& problem : values) spdlog::error("{}", to_string(problem));
+    return values.empty() ? std::nullopt : std::optional(failure_of(values));
+  }
   const StuckError error(fmt::format("{} of {} points cannot finish; the first:\n{}", stuck, points.size(),
                                      std::ranges::find_if(points, &study::SweepPoint::is_stuck)->stuck));
   spdlog::error("error: {}", error.what());
@@ -104,9 +109,9 @@ int sweep(const SweepCommandOptions& options, const Session& session) {
   prepare(session.outputs, sweep);
   const std::vector<study::SweepPoint> points = run_points(options, sweep, session);
   study::refuse_if_all_refused(sweep, points);
-  print_warnings(study::warnings_of(points));
+  print_warnings(study::warnings_of(sweep, points));
   Answer answer{study::sweep_text(sweep, points), study::sweep_json(sweep, points), "table.txt"};
-  const std::optional<Failure> failure = print_failures(points);
+  const std::optional<Failure> failure = print_failures(sweep, points);
   if (failure) answer.document["error"] = to_json(*failure);
   if (const std::string& out = session.outputs.out; !out.empty()) {
     const auto written = std::ranges::count_if(points, &study::SweepPoint::ran);

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/suggest.h"
+#include "experiment/recorded_run.h"
 
 namespace orrery::study {
 namespace {
@@ -190,28 +191,35 @@ void read_layout(Section& section, Sweep& sweep) {
 }
 
 bool is_sweep(const ConfigValue& root) {
-  const bool is_training_table = root.find("table") != nullptr;  // has an experiment, too
-  return !is_training_table && (root.find("vary") != nullptr || root.find("experiment") != nullptr);
+  // These have an experiment, too.
+  const bool is_other = root.find("table") != nullptr || experiment::is_document(root);
+  return !is_other && (root.find("vary") != nullptr || root.find("experiment") != nullptr);
 }
 
 void read_sweep(Section& section, Sweep& sweep) {
   sweep.title = printable(section.maybe<std::string>("title", "printed above the table").value_or(""), 300);
-  const ConfigValue* experiment =
+  const ConfigValue* shared =
       section.raw("experiment", "map, path or name in studies", "required",
-                  "what all points share: an experiment, complete once the keys that vary are set");
+                  "what all points share: an experiment, or the path of a result, complete once the keys that vary are "
+                  "set");
   read_axes(section, sweep);
   read_layout(section, sweep);
   section.note("source", "where the figures come from");
   if (section.describes()) return;
-  if (experiment == nullptr) {
+  if (shared == nullptr) {
     if (!section.has("experiment"))
       section.error("experiment", "'experiment' is missing", "what all points share, as in docs/config.md");
     return;
   }
-  sweep.experiment = *experiment;
+  sweep.experiment = *shared;
   Diagnostics& diagnostics = section.context().diagnostics();
-  if (experiment->kind == Kind::kScalar) section.context().files().expand(sweep.experiment, "studies", diagnostics);
-  if (experiment->kind == Kind::kList) section.error("experiment", "'experiment' is a list; a map of keys is expected");
+  const std::string& name = shared->scalar;
+  const std::string path = looks_like_path(name) ? path_from(shared->where.file, name).string() : std::string();
+  if (auto recorded = path.empty() ? std::nullopt : experiment::load_recorded_run(path))
+    sweep.experiment = std::move(recorded->experiment);
+  else if (shared->kind == Kind::kScalar)
+    section.context().files().expand(sweep.experiment, "studies", diagnostics);
+  if (shared->kind == Kind::kList) section.error("experiment", "'experiment' is a list; a map of keys is expected");
   if (is_sweep(sweep.experiment))
     return section.error("experiment", "'experiment' is itself a sweep; one experiment is expected",
                          "name the experiment of that sweep, and add its axes here");
@@ -246,7 +254,9 @@ std::vector<std::size_t> Sweep::choices_of(std::size_t point) const {
   return choices;
 }
 
-bool is_sweep(const std::string& file, const ConfigFiles& files) { return is_sweep(files.peek(file)); }
+bool is_sweep(const std::string& file, const ConfigFiles& files) {
+  return !experiment::is_result(file) && is_sweep(files.peek(file));
+}
 
 Sweep load_sweep(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files) {
   Diagnostics diagnostics;

@@ -29,20 +29,26 @@ std::vector<Problem> errors_of(const SweepPoint& point) {
   return errors;
 }
 
-// Errors, and of how many points each is one.
+// Problems, and of how many points each is one.
 class Refusals {
  public:
-  void add(std::size_t number, const SweepPoint& point) {
-    for (const Problem& problem : errors_of(point)) {
-      const auto [found, is_new] = known_.try_emplace(to_string(problem), refusals_.size());
+  void add(std::size_t number, const SweepPoint& point) { add(number, errors_of(point)); }
+  void add(std::size_t number, std::span<const Problem> problems) {
+    for (const Problem& problem : problems) {
+      const auto [found, is_new] = known_.try_emplace(cause_of(problem), refusals_.size());
       if (is_new) refusals_.push_back({problem, number, 0});
       ++refusals_[found->second].count;
     }
   }
 
-  std::vector<Problem> told(const Sweep& sweep) const {
+  // With the points; `common`: of those of so many points without.
+  std::vector<Problem> told(const Sweep& sweep, std::size_t common = 0) const {
     std::vector<Problem> problems;
     for (const Refusal& refusal : refusals_) {
+      if (refusal.count == common) {
+        problems.push_back(refusal.problem);
+        continue;
+      }
       const std::string labels = labels_of(sweep, refusal.first);
       const std::string who = refusal.count == 1 ? fmt::format("point '{}'", labels)
                                                  : fmt::format("{} points, '{}' first", refusal.count, labels);
@@ -59,6 +65,12 @@ class Refusals {
   }
 
  private:
+  // The values of an axis stand at places of their own, but are wrong for one reason.
+  static std::string cause_of(Problem problem) {
+    problem.where = {problem.where.file};
+    return to_string(problem);
+  }
+
   struct Refusal {
     Problem problem;
     std::size_t first = 0;
@@ -68,12 +80,17 @@ class Refusals {
   std::map<std::string, std::size_t> known_;
 };
 
-// Which choices all points are refused with. An axis of one has none: the fault is not its own.
+bool lacks_memory(const SweepPoint& point) {
+  return std::ranges::any_of(point.refusal, [](const Problem& problem) { return problem.out_of_memory; });
+}
+
+// Which choices all points are refused with, and not for want of memory, which is an answer. An axis of one has none:
+// the fault is not its own.
 Chosen refused_choices(const Sweep& sweep, std::span<const SweepPoint> points) {
   Chosen refused;
   for (const SweepAxis& axis : sweep.axes) refused.emplace_back(axis.choices.size(), axis.choices.size() > 1);
   for (std::size_t number = 0; number < points.size(); ++number) {
-    if (!points[number].refusal.empty()) continue;
+    if (!points[number].refusal.empty() && !lacks_memory(points[number])) continue;
     const std::vector<std::size_t> choices = sweep.choices_of(number);
     for (std::size_t axis = 0; axis < choices.size(); ++axis) refused[axis][choices[axis]] = false;
   }
@@ -148,6 +165,12 @@ std::vector<Problem> refused_combinations(const Sweep& sweep, std::span<const Sw
     problem.hint.clear();
   }
   return problems;
+}
+
+std::vector<Problem> warnings_of(const Sweep& sweep, std::span<const SweepPoint> points) {
+  Refusals warnings;
+  for (std::size_t number = 0; number < points.size(); ++number) warnings.add(number, points[number].warnings);
+  return warnings.told(sweep, points.size());
 }
 
 void refuse_if_all_refused(const Sweep& sweep, std::span<const SweepPoint> points) {

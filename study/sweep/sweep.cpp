@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <functional>
 #include <mutex>
-#include <set>
 
 #include "experiment/job.h"
 #include "experiment/run.h"
@@ -89,15 +88,6 @@ std::vector<SweepPoint> check_points(const Sweep& sweep, const SweepOptions& opt
     point.warnings = with_severity(diagnostics.problems(), Severity::kWarning);
   });
   return points;
-}
-
-std::vector<Problem> warnings_of(std::span<const SweepPoint> points) {
-  std::vector<Problem> warnings;
-  std::set<std::string> known;
-  for (const SweepPoint& point : points)
-    for (const Problem& warning : point.warnings)
-      if (known.insert(to_string(warning)).second) warnings.push_back(warning);
-  return warnings;
 }
 
 }  // namespace orrery::study

@@ -60,7 +60,8 @@ std::string reason_of(const SweepPoint& point);
 // What is wrong with points, once each, and with which.
 std::vector<Problem> refusals_of(const Sweep& sweep, std::span<const SweepPoint> points);
 
-// The values of axes that no point of theirs can be simulated with: an error each, where the value stands.
+// The values of axes that no point of theirs can be simulated with, however much memory there were: an error each,
+// where the value stands.
 std::vector<Problem> refused_values(const Sweep& sweep, std::span<const SweepPoint> points);
 
 // What is wrong with the other points: a warning each, on one line.
@@ -69,8 +70,8 @@ std::vector<Problem> refused_combinations(const Sweep& sweep, std::span<const Sw
 // Throws what is wrong as InputError if no point ran and none is stuck.
 void refuse_if_all_refused(const Sweep& sweep, std::span<const SweepPoint> points);
 
-// Warnings of all points, once each.
-std::vector<Problem> warnings_of(std::span<const SweepPoint> points);
+// Warnings of points, once each, and of which points unless it is all.
+std::vector<Problem> warnings_of(const Sweep& sweep, std::span<const SweepPoint> points);
 
 // A line for each combination of the axes that are not compared.
 std::string sweep_text(const Sweep& sweep, std::span<const SweepPoint> points);

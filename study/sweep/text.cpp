@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -180,7 +181,7 @@ class Notes {
     if (point.ran()) return {};
     const std::string reason = reason_of(point);
     const auto [number, is_new] = numbers_.try_emplace(reason, reasons_.size() + 1);
-    if (is_new) reasons_.push_back(reason);
+    if (is_new) reasons_.push_back(reason + hints_of(point));
     return fmt::format("{} ({})", point.is_stuck() ? "stuck" : "refused", number->second);
   }
 
@@ -191,6 +192,13 @@ class Notes {
   }
 
  private:
+  static std::string hints_of(const SweepPoint& point) {
+    std::string hints;
+    for (const Problem& problem : point.refusal)
+      if (!problem.hint.empty()) hints += "; " + printable(problem.hint, SIZE_MAX);
+    return hints;
+  }
+
   std::vector<std::string> reasons_;
   std::map<std::string, std::size_t> numbers_;
 };
@@ -209,8 +217,6 @@ class SweepTable {
       step *= sweep.axes[axis].choices.size();
     const std::size_t groups = across_ ? sweep.axes[*across_].choices.size() : 1;
     for (std::size_t group = 0; group < groups; ++group) add_columns(group);
-    has_reasons_ = !std::ranges::all_of(points, &SweepPoint::ran);
-    if (has_reasons_) table_.column("", Align::kLeft);
     for (std::size_t point = 0; point < points.size(); ++point) {
       if (across_ && sweep.choices_of(point)[*across_] != 0) continue;
       Line line;
@@ -247,25 +253,15 @@ class SweepTable {
     const SweepFigures* first = base.ran() ? &*base.figures : nullptr;
     for (std::size_t group = 0; group < line.size(); ++group) {
       const SweepPoint& point = points_[line[group]];
+      std::string nothing = notes_.mark(point);  // in the first column
       for (const SweepColumn column : sweep_.columns) {
-        cells.push_back(point.ran() ? text_of(column).cell(*point.figures, first) : std::string(kNothing));
+        cells.push_back(point.ran() ? text_of(column).cell(*point.figures, first)
+                                    : std::exchange(nothing, std::string(kNothing)));
         if (has_ratio(column, group))
           cells.push_back(point.ran() ? ratio_text(*point.figures, first) : std::string(kNothing));
       }
     }
-    if (has_reasons_) cells.push_back(reasons_of(line));
     table_.row(std::move(cells));
-  }
-
-  // "hgx-a800: refused (1)" of each that did not run; without the name where it is the same for all.
-  std::string reasons_of(const Line& line) {
-    std::vector<std::string> reasons;
-    for (const std::size_t point : line) reasons.push_back(notes_.mark(points_[point]));
-    if (std::ranges::count(reasons, reasons.front()) == std::ssize(reasons)) return reasons.front();
-    std::vector<std::string> named;
-    for (std::size_t group = 0; group < line.size(); ++group)
-      if (!reasons[group].empty()) named.push_back(fmt::format("{}: {}", compared_[group], reasons[group]));
-    return fmt::format("{}", fmt::join(named, ", "));
   }
 
   const Sweep& sweep_;
@@ -274,7 +270,6 @@ class SweepTable {
   std::optional<std::size_t> across_;  // the axis whose values stand side by side
   report::Table table_;
   Notes notes_;
-  bool has_reasons_ = false;
 };
 
 }  // namespace

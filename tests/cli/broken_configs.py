@@ -162,6 +162,7 @@ VALUES = [
     dimension("300 GB/s", "300", "job.yaml:4:46: error: cluster.dims[].bandwidth: '300' has no unit",
               "write a bandwidth such as '300 GB/s'"),
     dimension("300 GB/s", "300 GBs", "unknown unit 'GBs'", "did you mean 'GB/s'?"),
+    dimension("300 GB/s", "300 gbit/s", "unknown unit 'gbit/s'", "did you mean 'Gb/s'?"),
     dimension("300 GB/s", "300 parsec", "unknown unit 'parsec'"),
     dimension("300 GB/s", "-300 GB/s", "'-300 GB/s' is negative"),
     dimension("300 GB/s", "0 GB/s", "'0 GB/s' is zero; a bandwidth must be positive"),

@@ -316,12 +316,35 @@ def check_repetition(program, checks, folder):
     settings = json.loads(changed.stdout)["provenance"]["set"]
     checks.check(settings == ["workload.recompute=selective", "workload.recompute=full"],
                  "a repeated run takes --set, and says so", settings)
+    check_result_as_experiment(program, checks, folder)
     program.run(["run", "job.yaml", "--out", "made", "--json", "moved.json"], folder)
     (Path(folder) / "rank.1.et").write_bytes((Path(folder) / "rank.0.et").read_bytes() + b"")
     (Path(folder) / "rank.0.et").unlink()
     lost = program.run(["run", "moved.json"], folder)
     checks.check(lost.code == 2 and "the run read 'rank.0.et', which is not to be found" in lost.stderr,
                  "traces that are gone are named", lost.stderr)
+
+
+def check_result_as_experiment(program, checks, folder):
+    """Every command that reads an experiment reads a result in its place."""
+    job = program.run(["run", "job.yaml", "--json", "made/job.json"], folder)
+    checks.check(job.code == 0, "a result to read", job.stderr)
+    checked = program.run(["check", "made/job.json"], folder)
+    checks.check(checked.code == 0 and checked.stdout == "made/job.json: ok (result): 2 ranks on 2 devices\n", "check reads a result",
+                 checked.stdout + checked.stderr)
+    for files in (["made/job.json", "job.yaml"], ["job.yaml", "made/job.json"]):
+        compared = program.run(["compare", *files, "--json", "-"], folder)
+        checks.check(compared.code == 0 and json.loads(compared.stdout)["runs"][1]["ratio"] == 1, f"compare reads {files}", compared.stderr)
+    write_files(folder, {"of-result.yaml": "experiment: made/job.json\nvary: [{key: network.model, values: [flow, alpha-beta]}]\n"})
+    swept = program.run(["sweep", "of-result.yaml", "--json", "-"], folder)
+    checks.check(swept.code == 0 and json.loads(swept.stdout)["points"][0]["iteration_time_s"] == json.loads(
+        (Path(folder) / "made/job.json").read_text())["iteration_time_s"], "a sweep's experiment is a result", swept.stdout + swept.stderr)
+    program.run(["run", "model.yaml", "--allow-oom", "--json", "made/model.json"], folder)
+    for file in ("model.yaml", "made/model.json"):
+        shown = program.run(["model", "show", file], folder)
+        checks.check(shown.code == 0 and " B parameters, " in shown.stdout.splitlines()[0], f"model show {file}", shown.stdout + shown.stderr)
+    no_model = program.run(["model", "show", "job.yaml"], folder)
+    checks.check(no_model.code == 2 and "'workload.model' is missing" in no_model.stderr, "traces have no model", no_model.stderr)
 
 
 def check_collectives(program, checks, folder):

@@ -123,15 +123,23 @@ def check_exit_codes(program, checks, folder):
     write_files(folder, {"out/result-2.json": "of another sweep"})
     stuck = expect(program, checks, folder, "a stuck point", TRACES % "rank, odd", 3,
                    "1 of 2 points cannot finish; the first:", arguments=["--out", "out"])
-    checks.check("  stuck (1)\n\n  (1) the ranks disagree" in stuck.stdout, "the others' results are printed",
+    checks.check("  stuck (1)  " in stuck.stdout and "\n\n  (1) the ranks disagree" in stuck.stdout, "the others' results are printed",
                  stuck.stdout)
     checks.check((Path(folder) / "out" / "result-1.json").exists()
                  and not (Path(folder) / "out" / "result-2.json").exists(), "and written")
-    some = expect(program, checks, folder, "a refused point", MODEL % "1, 3, 2", 0,
-                  "warning: 1 of 3 points cannot be simulated; their notes say why")
+    some = expect(program, checks, folder, "a refused point", MODEL % "1, 2" + "  - {key: workload.batch.micro, values: [1, 8]}\n", 0,
+                  "warning: 1 of 4 points cannot be simulated; their notes say why")
     lines = some.stdout.splitlines()
-    checks.check(len(lines) == 7 and lines[2].endswith("  refused (1)") and lines[5].startswith("  (1) "),
-                 "every point has a line, and the reason is below the table", some.stdout)
+    checks.check(lines[4].split()[:4] == ["2", "8", "refused", "(1)"] and lines[6].startswith("  (1) ")
+                 and "; workload.batch.global: " in some.stdout,
+                 "every point has a line, and the reason and the hint are below the table", some.stdout)
+    expect(program, checks, folder, "a value that no point survives", MODEL % "1, 3, 2", 2, "refused (1)",
+           "error: the point with data '3' cannot be simulated: ")
+    once = expect(program, checks, folder, "a misspelt key of an axis", (MODEL % "1, 2, 4").replace("parallel.data, v", "parallel.dta, v"), 2)
+    checks.check(once.stderr.count("unknown key") == 1, "a misspelt key of an axis is told once", once.stderr)
+    large = (MODEL % "1, 2").replace("bert-large", "gpt-3.6b").replace("batch: {", "parallel: {zero: 1}, batch: {")
+    expect(program, checks, folder, "values that memory is short of", large + "  - {key: workload.batch.micro, values: [1, 4]}\n",
+           0, "refused (1)", "; --allow-oom simulates it")
     expect(program, checks, folder, "all refused", MODEL % "3, 5", 2, "none of 2 points can be simulated:")
     expect(program, checks, folder, "all refused or stuck", TRACES % "odd, absent", 3)
     expect(program, checks, folder, "wrong sweep", MODEL % "1" + "comare: data\n", 2,
@@ -145,7 +153,7 @@ def check_exit_codes(program, checks, folder):
     expect(program, checks, folder, "no file", MODEL % "1", 2, arguments=["--json", "absent/x.json"])
     expect(program, checks, folder, "a setting of all points", MODEL % "1, 2", 0, arguments=["--set", "workload.batch.micro=2"])
     full = MODEL.replace("bert-large", "llama2-70b") % "1, 2"
-    expect(program, checks, folder, "what does not fit", full, 5, "of memory, a100-sxm-80gb has")
+    expect(program, checks, folder, "what does not fit", full, 5, "of memory, its device has")
     expect(program, checks, folder, "what does not fit, allowed", full, 0, "warning:", arguments=["--allow-oom"])
     write_files(folder, {"sweep.yaml": MODEL % "1, 3"})
     outcome = program.run(["run", "sweep.yaml"], folder)

@@ -58,11 +58,13 @@ TEST_CASE("devices without a rank are said, with the replicas that would use the
   CHECK(warnings_of({}).empty());
   // A whole `parallel` in place of the file's drops its `data`.
   CHECK(warnings_of({"workload.parallel={tensor: 8}"}) ==
-        Warnings{"the job has 8 ranks: 8 of the cluster's 16 devices have nothing to do (parallel.data: 2 uses all of "
+        Warnings{"the job has 8 ranks: 8 of the cluster's 16 devices have nothing to do (workload.parallel.data: 2 "
+                 "uses all of "
                  "them)"});
   // 12 sequences do not divide by 4 replicas of 2, but by 3.
   CHECK(warnings_of({"workload.parallel={tensor: 4, pipeline: 1}", "workload.batch.micro=4"}) ==
-        Warnings{"the job has 4 ranks: 12 of the cluster's 16 devices have nothing to do (parallel.data: 3 uses 12 of "
+        Warnings{"the job has 4 ranks: 12 of the cluster's 16 devices have nothing to do (workload.parallel.data: 3 "
+                 "uses 12 of "
                  "them)"});
   // No other number of replicas divides 12.
   CHECK(warnings_of({"workload.batch={global: 2, micro: 1}", "nodes=4"}) ==
@@ -142,6 +144,6 @@ TEST_CASE("flash attention is the first advice where a job does not fit for its 
     check_memory(experiment, false, diagnostics);
     FAIL("it fits");
   } catch (const InputError& error) {
-    CHECK(error.problems()[0].hint.starts_with("would fit with model.attention: flash ("));
+    CHECK(error.problems()[0].hint.starts_with("would fit with workload.model.attention: flash ("));
   }
 }

@@ -229,7 +229,7 @@ TEST_CASE("a model without pipeline does not put weight gradients off") {
   Diagnostics problems;
   check_training(training, 1, problems);
   REQUIRE(problems.error_count() == 1);
-  CHECK(problems.problems().front().hint == "schedule.kind: 1f1b");
+  CHECK(problems.problems().front().hint == "workload.schedule.kind: 1f1b");
   training.schedule = ScheduleKind::kOneForwardOneBackward;
   Diagnostics none;
   check_training(training, 1, none);
