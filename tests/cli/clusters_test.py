@@ -59,6 +59,21 @@ def check_drawing(cluster, drawn, checks):
     return checks.check(links > 0, f"{cluster}: a drawing without links")
 
 
+def check_classes(program, checks, folder):
+    """`classes` changes all listed links of a class, and no others."""
+    def links(*changes):
+        settings = [word for change in changes for word in ("--set", f"cluster.node.classes.{change}")]
+        shown = program.run(["cluster", "show", "a100-pcie", *settings], folder).stdout
+        return re.findall(r"^  (\w+) +\w+ +\w+ +\d+ +(\S+ \S+) +(\S+ %) +(\d+ \w+)$", shown, re.M)
+    before = links()
+    checks.check(len(before) == 6 and links("pcie.bandwidth=31.5 GB/s", "nvlink.latency=150 ns") == before,
+                 "a class set to what its links have changes nothing", before)
+    slower = links("pcie.bandwidth=16 GB/s", "nvlink.bandwidth=20 GB/s", "sockets.latency=1 us", "sockets.efficiency=50 %")
+    # A bridge is 12 links; efficiencies stay those of the kind of link.
+    expected = {"nvlink": ("240 GB/s", "80 %", "150 ns"), "pcie": ("16 GB/s", "76.19 %", "250 ns"), "sockets": ("16 GB/s", "50 %", "1 us")}
+    checks.check(len(slower) == 6 and all(tuple(rest) == expected[name] for name, *rest in slower), "classes of links", slower)
+
+
 def main():
     program = Program(sys.argv[1])
     checks = Checks()
@@ -75,6 +90,7 @@ def main():
         # 64 nodes are two units: 16 leaf switches, each with 32 links to 32 spine switches of their own.
         checks.check(" 16 leaf, 32 spine)" in routed.stdout and "    512    50 GB/s" in routed.stdout,
                      "dgx-superpod under deterministic routing has a link for each cable", routed.stdout)
+        check_classes(program, checks, folder)
     return checks.exit_code()
 
 

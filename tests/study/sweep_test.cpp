@@ -146,9 +146,9 @@ TEST_CASE("the table lays the compared axis out in columns, with ratios to its f
   points[5].stuck = "rank 0 waits:\nfor ever";
   const std::string broken = sweep_text(sweep, points);
   INFO(broken);
-  CHECK(broken.find("  two: refused (1)\n") != std::string::npos);
-  CHECK(broken.find("  eight: stuck (2)\n") != std::string::npos);
-  CHECK(broken.ends_with("\n\n  (1) it does not fit\n  (2) rank 0 waits\n"));
+  CHECK(broken.find("\n  8       refused (1)    -  -") != std::string::npos);
+  CHECK(broken.find("  stuck (2)  ") != std::string::npos);
+  CHECK(broken.ends_with("\n\n  (1) it does not fit; less\n  (2) rank 0 waits\n"));
   CHECK(broken.find("ever") == std::string::npos);
   const std::string csv = sweep_csv(sweep, points);
   INFO(csv);
@@ -186,8 +186,13 @@ TEST_CASE("the reasons of refused points stand below the table, each once and in
   points[4].refusal = {{Severity::kError, {"x"}, "another", {}}, {Severity::kError, {"x"}, "and one more", {}}};
   const std::string text = sweep_text(sweep, points);
   INFO(text);
-  CHECK(text.find("-        refused (1)\n") != std::string::npos);  // all of the line, so without names
-  CHECK(text.find("  two: refused (1), four: refused (2), eight: refused (1)\n") != std::string::npos);
+  const auto count = [&](const std::string& words) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++found;
+    return found;
+  };
+  CHECK(count("refused (1)") == 5);
+  CHECK(count("refused (2)") == 1);
   CHECK(text.ends_with("\n  (2) another; and one more\n"));
   // Lines of notes have up to 160 columns: the first 6 + 9 + 18 * 8 = 159.
   const std::string notes = text.substr(text.find("  (1) "));
@@ -305,6 +310,17 @@ TEST_CASE("the error of a value is the commonest of its points, and with its hin
       to_string(errors[0]).ends_with("sweep.yaml:14:7: error: none of the 2 points with devices 'misspelt' can be "
                                      "simulated: no 'bert-lrage' among the shipped models\n  hint: did you mean "
                                      "'bert-large'?"));
+}
+
+TEST_CASE("what is wrong with a key of an axis is told once, and a warning with its points") {
+  const Sweep sweep = load(with("workload.batch.global", "workload.batch.globl"));
+  std::vector<SweepPoint> points = check_points(sweep, {2, false}, kFiles);
+  CHECK(refusals_of(sweep, points).size() == 1);
+  const Problem warning{Severity::kWarning, {"x"}, "slow", {}};
+  for (SweepPoint& point : points) point.warnings = {warning};
+  CHECK(warnings_of(sweep, points).front().message == "slow");  // all of them
+  points[0].warnings.clear();
+  CHECK(warnings_of(sweep, points).front().message == "5 points, '8, four' first: slow");
 }
 
 TEST_CASE("a sweep whose points are all refused says why, once") {
