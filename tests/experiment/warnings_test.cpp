@@ -75,7 +75,8 @@ TEST_CASE("devices without a rank are said, with the replicas that would use the
 TEST_CASE("selective recomputation that has nothing to make again is said") {
   CHECK(warnings_of({"workload.recompute=selective"}) ==
         Warnings{"'recompute: selective' changes nothing: it computes the scores of attention again, and flash "
-                 "attention keeps none (leave it out; or write recompute: full, or model.attention: plain)"});
+                 "attention keeps none (leave it out; or write workload.recompute: full, or workload.model.attention: "
+                 "plain)"});
   CHECK(warnings_of({"workload.recompute=selective", "workload.model.attention=plain"}).empty());
   CHECK(warnings_of({"workload.recompute=selective", "workload.software=torchtitan-2025"}).empty());
   CHECK(warnings_of({"workload.recompute=full"}).empty());
