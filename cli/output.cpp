@@ -25,7 +25,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::ptrdiff_t kWarningsShown = 20;
+constexpr std::size_t kWarningsShown = 20;
 
 // The message alone, safe for a terminal.
 class PlainFormatter final : public spdlog::formatter {
@@ -65,11 +65,15 @@ void start_log(Verbosity verbosity) {
 }
 
 void print_warnings(std::span<const Problem> problems) {
-  std::ptrdiff_t shown = 0;
-  for (const Problem& problem : problems)
-    if (problem.severity == Severity::kWarning && shown++ < kWarningsShown) spdlog::warn(to_string(problem));
-  if (shown > kWarningsShown) spdlog::warn("... and {} more warnings", shown - kWarningsShown);
+  std::vector<Problem> warnings;
+  std::ranges::copy_if(problems, std::back_inserter(warnings),
+                       [](const Problem& problem) { return problem.severity == Severity::kWarning; });
+  const std::size_t shown = std::min(warnings.size(), kWarningsShown);
+  for (const Problem& warning : with_hints_once(std::span(warnings).first(shown))) spdlog::warn(to_string(warning));
+  if (warnings.size() > shown) spdlog::warn("... and {} more warnings", warnings.size() - shown);
 }
+
+void tell_groups(const std::string& file) { spdlog::debug("communicator groups are those of {}", file); }
 
 Progress::Progress() : terminal_(isatty(STDERR_FILENO) == 1), start_(std::chrono::steady_clock::now()), last_(start_) {}
 

@@ -32,6 +32,9 @@ void start_log(Verbosity verbosity);
 // The first so many warnings, in full.
 void print_warnings(std::span<const Problem> problems);
 
+// Which file says who calls together, which a user may not have named. Verbose only.
+void tell_groups(const std::string& file);
+
 // A line on the terminal for work that takes longer than a second.
 class Progress {
  public:

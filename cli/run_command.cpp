@@ -50,6 +50,7 @@ std::string fold_difference(const experiment::Run& folded, experiment::RunReques
   }
   request.settings.emplace_back("fold=off");
   request.fast_forward = false;
+  request.when_read = {};
   Progress progress;
   const experiment::Run unfolded = experiment::run_experiment(request, session.files, std::ref(progress));
   progress.clear();
@@ -183,11 +184,11 @@ report::ResultSource source_of(const experiment::RunRequest& request,
   return source;
 }
 
-void tell_groups(const report::Result& result) {
-  const ConfigEntry* workload = result.experiment.find("workload");
+void tell_groups_of(const ConfigValue& experiment) {
+  const ConfigEntry* workload = experiment.find("workload");
   const ConfigEntry* chakra = workload == nullptr ? nullptr : workload->value.find("chakra");
   const ConfigEntry* groups = chakra == nullptr ? nullptr : chakra->value.find("groups");
-  if (groups != nullptr) spdlog::debug("communicator groups are those of {}", groups->value.scalar);
+  if (groups != nullptr) tell_groups(groups->value.scalar);
 }
 
 void run(RunOptions& options, Session& session) {
@@ -200,15 +201,19 @@ void run(RunOptions& options, Session& session) {
   const Outputs& outputs = session.outputs;
   outputs.check(std::array{table_file(options, "operations"), table_file(options, "memory")});
   const report::RankChoice ranks = report::parse_rank_choice(options.ranks);
-  experiment::RunRequest request{options.experiment, session.settings, !options.no_fast_forward, session.allow_oom,
-                                 ranks};
+  experiment::RunRequest request{options.experiment,
+                                 session.settings,
+                                 !options.no_fast_forward,
+                                 session.allow_oom,
+                                 ranks,
+                                 [](const experiment::Experiment& read) { tell_groups_of(read.resolved); },
+                                 print_warnings};
   if (options.no_fold) request.settings.emplace_back("fold=off");
   Progress progress;
   experiment::Run run = experiment::run_experiment(request, session.files, std::ref(progress));
   progress.clear();
   refuse_contradiction(run, options);
   print_warnings(run.result.warnings);
-  tell_groups(run.result);
   spdlog::debug("{} ranks with {} distinct graphs, {} messages, {} events, {:.3f} s", run.job.ranks.size(),
                 run.job.graphs.size(), run.result.messages, run.result.events, run.result.wall_seconds);
   Diagnostics diagnostics;

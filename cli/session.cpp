@@ -17,6 +17,7 @@
 #include "study/validate/collectives/table.h"
 #include "study/validate/compute/table.h"
 #include "study/validate/training/table.h"
+#include "workload/traces/files.h"
 
 namespace orrery::cli {
 namespace {
@@ -69,6 +70,13 @@ void refuse_other_kinds(const std::string& file, const ConfigFiles& files) {
   if (study::is_table<study::ValidationTable>(file, files)) refuse_table(file, "measured collectives", "nccl");
   if (study::is_sweep(file, files))
     throw InputError({file}, "this is a sweep of experiments, not one experiment", "orrery sweep " + printable(file));
+  const std::optional<std::string> prefix = workload::prefix_of_trace(file);
+  if (prefix && workload::is_file(file))
+    throw InputError(
+        {file}, "this is a Chakra trace of one rank, not an experiment",
+        fmt::format("write an experiment with workload: {{chakra: {{prefix: {0}}}}}, or see what is in the "
+                    "traces with `orrery workload inspect {0}`",
+                    printable(*prefix)));
 }
 
 CLI::App& add_command(CLI::App& above, const std::string& name, const std::string& about,

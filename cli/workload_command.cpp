@@ -42,14 +42,14 @@ struct WorkloadOptions {
   bool dump = false;
 };
 
-bool is_file(const std::string& path) {
-  std::error_code code;
-  return std::filesystem::is_regular_file(path, code);
-}
-
 workload::ChakraSource source_of(const WorkloadOptions& options) {
   workload::ChakraSource source{options.trace, std::nullopt, *workload::dependencies_named(options.dependencies)};
-  if (!options.groups.empty()) source.groups = options.groups;
+  const std::string beside = workload::groups_file_beside(options.trace);
+  if (!options.groups.empty())
+    source.groups = options.groups;
+  else if (!workload::is_file(options.trace) && workload::is_file(beside))
+    source.groups = beside;
+  if (source.groups) tell_groups(*source.groups);
   return source;
 }
 
@@ -61,47 +61,43 @@ void dump(const std::string& file) {
   print_text(text.str());
 }
 
-void note_inputs(const WorkloadOptions& options) {
+void note_inputs(const WorkloadOptions& options, const workload::ChakraSource& source) {
   note_input(options.trace);
-  note_input(options.groups);
+  if (source.groups) note_input(*source.groups);
   for (const workload::TraceFile& file : workload::list_trace_files(options.trace)) note_input(file.path);
 }
 
 void inspect_workload(const WorkloadOptions& options, const Session& session) {
   if (options.dump) return dump(options.trace);
-  note_inputs(options);
+  const workload::ChakraSource source = source_of(options);
+  note_inputs(options, source);
   session.outputs.check();
   Diagnostics diagnostics;
   Progress progress;
-  const workload::ChakraSource source = source_of(options);
   const workload::Inspection inspection =
-      is_file(options.trace)
-          ? workload::inspect_trace(options.trace, source.dependencies, diagnostics)
-          : workload::inspect(workload::load_chakra_job(source, diagnostics, progress.of("reading traces")),
-                              options.trace);
+      workload::is_file(options.trace) ? workload::inspect_trace(options.trace, source.dependencies, diagnostics)
+                                       : workload::inspect_job(source, diagnostics, progress.of("reading traces"));
   progress.clear();
   print_warnings(diagnostics.problems());
   session.outputs.give({workload::to_text(inspection), workload::to_json(inspection)});
 }
 
 int lint_workload(const WorkloadOptions& options, const Session& session) {
-  note_inputs(options);
+  const workload::ChakraSource source = source_of(options);
+  note_inputs(options, source);
   session.outputs.check();
   Progress progress;
-  const workload::ChakraSource source = source_of(options);
   const auto check = [&](const workload::Job& job, const workload::Matching& matching) {
     experiment::check_order(job, matching, progress.of("checking the order"));
   };
-  const workload::LintReport report = is_file(options.trace)
+  const workload::LintReport report = workload::is_file(options.trace)
                                           ? workload::lint_trace(options.trace, source.dependencies)
                                           : workload::lint_job(source, progress.of("reading traces"), check);
   progress.clear();
   Answer answer{{}, {{"schema", "orrery.lint/1"}, {"source", options.trace}}};
   auto& problems = answer.document["problems"] = nlohmann::ordered_json::array();
-  for (const Problem& problem : report.problems) {
-    answer.text += to_string(problem) + "\n";
-    problems.push_back(to_json(problem));
-  }
+  for (const Problem& problem : with_hints_once(report.problems)) answer.text += to_string(problem) + "\n";
+  for (const Problem& problem : report.problems) problems.push_back(to_json(problem));
   Failure failure = failure_of(report.problems);
   failure.exit_code = report.exit_status();
   if (!report.disagreement.empty()) {

@@ -30,16 +30,11 @@ Character first_character(std::string_view text) {
   return {length, !is_control};
 }
 
-std::string to_string(std::span<const Problem> problems) {
+std::string to_string(std::span<const Problem> all) {
+  const std::vector<Problem> problems = with_hints_once(all.first(std::min(all.size(), kProblemsShown)));
   std::string text;
-  for (std::size_t i = 0; i < problems.size(); ++i) {
-    if (i == kProblemsShown) {
-      text += fmt::format("\n... and {} more", problems.size() - kProblemsShown);
-      break;
-    }
-    if (i > 0) text += '\n';
-    text += to_string(problems[i]);
-  }
+  for (const Problem& problem : problems) text += (text.empty() ? "" : "\n") + to_string(problem);
+  if (all.size() > problems.size()) text += fmt::format("\n... and {} more", all.size() - problems.size());
   return text;
 }
 
@@ -91,6 +86,13 @@ std::string to_string(const Problem& problem) {
   text += problem.message;
   if (!problem.hint.empty()) text += "\n  hint: " + problem.hint;
   return text;
+}
+
+std::vector<Problem> with_hints_once(std::span<const Problem> problems) {
+  std::vector<Problem> result(problems.begin(), problems.end());
+  for (std::size_t i = 0; i + 1 < result.size(); ++i)
+    if (result[i].hint == result[i + 1].hint) result[i].hint.clear();
+  return result;
 }
 
 InputError located(const InputError& error, const std::string& file) {

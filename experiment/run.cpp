@@ -149,6 +149,10 @@ Run simulate_experiment(const Experiment& experiment, bool allow_oom, const repo
                                                experiment.fabric.device_count(), totals.finish);
     result.training->job = job_text(*experiment.workload.training);
   }
+  result.computes_as_measured =
+      !training && std::ranges::any_of(job.graphs, [&](const workload::ExecutionGraph& graph) {
+        return system::has_measured_time(graph, experiment.simulation.compute);
+      });
   result.experiment = experiment.resolved;
   result.device = experiment.device.name;
   result.devices = experiment.fabric.device_count();
@@ -173,6 +177,7 @@ Run run_experiment(const RunRequest& request, const ConfigFiles& files, const Ru
   const Clock::time_point started = Clock::now();
   Diagnostics diagnostics;
   Experiment experiment = load_experiment(request.file, request.settings, files, diagnostics);
+  if (request.when_read) request.when_read(experiment);
   experiment.simulation.fast_forward = request.fast_forward;
   try {
     return simulate_experiment(experiment, request.allow_oom, request.ranks, diagnostics, started, progress);
@@ -183,6 +188,9 @@ Run run_experiment(const RunRequest& request, const ConfigFiles& files, const Ru
                          [](const Problem& problem) { return problem.severity == Severity::kWarning; });
     problems.insert(problems.end(), error.problems().begin(), error.problems().end());
     throw located(InputError(std::move(problems)), request.file);
+  } catch (const StuckError&) {
+    if (request.when_stuck) request.when_stuck(diagnostics.problems());
+    throw;
   }
 }
 

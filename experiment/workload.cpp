@@ -4,10 +4,11 @@
 #include <array>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "workload/traces/files.h"
 
 namespace orrery::experiment {
 namespace {
@@ -28,10 +29,9 @@ void read_chakra(Section& section, workload::ChakraSource& trace, system::Comput
   constexpr std::string_view kGroups =
       "communicator groups: a JSON file {\"name\": [global ranks]}; by default comm_group.json in the folder of the "
       "traces, and if there is none PyTorch's metadata nodes";
-  const std::string beside = (std::filesystem::path(prefix).parent_path() / "comm_group.json").string();
+  const std::string beside = workload::groups_file_beside(prefix);
   const std::string found = path_from(section.where("prefix").file, beside).string();
-  std::error_code code;
-  if (section.has("prefix") && !section.has("groups") && std::filesystem::is_regular_file(found, code)) {
+  if (section.has("prefix") && !section.has("groups") && workload::is_file(found)) {
     section.optional<std::string>("groups", beside, kGroups);
     trace.groups = found;
   } else if (const auto groups = section.maybe<std::string>("groups", kGroups)) {

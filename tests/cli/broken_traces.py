@@ -66,12 +66,14 @@ def numbered(number, kind=COMP, after=()):
         (make_traces.bytes_field(5, bytes(after)) if after else b"") + make_traces.number_field(7, 1)
 
 
-def declaring(groups):
-    """A trace that declares process groups as PyTorch does."""
+def declaring(groups, *nodes):
+    """A trace that declares process groups as PyTorch does, and has further nodes."""
     trace = make_traces.Trace()
     values = make_traces.bytes_field(1, groups.encode())
     trace.nodes.append(make_traces.bytes_field(2, b"## process_group:init ##") + make_traces.number_field(3, 1) +
                        make_traces.bytes_field(8, values))
+    for kind, after, attributes in nodes:
+        trace.node(kind, f"n{len(trace.nodes)}", after, is_cpu_op=False, **attributes)
     return trace.bytes()
 
 
@@ -82,6 +84,15 @@ OLD = b"\x08\x00\x12\x01x\x18\x03\x20\x00\x60\x05"
 FILES = [
     Row("No traces", 2, ["nowhere.0.et: error: no trace of rank 0, nor of any other rank"],
         files={"job.yaml": JOB.replace("rank", "nowhere")}),
+    Row("A folder in place of a prefix", 2,
+        ["traces.0.et: error: no trace of rank 0", "hint: prefixes in this folder: traces/rank"],
+        files={"job.yaml": JOB.replace("rank", "traces"), "traces/rank.0.et": small_trace()}),
+    Row("A prefix in a folder that is not there", 2, ["nowhere/rank.0.et: error: no trace of rank 0",
+                                                      "hint: there is no folder nowhere"],
+        files={"job.yaml": JOB.replace("rank", "nowhere/rank")}),
+    Row("A trace in place of an experiment", 2,
+        ["rank.0.et: error: this is a Chakra trace of one rank, not an experiment",
+         "workload: {chakra: {prefix: rank}}", "`orrery workload inspect rank`"], ["run", "rank.0.et"]),
     Row("The prefix of another folder's traces", 2, ["no trace of rank 0", "rank"],
         files={"job.yaml": JOB.replace("rank", "ran")}),
     Row("No trace of rank 1 of 3", 2, ["rank.1.et: error: no trace of rank 1: found ranks 0 and 2"],
@@ -133,7 +144,8 @@ NODES = [
     file("Two nodes with the same id", bytes_after(METADATA, numbered(3), numbered(3)), "two nodes with the same id",
          "node 3 \"n\""),
     file("A dependency on a node that is not there", bytes_after(METADATA, numbered(0, after=[7])),
-         "dependency on an id that no node of the file has", "node 0 \"n\" on 7 (data)"),
+         "dependency on an id that no node of the file has", "node 0 \"n\" on 7 (data)",
+         "hint: nodes are missing: the file was cut, or they were removed from it"),
     file("A node that depends on itself", bytes_after(METADATA, numbered(1, after=[1])),
          "dependency of a node on itself", "node 1 \"n\""),
     file("Dependencies that form a cycle", bytes_after(METADATA, numbered(1, after=[2]), numbered(2, after=[1])),
@@ -172,7 +184,11 @@ GROUP_FILES = [
     groups("A group with a name in place of a rank", "{\"a\": [0, \"one\"]}", "groups.json:1:11: error: group \"a\":",
            "is not a rank"),
     groups("A group with a rank that is not there", "{\"a\": [0, 2]}",
-           "groups.json:1:11: error: group \"a\": there is no trace of rank 2: rank has those of ranks 0-1"),
+           "groups.json:1:11: error: group \"a\": there is no trace of rank 2: rank has those of ranks 0-1",
+           "the trace of rank 2 is missing, or the group lists one rank too many"),
+    groups("A groups file of another job", json.dumps({str(g): [g, g + 4] for g in range(4)}),
+           "groups.json:1:11: error: the groups are of ranks 0-7, rank has the traces of ranks 0-1",
+           "hint: the file is that of another job, or traces are missing"),
     groups("A group with a rank twice", "{\"a\": [0, 0]}", "groups.json:1:11: error: group \"a\" has rank 0 twice"),
     groups("A group given twice", "{\"a\": [0],\n \"a\": [1]}", "groups.json:2:2: error: group \"a\" is given twice"),
     groups("A group without ranks", "{\"a\": []}", "groups.json:1:8: error: group \"a\" has no ranks"),
@@ -182,8 +198,25 @@ GROUP_FILES = [
                "rank.0.et": trace_of(call(pg_name="tensr"))}),
     Row("A call by a rank that is no member", 2,
         ["rank.1.et: error: collective on communicator \"a\" by a rank that is not a member",
-                                                  "the groups must list every rank that calls"],
-        files={"job.yaml": GROUPS, "groups.json": "{\"a\": [0]}", "rank.0.et": CALLS_A, "rank.1.et": CALLS_A}),
+         "node 0 \"n0\" on rank 1", "hint: groups.json:2 lists rank 0 for it: add rank 1"],
+        files={"job.yaml": GROUPS, "groups.json": "{\n\"a\": [0]}", "rank.0.et": CALLS_A, "rank.1.et": CALLS_A}),
+    Row("A call by a rank that is no member, by the comm_group.json beside the traces", 2,
+        ["rank.1.et: error: collective on communicator \"a\" by a rank that is not a member",
+         "hint: comm_group.json:1 lists rank 0 for it: add rank 1"],
+        files={"comm_group.json": "{\"a\": [0]}", "rank.0.et": CALLS_A, "rank.1.et": CALLS_A}),
+    Row("A call by a rank that is no member of a process group", 2,
+        ["rank.0.et: error: collective on communicator \"7\" by a rank that is not a member",
+         "hint: the process groups of the traces list rank 1 for it; to say otherwise, workload.chakra.groups: FILE"],
+        files={"rank.0.et": declaring('[{"pg_name": "7", "ranks": [1]}]', call(pg_name="7"))}),
+    Row("A communicator with another number", 2, ["rank.0.et: error: communicator \"1\" is not defined",
+                                                  "hint: known communicators in groups.json: \"10\"\n"],
+        files={"job.yaml": GROUPS, "groups.json": "{\"10\": [0, 1]}", "rank.0.et": trace_of(call(pg_name="1"))}),
+    Row("`workload lint` of a communicator without groups", 2,
+        ["rank.0.et: error: communicator \"a\" is not defined", "hint: no groups file is given; name one: --groups FILE"],
+        ["workload", "lint", "rank"], {"rank.0.et": CALLS_A, "rank.1.et": CALLS_A}, answers=True),
+    Row("`workload lint` of a rank that is no member, by the comm_group.json beside the traces", 2,
+        ["hint: comm_group.json:1 lists rank 0 for it: add rank 1"], ["workload", "lint", "rank"],
+        {"comm_group.json": "{\"a\": [0]}", "rank.0.et": CALLS_A, "rank.1.et": CALLS_A}, answers=True),
 ]
 
 TOGETHER = [
@@ -195,6 +228,16 @@ TOGETHER = [
              "all_reduce of 999 bytes"),
     disagree("A rank with fewer calls", trace_of(call(), call()), trace_of(call()), "call 2",
              "rank 1 never: only 1 call"),
+    disagree("A group with a member too many", CALLS_A, trace_of((COMP, [], {})), "call 1", "rank 1 never: no call",
+             "groups.json:1 lists these members; they may be too many", job=GROUPS,
+             **{"groups.json": "{\"a\": [0, 1]}"}),
+    disagree("A choice of dependencies that a trace has none of, and what comes of it",
+             trace_of(call(comm_type=ALL_GATHER), (COLL, [0], call()[2])),
+             trace_of((COLL, [1], call()[2]), call(comm_type=ALL_GATHER)),
+             "rank.0.et: warning: no node waits for another: the trace has no `ctrl` dependencies, and its `data` "
+             "dependencies are ignored: node 1 \"n1\" on 0, node 0 \"n0\" on 1 [ranks 0-1]",
+             "hint: choose them: workload.chakra.dependencies: data", "the ranks disagree",
+             job=JOB.replace("{prefix: rank}", "{prefix: rank, dependencies: ctrl}")),
     disagree("A rank with no calls", trace_of(call()), trace_of((COMP, [], {})), "call 1", "rank 1 never: no call"),
     disagree("A send without its receive", trace_of(send()), trace_of((COMP, [], {})), "from rank 0 to rank 1, tag 0",
              "1 send but 0 receives",
@@ -213,13 +256,13 @@ TOGETHER = [
     disagree("Two communicators called in opposite order (traces/crossed-groups-2)",
              *(t.bytes() for t in make_traces.crossed_groups()),
              "the job is stuck",
-             "communicator 'a', call 1: all_reduce of 1.000 MiB: ranks 0 have come, ranks 1 have not",
-             "communicator 'b', call 1: all_reduce of 1.000 MiB: ranks 1 have come, ranks 0 have not",
+             "communicator 'a', call 1: all_reduce of 1.000 MiB: rank 0 has come, rank 1 has not",
+             "communicator 'b', call 1: all_reduce of 1.000 MiB: rank 1 has come, rank 0 has not",
              "they wait for one another in a circle", "rank 0 waits in", "rank 1 waits in",
              "hint: no order that the dependencies allow finishes the job", job=GROUPS, **CROSSED_GROUPS),
     *[Row(f"`{' '.join(arguments[:-1])}` of two communicators called in opposite order", 3,
           ["error: the job is stuck: 2 of 2 ranks can never finish",
-           "communicator 'b', call 1: all_reduce of 1.000 MiB: ranks 1 have come, ranks 0 have not",
+           "communicator 'b', call 1: all_reduce of 1.000 MiB: rank 1 has come, rank 0 has not",
            "they wait for one another in a circle"], [*arguments, *options],
           {"job.yaml": GROUPS, **CROSSED_GROUPS,
            **{f"rank.{rank}.et": trace.bytes() for rank, trace in enumerate(make_traces.crossed_groups())}}, answers=True)

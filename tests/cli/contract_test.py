@@ -529,7 +529,7 @@ def check_names(program, checks, folder):
 def check_warnings(program, checks, folder):
     """What says nothing is told, and changes nothing."""
     idle = {
-        "no rank calls on any of the 1 groups of this file": {
+        'no rank calls on group "pair"': {
             "job.yaml": JOB.replace("{prefix: rank}", "{prefix: rank, groups: groups.json}"),
             "groups.json": '{"pair": [0, 1]}'},
         "job.yaml: warning: 'compute: roofline' changes nothing: no compute node of the traces has FLOPs or bytes": {
@@ -543,6 +543,26 @@ def check_warnings(program, checks, folder):
     write_files(folder, SOUND)
     outcome = program.run(["run", "job.yaml"], folder)
     checks.check(not outcome.stderr, "a sound job has no warning", outcome.stderr)
+    second_line = outcome.stdout.splitlines()[1]
+    checks.check(second_line.endswith("; computing takes as long as measured"), "measured durations are told", second_line)
+
+
+def check_groups_beside_traces(program, checks, folder):
+    """comm_group.json beside the traces is taken by every command that reads them, which say so with -v, failing or not."""
+    group = "{\"pair\": [0, 1]}"
+    write_files(folder, {**SOUND, "comm_group.json": group})
+    commands = (["run", "job.yaml"], ["workload", "inspect", "rank"], ["workload", "lint", "rank"])
+    for arguments in commands:
+        outcome = program.run([*arguments, "-v"], folder)
+        checks.check(outcome.code == 0 and "communicator groups are those of comm_group.json" in outcome.stderr,
+                     f"`{' '.join(arguments)} -v` names comm_group.json", outcome.stderr)
+        checks.check("comm_group" not in program.run(["-q", *arguments], folder).stderr, "without -v it does not", arguments)
+    write_files(folder, {"comm_group.json": group.replace("1", "9")})
+    for arguments in commands:
+        outcome = program.run([*arguments, "-v"], folder)
+        checks.check(outcome.code == 2 and "communicator groups are those of comm_group.json" in outcome.stderr,
+                     f"`{' '.join(arguments)} -v` names comm_group.json where it is wrong", outcome.stderr)
+    (Path(folder) / "comm_group.json").unlink()
 
 
 def check_odd_but_sound(program, checks, folder):
@@ -596,7 +616,7 @@ def main():
     checks = Checks()
     for part in (check_shipped_data, check_lists, check_results, check_tables, check_repetition, check_validation, check_collectives, check_calibration,
                  check_library_options, check_settings_in_files, check_resolved,
-                 check_output_trouble, check_names, check_warnings, check_odd_but_sound):
+                 check_output_trouble, check_names, check_warnings, check_groups_beside_traces, check_odd_but_sound):
         with scratch_folder() as folder:
             part(program, checks, folder)
     return checks.exit_code()

@@ -24,6 +24,8 @@ struct Communicator {
   // By dimension of the fabric, whether its calls run over it; not over those that are left out. None: over all. Along
   // the others the members are groups of their own (system/plans/involved_dimensions.h).
   std::optional<std::vector<bool>> involved{};
+  std::string source{};    // where the list of members stands, "groups.json:3"; may be empty
+  bool is_defined = true;  // false: nothing lists the members, they are the ranks that call (of inspected traces only)
 
   // Position of `rank` among the members, if it is one.
   std::optional<std::uint32_t> position_of(RankId rank) const;

@@ -178,6 +178,8 @@ class Disagreement {
       }
       text += line;
     }
+    if (!communicator_.source.empty() && has_silent_member())
+      text += fmt::format("\n    {} lists these members; they may be too many", printable(communicator_.source));
     if (all_ask && only_order_differs()) text += "\n    all members make the same calls, but in different orders";
     return text;
   }
@@ -229,6 +231,10 @@ class Disagreement {
     for (const RankId rank : communicator_.members) ranks.push_back(index_of(rank));
     std::ranges::sort(ranks);
     return rank_list(ranks);
+  }
+
+  bool has_silent_member() const {
+    return std::ranges::any_of(kinds_, [&](std::uint32_t kind) { return callers_[kind].calls.empty(); });
   }
 
   bool only_order_differs() const {

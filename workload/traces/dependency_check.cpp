@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 #include <ranges>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -26,6 +27,8 @@ std::optional<NodeId> find_id(const NodeLabels& labels, std::uint64_t id) {
 bool is_chosen(const TraceDependency& dependency, std::uint8_t bits) {
   return (bits & (dependency.is_control ? kControlBit : kDataBit)) != 0;
 }
+
+std::string_view kind_of(const TraceDependency& dependency) { return dependency.is_control ? "ctrl" : "data"; }
 
 constexpr std::uint32_t kNone = UINT32_MAX;
 
@@ -94,10 +97,10 @@ class Remainder {
 
 }  // namespace
 
-DependencyCheck::DependencyCheck(const NodeLabels& labels, std::span<const TraceDependency> dependencies)
-    : labels_(labels) {
-  resolved_.reserve(dependencies.size());
-  for (const TraceDependency& dependency : dependencies) {
+DependencyCheck::DependencyCheck(const NodeLabels& labels, std::vector<TraceDependency> dependencies)
+    : labels_(labels), dependencies_(std::move(dependencies)) {
+  resolved_.reserve(dependencies_.size());
+  for (const TraceDependency& dependency : dependencies_) {
     const std::optional<NodeId> before = find_id(labels, dependency.before);
     if (!before) {
       unknown_.push_back(dependency);
@@ -151,19 +154,18 @@ DependencyProblems DependencyCheck::problems(Dependencies chosen) const {
   return {count(unknown_), count(on_itself_), labels_.size() - reachable(edges(chosen)).size()};
 }
 
-void DependencyCheck::report(Dependencies chosen, Findings& findings) const {
+void DependencyCheck::report(Dependencies chosen, TraceReader reader, Findings& findings) const {
   if (problems(chosen).none()) return;
   const std::uint8_t chosen_bits = bits(chosen);
-  const std::string advice = hint(chosen);
-  const auto kind = [](const TraceDependency& d) { return d.is_control ? "ctrl" : "data"; };
+  const std::string advice = hint(chosen, reader);
   for (const TraceDependency& d : unknown_) {
     if (!is_chosen(d, chosen_bits)) continue;
-    const std::string example = fmt::format("{} on {} ({})", labels_.describe(d.node), d.before, kind(d));
+    const std::string example = fmt::format("{} on {} ({})", labels_.describe(d.node), d.before, kind_of(d));
     findings.error("dependency on an id that no node of the file has", example, advice);
   }
   for (const TraceDependency& d : on_itself_) {
     if (!is_chosen(d, chosen_bits)) continue;
-    const std::string example = fmt::format("{} ({})", labels_.describe(d.node), kind(d));
+    const std::string example = fmt::format("{} ({})", labels_.describe(d.node), kind_of(d));
     findings.error("dependency of a node on itself", example, advice);
   }
   const std::vector<Edge> chosen_edges = edges(chosen);
@@ -176,20 +178,41 @@ void DependencyCheck::report(Dependencies chosen, Findings& findings) const {
                  advice);
 }
 
-std::string DependencyCheck::hint(Dependencies chosen) const {
-  std::string failed;
+bool DependencyCheck::has_any(Dependencies chosen) const {
+  return std::ranges::any_of(dependencies_, [&](const TraceDependency& d) { return is_chosen(d, bits(chosen)); });
+}
+
+std::string DependencyCheck::hint(Dependencies chosen, TraceReader reader) const {
+  constexpr std::string_view kSound = "free of unknown, self and cyclic dependencies";
+  std::vector<std::string> failed;
   for (const Dependencies other : {Dependencies::kData, Dependencies::kCtrl}) {
-    if (other == chosen) continue;
+    // The trace has nothing else to order its nodes by.
+    if (other == chosen || !has_any(other)) continue;
     if (problems(other).none())
-      return fmt::format(
-          "`{0}` dependencies alone are free of unknown, self and cyclic dependencies: "
-          "workload.chakra.dependencies: {0}",
-          name_of(other));
-    failed += fmt::format("{}`{}`", failed.empty() ? "" : " nor ", name_of(other));
+      return fmt::format("`{}` dependencies alone are {}: {}", name_of(other), kSound,
+                         choice_of(reader, "dependencies", name_of(other)));
+    failed.push_back(fmt::format("`{}`", name_of(other)));
   }
-  if (chosen != Dependencies::kBoth)
-    return fmt::format("{} dependencies alone are not free of unknown, self and cyclic dependencies either", failed);
-  return fmt::format("neither {} dependencies alone are free of unknown, self and cyclic dependencies", failed);
+  std::string text;
+  if (failed.size() == 2)
+    text = fmt::format("neither {} dependencies alone are {}", fmt::join(failed, " nor "), kSound);
+  else if (failed.size() == 1 && chosen != Dependencies::kBoth)
+    text = fmt::format("{} dependencies alone are not {} either", failed.front(), kSound);
+  if (problems(chosen).unknown > 0)
+    text += fmt::format("{}nodes are missing: the file was cut, or they were removed from it; export it again",
+                        text.empty() ? "" : "; ");
+  return text;
+}
+
+void DependencyCheck::report_none_chosen(Dependencies chosen, TraceReader reader, Findings& findings) const {
+  if (chosen == Dependencies::kBoth || has_any(chosen)) return;
+  const Dependencies other = chosen == Dependencies::kData ? Dependencies::kCtrl : Dependencies::kData;
+  const std::string what = fmt::format(
+      "no node waits for another: the trace has no `{}` dependencies, and its `{}` dependencies are ignored",
+      name_of(chosen), name_of(other));
+  const std::string advice = "choose them: " + choice_of(reader, "dependencies", name_of(other));
+  for (const TraceDependency& d : dependencies_)
+    findings.warning(what, fmt::format("{} on {}", labels_.describe(d.node), d.before), advice);
 }
 
 void DependencyCheck::report_ignored(Dependencies chosen, Findings& findings) const {

@@ -36,11 +36,13 @@ struct DependencyProblems {
 // Over nodes with ascending, distinct ids.
 class DependencyCheck {
  public:
-  DependencyCheck(const NodeLabels& labels, std::span<const TraceDependency> dependencies);
+  DependencyCheck(const NodeLabels& labels, std::vector<TraceDependency> dependencies);
 
   DependencyProblems problems(Dependencies chosen) const;
   // Adds an error for each kind of problem of `chosen`, with examples, a short cycle and a hint.
-  void report(Dependencies chosen, Findings& findings) const;
+  void report(Dependencies chosen, TraceReader reader, Findings& findings) const;
+  // A warning where all dependencies are of the kind that is not chosen.
+  void report_none_chosen(Dependencies chosen, TraceReader reader, Findings& findings) const;
   // One warning where the kinds not chosen have problems that are being ignored.
   void report_ignored(Dependencies chosen, Findings& findings) const;
   // The edges of `chosen`, ascending, each once. Unknown and self dependencies are left out.
@@ -54,11 +56,13 @@ class DependencyCheck {
 
   static std::uint8_t bits(Dependencies chosen);
   std::vector<NodeId> reachable(std::span<const Edge> edges) const;
-  std::string hint(Dependencies chosen) const;
+  bool has_any(Dependencies chosen) const;
+  std::string hint(Dependencies chosen, TraceReader reader) const;
   std::string describe_cycle(std::span<const NodeId> cycle, std::uint8_t chosen_bits) const;
   std::string kinds_of(Edge edge, std::uint8_t chosen_bits) const;
 
   const NodeLabels& labels_;
+  std::vector<TraceDependency> dependencies_;
   std::vector<Resolved> resolved_;  // ascending by edge, each edge once
   std::vector<TraceDependency> unknown_;
   std::vector<TraceDependency> on_itself_;

@@ -58,14 +58,19 @@ Listing list(const std::filesystem::path& prefix) {
 std::string hint_for_none(const std::filesystem::path& prefix) {
   if (const std::optional<TraceName> trace = parse_name(prefix.filename().string()))
     return fmt::format("a prefix ends before the rank: {}", (prefix.parent_path() / trace->stem).string());
-  const Listing found = list(prefix);
+  std::error_code error;
+  const bool is_folder = std::filesystem::is_directory(prefix, error);
+  const std::filesystem::path inside = is_folder ? prefix / "" : prefix;
+  if (inside.has_parent_path() && !std::filesystem::is_directory(inside.parent_path(), error))
+    return fmt::format("there is no folder {}", printable(inside.parent_path().string()));
+  const Listing found = list(inside);
   if (found.empty()) return "rank r is <prefix>.<r>.et";
-  std::string hint = "prefixes in this directory:";
+  std::string hint = fmt::format("prefixes in {}:", is_folder ? "this folder" : "the same folder");
   constexpr std::size_t kShown = 5;
   std::size_t shown = 0;
   for (const auto& [stem, ranks] : found) {
     if (shown++ == kShown) return hint + " ...";
-    hint += fmt::format(" {}", printable((prefix.parent_path() / stem).string()));
+    hint += fmt::format(" {}", printable((inside.parent_path() / stem).string()));
   }
   return hint;
 }
@@ -108,9 +113,30 @@ std::vector<std::string> find_trace_files(const std::string& prefix) {
   return files;
 }
 
+std::string groups_file_beside(const std::string& prefix) {
+  return (std::filesystem::path(prefix).parent_path() / "comm_group.json").string();
+}
+
+std::optional<std::string> prefix_of_trace(const std::string& path) {
+  const std::filesystem::path file(path);
+  const std::optional<TraceName> trace = parse_name(file.filename().string());
+  if (!trace || path.ends_with(".json")) return std::nullopt;
+  return (file.parent_path() / trace->stem).string();
+}
+
+bool is_file(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error);
+}
+
 std::string TraceSet::lacks(std::uint64_t rank) const {
   return fmt::format("there is no trace of rank {}: {} has {}", rank, printable(prefix),
                      ranks == 1 ? "that of rank 0" : fmt::format("those of ranks 0-{}", ranks - 1));
+}
+
+std::string TraceSet::described() const {
+  return fmt::format("{} has {}", printable(prefix),
+                     ranks == 1 ? "the trace of rank 0" : fmt::format("the traces of ranks 0-{}", ranks - 1));
 }
 
 std::string TraceSet::differs_from(std::uint64_t world) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,13 @@ namespace orrery::workload {
 // when there is none, when a rank is missing, or when one has two files.
 std::vector<std::string> find_trace_files(const std::string& prefix);
 
+// comm_group.json in the folder of the traces, which has their communicator groups where no other file is named.
+std::string groups_file_beside(const std::string& prefix);
+bool is_file(const std::string& path);
+
+// The prefix of a file that is called as traces are, "w/rank" of w/rank.0.et; none of JSON, as other files are.
+std::optional<std::string> prefix_of_trace(const std::string& path);
+
 // The ranks that have traces: 0 .. ranks - 1.
 struct TraceSet {
   std::string prefix;
@@ -20,6 +28,8 @@ struct TraceSet {
 
   // "there is no trace of rank 5: w/rank has those of ranks 0-4", to say of what names another rank.
   std::string lacks(std::uint64_t rank) const;
+  // "w/rank has the traces of ranks 0-4".
+  std::string described() const;
   // The same about a world of another number of ranks.
   std::string differs_from(std::uint64_t world) const;
 

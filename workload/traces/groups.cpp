@@ -2,13 +2,16 @@
 #include "workload/traces/groups.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/suggest.h"
 #include "workload/chakra/json_text.h"
+#include "workload/graph/rank_list.h"
 
 namespace orrery::workload {
 namespace {
@@ -27,6 +30,7 @@ class GroupsReader {
     } catch (const InputError& error) {
       diagnostics_.error(error.problems()[0].where, error.problems()[0].message, kExpected);
     }
+    report_absent();
     return std::move(groups_);
   }
 
@@ -85,19 +89,36 @@ class GroupsReader {
   }
 
   void start_group(const std::string& name) {
-    group_ = {name, {}};
+    group_ = {name, {}, text_.location(start_of_token()).line};
     members_.clear();
     broken_ = false;
     if (!names_.insert(name).second) fail(start_of_token(), fmt::format("group {} is given twice", in_quotes(name)));
   }
 
   void member(std::uint64_t rank) {
-    if (rank >= traces_.ranks)
-      fail(start_of_token(), fmt::format("group {}: {}", in_quotes(group_.name), traces_.lacks(rank)));
+    if (rank > UINT32_MAX)
+      fail(start_of_token(), fmt::format("group {}: {} is not a rank", in_quotes(group_.name), rank));
     else if (!members_.insert(rank).second)
       fail(start_of_token(), fmt::format("group {} has rank {} twice", in_quotes(group_.name), rank));
     else
       group_.members.push_back(RankId(static_cast<std::uint32_t>(rank)));
+    if (rank > UINT32_MAX) return;
+    ranks_.insert(static_cast<std::uint32_t>(rank));
+    if (rank < traces_.ranks) return;
+    if (!absent_) absent_ = Absent{text_.location(start_of_token()), group_.name};
+    broken_ = true;
+  }
+
+  // The ranks of the file that have no traces, once for all groups.
+  void report_absent() {
+    if (!absent_) return;
+    if (*std::prev(ranks_.end(), 1) == traces_.ranks)
+      return diagnostics_.error(
+          absent_->where, fmt::format("group {}: {}", in_quotes(absent_->group), traces_.lacks(traces_.ranks)),
+          fmt::format("the trace of rank {} is missing, or the group lists one rank too many", traces_.ranks));
+    const std::vector<std::uint32_t> all(ranks_.begin(), ranks_.end());
+    diagnostics_.error(absent_->where, fmt::format("the groups are of {}, {}", rank_list(all), traces_.described()),
+                       "the file is that of another job, or traces are missing");
   }
 
   void end_group() {
@@ -105,6 +126,12 @@ class GroupsReader {
       fail(text_.offset() - 1, fmt::format("group {} has no ranks", in_quotes(group_.name)));
     if (!broken_) groups_.push_back(std::move(group_));
   }
+
+  // Where the file first names a rank that has no trace.
+  struct Absent {
+    Location where;
+    std::string group;
+  };
 
   JsonText text_;
   const TraceSet& traces_;
@@ -114,6 +141,8 @@ class GroupsReader {
   CommunicatorGroup group_;
   std::set<std::uint64_t> members_;
   std::set<std::string> names_;
+  std::set<std::uint32_t> ranks_;  // of all groups
+  std::optional<Absent> absent_;
   std::vector<CommunicatorGroup> groups_;
 };
 
@@ -126,8 +155,8 @@ std::vector<CommunicatorGroup> read_groups(const std::string& file, std::string_
   return GroupsReader(file, text, traces, diagnostics).read();
 }
 
-CommunicatorNames::CommunicatorNames(TraceSet traces, std::string groups_file)
-    : traces_(std::move(traces)), groups_file_(std::move(groups_file)) {
+CommunicatorNames::CommunicatorNames(TraceSet traces, std::string groups_file, TraceReader reader)
+    : traces_(std::move(traces)), groups_file_(std::move(groups_file)), reader_(reader) {
   Communicator world{"world", {}};
   for (std::uint32_t rank = 0; rank < traces_.ranks; ++rank) world.members.push_back(RankId(rank));
   append(std::move(world));
@@ -143,7 +172,7 @@ void CommunicatorNames::append(Communicator communicator) {
 void CommunicatorNames::add(CommunicatorGroup group) {
   const GroupId id{static_cast<std::uint32_t>(communicators_.size())};
   by_name_.emplace(group.name, id);
-  append({std::move(group.name), std::move(group.members)});
+  append({std::move(group.name), std::move(group.members), {}, fmt::format("{}:{}", groups_file_, group.line)});
   from_file_ = communicators_.size();
 }
 
@@ -167,7 +196,7 @@ void CommunicatorNames::add(const ProcessGroup& group, Findings& findings) {
   const bool is_from_file = index_of(known->second) < from_file_;
   if (!is_from_file && communicators_[index_of(known->second)].members != communicator.members)
     findings.error(fmt::format("process group {} has other ranks than in another trace", in_quotes(group.name)), {},
-                   "give the groups in a file: workload.chakra.groups");
+                   "give the groups in a file: " + choice_of(reader_, "groups", "FILE"));
 }
 
 std::optional<GroupId> CommunicatorNames::find(const std::string& name) const {
@@ -175,6 +204,32 @@ std::optional<GroupId> CommunicatorNames::find(const std::string& name) const {
   if (found != by_name_.end()) return found->second;
   if (name.empty() || name == "0") return GroupId(0);
   return std::nullopt;
+}
+
+void CommunicatorNames::note_call(const std::string& name, RankId rank) {
+  const std::optional<GroupId> group = find(name);
+  if (group && is_member(*group, rank)) return;
+  std::vector<std::uint32_t>& ranks = group ? strangers_[*group] : unknown_callers_[name];
+  if (ranks.empty() || ranks.back() != index_of(rank)) ranks.push_back(index_of(rank));
+}
+
+void CommunicatorNames::define_unknown(Diagnostics& diagnostics) {
+  constexpr std::size_t kNamed = 10;
+  std::size_t named = 0;
+  for (const auto& [name, ranks] : unknown_callers_)
+    if (named++ < kNamed)
+      diagnostics.warning({traces_.prefix},
+                          fmt::format("communicator {} is not defined; {} {} on it", in_quotes(name), rank_list(ranks),
+                                      ranks.size() == 1 ? "calls" : "call"),
+                          hint(name));
+  if (named > kNamed)
+    diagnostics.warning({traces_.prefix}, fmt::format("{} more communicators are not defined", named - kNamed));
+  for (const auto& [name, ranks] : unknown_callers_) {
+    Communicator communicator{.name = name, .members = {}, .is_defined = false};
+    for (const std::uint32_t rank : ranks) communicator.members.push_back(RankId(rank));
+    by_name_.emplace(name, GroupId(static_cast<std::uint32_t>(communicators_.size())));
+    append(std::move(communicator));
+  }
 }
 
 GroupId CommunicatorNames::over(GroupId group, const std::vector<bool>& involved) {
@@ -190,7 +245,7 @@ GroupId CommunicatorNames::base_of(GroupId group) const {
 
 std::string CommunicatorNames::hint(const std::string& name) const {
   if (communicators_.size() == 1) {
-    if (groups_file_.empty()) return "no groups file is given: name one in workload.chakra.groups";
+    if (groups_file_.empty()) return "no groups file is given; name one: " + choice_of(reader_, "groups", "FILE");
     return fmt::format("{} defines no groups", printable(groups_file_));
   }
   constexpr std::size_t kNamesShown = 20;
@@ -204,8 +259,21 @@ std::string CommunicatorNames::hint(const std::string& name) const {
   }
   if (communicators_.size() - 1 > kNamesShown)
     text += fmt::format(" and {} more", communicators_.size() - 1 - kNamesShown);
-  const std::string near = nearest_name(name, compared);
+  // Another number is another communicator, not a slip.
+  const bool is_number = name.find_first_not_of("0123456789") == std::string::npos;
+  const std::string near = is_number ? "" : nearest_name(name, compared);
   return near.empty() ? text : text + fmt::format("; did you mean {}?", in_quotes(near));
+}
+
+std::string CommunicatorNames::hint_about_members(GroupId group) const {
+  std::vector<std::uint32_t> members;
+  for (const RankId rank : sorted_members_[index_of(group)]) members.push_back(index_of(rank));
+  const Communicator& communicator = communicators_[index_of(group)];
+  if (communicator.source.empty())
+    return fmt::format("the process groups of the traces list {} for it; to say otherwise, {}", rank_list(members),
+                       choice_of(reader_, "groups", "FILE"));
+  return fmt::format("{} lists {} for it: add {}", printable(communicator.source), rank_list(members),
+                     rank_list(strangers_.at(group)));
 }
 
 void CommunicatorNames::describe(GroupId group, const std::string& description) {

@@ -17,12 +17,14 @@
 #include "workload/graph/findings.h"
 #include "workload/graph/job.h"
 #include "workload/traces/files.h"
+#include "workload/traces/load_job.h"
 
 namespace orrery::workload {
 
 struct CommunicatorGroup {
   std::string name;
   std::vector<RankId> members;  // in the order given; each once
+  int line = 0;                 // of the file
 
   bool operator==(const CommunicatorGroup&) const = default;
 };
@@ -58,8 +60,8 @@ std::vector<ProcessGroup> read_process_groups(const Location& where, const std::
 // The communicators of a job by the names traces use.
 class CommunicatorNames {
  public:
-  // `groups_file` is for messages; empty when none was given.
-  CommunicatorNames(TraceSet traces, std::string groups_file);
+  // `groups_file` is for messages, of `reader`; empty when none was given.
+  CommunicatorNames(TraceSet traces, std::string groups_file, TraceReader reader);
 
   // How many are from the groups file: the first after the world.
   std::size_t from_file() const { return from_file_ == 0 ? 0 : from_file_ - 1; }
@@ -70,8 +72,14 @@ class CommunicatorNames {
 
   // The name is not given, "", or is "0" without a group of that name: the world.
   std::optional<GroupId> find(const std::string& name) const;
+  // A rank calls on `name`. To be said of all ranks, in ascending order, before hints are asked for.
+  void note_call(const std::string& name, RankId rank);
+  // Makes communicators, of the ranks that call, of names that find() does not know.
+  void define_unknown(Diagnostics& diagnostics);
   // What to say about a name that find() does not know.
   std::string hint(const std::string& name) const;
+  // What to say about ranks that call on a communicator and are no members.
+  std::string hint_about_members(GroupId group) const;
 
   const Communicator& operator[](GroupId group) const { return communicators_[index_of(group)]; }
   // The same ranks, calling over these dimensions only. No communicator is added any more from then on.
@@ -90,12 +98,15 @@ class CommunicatorNames {
 
   TraceSet traces_;
   std::string groups_file_;
+  TraceReader reader_;
   std::vector<Communicator> communicators_;          // 0 is the world
   std::vector<std::vector<RankId>> sorted_members_;  // by GroupId
   std::map<std::string, GroupId> by_name_;
   std::map<std::pair<GroupId, std::vector<bool>>, GroupId> over_;
   std::vector<std::pair<GroupId, std::vector<bool>>> made_;  // by over(); they are numbered behind all others
   std::map<GroupId, std::set<std::string>> descriptions_;
+  std::map<std::string, std::vector<std::uint32_t>> unknown_callers_;  // by name
+  std::map<GroupId, std::vector<std::uint32_t>> strangers_;            // ranks that call and are no members
   std::size_t from_file_ = 1;  // communicators below this are the world and those of the groups file
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -80,6 +81,7 @@ std::vector<CommunicatorUse> communicator_uses(const Job& job, const std::vector
       CommunicatorUse& use = uses[{group, call.kind}];
       use.name = communicator.name;
       use.members = communicator.members.size();
+      use.is_defined = communicator.is_defined;
       use.kind = call.kind;
       use.calls = std::max(use.calls, call.calls);
       use.bytes = std::max(use.bytes, call.bytes);
@@ -172,9 +174,10 @@ std::string text_of(const std::vector<CommunicatorUse>& uses, bool is_job) {
     std::vector<std::string> names;
   };
   std::vector<Alike> groups;
-  std::map<std::tuple<std::size_t, CollectiveKind, std::size_t, Total>, std::size_t> index;
+  std::map<std::tuple<std::size_t, bool, CollectiveKind, std::size_t, Total>, std::size_t> index;
   for (const CommunicatorUse& use : uses) {
-    const auto [entry, is_new] = index.try_emplace({use.members, use.kind, use.calls, use.bytes}, groups.size());
+    const auto [entry, is_new] =
+        index.try_emplace({use.members, use.is_defined, use.kind, use.calls, use.bytes}, groups.size());
     if (is_new) groups.push_back({use, {}});
     groups[entry->second].names.push_back(use.name);
   }
@@ -185,7 +188,8 @@ std::string text_of(const std::vector<CommunicatorUse>& uses, bool is_job) {
     for (std::size_t i = 0; i < alike.names.size() && i < kNamesShown; ++i)
       names += (i == 0 ? "" : ", ") + printable(alike.names[i], 40);
     if (alike.names.size() > kNamesShown) names += fmt::format(" and {} more", alike.names.size() - kNamesShown);
-    const std::string members = is_job ? counted(alike.use.members, "rank") + ": " : "";
+    const std::string members =
+        is_job ? counted(alike.use.members, alike.use.is_defined ? "rank" : "calling rank") + ": " : "";
     text += fmt::format("    {}{} {}, {}  [{}]\n", members, name_of(alike.use.kind), counted(alike.use.calls, "call"),
                         scaled(alike.use.bytes, "B"), names);
   }
@@ -209,7 +213,8 @@ Inspection inspect(const Job& job, std::string source) {
   Inspection result;
   result.source = std::move(source);
   result.ranks = job.ranks.size();
-  result.communicators_defined = job.communicators.size() - 1;
+  result.communicators_defined =
+      static_cast<std::size_t>(std::ranges::count_if(job.communicators, &Communicator::is_defined)) - 1;
   for (const ExecutionGraph& graph : job.graphs) {
     result.graphs.push_back({{}, summarise(graph)});
     result.memory_bytes += graph.memory_bytes();
@@ -221,8 +226,14 @@ Inspection inspect(const Job& job, std::string source) {
   return result;
 }
 
+Inspection inspect_job(const ChakraSource& source, Diagnostics& diagnostics, const LoadProgress& progress) {
+  const std::optional<Job> job = try_load_chakra_job(source, TraceReader::kInspect, diagnostics, progress);
+  diagnostics.throw_if_errors();
+  return inspect(*job, source.prefix);
+}
+
 Inspection inspect_trace(const std::string& file, Dependencies dependencies, Diagnostics& diagnostics) {
-  const RankTrace trace = read_rank_trace(file, read_file(file), dependencies);
+  const RankTrace trace = read_rank_trace(file, read_file(file), dependencies, TraceReader::kInspect);
   const RankFindings findings{0, &trace.findings};
   report({&findings, 1}, false, diagnostics);
   diagnostics.throw_if_errors();
@@ -235,7 +246,7 @@ Inspection inspect_trace(const std::string& file, Dependencies dependencies, Dia
   result.memory_bytes = trace.graph->memory_bytes() + trace.labels.memory_bytes();
   for (const CallSummary& call : result.graphs.front().summary.calls) {
     const std::string& name = trace.communicators[call.slot];
-    result.communicators.push_back({name.empty() ? "world" : name, 0, call.kind, call.calls, call.bytes});
+    result.communicators.push_back({name.empty() ? "world" : name, 0, true, call.kind, call.calls, call.bytes});
   }
   return result;
 }
@@ -268,7 +279,7 @@ nlohmann::ordered_json to_json(const Inspection& inspection) {
   OrderedJson communicators = OrderedJson::array();
   for (const CommunicatorUse& use : inspection.communicators) {
     OrderedJson entry = {{"name", printable(use.name, use.name.size() * 4)}};
-    if (inspection.is_job) entry["members"] = use.members;
+    if (inspection.is_job) entry[use.is_defined ? "members" : "callers"] = use.members;
     entry["op"] = name_of(use.kind);
     entry["calls"] = use.calls;
     entry["bytes"] = number(use.bytes);

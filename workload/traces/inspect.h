@@ -71,6 +71,7 @@ struct GraphUse {
 struct CommunicatorUse {
   std::string name;
   std::size_t members = 0;
+  bool is_defined = true;  // Communicator::is_defined
   CollectiveKind kind = CollectiveKind::kAllReduce;
   std::size_t calls = 0;
   Total bytes = 0;
@@ -87,6 +88,8 @@ struct Inspection {
 };
 
 Inspection inspect(const Job& job, std::string source);
+// The traces of all ranks. Throws InputError; warnings go to `diagnostics`.
+Inspection inspect_job(const ChakraSource& source, Diagnostics& diagnostics, const LoadProgress& progress = {});
 // One trace on its own; its rank and the groups are not known. Throws InputError; warnings go to `diagnostics`.
 Inspection inspect_trace(const std::string& file, Dependencies dependencies, Diagnostics& diagnostics);
 

@@ -31,7 +31,7 @@ int LintReport::exit_status() const {
 LintReport lint_trace(const std::string& file, Dependencies dependencies) {
   LintReport result;
   try {
-    const RankTrace trace = read_rank_trace(file, read_file(file), dependencies, TraceChecks::kLint);
+    const RankTrace trace = read_rank_trace(file, read_file(file), dependencies, TraceReader::kLint);
     Diagnostics diagnostics;
     const RankFindings findings{0, &trace.findings};
     report({&findings, 1}, false, diagnostics);
@@ -44,7 +44,7 @@ LintReport lint_trace(const std::string& file, Dependencies dependencies) {
 
 LintReport lint_job(const ChakraSource& source, const LoadProgress& progress, const JobCheck& check) {
   Diagnostics diagnostics;
-  const std::optional<Job> job = try_load_chakra_job(source, TraceChecks::kLint, diagnostics, progress);
+  const std::optional<Job> job = try_load_chakra_job(source, TraceReader::kLint, diagnostics, progress);
   const bool knows_groups = job && std::ranges::none_of(job->communicators, [](const Communicator& communicator) {
                               return communicator.involved.has_value();
                             });

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/assert.h"
+#include "core/config/quantity_text.h"
 #include "workload/chakra/file.h"
 #include "workload/graph/builder.h"
 #include "workload/graph/content_pool.h"
@@ -24,8 +25,6 @@ namespace orrery::workload {
 namespace {
 
 constexpr std::size_t kUndefinedNamed = 10;
-
-std::string counted_ranks(std::uint32_t ranks) { return ranks == 1 ? "1 rank" : fmt::format("{} ranks", ranks); }
 
 // Ties one rank to its graph: looks up the communicators its trace names, and checks what depends on which rank it is.
 // Slots of one communicator are not merged yet.
@@ -68,7 +67,7 @@ class Binder {
     }
     if (!names_.is_member(*group, rank_))
       findings_.error(fmt::format("collective on communicator {} by a rank that is not a member", in_quotes(name)),
-                      fmt::format("{} on {}", first, rank_named()), "the groups must list every rank that calls");
+                      fmt::format("{} on {}", first, rank_named()), names_.hint_about_members(*group));
     return *group;
   }
 
@@ -78,7 +77,7 @@ class Binder {
     const std::string_view attribute = is_send ? "comm_dst" : "comm_src";
     if (peer < 0 || peer >= ranks_)
       findings_.error(
-          fmt::format("{} out of range; there {} {}", attribute, ranks_ == 1 ? "is" : "are", counted_ranks(ranks_)),
+          fmt::format("{} out of range; there {} {}", attribute, ranks_ == 1 ? "is" : "are", counted(ranks_, "rank")),
           fmt::format("{} ({})", labels_.describe(node), peer));
     else if (peer == index_of(rank_))
       findings_.error(fmt::format("{} is the rank itself", attribute),
@@ -110,14 +109,14 @@ class Binder {
 
 class JobLoader {
  public:
-  JobLoader(const ChakraSource& source, TraceChecks checks, Diagnostics& diagnostics)
-      : source_(source), checks_(checks), diagnostics_(diagnostics) {}
+  JobLoader(const ChakraSource& source, TraceReader reader, Diagnostics& diagnostics)
+      : source_(source), reader_(reader), diagnostics_(diagnostics) {}
 
   // Nothing when there are errors.
   std::optional<Job> load(const LoadProgress& progress) {
     files_ = find_trace_files(source_.prefix);
     const TraceSet traces{source_.prefix, world()};
-    CommunicatorNames names(traces, source_.groups.value_or(""));
+    CommunicatorNames names(traces, source_.groups.value_or(""), reader_);
     read_groups_file(traces, names);
     for (std::uint32_t rank = 0; rank < files_.size(); ++rank) {
       read_trace(rank);
@@ -129,7 +128,12 @@ class JobLoader {
     }
     // A broken groups file would make every communicator unknown.
     const bool groups_are_whole = !diagnostics_.has_errors();
+    for (std::uint32_t rank = 0; rank < files_.size(); ++rank)
+      for (const std::string& name : traces_[trace_of_rank_[rank]].trace.communicators)
+        names.note_call(name, RankId(rank));
+    if (groups_are_whole && reader_ == TraceReader::kInspect) names.define_unknown(diagnostics_);
     for (std::uint32_t rank = 0; groups_are_whole && rank < files_.size(); ++rank) bind(rank, names);
+    warn_of_lonely_collectives();
     report_findings();
     if (groups_are_whole) warn_of_unused_groups(names);
     if (diagnostics_.has_errors()) return std::nullopt;
@@ -175,7 +179,7 @@ class JobLoader {
   }
 
   void decode(std::uint32_t rank, const std::string& bytes) {
-    Loaded loaded{read_rank_trace(files_[rank], bytes, source_.dependencies, checks_)};
+    Loaded loaded{read_rank_trace(files_[rank], bytes, source_.dependencies, reader_)};
     loaded.labels = labels_.intern(std::move(loaded.trace.labels));
     if (loaded.trace.graph) {
       loaded.graph = graphs_.intern(std::move(*loaded.trace.graph));
@@ -233,18 +237,42 @@ class JobLoader {
     binding.communicators = std::move(distinct);
   }
 
-  // Says so where the groups file is that of another job, or its names are others than the traces'.
+  // A single trace may be that of one rank of many, the others' files being elsewhere.
+  void warn_of_lonely_collectives() {
+    if (world() > 1) return;
+    const Loaded& loaded = traces_.front();
+    const auto says_world = [](const ProcessGroup& group) { return group.world.has_value(); };
+    if (!loaded.has_graph || loaded.trace.world || std::ranges::any_of(loaded.trace.process_groups, says_world)) return;
+    const std::size_t calls = graphs_[loaded.graph].collectives().size();
+    if (calls == 0) return;
+    of_rank_.front().warning(
+        fmt::format("{} of a single rank {} no time", counted(calls, "collective"), calls == 1 ? "takes" : "take"), {},
+        fmt::format("if the job has more ranks, their traces belong beside this one: {}.1.et",
+                    printable(source_.prefix)));
+  }
+
+  // Says so where the groups file is that of another job, or its names are others than the traces'; lint of every group
+  // of several ranks that nobody calls on.
   void warn_of_unused_groups(const CommunicatorNames& names) {
     if (!source_.groups || names.from_file() == 0) return;
-    const auto is_from_file = [&](GroupId group) {
-      const std::uint32_t base = index_of(names.base_of(group));
-      return base >= 1 && base <= names.from_file();
-    };
+    std::vector<bool> used(names.from_file() + 1, false);
     for (const RankBinding& binding : bindings_)
-      if (std::ranges::any_of(binding.communicators, is_from_file)) return;
-    diagnostics_.warning({*source_.groups},
-                         fmt::format("no rank calls on any of the {} groups of this file", names.from_file()),
-                         "`orrery workload inspect` names the communicators of the traces");
+      for (const GroupId group : binding.communicators)
+        if (const std::uint32_t base = index_of(names.base_of(group)); base < used.size()) used[base] = true;
+    const bool none = std::find(used.begin() + 1, used.end(), true) == used.end();
+    std::vector<std::string> unused;
+    for (std::uint32_t group = 1; group < used.size(); ++group)
+      if (const Communicator& named = names[GroupId(group)]; !used[group] && (none || named.members.size() > 1))
+        unused.push_back(in_quotes(named.name));
+    if (unused.empty() || (!none && reader_ != TraceReader::kLint)) return;
+    constexpr std::size_t kShown = 10;
+    std::string list = fmt::format("{}", fmt::join(std::span(unused).first(std::min(unused.size(), kShown)), ", "));
+    if (unused.size() > kShown) list += fmt::format(" and {} more", unused.size() - kShown);
+    const std::string message =
+        none && unused.size() > 1
+            ? fmt::format("no rank calls on any of the {} groups of this file", unused.size())
+            : fmt::format("no rank calls on {} {}", unused.size() == 1 ? "group" : "groups", list);
+    diagnostics_.warning({*source_.groups}, message, "`orrery workload inspect` names the communicators of the traces");
   }
 
   void report_findings() {
@@ -285,7 +313,7 @@ class JobLoader {
   }
 
   const ChakraSource& source_;
-  TraceChecks checks_;
+  TraceReader reader_;
   Diagnostics& diagnostics_;
   std::vector<std::string> files_;            // by rank
   std::vector<Loaded> traces_;                // of distinct content
@@ -305,6 +333,11 @@ std::string_view name_of(Dependencies dependencies) {
   return kNames[static_cast<std::size_t>(dependencies)];
 }
 
+std::string choice_of(TraceReader reader, std::string_view key, std::string_view value) {
+  if (reader == TraceReader::kExperiment) return fmt::format("workload.chakra.{}: {}", key, value);
+  return fmt::format("--{} {}", key, value);
+}
+
 std::optional<Dependencies> dependencies_named(std::string_view name) {
   for (const Dependencies choice : {Dependencies::kBoth, Dependencies::kData, Dependencies::kCtrl})
     if (name == name_of(choice)) return choice;
@@ -312,16 +345,16 @@ std::optional<Dependencies> dependencies_named(std::string_view name) {
 }
 
 Job load_chakra_job(const ChakraSource& source, Diagnostics& diagnostics, const LoadProgress& progress) {
-  std::optional<Job> job = try_load_chakra_job(source, TraceChecks::kLoad, diagnostics, progress);
+  std::optional<Job> job = try_load_chakra_job(source, TraceReader::kExperiment, diagnostics, progress);
   diagnostics.throw_if_errors();
   ORRERY_ASSERT(job.has_value());
   return std::move(*job);
 }
 
-std::optional<Job> try_load_chakra_job(const ChakraSource& source, TraceChecks checks, Diagnostics& diagnostics,
+std::optional<Job> try_load_chakra_job(const ChakraSource& source, TraceReader reader, Diagnostics& diagnostics,
                                        const LoadProgress& progress) {
   try {
-    return JobLoader(source, checks, diagnostics).load(progress);
+    return JobLoader(source, reader, diagnostics).load(progress);
   } catch (const InputError& error) {
     for (const Problem& problem : error.problems()) diagnostics.error(problem.where, problem.message, problem.hint);
     return std::nullopt;

@@ -21,8 +21,15 @@ enum class Dependencies : std::uint8_t { kBoth, kData, kCtrl };
 std::string_view name_of(Dependencies dependencies);  // "both", "data", "ctrl"
 std::optional<Dependencies> dependencies_named(std::string_view name);
 
-// What is reported about a trace: what loading needs to know, or also what lint adds.
-enum class TraceChecks : std::uint8_t { kLoad, kLint };
+// Who reads traces: what is reported of them, and how messages name what can be chosen.
+enum class TraceReader : std::uint8_t {
+  kExperiment,  // keys; what loading needs to know
+  kInspect,     // options; what is there, sound or not, as far as it can be described
+  kLint,        // options; whatever is wrong or doubtful
+};
+
+// "workload.chakra.groups: FILE", or "--groups FILE".
+std::string choice_of(TraceReader reader, std::string_view key, std::string_view value);
 
 struct ChakraSource {
   std::string prefix{};                 // rank r is `<prefix>.<r>.et`, `.et.gz` or `.json`; ranks contiguous from 0
@@ -38,7 +45,7 @@ using LoadProgress = std::function<void(std::size_t done, std::size_t total)>;
 Job load_chakra_job(const ChakraSource& source, Diagnostics& diagnostics, const LoadProgress& progress = {});
 
 // The same without throwing: nothing where there are errors.
-std::optional<Job> try_load_chakra_job(const ChakraSource& source, TraceChecks checks, Diagnostics& diagnostics,
+std::optional<Job> try_load_chakra_job(const ChakraSource& source, TraceReader reader, Diagnostics& diagnostics,
                                        const LoadProgress& progress = {});
 
 }  // namespace orrery::workload

@@ -144,12 +144,13 @@ std::vector<TraceDependency> dependencies_of(const std::vector<DecodedNode>& nod
   return result;
 }
 
-void build_graph(std::vector<DecodedNode> nodes, Dependencies chosen, TraceChecks checks, RankTrace& trace) {
+void build_graph(std::vector<DecodedNode> nodes, Dependencies chosen, TraceReader reader, RankTrace& trace) {
   sort_by_id(nodes, trace.findings);
   trace.labels = labels_of(nodes);
   const DependencyCheck dependencies(trace.labels, dependencies_of(nodes));
-  dependencies.report(chosen, trace.findings);
-  if (checks == TraceChecks::kLint) dependencies.report_ignored(chosen, trace.findings);
+  dependencies.report(chosen, reader, trace.findings);
+  dependencies.report_none_chosen(chosen, reader, trace.findings);
+  if (reader == TraceReader::kLint) dependencies.report_ignored(chosen, trace.findings);
   for (const DecodedNode& decoded : nodes)
     std::ranges::copy(decoded.node.process_groups, std::back_inserter(trace.process_groups));
   if (trace.findings.has_errors()) return;
@@ -165,7 +166,7 @@ void build_graph(std::vector<DecodedNode> nodes, Dependencies chosen, TraceCheck
 }  // namespace
 
 RankTrace read_rank_trace(const std::string& file, std::string_view bytes, Dependencies dependencies,
-                          TraceChecks checks) {
+                          TraceReader reader) {
   RankTrace trace(file);
   Collector collector(trace.findings);
   try {
@@ -175,7 +176,7 @@ RankTrace read_rank_trace(const std::string& file, std::string_view bytes, Depen
     return trace;
   }
   trace.world = collector.world();
-  build_graph(collector.take(), dependencies, checks, trace);
+  build_graph(collector.take(), dependencies, reader, trace);
   return trace;
 }
 

@@ -36,6 +36,6 @@ struct RankTrace {
 
 // Decodes `bytes` of `file`. All problems are in the result's findings; nothing is thrown.
 RankTrace read_rank_trace(const std::string& file, std::string_view bytes, Dependencies dependencies,
-                          TraceChecks checks = TraceChecks::kLoad);
+                          TraceReader reader = TraceReader::kExperiment);
 
 }  // namespace orrery::workload

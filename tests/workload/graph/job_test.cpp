@@ -106,7 +106,7 @@ TEST_CASE("a set that starts at another rank is an error") {
 TEST_CASE("a prefix without traces is an error that says which prefixes there are") {
   const JobFiles files({kOneNode});
   CHECK_THAT(loading({.prefix = files.directory().path("jobs")}), Contains("no trace of rank 0, nor of any other") &&
-                                                                      Contains("prefixes in this directory:") &&
+                                                                      Contains("prefixes in the same folder:") &&
                                                                       Contains("/job"));
   CHECK_THAT(loading({.prefix = files.directory().path("job.0.et")}), Contains("a prefix ends before the rank"));
   CHECK_THAT(loading({.prefix = files.directory().path("none/job")}), Contains("no trace of rank 0"));

@@ -48,8 +48,26 @@ TEST_CASE("an unknown dependency is an error that names the node and the missing
   const std::string problems = problems_of({named(1, "aten::add").data({99})});
   CHECK_THAT(problems,
              Contains("error: dependency on an id that no node of the file has: node 1 \"aten::add\" on 99 (data)"));
-  CHECK_THAT(problems,
+  // There are no others to choose.
+  CHECK_THAT(problems, Contains("hint: nodes are missing: the file was cut, or they were removed from it"));
+  CHECK_THAT(problems, !Contains("dependencies: ctrl"));
+}
+
+TEST_CASE("an unknown dependency of one kind has the other for advice, where the trace has that") {
+  const Trace trace = {named(1, "a").data({99}), named(2, "b").ctrl({1})};
+  CHECK_THAT(problems_of(trace),
              Contains("hint: `ctrl` dependencies alone are free") && Contains("workload.chakra.dependencies: ctrl"));
+}
+
+TEST_CASE("a choice of dependencies that the trace has none of is a warning with the number of the others") {
+  const Trace trace = {named(1, "a"), named(2, "b").data({1}), named(3, "c").data({1, 2}), named(4, "d").data({3})};
+  const std::string problems = problems_of(trace, Dependencies::kCtrl);
+  CHECK_THAT(problems, Contains("warning: no node waits for another: the trace has no `ctrl` dependencies, and its "
+                                "`data` dependencies are ignored: node 2 \"b\" on 1, node 3 \"c\" on 1, node 3 "
+                                "\"c\" on 2 (4 in all)"));
+  CHECK_THAT(problems, Contains("hint: choose them: workload.chakra.dependencies: data"));
+  CHECK(problems_of(trace, Dependencies::kData).empty());
+  CHECK(problems_of({named(1, "a"), named(2, "b")}, Dependencies::kCtrl).empty());
 }
 
 TEST_CASE("many unknown dependencies are one problem with the first examples and the count") {
@@ -58,7 +76,7 @@ TEST_CASE("many unknown dependencies are one problem with the first examples and
   const std::string problems = problems_of(trace);
   CHECK_THAT(problems,
              Contains("on 5000 (ctrl), node 1 \"n\" on 5001 (ctrl), node 2 \"n\" on 5002 (ctrl) (1277 in all)"));
-  CHECK_THAT(problems, Contains("dependencies: data"));
+  CHECK_THAT(problems, Contains("nodes are missing"));
   CHECK(std::count(problems.begin(), problems.end(), '\n') == 2);
 }
 
@@ -93,8 +111,10 @@ TEST_CASE("when neither kind alone helps, the hint says so") {
   const std::string problems = problems_of({named(1, "a").data({2}).ctrl({2}), named(2, "b").data({1}).ctrl({1})});
   CHECK_THAT(problems, Contains("1 \"a\" -> 2 \"b\" (ctrl and data) -> 1 (ctrl and data)"));
   CHECK_THAT(problems, Contains("neither `data` nor `ctrl` dependencies alone are free"));
-  const std::string data_only = problems_of({named(1, "a").data({2}), named(2, "b").data({1})}, Dependencies::kData);
-  CHECK_THAT(data_only, Contains("`ctrl` dependencies alone are free"));
+  const Trace with_ctrl = {named(1, "a").data({2}), named(2, "b").data({1}), named(3, "c").ctrl({1})};
+  CHECK_THAT(problems_of(with_ctrl, Dependencies::kData), Contains("`ctrl` dependencies alone are free"));
+  const Trace data_only = {named(1, "a").data({2}), named(2, "b").data({1})};
+  CHECK_THAT(problems_of(data_only, Dependencies::kData), Contains("cycle") && !Contains("hint"));
 }
 
 TEST_CASE("the cycle shown is the shortest through a node of the first cycle found") {

@@ -43,10 +43,11 @@ std::string process_group_problem(std::string_view values) {
 }  // namespace
 
 TEST_CASE("groups keep the order of the file, of groups and of ranks") {
-  const std::vector<CommunicatorGroup> groups = good(R"({"2": [3, 1], "1": [0], "tp_group": [7, 2, 4]})");
-  CHECK(groups == std::vector<CommunicatorGroup>{{"2", {RankId{3}, RankId{1}}},
-                                                 {"1", {RankId{0}}},
-                                                 {"tp_group", {RankId{7}, RankId{2}, RankId{4}}}});
+  const std::vector<CommunicatorGroup> groups = good(R"({"2": [3, 1], "1": [0],
+ "tp_group": [7, 2, 4]})");
+  CHECK(groups == std::vector<CommunicatorGroup>{{"2", {RankId{3}, RankId{1}}, 1},
+                                                 {"1", {RankId{0}}, 1},
+                                                 {"tp_group", {RankId{7}, RankId{2}, RankId{4}}, 2}});
   CHECK(good("{}").empty());
 }
 
@@ -70,6 +71,14 @@ TEST_CASE("each mistake in a groups file is reported with line and column") {
       {"{\n  \"1\": [0],\n  \"1\": [1]}", "g.json:3:3: error: group \"1\" is given twice\n"},
   };
   for (const auto& [text, expected] : cases) CHECK(problems(text) == expected);
+}
+
+TEST_CASE("ranks that have no traces are one error, whatever their number") {
+  CHECK(problems(R"({"a": [6, 7, 8], "b": [0, 8]})") ==
+        "g.json:1:14: error: group \"a\": there is no trace of rank 8: w/rank has those of ranks 0-7\n");
+  CHECK(problems(R"({"a": [0, 8], "b": [9, 1], "c": [4000000000]})") ==
+        "g.json:1:11: error: the groups are of ranks 0-1, 8-9 and 4000000000, w/rank has the traces of ranks 0-7\n");
+  CHECK(problems(R"({"a": [5000000000]})") == "g.json:1:8: error: group \"a\": 5000000000 is not a rank\n");
 }
 
 TEST_CASE("text that is no JSON is reported once, where it goes wrong") {

@@ -90,6 +90,24 @@ TEST_CASE("a single trace is inspected without knowing its rank or its groups") 
   CHECK_THAT(to_text(inspection), Contains("3 nodes") && Contains("[tp]"));
 }
 
+TEST_CASE("communicators without a definition are described by the ranks that call, with a warning") {
+  const Trace calls = {collective(1, 0, 64, "tp"), collective(2, 0, 64)};
+  const JobFiles files({calls, calls, {compute(1)}});
+  Diagnostics diagnostics;
+  const Inspection inspection = inspect_job(files.source(), diagnostics);
+  REQUIRE(diagnostics.problems().size() == 1);
+  CHECK_THAT(to_string(diagnostics.problems()[0]),
+             Contains("warning: communicator \"tp\" is not defined; ranks 0-1 call on it") &&
+                 Contains("no groups file is given; name one: --groups FILE"));
+  CHECK(inspection.communicators_defined == 0);
+  CHECK_THAT(to_text(inspection), Contains("2 calling ranks: all_reduce 1 call, 64 B  [tp]") &&
+                                      Contains("3 ranks: all_reduce 1 call, 64 B  [world]"));
+  const nlohmann::ordered_json json = to_json(inspection);
+  CHECK(json["collectives"][0]["members"] == 3);
+  CHECK(json["collectives"][1]["callers"] == 2);
+  CHECK(lint_job(files.source()).exit_status() == 2);
+}
+
 TEST_CASE("inspecting a broken trace throws all its errors") {
   const ScratchDirectory directory;
   directory.write("a.et", bytes_of({send(1, 7, -5), collective(3, 99, 8)}));
@@ -116,6 +134,28 @@ TEST_CASE("warnings alone are not worth a failing exit") {
   CHECK(report.exit_status() == 0);
 }
 
+TEST_CASE("collectives of the only trace are a warning, unless it says that there is one rank") {
+  CHECK_THAT(JobFiles({{collective(1, 0, 8), collective(2, 0, 8)}}).problems(),
+             Contains("warning: 2 collectives of a single rank take no time") && Contains("job.1.et"));
+  const ScratchDirectory directory;
+  chakra::GlobalMetadata metadata;
+  chakra::AttributeProto& world = *metadata.add_attr();
+  world.set_name("world_size");
+  world.set_int64_val(1);
+  directory.write("job.0.et", bytes_of({collective(1, 0, 8)}, metadata));
+  CHECK(lint_job({.prefix = directory.path("job")}).problems.empty());
+}
+
+TEST_CASE("lint names groups that nobody calls on, loading only says so where nobody calls on any") {
+  const Trace trace = {collective(1, 0, 8, "a")};
+  const JobFiles one({trace, trace}, R"({"a": [0, 1], "b": [0, 1], "c": [1, 0], "alone": [0]})");
+  CHECK(one.problems().empty());
+  CHECK_THAT(lint_text(lint_job(one.source())), Contains("warning: no rank calls on groups \"b\", \"c\"") &&
+                                                     !Contains("alone"));
+  const JobFiles none({{collective(1, 0, 8)}, {collective(1, 0, 8)}}, R"({"b": [0, 1]})");
+  CHECK_THAT(none.problems(), Contains("warning: no rank calls on group \"b\""));
+}
+
 TEST_CASE("lint reports ranks that disagree with status 3, and wrong files with status 2") {
   const LintReport stuck = lint_job(JobFiles({{collective(1, 0, 8)}, {collective(1, 0, 9)}}).source());
   CHECK(stuck.exit_status() == 3);
@@ -139,7 +179,7 @@ TEST_CASE("lint tells about problems of the dependencies that are not chosen; lo
   CHECK(problems_of(trace, Dependencies::kData).empty());
   const LintReport both = lint_trace(directory.path("a.et"), Dependencies::kBoth);
   CHECK(both.exit_status() == 2);
-  CHECK_THAT(lint_text(both), Contains("cycle") && Contains("dependencies: data"));
+  CHECK_THAT(lint_text(both), Contains("cycle") && Contains("--dependencies data"));
 }
 
 TEST_CASE("lint of a missing or unreadable file is a problem, not an exception") {

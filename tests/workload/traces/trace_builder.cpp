@@ -164,7 +164,7 @@ workload::Job JobFiles::load() const {
 
 std::string JobFiles::problems() const {
   Diagnostics diagnostics;
-  workload::try_load_chakra_job(source_, workload::TraceChecks::kLoad, diagnostics);
+  workload::try_load_chakra_job(source_, workload::TraceReader::kExperiment, diagnostics);
   return joined(diagnostics.problems());
 }
 
