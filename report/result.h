@@ -73,7 +73,8 @@ struct Result {
   std::uint32_t devices = 0;           // of the cluster, used or not
   std::string network_model;
   std::string granularity;
-  std::string library;  // of collectives: "nccl 2.30.0"; empty: the fixed one
+  bool computes_as_measured = false;  // traces' durations, which no other device changes
+  std::string library;                // of collectives: "nccl 2.30.0"; empty: the fixed one
   Time finish;
   std::int64_t iterations = 1;  // simulated one after the other until `finish`
   std::optional<TrainingFigures> training;

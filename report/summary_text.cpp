@@ -155,7 +155,9 @@ std::string summary_text(const Result& result) {
   if (result.busiest_link)
     text += fmt::format("{}busiest link {} (busy {} of the time)", parts.empty() ? "" : "; ", result.busiest_link->name,
                         share(result.busiest_link->busy, 1));
-  if (!parts.empty() || result.busiest_link) text += "\n";
+  if (result.computes_as_measured)
+    text += fmt::format("{}computing takes as long as measured", parts.empty() && !result.busiest_link ? "" : "; ");
+  if (!parts.empty() || result.busiest_link || result.computes_as_measured) text += "\n";
   text += fmt::format("\n{}\n{}", parts_text(parts, whole), ranks_text(result));
   if (!result.links.empty()) text += fmt::format("\n{}", links_text(result.links));
   return text;

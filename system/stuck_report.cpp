@@ -57,12 +57,17 @@ namespace {
 
 constexpr std::size_t kShown = 12;  // items of a list in the report
 
-std::string list_of(const std::vector<RankId>& ranks) {
-  std::string text;
+// "rank 3", "ranks 0, 2".
+std::string named(const std::vector<RankId>& ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
   for (std::size_t i = 0; i < ranks.size() && i < kShown; ++i)
     text += fmt::format("{}{}", i == 0 ? "" : ", ", index_of(ranks[i]));
   if (ranks.size() > kShown) text += fmt::format(" and {} more", ranks.size() - kShown);
   return text;
+}
+
+std::string who_have(const std::vector<RankId>& ranks) {
+  return fmt::format("{} {}", named(ranks), ranks.size() == 1 ? "has" : "have");
 }
 
 // It depends on nothing any more.
@@ -155,10 +160,10 @@ std::string StuckReport::describe_calls() const {
       break;
     }
     const workload::ExecutionGraph& graph = job.graph(members.there.front());
-    text += fmt::format("  communicator '{}', call {}: {} of {}: ranks {} have come, ranks {} have not\n",
+    text += fmt::format("  communicator '{}', call {}: {} of {}: {} come, {} not\n",
                         printable(job.communicators[index_of(call.first)].name), call.second + 1,
                         name_of(graph.collective_kind(members.node)), rounded(graph.bytes(members.node)),
-                        list_of(members.there), list_of(members.missing));
+                        who_have(members.there), who_have(members.missing));
   }
   return text;
 }
@@ -197,8 +202,8 @@ std::string StuckReport::text() const {
   const std::string when = simulation_.options_.timed
                                ? fmt::format(" at {}", rounded(simulation_.last_step_.time_since_epoch()))
                                : std::string();
-  std::string text = fmt::format("the job is stuck{}: {} of {} ranks can never finish (ranks {})\n", when,
-                                 unfinished_.size(), waits_.size(), list_of(unfinished_));
+  std::string text = fmt::format("the job is stuck{}: {} of {} ranks can never finish ({})\n", when, unfinished_.size(),
+                                 waits_.size(), named(unfinished_));
   text += describe_calls();
   std::size_t shown = 0;
   for (const RankId rank : unfinished_)

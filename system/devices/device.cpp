@@ -97,6 +97,17 @@ bool has_roofline_work(const workload::ExecutionGraph& graph, NodeId node) {
          (graph.flops(node).count() > 0 || graph.bytes(node).count() > 0);
 }
 
+bool has_measured_time(const workload::ExecutionGraph& graph, const ComputeOptions& options) {
+  for (std::uint32_t i = 0; i < graph.size(); ++i) {
+    const NodeId node{i};
+    if (graph.kind(node) == workload::NodeKind::kCompute &&
+        graph.duration(node).value_or(Duration::zero()) > Duration::zero() &&
+        !(options.prefer_roofline && has_roofline_work(graph, node)))
+      return true;
+  }
+  return false;
+}
+
 std::vector<Duration> compute_times(const workload::ExecutionGraph& graph, const DeviceSpec& device,
                                     const ComputeOptions& options) {
   std::vector<Duration> times(graph.size(), Duration::zero());

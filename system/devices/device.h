@@ -88,8 +88,10 @@ struct ComputeOptions {
   bool prefer_roofline = false;  // FLOPs win over a measured duration where a node has both
 };
 
-// Whether a roofline says how long the node takes.
+// Whether a roofline can say how long the node takes.
 bool has_roofline_work(const workload::ExecutionGraph& graph, NodeId node);
+// Whether some computation on the device takes the duration that was measured.
+bool has_measured_time(const workload::ExecutionGraph& graph, const ComputeOptions& options);
 
 // Per node of `graph`; zero for nodes that are no computation. Host nodes take their measured duration only. InputError
 // when FLOPs are to be timed and the device has no peak for the precision.
