@@ -2,6 +2,7 @@
 #include "network/fabric/fabric.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -30,6 +31,17 @@ LinkEnds ends_in(const Tier& tier, const Place& place, const VertexOfMember& ver
   };
   return {vertex(place.link.from), vertex(place.link.to)};
 }
+
+// Numbers things in the order in which they come.
+class FirstSeen {
+ public:
+  std::uint32_t number(std::uint32_t thing) {
+    return numbers_.try_emplace(thing, static_cast<std::uint32_t>(numbers_.size())).first->second;
+  }
+
+ private:
+  std::unordered_map<std::uint32_t, std::uint32_t> numbers_;
+};
 
 }  // namespace
 
@@ -167,6 +179,28 @@ void Fabric::set(LinkId link, const Link& kind) {
   const auto number = static_cast<std::uint32_t>(known - parts_.link_kinds.begin());
   if (known == parts_.link_kinds.end()) parts_.link_kinds.push_back(kind);
   parts_.kind_of_link[index_of(link)] = number;
+  has_odd_links_ = true;
+}
+
+std::optional<std::vector<std::uint32_t>> Fabric::congruence(std::span<const DeviceId> devices) const {
+  const auto* layout = std::get_if<ClusterLayout>(&parts_.layout);
+  if (layout == nullptr || has_odd_links_) return std::nullopt;
+  const Tier& scale_out = layout->scale_out;
+  const bool is_joined = scale_out.topology != nullptr;
+  if (is_joined && scale_out.topology->shape->above == nullptr) return std::nullopt;
+  FirstSeen nodes, leaves, pods;
+  std::vector<std::uint32_t> result;
+  for (const DeviceId device : devices) {
+    const std::uint32_t node = index_of(device) / layout->devices_per_node;
+    result.push_back(index_of(device) % layout->devices_per_node);
+    result.push_back(nodes.number(node));
+    if (!is_joined) continue;
+    const auto above = scale_out.topology->shape->above(scale_out.parameters, layout->nic_of(index_of(device)));
+    if (!above) return std::nullopt;
+    result.push_back(leaves.number((*above)[0]));
+    result.push_back(pods.number((*above)[1]));
+  }
+  return result;
 }
 
 LinkEnds Fabric::ends(LinkId link) const {

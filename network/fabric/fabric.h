@@ -144,6 +144,10 @@ class Fabric {
   // Replaces `out` by the links from one device to another, in the order of travel; none if they are the same.
   void route(DeviceId from, DeviceId to, std::vector<LinkId>& out) const;
 
+  // Where the devices of a group lie, up to the numbers of nodes and switches: groups of equal congruence have the same
+  // routes, link for link, each device for its like. Nothing where that cannot be said in short.
+  std::optional<std::vector<std::uint32_t>> congruence(std::span<const DeviceId> devices) const;
+
   // Memory held per link and vertex: it grows with link_count() only.
   std::size_t memory_bytes() const;
 
@@ -151,6 +155,7 @@ class Fabric {
   void set(LinkId link, const Link& kind);
 
   FabricParts parts_;
+  bool has_odd_links_ = false;  // links that are not as their like
 };
 
 // The sum over the links of the route, at most Duration::max().

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -73,6 +74,9 @@ struct GridAxis {
   bool closed = false;  // links join its ends
 };
 
+// Leaf and pod.
+using SwitchesAbove = std::array<std::uint32_t, 2>;
+
 // Pure functions of the parameters. Links are numbered 0 .. links-1 within an instance.
 struct TopologyShape {
   std::span<const std::string_view> link_classes;  // "up", "down"; empty: those of the graph
@@ -88,6 +92,9 @@ struct TopologyShape {
   // Members side by side on an axis have a link each way, and nothing else joins any; the first axis varies fastest.
   // Null: this is no grid.
   std::vector<GridAxis> (*axes)(const TopologyParameters&) = nullptr;
+  // The switches above a member that say, with the same of another member, which links join the two, but for those of
+  // the members themselves. Null: nothing short does.
+  std::optional<SwitchesAbove> (*above)(const TopologyParameters&, std::uint32_t member) = nullptr;
 };
 
 enum class MemberKind : std::uint8_t { kDevice, kNic };

@@ -183,6 +183,15 @@ std::string problem(const TopologyParameters& p) {
                                    std::uint64_t{tree.planes} * tree.cores);
 }
 
+// Where a message can go several ways, it depends on more.
+template <Leaves kind>
+std::optional<SwitchesAbove> above(const TopologyParameters& p, std::uint32_t member) {
+  if (p.routing.enumerates()) return std::nullopt;
+  const Tree<kind> tree(p);
+  const std::uint32_t leaf = tree.leaf_of(member);
+  return SwitchesAbove{leaf, tree.spine_of(leaf)};
+}
+
 std::int64_t read_ratio(Section& section, std::string_view key, std::string_view meaning) {
   const double ratio = section.optional<double>(key, 1.0, meaning);
   if (ratio >= 1.0 && ratio <= 1000.0) return std::llround(ratio * static_cast<double>(kOne));
@@ -199,22 +208,20 @@ bool reads_core_key(Section& section, const TopologyOwn& own, std::string_view k
   return false;
 }
 
+template <Leaves kind>
+constexpr TopologyShape kShape{.link_classes = kClasses,
+                               .switches = switches<kind>,
+                               .links = links<kind>,
+                               .link = link<kind>,
+                               .route = route<kind>,
+                               .switch_name = switch_name<kind>,
+                               .problem = problem<kind>,
+                               .above = above<kind>};
+
 }  // namespace
 
-extern constinit const TopologyShape kFatTreeShape{kClasses,
-                                                   switches<Leaves::kOfNeighbours>,
-                                                   links<Leaves::kOfNeighbours>,
-                                                   link<Leaves::kOfNeighbours>,
-                                                   route<Leaves::kOfNeighbours>,
-                                                   switch_name<Leaves::kOfNeighbours>,
-                                                   problem<Leaves::kOfNeighbours>};
-extern constinit const TopologyShape kRailOptimisedShape{kClasses,
-                                                         switches<Leaves::kOfRails>,
-                                                         links<Leaves::kOfRails>,
-                                                         link<Leaves::kOfRails>,
-                                                         route<Leaves::kOfRails>,
-                                                         switch_name<Leaves::kOfRails>,
-                                                         problem<Leaves::kOfRails>};
+extern constinit const TopologyShape kFatTreeShape = kShape<Leaves::kOfNeighbours>;
+extern constinit const TopologyShape kRailOptimisedShape = kShape<Leaves::kOfRails>;
 
 void read_fat_tree(Section& section, const Members&, TopologyOwn& own) {
   own.numbers[kLeafPorts] =

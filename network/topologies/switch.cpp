@@ -26,8 +26,11 @@ void route(const TopologyParameters& p, std::uint32_t from, std::uint32_t to, Ro
   route.cross(p.size + to);
 }
 
+std::optional<SwitchesAbove> above(const TopologyParameters&, std::uint32_t) { return SwitchesAbove{}; }
+
 }  // namespace
 
-extern constinit const TopologyShape kSwitchShape{kClasses, switches, links, link, route};
+extern constinit const TopologyShape kSwitchShape{
+    .link_classes = kClasses, .switches = switches, .links = links, .link = link, .route = route, .above = above};
 
 }  // namespace orrery::network

@@ -46,6 +46,7 @@ class CollectivePlans {
   using PlanKey = std::tuple<const CommunicatorLayout*, const GroupLayout*, CollectiveKind, Bytes, std::uint32_t>;
 
   void lay_out_all(const network::Fabric& fabric);
+  const GroupLayout* group_layout(std::span<const DeviceId> devices, const network::Fabric& fabric);
   void find_models();
   const CommunicatorLayout& shared(CommunicatorLayout layout);
   CollectivePlan make_plan(GroupId group, const workload::CollectiveCall& call);
@@ -62,7 +63,8 @@ class CollectivePlans {
   std::map<LayoutKey, CommunicatorLayout> layouts_;
   std::vector<const CommunicatorLayout*> layout_of_;  // by communicator
   std::set<GroupLayout> group_layouts_;
-  std::vector<const GroupLayout*> group_layout_of_;  // by communicator; null without a library
+  std::map<std::vector<std::uint32_t>, const GroupLayout*> layout_of_congruent_;  // by Fabric::congruence()
+  std::vector<const GroupLayout*> group_layout_of_;  // by communicator; null without a library or without calls
   std::vector<GroupId> model_of_;                    // by communicator
   std::map<PlanKey, CollectivePlan> plans_;
   std::map<std::pair<GroupId, std::uint32_t>, CollectivePlan> uneven_plans_;  // calls whose sizes differ by member

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// Groups of equal congruence have the same routes, link for link.
+#include <algorithm>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "network/fabric/fabric.h"
+#include "tests/network/config/read_cluster_text.h"
+
+using namespace orrery;
+using namespace orrery::network;
+
+namespace {
+
+using Group = std::vector<DeviceId>;
+
+std::string cluster_text(const std::string& scale_out, const std::string& nics = "count: 4") {
+  return "cluster:\n"
+         "  node:\n"
+         "    device: a100-sxm-80gb\n"
+         "    devices: 4\n"
+         "    fabric: {topology: switch, bandwidth: 300 GB/s, latency: 1 us, name: nvlink}\n"
+         "    nics: {" +
+         nics +
+         ", bandwidth: 200 Gb/s, host_link: pcie-4, host_latency: 300 ns}\n"
+         "  scale_out: {latency: 2 us, " +
+         scale_out + "}\nnodes: 12\n";
+}
+
+// Some devices, each once: of few nodes, so that groups often lie alike.
+Group random_group(std::mt19937& random, std::uint32_t devices) {
+  std::vector<std::uint32_t> all(devices);
+  for (std::uint32_t i = 0; i < devices; ++i) all[i] = i;
+  std::shuffle(all.begin(), all.end(), random);
+  Group group;
+  const auto size = std::uniform_int_distribution<std::size_t>(2, 4)(random);
+  for (std::size_t i = 0; i < size; ++i) group.push_back(DeviceId(all[i]));
+  return group;
+}
+
+// Whether renaming the links of one group's routes gives those of the other, kinds included.
+bool have_like_routes(const Fabric& fabric, const Group& a, const Group& b) {
+  std::map<LinkId, LinkId> there, back;
+  std::vector<LinkId> route_a, route_b;
+  for (std::size_t from = 0; from < a.size(); ++from)
+    for (std::size_t to = 0; to < a.size(); ++to) {
+      fabric.route(a[from], a[to], route_a);
+      fabric.route(b[from], b[to], route_b);
+      if (route_a.size() != route_b.size()) return false;
+      for (std::size_t i = 0; i < route_a.size(); ++i) {
+        if (fabric.kind_of(route_a[i]) != fabric.kind_of(route_b[i])) return false;
+        if (there.try_emplace(route_a[i], route_b[i]).first->second != route_b[i]) return false;
+        if (back.try_emplace(route_b[i], route_a[i]).first->second != route_a[i]) return false;
+      }
+    }
+  return true;
+}
+
+Fabric fabric_of(const std::string& text, const Routing& routing = {}) {
+  ReadCluster read = read_cluster_text(text, {}, routing);
+  INFO(read.errors);
+  REQUIRE(read.fabric);
+  return *read.fabric;
+}
+
+}  // namespace
+
+TEST_CASE("groups of equal congruence have like routes, and groups that lie alike are often of equal congruence") {
+  const std::vector<std::string> clusters = {
+      cluster_text("topology: switch"),
+      cluster_text("topology: switch", "count: 2"),
+      cluster_text("topology: fat-tree, leaf_ports: 8, trunk_latency: 1 us"),
+      cluster_text("topology: fat-tree, leaf_ports: 3, trunk_latency: 1 us, oversubscription: 2"),
+      cluster_text("topology: fat-tree, leaf_ports: 4, pod_leaves: 4, trunk_latency: 1 us"),
+      cluster_text("topology: rail-optimised, leaf_ports: 3, trunk_latency: 1 us"),
+      cluster_text("topology: rail-optimised, leaf_ports: 2, pod_leaves: 8, trunk_latency: 1 us")};
+  std::mt19937 random(7);
+  for (const std::string& text : clusters) {
+    const Fabric fabric = fabric_of(text);
+    std::map<std::vector<std::uint32_t>, Group> seen;
+    int pairs = 0;
+    for (int i = 0; i < 4000; ++i) {
+      const Group group = random_group(random, fabric.device_count());
+      const auto congruence = fabric.congruence(group);
+      REQUIRE(congruence);
+      const auto [known, is_new] = seen.try_emplace(*congruence, group);
+      if (is_new) continue;
+      ++pairs;
+      if (!have_like_routes(fabric, known->second, group)) FAIL(text);
+    }
+    CHECK(pairs > 100);
+  }
+}
+
+TEST_CASE("no congruence is known where a message may go several ways, or links differ from their like") {
+  const Group group = {DeviceId(0), DeviceId(5)};
+  const std::string tree = cluster_text("topology: fat-tree, leaf_ports: 4, trunk_latency: 1 us");
+  CHECK(fabric_of(tree).congruence(group).has_value());
+  CHECK_FALSE(fabric_of(tree, {RoutingKind::kEcmp, 0}).congruence(group).has_value());
+  Fabric fabric = fabric_of(tree);
+  fabric.set_bandwidth(LinkId(0), Bandwidth(1'000'000));
+  CHECK_FALSE(fabric.congruence(group).has_value());
+}
