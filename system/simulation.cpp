@@ -77,6 +77,7 @@ void Simulation::prepare_agents() {
     nodes_total_ += graph.size();
   }
   settings_.resize(input_.job.communicators.size());
+  setting_of_call_.resize(input_.job.communicators.size());
   touched_.resize(agents);
   totals_.rank_finish.resize(ranks);
 }
@@ -226,16 +227,12 @@ void Simulation::on_call_opened(CallKey call) {
   }
 }
 
-void Simulation::on_call_assembled(CallKey call) {
-  for (std::uint32_t seat = 0; seat < seats(call.group); ++seat) {
-    const RankId rank = holder(call.group, seat);
-    agent(rank).hold(node_of(call, rank));
-  }
+void Simulation::on_call_assembled(CallKey call, std::uint32_t seat, NodeId node) {
+  agent(holder(call.group, seat)).hold(node);
 }
 
-void Simulation::on_collective_done(CallKey call, std::uint32_t seat, Time all_entered) {
-  const RankId rank = holder(call.group, seat);
-  complete(acting_rank(folding(), rank), node_of(call, rank), all_entered);
+void Simulation::on_collective_done(CallKey call, std::uint32_t seat, NodeId node, Time all_entered) {
+  complete(acting_rank(folding(), holder(call.group, seat)), node, all_entered);
 }
 
 // The rank's part in a call.
@@ -257,8 +254,11 @@ void Simulation::issue(RankId rank) {
 
 // The first use of a communicator, or of a pair of ranks, may tell apart who was alike until now.
 void Simulation::start_or_defer(RankId rank, NodeId node) {
-  if (is_in_use(rank, node)) return start(rank, node);
-  first_uses_.push_back({rank, node});
+  RankExecution& execution = agent(rank);
+  if (!folding_ || execution.is_in_use(node)) return start(rank, node);
+  if (!is_in_use(rank, node)) return first_uses_.push_back({rank, node});
+  execution.note_use(node);
+  start(rank, node);
 }
 
 void Simulation::start(RankId rank, NodeId node) {
@@ -305,14 +305,21 @@ void Simulation::enter_collective(RankId rank, NodeId node) {
   const std::uint32_t call = input_.job.graph(rank).call_index(node);
   if (folding_) {
     const GroupId home = folding_->home_of(group);
-    return collectives_->enter({home, call}, folding_->seat_of(rank, group), setting_of(home, call));
+    return collectives_->enter({home, call}, folding_->seat_of(rank, group), node, setting_of(home, call));
   }
   const auto member = input_.job.communicators[index_of(group)].position_of(rank);
   ORRERY_ASSERT(member.has_value());
-  collectives_->enter({group, call}, *member, setting_of(group, call));
+  collectives_->enter({group, call}, *member, node, setting_of(group, call));
 }
 
 const CallSetting& Simulation::setting_of(GroupId home, std::uint32_t call) {
+  std::vector<const CallSetting*>& of_call = setting_of_call_[index_of(home)];
+  if (of_call.empty()) of_call.resize(input_.matching.calls(home).size());
+  if (of_call[call] == nullptr) of_call[call] = &make_setting(home, call);
+  return *of_call[call];
+}
+
+const CallSetting& Simulation::make_setting(GroupId home, std::uint32_t call) {
   const CollectivePlan& plan = plans_.plan(home, call);
   const auto [known, is_new] = settings_[index_of(home)].try_emplace(&plan);
   CallSetting& setting = known->second;

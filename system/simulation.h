@@ -121,12 +121,13 @@ class Simulation final : private EventSink,
   network::MessagePlace place_of(std::uint64_t token) const override;
   void add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts) override;
   void on_call_opened(CallKey call) override;
-  void on_call_assembled(CallKey call) override;
-  void on_collective_done(CallKey call, std::uint32_t seat, Time all_entered) override;
+  void on_call_assembled(CallKey call, std::uint32_t seat, NodeId node) override;
+  void on_collective_done(CallKey call, std::uint32_t seat, NodeId node, Time all_entered) override;
   void on_transfer_done(RankId rank, NodeId node, Time moving) override;
 
   NodeId node_of(CallKey call, RankId rank) const;
   const CallSetting& setting_of(GroupId home, std::uint32_t call);
+  const CallSetting& make_setting(GroupId home, std::uint32_t call);
   bool may_fast_forward(CallKey call, const CallSetting& setting);
   std::uint32_t seats(GroupId home) const;
   RankId holder(GroupId home, std::uint32_t seat) const;
@@ -182,8 +183,9 @@ class Simulation final : private EventSink,
   };
   std::vector<FirstUse> first_uses_;   // in this round, of communicators and pairs of ranks
   const ClassSplit* split_ = nullptr;  // while events and messages are being split
-  std::vector<std::map<const CollectivePlan*, CallSetting>> settings_;   // by communicator; of the calls that were made
-  std::vector<StreamTable> streams_;                                     // by graph
+  std::vector<std::map<const CollectivePlan*, CallSetting>> settings_;  // by communicator; of the calls that were made
+  std::vector<std::vector<const CallSetting*>> setting_of_call_;  // by communicator and call; of those in settings_
+  std::vector<StreamTable> streams_;                              // by graph
   std::map<std::pair<std::uint32_t, std::uint32_t>, bool> in_sequence_;  // by graph and slot: calls_are_in_sequence()
   std::vector<std::vector<Duration>> compute_times_;                     // by graph, by node
   std::vector<RankExecution> agents_;

@@ -10,13 +10,14 @@
 
 namespace orrery::system {
 
-void CollectiveExecution::enter(CallKey key, std::uint32_t seat, const CallSetting& setting) {
+void CollectiveExecution::enter(CallKey key, std::uint32_t seat, NodeId node, const CallSetting& setting) {
   const CollectivePlan& plan = *setting.plan;
   const std::uint32_t slot = open(key, setting);
   Call& call = calls_[slot];
   Seat& self = call.seats[seat];
   ORRERY_ASSERT(!self.in);
   self.in = true;
+  self.node = node;
   self.entered = engine_.now();
   if (++call.entered == 1) tell_next_round(News::kOpened, slot);
   if (call.entered == call.seats.size()) {
@@ -244,7 +245,9 @@ void CollectiveExecution::on_event(std::uint64_t payload) {
     case News::kOpened:
       return listener_.on_call_opened(calls_[call].key);
     case News::kAssembled:
-      return listener_.on_call_assembled(calls_[call].key);
+      for (std::uint32_t seat = 0; seat < calls_[call].seats.size(); ++seat)
+        listener_.on_call_assembled(calls_[call].key, seat, calls_[call].seats[seat].node);
+      return;
     case News::kSeatDone:
       return report_done(call, static_cast<std::uint32_t>(payload));
     case News::kReleased:
@@ -257,13 +260,14 @@ void CollectiveExecution::report_done(std::uint32_t slot, std::uint32_t seat) {
   const bool all_in = call.entered == call.seats.size();
   const Time since = call.seats[seat].entered;
   const CallKey key = call.key;
+  const NodeId node = call.seats[seat].node;
   call.seats[seat].reported = true;
   const Time all_entered = all_in ? std::max(call.all_entered, since) : since;
   if (++call.done == call.seats.size()) {
     std::erase(open_calls_[index_of(key.group)], slot);
     free_calls_.push_back(slot);
   }
-  listener_.on_collective_done(key, seat, all_entered);
+  listener_.on_collective_done(key, seat, node, all_entered);
 }
 
 // The line of a phase is known by its first and last member, among all lines of the communicators.

@@ -60,12 +60,13 @@ struct CallKey {
 
 class CollectiveListener {
  public:
-  // In the round after the first member entered, and in the one after the last did.
+  // In the round after the first member entered.
   virtual void on_call_opened(CallKey call) = 0;
-  virtual void on_call_assembled(CallKey call) = 0;
-  // The seat is through. `all_entered` is when the last had come, or the seat's own entry if it got through before
-  // that.
-  virtual void on_collective_done(CallKey call, std::uint32_t seat, Time all_entered) = 0;
+  // In the round after the last did: of each seat, with the node that it entered with.
+  virtual void on_call_assembled(CallKey call, std::uint32_t seat, NodeId node) = 0;
+  // The seat is through with its `node`. `all_entered` is when the last had come, or the seat's own entry if it got
+  // through before that.
+  virtual void on_collective_done(CallKey call, std::uint32_t seat, NodeId node, Time all_entered) = 0;
 
  protected:
   ~CollectiveListener() = default;
@@ -77,9 +78,9 @@ class CollectiveExecution final : private EventSink {
                       CollectiveListener& listener, const CollectiveOptions& options)
       : engine_(engine), fabric_(fabric), network_(network), listener_(listener), options_(options) {}
 
-  // Who holds `seat` enters `call`. Every member has a seat of its own unless the job is folded. All give the same
-  // setting, which outlives the call.
-  void enter(CallKey call, std::uint32_t seat, const CallSetting& setting);
+  // Who holds `seat` enters `call`, which is `node` of its graph. Every member has a seat of its own unless the job is
+  // folded. All give the same setting, which outlives the call.
+  void enter(CallKey call, std::uint32_t seat, NodeId node, const CallSetting& setting);
 
   void on_released(std::uint32_t message);
   void on_arrived(std::uint32_t message);
@@ -162,6 +163,7 @@ class CollectiveExecution final : private EventSink {
   };
   struct Seat {
     Time entered;
+    NodeId node{};  // of who entered
     bool in = false;
     bool done = false;
     bool reported = false;

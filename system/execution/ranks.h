@@ -74,6 +74,10 @@ class RankExecution {
 
   bool finished() const { return done_ == graph_->size(); }
   std::size_t done() const { return done_; }
+  // Whether what the node's stream leads to (a communicator, a peer) has been noted as in use.
+  bool is_in_use(NodeId node) const { return stream_states_[streams_->stream_of(node)].in_use; }
+  void note_use(NodeId node) { stream_states_[streams_->stream_of(node)].in_use = true; }
+
   // For reports. kReady: nothing to wait for but the stream.
   State state(NodeId node) const;
   // Of a running node: when it was taken.
@@ -86,6 +90,7 @@ class RankExecution {
     std::uint32_t cursor = 0;  // in-order: next of the sequence
     std::uint32_t running = 0;
     bool touched = false;
+    bool in_use = false;
     std::vector<NodeId> ready;   // others: heap, smallest id first
     std::vector<NodeId> called;  // calls that peers have entered and this rank has not
     std::vector<NodeId> held;    // running calls whose members have all come
