@@ -225,7 +225,8 @@ void check_workload(Section& section, const ExperimentKeys& experiment) {
 void read_experiment(Section& section, ExperimentKeys& experiment) {
   read_system(section, experiment, [&] {
     section.required_section("workload", "the job: a model to train, or traces to replay", [&](Section& s) {
-      experiment.workload = read_workload(s, experiment.device.architecture, experiment.simulation.compute);
+      const std::int64_t devices = experiment.fabric ? experiment.fabric->device_count() : 1;
+      experiment.workload = read_workload(s, experiment.device.architecture, devices, experiment.simulation.compute);
     });
   });
   check_workload(section, experiment);

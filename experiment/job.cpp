@@ -36,10 +36,11 @@ std::string use_of_all(const Experiment& experiment, std::int64_t ranks, std::in
   if (const auto& training = experiment.workload.training) {
     const std::int64_t of_replica = training->parallel.workers() / training->parallel.data();
     const std::int64_t servers = training->parallel.ranks() - training->parallel.workers();
-    if (const auto data = more_replicas(*training, devices))
-      return fmt::format("workload.parallel.data: {} uses {} of them", *data,
-                         *data * of_replica + servers == devices ? std::string("all")
-                                                                 : fmt::format("{}", *data * of_replica + servers));
+    if (const auto data = more_replicas(*training, devices)) {
+      const std::int64_t used = *data * of_replica + servers;
+      if (used == devices) return fmt::format("workload.parallel.data: {}, or rest, uses all of them", *data);
+      return fmt::format("workload.parallel.data: {} uses {} of them", *data, used);
+    }
   }
   const ConfigEntry* nodes = experiment.resolved.find("nodes");
   const auto given = nodes == nullptr ? std::nullopt : parse_whole_number(nodes->value.scalar);

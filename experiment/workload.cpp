@@ -57,7 +57,8 @@ void refuse_training_keys(Section& section) {
 
 }  // namespace
 
-WorkloadSource read_workload(Section& section, Architecture architecture, system::ComputeOptions& compute) {
+WorkloadSource read_workload(Section& section, Architecture architecture, std::int64_t devices,
+                             system::ComputeOptions& compute) {
   WorkloadSource source;
   const bool replays = section.has("chakra");
   const bool trains = section.has("model") && !replays;
@@ -68,7 +69,7 @@ WorkloadSource read_workload(Section& section, Architecture architecture, system
   if (!replays && !trains)
     section.error("", "a workload needs traces to replay or a model to train",
                   "write chakra: {prefix: ...}, or model: NAME with parallel and batch");
-  if (section.when(trains)) source.training = workload::read_training(section, architecture);
+  if (section.when(trains)) source.training = workload::read_training(section, architecture, devices);
   if (!trains) refuse_training_keys(section);
   const std::vector<std::string> names = precision_names();
   const auto bf16 = static_cast<std::size_t>(Precision::kBf16);

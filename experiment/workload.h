@@ -18,7 +18,8 @@ struct WorkloadSource {
   std::optional<workload::TrainingSpec> training;
 };
 
-// `architecture`: of the cluster's devices.
-WorkloadSource read_workload(Section& section, Architecture architecture, system::ComputeOptions& compute);
+// `architecture`: of the cluster's `devices`.
+WorkloadSource read_workload(Section& section, Architecture architecture, std::int64_t devices,
+                             system::ComputeOptions& compute);
 
 }  // namespace orrery::experiment

@@ -109,7 +109,7 @@ def check_memory(program, checks, folder):
     checks.check(allowed.code == 0 and "warning: rank 0 needs" in allowed.stderr and "MFU" in allowed.stdout,
                  "--allow-oom simulates it", allowed.stderr)
     advised = program.run(["run", "large.yaml", "--set", "workload.parallel={tensor: 4, data: 2}"], folder)
-    checks.check("parallel.tensor: 4 with data: 2" in refused.stderr and advised.code == 0, "the advice works",
+    checks.check("workload.parallel.tensor: 4 and workload.parallel.data: 2" in refused.stderr and advised.code == 0, "the advice works",
                  advised.stderr)
 
 

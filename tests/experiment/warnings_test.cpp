@@ -58,9 +58,8 @@ TEST_CASE("devices without a rank are said, with the replicas that would use the
   CHECK(warnings_of({}).empty());
   // A whole `parallel` in place of the file's drops its `data`.
   CHECK(warnings_of({"workload.parallel={tensor: 8}"}) ==
-        Warnings{"the job has 8 ranks: 8 of the cluster's 16 devices have nothing to do (workload.parallel.data: 2 "
-                 "uses all of "
-                 "them)"});
+        Warnings{"the job has 8 ranks: 8 of the cluster's 16 devices have nothing to do (workload.parallel.data: 2, "
+                 "or rest, uses all of them)"});
   // 12 sequences do not divide by 4 replicas of 2, but by 3.
   CHECK(warnings_of({"workload.parallel={tensor: 4, pipeline: 1}", "workload.batch.micro=4"}) ==
         Warnings{"the job has 4 ranks: 12 of the cluster's 16 devices have nothing to do (workload.parallel.data: 3 "
@@ -70,6 +69,22 @@ TEST_CASE("devices without a rank are said, with the replicas that would use the
   CHECK(warnings_of({"workload.batch={global: 2, micro: 1}", "nodes=4"}) ==
         Warnings{"the job has 16 ranks: 16 of the cluster's 32 devices have nothing to do (nodes: 2 is as much as the "
                  "job needs)"});
+}
+
+TEST_CASE("data: rest is as many replicas as there are devices for") {
+  const auto replicas = [](const std::vector<std::string>& settings) {
+    const TraceFolder folder;
+    Diagnostics diagnostics;
+    const Experiment experiment = load_experiment(folder.write("x.yaml", kTwoNodes), settings, kFiles, diagnostics);
+    return experiment.workload.training->parallel.data();
+  };
+  CHECK(replicas({"workload.parallel={tensor: 8, data: rest}"}) == 2);
+  CHECK(replicas({"workload.parallel={tensor: 4, data: rest}"}) == 4);
+  CHECK(replicas({"workload.parallel={tensor: 4, data: rest}", "nodes=6"}) == 12);
+  // Three replicas of five ranks: one device is left, and said to be.
+  CHECK(replicas({"workload.parallel={tensor: 1, pipeline: 5, data: rest}", "workload.pipeline_layers=[6,7,7,6,6]"}) ==
+        3);
+  CHECK(replicas({"workload.parallel={tensor: 8, data: rest}", "nodes=1"}) == 1);
 }
 
 TEST_CASE("selective recomputation that has nothing to make again is said") {

@@ -50,7 +50,14 @@ void read_exchange(Section& section, Parallelism& parallel) {
                 "waiting for all workers");
 }
 
-void read_parallel(Section& section, TrainingSpec& training) {
+// As many replicas as the devices have room for.
+void fill_with_replicas(Parallelism& parallel, std::int64_t devices) {
+  const std::int64_t servers = parallel.ranks() - parallel.workers();
+  std::int64_t& data = parallel.degrees[static_cast<std::size_t>(ParallelDimension::kData)];
+  data = std::max<std::int64_t>(1, (devices - servers) / (parallel.workers() / data));
+}
+
+void read_parallel(Section& section, std::int64_t devices, TrainingSpec& training) {
   note_places(section, "parallel.",
               {"tensor", "context", "data", "pipeline", "expert", "expert_skew", "sequence", "shard", "exchange",
                "servers", "asynchronous"},
@@ -59,10 +66,15 @@ void read_parallel(Section& section, TrainingSpec& training) {
   const std::array<std::string_view, kParallelDimensionCount> meanings = {
       "tensor parallelism: number of ranks that share every layer",
       "context parallelism: number of ranks that share every sequence",
-      "data parallelism: number of replicas of the model",
+      "data parallelism: number of replicas of the model; `rest`: as many as the cluster has devices for",
       "pipeline parallelism: number of stages of consecutive layers"};
-  for (std::size_t i = 0; i < kParallelDimensionCount; ++i)
-    section.takes(kDimensionNames[i], parallel.degrees[i], kDegree, meanings[i]);
+  const ConfigValue* data = section.value("data");
+  const bool has_rest = data != nullptr && data->scalar == "rest";
+  for (std::size_t i = 0; i < kParallelDimensionCount; ++i) {
+    section.know(kDimensionNames[i]);
+    if (section.when(!has_rest || i != static_cast<std::size_t>(ParallelDimension::kData)))
+      section.takes(kDimensionNames[i], parallel.degrees[i], kDegree, meanings[i]);
+  }
   section.takes("expert", parallel.expert, kDegree,
                 "expert parallelism: number of ranks that share the experts; it divides `data` * `context`");
   section.takes(
@@ -85,6 +97,7 @@ void read_parallel(Section& section, TrainingSpec& training) {
                 "attention, all-gather: all of them before attention");
   read_order(section, parallel);
   read_exchange(section, parallel);
+  if (has_rest) fill_with_replicas(parallel, devices);
 }
 
 void read_schedule(Section& section, TrainingSpec& training) {
@@ -151,7 +164,7 @@ std::string_view default_software(const ModelSpec& model, Architecture architect
 
 std::string_view name_of(ParallelDimension dimension) { return kDimensionNames[static_cast<std::size_t>(dimension)]; }
 
-TrainingSpec read_training(Section& section, Architecture architecture) {
+TrainingSpec read_training(Section& section, Architecture architecture, std::int64_t devices) {
   TrainingSpec training;
   training.where = section.where();
   note_places(section, "", {"pipeline_layers", "recompute", "precision"}, training);
@@ -160,7 +173,7 @@ TrainingSpec read_training(Section& section, Architecture architecture) {
       "models");
   section.defaulted_section(
       "parallel", "parallelism: how the work is spread over the ranks. Example: `{tensor: 8, pipeline: 4, data: 16}`",
-      [&](Section& s) { read_parallel(s, training); });
+      [&](Section& s) { read_parallel(s, devices, training); });
   section.required_section("batch", "batch sizes. Example: `{global: 1536, micro: 1}`", [&](Section& s) {
     note_places(s, "batch.", {"global", "micro"}, training);
     s.needs("global", training.global_batch, {1, 1LL << 32},

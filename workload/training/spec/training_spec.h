@@ -125,7 +125,7 @@ AttentionKind attention_of(const TrainingSpec& training);
 
 // Reads the keys of a `workload` section that describe a model. `architecture`: of the cluster's devices, which the
 // software follows from by default.
-TrainingSpec read_training(Section& section, Architecture architecture);
+TrainingSpec read_training(Section& section, Architecture architecture, std::int64_t devices);
 
 // Where an experiment names no software, a file of configs/software: that of the model's kind, and for transformers
 // that of the device's generation.
