@@ -18,7 +18,7 @@
 #include "experiment/check.h"
 #include "experiment/recorded_run.h"
 #include "report/table.h"
-#include "study/in_parallel.h"
+#include "core/in_parallel.h"
 #include "study/sweep/sweep.h"
 #include "study/validate/collectives/validate.h"
 #include "study/validate/compute/table.h"
@@ -52,7 +52,7 @@ Verdict check_trace(const std::string& file, const CheckOptions& options) {
 void check_sweep(const std::string& file, const Session& session, Diagnostics& diagnostics) {
   const study::Sweep sweep = study::load_sweep(file, session.settings, session.files);
   const std::vector<study::SweepPoint> points =
-      study::check_points(sweep, {study::hardware_threads(), false}, session.files);
+      study::check_points(sweep, {hardware_threads(), false}, session.files);
   study::refuse_if_all_refused(sweep, points);
   for (const Problem& problem : study::refused_values(sweep, points))
     diagnostics.error(problem.where, problem.message, problem.hint);

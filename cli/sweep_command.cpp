@@ -15,7 +15,7 @@
 #include "cli/session.h"
 #include "core/config/quantity_text.h"
 #include "core/input_files.h"
-#include "study/in_parallel.h"
+#include "core/in_parallel.h"
 #include "study/sweep/sweep.h"
 
 namespace orrery::cli {
@@ -23,7 +23,7 @@ namespace {
 
 struct SweepCommandOptions {
   std::string file;
-  unsigned jobs = study::hardware_threads();
+  unsigned jobs = hardware_threads();
 };
 
 std::string result_file(std::size_t point) { return fmt::format("result-{}.json", point + 1); }

@@ -27,6 +27,7 @@ struct Aggregate {
   // in each direction, for each rank of a node.
   Bytes between{0};
   Duration latency{};  // from the entry of the last rank to the end, less the time that the bytes take
+  Duration least{};    // that the bytes take on however fast links: those who send them are no faster
 
   bool operator==(const Aggregate&) const = default;
 };

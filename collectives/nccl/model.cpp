@@ -40,11 +40,13 @@ struct Timing {
   double within = 0;
   double between = 0;
   double latency = 0;
+  double least = 0;  // that the bytes take, whatever the links
   double seconds = 0;
 };
 
-Aggregate transfer_of(const NcclCost& cost, double within, double between) {
-  return {cost.volume.pattern, whole(within), whole(between), {}};
+Aggregate transfer_of(const NcclCost& cost, const Timing& timing) {
+  return {cost.volume.pattern, whole(timing.within), whole(timing.between), duration(timing.latency),
+          duration(timing.least)};
 }
 
 Timing timing_of(const NcclCost& cost, const NcclCall& call, const NcclOptions& options,
@@ -53,13 +55,8 @@ Timing timing_of(const NcclCost& cost, const NcclCall& call, const NcclOptions& 
   Timing timing;
   timing.within = cost.volume.within / cost.within_efficiency / host;
   timing.between = cost.volume.between / cost.between_efficiency / constants.network_efficiency();
-  double moving = lone_seconds(transfer_of(cost, timing.within, timing.between), *call.shape).together;
-  if (cost.cap > 0 && moving > 0 && cost.volume.amount / cost.cap > moving) {
-    const double slower = cost.volume.amount / cost.cap / moving;
-    timing.within *= slower;
-    timing.between *= slower;
-    moving *= slower;
-  }
+  double moving = lone_seconds(transfer_of(cost, timing), *call.shape).together;
+  if (cost.cap > 0 && cost.volume.amount / cost.cap > moving) moving = timing.least = cost.volume.amount / cost.cap;
   timing.latency =
       constants.launch(options.launch, call.shape->fullest) + cost.latency + fill(cost, moving, call, constants);
   timing.seconds = std::max(timing.within, timing.between) < kMostBytes ? timing.latency + moving
@@ -70,9 +67,7 @@ Timing timing_of(const NcclCost& cost, const NcclCall& call, const NcclOptions& 
 NcclTiming timed(const NcclCost& cost, const NcclCall& call, const NcclOptions& options,
                  const NcclConstants& constants) {
   const Timing timing = timing_of(cost, call, options, constants);
-  NcclTiming done{cost.algorithm, cost.protocol, transfer_of(cost, timing.within, timing.between), timing.seconds};
-  done.transfer.latency = duration(timing.latency);
-  return done;
+  return {cost.algorithm, cost.protocol, transfer_of(cost, timing), timing.seconds};
 }
 
 }  // namespace

@@ -108,16 +108,22 @@ class Choices {
     latency_ = latency_of(benchmark, progress);
   }
 
-  // Fills in the names; returns the latency. InputError if the options leave NCCL nothing.
-  Duration choose(CollectiveRow& row) const {
+  // What a call takes beside the time of its bytes on the links.
+  struct Apart {
+    Duration latency{};
+    Duration least{};  // Aggregate::least
+  };
+
+  // Fills in the names. InputError if the options leave NCCL nothing.
+  Apart choose(CollectiveRow& row) const {
     row.algorithm = algorithm_;
-    if (library_ == nullptr) return latency_;
-    if (!operation_.kind) return choose_sends(row);
+    if (library_ == nullptr) return {latency_, {}};
+    if (!operation_.kind) return {choose_sends(row), {}};
     const Bytes input = input_of_rank(operation_, row.bytes, layout_.shape.ranks);
     const collectives::NcclTiming way = library_->choice(*operation_.kind, input, layout_.shape);
     if (way.algorithm) row.algorithm = collectives::name_of(*way.algorithm);
     row.protocol = collectives::name_of(way.protocol);
-    return way.transfer.latency;
+    return {way.transfer.latency, way.transfer.least};
   }
 
  private:
@@ -177,16 +183,17 @@ LinkOverload worst_overload(const network::Fabric& fabric, std::span<const netwo
   return most_loaded(fabric, usage, [](const network::LinkUsage& link) { return seconds(link.busy); });
 }
 
-// Of a run from 0 to `finish` that would have taken `latency` with (next to) no bytes in its messages. Latency, if that
-// is at least half of the time; else the most utilised of all links, the first of equals. Where phases on different
-// links follow one another, the latter may be utilised for less than half of the time.
+// Of a run from 0 to `finish`. Latency, if that is at least half of the time; else the most utilised of all links, the
+// first of equals, or the protocol where it takes longer than they do. Where phases on different links follow one
+// another, a link may be utilised for less than half of the time.
 CollectiveBound collective_bound(const network::Fabric& fabric, std::span<const network::LinkUsage> usage, Time finish,
-                                 Duration latency) {
+                                 const Choices::Apart& apart) {
   if (finish == Time{}) return {"latency", 1};  // of a barrier over links without latency
   const double time = seconds(finish);
-  if (2 * seconds(latency) >= time) return {"latency", std::min(1.0, seconds(latency) / time)};
+  if (2 * seconds(apart.latency) >= time) return {"latency", std::min(1.0, seconds(apart.latency) / time)};
   const LinkOverload most = most_loaded(fabric, usage, [time](const network::LinkUsage&) { return time; });
-  return {most.name, most.factor};
+  const double protocol = seconds(apart.least) / time;
+  return most.factor >= protocol ? CollectiveBound{most.name, most.factor} : CollectiveBound{"protocol", protocol};
 }
 
 CollectiveRow measure(const Benchmark& benchmark, Bytes size, const Choices& choices,

@@ -19,11 +19,11 @@
 
 namespace orrery::study {
 
-// What bounds a collective: a link, or latency.
+// What bounds a collective: a link, latency, or its protocol.
 struct CollectiveBound {
-  std::string name;  // the busiest link's class without its direction: "nvlink", "nic"; or "latency"
+  std::string name;  // the busiest link's class without its direction: "nvlink", "nic"; or "latency", "protocol"
   // Of the time. A link: bytes / (bandwidth * time), which passes 1 only where links are not shared. Latency: what the
-  // call would take without its bytes.
+  // call would take without its bytes. Protocol: what the bytes would take on links of any bandwidth.
   double share = 0;
 };
 

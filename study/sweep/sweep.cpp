@@ -8,7 +8,7 @@
 #include "experiment/job.h"
 #include "experiment/run.h"
 #include "study/benchmark/study.h"
-#include "study/in_parallel.h"
+#include "core/in_parallel.h"
 
 namespace orrery::study {
 namespace {

@@ -84,7 +84,14 @@ void CollectiveExecution::call_line(const Touched& first) {
 void CollectiveExecution::start_line(std::uint32_t slot, StateKey key) {
   const Call& call = calls_[slot];
   const LineView line = line_of(call, key);
-  const std::uint32_t id = messages_.put({slot, state_of(call, key), 0, kWholeLine, 0, false, nullptr, {}});
+  const PlannedPhase& phase = planned(call, key);
+  const Duration least = phase.is_whole() ? phase.transfer().least : Duration::zero();
+  const auto end_of = [&] {
+    const Duration taken = saturating_add(least, phase.transfer().latency);
+    return Time(saturating_add(engine_.now().time_since_epoch(), taken));
+  };
+  const Time not_before = least == Duration::zero() ? Time{} : end_of();
+  const std::uint32_t id = messages_.put({slot, state_of(call, key), 0, kWholeLine, 0, false, nullptr, {}, not_before});
   messages_sent_ += line.count;
   network_.start_group(line.path, id);
 }
@@ -193,7 +200,8 @@ void CollectiveExecution::send(std::uint32_t slot, std::uint32_t state, Running&
   if (!is_known) find_peer(call, state, running);
   if (is_folded && peer.folded == nullptr) return;  // an earlier send stands for it
   const bool is_class = is_folded && !peer.is_uniform_ring;
-  const std::uint32_t id = messages_.put({slot, state, peer.state, next.index, next.slot, is_class, peer.folded, {}});
+  const std::uint32_t id =
+      messages_.put({slot, state, peer.state, next.index, next.slot, is_class, peer.folded, {}, {}});
   messages_sent_ += peer.count;
   if (is_class) return network_.start(peer.path, next.bytes, id);
   const std::optional<Time> release = network_.start_predicted(peer.path, next.bytes, id);

@@ -147,7 +147,7 @@ void CollectiveExecution::add_message_parts(std::uint32_t id, const Message& who
     const std::uint32_t send = message->is_uniform_ring ? whole.index : message->sends.front();
     const Message part{slot,    state,      state_of(call, {message->receiver, key.chunk, key.phase}),
                        send,    whole.slot, !message->is_uniform_ring,
-                       message, {}};
+                       message, {},         {}};
     const std::uint32_t number = put_part(id, part, parts.empty());
     parts.push_back(part_of_message(number));
     if (call.states[state].status != Status::kActive) continue;
@@ -165,7 +165,7 @@ void CollectiveExecution::add_line_part(std::uint32_t id, const Message& whole, 
     return message.call == slot && line_of(call, key_of(call, message.from_state)).path == path;
   };
   if (std::ranges::any_of(parts, is_of_line)) return;  // another seat of the line stands for it
-  const Message part{slot, state_of(call, key), whole.to_state, kWholeLine, 0, false, nullptr, {}};
+  const Message part{slot, state_of(call, key), whole.to_state, kWholeLine, 0, false, nullptr, {}, whole.not_before};
   parts.push_back(part_of_message(put_part(id, part, parts.empty())));
 }
 
@@ -188,8 +188,8 @@ network::MessagePart CollectiveExecution::part_of_message(std::uint32_t id) {
 void CollectiveExecution::add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts) {
   const auto slot = static_cast<std::uint32_t>(payload >> 32) & (kMostCalls - 1);
   const auto number = static_cast<std::uint32_t>(payload);
-  const auto news = static_cast<News>(payload >> 62);
-  if (news == News::kReleased) {
+  const auto news = static_cast<News>(payload >> kNewsShift);
+  if (news == News::kReleased || news == News::kHeld) {
     for (const network::MessagePart& part : parts_of(number).subspan(1))
       parts.push_back(payload_of(news, 0, static_cast<std::uint32_t>(part.token)));
     return;

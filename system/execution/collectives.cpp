@@ -50,6 +50,10 @@ void CollectiveExecution::on_released(std::uint32_t id) {
 
 void CollectiveExecution::on_arrived(std::uint32_t id) {
   const Message message = messages_[id];
+  if (engine_.now() < message.not_before) {
+    engine_.at(message.not_before, *this, payload_of(News::kHeld, 0, id));
+    return;
+  }
   messages_.release(id);
   if (message.index == kWholeLine) return on_line_arrived(message.call, message.from_state);
   SlotSet& arrived = calls_[message.call].states[message.to_state].arrived;
@@ -241,7 +245,7 @@ void CollectiveExecution::tell_next_round(News news, std::uint32_t call, std::ui
 
 void CollectiveExecution::on_event(std::uint64_t payload) {
   const auto call = static_cast<std::uint32_t>(payload >> 32) & (kMostCalls - 1);
-  switch (static_cast<News>(payload >> 62)) {
+  switch (static_cast<News>(payload >> kNewsShift)) {
     case News::kOpened:
       return listener_.on_call_opened(calls_[call].key);
     case News::kAssembled:
@@ -252,6 +256,8 @@ void CollectiveExecution::on_event(std::uint64_t payload) {
       return report_done(call, static_cast<std::uint32_t>(payload));
     case News::kReleased:
       return on_released(static_cast<std::uint32_t>(payload));
+    case News::kHeld:
+      return on_arrived(static_cast<std::uint32_t>(payload));
   }
 }
 

@@ -189,6 +189,7 @@ class CollectiveExecution final : private EventSink {
     bool is_class = false;    // the sends and slots of `folded` instead
     const MessageClass* folded = nullptr;
     EventHandle release;  // that was predicted and is waited for
+    Time not_before{};    // of a whole line: it does not end earlier, however fast the links (Aggregate::least)
   };
   // The seats of a line and what they send, at granularity `phase`.
   struct LineView {
@@ -211,12 +212,14 @@ class CollectiveExecution final : private EventSink {
     std::uint32_t phase;
   };
 
-  // What is said of a call or member in the round after, and of a message when it is released as predicted.
-  enum class News : std::uint8_t { kOpened, kAssembled, kSeatDone, kReleased };
+  // What is said of a call or member in the round after, and of a message when it is released as predicted, or when a
+  // line is through that its links were faster than.
+  enum class News : std::uint8_t { kOpened, kAssembled, kSeatDone, kReleased, kHeld };
   void tell_next_round(News news, std::uint32_t call, std::uint32_t seat = 0);
-  static constexpr std::uint32_t kMostCalls = 1u << 30;  // under way at once; what is left of the payload
+  static constexpr std::uint32_t kMostCalls = 1u << 29;  // under way at once; what is left of the payload
+  static constexpr int kNewsShift = 61;
   static std::uint64_t payload_of(News news, std::uint32_t call, std::uint32_t number) {
-    return std::uint64_t{static_cast<std::uint8_t>(news)} << 62 | std::uint64_t{call} << 32 | number;
+    return std::uint64_t{static_cast<std::uint8_t>(news)} << kNewsShift | std::uint64_t{call} << 32 | number;
   }
   void on_event(std::uint64_t payload) override;
   void add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts) override;

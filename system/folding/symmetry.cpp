@@ -121,7 +121,8 @@ void Symmetry::add_lines(GroupId group, const Pattern& pattern) {
     for (const std::uint32_t member : line.members) devices.push_back(plans_.devices(group)[member]);
     LineTraffic traffic = traffic_of(*pattern.plan, line.phase, devices, fabric_);
     const Vertex vertex = refinement_.add_vertex(
-        hash_of({kLine, pattern.key, line.phase, static_cast<std::uint64_t>(traffic.latency.count())}));
+        hash_of({kLine, pattern.key, line.phase, static_cast<std::uint64_t>(traffic.latency.count()),
+                 static_cast<std::uint64_t>(traffic.least.count())}));
     ORRERY_ASSERT(vertex == first + line.number);
     line_traffic_.emplace(vertex, std::move(traffic));
   });

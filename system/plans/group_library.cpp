@@ -14,7 +14,7 @@ constexpr Bytes kMany{std::int64_t{1} << 32};
 
 void note_latencies(GroupLayout& layout, collectives::NodePattern pattern, std::span<const DeviceId> devices,
                     const network::Fabric& fabric) {
-  for_each_message({pattern, Bytes(1), Bytes(1), {}}, layout.nodes, devices, fabric, [&](const GroupMessage& message) {
+  for_each_message({pattern, Bytes(1), Bytes(1), {}, {}}, layout.nodes, devices, fabric, [&](const GroupMessage& message) {
     Duration& longest = message.is_within ? layout.shape.within_latency : layout.shape.between_latency;
     longest = std::max(longest, network::route_latency(fabric, devices[message.from], devices[message.to]));
   });
@@ -24,7 +24,7 @@ void note_latencies(GroupLayout& layout, collectives::NodePattern pattern, std::
 std::vector<collectives::LinkCost> paces(collectives::NodePattern pattern, const NodeMembers& nodes,
                                          std::span<const DeviceId> devices, const network::Fabric& fabric) {
   std::vector<collectives::LinkCost> all;
-  for (const LinkTraffic& load : traffic_by_link({pattern, kMany, kMany, {}}, nodes, devices, fabric).links) {
+  for (const LinkTraffic& load : traffic_by_link({pattern, kMany, kMany, {}, {}}, nodes, devices, fabric).links) {
     const double byte =
         1.0 / static_cast<double>(kMany.count()) / static_cast<double>(fabric.link(load.link).bandwidth.count());
     all.push_back({static_cast<double>(load.within.count()) * byte, static_cast<double>(load.between.count()) * byte});

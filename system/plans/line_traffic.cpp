@@ -102,6 +102,7 @@ LineTraffic group_traffic(const collectives::Aggregate& transfer, const NodeMemb
   const GroupTraffic by_link = traffic_by_link(transfer, nodes, devices, fabric);
   LineTraffic traffic;
   traffic.latency = transfer.latency;
+  traffic.least = transfer.least;
   for (const LinkTraffic& link : by_link.links) {
     const Bytes load = saturating_add(link.within, link.between);
     require_countable_load(load);

@@ -21,6 +21,7 @@ namespace orrery::system {
 struct LineTraffic {
   std::vector<network::LinkLoad> loads;  // by LinkId, each link once
   Duration latency{};                    // of the schedule's longest chain
+  Duration least{};                      // Aggregate::least
 };
 
 // Throws InputError when the load of a link is 2^62 bytes or more.

@@ -12,7 +12,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "study/in_parallel.h"
+#include "core/in_parallel.h"
 
 using namespace orrery;
 using namespace orrery::report;

@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "study/in_parallel.h"
+#include "core/in_parallel.h"
 #include "study/validate/training/cross.h"
 #include "tests/study/training_tables.h"
 #include "workload/training/spec/software.h"

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <map>
 #include <span>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -12,6 +14,7 @@
 
 #include "core/assert.h"
 #include "core/config/quantity_text.h"
+#include "core/in_parallel.h"
 #include "workload/chakra/file.h"
 #include "workload/graph/builder.h"
 #include "workload/graph/content_pool.h"
@@ -118,10 +121,7 @@ class JobLoader {
     const TraceSet traces{source_.prefix, world()};
     CommunicatorNames names(traces, source_.groups.value_or(""), reader_);
     read_groups_file(traces, names);
-    for (std::uint32_t rank = 0; rank < files_.size(); ++rank) {
-      read_trace(rank);
-      if (progress) progress(rank + 1, files_.size());
-    }
+    for (std::uint32_t rank = 0; rank < files_.size();) rank = read_traces(rank, progress);
     for (std::uint32_t rank = 0; rank < files_.size(); ++rank) {
       check_world(rank, traces);
       declare_groups(rank, names);
@@ -161,32 +161,88 @@ class JobLoader {
     }
   }
 
-  void read_trace(std::uint32_t rank) {
-    of_rank_.emplace_back(files_[rank]);
-    trace_of_rank_.push_back(static_cast<std::uint32_t>(traces_.size()));
+  struct FileContent {
     std::string bytes;
-    try {
-      bytes = read_file(files_[rank]);
-    } catch (const InputError& error) {
-      of_rank_.back().take(error);
-      traces_.push_back({RankTrace(files_[rank])});
-      return;
+    ContentHash hash;
+    std::optional<InputError> failure;
+  };
+
+  // How many of the files from `first` on are read at once: as much as is soon read, and one for every thread.
+  std::uint32_t batch_end(std::uint32_t first) const {
+    constexpr std::uintmax_t kMostBytes = std::uintmax_t{8} << 20;
+    constexpr std::uint32_t kMostFiles = 256;
+    std::uintmax_t bytes = 0;
+    std::uint32_t end = first;
+    while (end < world() && (end - first < hardware_threads() || (bytes < kMostBytes && end - first < kMostFiles))) {
+      std::error_code code;
+      const std::uintmax_t size = std::filesystem::file_size(files_[end++], code);
+      if (!code) bytes += size;
     }
-    const ContentHash hash = content_hash(bytes);
-    const auto [known, is_new] = by_content_.try_emplace({hash.low, hash.high, bytes.size()}, trace_of_rank_.back());
-    trace_of_rank_.back() = known->second;
-    if (is_new) decode(rank, bytes);
+    return end;
   }
 
-  void decode(std::uint32_t rank, const std::string& bytes) {
-    Loaded loaded{read_rank_trace(files_[rank], bytes, source_.dependencies, reader_)};
-    loaded.labels = labels_.intern(std::move(loaded.trace.labels));
-    if (loaded.trace.graph) {
-      loaded.graph = graphs_.intern(std::move(*loaded.trace.graph));
-      loaded.trace.graph.reset();
-      loaded.has_graph = true;
+  // Reads the traces of some ranks from `first` on, on several threads, and takes what they hold in order of the ranks.
+  // Returns the rank behind them.
+  std::uint32_t read_traces(std::uint32_t first, const LoadProgress& progress) {
+    const std::uint32_t end = batch_end(first);
+    std::vector<FileContent> contents(end - first);
+    in_parallel(contents.size(), hardware_threads(), [&](std::size_t i) {
+      try {
+        contents[i].bytes = read_file(files_[first + i]);
+        contents[i].hash = content_hash(contents[i].bytes);
+      } catch (const InputError& error) {
+        contents[i].failure = error;
+      }
+    });
+    std::vector<std::uint32_t> first_of;  // of each content that is new: its rank
+    const std::size_t known = traces_.size();
+    std::uint32_t seen = first;
+    const auto tell = [&](std::uint64_t, std::uint64_t) {
+      ++seen;
+      if (progress) progress(seen, world());
+    };
+    for (std::uint32_t rank = first; rank < end; ++rank) {
+      if (take_content(rank, contents[rank - first]))
+        first_of.push_back(rank);
+      else
+        tell(1, 1);
     }
-    traces_.push_back(std::move(loaded));
+    const auto decode = [&](std::size_t i) {
+      std::string& bytes = contents[first_of[i] - first].bytes;
+      Loaded& loaded = traces_[trace_of_rank_[first_of[i]]];
+      loaded.trace = read_rank_trace(files_[first_of[i]], bytes, source_.dependencies, reader_);
+      bytes = {};
+    };
+    in_parallel(first_of.size(), hardware_threads(), decode, tell);
+    for (std::size_t i = known; i < traces_.size(); ++i) share(traces_[i]);
+    return end;
+  }
+
+  // Whether nobody before the rank has the content.
+  bool take_content(std::uint32_t rank, FileContent& content) {
+    of_rank_.emplace_back(files_[rank]);
+    const auto next = static_cast<std::uint32_t>(traces_.size());
+    trace_of_rank_.push_back(next);
+    bool is_new = false;
+    if (content.failure) {
+      of_rank_.back().take(*content.failure);
+    } else {
+      const auto [known, is_first] =
+          by_content_.try_emplace({content.hash.low, content.hash.high, content.bytes.size()}, next);
+      trace_of_rank_.back() = known->second;
+      is_new = is_first;
+      if (!is_new) content.bytes = {};
+    }
+    if (trace_of_rank_.back() == next) traces_.push_back({RankTrace(files_[rank])});
+    return is_new;
+  }
+
+  void share(Loaded& loaded) {
+    loaded.labels = labels_.intern(std::move(loaded.trace.labels));
+    if (!loaded.trace.graph) return;
+    loaded.graph = graphs_.intern(std::move(*loaded.trace.graph));
+    loaded.trace.graph.reset();
+    loaded.has_graph = true;
   }
 
   // The world is the number of files, unless a trace knows better: the last rank's file would not be missed.

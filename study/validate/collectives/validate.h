@@ -13,7 +13,7 @@
 #include "core/config/tree.h"
 #include "study/benchmark/question.h"
 #include "study/errors.h"
-#include "study/in_parallel.h"
+#include "core/in_parallel.h"
 #include "study/validate/collectives/table.h"
 
 namespace orrery::study {

@@ -10,7 +10,7 @@
 
 #include "core/assert.h"
 #include "study/calibrate/least_squares.h"
-#include "study/in_parallel.h"
+#include "core/in_parallel.h"
 #include "workload/training/spec/software.h"
 
 namespace orrery::study {

@@ -13,7 +13,7 @@
 #include "experiment/job.h"
 #include "experiment/run.h"
 #include "report/parts.h"
-#include "study/in_parallel.h"
+#include "core/in_parallel.h"
 #include "workload/training/spec/software.h"
 
 namespace orrery::study {

@@ -13,7 +13,7 @@
 #include "core/config/tree.h"
 #include "experiment/experiment.h"
 #include "study/errors.h"
-#include "study/in_parallel.h"
+#include "core/in_parallel.h"
 #include "study/validate/training/table.h"
 
 namespace orrery::study {

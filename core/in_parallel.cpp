@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "study/in_parallel.h"
+#include "core/in_parallel.h"
 
 #include <algorithm>
 #include <atomic>
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace orrery::study {
+namespace orrery {
 
 unsigned hardware_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
 
@@ -44,4 +44,4 @@ void in_parallel(std::size_t count, unsigned threads, const std::function<void(s
     if (failure) std::rethrow_exception(failure);
 }
 
-}  // namespace orrery::study
+}  // namespace orrery

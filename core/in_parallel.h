@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace orrery::study {
+namespace orrery {
 
 // Threads of this machine, at least one.
 unsigned hardware_threads();
@@ -15,9 +15,9 @@ unsigned hardware_threads();
 using WorkProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 // Calls work(0) to work(count - 1), each once, in any order, on at most `threads` threads, of which the caller's is
-// one. When pieces throw the others still run, and
-// then the exception of the lowest number comes out, whatever the number of threads.
+// one. When pieces throw the others still run, and then the exception of the lowest number comes out, whatever the
+// number of threads.
 void in_parallel(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& work,
                  const WorkProgress& progress = {});
 
-}  // namespace orrery::study
+}  // namespace orrery
