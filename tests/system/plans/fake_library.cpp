@@ -25,7 +25,10 @@ collectives::Aggregate FakeLibrary::transfer(CollectiveKind kind, Bytes bytes, s
   const collectives::Aggregate tree{
       collectives::NodePattern::kDoubleTree, bytes * (is_even_root ? 2 : 1), ceil_div(between, 4),
       layout.shape.within_latency * layout.shape.fullest + layout.shape.between_latency * 2};
-  return seconds(ring, layout) < seconds(tree, layout) ? ring : tree;
+  collectives::Aggregate chosen = seconds(ring, layout) < seconds(tree, layout) ? ring : tree;
+  // Those who gather are no faster than 20 GB/s.
+  if (kind == CollectiveKind::kAllGather) chosen.least = bytes / Bandwidth(20'000'000'000);
+  return chosen;
 }
 
 system::PointToPoint FakeLibrary::point_to_point(Bytes bytes, bool is_same_node, Duration route_latency) const {

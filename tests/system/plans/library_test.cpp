@@ -162,6 +162,47 @@ TEST_CASE("classes that come apart while a send is delayed go on as they would h
   CHECK(outcome.steps.front().time == at(Duration(10'000'000)));
 }
 
+TEST_CASE("a call takes no less than its senders do, and its links carry no more for that") {
+  // 40 MB at 100 GB/s take 400 us.
+  const Fabric fabric = two_nodes();
+  const auto run = [&](Duration least) {
+    const FixedTransfer library({NodePattern::kRing, Bytes(40'000'000), Bytes(0), Duration(5'000'000), least});
+    JobBuilder builder(8);
+    const GroupId group = builder.group("0", {0, 1, 2, 3});
+    for (const std::uint32_t rank : {0u, 1u, 2u, 3u}) builder.collective(rank, kAllReduce, Bytes(8'000), group);
+    return fold_and_compare(builder.build(), fabric, by(library), NetworkModel::kFlow);
+  };
+  for (const Duration least : {Duration(0), Duration(100'000'000), Duration(1'000'000'000)}) {
+    const Outcome outcome = run(least);
+    CHECK(outcome.totals.finish == at(std::max(least, Duration(400'000'000)) + Duration(5'000'000)));
+    for (const LinkUsage& link : outcome.usage) {
+      CHECK((link.bytes == Bytes(0) || link.bytes == Bytes(40'000'000)));
+      CHECK((link.busy == Duration(0) || link.busy == Duration(400'000'000)));
+    }
+  }
+}
+
+TEST_CASE("classes come apart while calls wait for their senders") {
+  // The links are through after 10 us, the senders after 50; at 20 us all ranks first send, over other distances.
+  const FixedTransfer library({NodePattern::kRing, Bytes(1'000'000), Bytes(0), Duration(1'000), Duration(50'000'000)});
+  JobBuilder builder(8);
+  const std::vector<std::uint32_t> peer = {1, 0, 6, 7, 5, 4, 2, 3};
+  std::vector<GroupId> groups;
+  for (std::uint32_t pair = 0; pair < 4; ++pair)
+    groups.push_back(builder.group(std::to_string(pair), {2 * pair, 2 * pair + 1}));
+  std::vector<NodeId> calls;
+  for (std::uint32_t rank = 0; rank < 8; ++rank) {
+    calls.push_back(builder.collective(rank, kAllReduce, Bytes(8), groups[rank / 2]));
+    builder.send(rank, peer[rank], Bytes(1'000'000), {builder.compute(rank, Duration(20'000'000))});
+    builder.receive(rank, peer[rank], Bytes(1'000'000));
+  }
+  const Outcome outcome = fold_and_compare(builder.build(), two_nodes(), by(library), NetworkModel::kFlow);
+  REQUIRE(outcome.steps.size() == 1);
+  CHECK(outcome.steps.front().time == at(Duration(20'000'000)));
+  for (const RankId acting : outcome.totals.acting)
+    CHECK(outcome.end(index_of(acting), calls[index_of(acting)]) == at(Duration(50'001'000)));
+}
+
 TEST_CASE("a library is refused at granularity step") {
   const FakeLibrary library;
   SimulationOptions options = by(library);
