@@ -93,11 +93,12 @@ PrivateRings::PrivateRings(const workload::Job& job, const network::Fabric& fabr
     }
 }
 
-ProgramKinds program_kinds(const collectives::Schedule& schedule, std::uint32_t rank) {
+ProgramKinds::ProgramKinds(const collectives::Schedule& schedule, std::uint32_t rank) {
   const std::uint32_t sends = schedule.sends(rank), receives = schedule.receives(rank);
-  ProgramKinds kinds{std::vector<std::uint32_t>(sends), std::vector<std::uint32_t>(receives), 0};
-  kinds.hash = hash_of({sends, receives, schedule.is_uniform_ring()});
-  if (schedule.is_uniform_ring()) return kinds;
+  hash_ = hash_of({sends, receives, schedule.is_uniform_ring()});
+  if (schedule.is_uniform_ring()) return;
+  sends_.resize(sends);
+  receives_.resize(receives);
   std::vector<collectives::Step> steps;
   std::vector<bool> is_waited_for(sends);  // sends that another one comes after
   std::vector<bool> is_edge(receives + 1);
@@ -108,13 +109,11 @@ ProgramKinds program_kinds(const collectives::Schedule& schedule, std::uint32_t 
   }
   for (std::uint32_t i = 0; i < sends; ++i) {
     const bool joins = i > 0 && start_together(steps[i - 1], steps[i]) && !is_waited_for[i - 1] && !is_waited_for[i];
-    kinds.sends[i] = joins ? kinds.sends[i - 1] : i;
-    kinds.hash = hash_of({kinds.hash, kinds.sends[i], steps[i].needs.begin, steps[i].needs.end,
-                          steps[i].after_send ? *steps[i].after_send + 1 : 0, steps[i].reduce_bytes.count() > 0});
+    sends_[i] = joins ? sends_[i - 1] : i;
+    hash_ = hash_of({hash_, sends_[i], steps[i].needs.begin, steps[i].needs.end,
+                     steps[i].after_send ? *steps[i].after_send + 1 : 0, steps[i].reduce_bytes.count() > 0});
   }
-  for (std::uint32_t slot = 1; slot < receives; ++slot)
-    kinds.receives[slot] = is_edge[slot] ? slot : kinds.receives[slot - 1];
-  return kinds;
+  for (std::uint32_t slot = 1; slot < receives; ++slot) receives_[slot] = is_edge[slot] ? slot : receives_[slot - 1];
 }
 
 Patterns::Patterns(const workload::Matching& matching, CollectivePlans& plans, Granularity granularity)

@@ -20,15 +20,23 @@ namespace orrery::system {
 
 // Which messages of one rank's program in a schedule do the same for it, so that nothing but their other ends can tell
 // them apart: sends that start together, receives that are only ever waited for together.
-struct ProgramKinds {
-  std::vector<std::uint32_t> sends;     // by index: the first send of the kind
-  std::vector<std::uint32_t> receives;  // by slot: the first receive of the kind
-  std::uint64_t hash = 0;               // of what waits for what: equal for ranks whose programs are alike
-};
+class ProgramKinds {
+ public:
+  ProgramKinds(const collectives::Schedule& schedule, std::uint32_t rank);
 
-// In a uniform ring (Schedule::is_uniform_ring) every send and every receive is of kind 0: what holds for one step
-// holds for all.
-ProgramKinds program_kinds(const collectives::Schedule& schedule, std::uint32_t rank);
+  // By index, or slot: the first of the kind. In a uniform ring (Schedule::is_uniform_ring) all are of kind 0: what
+  // holds for one step holds for all.
+  std::uint32_t of_send(std::uint32_t index) const { return sends_.empty() ? 0 : sends_[index]; }
+  std::uint32_t of_receive(std::uint32_t slot) const { return receives_.empty() ? 0 : receives_[slot]; }
+  // Of what waits for what: equal for ranks whose programs are alike.
+  std::uint64_t hash() const { return hash_; }
+  bool operator==(const ProgramKinds&) const = default;
+
+ private:
+  std::vector<std::uint32_t> sends_;
+  std::vector<std::uint32_t> receives_;
+  std::uint64_t hash_ = 0;
+};
 
 struct Pattern {
   const CollectivePlan* plan = nullptr;  // of one of the calls

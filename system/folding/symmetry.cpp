@@ -76,16 +76,20 @@ std::uint64_t Symmetry::program_hash(GroupId group, std::uint32_t member) const 
       const bool takes_part = pattern.plan->participates(phase, position);
       hash = hash_of({hash, pattern.key, takes_part});
       if (takes_part && granularity_ == Granularity::kStep)
-        hash = hash_of({hash, kinds(planned.schedule())[layout.coordinate(position, planned.phase.axis)].hash});
+        hash = hash_of({hash, kinds(planned.schedule())[layout.coordinate(position, planned.phase.axis)]->hash()});
     }
   }
   return hash;
 }
 
-const std::vector<ProgramKinds>& Symmetry::kinds(const collectives::Schedule& schedule) const {
-  std::vector<ProgramKinds>& kinds = kinds_[&schedule];
-  for (auto rank = static_cast<std::uint32_t>(kinds.size()); rank < schedule.ranks(); ++rank)
-    kinds.push_back(program_kinds(schedule, rank));
+// Mostly one for all ranks.
+const Symmetry::KindsOfRanks& Symmetry::kinds(const collectives::Schedule& schedule) const {
+  KindsOfRanks& kinds = kinds_[&schedule];
+  for (auto rank = static_cast<std::uint32_t>(kinds.size()); rank < schedule.ranks(); ++rank) {
+    ProgramKinds own(schedule, rank);
+    const bool is_like_last = !kinds.empty() && *kinds.back() == own;
+    kinds.push_back(is_like_last ? kinds.back() : std::make_shared<const ProgramKinds>(std::move(own)));
+  }
   return kinds;
 }
 
@@ -98,12 +102,12 @@ void Symmetry::add_messages(GroupId group, const Pattern& pattern) {
     const PlannedPhase& planned = pattern.plan->phases[message.phase];
     const std::uint32_t from = layout.coordinate(layout.position_of[message.from], planned.phase.axis);
     const std::uint32_t to = layout.coordinate(layout.position_of[message.to], planned.phase.axis);
-    const std::vector<ProgramKinds>& kinds = this->kinds(planned.schedule());
+    const KindsOfRanks& kinds = this->kinds(planned.schedule());
     const auto latency = static_cast<std::uint64_t>(latency_of(devices[message.from], devices[message.to]).count());
     const auto bytes = static_cast<std::uint64_t>(planned.schedule().step(from, message.send).bytes.count());
     const Vertex vertex =
-        refinement_.add_vertex(hash_of({kMessage, pattern.key, message.phase, kinds[from].sends[message.send],
-                                        kinds[to].receives[message.slot], latency, bytes}));
+        refinement_.add_vertex(hash_of({kMessage, pattern.key, message.phase, kinds[from]->of_send(message.send),
+                                        kinds[to]->of_receive(message.slot), latency, bytes}));
     ORRERY_ASSERT(vertex == first + message.number);
   });
   for_each_message(pattern, [&](const PatternMessage& message) {

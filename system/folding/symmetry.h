@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -131,7 +132,8 @@ class Symmetry {
   std::uint32_t rank_classes() const;
   std::uint32_t slot_of(GroupId group, std::uint32_t member) const;
   RankId rank_of(GroupId group, std::uint32_t member) const;
-  const std::vector<ProgramKinds>& kinds(const collectives::Schedule& schedule) const;
+  using KindsOfRanks = std::vector<std::shared_ptr<const ProgramKinds>>;
+  const KindsOfRanks& kinds(const collectives::Schedule& schedule) const;
 
   const workload::Job& job_;
   const workload::Matching& matching_;
@@ -152,7 +154,7 @@ class Symmetry {
   News used_;  // since the last refine()
   News news_;
   std::unordered_map<Vertex, LineTraffic> line_traffic_;
-  mutable std::map<const collectives::Schedule*, std::vector<ProgramKinds>> kinds_;  // by position
+  mutable std::map<const collectives::Schedule*, KindsOfRanks> kinds_;  // by position
 };
 
 }  // namespace orrery::system
