@@ -18,71 +18,92 @@ struct Alternative {
   workload::TrainingSpec training;
 };
 
-// `widest`: tensor parallelism goes no further than the links within a node.
-std::vector<Alternative> alternatives(const workload::TrainingSpec& training, std::int64_t widest) {
-  std::vector<Alternative> list;
-  const auto add = [&](std::string text, auto change) {
-    workload::TrainingSpec other = training;
-    change(other);
-    list.push_back({std::move(text), std::move(other)});
-  };
-  if (training.transformer() != nullptr) {
-    // First: it costs nothing. Alone, or with what it goes with well.
-    if (workload::attention_of(training) == workload::AttentionKind::kPlain) {
-      const auto flash = [](workload::TrainingSpec& t) {
-        std::get<workload::TransformerSpec>(t.model.sizes).attention = workload::AttentionKind::kFlash;
-      };
-      add("workload.model.attention: flash", flash);
-      if (training.parallel.tensor() > 1 && !training.parallel.sequence)
-        add("workload.model.attention: flash and workload.parallel.sequence: true", [&](workload::TrainingSpec& t) {
-          flash(t);
-          t.parallel.sequence = true;
-        });
-      if (training.parallel.zero == 0)
-        add("workload.model.attention: flash and workload.parallel.zero: 1", [&](workload::TrainingSpec& t) {
-          flash(t);
-          t.parallel.zero = 1;
-        });
+// What may be changed of a job, the least costly first.
+class Alternatives {
+ public:
+  explicit Alternatives(const workload::TrainingSpec& training) : training_(training) {}
+
+  // `widest`: tensor parallelism goes no further than the links within a node.
+  std::vector<Alternative> list(std::int64_t widest) && {
+    const bool is_transformer = training_.transformer() != nullptr;
+    if (is_transformer && workload::attention_of(training_) == workload::AttentionKind::kPlain) add_flash();
+    if (is_transformer) add_recomputation();
+    add_smaller_parts();
+    if (is_transformer && training_.parallel.zero == 0 && training_.recompute != workload::Recompute::kFull)
+      add("workload.parallel.zero: 1 and workload.recompute: full", [](workload::TrainingSpec& t) {
+        t.parallel.zero = 1;
+        t.recompute = workload::Recompute::kFull;
+      });
+    for (const std::int64_t times : {2, 4, 8}) {
+      if (training_.parallel.tensor() * times <= widest) move(workload::ParallelDimension::kTensor, times);
+      move(workload::ParallelDimension::kContext, times);
+      move(workload::ParallelDimension::kPipeline, times);
     }
-    if (training.recompute == workload::Recompute::kNone)
+    return std::move(list_);
+  }
+
+ private:
+  template <class Change>
+  void add(std::string text, const Change& change) {
+    workload::TrainingSpec other = training_;
+    change(other);
+    list_.push_back({std::move(text), std::move(other)});
+  }
+
+  // It costs nothing. Alone, or with what it goes with well.
+  void add_flash() {
+    const auto flash = [](workload::TrainingSpec& t) {
+      std::get<workload::TransformerSpec>(t.model.sizes).attention = workload::AttentionKind::kFlash;
+    };
+    add("workload.model.attention: flash", flash);
+    if (training_.parallel.tensor() > 1 && !training_.parallel.sequence)
+      add("workload.model.attention: flash and workload.parallel.sequence: true", [&](workload::TrainingSpec& t) {
+        flash(t);
+        t.parallel.sequence = true;
+      });
+    if (training_.parallel.zero == 0)
+      add("workload.model.attention: flash and workload.parallel.zero: 1", [&](workload::TrainingSpec& t) {
+        flash(t);
+        t.parallel.zero = 1;
+      });
+  }
+
+  void add_recomputation() {
+    if (training_.recompute == workload::Recompute::kNone)
       add("workload.recompute: selective",
           [](workload::TrainingSpec& t) { t.recompute = workload::Recompute::kSelective; });
-    if (training.recompute != workload::Recompute::kFull)
+    if (training_.recompute != workload::Recompute::kFull)
       add("workload.recompute: full", [](workload::TrainingSpec& t) { t.recompute = workload::Recompute::kFull; });
-    if (training.parallel.tensor() > 1 && !training.parallel.sequence)
+    if (training_.parallel.tensor() > 1 && !training_.parallel.sequence)
       add("workload.parallel.sequence: true", [](workload::TrainingSpec& t) { t.parallel.sequence = true; });
   }
-  for (std::int64_t zero = training.parallel.zero + 1; zero <= 3; ++zero)
-    add(fmt::format("workload.parallel.zero: {}", zero), [zero](workload::TrainingSpec& t) { t.parallel.zero = zero; });
-  const std::int64_t of_replica = training.global_batch / training.parallel.data();
-  for (std::int64_t micro = training.micro_batch - 1; micro >= 1; --micro)
-    if (of_replica % micro == 0)
-      add(fmt::format("workload.batch.micro: {}", micro),
-          [micro](workload::TrainingSpec& t) { t.micro_batch = micro; });
-  const auto move = [&](workload::ParallelDimension to, std::int64_t times) {
+
+  void add_smaller_parts() {
+    for (std::int64_t zero = training_.parallel.zero + 1; zero <= 3; ++zero)
+      add(fmt::format("workload.parallel.zero: {}", zero),
+          [zero](workload::TrainingSpec& t) { t.parallel.zero = zero; });
+    const std::int64_t of_replica = training_.global_batch / training_.parallel.data();
+    for (std::int64_t micro = training_.micro_batch - 1; micro >= 1; --micro)
+      if (of_replica % micro == 0)
+        add(fmt::format("workload.batch.micro: {}", micro),
+            [micro](workload::TrainingSpec& t) { t.micro_batch = micro; });
+  }
+
+  // Ranks of data parallelism become ranks of another.
+  void move(workload::ParallelDimension to, std::int64_t times) {
     const auto at = static_cast<std::size_t>(to), data = static_cast<std::size_t>(workload::ParallelDimension::kData);
-    if (training.parallel.data() % times != 0) return;
-    if (to == workload::ParallelDimension::kTensor && training.parallel.tensor() * times > widest) return;
+    if (training_.parallel.data() % times != 0) return;
     add(fmt::format("workload.parallel.{}: {} and workload.parallel.data: {}", workload::name_of(to),
-                    training.parallel.degrees[at] * times, training.parallel.data() / times),
+                    training_.parallel.degrees[at] * times, training_.parallel.data() / times),
         [=](workload::TrainingSpec& t) {
           t.parallel.degrees[at] *= times;
           t.parallel.degrees[data] /= times;
         });
-  };
-  if (training.transformer() != nullptr && training.parallel.zero == 0 &&
-      training.recompute != workload::Recompute::kFull)
-    add("workload.parallel.zero: 1 and workload.recompute: full", [](workload::TrainingSpec& t) {
-      t.parallel.zero = 1;
-      t.recompute = workload::Recompute::kFull;
-    });
-  for (const std::int64_t times : {2, 4, 8}) {
-    move(workload::ParallelDimension::kTensor, times);
-    move(workload::ParallelDimension::kContext, times);
-    move(workload::ParallelDimension::kPipeline, times);
   }
-  return list;
-}
+
+  const workload::TrainingSpec& training_;
+  std::vector<Alternative> list_;
+};
 
 Bytes largest(const std::vector<workload::MemoryNeed>& needs) {
   Bytes most;
@@ -102,7 +123,7 @@ std::string advice(const workload::TrainingSpec& training, Bytes capacity, const
   std::vector<std::string> fits;
   const std::int64_t devices = fabric.device_count();
   const std::int64_t widest = fabric.dimensions().empty() ? devices : fabric.dimensions().front().size;
-  for (const Alternative& other : alternatives(training, widest)) {
+  for (const Alternative& other : Alternatives(training).list(widest)) {
     Diagnostics problems;
     if (is_like(other.text, fits)) continue;
     workload::check_training(other.training, devices, problems);
