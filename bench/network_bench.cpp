@@ -17,10 +17,10 @@ namespace {
 // The network alone: `ranks` devices go round a ring, each sending when its last message was released and the one
 // before it has come.
 template <class Model>
-class BareRing final : network::MessageListener, InstantObserver, EventSink {
+class BareRing final : network::MessageRecipient, InstantObserver, EventSink {
  public:
   BareRing(const network::Fabric& fabric, std::uint32_t ranks)
-      : network_(engine_, fabric, *this), sent_(ranks, 0), released_(ranks, 0), arrived_(ranks, 0) {
+      : network_(engine_, fabric), sent_(ranks, 0), released_(ranks, 0), arrived_(ranks, 0) {
     for (std::uint32_t rank = 0; rank < ranks; ++rank)
       paths_.push_back(network_.path(DeviceId(rank), DeviceId((rank + 1) % ranks)));
     engine_.at(Time{}, *this, 0);
@@ -31,21 +31,21 @@ class BareRing final : network::MessageListener, InstantObserver, EventSink {
   void on_event(std::uint64_t /*payload*/) override {
     for (std::uint32_t rank = 0; rank < paths_.size(); ++rank) touched_.push_back(rank);
   }
-  void on_released(std::uint64_t rank) override {
+  void on_released(std::uint32_t rank) override {
     ++released_[rank];
-    touched_.push_back(static_cast<std::uint32_t>(rank));
+    touched_.push_back(rank);
   }
-  void on_arrived(std::uint64_t rank) override {
-    const std::size_t to = (rank + 1) % paths_.size();
+  void on_arrived(std::uint32_t rank) override {
+    const std::uint32_t to = rank + 1 == paths_.size() ? 0 : rank + 1;
     ++arrived_[to];
-    touched_.push_back(static_cast<std::uint32_t>(to));
+    touched_.push_back(to);
   }
   void decide() override {
     for (const std::uint32_t rank : touched_) {
       if (sent_[rank] == 2 * (paths_.size() - 1) || released_[rank] < sent_[rank] || arrived_[rank] < sent_[rank])
         continue;
       ++sent_[rank];
-      network_.start(paths_[rank], Bytes(65'536), rank);
+      network_.start({paths_[rank], Bytes(65'536), this, rank});
     }
     touched_.clear();
   }
@@ -67,10 +67,10 @@ double bare_ring_rate(const network::Fabric& fabric, std::uint32_t ranks) {
 }
 
 // Every rank sends to every other in shifted order, `window` messages at a time, of sizes that differ by up to 10 %.
-class AllToAll final : network::MessageListener, InstantObserver, EventSink {
+class AllToAll final : network::MessageRecipient, InstantObserver, EventSink {
  public:
   AllToAll(const network::Fabric& fabric, std::uint32_t ranks, std::uint32_t window)
-      : network_(engine_, fabric, *this), next_(ranks, 1), window_(window) {
+      : network_(engine_, fabric), next_(ranks, 1), window_(window) {
     engine_.at(Time{}, *this, 0);
   }
   void run() { engine_.run(*this); }
@@ -79,14 +79,14 @@ class AllToAll final : network::MessageListener, InstantObserver, EventSink {
   void on_event(std::uint64_t /*payload*/) override {
     for (std::uint32_t rank = 0; rank < next_.size(); ++rank) touched_.insert(touched_.end(), window_, rank);
   }
-  void on_released(std::uint64_t rank) override { touched_.push_back(static_cast<std::uint32_t>(rank)); }
-  void on_arrived(std::uint64_t /*rank*/) override {}
+  void on_released(std::uint32_t rank) override { touched_.push_back(rank); }
+  void on_arrived(std::uint32_t /*rank*/) override {}
   void decide() override {
     for (const std::uint32_t rank : touched_) {
       if (next_[rank] == next_.size()) continue;
       const auto to = (rank + next_[rank]++) % static_cast<std::uint32_t>(next_.size());
-      network_.start(network_.path(DeviceId(rank), DeviceId(to)),
-                     Bytes(1'000'000 + static_cast<std::int64_t>(random_() % 100'000)), rank);
+      network_.start({network_.path(DeviceId(rank), DeviceId(to)),
+                      Bytes(1'000'000 + static_cast<std::int64_t>(random_() % 100'000)), this, rank});
     }
     touched_.clear();
   }

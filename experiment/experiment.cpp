@@ -298,9 +298,7 @@ Experiment read_machine(const std::string& name, ConfigValue root, const ConfigF
 }
 
 system::Simulation::NetworkFactory network_of(const Experiment& experiment) {
-  return [&experiment](Engine& engine, network::MessageListener& listener) {
-    return system::make_network(experiment.network, engine, experiment.fabric, listener);
-  };
+  return [&experiment](Engine& engine) { return system::make_network(experiment.network, engine, experiment.fabric); };
 }
 
 std::vector<KeyDescription> describe_configuration(const ConfigFiles& files) {

@@ -50,10 +50,7 @@ void check_order(const workload::Job& job, const workload::Matching& matching,
   const system::DeviceSpec device;
   system::Simulation(
       {job, matching, fabric, device, placement}, options,
-      [&](Engine& engine, network::MessageListener& listener) {
-        return system::make_network(system::NetworkModel::kAlphaBeta, engine, fabric, listener);
-      },
-      observer)
+      [&](Engine& engine) { return system::make_network(system::NetworkModel::kAlphaBeta, engine, fabric); }, observer)
       .run(progress);
 }
 

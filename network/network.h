@@ -3,63 +3,23 @@
 #pragma once
 
 #include <array>
-#include <compare>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "core/ids.h"
+#include "core/assert.h"
+#include "core/engine.h"
 #include "core/units.h"
 #include "network/fabric/fabric.h"
+#include "network/path_table.h"
 
 namespace orrery::network {
 
-// The rate at which a link with `left` B/s fills for flows of total weight `weight`: floor(left / weight), at least 1.
-// The weight of a flow is what it takes of the link for each B/s of its rate. weight > 0.
-constexpr std::int64_t fill_rate(std::int64_t left, std::uint64_t weight) {
-  if (left < 0 || static_cast<std::uint64_t>(left) < weight) return 1;
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(left) / weight);
-}
-
-// A link on the route of a message; or of `copies` messages that do the same at the same time.
-struct LinkShare {
-  LinkId link{};
-  std::uint32_t times = 1;  // that one message crosses the link
-  std::uint32_t copies = 1;
-
-  std::uint64_t weight() const { return std::uint64_t{times} * copies; }  // of them all; below 2^63
-  auto operator<=>(const LinkShare&) const = default;
-};
-
-// What a group of messages puts on a link in all; or each of `copies` such groups. The group has the part of the link's
-// bandwidth that `connections` messages have.
-struct LinkLoad {
-  LinkId link{};
-  Bytes bytes{0};  // > 0
-  std::uint32_t connections = 1;
-  std::uint32_t copies = 1;
-
-  std::uint64_t weight() const { return std::uint64_t{connections} * copies; }
-  auto operator<=>(const LinkLoad&) const = default;
-};
-
-// How fast the load goes when the link carries it and its copies, and nothing else; and how long that takes.
-Bandwidth rate_alone(const Fabric& fabric, const LinkLoad& load);
-Duration transfer_alone(const Fabric& fabric, const LinkLoad& load);
-
-enum class PathId : std::uint32_t {};  // an interned pair of devices
-
-// A message that is one of the parts that another came apart into.
+// A message that is one of the parts that another came apart into; of the same recipient.
 struct MessagePart {
-  std::uint64_t token = 0;
+  std::uint32_t id = 0;
   PathId path{};
-};
-
-// A link that acts for others, but was one of those that `parent` acted for until now.
-struct LinkSplit {
-  LinkId link{};
-  LinkId parent{};
 };
 
 // Where a message stands among others that come to a link with it: the devices that it goes between (of a group, its
@@ -67,34 +27,73 @@ struct LinkSplit {
 // Different for any two messages; nothing in it depends on the order of events.
 using MessagePlace = std::array<std::uint64_t, 6>;
 
-// `token` is what the caller gave to Network::start.
-class MessageListener {
+// Whoever sends messages hears what becomes of them. `id` is what it gave them in Network::start().
+class MessageRecipient {
  public:
+  // Pending events point into it.
+  MessageRecipient(const MessageRecipient&) = delete;
+  MessageRecipient& operator=(const MessageRecipient&) = delete;
+
   // The last byte has left: the sender's channel is free.
-  virtual void on_released(std::uint64_t token) = 0;
+  virtual void on_released(std::uint32_t id) = 0;
   // The last byte has arrived at the receiver: after on_released, unless that was predicted.
-  virtual void on_arrived(std::uint64_t token) = 0;
-  // Of a message started with start_predicted(): told in settle(). on_released() will not be called, but for:
-  virtual void on_release_predicted(std::uint64_t token, Time release);
+  virtual void on_arrived(std::uint32_t id) = 0;
+  // Of a message that may be predicted: told in settle(). on_released() will not be called, but for:
+  virtual void on_release_predicted(std::uint32_t id, Time release);
   // What was predicted will not be, since the message shares its links now; on_released() will be called.
-  virtual void on_delayed(std::uint64_t token);
+  virtual void on_delayed(std::uint32_t id);
   // What a message under way has come apart into, itself first. Asked during Network::split() and
   // Engine::split_pending(), any number of times.
-  virtual std::span<const MessagePart> parts_of(std::uint64_t token);
+  virtual std::span<const MessagePart> parts_of(std::uint32_t id);
   // Of a message under way. Asked by a model in which messages queue.
-  virtual MessagePlace place_of(std::uint64_t token) const;
+  virtual MessagePlace place_of(std::uint32_t id) const;
+
+  // For models, the events of a message, and the one rule by which messages end: released `transfer` from now, arrived
+  // `latency` later; without a latency both come in one event.
+  void deliver(Engine& engine, Duration transfer, Duration latency, std::uint32_t id);
+  // Arrived `delay` from now; the release is told, or predicted, by the model.
+  EventHandle arrive(Engine& engine, Duration delay, std::uint32_t id) { return engine.after(delay, arrives_, id); }
 
  protected:
-  ~MessageListener() = default;
+  MessageRecipient() = default;
+  ~MessageRecipient() = default;
+
+ private:
+  // Three sinks, so that the payload is the id and what is on its way needs no state.
+  template <bool kReleased, bool kArrived>
+  struct Sink final : EventSink {
+    explicit Sink(MessageRecipient& of) : recipient(of) {}
+    void on_event(std::uint64_t id) override {
+      if constexpr (kReleased) recipient.on_released(static_cast<std::uint32_t>(id));
+      if constexpr (kArrived) recipient.on_arrived(static_cast<std::uint32_t>(id));
+    }
+    void add_parts(std::uint64_t id, std::vector<std::uint64_t>& parts) override {
+      for (const MessagePart& part : recipient.parts_of(static_cast<std::uint32_t>(id)).subspan(1))
+        parts.push_back(part.id);
+    }
+    MessageRecipient& recipient;
+  };
+
+  Sink<true, false> is_released_{*this};
+  Sink<false, true> arrives_{*this};
+  Sink<true, true> ends_{*this};
 };
 
-struct LinkUsage {
-  Bytes bytes{0};   // sent over the link
-  Duration busy{};  // how long any message was transferring over it
+struct Message {
+  PathId path{};
+  Bytes bytes{0};                         // >= 0; a group_path() says itself what goes over it
+  MessageRecipient* recipient = nullptr;  // outlives it
+  std::uint32_t id = 0;                   // by which the recipient knows it
+  // A release that comes before the arrival may be predicted: its time, after now, is returned or told in settle(), and
+  // on_released() is not called. Saves an event where nobody waits for it. Not of a group.
+  bool may_predict = false;
 };
 
 class Network {
  public:
+  // Pending events point into it.
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
   virtual ~Network() = default;
 
   // Whether messages that are started at one instant and are alike in all else take the same time, so that ranks can be
@@ -102,45 +101,48 @@ class Network {
   virtual bool keeps_messages_alike() const { return true; }
 
   // The path between two devices: computed once, O(1) afterwards. A device's path to itself is empty.
-  virtual PathId path(DeviceId from, DeviceId to) = 0;
+  PathId path(DeviceId from, DeviceId to) { return paths_.intern(from, to); }
 
   // A path for a class of messages that do the same at the same time and are started as one: `shares` is what all of
   // them take of one link of each class of links. Usage is then that of one link of the class.
-  virtual PathId class_path(std::span<const LinkShare> shares, Duration latency) = 0;
-
-  // A path for many messages that make up one phase of a collective: what they put on each link in all, each link
-  // once; where links act for classes, once for each load that is not like the others of its class.
-  virtual PathId group_path(std::span<const LinkLoad> loads, Duration latency) = 0;
-
-  // A transfer starts now (software latency is the caller's). It is released when the last byte has left and arrives
-  // the path's latency later; at the earliest in the next round of this instant. `bytes` >= 0.
-  virtual void start(PathId path, Bytes bytes, std::uint64_t token) = 0;
-
-  // The same, but a release that comes before the arrival may be predicted, now or in settle(): its time, after now, is
-  // returned or told, and on_released() is not called. Saves an event where nobody waits for it.
-  virtual std::optional<Time> start_predicted(PathId path, Bytes bytes, std::uint64_t token) {
-    start(path, bytes, token);
-    return std::nullopt;
+  PathId class_path(std::span<const LinkShare> shares, Duration latency) {
+    ORRERY_ASSERT(keeps_messages_alike());
+    return paths_.add_class(shares, latency);
   }
 
-  // The messages of a group_path(), as one: released when the last link is through with them. Their traffic on one link
-  // does not wait for that on another. Without links it takes no time but the latency.
-  virtual void start_group(PathId path, std::uint64_t token) = 0;
+  // A path for many messages that make up one phase of a collective: what they put on each link in all, each link
+  // once; where links act for classes, once for each load that is not like the others of its class. They are started
+  // as one, which is released when the last link is through with them. Their traffic on one link does not wait for that
+  // on another. Without links it takes no time but the latency.
+  PathId group_path(std::span<const LinkLoad> loads, Duration latency) { return paths_.add_group(loads, latency); }
+
+  // A transfer starts now (software latency is the caller's). It is released when the last byte has left and arrives
+  // the path's latency later; at the earliest in the next round of this instant. Returns the release if it is
+  // predicted.
+  virtual std::optional<Time> start(const Message& message) = 0;
 
   // Counts messages of `bytes` that were sent on a path one after the other, by a caller that knows their times because
   // nothing else uses its links: they are in link_usage() as if they had been started. Returns the transfer time of
   // each.
   virtual Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) = 0;
 
-  // Classes of messages and links have come apart (MessageListener::parts_of), which so far did the same: each part
+  // Classes of messages and links have come apart (MessageRecipient::parts_of), which so far did the same: each part
   // goes on as the whole would have. Events of messages are Engine::split_pending()'s to split.
-  virtual void split(std::span<const LinkSplit> links);
+  virtual void split(std::span<const LinkSplit> links) = 0;
 
   // No round is left in this instant: where models that share links solve.
   virtual void settle() = 0;
 
   // Of all messages started so far, by LinkId.
   virtual std::vector<LinkUsage> link_usage() const = 0;
+
+ protected:
+  // Both outlive it.
+  Network(Engine& engine, const Fabric& fabric) : engine_(engine), fabric_(fabric), paths_(fabric) {}
+
+  Engine& engine_;
+  const Fabric& fabric_;
+  PathTable paths_;
 };
 
 }  // namespace orrery::network

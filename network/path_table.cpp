@@ -21,6 +21,12 @@ std::size_t hash_of(DeviceId from, DeviceId to) {
 
 }  // namespace
 
+Bandwidth rate_alone(const Fabric& fabric, const LinkLoad& load) {
+  return Bandwidth(fill_rate(fabric.link(load.link).bandwidth.count(), load.weight()) * load.connections);
+}
+
+Duration transfer_alone(const Fabric& fabric, const LinkLoad& load) { return load.bytes / rate_alone(fabric, load); }
+
 PathId PathTable::intern(DeviceId from, DeviceId to) {
   if (2 * (entries_.size() + 1) > slots_.size()) grow();
   Slot& slot = slot_of(from, to);

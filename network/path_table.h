@@ -1,22 +1,66 @@
 // SPDX-License-Identifier: MIT
 // Interned routes: the cost of every pair of devices that ever talked, computed once, and what they sent. A path may
 // also stand for those of many pairs that do the same at the same time, or for what a group of messages puts on links.
-// And how a model tells that messages have ended.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
 #include <vector>
 
-#include "core/engine.h"
 #include "core/ids.h"
 #include "core/units.h"
 #include "network/fabric/fabric.h"
-#include "network/network.h"
 
 namespace orrery::network {
+
+// The rate at which a link with `left` B/s fills for flows of total weight `weight`: floor(left / weight), at least 1.
+// The weight of a flow is what it takes of the link for each B/s of its rate. weight > 0.
+constexpr std::int64_t fill_rate(std::int64_t left, std::uint64_t weight) {
+  if (left < 0 || static_cast<std::uint64_t>(left) < weight) return 1;
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(left) / weight);
+}
+
+// A link on the route of a message; or of `copies` messages that do the same at the same time.
+struct LinkShare {
+  LinkId link{};
+  std::uint32_t times = 1;  // that one message crosses the link
+  std::uint32_t copies = 1;
+
+  std::uint64_t weight() const { return std::uint64_t{times} * copies; }  // of them all; below 2^63
+  auto operator<=>(const LinkShare&) const = default;
+};
+
+// What a group of messages puts on a link in all; or each of `copies` such groups. The group has the part of the link's
+// bandwidth that `connections` messages have.
+struct LinkLoad {
+  LinkId link{};
+  Bytes bytes{0};  // > 0
+  std::uint32_t connections = 1;
+  std::uint32_t copies = 1;
+
+  std::uint64_t weight() const { return std::uint64_t{connections} * copies; }
+  auto operator<=>(const LinkLoad&) const = default;
+};
+
+// How fast the load goes when the link carries it and its copies, and nothing else; and how long that takes.
+Bandwidth rate_alone(const Fabric& fabric, const LinkLoad& load);
+Duration transfer_alone(const Fabric& fabric, const LinkLoad& load);
+
+enum class PathId : std::uint32_t {};  // an interned pair of devices
+
+// A link that acts for others, but was one of those that `parent` acted for until now.
+struct LinkSplit {
+  LinkId link{};
+  LinkId parent{};
+};
+
+struct LinkUsage {
+  Bytes bytes{0};   // sent over the link
+  Duration busy{};  // how long any message was transferring over it
+};
 
 struct Path {
   DeviceId from{};
@@ -108,73 +152,6 @@ class PathTable {
   std::vector<Group> groups_;
   std::vector<Bytes> before_split_;  // by link; empty before the first
   std::vector<LinkId> route_;        // scratch
-};
-
-// Events that tell a listener about a message. Three sinks, so that the payload is the whole token and what is on its
-// way needs no state.
-template <bool kReleased, bool kArrived>
-struct MessageSink final : EventSink {
-  explicit MessageSink(MessageListener& to) : listener(to) {}
-  void on_event(std::uint64_t token) override {
-    if constexpr (kReleased) listener.on_released(token);
-    if constexpr (kArrived) listener.on_arrived(token);
-  }
-  void add_parts(std::uint64_t token, std::vector<std::uint64_t>& parts) override {
-    for (const MessagePart& part : listener.parts_of(token).subspan(1)) parts.push_back(part.token);
-  }
-  MessageListener& listener;
-};
-
-// The three, and the one rule by which messages end: without a latency both come in one event.
-class MessageEvents {
- public:
-  MessageEvents(Engine& engine, MessageListener& listener)
-      : engine_(engine), released_(listener), arrived_(listener), both_(listener) {}
-
-  // Released `transfer` from now, arrived `latency` later.
-  void deliver(Duration transfer, Duration latency, std::uint64_t token) {
-    if (latency == Duration::zero()) {
-      engine_.after(transfer, both_, token);
-    } else {
-      engine_.after(transfer, released_, token);
-      arrive(saturating_add(transfer, latency), token);
-    }
-  }
-  // Arrived `delay` from now; the release is told, or predicted, by the caller.
-  EventHandle arrive(Duration delay, std::uint64_t token) { return engine_.after(delay, arrived_, token); }
-
- private:
-  Engine& engine_;
-  MessageSink<true, false> released_;
-  MessageSink<false, true> arrived_;
-  MessageSink<true, true> both_;
-};
-
-// What the models have in common: paths of a table, and a listener that is told by events.
-class PathNetwork : public Network {
- public:
-  // Pending events point into it.
-  PathNetwork(const PathNetwork&) = delete;
-  PathNetwork& operator=(const PathNetwork&) = delete;
-
-  PathId path(DeviceId from, DeviceId to) override { return paths_.intern(from, to); }
-  PathId class_path(std::span<const LinkShare> shares, Duration latency) override {
-    return paths_.add_class(shares, latency);
-  }
-  PathId group_path(std::span<const LinkLoad> loads, Duration latency) override {
-    return paths_.add_group(loads, latency);
-  }
-
- protected:
-  // All outlive it.
-  PathNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener)
-      : engine_(engine), fabric_(fabric), listener_(listener), events_(engine, listener), paths_(fabric) {}
-
-  Engine& engine_;
-  const Fabric& fabric_;
-  MessageListener& listener_;
-  MessageEvents events_;
-  PathTable paths_;
 };
 
 }  // namespace orrery::network

@@ -10,15 +10,14 @@ namespace orrery::system {
 
 std::vector<std::string> network_model_names() { return {"alpha-beta", "fifo", "flow"}; }
 
-std::unique_ptr<network::Network> make_network(NetworkModel model, Engine& engine, const network::Fabric& fabric,
-                                               network::MessageListener& listener) {
+std::unique_ptr<network::Network> make_network(NetworkModel model, Engine& engine, const network::Fabric& fabric) {
   switch (model) {
     case NetworkModel::kAlphaBeta:
-      return std::make_unique<network::AlphaBetaNetwork>(engine, fabric, listener);
+      return std::make_unique<network::AlphaBetaNetwork>(engine, fabric);
     case NetworkModel::kFifo:
-      return std::make_unique<network::FifoNetwork>(engine, fabric, listener);
+      return std::make_unique<network::FifoNetwork>(engine, fabric);
     case NetworkModel::kFlow:
-      return std::make_unique<network::FlowNetwork>(engine, fabric, listener);
+      return std::make_unique<network::FlowNetwork>(engine, fabric);
   }
   ORRERY_ASSERT(false);
 }

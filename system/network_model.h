@@ -21,7 +21,6 @@ inline constexpr NetworkModel kDefaultNetworkModel = NetworkModel::kFlow;
 std::vector<std::string> network_model_names();
 
 // All arguments outlive the network.
-std::unique_ptr<network::Network> make_network(NetworkModel model, Engine& engine, const network::Fabric& fabric,
-                                               network::MessageListener& listener);
+std::unique_ptr<network::Network> make_network(NetworkModel model, Engine& engine, const network::Fabric& fabric);
 
 }  // namespace orrery::system

@@ -14,8 +14,6 @@
 namespace orrery::system {
 namespace {
 
-// Messages of transfers carry this bit in their token, those of collectives do not.
-constexpr std::uint64_t kTransferToken = std::uint64_t{1} << 63;
 // The event that opens the first instant.
 constexpr std::uint64_t kStart = UINT64_MAX;
 // In place of a node, the event that a rank may begin.
@@ -42,7 +40,7 @@ Simulation::Simulation(const SimulationInput& input, const SimulationOptions& op
     : input_(input),
       options_(options),
       observer_(observer),
-      network_(make_network(engine_, *this)),
+      network_(make_network(engine_)),
       plans_(input_.job, input_.matching, input_.fabric, input_.placement, options_.collectives) {
   if (options_.perturbation.disturbs_ranks())
     disturbance_.emplace(options_.perturbation, input_.job, input_.fabric, input_.placement);
@@ -181,37 +179,6 @@ void Simulation::decide() {
 
 void Simulation::settle() { network_->settle(); }
 
-void Simulation::on_released(std::uint64_t token) {
-  if ((token & kTransferToken) != 0)
-    transfers_->on_released(static_cast<std::uint32_t>(token));
-  else
-    collectives_->on_released(static_cast<std::uint32_t>(token));
-}
-
-void Simulation::on_arrived(std::uint64_t token) {
-  if ((token & kTransferToken) != 0)
-    transfers_->on_arrived(static_cast<std::uint32_t>(token));
-  else
-    collectives_->on_arrived(static_cast<std::uint32_t>(token));
-}
-
-// Only collectives ask for it.
-void Simulation::on_release_predicted(std::uint64_t token, Time release) {
-  collectives_->on_release_predicted(static_cast<std::uint32_t>(token), release);
-}
-
-void Simulation::on_delayed(std::uint64_t token) { collectives_->on_delayed(static_cast<std::uint32_t>(token)); }
-
-std::span<const network::MessagePart> Simulation::parts_of(std::uint64_t token) {
-  if ((token & kTransferToken) != 0) return transfers_->parts_of(static_cast<std::uint32_t>(token), kTransferToken);
-  return collectives_->parts_of(static_cast<std::uint32_t>(token));
-}
-
-network::MessagePlace Simulation::place_of(std::uint64_t token) const {
-  if ((token & kTransferToken) != 0) return transfers_->place_of(static_cast<std::uint32_t>(token));
-  return collectives_->place_of(static_cast<std::uint32_t>(token));
-}
-
 void Simulation::add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts) {
   if (payload == kStart) return;
   const RankId rank{static_cast<std::uint32_t>(payload >> 32)};
@@ -277,7 +244,7 @@ void Simulation::start(RankId rank, NodeId node) {
     case workload::NodeKind::kCollective:
       return enter_collective(rank, node);
     case workload::NodeKind::kSend:
-      return transfers_->start_send(rank, node, kTransferToken);
+      return transfers_->start_send(rank, node);
     case workload::NodeKind::kReceive:
       return transfers_->post_receive(rank, node);
   }

@@ -86,12 +86,11 @@ using SimulationProgress = std::function<void(std::uint64_t done, std::uint64_t 
 
 class Simulation final : private EventSink,
                          private InstantObserver,
-                         private network::MessageListener,
                          private CollectiveListener,
                          private TransferListener {
  public:
-  // `make_network` builds the model on this simulation's engine; messages report to the listener it is given.
-  using NetworkFactory = std::function<std::unique_ptr<network::Network>(Engine&, network::MessageListener&)>;
+  // Builds the model on this simulation's engine.
+  using NetworkFactory = std::function<std::unique_ptr<network::Network>(Engine&)>;
 
   Simulation(const SimulationInput& input, const SimulationOptions& options, const NetworkFactory& make_network,
              SimulationObserver& observer);
@@ -113,12 +112,6 @@ class Simulation final : private EventSink,
   void on_event(std::uint64_t payload) override;
   void decide() override;
   void settle() override;
-  void on_released(std::uint64_t token) override;
-  void on_arrived(std::uint64_t token) override;
-  void on_release_predicted(std::uint64_t token, Time release) override;
-  void on_delayed(std::uint64_t token) override;
-  std::span<const network::MessagePart> parts_of(std::uint64_t token) override;
-  network::MessagePlace place_of(std::uint64_t token) const override;
   void add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts) override;
   void on_call_opened(CallKey call) override;
   void on_call_assembled(CallKey call, std::uint32_t seat, NodeId node) override;

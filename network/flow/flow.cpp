@@ -9,23 +9,21 @@
 
 namespace orrery::network {
 
-FlowNetwork::FlowNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener, ReferenceSolver* reference)
-    : PathNetwork(engine, fabric, listener),
+FlowNetwork::FlowNetwork(Engine& engine, const Fabric& fabric, ReferenceSolver* reference)
+    : Network(engine, fabric),
       graph_(fabric),
       components_(engine, *this, graph_, reference),
-      uncontended_(engine, *this, kUncontended, events_, paths_, fabric.link_count()),
+      uncontended_(engine, *this, kUncontended, paths_, fabric.link_count()),
       reference_(reference) {}
 
-void FlowNetwork::start(PathId path, Bytes bytes, std::uint64_t token, bool may_predict) {
-  const Duration transfer = paths_.send(path, bytes);
-  if (transfer == Duration::zero()) return events_.deliver(Duration::zero(), paths_[path].latency, token);
-  started_.push_back({path, bytes, token, transfer, may_predict, {}});
-}
-
-void FlowNetwork::start_group(PathId path, std::uint64_t token) {
-  const Duration transfer = paths_.send_group(path);
-  if (transfer == Duration::zero()) return events_.deliver(Duration::zero(), paths_[path].latency, token);
-  started_.push_back({path, Bytes(0), token, transfer, false, {}});
+std::optional<Time> FlowNetwork::start(const Message& message) {
+  const PathId path = message.path;
+  const Duration transfer = paths_.is_group(path) ? paths_.send_group(path) : paths_.send(path, message.bytes);
+  if (transfer == Duration::zero())
+    message.recipient->deliver(engine_, transfer, paths_[path].latency, message.id);
+  else
+    started_.push_back({message, transfer, {}});
+  return std::nullopt;
 }
 
 Duration FlowNetwork::count_private(PathId path, Bytes bytes, std::uint32_t messages) {
@@ -40,7 +38,7 @@ void FlowNetwork::settle() {
     const auto start = reference_ != nullptr ? UncontendedFlows::Start::kRefused : uncontended_.start(message);
     if (start == UncontendedFlows::Start::kRefused) share(message);
     if (start == UncontendedFlows::Start::kPredicted)
-      listener_.on_release_predicted(message.token, engine_.now() + message.transfer);
+      message.recipient->on_release_predicted(message.id, engine_.now() + message.transfer);
   }
   started_.clear();
   components_.settle();
@@ -56,22 +54,22 @@ std::vector<LinkUsage> FlowNetwork::link_usage() const {
 
 void FlowNetwork::on_event(std::uint64_t payload) {
   if (payload >= kUncontended) {
-    const UncontendedFlow message = uncontended_.end(PathId(static_cast<std::uint32_t>(payload)));
-    return report_end({message.token, paths_[message.path].latency});
+    const Message message = uncontended_.end(PathId(static_cast<std::uint32_t>(payload)));
+    return report_end({message.recipient, message.id, message.path});
   }
   ending_.clear();
   ended_.clear();
   components_.collect_ended(static_cast<std::uint32_t>(payload), ending_);
   for (const std::uint32_t flow : ending_) end(flow);
-  for (const Ended& message : ended_) report_end(message);
+  for (const Owner& owner : ended_) report_end(owner);
 }
 
 void FlowNetwork::end(std::uint32_t flow) {
   const Owner owner = owners_[flow];
   remove(flow);
-  if (owner.group == kNoIndex) return ended_.push_back({owner.token, paths_[owner.path].latency});
+  if (owner.group == kNoIndex) return ended_.push_back(owner);
   if (--groups_[owner.group].flows > 0) return;
-  ended_.push_back({owner.token, paths_[owner.path].latency});
+  ended_.push_back(owner);
   groups_.release(owner.group);
 }
 
@@ -81,9 +79,9 @@ void FlowNetwork::share(const UncontendedFlow& message) {
   join(create(message));
 }
 
-std::uint32_t FlowNetwork::create(const UncontendedFlow& message) {
+std::uint32_t FlowNetwork::create(const Message& message) {
   const std::uint32_t flow = graph_.create(message.bytes);
-  own(flow, {message.token, message.path});
+  own(flow, {message.recipient, message.id, message.path});
   cross(flow, message.path);
   return flow;
 }
@@ -113,7 +111,8 @@ std::vector<FlowNetwork::Moving> FlowNetwork::left_of_group(const UncontendedFlo
   for (std::uint32_t i = 0; i < loads.size(); ++i) {
     const auto& [load, transfer] = loads[i];
     if (transfer <= elapsed) continue;
-    Moving& part = parts.emplace_back(Moving{work_of(load.bytes), {message.token, message.path, group, i}, load});
+    Moving& part =
+        parts.emplace_back(Moving{work_of(load.bytes), {message.recipient, message.id, message.path, group, i}, load});
     part.left -= Int128{rate_alone(fabric_, load).count()} * elapsed.count();
   }
   groups_[group].flows = parts.size();
@@ -130,7 +129,7 @@ std::uint32_t FlowNetwork::create_part(const Moving& part) {
 // One that had its links to itself until now.
 void FlowNetwork::adopt(const UncontendedFlow& message) {
   if (paths_.is_group(message.path)) return share_group(message);
-  if (uncontended_.is_predicted(message)) listener_.on_delayed(message.token);
+  if (uncontended_.is_predicted(message)) message.recipient->on_delayed(message.id);
   const std::uint32_t flow = create(message);
   share_links(flow);
   components_.adopt(flow, message.start);
@@ -150,9 +149,9 @@ void FlowNetwork::split(std::span<const LinkSplit> links) {
   graph_.split(links);
   uncontended_.split(links);
   for (UncontendedFlow message : alone)
-    for (const MessagePart& part : listener_.parts_of(message.token)) {
+    for (const MessagePart& part : message.recipient->parts_of(message.id)) {
       message.path = part.path;
-      message.token = part.token;
+      message.id = part.id;
       adopt(message);
     }
   put_back(moving, links);
@@ -178,7 +177,7 @@ void FlowNetwork::put_back(std::span<const Moving> moving, std::span<const LinkS
   // A group may have several loads on the acting link of a class, of other bytes or connections.
   using LoadKey = std::tuple<LinkId, Bytes, std::uint32_t>;
   std::map<std::uint32_t, std::map<LoadKey, Int128>> left_of_group;
-  std::map<std::uint32_t, std::uint64_t> token_of_group;
+  std::map<std::uint32_t, Owner> owner_of_group;
   const auto put = [&](std::uint32_t flow) {
     share_links(flow);
     components_.join(flow);
@@ -187,19 +186,20 @@ void FlowNetwork::put_back(std::span<const Moving> moving, std::span<const LinkS
     if (message.owner.group != kNoIndex) {
       const LinkLoad& load = message.load;
       left_of_group[message.owner.group][{load.link, load.bytes, load.connections}] = message.left;
-      token_of_group[message.owner.group] = message.owner.token;
+      owner_of_group[message.owner.group] = message.owner;
       continue;
     }
-    for (const MessagePart& part : listener_.parts_of(message.owner.token)) {
+    for (const MessagePart& part : message.owner.recipient->parts_of(message.owner.id)) {
       const std::uint32_t flow = graph_.create_part(message.left);
-      own(flow, {part.token, part.path});
+      own(flow, {message.owner.recipient, part.id, part.path});
       cross(flow, part.path);
       put(flow);
     }
   }
   for (const auto& [number, left] : left_of_group) {
     groups_.release(number);
-    for (const MessagePart& part : listener_.parts_of(token_of_group[number])) {
+    const Owner& whole = owner_of_group[number];
+    for (const MessagePart& part : whole.recipient->parts_of(whole.id)) {
       const std::uint32_t group = groups_.put({});
       const std::span<const PathTable::GroupLoad> loads = paths_.loads(part.path);
       for (std::uint32_t i = 0; i < loads.size(); ++i) {
@@ -208,7 +208,7 @@ void FlowNetwork::put_back(std::span<const Moving> moving, std::span<const LinkS
         const LinkId acting = parent == parents.end() ? load.link : parent->second;
         const auto known = left.find({acting, load.bytes, load.connections});
         if (known == left.end()) continue;  // that link is through
-        put(create_part({known->second, {part.token, part.path, group, i}, load}));
+        put(create_part({known->second, {whole.recipient, part.id, part.path, group, i}, load}));
         ++groups_[group].flows;
       }
       ORRERY_ASSERT(groups_[group].flows > 0);
@@ -220,9 +220,9 @@ void FlowNetwork::put_back(std::span<const Moving> moving, std::span<const LinkS
 void FlowNetwork::split_started() {
   std::vector<UncontendedFlow> started;
   for (UncontendedFlow message : started_)
-    for (const MessagePart& part : listener_.parts_of(message.token)) {
+    for (const MessagePart& part : message.recipient->parts_of(message.id)) {
       message.path = part.path;
-      message.token = part.token;
+      message.id = part.id;
       started.push_back(message);
     }
   started_.swap(started);
@@ -247,12 +247,13 @@ void FlowNetwork::remove(std::uint32_t flow) {
   components_.remove(flow);
 }
 
-void FlowNetwork::report_end(const Ended& message) {
-  listener_.on_released(message.token);
-  if (message.latency == Duration::zero())
-    listener_.on_arrived(message.token);
+void FlowNetwork::report_end(const Owner& owner) {
+  const Duration latency = paths_[owner.path].latency;
+  owner.recipient->on_released(owner.id);
+  if (latency == Duration::zero())
+    owner.recipient->on_arrived(owner.id);
   else
-    events_.arrive(message.latency, message.token);
+    owner.recipient->arrive(engine_, latency, owner.id);
 }
 
 }  // namespace orrery::network

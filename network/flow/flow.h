@@ -28,17 +28,12 @@
 
 namespace orrery::network {
 
-class FlowNetwork final : public PathNetwork, private EventSink {
+class FlowNetwork : public Network, private EventSink {
  public:
   // All outlive the network. `reference`: solves in place of FlowSolver, to check that.
-  FlowNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener, ReferenceSolver* reference = nullptr);
+  FlowNetwork(Engine& engine, const Fabric& fabric, ReferenceSolver* reference = nullptr);
 
-  void start(PathId path, Bytes bytes, std::uint64_t token) override { start(path, bytes, token, false); }
-  std::optional<Time> start_predicted(PathId path, Bytes bytes, std::uint64_t token) override {
-    start(path, bytes, token, true);
-    return std::nullopt;
-  }
-  void start_group(PathId path, std::uint64_t token) override;
+  std::optional<Time> start(const Message& message) override;
   Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) override;
   void split(std::span<const LinkSplit> links) override;
   void settle() override;
@@ -50,17 +45,14 @@ class FlowNetwork final : public PathNetwork, private EventSink {
 
   // Whose end the end of a flow is.
   struct Owner {
-    std::uint64_t token = 0;
+    MessageRecipient* recipient = nullptr;
+    std::uint32_t id = 0;
     PathId path{};
     std::uint32_t group = kNoIndex;  // in groups_, of a flow that is part of one
     std::uint32_t load = 0;          // then: of its path
   };
   struct Group {
     std::size_t flows = 0;  // that have not ended
-  };
-  struct Ended {
-    std::uint64_t token;
-    Duration latency;
   };
   // What is off its links while classes come apart.
   struct Moving {
@@ -69,9 +61,8 @@ class FlowNetwork final : public PathNetwork, private EventSink {
     LinkLoad load{};  // of part of a group
   };
 
-  void start(PathId path, Bytes bytes, std::uint64_t token, bool may_predict);
   void on_event(std::uint64_t payload) override;  // a component, or a flow of uncontended_
-  std::uint32_t create(const UncontendedFlow& message);
+  std::uint32_t create(const Message& message);
   void share(const UncontendedFlow& message);
   void share_group(const UncontendedFlow& message);
   std::vector<Moving> left_of_group(const UncontendedFlow& message);
@@ -86,7 +77,7 @@ class FlowNetwork final : public PathNetwork, private EventSink {
   void share_links(std::uint32_t flow);
   void remove(std::uint32_t flow);
   void end(std::uint32_t flow);
-  void report_end(const Ended& message);
+  void report_end(const Owner& owner);
 
   FlowGraph graph_;
   FlowComponents components_;
@@ -96,7 +87,7 @@ class FlowNetwork final : public PathNetwork, private EventSink {
   Slab<Group> groups_;                    // of which flows share links, or may
   std::vector<UncontendedFlow> started_;  // in this instant, on no link yet
   std::vector<std::uint32_t> ending_;     // scratch of on_event()
-  std::vector<Ended> ended_;              // scratch of on_event()
+  std::vector<Owner> ended_;              // scratch of on_event()
 };
 
 }  // namespace orrery::network

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Which flows are on which links now, how fast each goes and how much of it is left. The state that the flow model's
-// solver and components work on; it knows neither events nor listeners.
+// solver and components work on; it knows neither events nor recipients.
 #pragma once
 
 #include <cstdint>

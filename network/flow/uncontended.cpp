@@ -13,7 +13,8 @@ UncontendedFlows::Start UncontendedFlows::start(const UncontendedFlow& flow) {
   if (self.state == State::kTold || self.state == State::kPredicted) return Start::kRefused;
   if (self.state == State::kAway && !take_links(flow.path)) return Start::kRefused;
   self.bytes = flow.bytes;
-  self.token = flow.token;
+  self.recipient = flow.recipient;
+  self.id = flow.id;
   self.transfer = flow.transfer;
   self.start = engine_.now();
   self.may_predict = flow.may_predict;
@@ -23,7 +24,7 @@ UncontendedFlows::Start UncontendedFlows::start(const UncontendedFlow& flow) {
     return Start::kStarted;
   }
   self.state = State::kPredicted;
-  self.end = events_.arrive(saturating_add(flow.transfer, paths_[flow.path].latency), flow.token);
+  self.end = flow.recipient->arrive(engine_, saturating_add(flow.transfer, paths_[flow.path].latency), flow.id);
   return Start::kPredicted;
 }
 
@@ -77,7 +78,7 @@ void UncontendedFlows::add_busy(std::vector<LinkUsage>& usage) const {
 
 UncontendedFlow UncontendedFlows::flow_of(PathId path) const {
   const Holder& by = holder(path);
-  return {path, by.bytes, by.token, by.transfer, by.may_predict, by.start};
+  return {{path, by.bytes, by.recipient, by.id, by.may_predict}, by.transfer, by.start};
 }
 
 // Nobody was told when a predicted flow was through: that is noticed here.

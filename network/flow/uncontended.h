@@ -20,21 +20,16 @@
 
 namespace orrery::network {
 
-struct UncontendedFlow {
-  PathId path{};
-  Bytes bytes{0};
-  std::uint64_t token = 0;
-  Duration transfer{};       // from PathTable::send()
-  bool may_predict = false;  // start_predicted()
+struct UncontendedFlow : Message {
+  Duration transfer{};  // from PathTable::send()
   Time start;
 };
 
 class UncontendedFlows {
  public:
   // Ends come to `sink`, with `tag` plus the flow's path as payload; if they are predicted, only arrivals are told.
-  UncontendedFlows(Engine& engine, EventSink& sink, std::uint64_t tag, MessageEvents& events, PathTable& paths,
-                   std::size_t links)
-      : engine_(engine), sink_(sink), tag_(tag), events_(events), paths_(paths), links_(links) {}
+  UncontendedFlows(Engine& engine, EventSink& sink, std::uint64_t tag, PathTable& paths, std::size_t links)
+      : engine_(engine), sink_(sink), tag_(tag), paths_(paths), links_(links) {}
 
   enum class Start : std::uint8_t { kRefused, kStarted, kPredicted };
   // Starts the flow if it is alone on its links; nothing happens if it is not, or crosses a link twice.
@@ -83,11 +78,12 @@ class UncontendedFlows {
   // What a path does with its links; in one cache line.
   struct alignas(64) Holder {
     Bytes bytes{0};  // of the flow
-    std::uint64_t token = 0;
+    MessageRecipient* recipient = nullptr;
     Duration transfer{};
     Time start;
     EventHandle end;  // of the transfer; if it is predicted, the arrival
     Duration busy{};  // with flows that ended since it holds its links; that of groups is with the links already
+    std::uint32_t id = 0;
     bool may_predict = false;
     State state = State::kAway;
 
@@ -106,7 +102,6 @@ class UncontendedFlows {
   Engine& engine_;
   EventSink& sink_;
   std::uint64_t tag_;
-  MessageEvents& events_;
   PathTable& paths_;
   std::vector<LinkState> links_;  // by link
   std::vector<Holder> holders_;   // by path

@@ -3,20 +3,27 @@
 
 #include <algorithm>
 
-#include "core/assert.h"
-
 namespace orrery::network {
-AlphaBetaNetwork::AlphaBetaNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener, BusyTime busy)
-    : PathNetwork(engine, fabric, listener) {
+
+AlphaBetaNetwork::AlphaBetaNetwork(Engine& engine, const Fabric& fabric, BusyTime busy) : Network(engine, fabric) {
   if (busy == BusyTime::kRecord) activity_.resize(fabric.link_count());
 }
 
-void AlphaBetaNetwork::start(PathId path, Bytes bytes, std::uint64_t token) {
-  events_.deliver(book(path, bytes), paths_[path].latency, token);
+std::optional<Time> AlphaBetaNetwork::start(const Message& message) {
+  const Duration latency = paths_[message.path].latency;
+  const Duration transfer =
+      paths_.is_group(message.path) ? book_group(message.path) : book(message.path, message.bytes);
+  // Release and arrival may come in one instant, or at once.
+  if (!message.may_predict || latency == Duration::zero() || message.bytes == Bytes(0)) {
+    message.recipient->deliver(engine_, transfer, latency, message.id);
+    return std::nullopt;
+  }
+  message.recipient->arrive(engine_, saturating_add(transfer, latency), message.id);
+  return engine_.now() + transfer;
 }
 
 // Not even with its copies does a group share its links.
-void AlphaBetaNetwork::start_group(PathId path, std::uint64_t token) {
+Duration AlphaBetaNetwork::book_group(PathId path) {
   paths_.send_group(path);
   Duration longest{};
   for (const auto& [load, transfer] : paths_.loads(path)) {
@@ -26,7 +33,7 @@ void AlphaBetaNetwork::start_group(PathId path, std::uint64_t token) {
     longest = std::max(longest, own);
     if (!activity_.empty()) record_busy(load.link, own);
   }
-  events_.deliver(longest, paths_[path].latency, token);
+  return longest;
 }
 
 Duration AlphaBetaNetwork::count_private(PathId path, Bytes bytes, std::uint32_t messages) {
@@ -40,17 +47,6 @@ void AlphaBetaNetwork::split(std::span<const LinkSplit> links) {
   paths_.split(links);
   if (activity_.empty()) return;
   for (const LinkSplit& split : links) activity_[index_of(split.link)] = activity_[index_of(split.parent)];
-}
-
-std::optional<Time> AlphaBetaNetwork::start_predicted(PathId path, Bytes bytes, std::uint64_t token) {
-  const Duration latency = paths_[path].latency;
-  if (latency == Duration::zero() || bytes == Bytes(0)) {  // the two may come in one instant, or at once
-    start(path, bytes, token);
-    return std::nullopt;
-  }
-  const Duration transfer = book(path, bytes);
-  events_.arrive(saturating_add(transfer, latency), token);
-  return engine_.now() + transfer;
 }
 
 // Enters the message into the books; how long its transfer takes.

@@ -9,21 +9,18 @@
 #include "core/engine.h"
 #include "network/fabric/fabric.h"
 #include "network/network.h"
-#include "network/path_table.h"
 
 namespace orrery::network {
 
 // Whether the busy time of links is recorded: exact, a few nanoseconds for every link a message crosses.
 enum class BusyTime : std::uint8_t { kRecord, kOff };
 
-class AlphaBetaNetwork final : public PathNetwork {
+class AlphaBetaNetwork : public Network {
  public:
-  // `engine`, `fabric` and `listener` outlive the network.
-  AlphaBetaNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener, BusyTime busy = BusyTime::kRecord);
+  // `engine` and `fabric` outlive the network.
+  AlphaBetaNetwork(Engine& engine, const Fabric& fabric, BusyTime busy = BusyTime::kRecord);
 
-  void start(PathId path, Bytes bytes, std::uint64_t token) override;
-  std::optional<Time> start_predicted(PathId path, Bytes bytes, std::uint64_t token) override;
-  void start_group(PathId path, std::uint64_t token) override;
+  std::optional<Time> start(const Message& message) override;
   Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) override;
   void split(std::span<const LinkSplit> links) override;
   void settle() override {}
@@ -36,6 +33,7 @@ class AlphaBetaNetwork final : public PathNetwork {
   };
 
   Duration book(PathId path, Bytes bytes);
+  Duration book_group(PathId path);
   void record_busy(LinkId link, Duration transfer);
 
   std::vector<Activity> activity_;  // by link; empty if busy time is not recorded

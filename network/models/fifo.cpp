@@ -14,28 +14,28 @@ constexpr std::uint64_t kSent = std::uint64_t{1} << 32;
 
 }  // namespace
 
-FifoNetwork::FifoNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener)
-    : PathNetwork(engine, fabric, listener), queues_(fabric.link_count()) {}
+FifoNetwork::FifoNetwork(Engine& engine, const Fabric& fabric)
+    : Network(engine, fabric), queues_(fabric.link_count()) {}
 
-void FifoNetwork::start(PathId path, Bytes bytes, std::uint64_t token) {
-  ORRERY_ASSERT(bytes >= Bytes(0));
-  const auto links = paths_.links(path);
-  if (links.empty()) {
-    events_.deliver(Duration::zero(), Duration::zero(), token);
-    return;
-  }
-  queue_new(bytes, links).token = token;
+std::optional<Time> FifoNetwork::start(const Message& message) {
+  ORRERY_ASSERT(message.bytes >= Bytes(0));
+  const auto links = paths_.links(message.path);
+  if (links.empty())
+    message.recipient->deliver(engine_, Duration::zero(), paths_[message.path].latency, message.id);
+  else if (paths_.is_group(message.path))
+    start_group(message);
+  else
+    queue_new(message.bytes, links).message = message;
+  return std::nullopt;
 }
 
-void FifoNetwork::start_group(PathId path, std::uint64_t token) {
-  const auto loads = paths_.loads(path);
-  const Duration latency = paths_[path].latency;
-  if (loads.empty()) return events_.deliver(Duration::zero(), latency, token);
-  const std::uint32_t group = groups_.put({token, latency, loads.size()});
+void FifoNetwork::start_group(const Message& message) {
+  const auto loads = paths_.loads(message.path);
+  const std::uint32_t group = groups_.put({message, loads.size()});
   for (const auto& [load, transfer] : loads) queue_new(load.bytes, std::span(&load.link, 1)).group = group;
 }
 
-FifoNetwork::Message& FifoNetwork::queue_new(Bytes bytes, std::span<const LinkId> route) {
+FifoNetwork::Queued& FifoNetwork::queue_new(Bytes bytes, std::span<const LinkId> route) {
   std::uint32_t index = static_cast<std::uint32_t>(messages_.size());
   if (free_.empty()) {
     messages_.emplace_back();
@@ -43,7 +43,7 @@ FifoNetwork::Message& FifoNetwork::queue_new(Bytes bytes, std::span<const LinkId
     index = free_.back();
     free_.pop_back();
   }
-  Message& message = messages_[index];
+  Queued& message = messages_[index];
   message.bytes = bytes;
   message.route.assign(route.begin(), route.end());
   message.hop = 0;
@@ -87,10 +87,10 @@ void FifoNetwork::on_event(std::uint64_t payload) {
 }
 
 void FifoNetwork::on_sent(std::uint32_t index) {
-  Message& message = messages_[index];
+  Queued& message = messages_[index];
   const LinkId link = message.route[message.hop];
   const Duration latency = fabric_.link(link).latency;
-  const std::uint64_t token = message.token;
+  const Message sent = message.message;
   const bool is_first = message.hop == 0;
   const bool is_last = ++message.hop == message.route.size();
   queues_[index_of(link)].sending = false;
@@ -106,19 +106,20 @@ void FifoNetwork::on_sent(std::uint32_t index) {
   } else {
     engine_.after(latency, *this, index);
   }
-  if (is_last && latency > Duration::zero()) events_.arrive(latency, token);
-  if (is_first) listener_.on_released(token);
-  if (is_last && latency == Duration::zero()) listener_.on_arrived(token);
+  if (is_last && latency > Duration::zero()) sent.recipient->arrive(engine_, latency, sent.id);
+  if (is_first) sent.recipient->on_released(sent.id);
+  if (is_last && latency == Duration::zero()) sent.recipient->on_arrived(sent.id);
 }
 
 void FifoNetwork::on_part_sent(std::uint32_t index) {
   Group& group = groups_[index];
   if (--group.parts > 0) return;
-  const auto [token, latency, parts] = group;
+  const Message sent = group.message;
   groups_.release(index);
-  if (latency > Duration::zero()) events_.arrive(latency, token);
-  listener_.on_released(token);
-  if (latency == Duration::zero()) listener_.on_arrived(token);
+  const Duration latency = paths_[sent.path].latency;
+  if (latency > Duration::zero()) sent.recipient->arrive(engine_, latency, sent.id);
+  sent.recipient->on_released(sent.id);
+  if (latency == Duration::zero()) sent.recipient->on_arrived(sent.id);
 }
 
 // All of one link.
@@ -126,16 +127,16 @@ void FifoNetwork::queue_up(std::span<const std::uint32_t> messages) {
   if (messages.size() == 1) return queue_up(messages.front());
   std::vector<std::pair<MessagePlace, std::uint32_t>> queue;
   for (const std::uint32_t index : messages) {
-    const Message& message = messages_[index];
-    queue.emplace_back(listener_.place_of(message.group == kNone ? message.token : groups_[message.group].token),
-                       index);
+    const Queued& queued = messages_[index];
+    const Message& message = queued.group == kNone ? queued.message : groups_[queued.group].message;
+    queue.emplace_back(message.recipient->place_of(message.id), index);
   }
   std::ranges::sort(queue);
   for (const auto& [place, index] : queue) queue_up(index);
 }
 
 void FifoNetwork::queue_up(std::uint32_t index) {
-  Message& message = messages_[index];
+  Queued& message = messages_[index];
   message.next = kNone;
   const LinkId link = message.route[message.hop];
   Queue& queue = queues_[index_of(link)];
@@ -148,7 +149,7 @@ void FifoNetwork::send_next(LinkId link) {
   Queue& queue = queues_[index_of(link)];
   if (queue.sending || queue.first == kNone) return;
   const std::uint32_t index = queue.first;
-  const Message& message = messages_[index];
+  const Queued& message = messages_[index];
   const Duration sending = message.bytes / fabric_.link(link).bandwidth;
   engine_.after(sending, *this, kSent | index);
   queue.first = message.next;

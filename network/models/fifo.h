@@ -9,6 +9,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "core/assert.h"
@@ -16,24 +18,22 @@
 #include "core/slab.h"
 #include "network/fabric/fabric.h"
 #include "network/network.h"
-#include "network/path_table.h"
 
 namespace orrery::network {
 
 // A message is released when its first link has sent it. One without bytes takes no time on a link, but waits for its
 // turn.
-class FifoNetwork final : public PathNetwork, private EventSink {
+class FifoNetwork final : public Network, private EventSink {
  public:
-  // `engine`, `fabric` and `listener` outlive the network.
-  FifoNetwork(Engine& engine, const Fabric& fabric, MessageListener& listener);
+  // `engine` and `fabric` outlive the network.
+  FifoNetwork(Engine& engine, const Fabric& fabric);
 
   // Of messages that are alike but for their ends one waits for the other.
   bool keeps_messages_alike() const override { return false; }
-  PathId class_path(std::span<const LinkShare>, Duration) override { ORRERY_ASSERT(false); }
-  void start(PathId path, Bytes bytes, std::uint64_t token) override;
   // Every link of a group carries what the group sends over it as one message; the group is through when all are.
-  void start_group(PathId path, std::uint64_t token) override;
+  std::optional<Time> start(const Message& message) override;
   Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) override;
+  void split(std::span<const LinkSplit>) override { ORRERY_ASSERT(false); }  // nor is anything folded
   void settle() override;
   // Busy includes the whole of a transmission that is under way.
   std::vector<LinkUsage> link_usage() const override;
@@ -41,17 +41,16 @@ class FifoNetwork final : public PathNetwork, private EventSink {
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
-  struct Message {
-    std::uint64_t token = 0;
-    Bytes bytes{0};
+  struct Queued {
+    Message message;
+    Bytes bytes{0};  // on each link of the route
     std::vector<LinkId> route;
     std::uint32_t hop = 0;
     std::uint32_t next = kNone;   // in its link's queue
     std::uint32_t group = kNone;  // which it is a part of
   };
   struct Group {
-    std::uint64_t token = 0;
-    Duration latency{};
+    Message message;
     std::size_t parts = 0;  // not yet sent
   };
   struct Queue {
@@ -62,7 +61,8 @@ class FifoNetwork final : public PathNetwork, private EventSink {
   };
 
   void on_event(std::uint64_t payload) override;
-  Message& queue_new(Bytes bytes, std::span<const LinkId> route);
+  void start_group(const Message& message);
+  Queued& queue_new(Bytes bytes, std::span<const LinkId> route);
   void on_sent(std::uint32_t message);
   void on_part_sent(std::uint32_t group);
   LinkId next_link(std::uint32_t message) const { return messages_[message].route[messages_[message].hop]; }
@@ -71,7 +71,7 @@ class FifoNetwork final : public PathNetwork, private EventSink {
   void send_next(LinkId link);
 
   std::vector<Queue> queues_;  // by LinkId
-  std::vector<Message> messages_;
+  std::vector<Queued> messages_;
   std::vector<std::uint32_t> free_;  // of messages_
   Slab<Group> groups_;
   std::vector<std::uint32_t> came_;  // messages that came to their next link at this instant

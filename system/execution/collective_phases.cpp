@@ -93,7 +93,7 @@ void CollectiveExecution::start_line(std::uint32_t slot, StateKey key) {
   const Time not_before = least == Duration::zero() ? Time{} : end_of();
   const std::uint32_t id = messages_.put({slot, state_of(call, key), 0, kWholeLine, 0, false, nullptr, {}, not_before});
   messages_sent_ += line.count;
-  network_.start_group(line.path, id);
+  network_.start({line.path, Bytes(0), this, id});
 }
 
 CollectiveExecution::LineView CollectiveExecution::line_of(const Call& call, StateKey key) {
@@ -203,8 +203,7 @@ void CollectiveExecution::send(std::uint32_t slot, std::uint32_t state, Running&
   const std::uint32_t id =
       messages_.put({slot, state, peer.state, next.index, next.slot, is_class, peer.folded, {}, {}});
   messages_sent_ += peer.count;
-  if (is_class) return network_.start(peer.path, next.bytes, id);
-  const std::optional<Time> release = network_.start_predicted(peer.path, next.bytes, id);
+  const std::optional<Time> release = network_.start({peer.path, next.bytes, this, id, !is_class});
   if (!release) return;
   await_predicted(running);
   running.predicted = {next.index, id, *release};

@@ -161,7 +161,7 @@ void CollectiveExecution::add_line_part(std::uint32_t id, const Message& whole, 
   const Call& call = calls_[slot];
   const network::PathId path = line_of(call, key).path;
   const auto is_of_line = [&](const network::MessagePart& part) {
-    const Message& message = messages_[static_cast<std::uint32_t>(part.token)];
+    const Message& message = messages_[part.id];
     return message.call == slot && line_of(call, key_of(call, message.from_state)).path == path;
   };
   if (std::ranges::any_of(parts, is_of_line)) return;  // another seat of the line stands for it
@@ -190,8 +190,7 @@ void CollectiveExecution::add_parts(std::uint64_t payload, std::vector<std::uint
   const auto number = static_cast<std::uint32_t>(payload);
   const auto news = static_cast<News>(payload >> kNewsShift);
   if (news == News::kReleased || news == News::kHeld) {
-    for (const network::MessagePart& part : parts_of(number).subspan(1))
-      parts.push_back(payload_of(news, 0, static_cast<std::uint32_t>(part.token)));
+    for (const network::MessagePart& part : parts_of(number).subspan(1)) parts.push_back(payload_of(news, 0, part.id));
     return;
   }
   const auto calls = call_parts_.find(slot);

@@ -72,7 +72,7 @@ class CollectiveListener {
   ~CollectiveListener() = default;
 };
 
-class CollectiveExecution final : private EventSink {
+class CollectiveExecution final : private EventSink, private network::MessageRecipient {
  public:
   CollectiveExecution(Engine& engine, const network::Fabric& fabric, network::Network& network,
                       CollectiveListener& listener, const CollectiveOptions& options)
@@ -82,10 +82,6 @@ class CollectiveExecution final : private EventSink {
   // folded. All give the same setting, which outlives the call.
   void enter(CallKey call, std::uint32_t seat, NodeId node, const CallSetting& setting);
 
-  void on_released(std::uint32_t message);
-  void on_arrived(std::uint32_t message);
-  void on_release_predicted(std::uint32_t message, Time release);
-  void on_delayed(std::uint32_t message);
   // Members that were touched decide; done members are reported. Call it in decide().
   void advance();
   // Nothing happens any more: chunks under way wait for members that hold their place with others. Every queue lets its
@@ -93,13 +89,9 @@ class CollectiveExecution final : private EventSink {
   bool relieve();
   // Messages that were sent, of all members.
   std::uint64_t messages() const { return messages_sent_; }
-  // Communicators have come apart, or are described anew.
+  // Communicators have come apart, or are described anew. The parts of messages are known until end_split().
   void split(const ClassSplit& split, const std::function<CallSetting(CallKey)>& setting_of);
-  // What a message under way has come apart into by the latest split(), itself first; until end_split().
-  std::span<const network::MessagePart> parts_of(std::uint32_t message);
   void end_split();
-  // As MessageListener has it; of a job that is not folded.
-  network::MessagePlace place_of(std::uint32_t message) const;
 
  private:
   // kPassed: over, and the member took no part in it.
@@ -222,6 +214,12 @@ class CollectiveExecution final : private EventSink {
     return std::uint64_t{static_cast<std::uint8_t>(news)} << kNewsShift | std::uint64_t{call} << 32 | number;
   }
   void on_event(std::uint64_t payload) override;
+  void on_released(std::uint32_t message) override;
+  void on_arrived(std::uint32_t message) override;
+  void on_release_predicted(std::uint32_t message, Time release) override;
+  void on_delayed(std::uint32_t message) override;
+  std::span<const network::MessagePart> parts_of(std::uint32_t message) override;
+  network::MessagePlace place_of(std::uint32_t message) const override;  // of a job that is not folded
   void add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts) override;
 
   std::uint32_t open(CallKey key, const CallSetting& setting);

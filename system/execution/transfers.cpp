@@ -33,14 +33,14 @@ TransferExecution::TransferExecution(Engine& engine, const network::Fabric& fabr
     inboxes_.emplace_back(job.graph(first_rank(folding, agent)).transfers().size());
 }
 
-void TransferExecution::start_send(RankId rank, NodeId node, std::uint64_t message_tag) {
+void TransferExecution::start_send(RankId rank, NodeId node) {
   const workload::ExecutionGraph& graph = job_.graph(rank);
   if (folding_ != nullptr && message_class(rank, node).sends.front() != graph.peer_slot(node)) return;
   for (const workload::TransferEnd& end : ends_of(rank, node)) {
     Inbox& box = inbox(end.rank, end.node);
     box.started = engine_.now();
   }
-  const std::uint32_t id = messages_.put({rank, node, engine_.now(), message_tag});
+  const std::uint32_t id = messages_.put({rank, node, engine_.now()});
   sent_ += folding_ == nullptr ? 1 : message_class(rank, node).count;
   const Duration latency = point_to_point(rank, node).latency;
   if (latency == Duration::zero()) return begin(id);
@@ -56,7 +56,7 @@ network::MessagePlace TransferExecution::place_of(std::uint32_t id) const {
 void TransferExecution::begin(std::uint32_t id) {
   const Message& message = messages_[id];
   const Bytes bytes = point_to_point(message.from, message.send).bytes;
-  network_.start(path(message.from, message.send), bytes, message.tag | id);
+  network_.start({path(message.from, message.send), bytes, this, id});
 }
 
 // Of whom the message stands for they are alike in size, in route latency and in whether it stays in a node (Symmetry).
@@ -153,14 +153,14 @@ void TransferExecution::split(const ClassSplit& split) {
     for (const std::uint32_t part : parts) inboxes_[part] = inboxes_[agent];
 }
 
-std::span<const network::MessagePart> TransferExecution::parts_of(std::uint32_t id, std::uint64_t message_tag) {
+std::span<const network::MessagePart> TransferExecution::parts_of(std::uint32_t id) {
   const auto [known, is_new] = parts_.try_emplace(id);
   std::vector<network::MessagePart>& parts = known->second;
   if (!is_new) return parts;
   const Message whole = messages_[id];
   const workload::ExecutionGraph& graph = job_.graph(whole.from);
   const std::uint32_t agent = folding_->agent_of(whole.from);
-  parts.push_back({message_tag | id, path(whole.from, whole.send)});
+  parts.push_back({id, path(whole.from, whole.send)});
   const auto before = split_->sends_before.find({agent, graph.peer_slot(whole.send)});
   if (before == split_->sends_before.end()) return parts;
   const auto add_parts_of = [&](RankId from) {
@@ -170,7 +170,7 @@ std::span<const network::MessagePart> TransferExecution::parts_of(std::uint32_t 
       if (message.sends.front() != slot) continue;
       const NodeId send = slots.sends(slot)[slots.ordinal(graph, whole.send)];
       if (from == whole.from && send == whole.send) continue;
-      parts.push_back({message_tag | messages_.put({from, send, whole.started, message_tag}), message.path});
+      parts.push_back({messages_.put({from, send, whole.started}), message.path});
     }
   };
   add_parts_of(whole.from);
@@ -186,8 +186,7 @@ void TransferExecution::end_split() {
 void TransferExecution::add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts) {
   if ((payload & kBegins) != 0) {
     const auto id = static_cast<std::uint32_t>(payload);
-    for (const network::MessagePart& part : parts_of(id, messages_[id].tag).subspan(1))
-      parts.push_back(kBegins | static_cast<std::uint32_t>(part.token));
+    for (const network::MessagePart& part : parts_of(id).subspan(1)) parts.push_back(kBegins | part.id);
     return;
   }
   const RankId rank{static_cast<std::uint32_t>(payload >> 32)};

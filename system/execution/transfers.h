@@ -31,7 +31,7 @@ class TransferListener {
   ~TransferListener() = default;
 };
 
-class TransferExecution final : private EventSink {
+class TransferExecution final : private EventSink, private network::MessageRecipient {
  public:
   // All outlive it. `placement`: the device of each rank; `folding`: who acts for whom, or null; `library` may be null.
   // Ranks given and told are those that act.
@@ -39,20 +39,13 @@ class TransferExecution final : private EventSink {
                     TransferListener& listener, const workload::Job& job, const workload::Matching& matching,
                     std::span<const DeviceId> placement, const Folding* folding, const GroupLibrary* library);
 
-  // `message_tag` is OR-ed into the token of every message, so that the owner can tell whose it is.
-  void start_send(RankId rank, NodeId node, std::uint64_t message_tag);
+  void start_send(RankId rank, NodeId node);
   void post_receive(RankId rank, NodeId node);
-  void on_released(std::uint32_t message);
-  void on_arrived(std::uint32_t message);
 
   std::uint64_t messages() const { return sent_; }
-  // Agents have come apart, and what they send is described anew.
+  // Agents have come apart, and what they send is described anew. The parts of messages are known until end_split().
   void split(const ClassSplit& split);
-  // What a message under way has come apart into by the latest split(), itself first; until end_split().
-  std::span<const network::MessagePart> parts_of(std::uint32_t message, std::uint64_t message_tag);
   void end_split();
-  // As MessageListener has it.
-  network::MessagePlace place_of(std::uint32_t message) const;
 
  private:
   struct Inbox {
@@ -65,11 +58,14 @@ class TransferExecution final : private EventSink {
     RankId from{};
     NodeId send{};
     Time started;
-    std::uint64_t tag = 0;
   };
 
   void begin(std::uint32_t message);
   PointToPoint point_to_point(RankId from, NodeId send) const;
+  void on_released(std::uint32_t message) override;
+  void on_arrived(std::uint32_t message) override;
+  std::span<const network::MessagePart> parts_of(std::uint32_t message) override;
+  network::MessagePlace place_of(std::uint32_t message) const override;
   void on_event(std::uint64_t payload) override;
   void add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts) override;
   const MessageClass& message_class(RankId rank, NodeId send) const;

@@ -31,9 +31,7 @@ class RateTimes final : public OperatorTimes {
 Outcome run_free(const Job& job) {
   const auto devices = static_cast<std::uint32_t>(std::max<std::size_t>(2, job.ranks.size()));
   const Fabric fabric = one_dimension("switch", devices, Bandwidth(1'000'000'000'000), Duration::zero());
-  return simulate(job, fabric, {}, [&](Engine& engine, MessageListener& listener) {
-    return std::make_unique<FreeNetwork>(engine, fabric, listener);
-  });
+  return simulate(job, fabric, {}, [&](Engine& engine) { return std::make_unique<FreeNetwork>(engine, fabric); });
 }
 
 Duration time_of(const TrainingSpec& training) {

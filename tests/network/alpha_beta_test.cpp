@@ -16,10 +16,10 @@ using namespace orrery::network;
 
 namespace {
 
-using Notice = std::tuple<std::string, std::uint64_t, std::int64_t>;  // what, token, picoseconds
+using Notice = std::tuple<std::string, std::uint32_t, std::int64_t>;  // what, id of the message, picoseconds
 
 // An engine with a network on it, and what the network reports.
-struct Bench final : MessageListener, InstantObserver, EventSink {
+struct Bench final : MessageRecipient, InstantObserver, EventSink {
   Engine engine;
   Fabric fabric;
   AlphaBetaNetwork network;
@@ -27,10 +27,10 @@ struct Bench final : MessageListener, InstantObserver, EventSink {
   std::vector<std::function<void()>> actions;
 
   explicit Bench(const std::vector<DimensionSpec>& dims, BusyTime busy = BusyTime::kRecord)
-      : fabric(compose(dims)), network(engine, fabric, *this, busy) {}
+      : fabric(compose(dims)), network(engine, fabric, busy) {}
 
-  void on_released(std::uint64_t token) override { notices.emplace_back("released", token, now()); }
-  void on_arrived(std::uint64_t token) override { notices.emplace_back("arrived", token, now()); }
+  void on_released(std::uint32_t id) override { notices.emplace_back("released", id, now()); }
+  void on_arrived(std::uint32_t id) override { notices.emplace_back("arrived", id, now()); }
   void on_event(std::uint64_t action) override { actions[action](); }
   void decide() override {}
   void settle() override { network.settle(); }
@@ -40,8 +40,12 @@ struct Bench final : MessageListener, InstantObserver, EventSink {
     actions.push_back(std::move(action));
     engine.at(Time(Duration(picoseconds)), *this, actions.size() - 1);
   }
-  void send(std::uint32_t from, std::uint32_t to, std::int64_t bytes, std::uint64_t token) {
-    network.start(network.path(DeviceId(from), DeviceId(to)), Bytes(bytes), token);
+  void send(std::uint32_t from, std::uint32_t to, std::int64_t bytes, std::uint32_t id) {
+    network.start({network.path(DeviceId(from), DeviceId(to)), Bytes(bytes), this, id});
+  }
+  // The release, if it is predicted.
+  std::optional<Time> send_predicted(std::uint32_t from, std::uint32_t to, std::int64_t bytes, std::uint32_t id) {
+    return network.start({network.path(DeviceId(from), DeviceId(to)), Bytes(bytes), this, id, true});
   }
   std::vector<Notice> run() {
     engine.run(*this);
@@ -92,8 +96,8 @@ TEST_CASE("a release that comes before the arrival may be predicted, and is then
   std::optional<Time> release;
   std::optional<Time> empty;
   bench.at(5, [&] {
-    release = bench.network.start_predicted(bench.network.path(DeviceId(0), DeviceId(1)), Bytes(3), 1);
-    empty = bench.network.start_predicted(bench.network.path(DeviceId(1), DeviceId(2)), Bytes(0), 2);
+    release = bench.send_predicted(0, 1, 3, 1);
+    empty = bench.send_predicted(1, 2, 0, 2);
   });
   CHECK(bench.run() == std::vector<Notice>{{"released", 2, 5}, {"arrived", 2, 23}, {"arrived", 1, 26}});
   CHECK(release == Time(Duration(8)));
@@ -103,8 +107,7 @@ TEST_CASE("a release that comes before the arrival may be predicted, and is then
 TEST_CASE("without latency nothing is predicted") {
   Bench bench({dimension("ring", 4, 1'000'000'000'000, 0)});
   std::optional<Time> release;
-  bench.at(0,
-           [&] { release = bench.network.start_predicted(bench.network.path(DeviceId(0), DeviceId(1)), Bytes(3), 1); });
+  bench.at(0, [&] { release = bench.send_predicted(0, 1, 3, 1); });
   CHECK(bench.run() == std::vector<Notice>{{"released", 1, 3}, {"arrived", 1, 3}});
   CHECK_FALSE(release.has_value());
 }
@@ -160,7 +163,7 @@ TEST_CASE("busy time is the measure of the union of intervals, for random messag
   Bench bench({dimension("ring", 40, 1'000'000'000'000, 3)});
   std::vector<std::vector<bool>> in_use(bench.fabric.link_count(), std::vector<bool>(2'000, false));
   std::vector<LinkId> route;
-  for (std::uint64_t i = 0; i < 200; ++i) {
+  for (std::uint32_t i = 0; i < 200; ++i) {
     const std::uint32_t from = below(40);
     const std::uint32_t to = below(40);
     const std::int64_t start{below(1'500)};

@@ -55,7 +55,7 @@ TEST_CASE("incast: the first links work side by side, the last one message at a 
     for (const std::uint32_t from : {3U, 1U, 2U}) probe.send(from, 0, 100, from);
   });
   probe.run();
-  for (const std::uint64_t token : {1U, 2U, 3U}) CHECK(probe.released(token) == 100);
+  for (const std::uint32_t id : {1U, 2U, 3U}) CHECK(probe.released(id) == 100);
   CHECK(probe.arrived(1) == 101 + 100 + 1);
   CHECK(probe.arrived(2) == 101 + 200 + 1);
   CHECK(probe.arrived(3) == 101 + 300 + 1);
@@ -74,12 +74,12 @@ TEST_CASE("what comes to a link first is sent first, whoever was started first")
 TEST_CASE("messages one behind the other use the hops of a route at the same time") {
   FifoProbe probe({dimension("ring", 8, kBytePerPicosecond, 0)});
   probe.at(0, [&] {
-    for (std::uint64_t token = 0; token < 4; ++token) probe.send(0, 3, 100, token);
+    for (std::uint32_t id = 0; id < 4; ++id) probe.send(0, 3, 100, id);
   });
   probe.run();
-  for (std::uint64_t token = 0; token < 4; ++token) {
-    CHECK(probe.released(token) == 100 + 100 * static_cast<std::int64_t>(token));
-    CHECK(probe.arrived(token) == 300 + 100 * static_cast<std::int64_t>(token));
+  for (std::uint32_t id = 0; id < 4; ++id) {
+    CHECK(probe.released(id) == 100 + 100 * static_cast<std::int64_t>(id));
+    CHECK(probe.arrived(id) == 300 + 100 * static_cast<std::int64_t>(id));
   }
 }
 
@@ -120,13 +120,12 @@ TEST_CASE("links count the bytes that cross them and the time in which they send
 
 TEST_CASE("a message that is started when another is released follows it without a gap") {
   FifoProbe probe({dimension("ring", 4, kBytePerPicosecond, 3)});
-  probe.when_released = [&](std::uint64_t token) {
-    if (token < 5) probe.send(0, 1, 10, token + 1);
+  probe.when_released = [&](std::uint32_t id) {
+    if (id < 5) probe.send(0, 1, 10, id + 1);
   };
   probe.at(0, [&] { probe.send(0, 1, 10, 1); });
   probe.run();
-  for (std::uint64_t token = 1; token <= 5; ++token)
-    CHECK(probe.released(token) == 10 * static_cast<std::int64_t>(token));
+  for (std::uint32_t id = 1; id <= 5; ++id) CHECK(probe.released(id) == 10 * static_cast<std::int64_t>(id));
 }
 
 TEST_CASE("random messages arrive when a list of hops in the order of their times says") {
@@ -135,7 +134,7 @@ TEST_CASE("random messages arrive when a list of hops in the order of their time
   const auto below = [&](std::uint32_t bound) { return static_cast<std::uint32_t>(random() % bound); };
   struct Hop {
     std::int64_t time;
-    std::uint64_t message;
+    std::uint32_t message;
     std::size_t hop;
     auto operator<=>(const Hop&) const = default;
   };
@@ -146,14 +145,14 @@ TEST_CASE("random messages arrive when a list of hops in the order of their time
     std::vector<std::vector<LinkId>> routes;
     std::vector<std::int64_t> sizes;
     std::int64_t now = 0;
-    for (std::uint64_t token = 0; token < 200; ++token) {
+    for (std::uint32_t id = 0; id < 200; ++id) {
       now += below(3) * below(20);
       const std::uint32_t from = below(probe.fabric.device_count());
       const std::uint32_t to = below(probe.fabric.device_count());
       sizes.push_back(below(5) == 0 ? 0 : 10 * below(20));
-      probe.at(now, [&probe, &sizes, from, to, token] { probe.send(from, to, sizes[token], token); });
+      probe.at(now, [&probe, &sizes, from, to, id] { probe.send(from, to, sizes[id], id); });
       probe.fabric.route(DeviceId(from), DeviceId(to), routes.emplace_back());
-      hops.push({now, token, 0});
+      hops.push({now, id, 0});
     }
     probe.run();
     std::vector<std::int64_t> free_at(probe.fabric.link_count(), 0);

@@ -123,9 +123,7 @@ system::OperationRecord Outcome::record(std::uint32_t rank, NodeId node) const {
 
 Outcome simulate(const workload::Job& job, const network::Fabric& fabric, const system::SimulationOptions& options,
                  system::NetworkModel model) {
-  return simulate(job, fabric, options, [&](Engine& engine, network::MessageListener& listener) {
-    return system::make_network(model, engine, fabric, listener);
-  });
+  return simulate(job, fabric, options, [&](Engine& engine) { return system::make_network(model, engine, fabric); });
 }
 
 Outcome simulate(const workload::Job& job, const network::Fabric& fabric, const system::SimulationOptions& options,

@@ -43,9 +43,9 @@ TEST_CASE("a flow that starts alone on links just left, and then has to share on
     probe.send(0, 3, 100, 1);
     probe.send(0, 3, 100, 2);
   });
-  probe.when_released = [&](std::uint64_t token) {
-    if (token == 1) probe.send(0, 3, 100, 3);
-    if (token == 2) probe.send(0, 1, 100, 4);
+  probe.when_released = [&](std::uint32_t id) {
+    if (id == 1) probe.send(0, 3, 100, 3);
+    if (id == 2) probe.send(0, 1, 100, 4);
   };
   probe.run();
   CHECK(probe.released(1) == 200);
@@ -154,13 +154,12 @@ TEST_CASE("a flow that was alone, shared and is alone again keeps every fraction
 
 TEST_CASE("a message that is started when another is released shares nothing with it") {
   auto probe = on_switch(3, kBytePerPicosecond);
-  probe.when_released = [&](std::uint64_t token) {
-    if (token < 5) probe.send(0, 1, 10, token + 1);
+  probe.when_released = [&](std::uint32_t id) {
+    if (id < 5) probe.send(0, 1, 10, id + 1);
   };
   probe.at(0, [&] { probe.send(0, 1, 10, 1); });
   probe.run();
-  for (std::uint64_t token = 1; token <= 5; ++token)
-    CHECK(probe.released(token) == 10 * static_cast<std::int64_t>(token));
+  for (std::uint32_t id = 1; id <= 5; ++id) CHECK(probe.released(id) == 10 * static_cast<std::int64_t>(id));
 }
 
 TEST_CASE("a group over one message's route is that message") {
@@ -257,9 +256,9 @@ TEST_CASE("what crosses a link twice takes it twice") {
   auto probe = on_switch(3, kBytePerPicosecond);
   const std::vector<LinkShare> shares = {{LinkId(0), 2}, {LinkId(5)}};
   const PathId twice = probe.network.class_path(shares, Duration(0));
-  probe.at(0, [&] { probe.network.start(twice, Bytes(100), 1); });  // alone: half the rate
+  probe.at(0, [&] { probe.network.start({twice, Bytes(100), &probe, 1}); });  // alone: half the rate
   probe.at(1000, [&] {
-    probe.network.start(twice, Bytes(100), 2);  // 2 x + x = 1 B/ps
+    probe.network.start({twice, Bytes(100), &probe, 2});  // 2 x + x = 1 B/ps
     probe.send(0, 1, 100, 3);
   });
   probe.run();
@@ -332,7 +331,7 @@ TEST_CASE("absurd sizes end in an error, not in an overflow, with flows that sha
   for (const std::uint64_t flows : {1U, 3U}) {
     FlowProbe slow({dimension("ring", 2, 1, 1)});
     slow.at(0, [&] {
-      for (std::uint64_t token = 0; token < flows; ++token) slow.send(0, 1, Bytes::max().count(), token);
+      for (std::uint32_t id = 0; id < flows; ++id) slow.send(0, 1, Bytes::max().count(), id);
     });
     CHECK_THROWS_AS(slow.run(), InputError);  // longer than 106 days
   }

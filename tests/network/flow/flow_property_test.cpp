@@ -17,7 +17,7 @@ using namespace orrery::test;
 
 namespace {
 
-struct Message {
+struct Sending {
   std::int64_t start = 0;
   std::uint32_t from = 0;
   std::uint32_t to = 0;
@@ -27,7 +27,7 @@ struct Message {
 
 struct Traffic {
   std::vector<DimensionSpec> fabric;
-  std::vector<Message> messages;
+  std::vector<Sending> messages;
 };
 
 // Messages in bursts, so that many start or end at one instant; every eighth is a group flow. `at_once` times as many
@@ -49,7 +49,7 @@ Traffic random_traffic(std::mt19937& random, std::size_t messages, std::int64_t 
     now += below(4) == 0 ? 0 : spacing * below(30) / (10 * at_once);
     const std::int64_t size = slow ? 1 + below(40) : 1 + below(below(2) == 0 ? 4 : 400'000);
     for (std::uint32_t burst = 1 + below(6); burst > 0; --burst) {
-      Message message{now, below(fabric.device_count()), below(fabric.device_count()), size, {}};
+      Sending message{now, below(fabric.device_count()), below(fabric.device_count()), size, {}};
       if (below(8) == 0)
         for (std::uint32_t link = below(4); link < fabric.link_count() && message.loads.size() < 6;
              link += 1 + below(5))
@@ -77,19 +77,19 @@ Outcome outcome_of(Probe<Model>& probe) {
 }
 
 template <class Model>
-void add_traffic(Probe<Model>& probe, const Traffic& traffic, const std::vector<std::size_t>& order) {
-  for (const std::size_t token : order) {
-    const Message& message = traffic.messages[token];
-    probe.at(message.start, [&probe, &message, token] {
+void add_traffic(Probe<Model>& probe, const Traffic& traffic, const std::vector<std::uint32_t>& order) {
+  for (const std::uint32_t id : order) {
+    const Sending& message = traffic.messages[id];
+    probe.at(message.start, [&probe, &message, id] {
       if constexpr (std::is_same_v<Model, FlowNetwork>)
-        if (!message.loads.empty()) return probe.send_group(message.loads, 5, token);
-      probe.send(message.from, message.to, message.bytes, token);
+        if (!message.loads.empty()) return probe.send_group(message.loads, 5, id);
+      probe.send(message.from, message.to, message.bytes, id);
     });
   }
 }
 
 template <class Model, class... Options>
-Outcome simulate(const Traffic& traffic, const std::vector<std::size_t>& order,
+Outcome simulate(const Traffic& traffic, const std::vector<std::uint32_t>& order,
                  const std::vector<std::int64_t>& settles, Options... options) {
   Probe<Model> probe(traffic.fabric, options...);
   for (const std::int64_t time : settles) probe.at(time, [] {});  // nothing happens, but the instant is settled
@@ -97,9 +97,9 @@ Outcome simulate(const Traffic& traffic, const std::vector<std::size_t>& order,
   return outcome_of(probe);
 }
 
-std::vector<std::size_t> in_order(const Traffic& traffic) {
-  std::vector<std::size_t> order(traffic.messages.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+std::vector<std::uint32_t> in_order(const Traffic& traffic) {
+  std::vector<std::uint32_t> order(traffic.messages.size());
+  std::iota(order.begin(), order.end(), 0U);
   return order;
 }
 
@@ -108,7 +108,7 @@ std::vector<std::size_t> in_order(const Traffic& traffic) {
 std::vector<std::int64_t> release_times(const Traffic& traffic) {
   const Fabric fabric = compose(traffic.fabric);
   struct Running {
-    std::size_t token;
+    std::uint32_t id;
     std::vector<LinkId> route;
     Int128 left;
     std::uint32_t connections;
@@ -116,10 +116,10 @@ std::vector<std::int64_t> release_times(const Traffic& traffic) {
   };
   std::vector<Running> running;
   std::vector<std::int64_t> released(traffic.messages.size(), -1);
-  std::size_t next = 0;
+  std::uint32_t next = 0;
   for (std::int64_t now = 0; next < traffic.messages.size() || !running.empty();) {
     for (; next < traffic.messages.size() && traffic.messages[next].start == now; ++next) {
-      const Message& message = traffic.messages[next];
+      const Sending& message = traffic.messages[next];
       for (const LinkLoad& load : message.loads)
         running.push_back({next, {load.link}, work_of(load.bytes), load.connections, 0});
       std::vector<LinkId> route;
@@ -145,7 +145,7 @@ std::vector<std::int64_t> release_times(const Traffic& traffic) {
     }
     for (Running& flow : running) {
       flow.left -= Int128{flow.rate} * (until - now);
-      if (flow.left <= 0) released[flow.token] = until;
+      if (flow.left <= 0) released[flow.id] = until;
     }
     std::erase_if(running, [](const Running& flow) { return flow.left <= 0; });
     now = until;
@@ -156,9 +156,9 @@ std::vector<std::int64_t> release_times(const Traffic& traffic) {
 void require_direct_releases(const Traffic& traffic) {
   const std::vector<std::int64_t> expected = release_times(traffic);
   std::size_t released = 0;
-  for (const auto& [time, token, what] : simulate<FlowNetwork>(traffic, in_order(traffic), {}).notices) {
+  for (const auto& [time, id, what] : simulate<FlowNetwork>(traffic, in_order(traffic), {}).notices) {
     if (what != "released") continue;
-    REQUIRE(time == expected[token]);
+    REQUIRE(time == expected[id]);
     ++released;
   }
   REQUIRE(released == traffic.messages.size());
@@ -194,7 +194,7 @@ TEST_CASE("results depend neither on the order of messages nor on when and how m
     const bool large = instance >= 50;
     const Traffic traffic = large ? random_traffic(random, 600, 8) : random_traffic(random, 150);
     const Outcome expected = simulate<FlowNetwork>(traffic, in_order(traffic), {});
-    std::vector<std::size_t> order = in_order(traffic);
+    std::vector<std::uint32_t> order = in_order(traffic);
     std::ranges::shuffle(order, random);
     INFO("instance " << instance);
     REQUIRE(simulate<FlowNetwork>(traffic, order, {}) == expected);
@@ -237,19 +237,18 @@ TEST_CASE("where nothing is shared, flow is alpha-beta to the picosecond, and so
     for (auto& of_pair : sizes)
       for (int i = 0; i < 5; ++i) of_pair.push_back(static_cast<std::int64_t>(random() >> random() % 32));
     const auto run = [&](auto& probe) {
-      const auto send = [&](std::uint64_t token) {
-        const std::uint64_t pair = token % 49;
-        probe.send(static_cast<std::uint32_t>(pair / 7), static_cast<std::uint32_t>(pair % 7), sizes[pair][token / 49],
-                   token);
+      const auto send = [&](std::uint32_t id) {
+        const std::uint32_t pair = id % 49;
+        probe.send(pair / 7, pair % 7, sizes[pair][id / 49], id);
       };
-      probe.when_released = [&probe, send](std::uint64_t token) {
-        if (token + 49 >= 5 * 49) return;
-        if (token % 3 == 0)
-          probe.at(probe.now() + static_cast<std::int64_t>(token), [send, token] { send(token + 49); });
+      probe.when_released = [&probe, send](std::uint32_t id) {
+        if (id + 49 >= 5 * 49) return;
+        if (id % 3 == 0)
+          probe.at(probe.now() + static_cast<std::int64_t>(id), [send, id] { send(id + 49); });
         else
-          send(token + 49);
+          send(id + 49);
       };
-      for (std::uint64_t pair = 0; pair < 49; ++pair)
+      for (std::uint32_t pair = 0; pair < 49; ++pair)
         probe.at(static_cast<std::int64_t>(pair / 2), [send, pair] { send(pair); });
       return probe.run();
     };
@@ -271,19 +270,18 @@ TEST_CASE("a link is never faster than its bandwidth, and no message beats alpha
   std::mt19937 random(34);
   for (int instance = 0; instance < 40; ++instance) {
     Traffic traffic = random_traffic(random, 100);
-    for (Message& message : traffic.messages) message.loads.clear();
+    for (Sending& message : traffic.messages) message.loads.clear();
     if (traffic.fabric[0].bandwidth < Bandwidth(100)) continue;  // may be overbooked
     Probe<FlowNetwork> probe(traffic.fabric);
-    for (std::uint64_t token = 0; token < traffic.messages.size(); ++token) {
-      const Message& message = traffic.messages[token];
-      probe.at(message.start,
-               [&probe, &message, token] { probe.send(message.from, message.to, message.bytes, token); });
+    for (std::uint32_t id = 0; id < traffic.messages.size(); ++id) {
+      const Sending& message = traffic.messages[id];
+      probe.at(message.start, [&probe, &message, id] { probe.send(message.from, message.to, message.bytes, id); });
     }
     const std::vector<Notice> shared = probe.run();
     std::map<std::pair<std::uint64_t, std::string>, std::int64_t> alone;
-    for (const auto& [time, token, what] : simulate<AlphaBetaNetwork>(traffic, in_order(traffic), {}).notices)
-      alone[{token, what}] = time;
-    for (const auto& [time, token, what] : shared) REQUIRE(time >= alone.at({token, what}));
+    for (const auto& [time, id, what] : simulate<AlphaBetaNetwork>(traffic, in_order(traffic), {}).notices)
+      alone[{id, what}] = time;
+    for (const auto& [time, id, what] : shared) REQUIRE(time >= alone.at({id, what}));
     const auto usage = probe.network.link_usage();
     for (std::uint32_t link = 0; link < usage.size(); ++link)
       REQUIRE(usage[link].bytes / probe.fabric.link(LinkId(link)).bandwidth <= usage[link].busy);

@@ -58,14 +58,14 @@ Traffic random_traffic(std::mt19937& random) {
 std::vector<std::int64_t> ends(const Traffic& traffic) {
   Probe<FlowNetwork> probe(fabric_of(traffic));
   probe.at(0, [&] {
-    std::uint64_t token = 0;
-    for (const auto& message : traffic.messages) probe.send(message.from, message.to, message.bytes, token++);
-    for (const auto& loads : traffic.groups) probe.send_group(loads, 0, token++);
+    std::uint32_t id = 0;
+    for (const auto& message : traffic.messages) probe.send(message.from, message.to, message.bytes, id++);
+    for (const auto& loads : traffic.groups) probe.send_group(loads, 0, id++);
   });
   probe.run();
   std::vector<std::int64_t> result;
-  for (std::uint64_t token = 0; token < traffic.messages.size() + traffic.groups.size(); ++token)
-    result.push_back(probe.released(token));
+  for (std::uint32_t id = 0; id < traffic.messages.size() + traffic.groups.size(); ++id)
+    result.push_back(probe.released(id));
   return result;
 }
 

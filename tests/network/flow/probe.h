@@ -17,33 +17,33 @@
 
 namespace orrery::test {
 
-using Notice = std::tuple<std::int64_t, std::uint64_t, std::string>;  // picoseconds, token, what
+using Notice = std::tuple<std::int64_t, std::uint32_t, std::string>;  // picoseconds, id of the message, what
 
 template <class Model>
-struct Probe final : network::MessageListener, InstantObserver, EventSink {
+struct Probe final : network::MessageRecipient, InstantObserver, EventSink {
   Engine engine;
   network::Fabric fabric;
   Model network;
   std::vector<Notice> notices;
   std::vector<std::function<void()>> actions;
-  std::function<void(std::uint64_t)> when_released = [](std::uint64_t) {};
+  std::function<void(std::uint32_t)> when_released = [](std::uint32_t) {};
   std::function<void()> when_decided = [] {};
-  std::map<std::uint64_t, network::MessagePart> parts;  // by token: what it comes apart into, which is itself
+  std::map<std::uint32_t, network::MessagePart> parts;  // by id: what it comes apart into, which is itself
 
   template <class... Options>
   explicit Probe(const std::vector<network::DimensionSpec>& dimensions, Options... options)
-      : fabric(network::compose(dimensions)), network(engine, fabric, *this, options...) {}
-  explicit Probe(network::Fabric made) : fabric(std::move(made)), network(engine, fabric, *this) {}
+      : fabric(network::compose(dimensions)), network(engine, fabric, options...) {}
+  explicit Probe(network::Fabric made) : fabric(std::move(made)), network(engine, fabric) {}
 
-  void on_released(std::uint64_t token) override {
-    notices.emplace_back(now(), token, "released");
-    when_released(token);
+  void on_released(std::uint32_t id) override {
+    notices.emplace_back(now(), id, "released");
+    when_released(id);
   }
-  void on_arrived(std::uint64_t token) override { notices.emplace_back(now(), token, "arrived"); }
+  void on_arrived(std::uint32_t id) override { notices.emplace_back(now(), id, "arrived"); }
   void on_event(std::uint64_t action) override { actions[action](); }
   void decide() override { when_decided(); }
-  std::span<const network::MessagePart> parts_of(std::uint64_t token) override { return {&parts.at(token), 1}; }
-  network::MessagePlace place_of(std::uint64_t token) const override { return {token}; }
+  std::span<const network::MessagePart> parts_of(std::uint32_t id) override { return {&parts.at(id), 1}; }
+  network::MessagePlace place_of(std::uint32_t id) const override { return {id}; }
   void settle() override { network.settle(); }
   std::int64_t now() const { return engine.now().time_since_epoch().count(); }
 
@@ -51,13 +51,13 @@ struct Probe final : network::MessageListener, InstantObserver, EventSink {
     actions.push_back(std::move(action));
     engine.at(Time(Duration(picoseconds)), *this, actions.size() - 1);
   }
-  void send(std::uint32_t from, std::uint32_t to, std::int64_t bytes, std::uint64_t token) {
-    parts[token] = {token, network.path(DeviceId(from), DeviceId(to))};
-    network.start(parts[token].path, Bytes(bytes), token);
+  void send(std::uint32_t from, std::uint32_t to, std::int64_t bytes, std::uint32_t id) {
+    parts[id] = {id, network.path(DeviceId(from), DeviceId(to))};
+    network.start({parts[id].path, Bytes(bytes), this, id});
   }
-  void send_group(const std::vector<network::LinkLoad>& loads, std::int64_t latency, std::uint64_t token) {
-    parts[token] = {token, network.group_path(loads, Duration(latency))};
-    network.start_group(parts[token].path, token);
+  void send_group(const std::vector<network::LinkLoad>& loads, std::int64_t latency, std::uint32_t id) {
+    parts[id] = {id, network.group_path(loads, Duration(latency))};
+    network.start({parts[id].path, Bytes(0), this, id});
   }
   // What was reported, sorted, so that runs can be compared: the order within an instant carries no meaning.
   std::vector<Notice> run() {
@@ -65,13 +65,13 @@ struct Probe final : network::MessageListener, InstantObserver, EventSink {
     std::ranges::sort(notices);
     return notices;
   }
-  std::int64_t released(std::uint64_t token) const { return when("released", token); }
-  std::int64_t arrived(std::uint64_t token) const { return when("arrived", token); }
+  std::int64_t released(std::uint32_t id) const { return when("released", id); }
+  std::int64_t arrived(std::uint32_t id) const { return when("arrived", id); }
 
  private:
-  std::int64_t when(std::string_view what, std::uint64_t token) const {
+  std::int64_t when(std::string_view what, std::uint32_t id) const {
     for (const auto& [time, of, happened] : notices)
-      if (of == token && happened == what) return time;
+      if (of == id && happened == what) return time;
     return -1;
   }
 };

@@ -30,9 +30,8 @@ Outcome fold_and_compare(const workload::Job& job, const network::Fabric& fabric
 
 Outcome fold_and_compare(const workload::Job& job, const network::Fabric& fabric,
                          const system::SimulationOptions& options, system::NetworkModel model) {
-  return fold_and_compare(job, fabric, options, [&](Engine& engine, network::MessageListener& listener) {
-    return system::make_network(model, engine, fabric, listener);
-  });
+  return fold_and_compare(job, fabric, options,
+                          [&](Engine& engine) { return system::make_network(model, engine, fabric); });
 }
 
 }  // namespace orrery::test

@@ -2,6 +2,7 @@
 // Whether a release is predicted or reported changes nothing but the number of events.
 #include <catch2/catch.hpp>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -22,26 +23,14 @@ namespace {
 
 // A model, but every release is reported.
 template <class Model>
-class Reporting final : public Network {
+class Reporting final : public Model {
  public:
-  Reporting(Engine& engine, const Fabric& fabric, MessageListener& listener) : network_(engine, fabric, listener) {}
-  PathId path(DeviceId from, DeviceId to) override { return network_.path(from, to); }
-  PathId class_path(std::span<const LinkShare> shares, Duration latency) override {
-    return network_.class_path(shares, latency);
+  Reporting(Engine& engine, const Fabric& fabric) : Model(engine, fabric) {}
+  std::optional<Time> start(const Message& message) override {
+    Message reported = message;
+    reported.may_predict = false;
+    return Model::start(reported);
   }
-  void start(PathId path, Bytes bytes, std::uint64_t token) override { network_.start(path, bytes, token); }
-  PathId group_path(std::span<const LinkLoad> loads, Duration latency) override {
-    return network_.group_path(loads, latency);
-  }
-  void start_group(PathId path, std::uint64_t token) override { network_.start_group(path, token); }
-  Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) override {
-    return network_.count_private(path, bytes, messages);
-  }
-  void settle() override { network_.settle(); }
-  std::vector<LinkUsage> link_usage() const override { return network_.link_usage(); }
-
- private:
-  Model network_;
 };
 
 // Everybody calls `kind` twice, after computing for some time of its own.
@@ -92,9 +81,7 @@ TEMPLATE_TEST_CASE("whether releases are predicted or reported changes only the 
   for (const std::string& algorithm : kAlgorithms) {
     for (const std::vector<DimensionSpec>& dimensions : kFabrics) {
       const Fabric fabric = compose(dimensions);
-      const auto reporting = [&](Engine& engine, MessageListener& listener) {
-        return std::make_unique<Reporting<Model>>(engine, fabric, listener);
-      };
+      const auto reporting = [&](Engine& engine) { return std::make_unique<Reporting<Model>>(engine, fabric); };
       for (const CollectiveKind kind : kAllCollectiveKinds) {
         if (!find_algorithm(algorithm)->supports(kind)) continue;
         SimulationOptions options;
@@ -103,9 +90,8 @@ TEMPLATE_TEST_CASE("whether releases are predicted or reported changes only the 
         options.collectives.active_chunks = 2;
         const Job job = uneven_job(kind, fabric.device_count(), random);
         INFO(algorithm << ", " << name_of(kind) << ", " << fabric.device_count() << " devices");
-        const Outcome predicted = simulate(job, fabric, options, [&](Engine& engine, MessageListener& listener) {
-          return std::make_unique<Model>(engine, fabric, listener);
-        });
+        const Outcome predicted =
+            simulate(job, fabric, options, [&](Engine& engine) { return std::make_unique<Model>(engine, fabric); });
         const Outcome reported = simulate(job, fabric, options, reporting);
         check_same(predicted, reported);
         REQUIRE(predicted.totals.events <= reported.totals.events);

@@ -50,9 +50,7 @@ TEST_CASE("renaming the ranks of a job renames its results, in every network mod
     for (std::uint32_t rank = 0; rank < machine.ranks; ++rank) placement[number[rank]] = DeviceId(rank);
     for (const NetworkModel model : {NetworkModel::kAlphaBeta, NetworkModel::kFifo, NetworkModel::kFlow}) {
       INFO("trial " << trial << ", " << network_model_names()[static_cast<std::size_t>(model)] << '\n' << machine.text);
-      const auto network = [&](Engine& engine, MessageListener& listener) {
-        return make_network(model, engine, experiment.fabric, listener);
-      };
+      const auto network = [&](Engine& engine) { return make_network(model, engine, experiment.fabric); };
       const Outcome first = simulate(job, experiment.fabric, experiment.simulation, network);
       const Outcome second =
           simulate(renamed(job, number), experiment.fabric, experiment.simulation, network, placement);
