@@ -61,7 +61,7 @@ Measured measure(const experiment::Experiment& experiment, const workload::Job& 
                          experiment.simulation, experiment::network_of(experiment), nobody);
     });
     measured.totals = simulation->run();
-    measured.steps.assign(simulation->folding_steps().begin(), simulation->folding_steps().end());
+    measured.steps.assign(simulation->cast().steps().begin(), simulation->cast().steps().end());
   });
   return measured;
 }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/units.h"
-#include "system/observer.h"
+#include "system/execution/observer.h"
 #include "workload/graph/job.h"
 
 namespace orrery::report {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "system/observer.h"
+#include "system/execution/observer.h"
 
 namespace orrery::report {
 

@@ -102,9 +102,9 @@ Result make_result(const workload::Job& job, const network::Fabric& fabric, cons
   result.links = use_of_links(fabric, usage, totals.finish);
   result.busiest_link = busiest_of(fabric, usage, totals.finish);
   result.link_classes = totals.link_classes;
-  result.folded = simulation.is_folded();
-  result.folding = simulation.folding_text();
-  result.splits.assign(simulation.folding_steps().begin(), simulation.folding_steps().end());
+  result.folded = simulation.cast().is_folded();
+  result.folding = simulation.cast().text();
+  result.splits.assign(simulation.cast().steps().begin(), simulation.cast().steps().end());
   result.events = totals.events;
   result.messages = totals.messages;
   return result;

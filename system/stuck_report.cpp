@@ -11,18 +11,17 @@
 #include "core/assert.h"
 #include "core/config/quantity_text.h"
 #include "core/error.h"
-#include "system/simulation.h"
 
 namespace orrery::system {
 
 class StuckReport {
  public:
-  explicit StuckReport(const Simulation& simulation);
+  StuckReport(const workload::Job& job, const CollectivePlans& plans, const Agents& agents);
 
-  StuckError error() const;
+  StuckError error(bool is_timed) const;
 
  private:
-  std::string text() const;
+  std::string text(bool is_timed) const;
   using Call = std::pair<GroupId, std::uint32_t>;
 
   // What holds a rank up: an operation that has all that it depends on, but not the ranks it waits for.
@@ -47,7 +46,9 @@ class StuckReport {
   // The operation with its size, partner and node.
   std::string operation(RankId rank, NodeId node) const;
 
-  const Simulation& simulation_;
+  const workload::Job& job_;
+  const CollectivePlans& plans_;
+  const Agents& agents_;
   std::map<Call, Members> calls_;
   std::vector<std::vector<Wait>> waits_;  // by rank
   std::vector<RankId> unfinished_;
@@ -77,11 +78,12 @@ bool has_come(const RankExecution& execution, NodeId node) {
 
 }  // namespace
 
-StuckReport::StuckReport(const Simulation& simulation) : simulation_(simulation) {
-  const auto ranks = static_cast<std::uint32_t>(simulation.input_.job.ranks.size());
+StuckReport::StuckReport(const workload::Job& job, const CollectivePlans& plans, const Agents& agents)
+    : job_(job), plans_(plans), agents_(agents) {
+  const auto ranks = static_cast<std::uint32_t>(job.ranks.size());
   waits_.resize(ranks);
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    if (simulation.agent(RankId(rank)).finished()) continue;
+    if (agents.execution(RankId(rank)).finished()) continue;
     unfinished_.push_back(RankId(rank));
     find_waits(RankId(rank));
   }
@@ -89,8 +91,7 @@ StuckReport::StuckReport(const Simulation& simulation) : simulation_(simulation)
 
 void StuckReport::find_waits(RankId rank) {
   using enum RankExecution::State;
-  const workload::Job& job = simulation_.input_.job;
-  const RankExecution& execution = simulation_.agent(rank);
+  const RankExecution& execution = agents_.execution(rank);
   const workload::ExecutionGraph& graph = execution.graph();
   std::vector<bool> waits_in(graph.communicator_slots());
   for (const NodeId node : graph.order()) {
@@ -98,13 +99,13 @@ void StuckReport::find_waits(RankId rank) {
     if (kind != workload::NodeKind::kCollective && kind != workload::NodeKind::kReceive) continue;
     if (execution.state(node) != kRunning && execution.state(node) != kReady) continue;
     if (kind == workload::NodeKind::kReceive) {
-      waits_[index_of(rank)].push_back({rank, node, job.peer(rank, node)});
+      waits_[index_of(rank)].push_back({rank, node, job_.peer(rank, node)});
       continue;
     }
     // Of a communicator the first call.
     if (waits_in[graph.communicator_slot(node)]) continue;
     waits_in[graph.communicator_slot(node)] = true;
-    const Members& members = members_of({job.communicator(rank, node), graph.call_index(node)});
+    const Members& members = members_of({job_.communicator(rank, node), graph.call_index(node)});
     waits_[index_of(rank)].push_back({rank, node, members.missing.front()});
   }
 }
@@ -113,9 +114,9 @@ const StuckReport::Members& StuckReport::members_of(Call call) {
   const auto [known, is_new] = calls_.try_emplace(call);
   Members& members = known->second;
   if (!is_new) return members;
-  for (const RankId member : simulation_.input_.job.communicators[index_of(call.first)].members) {
-    const NodeId node = simulation_.node_of({call.first, call.second}, member);
-    const bool is_there = has_come(simulation_.agent(member), node);
+  for (const RankId member : job_.communicators[index_of(call.first)].members) {
+    const NodeId node = plans_.node_of(call.first, call.second, member);
+    const bool is_there = has_come(agents_.execution(member), node);
     if (is_there && members.there.empty()) members.node = node;
     (is_there ? members.there : members.missing).push_back(member);
   }
@@ -124,20 +125,19 @@ const StuckReport::Members& StuckReport::members_of(Call call) {
 }
 
 std::string StuckReport::operation(RankId rank, NodeId node) const {
-  const workload::Job& job = simulation_.input_.job;
-  const workload::ExecutionGraph& graph = job.graph(rank);
-  const std::string label = job.describe(rank, node);
+  const workload::ExecutionGraph& graph = job_.graph(rank);
+  const std::string label = job_.describe(rank, node);
   switch (graph.kind(node)) {
     case workload::NodeKind::kCollective: {
-      const workload::Communicator& communicator = job.communicators[index_of(job.communicator(rank, node))];
+      const workload::Communicator& communicator = job_.communicators[index_of(job_.communicator(rank, node))];
       return fmt::format("{} of {} (call {} on communicator '{}', {})", name_of(graph.collective_kind(node)),
                          rounded(graph.bytes(node)), graph.call_index(node) + 1, printable(communicator.name), label);
     }
     case workload::NodeKind::kSend:
-      return fmt::format("send of {} to rank {} ({})", rounded(graph.bytes(node)), index_of(job.peer(rank, node)),
+      return fmt::format("send of {} to rank {} ({})", rounded(graph.bytes(node)), index_of(job_.peer(rank, node)),
                          label);
     case workload::NodeKind::kReceive:
-      return fmt::format("receive of {} from rank {} ({})", rounded(graph.bytes(node)), index_of(job.peer(rank, node)),
+      return fmt::format("receive of {} from rank {} ({})", rounded(graph.bytes(node)), index_of(job_.peer(rank, node)),
                          label);
     default:
       return label;
@@ -151,7 +151,6 @@ std::string StuckReport::describe(const Wait& wait) const {
 
 // The calls that some have come to, but not all.
 std::string StuckReport::describe_calls() const {
-  const workload::Job& job = simulation_.input_.job;
   std::string text;
   std::size_t shown = 0;
   for (const auto& [call, members] : calls_) {
@@ -159,9 +158,9 @@ std::string StuckReport::describe_calls() const {
       text += fmt::format("  ... and {} more calls\n", calls_.size() - kShown);
       break;
     }
-    const workload::ExecutionGraph& graph = job.graph(members.there.front());
+    const workload::ExecutionGraph& graph = job_.graph(members.there.front());
     text += fmt::format("  communicator '{}', call {}: {} of {}: {} come, {} not\n",
-                        printable(job.communicators[index_of(call.first)].name), call.second + 1,
+                        printable(job_.communicators[index_of(call.first)].name), call.second + 1,
                         name_of(graph.collective_kind(members.node)), rounded(graph.bytes(members.node)),
                         who_have(members.there), who_have(members.missing));
   }
@@ -190,25 +189,22 @@ std::string StuckReport::describe_circle() const {
   return {};
 }
 
-StuckError StuckReport::error() const {
+StuckError StuckReport::error(bool is_timed) const {
   const RankId rank = unfinished_.front();
   const std::vector<Wait>& waits = waits_[index_of(rank)];
-  return StuckError(text(), index_of(rank),
-                    waits.empty() ? "" : simulation_.input_.job.describe(rank, waits.front().node));
+  return StuckError(text(is_timed), index_of(rank), waits.empty() ? "" : job_.describe(rank, waits.front().node));
 }
 
-std::string StuckReport::text() const {
-  const workload::Job& job = simulation_.input_.job;
-  const std::string when = simulation_.options_.timed
-                               ? fmt::format(" at {}", rounded(simulation_.last_step_.time_since_epoch()))
-                               : std::string();
+std::string StuckReport::text(bool is_timed) const {
+  const std::string when =
+      is_timed ? fmt::format(" at {}", rounded(agents_.last_step().time_since_epoch())) : std::string();
   std::string text = fmt::format("the job is stuck{}: {} of {} ranks can never finish ({})\n", when, unfinished_.size(),
                                  waits_.size(), named(unfinished_));
   text += describe_calls();
   std::size_t shown = 0;
   for (const RankId rank : unfinished_)
     for (const Wait& wait : waits_[index_of(rank)])
-      if (job.graph(rank).kind(wait.node) == workload::NodeKind::kReceive && shown++ < kShown) text += describe(wait);
+      if (job_.graph(rank).kind(wait.node) == workload::NodeKind::kReceive && shown++ < kShown) text += describe(wait);
   if (shown > kShown) text += fmt::format("  ... and {} more receives\n", shown - kShown);
   text += describe_circle();
   text +=
@@ -218,6 +214,8 @@ std::string StuckReport::text() const {
   return text;
 }
 
-StuckError stuck_error(const Simulation& simulation) { return StuckReport(simulation).error(); }
+StuckError stuck_error(const workload::Job& job, const CollectivePlans& plans, const Agents& agents, bool is_timed) {
+  return StuckReport(job, plans, agents).error(is_timed);
+}
 
 }  // namespace orrery::system

@@ -5,12 +5,13 @@
 #pragma once
 
 #include "core/error.h"
+#include "system/execution/agents.h"
+#include "system/plans/plans.h"
+#include "workload/graph/job.h"
 
 namespace orrery::system {
 
-class Simulation;
-
-// Who waits for whom, with the first rank that waits and what it waits in.
-StuckError stuck_error(const Simulation& simulation);
+// Who waits for whom, with the first rank that waits and what it waits in; and since when, if the job is timed.
+StuckError stuck_error(const workload::Job& job, const CollectivePlans& plans, const Agents& agents, bool is_timed);
 
 }  // namespace orrery::system

@@ -56,20 +56,6 @@ std::span<const NodeId> StreamTable::sequence(std::uint32_t stream) const {
   return std::span(sequence_).subspan(offsets_[stream], offsets_[stream + 1] - offsets_[stream]);
 }
 
-bool calls_are_in_sequence(const workload::ExecutionGraph& graph, std::uint32_t communicator_slot) {
-  std::vector<std::uint32_t> after(graph.size());  // how many calls a node comes after: all of them, if in sequence
-  for (const NodeId node : graph.order()) {
-    std::uint32_t calls = after[index_of(node)];
-    if (graph.kind(node) == workload::NodeKind::kCollective && graph.communicator_slot(node) == communicator_slot) {
-      if (calls < graph.call_index(node)) return false;
-      calls = graph.call_index(node) + 1;
-    }
-    for (const NodeId successor : graph.successors(node))
-      after[index_of(successor)] = std::max(after[index_of(successor)], calls);
-  }
-  return true;
-}
-
 RankExecution::RankExecution(const workload::ExecutionGraph& graph, const StreamTable& streams)
     : graph_(&graph), streams_(&streams), nodes_(graph.size()), stream_states_(streams.streams().size()) {
   for (std::uint32_t i = 0; i < graph.size(); ++i)

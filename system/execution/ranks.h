@@ -34,9 +34,6 @@ struct Stream {
   bool exclusive = false;                               // one at a time
 };
 
-// Whether each call of a communicator slot waits for the one before, directly or not, so that two are never under way.
-bool calls_are_in_sequence(const workload::ExecutionGraph& graph, std::uint32_t communicator_slot);
-
 class StreamTable {
  public:
   explicit StreamTable(const workload::ExecutionGraph& graph);
@@ -83,7 +80,6 @@ class RankExecution {
   // Of a running node: when it was taken.
   Time taken(NodeId node) const { return nodes_.find(index_of(node))->taken; }
   const workload::ExecutionGraph& graph() const { return *graph_; }
-  const StreamTable& streams() const { return *streams_; }
 
  private:
   struct StreamState {

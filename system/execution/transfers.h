@@ -14,30 +14,17 @@
 #include "core/paged.h"
 #include "core/slab.h"
 #include "network/network.h"
-#include "system/folding/folding.h"
+#include "system/folding/cast.h"
 #include "system/plans/group_library.h"
-#include "system/plans/transfer_slots.h"
-#include "workload/graph/job.h"
-#include "workload/matching/matching.h"
 
 namespace orrery::system {
 
-class TransferListener {
- public:
-  // `moving`: when its message started, or when the receive was posted if that was later; a send's own start.
-  virtual void on_transfer_done(RankId rank, NodeId node, Time moving) = 0;
+class Agents;
 
- protected:
-  ~TransferListener() = default;
-};
-
-class TransferExecution final : private EventSink, private network::MessageRecipient {
+class Transfers final : private EventSink, private network::MessageRecipient {
  public:
-  // All outlive it. `placement`: the device of each rank; `folding`: who acts for whom, or null; `library` may be null.
-  // Ranks given and told are those that act.
-  TransferExecution(Engine& engine, const network::Fabric& fabric, network::Network& network,
-                    TransferListener& listener, const workload::Job& job, const workload::Matching& matching,
-                    std::span<const DeviceId> placement, const Folding* folding, const GroupLibrary* library);
+  // All outlive it; `library` may be null. Ranks given and told are those that act.
+  Transfers(Engine& engine, const Cast& cast, Agents& agents, const GroupLibrary* library);
 
   void start_send(RankId rank, NodeId node);
   void post_receive(RankId rank, NodeId node);
@@ -45,7 +32,6 @@ class TransferExecution final : private EventSink, private network::MessageRecip
   std::uint64_t messages() const { return sent_; }
   // Agents have come apart, and what they send is described anew. The parts of messages are known until end_split().
   void split(const ClassSplit& split);
-  void end_split();
 
  private:
   struct Inbox {
@@ -68,29 +54,20 @@ class TransferExecution final : private EventSink, private network::MessageRecip
   network::MessagePlace place_of(std::uint32_t message) const override;
   void on_event(std::uint64_t payload) override;
   void add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts) override;
-  const MessageClass& message_class(RankId rank, NodeId send) const;
-  std::vector<NodeId> sends_like(RankId rank, NodeId send) const;
-  std::vector<workload::TransferEnd> ends_of(RankId rank, NodeId send) const;
-  network::PathId path(RankId from, NodeId send) const;
+  RankId receiver_of(RankId from, NodeId send) const;
   Inbox& inbox(RankId rank, NodeId transfer);
   void finish(RankId rank, NodeId transfer, Time moving);
   void finish_receive(RankId rank, NodeId node);
 
   Engine& engine_;
-  const network::Fabric& fabric_;
-  network::Network& network_;
-  TransferListener& listener_;
-  const workload::Job& job_;
-  const workload::Matching& matching_;
-  std::span<const DeviceId> placement_;
-  const Folding* folding_;
+  const CastInput& input_;
+  const Cast& cast_;
+  Agents& agents_;
   const GroupLibrary* library_;
-  std::vector<TransferSlots> slots_;   // by graph; only for a folding
   std::vector<Paged<Inbox>> inboxes_;  // by agent, by transfer index; sends have one that stays empty
   Slab<Message> messages_;
   std::uint64_t sent_ = 0;
-  const ClassSplit* split_ = nullptr;
-  std::unordered_map<std::uint32_t, std::vector<network::MessagePart>> parts_;  // asked for so far
+  std::unordered_map<std::uint32_t, std::vector<network::MessagePart>> parts_;  // asked for since the latest split()
 };
 
 }  // namespace orrery::system

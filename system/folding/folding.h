@@ -91,6 +91,7 @@ struct ClassSplit {
   std::map<std::pair<GroupId, std::uint32_t>, std::vector<MessageClass>> tables_before;  // by home and pattern
 
   std::span<const std::uint32_t> parts_of(std::uint32_t agent) const;
+  bool empty() const { return parts_of_agent.empty() && links.empty() && homes.empty() && sends_before.empty(); }
 };
 
 class Folding {
@@ -180,16 +181,5 @@ class Folding {
   std::map<std::pair<GroupId, std::uint32_t>, PatternTables> patterns_;
   std::vector<std::vector<MessageClass>> transfers_;  // by agent and peer slot
 };
-
-// Without a folding every rank acts for itself.
-inline std::uint32_t agent_of(const Folding* folding, RankId rank) {
-  return folding == nullptr ? index_of(rank) : folding->agent_of(rank);
-}
-inline RankId first_rank(const Folding* folding, std::uint32_t agent) {
-  return folding == nullptr ? RankId(agent) : folding->first_rank(agent);
-}
-inline RankId acting_rank(const Folding* folding, RankId rank) {
-  return folding == nullptr ? rank : folding->first_rank(folding->agent_of(rank));
-}
 
 }  // namespace orrery::system

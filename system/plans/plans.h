@@ -33,6 +33,10 @@ class CollectivePlans {
   std::span<const DeviceId> devices(GroupId group) const { return devices_[index_of(group)]; }  // by member
   // Which of the rank's communicators this one is; their number if it is none.
   std::uint32_t slot_of(RankId rank, GroupId group) const;
+  // A member's part in a call.
+  NodeId node_of(GroupId group, std::uint32_t call, RankId member) const {
+    return job_.graph(member).calls(slot_of(member, group))[call];
+  }
   const CommunicatorLayout& layout(GroupId group) const { return *layout_of_[index_of(group)]; }
   // The first communicator that lies as this one does and makes the same calls: it has the same plans.
   GroupId model_of(GroupId group) const { return model_of_[index_of(group)]; }

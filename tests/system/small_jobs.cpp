@@ -139,7 +139,7 @@ Outcome simulate(const workload::Job& job, const network::Fabric& fabric, const 
   system::Simulation simulation({job, matching, fabric, device, placement}, options, network, outcome.log);
   outcome.totals = simulation.run();
   outcome.usage = simulation.link_usage();
-  outcome.steps.assign(simulation.folding_steps().begin(), simulation.folding_steps().end());
+  outcome.steps.assign(simulation.cast().steps().begin(), simulation.cast().steps().end());
   return outcome;
 }
 

@@ -57,7 +57,7 @@ struct Outcome {
   system::SimulationTotals totals;
   report::OperationLog log;
   std::vector<network::LinkUsage> usage;   // by LinkId
-  std::vector<system::FoldingStep> steps;  // Simulation::folding_steps()
+  std::vector<system::FoldingStep> steps;  // Cast::steps()
 
   Time end(std::uint32_t rank, NodeId node) const { return record(rank, node).end; }
   Time start(std::uint32_t rank, NodeId node) const { return record(rank, node).start; }

@@ -2,6 +2,9 @@
 // What a simulation tells those who collect results.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+
 #include "core/ids.h"
 #include "core/units.h"
 
@@ -26,5 +29,8 @@ class SimulationObserver {
  protected:
   ~SimulationObserver() = default;
 };
+
+// Nodes done so far, of how many. Called now and then.
+using SimulationProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 }  // namespace orrery::system

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include "system/devices/operation_times.h"
+
+#include "core/hash.h"
+
+namespace orrery::system {
+namespace {
+
+// A pool per rank, per node (the fabric's first dimension) or for all.
+std::vector<std::uint32_t> pools(MemorySharing shared, std::span<const DeviceId> placement,
+                                 std::uint32_t devices_per_node) {
+  std::vector<std::uint32_t> pool_of_rank;
+  for (std::uint32_t rank = 0; rank < placement.size(); ++rank)
+    pool_of_rank.push_back(shared == MemorySharing::kRank   ? rank
+                           : shared == MemorySharing::kNode ? index_of(placement[rank]) / devices_per_node
+                                                            : 0);
+  return pool_of_rank;
+}
+
+RemoteMemory memory_of(const OperationOptions& options, const DeviceSpec& device) {
+  return options.remote_memory.value_or(
+      RemoteMemory{device.memory_bandwidth, Duration::zero(), MemorySharing::kRank});
+}
+
+}  // namespace
+
+OperationTimes::OperationTimes(const workload::Job& job, const network::Fabric& fabric, const DeviceSpec& device,
+                               std::span<const DeviceId> placement, const OperationOptions& options)
+    : job_(job),
+      timed_(options.timed),
+      is_remote_(options.remote_memory.has_value()),
+      shared_(memory_of(options, device).shared),
+      memory_(memory_of(options, device), pools(shared_, placement, fabric.dimensions().front().size)) {
+  if (options.perturbation.disturbs_ranks()) disturbance_.emplace(options.perturbation, job, fabric, placement);
+  for (const workload::ExecutionGraph& graph : job.graphs)
+    compute_times_.push_back(options.timed ? compute_times(graph, device, options.compute)
+                                           : std::vector<Duration>(graph.size()));
+}
+
+Duration OperationTimes::take(RankId rank, NodeId node, Time now) {
+  const std::uint32_t graph = job_.ranks[index_of(rank)].graph;
+  switch (job_.graphs[graph].kind(node)) {
+    case workload::NodeKind::kHostCompute:
+    case workload::NodeKind::kCompute:
+      return disturbed(rank, node, compute_times_[graph][index_of(node)]);
+    case workload::NodeKind::kMemoryLoad:
+    case workload::NodeKind::kMemoryStore:
+      return timed_ ? memory_time(rank, node, now) : Duration::zero();
+    default:
+      return Duration::zero();
+  }
+}
+
+Duration OperationTimes::memory_time(RankId rank, NodeId node, Time now) {
+  const workload::ExecutionGraph& graph = job_.graph(rank);
+  if (const auto measured = graph.duration(node)) return disturbed(rank, node, *measured);
+  const Duration time = memory_.access(rank, graph.bytes(node), now) - now;
+  return is_remote_ ? time : disturbed(rank, node, time);
+}
+
+std::vector<std::uint64_t> OperationTimes::colours() const {
+  std::vector<std::uint64_t> own(job_.ranks.size());
+  for (std::uint32_t rank = 0; rank < own.size(); ++rank) {
+    if (has_shared_memory()) own[rank] = rank + std::uint64_t{1};
+    const std::uint64_t colour = disturbance_ ? disturbance_->colour(RankId(rank)) : 0;
+    if (colour != 0) own[rank] = hash_of({own[rank], colour});
+  }
+  return own;
+}
+
+std::string OperationTimes::what_differs() const {
+  return std::string(disturbance_ ? " and what disturbs them" : "") +
+         (has_shared_memory() ? " and the memory they share" : "");
+}
+
+}  // namespace orrery::system

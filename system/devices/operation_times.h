@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// How long the operations take that a rank does by itself: computation by graph, what disturbs a rank, remote memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/units.h"
+#include "network/fabric/fabric.h"
+#include "system/devices/device.h"
+#include "system/devices/perturbation.h"
+#include "workload/graph/job.h"
+
+namespace orrery::system {
+
+struct OperationOptions {
+  bool timed = true;  // else nothing takes time
+  ComputeOptions compute;
+  Perturbation perturbation;
+  std::optional<RemoteMemory> remote_memory;  // else MEM nodes take the device's own bandwidth
+};
+
+class OperationTimes {
+ public:
+  // `job` outlives it. `placement`: the device of each rank.
+  OperationTimes(const workload::Job& job, const network::Fabric& fabric, const DeviceSpec& device,
+                 std::span<const DeviceId> placement, const OperationOptions& options);
+
+  // Of a computation, or of a memory access that is asked for at `now`.
+  Duration take(RankId rank, NodeId node, Time now);
+  // None of the rank's operations starts before.
+  Time start(RankId rank) const { return disturbance_ ? disturbance_->start(rank) : Time{}; }
+  // The memory of `rank` is as busy as that of `parent`.
+  void split(RankId rank, RankId parent) { memory_.split(rank, parent); }
+
+  // By rank: different for ranks that take different times for equal graphs. A shared pool serves its ranks one after
+  // the other, so that no two of them are alike.
+  std::vector<std::uint64_t> colours() const;
+  // In words, what they tell apart: "", " and what disturbs them".
+  std::string what_differs() const;
+
+ private:
+  bool has_shared_memory() const { return is_remote_ && shared_ != MemorySharing::kRank; }
+  Duration disturbed(RankId rank, NodeId node, Duration time) const {
+    return disturbance_ ? disturbance_->disturbed(rank, node, time) : time;
+  }
+  Duration memory_time(RankId rank, NodeId node, Time now);
+
+  const workload::Job& job_;
+  bool timed_;
+  bool is_remote_;
+  MemorySharing shared_;
+  std::vector<std::vector<Duration>> compute_times_;  // by graph, by node
+  std::optional<Disturbance> disturbance_;
+  MemoryPools memory_;
+};
+
+}  // namespace orrery::system

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+#include "system/execution/agents.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "system/execution/calls.h"
+#include "system/execution/transfers.h"
+
+namespace orrery::system {
+namespace {
+
+// In place of a node, the event that an agent may begin.
+constexpr NodeId kBegin{UINT32_MAX};
+
+std::uint64_t pack(std::uint32_t agent, NodeId node) { return std::uint64_t{agent} << 32 | index_of(node); }
+
+}  // namespace
+
+Agents::Agents(Engine& engine, Cast& cast, OperationTimes& times, Calls& calls, Transfers& transfers,
+               SimulationObserver& observer)
+    : engine_(engine),
+      job_(cast.input().job),
+      plans_(cast.input().plans),
+      placement_(cast.input().placement),
+      cast_(cast),
+      times_(times),
+      calls_(calls),
+      transfers_(transfers),
+      observer_(observer) {
+  for (const workload::ExecutionGraph& graph : job_.graphs) streams_.emplace_back(graph);
+  agents_.reserve(cast.agents());
+  for (std::uint32_t i = 0; i < cast.agents(); ++i) {
+    const RankId rank = cast.first_rank(i);
+    const std::uint32_t graph = job_.ranks[index_of(rank)].graph;
+    agents_.push_back({RankExecution(job_.graphs[graph], streams_[graph]), rank, false, {}});
+    nodes_total_ += job_.graphs[graph].size();
+  }
+}
+
+void Agents::begin(const SimulationProgress& progress) {
+  progress_ = progress;
+  for (std::uint32_t i = 0; i < agents_.size(); ++i) {
+    if (!is_waiting_to_begin(agents_[i].rank)) {
+      touch(i);
+      continue;
+    }
+    agents_[i].is_touched = true;
+    engine_.at(times_.start(agents_[i].rank), *this, pack(i, kBegin));
+  }
+  engine_.at(Time{}, *this, kNothing);
+}
+
+void Agents::decide() {
+  // By device, so that a shared memory pool serves the requests of one instant in an order that knows no rank numbers.
+  std::ranges::sort(touched_, {}, [&](std::uint32_t i) { return placement_[index_of(agents_[i].rank)]; });
+  for (const std::uint32_t i : touched_) issue(i);
+  for (const std::uint32_t i : touched_) agents_[i].is_touched = false;
+  touched_.clear();
+}
+
+void Agents::issue(std::uint32_t number) {
+  Agent& agent = agents_[number];
+  while (const std::optional<NodeId> node = agent.execution.take(engine_.now())) {
+    if (agent.execution.is_in_use(*node)) {
+      start(number, *node);
+    } else if (cast_.is_in_use(agent.rank, *node)) {
+      agent.execution.note_use(*node);
+      start(number, *node);
+    } else {
+      first_uses_.push_back({agent.rank, *node});
+    }
+  }
+}
+
+void Agents::start(std::uint32_t number, NodeId node) {
+  last_step_ = engine_.now();
+  ++started_;
+  const RankId rank = agents_[number].rank;
+  switch (job_.graph(rank).kind(node)) {
+    case workload::NodeKind::kCollective:
+      return calls_.enter(rank, node);
+    case workload::NodeKind::kSend:
+      return transfers_.start_send(rank, node);
+    case workload::NodeKind::kReceive:
+      return transfers_.post_receive(rank, node);
+    case workload::NodeKind::kNoOp:
+    case workload::NodeKind::kHostCompute:
+    case workload::NodeKind::kCompute:
+    case workload::NodeKind::kMemoryLoad:
+    case workload::NodeKind::kMemoryStore:
+      return start_alone(number, node);
+  }
+}
+
+void Agents::start_alone(std::uint32_t number, NodeId node) {
+  const RankId rank = agents_[number].rank;
+  const Duration duration = times_.take(rank, node, engine_.now());
+  if (saturating_add(engine_.now().time_since_epoch(), duration) == Duration::max())
+    throw InputError({job_.ranks[index_of(rank)].source},
+                     fmt::format("rank {}, {}: it would end beyond 106 days, the end of simulated time", index_of(rank),
+                                 job_.describe(rank, node)),
+                     "look for a duration, size or rate that is off by orders of magnitude");
+  engine_.after(duration, *this, pack(number, node));
+}
+
+void Agents::on_event(std::uint64_t payload) {
+  if (payload == kNothing) return;
+  const auto number = static_cast<std::uint32_t>(payload >> 32);
+  const NodeId node{static_cast<std::uint32_t>(payload)};
+  Agent& agent = agents_[number];
+  if (node != kBegin) return end(number, node, agent.execution.taken(node));
+  agent.is_touched = false;
+  touch(number);
+}
+
+void Agents::add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts) {
+  if (payload == kNothing) return;
+  for (const std::uint32_t part : cast_.latest_split().parts_of(static_cast<std::uint32_t>(payload >> 32)))
+    parts.push_back(pack(part, NodeId(static_cast<std::uint32_t>(payload))));
+}
+
+void Agents::complete(RankId rank, NodeId node, Time moving) { end(cast_.agent_of(rank), node, moving); }
+
+void Agents::end(std::uint32_t number, NodeId node, Time moving) {
+  last_step_ = engine_.now();
+  Agent& agent = agents_[number];
+  observer_.finished({agent.rank, node, agent.execution.complete(node), moving, engine_.now()});
+  if (agent.execution.finished()) agent.finish = engine_.now();
+  touch(number);
+  constexpr std::uint64_t kProgressInterval = 4096;
+  if (++nodes_done_ % kProgressInterval == 0) report_progress();
+}
+
+void Agents::report_progress() const {
+  if (progress_) progress_(nodes_done_, nodes_total_);
+}
+
+void Agents::call(RankId rank, NodeId node) {
+  const std::uint32_t number = cast_.agent_of(rank);
+  agents_[number].execution.call(node);
+  touch(number);
+}
+
+void Agents::touch(std::uint32_t number) {
+  if (agents_[number].is_touched) return;
+  agents_[number].is_touched = true;
+  touched_.push_back(number);
+}
+
+bool Agents::finished() const {
+  return std::ranges::all_of(agents_, [](const Agent& agent) { return agent.execution.finished(); });
+}
+
+bool Agents::join_ready_calls() {
+  if (joined_at_ == started_ + nodes_done_) return false;  // the last time nobody could
+  joined_at_ = started_ + nodes_done_;
+  std::set<CallKey> ready;  // calls that some member could join
+  for (const Agent& agent : agents_) {
+    const workload::ExecutionGraph& graph = agent.execution.graph();
+    for (const NodeId node : graph.collectives())
+      if (agent.execution.state(node) == RankExecution::State::kReady)
+        ready.insert({cast_.home_of(job_.communicator(agent.rank, node)), graph.call_index(node)});
+  }
+  std::optional<GroupId> joined;
+  for (const CallKey call : ready) {
+    if (joined == call.group || !all_could_join(call)) continue;
+    joined = call.group;  // one call of a communicator: it holds the others up
+    calls_.announce(call);
+  }
+  return joined.has_value();
+}
+
+bool Agents::all_could_join(CallKey call) const {
+  for (std::uint32_t seat = 0; seat < cast_.call(call).seats(); ++seat) {
+    const RankId rank = cast_.holder(call, seat);
+    const RankExecution::State state = execution(rank).state(plans_.node_of(call.group, call.index, rank));
+    if (state != RankExecution::State::kReady && state != RankExecution::State::kRunning) return false;
+  }
+  return true;
+}
+
+void Agents::start_first_uses() {
+  for (const auto& [rank, node] : first_uses_) {
+    const std::uint32_t number = cast_.agent_of(rank);
+    start(number, node);
+    for (const std::uint32_t part : cast_.latest_split().parts_of(number)) start(part, node);
+  }
+  first_uses_.clear();
+}
+
+void Agents::split(const ClassSplit& split) {
+  std::vector<std::uint32_t> parent(cast_.agents());
+  for (const auto& [agent, parts] : split.parts_of_agent)
+    for (const std::uint32_t part : parts) parent[part] = agent;
+  for (auto part = static_cast<std::uint32_t>(agents_.size()); part < cast_.agents(); ++part) {
+    Agent agent = agents_[parent[part]];
+    agent.rank = cast_.first_rank(part);
+    agent.is_touched = is_waiting_to_begin(agent.rank);
+    nodes_total_ += agent.execution.graph().size() - agent.execution.done();
+    times_.split(agent.rank, agents_[parent[part]].rank);
+    observer_.split(agent.rank, agents_[parent[part]].rank);
+    agents_.push_back(std::move(agent));
+  }
+}
+
+}  // namespace orrery::system

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// The ranks that act, one for each class: each starts what it can between the rounds of an instant, by itself, as a
+// collective call or as a transfer, and goes on when that is done.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/engine.h"
+#include "core/ids.h"
+#include "core/units.h"
+#include "system/devices/operation_times.h"
+#include "system/execution/observer.h"
+#include "system/execution/ranks.h"
+#include "system/folding/cast.h"
+#include "workload/graph/job.h"
+
+namespace orrery::system {
+
+class Calls;
+class Transfers;
+
+class Agents final : private EventSink {
+ public:
+  // All outlive it; `calls` and `transfers` may be made after it.
+  Agents(Engine& engine, Cast& cast, OperationTimes& times, Calls& calls, Transfers& transfers,
+         SimulationObserver& observer);
+
+  // Opens the first instant.
+  void begin(const SimulationProgress& progress);
+  // Those that were touched start what they can. Call it in decide().
+  void decide();
+  // What of that is the first use of a communicator or a pair of ranks, which may tell apart who was alike until now:
+  // it waits until classes have come apart, and then starts.
+  std::span<const Cast::FirstUse> first_uses() const { return first_uses_; }
+  void split(const ClassSplit& split);
+  void start_first_uses();
+  // Nothing happens any more. Where every member waits in another call of a communicator, none has entered a call that
+  // all of them could: then they join it. False where there is none, so that no order of the calls goes on from here.
+  bool join_ready_calls();
+  // A round in which nothing was delivered.
+  void open_round() { engine_.after(Duration::zero(), *this, kNothing); }
+  bool finished() const;
+  void report_progress() const;
+
+  // Of a rank that acts: a peer has entered its call `node`; all members have; the operation is done, with what the
+  // observer is told.
+  void call(RankId rank, NodeId node);
+  void hold(RankId rank, NodeId node) { agent(rank).execution.hold(node); }
+  void complete(RankId rank, NodeId node, Time moving);
+
+  // Of any rank.
+  const RankExecution& execution(RankId rank) const { return agents_[cast_.agent_of(rank)].execution; }
+  Time finish(RankId rank) const { return agents_[cast_.agent_of(rank)].finish; }
+  Time last_step() const { return last_step_; }  // when an operation last started or ended
+
+ private:
+  struct Agent {
+    RankExecution execution;
+    RankId rank{};
+    bool is_touched = false;  // of those that wait to begin, too: they are touched when they may
+    Time finish;
+  };
+  static constexpr std::uint64_t kNothing = UINT64_MAX;
+
+  void on_event(std::uint64_t payload) override;
+  void add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts) override;
+  Agent& agent(RankId rank) { return agents_[cast_.agent_of(rank)]; }
+  bool is_waiting_to_begin(RankId rank) const { return times_.start(rank) > engine_.now(); }
+  void touch(std::uint32_t agent);
+  void issue(std::uint32_t agent);
+  void start(std::uint32_t agent, NodeId node);
+  void start_alone(std::uint32_t agent, NodeId node);
+  void end(std::uint32_t agent, NodeId node, Time moving);
+  bool all_could_join(CallKey call) const;
+
+  Engine& engine_;
+  const workload::Job& job_;
+  const CollectivePlans& plans_;
+  std::span<const DeviceId> placement_;
+  Cast& cast_;
+  OperationTimes& times_;
+  Calls& calls_;
+  Transfers& transfers_;
+  SimulationObserver& observer_;
+  SimulationProgress progress_;
+  std::vector<StreamTable> streams_;  // by graph
+  std::vector<Agent> agents_;
+  std::vector<std::uint32_t> touched_;
+  std::vector<Cast::FirstUse> first_uses_;  // in this round, of communicators and pairs of ranks
+  Time last_step_;
+  std::uint64_t started_ = 0;               // operations
+  std::optional<std::uint64_t> joined_at_;  // operations started and done when calls were last joined of necessity
+  std::uint64_t nodes_done_ = 0;
+  std::uint64_t nodes_total_ = 0;
+};
+
+}  // namespace orrery::system

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "system/execution/calls.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace orrery::system {
+namespace {
+
+// What a seat sends in each step of a ring.
+struct Hop {
+  std::uint32_t to = 0;
+  Duration transfer{};
+  Duration arrival{};  // transfer and latency
+};
+
+// Send s of a seat starts when its send s-1 is released and receive s-1 has arrived; after the last, `starts` are ends.
+void step(const std::vector<Hop>& hops, std::vector<Duration>& starts, std::vector<Duration>& next) {
+  for (std::size_t seat = 0; seat < hops.size(); ++seat) next[seat] = saturating_add(starts[seat], hops[seat].transfer);
+  for (std::size_t seat = 0; seat < hops.size(); ++seat)
+    next[hops[seat].to] = std::max(next[hops[seat].to], saturating_add(starts[seat], hops[seat].arrival));
+  starts.swap(next);
+}
+
+}  // namespace
+
+Calls::Calls(Engine& engine, Cast& cast, Agents& agents, const CollectiveOptions& options)
+    : engine_(engine),
+      network_(cast.input().network),
+      table_(engine, cast, agents),
+      runner_(
+          (options.granularity == Granularity::kStep ? step_runner : phase_runner)(engine, network_, table_, queues_)),
+      queues_(engine, table_, *runner_, options) {}
+
+void Calls::enter(RankId rank, NodeId node) {
+  const CallTable::Member member = table_.enter(rank, node);
+  const Call& call = table_[member.call];
+  if (!call.cast->is_fast_forwarded()) return queues_.begin(member);
+  if (call.all_in()) fast_forward(member.call);
+}
+
+void Calls::fast_forward(std::uint32_t number) {
+  const Call& call = table_[number];
+  std::vector<Duration> ends(call.seats.size()), starts(ends.size()), next(ends.size());
+  for (std::uint32_t phase = 0; phase < call.plan->phases.size(); ++phase) {
+    const collectives::Schedule& schedule = call.plan->phases[phase].schedule();
+    const std::uint32_t steps = schedule.sends(0);
+    const Bytes bytes = schedule.step(0, 0).bytes;
+    std::vector<Hop> hops;
+    for (std::uint32_t seat = 0; seat < ends.size(); ++seat) {
+      const Outgoing message = call.cast->outgoing(phase, seat, 0, 0);
+      const Duration transfer = network_.count_private(message.path, bytes, steps);
+      hops.push_back({message.receiver, transfer, saturating_add(transfer, message.of->latency)});
+      starts[seat] = call.seats[seat].entered.time_since_epoch();
+      fast_forwarded_ += message.count * steps;
+    }
+    for (std::uint32_t i = 0; i < steps; ++i) step(hops, starts, next);
+    for (std::uint32_t seat = 0; seat < ends.size(); ++seat) ends[seat] = std::max(ends[seat], starts[seat]);
+  }
+  for (std::uint32_t seat = 0; seat < ends.size(); ++seat)
+    table_.finish_after(ends[seat] - engine_.now().time_since_epoch(), {number, seat});
+}
+
+}  // namespace orrery::system

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+#include "system/execution/chunk_queues.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "core/assert.h"
+
+namespace orrery::system {
+
+namespace {
+
+using Status = PhaseState::Status;
+
+}  // namespace
+
+void ChunkQueues::begin(CallTable::Member member) {
+  const CollectivePlan& plan = *calls_[member.call].plan;
+  if (plan.phases.empty()) return calls_.finish(member);
+  for (std::uint32_t chunk = 0; chunk < plan.chunks; ++chunk)
+    for (std::uint32_t phase = 0; phase < plan.phases.size(); ++phase)
+      if (plan.phases[phase].phase.after.empty()) begin_phase(member.call, {member.seat, chunk, phase});
+}
+
+void ChunkQueues::advance() {
+  while (!touched_.empty() || !touched_queues_.empty()) {
+    // 1. Book what has ended and start sends; an ended phase puts its chunk into the next chunk queues.
+    for (std::size_t i = 0; i < touched_.size(); ++i) {
+      const Touched touched = touched_[i];
+      calls_[touched.call].states[touched.state].touched = false;
+      advance_state(touched.call, touched.state);
+    }
+    touched_.clear();
+    // 2. Fill the queues that were touched; who is taken in decides in the next turn.
+    for (const TouchedQueue& touched : touched_queues_) fill(touched);
+    touched_queues_.clear();
+    // 3. Who came first to a phase calls the others, whatever they took up in this turn.
+    runner_.end_turn();
+  }
+}
+
+void ChunkQueues::touch(std::uint32_t call, std::uint32_t state) {
+  PhaseState& touched = calls_[call].states[state];
+  if (touched.touched) return;
+  touched.touched = true;
+  touched_.push_back({call, state});
+}
+
+void ChunkQueues::touch_queue(CallTable::Member member, std::uint32_t queue) {
+  ChunkQueue& chunk_queue = calls_[member.call].seats[member.seat].chunk_queues[queue];
+  if (chunk_queue.touched) return;
+  chunk_queue.touched = true;
+  touched_queues_.push_back({member, queue});
+}
+
+void ChunkQueues::summon(std::uint32_t number, std::uint32_t state) {
+  Call& call = calls_[number];
+  if (call.states[state].status != Status::kWaiting) return;
+  const StateKey key = call.key_of(state);
+  const std::uint32_t queue = call.phase(key).phase.queue();
+  call.seats[key.seat].chunk_queues[queue].called.push_back(state);
+  touch_queue({number, key.seat}, queue);
+}
+
+void ChunkQueues::advance_state(std::uint32_t number, std::uint32_t state) {
+  Call& call = calls_[number];
+  PhaseState& phase = call.states[state];
+  if (phase.status == Status::kWaiting) return summon(number, state);  // touched by an arrival
+  if (phase.status != Status::kActive || !runner_.advance(number, state)) return;
+  const StateKey key = call.key_of(state);
+  const std::uint32_t queue = call.phase(key).phase.queue();
+  phase.status = Status::kDone;
+  --call.seats[key.seat].chunk_queues[queue].active;
+  touch_queue({number, key.seat}, queue);
+  end_phase(number, key);
+}
+
+// The chunk waits for its turn in the queue; a phase in which the member takes no part is over at once.
+void ChunkQueues::begin_phase(std::uint32_t number, StateKey key) {
+  Call& call = calls_[number];
+  const std::uint32_t state = call.state_of(key);
+  PhaseState& phase = call.states[state];
+  ORRERY_ASSERT(phase.status == Status::kAhead);
+  if (!call.plan->participates(key.phase, call.cast->position(key.seat))) {
+    phase.status = Status::kPassed;
+    return end_phase(number, key);
+  }
+  phase.status = Status::kWaiting;
+  phase.waiting_since = engine_.now();
+  const std::uint32_t queue = call.phase(key).phase.queue();
+  call.seats[key.seat].chunk_queues[queue].waiting.insert(place_of(call, state));
+  if (runner_.is_awaited(call, key)) return summon(number, state);
+  touch_queue({number, key.seat}, queue);
+}
+
+// What came after the phase alone begins.
+void ChunkQueues::end_phase(std::uint32_t number, StateKey key) {
+  Call& call = calls_[number];
+  const CollectivePlan& plan = *call.plan;
+  if (++call.seats[key.seat].phases_done == plan.chunks * plan.phases.size()) return calls_.finish({number, key.seat});
+  const auto is_over = [&](std::uint32_t phase) {
+    return call.states[call.state_of({key.seat, key.chunk, phase})].status >= Status::kDone;
+  };
+  for (const std::uint32_t next : call.phase(key).then)
+    if (std::ranges::all_of(plan.phases[next].phase.after, is_over)) begin_phase(number, {key.seat, key.chunk, next});
+}
+
+// All chunks of a call have its priority, so kPriority orders them like kFifo.
+ChunkQueue::Place ChunkQueues::place_of(const Call& call, std::uint32_t state) const {
+  const StateKey key = call.key_of(state);
+  const std::int64_t since = call.states[state].waiting_since.time_since_epoch().count();
+  return {options_.queue == QueuePolicy::kLifo ? -since : since, key.chunk, key.phase, state};
+}
+
+void ChunkQueues::fill(const TouchedQueue& touched) {
+  const std::uint32_t number = touched.member.call;
+  Call& call = calls_[number];
+  ChunkQueue& chunk_queue = call.seats[touched.member.seat].chunk_queues[touched.queue];
+  chunk_queue.touched = false;
+  while (chunk_queue.active < options_.active_chunks && !chunk_queue.waiting.empty())
+    activate(number, std::get<3>(*chunk_queue.waiting.begin()), chunk_queue);
+  for (const std::uint32_t state : chunk_queue.called)
+    if (call.states[state].status == Status::kWaiting) activate(number, state, chunk_queue);
+  chunk_queue.called.clear();
+}
+
+void ChunkQueues::activate(std::uint32_t number, std::uint32_t state, ChunkQueue& chunk_queue) {
+  Call& call = calls_[number];
+  chunk_queue.waiting.erase(place_of(call, state));
+  ++chunk_queue.active;
+  call.states[state].status = Status::kActive;
+  runner_.begin(number, state);
+}
+
+bool ChunkQueues::relieve() {
+  std::vector<TouchedQueue> held_up;
+  for (const std::vector<std::uint32_t>& open : calls_.open())
+    for (const std::uint32_t call : open)
+      for (std::uint32_t seat = 0; seat < calls_[call].seats.size(); ++seat)
+        for (std::uint32_t queue = 0; queue < calls_[call].seats[seat].chunk_queues.size(); ++queue)
+          if (!calls_[call].seats[seat].chunk_queues[queue].waiting.empty()) held_up.push_back({{call, seat}, queue});
+  for (const auto& [member, queue] : held_up) {
+    ChunkQueue& chunk_queue = calls_[member.call].seats[member.seat].chunk_queues[queue];
+    activate(member.call, std::get<3>(*chunk_queue.waiting.begin()), chunk_queue);
+  }
+  return !held_up.empty();
+}
+
+network::MessagePlace Runner::place_between(const Sender& sender, std::uint32_t from, std::uint32_t to,
+                                            std::uint32_t index) const {
+  const Call& call = calls_[sender.call];
+  const StateKey key = call.key_of(sender.state);
+  const std::span<const DeviceId> devices = call.cast->devices();
+  return {index_of(devices[from]),
+          index_of(devices[to]),
+          1 + std::uint64_t{index_of(call.key.group)},
+          call.key.index,
+          std::uint64_t{key.chunk} << 32 | key.phase,
+          index};
+}
+
+std::span<const network::MessagePart> Runner::parts_of(std::uint32_t id) {
+  const auto [known, is_new] = parts_.try_emplace(id);
+  std::vector<network::MessagePart>& parts = known->second;
+  if (!is_new) return parts;
+  const Sender sender = sender_of(id);
+  const std::span<const CallTable::Part> calls = calls_.parts_of(sender.call);
+  if (calls.empty()) {
+    parts.push_back({id, path_of(id)});
+    return parts;
+  }
+  const StateKey key = calls_[sender.call].key_of(sender.state);
+  std::vector<Sender> senders;
+  for (const CallTable::Part& part : calls)
+    for (std::uint32_t seat = 0; seat < part.parent_seat.size(); ++seat)
+      if (part.parent_seat[seat] == key.seat)
+        senders.push_back({part.call, calls_[part.call].state_of({seat, key.chunk, key.phase})});
+  parts = split_message(id, senders);
+  return parts;
+}
+
+void Runner::add_parts(std::uint64_t id, std::vector<std::uint64_t>& parts) {
+  for (const network::MessagePart& part : parts_of(static_cast<std::uint32_t>(id)).subspan(1)) parts.push_back(part.id);
+}
+
+}  // namespace orrery::system

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#include "system/folding/cast.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+
+namespace orrery::system {
+namespace {
+
+// How many messages there are in one phase of one chunk, in one chunk of one call. What a library runs as one whole is
+// one message.
+double messages_of(const PlannedPhase& phase, const CommunicatorLayout& layout) {
+  if (phase.is_whole()) return 1;
+  const std::uint32_t ranks = phase.schedule().ranks();
+  double in_line = 0;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) in_line += phase.schedule().sends(rank);
+  return in_line * layout.size() / ranks;
+}
+
+double messages_of(const CollectivePlan& plan) {
+  double messages = 0;
+  for (const PlannedPhase& phase : plan.phases) messages += messages_of(phase, *plan.layout);
+  return messages;
+}
+
+// Of all ranks, collectives and transfers, each step of each chunk: to refuse what would never end.
+double messages_of(const workload::Job& job, const workload::Matching& matching, CollectivePlans& plans) {
+  double messages = 0;
+  std::map<const CollectivePlan*, double> of_plan;
+  std::vector<double> of_group(matching.communicators());
+  for (std::uint32_t group = 0; group < of_group.size(); ++group) {
+    const std::uint32_t model = index_of(plans.model_of(GroupId(group)));
+    for (std::uint32_t call = 0; model == group && call < matching.calls(GroupId(group)).size(); ++call) {
+      const CollectivePlan& plan = plans.plan(GroupId(group), call);
+      const auto [known, is_new] = of_plan.try_emplace(&plan);
+      if (is_new) known->second = messages_of(plan) * plan.chunks;
+      of_group[group] += known->second;
+    }
+    messages += of_group[model];
+  }
+  for (const workload::RankBinding& rank : job.ranks)
+    messages += static_cast<double>(job.graphs[rank.graph].transfers().size()) / 2;
+  return messages;
+}
+
+// A uniform ring's steps are compared as one, and at granularity `phase` the messages of a line.
+double messages_to_compare(const CollectivePlan& plan, Granularity granularity) {
+  double messages = 0;
+  for (const PlannedPhase& phase : plan.phases) {
+    if (granularity == Granularity::kPhase)
+      messages += static_cast<double>(plan.layout->size()) / plan.layout->sizes[phase.phase.axis];
+    else
+      messages += phase.schedule().is_uniform_ring() ? plan.layout->size() : messages_of(phase, *plan.layout);
+  }
+  return messages;
+}
+
+// Of each kind of call of each communicator (Symmetry), and of communicators that are alike those of one, times them.
+double messages_to_compare(const CastInput& input, Granularity granularity) {
+  std::vector<double> of_group(input.matching.communicators());
+  double messages = 0;
+  for (std::uint32_t group = 0; group < of_group.size(); ++group) {
+    const std::uint32_t model = index_of(input.plans.model_of(GroupId(group)));
+    if (model == group) {
+      std::map<std::pair<CollectiveKind, std::uint32_t>, double> of_kind;  // and root
+      for (std::uint32_t call = 0; call < input.matching.calls(GroupId(group)).size(); ++call) {
+        const workload::CollectiveCall& asked = input.matching.calls(GroupId(group))[call];
+        const auto [known, is_new] = of_kind.try_emplace({asked.kind, asked.root});
+        if (is_new) known->second = messages_to_compare(input.plans.plan(GroupId(group), call), granularity);
+      }
+      for (const auto& [kind, count] : of_kind) of_group[group] += count;
+    }
+    messages += of_group[model];
+  }
+  return messages;
+}
+
+// Empty if the job is to be folded.
+std::string reason_not_to_fold(const CastInput& input, FoldMode fold, Granularity granularity) {
+  constexpr double kMostMessagesToCompare = 2e7;  // at some hundred bytes each
+  if (fold == FoldMode::kOff) return "not folded: it is off";
+  if (!input.network.keeps_messages_alike())
+    return "not folded: the fifo model serves messages one after the other, so that none is like another";
+  if (const double messages = messages_to_compare(input, granularity); messages > kMostMessagesToCompare)
+    return fmt::format("not folded: {:.3g} different messages are too many to compare", messages);
+  return {};
+}
+
+void refuse_too_many_messages(const CastInput& input, const std::string& not_folded) {
+  constexpr double kMostMessages = 2e10;  // some hours of work
+  const double messages = messages_of(input.job, input.matching, input.plans);
+  if (messages <= kMostMessages) return;
+  throw InputError({},
+                   fmt::format("about {:.2g} messages are too many to simulate one by one ({})", messages, not_folded),
+                   "take fewer ranks or chunks, or set network.granularity: phase");
+}
+
+std::string first_use_text(const workload::Job& job, Cast::FirstUse first, std::uint32_t used) {
+  const workload::ExecutionGraph& graph = job.graph(first.rank);
+  const std::string more = used > 1 ? fmt::format(" and {} more", used - 1) : "";
+  if (graph.kind(first.node) == workload::NodeKind::kSend)
+    return fmt::format("sends of rank {} to rank {}{}", index_of(first.rank),
+                       index_of(job.ranks[index_of(first.rank)].peers[graph.peer_slot(first.node)]), more);
+  const workload::Communicator& communicator = job.communicators[index_of(job.communicator(first.rank, first.node))];
+  return fmt::format("communicator '{}'{}", printable(communicator.name), more);
+}
+
+}  // namespace
+
+std::unique_ptr<Cast> make_cast(const CastInput& input, const CastOptions& options, Granularity granularity,
+                                const RankColours& own) {
+  std::string why_not = reason_not_to_fold(input, options.fold, granularity);
+  if (why_not.empty()) return folded_cast(input, options.fast_forward, granularity, own);
+  if (granularity == Granularity::kStep) refuse_too_many_messages(input, why_not);
+  return every_rank(input, std::move(why_not));
+}
+
+Cast::Cast(const CastInput& input)
+    : input_(input), casts_(input.job.communicators.size()), cast_of_call_(input.job.communicators.size()) {}
+
+CallCast& Cast::call(CallKey call) {
+  std::vector<CallCast*>& of_call = cast_of_call_[index_of(call.group)];
+  if (of_call.empty()) of_call.resize(input_.matching.calls(call.group).size());
+  CallCast*& known = of_call[call.index];
+  if (known != nullptr) return *known;
+  const CollectivePlan& plan = input_.plans.plan(call.group, call.index);
+  std::unique_ptr<CallCast>& cast = casts_[index_of(call.group)][&plan];
+  if (cast == nullptr) cast = make_call(call, plan);
+  known = cast.get();
+  return *known;
+}
+
+const ClassSplit& Cast::bring_into_use(std::span<const FirstUse> uses, Time now) {
+  std::uint32_t used = 0;
+  for (const FirstUse& first : uses) used += use(first);
+  const std::uint32_t classes_before = agents();
+  split_ = {};
+  split_ = refine();
+  if (agents() == classes_before) return split_;
+  constexpr std::size_t kMostNoted = 16;
+  FoldingStep& step = steps_.emplace_back(
+      FoldingStep{now, classes_before, agents(), first_use_text(input_.job, uses.front(), used), {}});
+  for (const auto& [agent, parts] : split_.parts_of_agent)
+    for (const std::uint32_t part : parts)
+      if (step.came_apart.size() < kMostNoted) step.came_apart.push_back({first_rank(part), first_rank(agent)});
+  return split_;
+}
+
+}  // namespace orrery::system

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+// Who acts for whom: every rank for itself, or one rank for all that behave alike (system/folding/folding.h). What
+// executes a job asks here and need not know which of the two it is: no folding is the partition in which everybody is
+// alone in its class, which is computed when asked, without tables.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/units.h"
+#include "network/fabric/fabric.h"
+#include "network/network.h"
+#include "system/folding/folding.h"
+#include "system/plans/plan.h"
+#include "system/plans/plans.h"
+#include "workload/graph/job.h"
+#include "workload/matching/matching.h"
+
+namespace orrery::system {
+
+// Whether ranks that behave alike are simulated once.
+enum class FoldMode : std::uint8_t { kAuto, kOff };
+
+// An instant at which classes of ranks came apart: how many there were from then on, and what was first used: one of
+// the communicators or pairs of ranks, and how many more.
+struct FoldingStep {
+  // The first rank of a class that is new, and the first of the class that it was part of.
+  struct Apart {
+    RankId rank{};
+    RankId from{};
+  };
+  Time time;
+  std::uint32_t rank_classes_before = 0;
+  std::uint32_t rank_classes = 0;
+  std::string first_used;
+  std::vector<Apart> came_apart;  // the first 16
+};
+
+// One call of a home communicator.
+struct CallKey {
+  GroupId group{};
+  std::uint32_t index = 0;  // k-th call
+
+  auto operator<=>(const CallKey&) const = default;
+};
+
+// What one of a seat's sends in a phase starts.
+struct Outgoing {
+  std::uint32_t receiver = 0;  // seat
+  network::PathId path{};
+  std::uint64_t count = 1;           // messages that it stands for; 0: an earlier send of the seat starts it
+  const MessageClass* of = nullptr;  // of jobs that are folded
+};
+
+// Who acts in those calls of a home communicator that share a plan. A seat is a member that acts.
+class CallCast {
+ public:
+  // Both outlive it. `devices` by member.
+  CallCast(const CollectivePlan& plan, std::span<const DeviceId> devices) : plan_(plan), devices_(devices) {}
+  virtual ~CallCast() = default;
+
+  const CollectivePlan& plan() const { return plan_; }
+  std::span<const DeviceId> devices() const { return devices_; }
+  virtual std::uint32_t seats() const = 0;
+  virtual std::uint32_t member(std::uint32_t seat) const = 0;
+  std::uint32_t position(std::uint32_t seat) const { return plan_.layout->position_of[member(seat)]; }
+  // Of send `send` of the seat's program, to `to` on its line. At granularity `step`.
+  virtual Outgoing outgoing(std::uint32_t phase, std::uint32_t seat, std::uint32_t send, std::uint32_t to) const = 0;
+  // The seat's line. At granularity `phase`.
+  virtual const LineClass& line(std::uint32_t phase, std::uint32_t seat) = 0;
+  // All that the seat starts in a phase, where classes have come apart. At granularity `step`.
+  virtual std::vector<const MessageClass*> messages(std::uint32_t phase, std::uint32_t seat) const = 0;
+  // Uniform rings of one chunk on links of their own (PrivateRings), of which no other call of the communicator can be
+  // under way: what they take follows from when its members enter.
+  virtual bool is_fast_forwarded() const = 0;
+
+ private:
+  const CollectivePlan& plan_;
+  std::span<const DeviceId> devices_;
+};
+
+// What is cast. All outlive the cast.
+struct CastInput {
+  const workload::Job& job;
+  const workload::Matching& matching;
+  const network::Fabric& fabric;
+  std::span<const DeviceId> placement;  // by rank
+  CollectivePlans& plans;
+  network::Network& network;
+};
+
+struct CastOptions {
+  FoldMode fold = FoldMode::kOff;
+  bool fast_forward = true;  // folded calls whose ends follow from their entries are not simulated step by step
+};
+
+// What tells ranks apart from the start, beside their graphs.
+struct RankColours {
+  std::vector<std::uint64_t> colours;  // by rank
+  std::string what;                    // " and what disturbs them"
+};
+
+class Cast {
+ public:
+  virtual ~Cast() = default;
+  const CastInput& input() const { return input_; }
+
+  // Agents are the classes of ranks; the first rank of a class acts.
+  virtual std::uint32_t agents() const = 0;
+  virtual std::uint32_t agent_of(RankId rank) const = 0;
+  virtual RankId first_rank(std::uint32_t agent) const = 0;
+  RankId acting(RankId rank) const { return first_rank(agent_of(rank)); }
+
+  // The communicator whose calls are those of `group` and all like it, and the seat of a member there.
+  virtual GroupId home_of(GroupId group) const = 0;
+  virtual std::uint32_t seat_of(RankId rank, GroupId group) const = 0;
+  // Stays where it is.
+  CallCast& call(CallKey call);
+  // Who holds a seat of a call.
+  RankId holder(CallKey key, std::uint32_t seat) {
+    return input_.job.communicators[index_of(key.group)].members[call(key).member(seat)];
+  }
+
+  // Of a send of an acting rank: how many messages it starts; none if an earlier one starts its message as well.
+  virtual std::uint64_t started_by(RankId from, NodeId send) const = 0;
+  // Of one that starts a message: the path, all sends of the rank that the message is of, and where it ends.
+  virtual network::PathId path(RankId from, NodeId send) const = 0;
+  virtual std::vector<NodeId> sends_with(RankId from, NodeId send) const = 0;
+  virtual std::vector<workload::TransferEnd> ends_of(RankId from, NodeId send) const = 0;
+
+  // Whether the node's communicator or pair of ranks has been used before. A first use may tell apart who was alike.
+  virtual bool is_in_use(RankId rank, NodeId node) const = 0;
+  struct FirstUse {
+    RankId rank{};
+    NodeId node{};
+  };
+  // Brings into use what acting ranks, and all for whom they act, are about to use; returns what came apart, which
+  // stays until the next time. Between two rounds.
+  const ClassSplit& bring_into_use(std::span<const FirstUse> uses, Time now);
+  const ClassSplit& latest_split() const { return split_; }
+  // The sends that start what the message of a send has come apart into by the latest split, itself first.
+  virtual std::vector<FirstUse> parts_of(RankId from, NodeId send) const = 0;
+
+  virtual bool is_folded() const = 0;
+  // "16 classes of 1024 ranks: ...", so far, or why the job was not folded.
+  virtual std::string text() const = 0;
+  // Whenever classes came apart, in order.
+  std::span<const FoldingStep> steps() const { return steps_; }
+  // The link that is simulated for `link`, and how many classes there are of links that messages cross.
+  virtual LinkId acting(LinkId link) const = 0;
+  virtual std::uint32_t link_classes() const = 0;
+
+ protected:
+  explicit Cast(const CastInput& input);
+
+  const CastInput input_;
+
+ private:
+  virtual std::unique_ptr<CallCast> make_call(CallKey call, const CollectivePlan& plan) = 0;
+  virtual std::uint32_t use(FirstUse use) = 0;
+  virtual ClassSplit refine() = 0;
+
+  ClassSplit split_;
+  std::vector<FoldingStep> steps_;
+  // By communicator: of the calls that were made, by plan and by call.
+  std::vector<std::map<const CollectivePlan*, std::unique_ptr<CallCast>>> casts_;
+  std::vector<std::vector<CallCast*>> cast_of_call_;
+};
+
+// Folds unless `options.fold` is off, the network tells all messages apart, or there is too much to compare. Throws
+// InputError when the job is not folded and there are too many messages to simulate one by one.
+std::unique_ptr<Cast> make_cast(const CastInput& input, const CastOptions& options, Granularity granularity,
+                                const RankColours& own);
+
+// The two of them.
+std::unique_ptr<Cast> every_rank(const CastInput& input, std::string why);
+std::unique_ptr<Cast> folded_cast(const CastInput& input, bool fast_forward, Granularity granularity,
+                                  const RankColours& own);
+
+}  // namespace orrery::system
