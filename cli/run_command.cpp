@@ -55,7 +55,7 @@ std::string fold_difference(const experiment::Run& folded, experiment::RunReques
   const experiment::Run unfolded = experiment::run_experiment(request, session.files, std::ref(progress));
   progress.clear();
   const auto difference = report::first_difference({folded.log, folded.acting}, {unfolded.log, unfolded.acting});
-  if (difference) return fmt::format("folded and unfolded differ: {}", report::to_text(*difference, folded.job));
+  if (difference) return fmt::format("folded and unfolded differ: {}", report::to_text(*difference, unfolded.job));
   spdlog::warn("verify-fold: no operation of {} ranks differs by a picosecond ({})", folded.result.class_of_rank.size(),
                folded.result.folding);
   return {};

@@ -72,7 +72,7 @@ std::string model_text(const workload::ModelSpec& model) {
 }
 
 ExperimentJob load_experiment_job(const Experiment& experiment, Diagnostics& diagnostics,
-                                  const workload::LoadProgress& progress) {
+                                  const workload::LoadProgress& progress, workload::Loops loops) {
   const auto placed = [&](const workload::Job& job) {
     warn_of_idle_devices(experiment, static_cast<std::int64_t>(job.ranks.size()), diagnostics);
     return place_ranks(experiment.placement, static_cast<std::uint32_t>(job.ranks.size()), experiment.fabric);
@@ -86,7 +86,7 @@ ExperimentJob load_experiment_job(const Experiment& experiment, Diagnostics& dia
   }
   const workload::TrainingSpec& training = *experiment.workload.training;
   const system::OperatorModel times(experiment.device, training.software.rates_on(experiment.device.architecture));
-  workload::TrainingJob generated = workload::generate_job(training, times);
+  workload::TrainingJob generated = workload::generate_job(training, times, loops);
   std::vector<DeviceId> placement = placed(generated.job);
   return {std::move(generated.job), std::move(generated.facts), std::move(placement)};
 }

@@ -24,7 +24,8 @@ struct ExperimentJob {
 // Throws InputError for traces that are wrong, for a device that does not compute in the precision, and for more ranks
 // than devices.
 ExperimentJob load_experiment_job(const Experiment& experiment, Diagnostics& diagnostics,
-                                  const workload::LoadProgress& progress = {});
+                                  const workload::LoadProgress& progress = {},
+                                  workload::Loops loops = workload::Loops::kWrittenOut);
 
 // Throws InputError (out_of_memory), with what needs how much and what would fit, if a rank does not fit its device's
 // memory. With `allowed` only warns.

@@ -25,7 +25,8 @@ class FreeLibrary final : public system::GroupLibrary {
 
 class NoObserver final : public system::SimulationObserver {
  public:
-  void finished(const system::OperationRecord&) override {}
+  void finished(RankId, const system::OperationRecord&) override {}
+  void repeated(RankId, const system::RepetitionRecord&) override {}
   void split(RankId, RankId) override {}
 };
 

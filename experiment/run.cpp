@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "experiment/job.h"
+#include "system/execution/repetitions.h"
 #include "system/plans/plans.h"
 #include "workload/matching/matching.h"
 
@@ -120,16 +121,16 @@ std::string job_text(const workload::TrainingSpec& training) {
                      workload::attention_of(training) == workload::AttentionKind::kFlash ? "flash" : "plain");
 }
 
-Run simulate_experiment(const Experiment& experiment, bool allow_oom, const report::RankChoice& ranks,
-                        Diagnostics& diagnostics, Clock::time_point started, const RunProgress& progress) {
+// Throws NotRepeatable where `loops` have to be written out to be exact.
+Run simulate_job(const Experiment& experiment, const report::RankChoice& ranks, workload::Loops loops,
+                 Diagnostics& diagnostics, Clock::time_point started, const RunProgress& progress) {
   const auto show = [&](std::string_view what) {
     return [&progress, what](std::uint64_t done, std::uint64_t total) {
       if (progress) progress(what, done, total);
     };
   };
   // 1. What is asked, and whether it can be.
-  check_memory(experiment, allow_oom, diagnostics);
-  auto [job, training, placement] = load_experiment_job(experiment, diagnostics, show("reading traces"));
+  auto [job, training, placement] = load_experiment_job(experiment, diagnostics, show("reading traces"), loops);
   report::check_rank_choice(ranks, job.ranks.size());
   warn_of_memory_nodes(experiment, job, diagnostics);
   warn_of_idle_roofline(experiment, job, diagnostics);
@@ -164,6 +165,24 @@ Run simulate_experiment(const Experiment& experiment, bool allow_oom, const repo
   result.wall_seconds = std::chrono::duration<double>(Clock::now() - started).count();
   result.peak_rss_bytes = peak_memory();
   return {std::move(result), std::move(job), std::move(training), std::move(log), totals.acting};
+}
+
+// Loops are executed as such where nothing tells their iterations apart: mostly, but who knows before.
+Run simulate_experiment(const Experiment& experiment, bool allow_oom, const report::RankChoice& ranks,
+                        Diagnostics& diagnostics, Clock::time_point started, const RunProgress& progress) {
+  check_memory(experiment, allow_oom, diagnostics);
+  const system::SimulationOptions& options = experiment.simulation;
+  if (experiment.workload.training && options.fold == system::FoldMode::kAuto && options.fast_forward &&
+      !options.perturbation.disturbs_ranks()) {
+    Diagnostics of_attempt = diagnostics;
+    try {
+      Run run = simulate_job(experiment, ranks, workload::Loops::kRepeated, of_attempt, started, progress);
+      diagnostics = std::move(of_attempt);
+      return run;
+    } catch (const system::NotRepeatable&) {
+    }
+  }
+  return simulate_job(experiment, ranks, workload::Loops::kWrittenOut, diagnostics, started, progress);
 }
 
 }  // namespace

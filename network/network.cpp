@@ -18,6 +18,8 @@ void MessageRecipient::on_release_predicted(std::uint32_t /*id*/, Time /*release
 
 void MessageRecipient::on_delayed(std::uint32_t /*id*/) { ORRERY_ASSERT(false); }
 
+bool Network::count_groups(PathId /*path*/, std::uint64_t /*groups*/) { return false; }
+
 std::span<const MessagePart> MessageRecipient::parts_of(std::uint32_t /*id*/) { ORRERY_ASSERT(false); }
 
 MessagePlace MessageRecipient::place_of(std::uint32_t /*id*/) const { ORRERY_ASSERT(false); }

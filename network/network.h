@@ -125,6 +125,8 @@ class Network {
   // nothing else uses its links: they are in link_usage() as if they had been started. Returns the transfer time of
   // each.
   virtual Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) = 0;
+  // The same of a group_path() and groups. False, and nothing is counted, if they do not have each link once.
+  virtual bool count_groups(PathId path, std::uint64_t groups);
 
   // Classes of messages and links have come apart (MessageRecipient::parts_of), which so far did the same: each part
   // goes on as the whole would have. Events of messages are Engine::split_pending()'s to split.

@@ -120,9 +120,16 @@ PathId PathTable::add_group(std::span<const LinkLoad> loads, Duration latency) {
   return id;
 }
 
-Duration PathTable::send_group(PathId path) {
+bool PathTable::has_links_once(PathId path) const {
+  std::vector<LinkId> links;
+  for (const GroupLoad& load : loads(path)) links.push_back(load.load.link);
+  std::ranges::sort(links);
+  return std::ranges::adjacent_find(links) == links.end();
+}
+
+Duration PathTable::send_group(PathId path, std::int64_t groups) {
   const Entry& entry = entries_[static_cast<std::size_t>(path)];
-  ++groups_[entry.group].sent;
+  groups_[entry.group].sent += groups;
   return entry.traffic.transfer;
 }
 

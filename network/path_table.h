@@ -98,13 +98,14 @@ class PathTable {
   std::span<const GroupLoad> loads(PathId path) const {
     return groups_[entries_[static_cast<std::size_t>(path)].group].loads;
   }
+  bool has_links_once(PathId path) const;  // of a group
   // A message on it can have its links for itself.
   bool can_be_alone(PathId path) const { return !entries_[static_cast<std::size_t>(path)].overlaps; }
 
   // Counts messages; returns how long the transfer of each takes if it shares nothing: nothing on an empty path.
   Duration send(PathId path, Bytes bytes, std::uint32_t messages = 1);
-  // Counts a group; returns how long it takes if each link carries it and its copies, and nothing else.
-  Duration send_group(PathId path);
+  // Counts groups; returns how long one takes if each link carries it and its copies, and nothing else.
+  Duration send_group(PathId path, std::int64_t groups = 1);
   // What `parent` carried so far, `link` did as well.
   void split(std::span<const LinkSplit> links);
   // Adds all that was sent to the links that it crossed.

@@ -53,6 +53,8 @@ void TimeAccount::take_up(RankId rank) {
   if (graph_ == &graph) return;
   graph_ = &graph;
   graph_number_ = job_.ranks[index_of(rank)].graph;
+  position_.clear();
+  if (!graph.stretches().empty()) return;
   position_.resize(graph.size());
   std::uint32_t position = 0;
   for (const NodeId node : graph.order()) position_[index_of(node)] = position++;
@@ -91,7 +93,7 @@ void TimeAccount::start(const system::OperationRecord& operation) {
     case workload::NodeKind::kCollective:
     case workload::NodeKind::kSend:
     case workload::NodeKind::kReceive:
-      open_.push_back({position_[index_of(operation.node)], &operation});
+      open_.push_back({position_.empty() ? operation.number : position_[index_of(operation.node)], &operation});
       std::ranges::push_heap(open_, std::greater{});
   }
 }

@@ -68,7 +68,8 @@ class TimeAccount {
   const workload::Job& job_;
   const workload::ExecutionGraph* graph_ = nullptr;
   std::uint32_t graph_number_ = 0;
-  std::vector<std::uint32_t> position_;  // in the canonical order of *graph_, by node
+  // In the canonical order of *graph_, by node; of a program with repetitions the numbers are their order.
+  std::vector<std::uint32_t> position_;
   Breakdown result_;
   Time now_;
   std::array<int, 3> busy_{};

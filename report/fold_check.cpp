@@ -13,15 +13,15 @@ namespace {
 using Records = std::vector<system::OperationRecord>;
 
 bool is_same(const system::OperationRecord& a, const system::OperationRecord& b) {
-  return a.node == b.node && a.start == b.start && a.moving == b.moving && a.end == b.end;
+  return a.number == b.number && a.start == b.start && a.moving == b.moving && a.end == b.end;
 }
 
 bool comes_before(const system::OperationRecord& a, const system::OperationRecord& b) {
-  return std::pair(a.end, a.node) < std::pair(b.end, b.node);
+  return std::pair(a.end, a.number) < std::pair(b.end, b.number);
 }
 
-std::optional<system::OperationRecord> record_of(const Records& operations, NodeId node) {
-  const auto found = std::ranges::find(operations, node, &system::OperationRecord::node);
+std::optional<system::OperationRecord> record_of(const Records& operations, std::uint32_t number) {
+  const auto found = std::ranges::find(operations, number, &system::OperationRecord::number);
   return found == operations.end() ? std::nullopt : std::optional(*found);
 }
 
@@ -31,8 +31,8 @@ std::optional<FoldDifference> first_difference(RankId rank, const Records& folde
   const auto [here, there] = std::ranges::mismatch(folded, unfolded, is_same);
   if (here == folded.end() && there == unfolded.end()) return std::nullopt;
   const bool is_here = there == unfolded.end() || (here != folded.end() && comes_before(*here, *there));
-  const NodeId node = is_here ? here->node : there->node;
-  return FoldDifference{rank, node, record_of(folded, node), record_of(unfolded, node)};
+  const system::OperationRecord& first = is_here ? *here : *there;
+  return FoldDifference{rank, NodeId(first.number), record_of(folded, first.number), record_of(unfolded, first.number)};
 }
 
 std::string times_text(const std::optional<system::OperationRecord>& operation) {

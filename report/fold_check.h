@@ -14,7 +14,7 @@ namespace orrery::report {
 
 struct FoldDifference {
   RankId rank{};
-  NodeId node{};
+  NodeId node{};  // of the program with all repetitions written out
   std::optional<system::OperationRecord> folded;    // nothing if the operation is missing
   std::optional<system::OperationRecord> unfolded;  // likewise
 };
@@ -29,7 +29,7 @@ struct LoggedRun {
 // picosecond or more. If there is none, both runs have the same operations.csv.
 std::optional<FoldDifference> first_difference(const LoggedRun& folded, const LoggedRun& unfolded);
 
-// For people: rank, operation and the times of both.
+// For people: rank, operation and the times of both. `job` has no repetitions.
 std::string to_text(const FoldDifference& difference, const workload::Job& job);
 
 }  // namespace orrery::report

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "system/execution/observer.h"
@@ -15,15 +17,24 @@ class OperationLog final : public system::SimulationObserver {
  public:
   explicit OperationLog(std::size_t ranks) : by_rank_(ranks) {}
 
-  void finished(const system::OperationRecord& operation) override {
-    by_rank_[index_of(operation.rank)].own.push_back(operation);
+  void finished(RankId rank, const system::OperationRecord& operation) override {
+    Log& log = by_rank_[index_of(rank)];
+    log.own.push_back(operation);
+    ++log.operations;
+  }
+  void repeated(RankId rank, const system::RepetitionRecord& repetition) override {
+    Log& log = by_rank_[index_of(rank)];
+    log.own.push_back({kRepetition, static_cast<std::uint32_t>(log.repetitions.size()), {}, {}, {}});
+    log.repetitions.push_back(repetition);
+    log.operations += repetition.parts().size();
   }
   void split(RankId rank, RankId parent) override {
     by_rank_[index_of(rank)].parent = parent;
     by_rank_[index_of(rank)].inherited = by_rank_[index_of(parent)].size();
+    by_rank_[index_of(rank)].operations = by_rank_[index_of(parent)].operations;
   }
 
-  // In order of their ends, those of one instant in order of their nodes: an order that does not depend on that of
+  // In order of their ends, those of one instant in order of their numbers: an order that does not depend on that of
   // simultaneous events.
   std::vector<system::OperationRecord> of(RankId rank) const {
     std::vector<system::OperationRecord> operations;
@@ -33,25 +44,36 @@ class OperationLog final : public system::SimulationObserver {
   // The same into `operations`, which is replaced.
   void of(RankId rank, std::vector<system::OperationRecord>& operations) const {
     operations.clear();
+    operations.reserve(count(rank));
     copy(rank, by_rank_[index_of(rank)].size(), operations);
-    for (system::OperationRecord& operation : operations) operation.rank = rank;
+    if (!std::ranges::is_sorted(operations, {}, &system::OperationRecord::end)) {
+      std::ranges::sort(operations, {},
+                        [](const auto& operation) { return std::pair(operation.end, operation.number); });
+      return;
+    }
     for (auto first = operations.begin(); first != operations.end();) {
       const auto last =
           std::find_if(first, operations.end(), [&](const auto& other) { return other.end != first->end; });
-      std::ranges::sort(first, last, {}, &system::OperationRecord::node);
+      std::ranges::sort(first, last, {}, &system::OperationRecord::number);
       first = last;
     }
   }
   // How many operations of() gives.
-  std::size_t count(RankId rank) const { return by_rank_[index_of(rank)].size(); }
+  std::size_t count(RankId rank) const { return by_rank_[index_of(rank)].operations; }
   std::size_t ranks() const { return by_rank_.size(); }
 
  private:
+  // In place of a node: `number` is that of the log's repetition.
+  static constexpr NodeId kRepetition{UINT32_MAX};
+
   struct Log {
     std::optional<RankId> parent;
-    std::size_t inherited = 0;  // the first of the parent's
+    std::size_t inherited = 0;   // the first of the parent's entries
+    std::size_t operations = 0;  // with those inherited
     std::vector<system::OperationRecord> own;
+    std::vector<system::RepetitionRecord> repetitions;
 
+    // Entries.
     std::size_t size() const { return inherited + own.size(); }
   };
 
@@ -59,7 +81,15 @@ class OperationLog final : public system::SimulationObserver {
     const Log& log = by_rank_[index_of(rank)];
     if (log.parent) copy(*log.parent, std::min(count, log.inherited), operations);
     const std::size_t own = count > log.inherited ? count - log.inherited : 0;
-    operations.insert(operations.end(), log.own.begin(), log.own.begin() + static_cast<std::ptrdiff_t>(own));
+    for (const system::OperationRecord& entry : std::span(log.own).first(own)) {
+      if (entry.node != kRepetition) {
+        operations.push_back(entry);
+        continue;
+      }
+      const system::RepetitionRecord& repetition = log.repetitions[entry.number];
+      for (const system::StretchRecord::Part& part : repetition.parts())
+        operations.push_back(repetition.operation(part));
+    }
   }
 
   std::vector<Log> by_rank_;

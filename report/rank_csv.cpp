@@ -48,23 +48,27 @@ class OperationLines {
     take_up(graph, job_.labels_of(chosen.rank));
     log_.of(acting_[index_of(chosen.rank)], operations_);
     for (const system::OperationRecord& op : operations_)
-      fmt::format_to(std::back_inserter(text), FMT_COMPILE("{},{},{},{},{},{},{},{}\n"), index_of(chosen.rank),
-                     chosen.stands_for, nodes_[index_of(op.node)],
+      fmt::format_to(std::back_inserter(text), FMT_COMPILE("{},{},{},{},{},{},{},{},{}\n"), index_of(chosen.rank),
+                     chosen.stands_for, trace_id(op), nodes_[index_of(op.node)],
                      csv_field(printable(operation_detail(job_, chosen.rank, op.node))), graph.bytes(op.node).count(),
                      op.start.time_since_epoch().count(), op.moving.time_since_epoch().count(),
                      op.end.time_since_epoch().count());
   }
 
  private:
-  // What all ranks with the graph say of its nodes: id, name, kind.
+  // A repetition has ids of its own.
+  std::uint64_t trace_id(const system::OperationRecord& op) const {
+    return labels_->trace_id(op.node) + (op.number - graph_->number(op.node));
+  }
+
+  // What all ranks with the graph say of its nodes: name, kind.
   void take_up(const workload::ExecutionGraph& graph, const workload::NodeLabels& labels) {
     if (&graph == graph_ && &labels == labels_) return;
     graph_ = &graph;
     labels_ = &labels;
     nodes_.clear();
     for (std::uint32_t i = 0; i < graph.size(); ++i)
-      nodes_.push_back(fmt::format("{},{},{}", labels.trace_id(NodeId(i)),
-                                   csv_field(printable(labels.name(NodeId(i)), 200)),
+      nodes_.push_back(fmt::format("{},{}", csv_field(printable(labels.name(NodeId(i)), 200)),
                                    workload::name_of(graph.kind(NodeId(i)))));
   }
 
@@ -82,11 +86,11 @@ using Change = std::pair<Time, std::int64_t>;
 // What is given back at an instant goes before what is taken.
 std::vector<Change> changes_of(const workload::ProgramMemory& program,
                                std::span<const system::OperationRecord> operations, std::size_t nodes) {
-  std::vector<const system::OperationRecord*> by_node(nodes);
-  for (const system::OperationRecord& operation : operations) by_node[index_of(operation.node)] = &operation;
+  std::vector<const system::OperationRecord*> by_node(nodes);  // by number
+  for (const system::OperationRecord& operation : operations) by_node[operation.number] = &operation;
   std::vector<Change> changes;
   for (const workload::MemoryChange& change : program.changes)
-    if (const system::OperationRecord* operation = by_node[index_of(change.node)])
+    if (const system::OperationRecord* operation = by_node[change.number])
       changes.emplace_back(change.at_end ? operation->end : operation->start, change.bytes);
   std::ranges::sort(changes);
   return changes;
@@ -107,21 +111,22 @@ RankCsv memory_csv(const workload::Job& job, const workload::TrainingFacts& fact
   const auto program_of = [&](RankId rank) -> const workload::ProgramMemory& {
     return facts.memory[job.ranks[index_of(rank)].graph];
   };
-  return {"rank,stands_for,time_ps,bytes\n", [program_of](RankId rank) { return 1 + program_of(rank).changes.size(); },
-          [=, &job, &log](const ChosenRank& chosen, std::string& text) {
-            const workload::ProgramMemory& program = program_of(chosen.rank);
-            std::int64_t now = program.need.standing().count();
-            const auto add = [&](std::int64_t picoseconds) {
-              fmt::format_to(std::back_inserter(text), FMT_COMPILE("{},{},{},{}\n"), index_of(chosen.rank),
-                             chosen.stands_for, picoseconds, now);
-            };
-            add(0);
-            const auto operations = log.of(acting[index_of(chosen.rank)]);
-            for (const auto& [time, bytes] : changes_of(program, operations, job.graph(chosen.rank).size())) {
-              now += bytes;
-              add(time.time_since_epoch().count());
-            }
-          }};
+  return {
+      "rank,stands_for,time_ps,bytes\n", [program_of](RankId rank) { return 1 + program_of(rank).changes.size(); },
+      [=, &job, &log](const ChosenRank& chosen, std::string& text) {
+        const workload::ProgramMemory& program = program_of(chosen.rank);
+        std::int64_t now = program.need.standing().count();
+        const auto add = [&](std::int64_t picoseconds) {
+          fmt::format_to(std::back_inserter(text), FMT_COMPILE("{},{},{},{}\n"), index_of(chosen.rank),
+                         chosen.stands_for, picoseconds, now);
+        };
+        add(0);
+        const auto operations = log.of(acting[index_of(chosen.rank)]);
+        for (const auto& [time, bytes] : changes_of(program, operations, job.graph(chosen.rank).written_out_size())) {
+          now += bytes;
+          add(time.time_since_epoch().count());
+        }
+      }};
 }
 
 Bytes estimated_size(const RankCsv& table, std::span<const ChosenRank> ranks) {

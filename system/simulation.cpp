@@ -48,12 +48,16 @@ Simulation::Parts::Parts(const SimulationInput& input, const SimulationOptions& 
                       options.collectives.granularity, {times_.colours(), times_.what_differs()})),
       agents_(engine_, *cast_, times_, calls_, transfers_, observer),
       calls_(engine_, *cast_, agents_, options_.collectives),
-      transfers_(engine_, *cast_, agents_, options.collectives.library) {}
+      transfers_(engine_, *cast_, agents_, options.collectives.library) {
+  const auto has_repetitions = [](const workload::ExecutionGraph& graph) { return !graph.stretches().empty(); };
+  if (options.perturbation.disturbs_ranks() && std::ranges::any_of(job_.graphs, has_repetitions)) throw NotRepeatable{};
+}
 
 SimulationTotals Simulation::Parts::run(const SimulationProgress& progress) {
   agents_.begin(progress);
   for (engine_.run(*this); agents_.join_ready_calls() || calls_.relieve(); engine_.run(*this)) agents_.open_round();
   if (!agents_.finished()) throw stuck_error(job_, plans_, agents_, options_.timed);
+  agents_.settle();
   agents_.report_progress();
   SimulationTotals totals;
   for (std::uint32_t rank = 0; rank < job_.ranks.size(); ++rank) {
@@ -73,6 +77,7 @@ void Simulation::Parts::decide() {
   agents_.decide();
   calls_.advance();  // those that entered
   if (agents_.first_uses().empty()) return;
+  agents_.settle();
   split(cast_->bring_into_use(agents_.first_uses(), engine_.now()));
   agents_.start_first_uses();
   calls_.advance();

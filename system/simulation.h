@@ -60,7 +60,8 @@ class Simulation {
              SimulationObserver& observer);
   ~Simulation();
 
-  // Runs to the end. Throws StuckError, with who waits for whom, when ranks are left that can never finish.
+  // Runs to the end. Throws StuckError, with who waits for whom, when ranks are left that can never finish, and
+  // NotRepeatable where repetitions of a program have to be written out.
   SimulationTotals run(const SimulationProgress& progress = {});
 
   // Who acted for whom.

@@ -32,6 +32,13 @@ Duration FlowNetwork::count_private(PathId path, Bytes bytes, std::uint32_t mess
   return transfer;
 }
 
+bool FlowNetwork::count_groups(PathId path, std::uint64_t groups) {
+  if (!paths_.has_links_once(path)) return false;
+  paths_.send_group(path, static_cast<std::int64_t>(groups));
+  uncontended_.count_groups(path, static_cast<std::int64_t>(groups));
+  return true;
+}
+
 void FlowNetwork::settle() {
   for (UncontendedFlow& message : started_) {
     message.start = engine_.now();

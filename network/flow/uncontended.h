@@ -53,6 +53,11 @@ class UncontendedFlows {
     for (const LinkId link : paths_.links(path)) links_[index_of(link)].busy += busy;
   }
 
+  // Likewise so many groups, one after the other.
+  void count_groups(PathId path, std::int64_t groups) {
+    for (const auto& [load, transfer] : paths_.loads(path)) links_[index_of(load.link)].busy += transfer * groups;
+  }
+
   // One more, one less of the flows that share links uses this one.
   void share(LinkId link) { ++links_[index_of(link)].sharing; }
   void unshare(LinkId link) { --links_[index_of(link)].sharing; }

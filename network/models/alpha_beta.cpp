@@ -43,6 +43,18 @@ Duration AlphaBetaNetwork::count_private(PathId path, Bytes bytes, std::uint32_t
   return transfer;
 }
 
+bool AlphaBetaNetwork::count_groups(PathId path, std::uint64_t groups) {
+  if (!paths_.has_links_once(path)) return false;
+  paths_.send_group(path, static_cast<std::int64_t>(groups));
+  if (activity_.empty()) return true;
+  for (const auto& [load, transfer] : paths_.loads(path)) {
+    LinkLoad one = load;
+    one.copies = 1;
+    activity_[index_of(load.link)].busy += transfer_alone(fabric_, one) * static_cast<std::int64_t>(groups);
+  }
+  return true;
+}
+
 void AlphaBetaNetwork::split(std::span<const LinkSplit> links) {
   paths_.split(links);
   if (activity_.empty()) return;

@@ -22,6 +22,7 @@ class AlphaBetaNetwork : public Network {
 
   std::optional<Time> start(const Message& message) override;
   Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) override;
+  bool count_groups(PathId path, std::uint64_t groups) override;
   void split(std::span<const LinkSplit> links) override;
   void settle() override {}
   std::vector<LinkUsage> link_usage() const override;

@@ -21,7 +21,8 @@ namespace {
 
 class Unobserved final : public system::SimulationObserver {
  public:
-  void finished(const system::OperationRecord&) override {}
+  void finished(RankId, const system::OperationRecord&) override {}
+  void repeated(RankId, const system::RepetitionRecord&) override {}
   void split(RankId, RankId) override {}
 };
 

@@ -30,7 +30,8 @@ Agents::Agents(Engine& engine, Cast& cast, OperationTimes& times, Calls& calls, 
       times_(times),
       calls_(calls),
       transfers_(transfers),
-      observer_(observer) {
+      observer_(observer),
+      repetitions_(cast, calls, observer) {
   for (const workload::ExecutionGraph& graph : job_.graphs) streams_.emplace_back(graph);
   agents_.reserve(cast.agents());
   for (std::uint32_t i = 0; i < cast.agents(); ++i) {
@@ -98,7 +99,9 @@ void Agents::start(std::uint32_t number, NodeId node) {
 
 void Agents::start_alone(std::uint32_t number, NodeId node) {
   const RankId rank = agents_[number].rank;
-  const Duration duration = times_.take(rank, node, engine_.now());
+  const bool is_repetition = job_.graph(rank).repetition(node).has_value();
+  const Duration duration = is_repetition ? repetitions_.begin(number, agents_[number].execution, node)
+                                          : times_.take(rank, node, engine_.now());
   if (saturating_add(engine_.now().time_since_epoch(), duration) == Duration::max())
     throw InputError({job_.ranks[index_of(rank)].source},
                      fmt::format("rank {}, {}: it would end beyond 106 days, the end of simulated time", index_of(rank),
@@ -128,7 +131,16 @@ void Agents::complete(RankId rank, NodeId node, Time moving) { end(cast_.agent_o
 void Agents::end(std::uint32_t number, NodeId node, Time moving) {
   last_step_ = engine_.now();
   Agent& agent = agents_[number];
-  observer_.finished({agent.rank, node, agent.execution.complete(node), moving, engine_.now()});
+  const workload::ExecutionGraph& graph = agent.execution.graph();
+  if (graph.repetition(node)) {
+    repetitions_.finish(number, agent.execution, node);
+    agent.execution.complete(node, engine_.now());
+  } else {
+    const Time taken = agent.execution.complete(node, engine_.now());
+    const OperationRecord operation{node, graph.number(node), taken, moving, engine_.now()};
+    observer_.finished(agent.rank, operation);
+    if (!graph.stretches().empty()) repetitions_.ran(number, graph, operation);
+  }
   if (agent.execution.finished()) agent.finish = engine_.now();
   touch(number);
   constexpr std::uint64_t kProgressInterval = 4096;
@@ -201,6 +213,7 @@ void Agents::split(const ClassSplit& split) {
     agent.rank = cast_.first_rank(part);
     agent.is_touched = is_waiting_to_begin(agent.rank);
     nodes_total_ += agent.execution.graph().size() - agent.execution.done();
+    repetitions_.split(part, parent[part]);
     times_.split(agent.rank, agents_[parent[part]].rank);
     observer_.split(agent.rank, agents_[parent[part]].rank);
     agents_.push_back(std::move(agent));

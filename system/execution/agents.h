@@ -14,6 +14,7 @@
 #include "system/devices/operation_times.h"
 #include "system/execution/observer.h"
 #include "system/execution/ranks.h"
+#include "system/execution/repetitions.h"
 #include "system/folding/cast.h"
 #include "workload/graph/job.h"
 
@@ -43,6 +44,8 @@ class Agents final : private EventSink {
   // A round in which nothing was delivered.
   void open_round() { engine_.after(Duration::zero(), *this, kNothing); }
   bool finished() const;
+  // Before classes come apart, and at the end (Repetitions).
+  void settle() { repetitions_.settle(); }
   void report_progress() const;
 
   // Of a rank that acts: a peer has entered its call `node`; all members have; the operation is done, with what the
@@ -85,6 +88,7 @@ class Agents final : private EventSink {
   Calls& calls_;
   Transfers& transfers_;
   SimulationObserver& observer_;
+  Repetitions repetitions_;
   SimulationProgress progress_;
   std::vector<StreamTable> streams_;  // by graph
   std::vector<Agent> agents_;

@@ -27,6 +27,8 @@ void step(const std::vector<Hop>& hops, std::vector<Duration>& starts, std::vect
 Calls::Calls(Engine& engine, Cast& cast, Agents& agents, const CollectiveOptions& options)
     : engine_(engine),
       network_(cast.input().network),
+      cast_(cast),
+      granularity_(options.granularity),
       table_(engine, cast, agents),
       runner_(
           (options.granularity == Granularity::kStep ? step_runner : phase_runner)(engine, network_, table_, queues_)),
@@ -59,6 +61,27 @@ void Calls::fast_forward(std::uint32_t number) {
   }
   for (std::uint32_t seat = 0; seat < ends.size(); ++seat)
     table_.finish_after(ends[seat] - engine_.now().time_since_epoch(), {number, seat});
+}
+
+bool Calls::count(CallKey key, std::uint64_t times) {
+  CallCast& cast = cast_.call(key);
+  const CollectivePlan& plan = cast.plan();
+  if (plan.phases.empty()) return true;
+  if (plan.chunks > 1 || cast.seats() > 1) return false;
+  if (!cast.is_fast_forwarded()) {
+    if (granularity_ != Granularity::kPhase || plan.phases.size() > 1) return false;
+    const LineClass& line = cast.line(0, 0);
+    fast_forwarded_ += line.count * times;
+    return network_.count_groups(line.path, times);
+  }
+  for (std::uint32_t phase = 0; phase < plan.phases.size(); ++phase) {
+    const collectives::Schedule& schedule = plan.phases[phase].schedule();
+    const Outgoing message = cast.outgoing(phase, 0, 0, 0);
+    const auto messages = static_cast<std::uint32_t>(schedule.sends(0) * times);
+    network_.count_private(message.path, schedule.step(0, 0).bytes, messages);
+    fast_forwarded_ += message.count * messages;
+  }
+  return true;
 }
 
 }  // namespace orrery::system

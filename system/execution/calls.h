@@ -30,6 +30,9 @@ class Calls {
   void announce(CallKey call) { table_.announce(call); }
   // Members that were touched decide; done members are reported. Call it in decide().
   void advance() { queues_.advance(); }
+  // Accounts for a call that is repeated so many times: messages, and what links carry. No event comes of it. False if
+  // that cannot be told from its plan.
+  bool count(CallKey key, std::uint64_t times);
   // Where nothing happens any more; false if that cannot help (ChunkQueues).
   bool relieve() { return queues_.relieve(); }
   // Communicators have come apart, or are described anew.
@@ -42,10 +45,12 @@ class Calls {
 
   const Engine& engine_;
   network::Network& network_;
+  Cast& cast_;
+  const Granularity granularity_;
   CallTable table_;
   std::unique_ptr<Runner> runner_;
   ChunkQueues queues_;
-  std::uint64_t fast_forwarded_ = 0;  // messages
+  std::uint64_t fast_forwarded_ = 0;  // messages, of those that are repeated too
 };
 
 }  // namespace orrery::system

@@ -2,27 +2,67 @@
 // What a simulation tells those who collect results.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <span>
+#include <vector>
 
 #include "core/ids.h"
 #include "core/units.h"
 
 namespace orrery::system {
 
-// One finished operation of one rank.
+// One finished operation of a rank.
 struct OperationRecord {
-  RankId rank{};
   NodeId node{};
-  Time start;   // when the rank issued it
+  std::uint32_t number = 0;  // ExecutionGraph::number(); in a repetition `node` is that of the stretch
+  Time start;                // when the rank issued it
   Time moving;  // collective: when the last member had come; receive: when the sender started; else `start`
   Time end;
+};
+
+// What a stretch of a program did when it was run, from its first start on.
+struct StretchRecord {
+  struct Part {
+    std::uint32_t offset = 0;  // from the first node of the stretch
+    Duration start{};
+    Duration moving{};
+    Duration end{};
+  };
+  std::vector<Part> parts;  // by end
+  Duration tail{};          // when what comes after it goes on
+  Duration end{};
+  std::size_t until_tail = 0;    // parts that end by then
+  bool begins_on_stream = true;  // its first nodes compute: they may have to wait for the stream
+  std::vector<NodeId> calls;     // the stretch's first of each communicator
+};
+
+// A stretch that was gone through once more.
+struct RepetitionRecord {
+  std::shared_ptr<const StretchRecord> record;
+  NodeId first{};            // of the stretch
+  std::uint32_t number = 0;  // of the repetition's first node: ExecutionGraph::number()
+  Time begin;
+  bool is_rest = false;  // the parts that end after its tail, else those that do not
+
+  std::span<const StretchRecord::Part> parts() const {
+    const std::span<const StretchRecord::Part> all = record->parts;
+    return is_rest ? all.subspan(record->until_tail) : all.first(record->until_tail);
+  }
+  OperationRecord operation(const StretchRecord::Part& part) const {
+    return {NodeId(index_of(first) + part.offset), number + part.offset, begin + part.start, begin + part.moving,
+            begin + part.end};
+  }
 };
 
 class SimulationObserver {
  public:
   // In order of `end`; operations that end at one instant come in no particular order.
-  virtual void finished(const OperationRecord& operation) = 0;
+  virtual void finished(RankId rank, const OperationRecord& operation) = 0;
+  // When it is over: its operations ended before.
+  virtual void repeated(RankId rank, const RepetitionRecord& repetition) = 0;
   // All that `parent` was told to have finished so far, `rank` has as well; from here on it is told by itself.
   virtual void split(RankId rank, RankId parent) = 0;
 

@@ -59,7 +59,7 @@ std::span<const NodeId> StreamTable::sequence(std::uint32_t stream) const {
 RankExecution::RankExecution(const workload::ExecutionGraph& graph, const StreamTable& streams)
     : graph_(&graph), streams_(&streams), nodes_(graph.size()), stream_states_(streams.streams().size()) {
   for (std::uint32_t i = 0; i < graph.size(); ++i)
-    if (graph.predecessor_count(NodeId(i)) == 0) make_ready(NodeId(i));
+    if (graph.predecessor_count(NodeId(i)) == 0) make_ready(NodeId(i), Time{});
 }
 
 std::optional<NodeId> RankExecution::take(Time now) {
@@ -68,6 +68,12 @@ std::optional<NodeId> RankExecution::take(Time now) {
     if (const auto node = take_from(stream)) {
       nodes_.open(index_of(*node)) = {kRunning, now};
       ++stream_states_[stream].running;
+      ++stream_states_[stream].runs;
+      if (graph_->repetition(*node)) {
+        const auto ready = std::ranges::find(ready_repetitions_, *node, &std::pair<NodeId, Time>::first);
+        has_waited_ = ready->second != now;
+        ready_repetitions_.erase(ready);
+      }
       return node;
     }
     stream_states_[stream].touched = false;
@@ -76,7 +82,7 @@ std::optional<NodeId> RankExecution::take(Time now) {
   return std::nullopt;
 }
 
-Time RankExecution::complete(NodeId node) {
+Time RankExecution::complete(NodeId node, Time now) {
   Node& completed = nodes_.open(index_of(node));
   ORRERY_ASSERT(completed.predecessors_done == kRunning);
   completed.predecessors_done = kDone;
@@ -89,8 +95,14 @@ Time RankExecution::complete(NodeId node) {
   touch(stream);
   for (const NodeId successor : graph_->successors(node))
     if (++nodes_.open(index_of(successor)).predecessors_done == graph_->predecessor_count(successor))
-      make_ready(successor);
+      make_ready(successor, now);
   return taken;
+}
+
+std::optional<std::uint32_t> RankExecution::runs_if_free(NodeId node) const {
+  const StreamState& state = stream_states_[streams_->stream_of(node)];
+  if (state.running > 0 || !state.ready.empty()) return std::nullopt;
+  return state.runs;
 }
 
 void RankExecution::call(NodeId node) {
@@ -114,7 +126,8 @@ RankExecution::State RankExecution::state(NodeId node) const {
   return done == graph_->predecessor_count(node) ? State::kReady : State::kBlocked;
 }
 
-void RankExecution::make_ready(NodeId node) {
+void RankExecution::make_ready(NodeId node, Time now) {
+  if (graph_->repetition(node)) ready_repetitions_.emplace_back(node, now);
   const std::uint32_t stream = streams_->stream_of(node);
   if (!streams_->streams()[stream].in_order) {
     std::vector<NodeId>& ready = stream_states_[stream].ready;

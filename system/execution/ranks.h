@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/ids.h"
@@ -60,9 +61,9 @@ class RankExecution {
   // A node that can start now, which counts as running from here on; nothing when none can. Within a stream nodes come
   // in the stream's order; streams do not compete.
   std::optional<NodeId> take(Time now);
-  // `node` was running and is done: its stream is free, its successors have one thing less to wait for. Returns when it
-  // was taken.
-  Time complete(NodeId node);
+  // `node` was running and is done now: its stream is free, its successors have one thing less to wait for. Returns when
+  // it was taken.
+  Time complete(NodeId node, Time now);
 
   // A peer has entered the collective call `node`: it may run beside calls that still wait for members.
   void call(NodeId node);
@@ -75,6 +76,12 @@ class RankExecution {
   bool is_in_use(NodeId node) const { return stream_states_[streams_->stream_of(node)].in_use; }
   void note_use(NodeId node) { stream_states_[streams_->stream_of(node)].in_use = true; }
 
+  // Of the repetition that was taken last: whether it had to wait for its stream.
+  bool has_waited() const { return has_waited_; }
+  // How many nodes of the stream of `node` have run or run now; none if one is ready and waits for it, or runs.
+  std::optional<std::uint32_t> runs_if_free(NodeId node) const;
+  bool is_wanted(NodeId node) const { return !stream_states_[streams_->stream_of(node)].ready.empty(); }
+
   // For reports. kReady: nothing to wait for but the stream.
   State state(NodeId node) const;
   // Of a running node: when it was taken.
@@ -85,6 +92,7 @@ class RankExecution {
   struct StreamState {
     std::uint32_t cursor = 0;  // in-order: next of the sequence
     std::uint32_t running = 0;
+    std::uint32_t runs = 0;  // so far
     bool touched = false;
     bool in_use = false;
     std::vector<NodeId> ready;   // others: heap, smallest id first
@@ -97,7 +105,7 @@ class RankExecution {
     Time taken;
   };
 
-  void make_ready(NodeId node);
+  void make_ready(NodeId node, Time now);
   void touch(std::uint32_t stream);
   std::optional<NodeId> take_from(std::uint32_t stream);
   static std::optional<NodeId> take_called(StreamState& stream);
@@ -111,6 +119,8 @@ class RankExecution {
   std::vector<StreamState> stream_states_;
   std::vector<std::uint32_t> touched_;
   std::size_t done_ = 0;
+  std::vector<std::pair<NodeId, Time>> ready_repetitions_;  // and since when
+  bool has_waited_ = false;
 };
 
 }  // namespace orrery::system

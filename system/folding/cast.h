@@ -126,6 +126,9 @@ class Cast {
     return input_.job.communicators[index_of(key.group)].members[call(key).member(seat)];
   }
 
+  // Whether the members of a home communicator act as one, and nothing else has crossed the links of its calls so far.
+  virtual bool is_alone(GroupId home) const = 0;
+
   // Of a send of an acting rank: how many messages it starts; none if an earlier one starts its message as well.
   virtual std::uint64_t started_by(RankId from, NodeId send) const = 0;
   // Of one that starts a message: the path, all sends of the rank that the message is of, and where it ends.

@@ -63,6 +63,7 @@ class EveryRank final : public Cast {
   }
 
   GroupId home_of(GroupId group) const override { return group; }
+  bool is_alone(GroupId home) const override { return input_.job.communicators[index_of(home)].members.size() == 1; }
   std::uint32_t seat_of(RankId rank, GroupId group) const override {
     return *input_.job.communicators[index_of(group)].position_of(rank);
   }

@@ -72,6 +72,8 @@ class FoldedCast final : public Cast {
   GroupId home_of(GroupId group) const override { return folding_.home_of(group); }
   std::uint32_t seat_of(RankId rank, GroupId group) const override { return folding_.seat_of(rank, group); }
 
+  bool is_alone(GroupId home) const override;
+
   std::uint64_t started_by(RankId from, NodeId send) const override {
     const MessageClass& message = message_class(from, send);
     return message.sends.front() == input_.job.graph(from).peer_slot(send) ? message.count : 0;
@@ -89,6 +91,7 @@ class FoldedCast final : public Cast {
   std::unique_ptr<CallCast> make_call(CallKey call, const CollectivePlan& plan) override;
   std::uint32_t use(FirstUse use) override;
   ClassSplit refine() override {
+    is_alone_.clear();
     symmetry_.refine();
     return folding_.update();
   }
@@ -101,6 +104,7 @@ class FoldedCast final : public Cast {
   std::string told_apart_by_;
   Symmetry symmetry_;
   Folding folding_;
+  mutable std::map<GroupId, bool> is_alone_;  // of homes that were asked for, since the latest refine()
   std::map<std::pair<std::uint32_t, std::uint32_t>, bool> in_sequence_;  // by graph and slot: calls_are_in_sequence()
 };
 
@@ -122,6 +126,12 @@ bool FoldedCast::may_fast_forward(CallKey call, const CallCast& cast) {
     if (!known->second) return false;
   }
   return true;
+}
+
+bool FoldedCast::is_alone(GroupId home) const {
+  const auto [known, is_new] = is_alone_.try_emplace(home);
+  if (is_new) known->second = folding_.home(home).member_of_seat.size() == 1 && symmetry_.is_alone(home);
+  return known->second;
 }
 
 std::vector<NodeId> FoldedCast::sends_with(RankId from, NodeId send) const {

@@ -30,7 +30,10 @@ Symmetry::Symmetry(const workload::Job& job, const workload::Matching& matching,
       link_vertices_(fabric.link_count()),
       communicators_(job.communicators.size()) {
   ORRERY_ASSERT(own.size() == job.ranks.size());
-  for (const workload::ExecutionGraph& graph : job.graphs) transfer_slots_.emplace_back(graph);
+  for (const workload::ExecutionGraph& graph : job.graphs) {
+    transfer_slots_.emplace_back(graph);
+    if (!graph.stretches().empty()) user_of_link_.resize(fabric.link_count());
+  }
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
     refinement_.add_vertex(hash_of({kRank, job.ranks[rank].graph, own[rank]}));
     sends_.emplace_back(job.ranks[rank].peers.size());
@@ -207,7 +210,8 @@ void Symmetry::cross_links_of_news() {
     for (std::uint32_t i = 0; i < patterns_.of(group).size(); ++i) cross_links(group, i);
   for (const PeerSlot& used : news_.sends) {
     const RankId to = job_.ranks[index_of(used.rank)].peers[used.slot];
-    cross_route(sends(used.rank, used.slot).vertex, placement_[index_of(used.rank)], placement_[index_of(to)]);
+    cross_route(sends(used.rank, used.slot).vertex, placement_[index_of(used.rank)], placement_[index_of(to)],
+                kManyUsers);
   }
 }
 
@@ -215,29 +219,50 @@ void Symmetry::cross_links(GroupId group, std::uint32_t number) {
   const Pattern& pattern = patterns_.of(group)[number];
   const Vertex first = first_message(group, number);
   const std::span<const DeviceId> devices = plans_.devices(group);
+  const std::uint32_t user = 1 + index_of(group);
   if (granularity_ == Granularity::kPhase)
     return for_each_line(pattern, [&](const PatternLine& line) {
       for (const network::LinkLoad& load : traffic(first + line.number).loads)
         cross_link(first + line.number, load.link,
-                   hash_of({kCrosses, static_cast<std::uint64_t>(load.bytes.count()), load.connections}));
+                   hash_of({kCrosses, static_cast<std::uint64_t>(load.bytes.count()), load.connections}), user);
     });
   for_each_message(pattern, [&](const PatternMessage& message) {
-    cross_route(first + message.number, devices[message.from], devices[message.to]);
+    cross_route(first + message.number, devices[message.from], devices[message.to], user);
   });
 }
 
-void Symmetry::cross_route(Vertex message, DeviceId from, DeviceId to) {
+void Symmetry::cross_route(Vertex message, DeviceId from, DeviceId to, std::uint32_t user) {
   for (const network::LinkShare& share : route_of(from, to))
-    cross_link(message, share.link, hash_of({kCrosses, share.times}));
+    cross_link(message, share.link, hash_of({kCrosses, share.times}), user);
 }
 
-void Symmetry::cross_link(Vertex vertex, LinkId id, std::uint64_t how) {
+void Symmetry::cross_link(Vertex vertex, LinkId id, std::uint64_t how, std::uint32_t user) {
+  if (!user_of_link_.empty()) {
+    std::uint32_t& known = user_of_link_[index_of(id)];
+    known = known == 0 || known == user ? user : kManyUsers;
+  }
   std::optional<Vertex>& link = link_vertices_[index_of(id)];
   if (!link) {
     link = refinement_.add_vertex(hash_of({kLink, fabric_.kind_of(id)}));
     news_.links.push_back(id);
   }
   refinement_.add_edge(vertex, *link, how);
+}
+
+bool Symmetry::is_alone(GroupId group) const {
+  bool is_alone = true;
+  const std::span<const Pattern> patterns = patterns_.of(group);
+  for (std::uint32_t i = 0; i < patterns.size(); ++i) {
+    if (granularity_ == Granularity::kStep) {
+      is_alone = is_alone && is_private_ring(group, i);
+      continue;
+    }
+    for_each_line(patterns[i], [&](const PatternLine& line) {
+      for (const network::LinkLoad& load : traffic(first_message(group, i) + line.number).loads)
+        is_alone = is_alone && user_of_link_[index_of(load.link)] == 1 + index_of(group);
+    });
+  }
+  return is_alone;
 }
 
 std::optional<Symmetry::Colour> Symmetry::colour(LinkId link) const {

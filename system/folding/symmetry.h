@@ -100,6 +100,9 @@ class Symmetry {
     return communicators_[index_of(group)].first_message[pattern];
   }
   // Whether its messages have all their links to themselves but for other patterns of the communicator.
+  // Whether nothing but the communicator's own calls has crossed the links that they cross, so far. Of a communicator
+  // in use, and at granularity `phase`; private rings are by themselves in any case.
+  bool is_alone(GroupId group) const;
   bool is_private_ring(GroupId group, std::uint32_t pattern) const { return private_rings_.contains(group, pattern); }
 
   // The links of a route, each once.
@@ -127,8 +130,9 @@ class Symmetry {
   void add_lines(GroupId group, const Pattern& pattern);
   void cross_links_of_news();
   void cross_links(GroupId group, std::uint32_t pattern);
-  void cross_route(Vertex message, DeviceId from, DeviceId to);
-  void cross_link(Vertex vertex, LinkId link, std::uint64_t how);
+  // `user`: of the link: 1 + a communicator, or kManyUsers.
+  void cross_route(Vertex message, DeviceId from, DeviceId to, std::uint32_t user);
+  void cross_link(Vertex vertex, LinkId link, std::uint64_t how, std::uint32_t user);
   std::uint32_t rank_classes() const;
   std::uint32_t slot_of(GroupId group, std::uint32_t member) const;
   RankId rank_of(GroupId group, std::uint32_t member) const;
@@ -145,7 +149,10 @@ class Symmetry {
   PrivateRings private_rings_;
   ColourRefinement refinement_;
   Stages stages_;
+  static constexpr std::uint32_t kManyUsers = UINT32_MAX;
+
   std::vector<std::optional<Vertex>> link_vertices_;
+  std::vector<std::uint32_t> user_of_link_;  // 0: nobody; empty if no program has repetitions
   std::vector<UsedCommunicator> communicators_;
   std::vector<TransferSlots> transfer_slots_;               // by graph
   std::vector<std::vector<Sends>> sends_;                   // by rank, by peer slot

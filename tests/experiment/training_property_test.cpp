@@ -70,7 +70,7 @@ void check_memory(const TrainingJob& made) {
     CHECK(made.job.ranks[index_of(memory.first_rank)].graph == graph);
     std::int64_t now = 0, least = 0;
     for (const MemoryChange& change : memory.changes) {
-      REQUIRE(index_of(change.node) < made.job.graphs[graph].size());
+      REQUIRE(change.number < made.job.graphs[graph].size());
       CHECK((change.bytes > 0) == !change.at_end);
       least = std::min(least, now += change.bytes);
     }

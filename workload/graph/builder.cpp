@@ -46,10 +46,17 @@ NodeId GraphBuilder::add(const GraphNode& node) {
   return NodeId(static_cast<std::uint32_t>(nodes_.size() - 1));
 }
 
+std::uint32_t GraphBuilder::add_stretch(Stretch stretch) {
+  ORRERY_ASSERT(index_of(stretch.first) + stretch.count <= nodes_.size() && !stretch.tail.empty());
+  stretches_.push_back(std::move(stretch));
+  return static_cast<std::uint32_t>(stretches_.size() - 1);
+}
+
 void GraphBuilder::check(const GraphNode& node) const {
   ORRERY_ASSERT(nodes_.size() < UINT32_MAX);
   ORRERY_ASSERT(node.flops >= Flops() && node.bytes >= Bytes());
   ORRERY_ASSERT(!node.duration || *node.duration > Duration::zero());
+  ORRERY_ASSERT(!node.repetition || (node.kind == NodeKind::kCompute && node.repetition->stretch < stretches_.size()));
 }
 
 ExecutionGraph GraphBuilder::build() && {
@@ -59,6 +66,7 @@ ExecutionGraph GraphBuilder::build() && {
   graph.order_ = canonical_order(graph.successor_offsets_, graph.successors_, graph.predecessor_counts_);
   ORRERY_ASSERT(graph.order_.size() == nodes_.size());
   store_communication(graph);
+  store_repetitions(graph);
 
   ContentDigest digest;
   std::apply([&](const auto&... column) { (digest.add_column(column), ...); }, graph.content());
@@ -133,6 +141,19 @@ void GraphBuilder::store_communication(ExecutionGraph& graph) const {
     graph.calls_.insert(graph.calls_.end(), of_slot.begin(), of_slot.end());
     graph.call_offsets_.push_back(static_cast<std::uint32_t>(graph.calls_.size()));
   }
+}
+
+void GraphBuilder::store_repetitions(ExecutionGraph& graph) {
+  if (stretches_.empty()) return;
+  std::uint32_t number = 0;
+  for (const GraphNode& node : nodes_) {
+    graph.numbers_.push_back(number);
+    const auto& repetition = node.repetition;
+    graph.repetitions_.push_back(repetition ? 1 + 2 * repetition->stretch + (repetition->is_rest ? 1 : 0) : 0);
+    const bool is_stretch = repetition && !repetition->is_rest;
+    number += is_stretch ? stretches_[repetition->stretch].count : repetition ? 0 : 1;
+  }
+  graph.stretches_ = std::move(stretches_);
 }
 
 std::vector<NodeId> canonical_order(std::span<const std::uint32_t> successor_offsets,

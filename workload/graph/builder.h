@@ -42,6 +42,9 @@ class GraphBuilder {
   NodeId add(const GraphNode& node);
   // Both nodes may still be to come. A repeated edge counts once; an edge from a node to itself is a bug.
   void depend(NodeId after, NodeId before) { edges_.push_back({before, after}); }
+  // What GraphNode::repetition refers to: stretches get the numbers 0, 1, ... A stretch is added before what repeats
+  // it.
+  std::uint32_t add_stretch(Stretch stretch);
   // The calls of the communicator slot count by NodeId instead of in canonical order (ExecutionGraph::call_index).
   void count_calls_by_node(std::uint32_t slot) { slots_by_node_.push_back(slot); }
 
@@ -54,10 +57,12 @@ class GraphBuilder {
   void store_edges(ExecutionGraph& graph);
   void store_columns(ExecutionGraph& graph) const;
   void store_communication(ExecutionGraph& graph) const;
+  void store_repetitions(ExecutionGraph& graph);
 
   std::vector<GraphNode> nodes_;
   std::vector<Edge> edges_;
   std::vector<std::uint32_t> slots_by_node_;
+  std::vector<Stretch> stretches_;
 };
 
 // The order that always takes the smallest ready node, by successor lists in CSR form. Nodes on a cycle, and those

@@ -47,13 +47,28 @@ std::uint32_t ExecutionGraph::transfer_index(NodeId node) const {
   return ordinals_[index_of(node)];
 }
 
+std::optional<Repetition> ExecutionGraph::repetition(NodeId node) const {
+  if (repetitions_.empty() || repetitions_[index_of(node)] == 0) return std::nullopt;
+  const std::uint32_t coded = repetitions_[index_of(node)] - 1;
+  return Repetition{coded / 2, coded % 2 != 0};
+}
+
+std::uint32_t ExecutionGraph::written_out_size() const {
+  if (size() == 0) return 0;
+  const NodeId last{static_cast<std::uint32_t>(size() - 1)};
+  const std::optional<Repetition> repetition = this->repetition(last);
+  if (!repetition) return number(last) + 1;
+  return number(last) + (repetition->is_rest ? 0 : stretches_[repetition->stretch].count);
+}
+
 GraphNode ExecutionGraph::node(NodeId node) const {
   GraphNode result{.kind = kind(node),
                    .duration = duration(node),
                    .flops = flops(node),
                    .bytes = bytes(node),
                    .stream = stream(node),
-                   .priority = priority(node)};
+                   .priority = priority(node),
+                   .repetition = repetition(node)};
   if (result.kind == NodeKind::kCollective) {
     result.collective = collective_kind(node);
     result.slot = communicator_slot(node);
@@ -64,7 +79,7 @@ GraphNode ExecutionGraph::node(NodeId node) const {
 }
 
 bool ExecutionGraph::operator==(const ExecutionGraph& other) const {
-  return hash_ == other.hash_ && content() == other.content();
+  return hash_ == other.hash_ && content() == other.content() && stretches_ == other.stretches_;
 }
 
 std::size_t ExecutionGraph::memory_bytes() const {

@@ -47,6 +47,27 @@ inline constexpr bool is_communication(NodeKind kind) { return kind == NodeKind:
 // Whoever reads sizes from outside refuses more.
 inline constexpr Bytes kMostNodeBytes{std::int64_t{1} << 60};
 
+// A stretch of a program that it goes through again: nodes that follow one another in number, have only themselves to
+// wait for, but for the first of them, which wait for what the stretch waits for, and call collectives at most. In it
+// runs what its nodes ran, at the same distances in time; so it need not be written out.
+struct Stretch {
+  NodeId first{};
+  std::uint32_t count = 0;
+  std::vector<NodeId> tail;  // the nodes that what comes after it waits for
+
+  bool holds(NodeId node) const { return index_of(node) - index_of(first) < count; }
+  bool operator==(const Stretch&) const = default;
+};
+
+// A kCompute node that stands for a stretch, gone through once more: until its tail is done, or from then on until all
+// of it is.
+struct Repetition {
+  std::uint32_t stretch = 0;
+  bool is_rest = false;
+
+  bool operator==(const Repetition&) const = default;
+};
+
 // One node by value: what a GraphBuilder takes.
 struct GraphNode {
   NodeKind kind = NodeKind::kNoOp;
@@ -57,6 +78,7 @@ struct GraphNode {
   std::uint32_t slot = 0;  // kCollective: local communicator; kSend, kReceive: local peer
   std::uint32_t stream = 0;
   std::uint32_t priority = 0;
+  std::optional<Repetition> repetition{};
 
   bool operator==(const GraphNode&) const = default;
 };
@@ -104,6 +126,12 @@ class ExecutionGraph {
   std::uint32_t peer_slot(NodeId node) const { return peer_slots_[transfer_index(node)]; }
   std::uint32_t peer_slots() const { return peer_slot_count_; }
 
+  std::span<const Stretch> stretches() const { return stretches_; }
+  std::optional<Repetition> repetition(NodeId node) const;
+  // Of the node in the program with all repetitions written out, where a repetition has the number of its first node.
+  std::uint32_t number(NodeId node) const { return numbers_.empty() ? index_of(node) : numbers_[index_of(node)]; }
+  std::uint32_t written_out_size() const;
+
   GraphNode node(NodeId node) const;
 
   std::uint64_t content_hash() const { return hash_; }
@@ -118,7 +146,7 @@ class ExecutionGraph {
   // The columns that the others follow from: the order, and what is derived from kinds and slots.
   auto content() const {
     return std::tie(kinds_, durations_, flops_, bytes_, priorities_, streams_, successor_offsets_, successors_,
-                    collective_kinds_, collective_slots_, call_indices_, peer_slots_);
+                    collective_kinds_, collective_slots_, call_indices_, peer_slots_, repetitions_, numbers_);
   }
 
   std::vector<NodeKind> kinds_;
@@ -145,6 +173,10 @@ class ExecutionGraph {
   std::vector<NodeId> transfer_nodes_;
   std::vector<std::uint32_t> peer_slots_;
   std::uint32_t peer_slot_count_ = 0;
+
+  std::vector<Stretch> stretches_;
+  std::vector<std::uint32_t> repetitions_;  // 0: none; else 1 + twice the stretch, and one more of a rest; empty: none
+  std::vector<std::uint32_t> numbers_;      // empty: those of the nodes
 
   std::uint64_t hash_ = 0;
 };

@@ -72,8 +72,8 @@ Duration time_of(const Outcome& outcome, std::uint32_t rank, NodeId node) {
   return outcome.end(acting, node) - outcome.start(acting, node);
 }
 
-std::uint32_t iteration_of(const Job& job, const OperationRecord& record) {
-  const std::vector<NodeId>& starts = job.iteration_starts[job.ranks[index_of(record.rank)].graph];
+std::uint32_t iteration_of(const Job& job, RankId rank, const OperationRecord& record) {
+  const std::vector<NodeId>& starts = job.iteration_starts[job.ranks[index_of(rank)].graph];
   return static_cast<std::uint32_t>(std::ranges::count_if(starts, [&](NodeId start) { return start <= record.node; }));
 }
 
@@ -82,7 +82,7 @@ std::array<int, 3> check_noise(const Job& job, const Outcome& outcome, const Jit
   std::array<int, 3> computed{};
   for (const OperationRecord& record : outcome.log.of(rank)) {
     if (job.graph(rank).kind(record.node) != NodeKind::kCompute) continue;
-    const std::uint32_t iteration = iteration_of(job, record);
+    const std::uint32_t iteration = iteration_of(job, rank, record);
     CHECK(record.end - record.start == *job.graph(rank).duration(record.node) * draw(noise, index_of(rank), iteration));
     ++computed.at(iteration);
   }

@@ -221,7 +221,7 @@ std::int64_t parameters_of(const StageRequest& request) {
 
 }  // namespace
 
-TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& times) {
+TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& times, Loops loops) {
   // 1. The programs of the pipeline stages.
   ModelLayers layers(training, times);
   JobBuilder builder(training);
@@ -229,7 +229,8 @@ TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& time
   std::int64_t parameters = 0;
   for (std::uint32_t stage = 0; stage < training.parallel.pipeline(); ++stage)
     for (std::size_t load = 0; load < layers.loads(); ++load) {
-      const StageRequest request = stage_request(training, builder.grid(), stage, layers.chunks(stage, load));
+      StageRequest request = stage_request(training, builder.grid(), stage, layers.chunks(stage, load));
+      request.repeats = loops == Loops::kRepeated;
       StageProgram program = stage_program(request, times);
       result.facts.memory.push_back({RankId(0), memory_need(request), std::move(program.memory)});
       builder.add(std::move(program));

@@ -35,8 +35,11 @@ struct TrainingJob {
   TrainingFacts facts;
 };
 
+// Whether what a program does again is written out, or a Repetition. A job with repetitions is the same job.
+enum class Loops : std::uint8_t { kWrittenOut, kRepeated };
+
 // `training` has passed check_training().
-TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& times);
+TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& times, Loops loops = Loops::kWrittenOut);
 
 // What the ranks of each graph of such a job need, without generating it.
 std::vector<MemoryNeed> memory_needs(const TrainingSpec& training);

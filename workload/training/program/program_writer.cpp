@@ -55,20 +55,39 @@ NodeId ProgramWriter::receive_beside(std::string_view name, Peer peer, Bytes byt
   return write(name, transfer(NodeKind::kReceive, peer, bytes, tag), after);
 }
 
-void ProgramWriter::takes(NodeId node, Bytes bytes) {
-  if (bytes.count() > 0) memory_.push_back({node, false, bytes.count()});
+std::uint32_t ProgramWriter::stretch_from(std::uint32_t first) {
+  stretch_sizes_.push_back(count_ - first);
+  return graph_.add_stretch({NodeId(first), count_ - first, tail_});
 }
 
-void ProgramWriter::gives(NodeId node, Bytes bytes) {
-  if (bytes.count() > 0) memory_.push_back({node, true, -bytes.count()});
+NodeId ProgramWriter::repeat(std::uint32_t stretch) {
+  const NodeId node = write("", {.kind = NodeKind::kCompute, .repetition = Repetition{stretch, false}}, tail_);
+  written_out_size_ += stretch_sizes_[stretch] - 1;
+  tail_.assign(1, node);
+  return node;
+}
+
+NodeId ProgramWriter::rest_beside(std::uint32_t stretch, NodeId repetition) {
+  const NodeId node = write("", {.kind = NodeKind::kCompute, .repetition = Repetition{stretch, true}}, {repetition});
+  --written_out_size_;
+  return node;
+}
+
+void ProgramWriter::takes(std::uint32_t number, Bytes bytes) {
+  if (bytes.count() > 0) memory_.push_back({number, false, bytes.count()});
+}
+
+void ProgramWriter::gives(std::uint32_t number, Bytes bytes) {
+  if (bytes.count() > 0) memory_.push_back({number, true, -bytes.count()});
 }
 
 StageProgram ProgramWriter::take() && {
+  ExecutionGraph graph = std::move(graph_).build();
   std::vector<NodeLabel> labels;
   labels.reserve(names_.size());
-  for (std::uint32_t i = 0; i < count_; ++i) labels.push_back({i, names_[i]});
+  for (std::uint32_t i = 0; i < count_; ++i) labels.push_back({graph.number(NodeId(i)), names_[i]});
   const bool tagged = std::ranges::any_of(tags_, [](std::int64_t tag) { return tag != 0; });
-  return {std::move(graph_).build(),
+  return {std::move(graph),
           NodeLabels(labels),
           std::move(communicators_),
           std::move(peers_),
@@ -84,6 +103,7 @@ NodeId ProgramWriter::write(std::string_view name, const GraphNode& node, const 
   if (known == texts_.end()) known = texts_.emplace(name).first;
   names_.push_back(*known);
   ++count_;
+  ++written_out_size_;
   return id;
 }
 

@@ -25,10 +25,9 @@ class ProgramWriter {
   void set_tail(Nodes nodes) { tail_ = std::move(nodes); }
   // The next node in line waits for this one too.
   void join(NodeId node) { tail_.push_back(node); }
-  // Node that was written last.
-  NodeId last() const { return NodeId(count_ - 1); }
-  // How many nodes there are so far: the next one's NodeId.
+  // How many nodes there are so far: the next one's NodeId; and how many with all repetitions written out.
   std::uint32_t size() const { return count_; }
+  std::uint32_t written_out_size() const { return written_out_size_; }
 
   // What is written from here on is of the next iteration, if anything was before.
   void begin_iteration();
@@ -43,9 +42,15 @@ class ProgramWriter {
   NodeId send_beside(std::string_view name, Peer peer, Bytes bytes, std::int64_t tag, const Nodes& after);
   NodeId receive_beside(std::string_view name, Peer peer, Bytes bytes, std::int64_t tag, const Nodes& after);
 
-  // Memory that node `node` takes when it starts, or gives back when it ends.
-  void takes(NodeId node, Bytes bytes);
-  void gives(NodeId node, Bytes bytes);
+  // All nodes from `first` on as a stretch, with the tail as its tail.
+  std::uint32_t stretch_from(std::uint32_t first);
+  // In line: the stretch once more, until its tail is done. And beside: from there until all of it is.
+  NodeId repeat(std::uint32_t stretch);
+  NodeId rest_beside(std::uint32_t stretch, NodeId repetition);
+
+  // Memory that a node takes when it starts, or gives back when it ends: by ExecutionGraph::number().
+  void takes(std::uint32_t number, Bytes bytes);
+  void gives(std::uint32_t number, Bytes bytes);
 
   StageProgram take() &&;
 
@@ -57,6 +62,8 @@ class ProgramWriter {
 
   GraphBuilder graph_;
   std::uint32_t count_ = 0;
+  std::uint32_t written_out_size_ = 0;
+  std::vector<std::uint32_t> stretch_sizes_;
   Nodes tail_;
   std::set<std::string, std::less<>> texts_;
   std::vector<std::string_view> names_;  // by node, of texts_

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "workload/training/program/stage_program.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <tuple>
@@ -104,17 +105,41 @@ class StageBuilder {
   void run(const Unit& unit, std::size_t number) {
     if (unit.first) begin(unit);
     for (const NodeId node : gathers_.take(number)) writer_.join(node);
-    if (unit.layer != nullptr) run_layer(unit);
+    if (unit.layer != nullptr && !pass_.is_repeated) run_layer(unit);
     if (unit.last) end(unit);
   }
 
   void begin(const Unit& unit) {
     if (unit.pass.kind != PassKind::kWeight) receive(unit);
     if (unit.pass.kind == PassKind::kForward) gathers_.before_forward_pass(forward_passes_++);
-    pass_start_ = writer_.size();
+    before_collective_ = writer_.tail();
+    pass_ = {writer_.size(), writer_.written_out_size(), beside_.size(), may_repeat(unit.pass), false};
+    const auto known = stretches_.find({unit.pass.chunk, unit.pass.kind});
+    if (!pass_.is_closed || known == stretches_.end()) return;
+    const NodeId repetition = writer_.repeat(known->second.number);
+    if (known->second.has_rest) beside_.push_back(writer_.rest_beside(known->second.number, repetition));
+    pass_.is_repeated = true;
+  }
+
+  // Whether nothing outside knows what is within a pass, so that it is as another of its kind. Exchanged gradients and
+  // gathered parameters do, and so do messages.
+  bool may_repeat(const Pass& pass) const {
+    if (!request_.repeats || shares_parameters() || exchanges_in(pass)) return false;
+    if (ParameterGathers::is_overlapped(training_) && pass.kind == PassKind::kForward && pass.micro_batch == 0)
+      return false;
+    const auto has_messages = [](const std::vector<Action>& actions) {
+      return std::ranges::any_of(actions, [](const Action& a) { return std::holds_alternative<RingExchange>(a); });
+    };
+    return std::ranges::none_of(request_.chunks[pass.chunk], [&](const StageLayer& layer) {
+      return has_messages(layer.layer->forward) || has_messages(layer.layer->recompute) ||
+             has_messages(layer.layer->backward);
+    });
   }
 
   void end(const Unit& unit) {
+    if (pass_.is_closed && !pass_.is_repeated && writer_.size() > pass_.start)
+      stretches_[{unit.pass.chunk, unit.pass.kind}] = {writer_.stretch_from(pass_.start),
+                                                       beside_.size() > pass_.beside};
     book_memory(unit);
     if (unit.pass.kind != PassKind::kWeight) send(unit);
     if (exchanges_in(unit.pass) && parallel_.zero >= 2) gradients_.flush();
@@ -212,10 +237,10 @@ class StageBuilder {
   }
 
   void book_memory(const Unit& unit) {
-    if (writer_.size() == pass_start_) return;
+    if (writer_.size() == pass_.start) return;
     const PassMemory memory = pass_memory(training_, request_.chunks[unit.pass.chunk], unit.pass.kind);
-    writer_.takes(NodeId(pass_start_), memory.taken);
-    writer_.gives(writer_.last(), memory.given);
+    writer_.takes(pass_.number, memory.taken);
+    writer_.gives(writer_.written_out_size() - 1, memory.given);
   }
 
   void finish_iteration() {
@@ -272,7 +297,19 @@ class StageBuilder {
   std::uint32_t forward_passes_ = 0;  // of the iteration, so far
   Nodes before_collective_;           // what the latest collective in line waits for
   Nodes beside_;                      // weight gradients of this iteration that nothing has waited for
-  std::uint32_t pass_start_ = 0;
+  struct OpenPass {
+    std::uint32_t start = 0;   // first node
+    std::uint32_t number = 0;  // its
+    std::size_t beside = 0;    // how many of beside_ were there before
+    bool is_closed = false;    // nothing outside knows what is within
+    bool is_repeated = false;
+  };
+  OpenPass pass_;
+  struct PassStretch {
+    std::uint32_t number = 0;
+    bool has_rest = false;
+  };
+  std::map<std::pair<std::uint32_t, PassKind>, PassStretch> stretches_;  // by chunk
   std::map<std::tuple<const LayerProgram*, std::int64_t, Direction>, std::vector<std::string>> names_;
 };
 

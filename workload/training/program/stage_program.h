@@ -27,7 +27,7 @@ struct Peer {
 
 // Activations come when a node starts and go when one ends.
 struct MemoryChange {
-  NodeId node{};
+  std::uint32_t number = 0;  // of the node: ExecutionGraph::number()
   bool at_end = false;
   std::int64_t bytes = 0;  // negative: given back
 };
@@ -60,6 +60,7 @@ struct StageRequest {
   bool gathers_boundary = false;  // and the tensor group gathers them
   std::int64_t tied = 0;          // parameters that the first and the last stage both hold
   Bytes tables;                   // embedding tables that no exchange and no optimizer touches
+  bool repeats = false;           // passes that are like one before them are repetitions of it
 };
 
 StageProgram stage_program(const StageRequest& request, const OperatorTimes& times);
