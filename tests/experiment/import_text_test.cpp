@@ -5,8 +5,7 @@
 
 #include "core/error.h"
 #include "tests/system/small_jobs.h"
-#include "workload/import/layers/astra_text.h"
-#include "workload/import/layers/simai.h"
+#include "workload/import/layers/layers.h"
 
 using namespace orrery;
 using namespace orrery::network;

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "tests/fuzz/imported_job.h"
-#include "workload/import/layers/simai.h"
+#include "workload/import/layers/layers.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace orrery;

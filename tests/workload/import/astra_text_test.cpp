@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 #include "tests/workload/import/graph_text.h"
-#include "workload/import/layers/astra_text.h"
+#include "workload/import/layers/layers.h"
 
 using namespace orrery;
 using namespace orrery::workload;

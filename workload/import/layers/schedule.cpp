@@ -2,7 +2,6 @@
 #include "workload/import/layers/schedule.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <string>
 #include <utility>
@@ -15,13 +14,6 @@
 
 namespace orrery::workload {
 namespace {
-
-using enum TextParallelism;
-
-const PlannedPass& pass_of(const PlannedLayer& layer, LayerPass pass) {
-  if (pass == LayerPass::kInputGradient) return layer.input_gradient;
-  return pass == LayerPass::kWeightGradient ? layer.weight_gradient : layer.forward;
-}
 
 std::uint32_t update_stream(LayerPass pass) {
   if (pass == LayerPass::kWeightGradient) return 1;
@@ -43,8 +35,8 @@ GraphNode compute_node(Duration duration, std::uint32_t stream = 0) {
 class LayerFlow {
  public:
   // The flow computes; nothing where the pass takes no time.
-  void compute(const PlannedLayer& layer, LayerPass pass) {
-    const Duration duration = pass_of(layer, pass).compute;
+  void compute(const TextLayer& layer, LayerPass pass) {
+    const Duration duration = layer.pass(pass).compute;
     if (duration == Duration::zero()) return;
     const NodeId node = add(compute_node(duration), fmt::format("{} {}", layer.name, name_of(pass)));
     for (const NodeId before : front_) builder_.depend(node, before);
@@ -52,8 +44,8 @@ class LayerFlow {
   }
 
   // Starts the call of the pass, then the update, beside the flow. What to wait for; nothing without a call.
-  std::optional<NodeId> communicate(const PlannedLayer& layer, LayerPass pass) {
-    const std::optional<PlannedCall>& call = pass_of(layer, pass).call;
+  std::optional<NodeId> communicate(const TextLayer& layer, LayerPass pass) {
+    const std::optional<TextCall>& call = layer.pass(pass).call;
     if (!call) return std::nullopt;
     const GraphNode node{
         .kind = NodeKind::kCollective, .bytes = call->bytes, .collective = call->kind, .slot = call->slot};
@@ -127,24 +119,19 @@ class ScheduleWriter {
 
  private:
   void write_iteration() {
-    switch (schedule_.parallelism) {
-      case kMicro:
+    switch (rules_of(schedule_.parallelism).order) {
+      case LayerOrder::kMicro:
         flow_.communicate(layers_[0], LayerPass::kWeightGradient);
         return;
-      case kData:
+      case LayerOrder::kData:
         return data_parallel();
-      case kModel:
-      case kHybridDataModel:
-      case kHybridModelData:
-      case kHybridCustomized:
+      case LayerOrder::kHybrid:
         return hybrid();
-      case kHybridDlrm:
-      case kHybridDlrmEnhanced:
+      case LayerOrder::kDlrm:
         return dlrm();
-      case kHybridTransformer:
-      case kHybridTransformerRecompute:
+      case LayerOrder::kTransformer:
         return transformer();
-      case kDistributedInference:
+      case LayerOrder::kForward:
         return forward_pass();
     }
     ORRERY_ASSERT(false);
@@ -228,7 +215,7 @@ class ScheduleWriter {
       if (layer > 0) flow_.compute(layers_[layer], LayerPass::kInputGradient);
       if (layer == last_bottom + 1) gradients = flow_.communicate(layers_[0], LayerPass::kInputGradient);
     }
-    if (schedule_.parallelism == kHybridDlrm) flow_.wait(gradients);
+    if (schedule_.parallelism == TextParallelism::kHybridDlrm) flow_.wait(gradients);
   }
 
   // The micro-batch that `layer` begins, or ends.
@@ -260,18 +247,12 @@ class ScheduleWriter {
   std::uint32_t peer_slot(bool next) const { return next || !schedule_.pipeline->has_next ? 0 : 1; }
 
   const LayerSchedule& schedule_;
-  std::span<const PlannedLayer> layers_;
+  std::span<const TextLayer> layers_;
   LayerFlow flow_;
   std::vector<std::optional<NodeId>> weights_;  // by layer: its last weight update that nobody has waited for
 };
 
 }  // namespace
-
-std::string_view name_of(LayerPass pass) {
-  constexpr std::array<std::string_view, 4> kNames = {"forward", "recomputed forward", "input gradient",
-                                                      "weight gradient"};
-  return kNames[static_cast<std::size_t>(pass)];
-}
 
 std::uint64_t most_nodes(const LayerSchedule& schedule) {
   // A pass: compute, join, call, update. At the ends of a micro-batch: join and message.

@@ -10,42 +10,13 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "core/collective_kind.h"
 #include "core/units.h"
 #include "workload/graph/execution_graph.h"
 #include "workload/graph/node_labels.h"
 #include "workload/import/layers/text.h"
 
 namespace orrery::workload {
-
-enum class LayerPass : std::uint8_t { kForward, kRecomputed, kInputGradient, kWeightGradient };
-
-// "input gradient", as nodes are named.
-std::string_view name_of(LayerPass pass);
-
-struct PlannedCall {
-  CollectiveKind kind = CollectiveKind::kAllReduce;
-  Bytes bytes{};           // of the rank's own input buffer
-  std::uint32_t slot = 0;  // communicator
-};
-
-struct PlannedPass {
-  Duration compute{};               // zero: none
-  std::optional<PlannedCall> call;  // only what is really performed
-};
-
-struct PlannedLayer {
-  std::string name;
-  PlannedPass forward;
-  PlannedPass input_gradient;
-  PlannedPass weight_gradient;
-  Duration update{};                               // zero: none
-  std::optional<std::uint32_t> recomputes_from{};  // before its input gradients, the layers from here to it again
-};
 
 // Where a pipeline stage exchanges messages with its neighbours: micro-batches are runs of layers of equal length, one
 // behind the other. Peer slot 0 is the next stage where there is one, then comes the previous stage.
@@ -60,7 +31,7 @@ struct PlannedPipeline {
 
 struct LayerSchedule {
   TextParallelism parallelism = TextParallelism::kData;
-  std::span<const PlannedLayer> layers;  // at least one
+  std::span<const TextLayer> layers;  // planned; at least one
   std::uint32_t iterations = 1;
   std::uint32_t last_bottom_layer = 0;        // HYBRID_DLRM*: below the last layer
   std::optional<PlannedPipeline> pipeline{};  // HYBRID_TRANSFORMER*

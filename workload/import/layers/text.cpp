@@ -3,20 +3,42 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
+#include <limits>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
 #include "core/config/quantity_text.h"
 #include "core/suggest.h"
-#include "workload/import/layers/header.h"
+#include "workload/graph/execution_graph.h"
 
 namespace orrery::workload {
 namespace {
 
+using enum TextParallelism;
+using enum GroupLayout;
+
 constexpr std::size_t kMostErrors = 100;
 constexpr std::size_t kFields = 12;
+constexpr std::string_view kBlanks = " \t\r\v\f";
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+// In the order of TextParallelism: the order, the groups, whether activations and weights communicate, of layers too.
+constexpr std::array<ParallelismRules, 11> kParallelisms = {{
+    {kMicro, "MICRO", LayerOrder::kMicro, kWorld, false, true, false},
+    {kData, "DATA", LayerOrder::kData, kWorld, false, true, true},
+    {kModel, "MODEL", LayerOrder::kHybrid, kWorld, true, false, true},
+    {kHybridDataModel, "HYBRID_DATA_MODEL", LayerOrder::kHybrid, kModelConsecutive, true, true, true},
+    {kHybridModelData, "HYBRID_MODEL_DATA", LayerOrder::kHybrid, kDataConsecutive, true, true, true},
+    {kHybridDlrm, "HYBRID_DLRM", LayerOrder::kDlrm, kWorld, true, true, false},
+    {kHybridDlrmEnhanced, "HYBRID_DLRM_ENHANCED", LayerOrder::kDlrm, kWorld, true, true, false},
+    {kHybridTransformer, "HYBRID_TRANSFORMER", LayerOrder::kTransformer, kModelConsecutive, true, true, true},
+    {kHybridTransformerRecompute, "HYBRID_TRANSFORMER_FWD_IN_BCKWD", LayerOrder::kTransformer, kModelConsecutive, true,
+     true, false},
+    {kHybridCustomized, "HYBRID_CUSTOMIZED", LayerOrder::kHybrid, kModelConsecutive, true, true, false},
+    {kDistributedInference, "DISTRIBUTED_INFERENCE", LayerOrder::kForward, kWorld, true, false, false},
+}};
 
 constexpr std::array<std::pair<std::string_view, CollectiveKind>, 5> kCollectives = {{
     {"ALLREDUCE", CollectiveKind::kAllReduce},
@@ -26,10 +48,7 @@ constexpr std::array<std::pair<std::string_view, CollectiveKind>, 5> kCollective
     {"BROADCAST", CollectiveKind::kBroadcast},  // AICB's of 2024; ASTRA-sim has none
 }};
 
-// Of the layers of HYBRID_CUSTOMIZED.
-constexpr std::array kOfLayers = {TextParallelism::kData, TextParallelism::kModel, TextParallelism::kHybridDataModel,
-                                  TextParallelism::kHybridModelData, TextParallelism::kHybridTransformer};
-
+// Of SimAI, but for the first one.
 constexpr std::array<std::pair<std::string_view, TextGroup>, 5> kSuffixes = {{
     {"", TextGroup::kUsual},
     {"_TP", TextGroup::kTensor},
@@ -38,173 +57,302 @@ constexpr std::array<std::pair<std::string_view, TextGroup>, 5> kSuffixes = {{
     {"_DP_EP", TextGroup::kExpertData},
 }};
 
+// The keys, which stand with or without their colon, and where what follows them goes: a number, a count and as many
+// layers, or a size.
+struct HeaderKey {
+  std::string_view name;
+  std::variant<std::optional<TextNumber> TextHeader::*, std::vector<TextNumber> TextHeader::*, Bytes TextHeader::*>
+      into;
+  bool of_simai = false;
+};
+
+constexpr std::array<HeaderKey, 10> kKeys = {{
+    {"model_parallel_NPU_group", &TextHeader::model_parallel},
+    {"DLRM_LAST_BOTTOM_LAYER", &TextHeader::last_bottom_layer},
+    {"ep", &TextHeader::expert_parallel, true},
+    {"pp", &TextHeader::pipeline_parallel, true},
+    {"vpp", &TextHeader::virtual_pipeline, true},
+    {"ga", &TextHeader::micro_batches, true},
+    {"all_gpus", &TextHeader::ranks, true},
+    {"checkpoints", &TextHeader::checkpoints},
+    {"checkpoint_initiates", &TextHeader::recomputation_starts},
+    {"pp_comm", &TextHeader::pipeline_message, true},
+}};
+
+struct Word {
+  std::string_view text;
+  int column = 1;  // from 1, in bytes
+};
+
+std::string shown(const Word& word) { return printable(word.text, 40); }
+
+// Words end at blanks, tabs and carriage returns; a word that begins with '#' and what follows it in its line is a
+// comment; a byte-order mark at the start is skipped.
 class WorkloadReader {
  public:
   WorkloadReader(const std::string& file, std::string_view text, TextDialect dialect, Diagnostics& diagnostics)
-      : file_(file), lines_(text), dialect_(dialect), diagnostics_(diagnostics) {}
+      : file_(file), rest_(text), is_simai_(dialect == TextDialect::kSimai), diagnostics_(diagnostics) {
+    if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
+    for (const auto& [name, kind] : kCollectives)
+      for (const auto& [suffix, group] : kSuffixes)
+        if (is_simai_ || (kind != CollectiveKind::kBroadcast && group == TextGroup::kUsual))
+          communications_.push_back({std::string(name) + std::string(suffix), {kind, group}});
+  }
 
   TextWorkload read() {
     const std::size_t errors_before = diagnostics_.error_count();
-    if (!read_header()) return {};
-    const auto announced = read_layer_count();
-    if (!announced) return {};
-    while (lines_read() < *announced) {
-      const auto line = lines_.next();
-      if (!line) break;
-      read_layer(*line);
+    if (!read_header() || !read_layer_count()) return {};
+    while (lines_read() < announced_ && next_line()) {
+      read_layer();
       if (diagnostics_.error_count() - errors_before < kMostErrors) continue;
-      diagnostics_.error({file_, line->number, 1},
-                         fmt::format("more than {} errors: the rest is not read", kMostErrors));
+      diagnostics_.error({file_, line_, 1}, fmt::format("more than {} errors: the rest is not read", kMostErrors));
       return {};
     }
-    check_end(*announced);
+    check_end();
     return std::move(workload_);
   }
 
  private:
-  void error(int line, const TextWord& at, std::string message, std::string hint = {}) {
-    diagnostics_.error({file_, line, at.column}, std::move(message), std::move(hint));
+  struct Communication {
+    std::string name;
+    TextCall call;
+  };
+
+  // To the next line with words.
+  bool next_line() {
+    for (words_.clear(), next_ = 0; !rest_.empty() && words_.empty(); ++line_) {
+      const std::size_t end = rest_.find('\n');
+      const std::string_view line = rest_.substr(0, end);
+      rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
+      for (std::size_t begin = line.find_first_not_of(kBlanks); begin != std::string_view::npos;) {
+        if (line[begin] == '#') break;
+        const std::size_t behind = std::min(line.find_first_of(kBlanks, begin), line.size());
+        words_.push_back({line.substr(begin, behind - begin), static_cast<int>(begin) + 1});
+        begin = line.find_first_not_of(kBlanks, behind);
+      }
+    }
+    return !words_.empty();
   }
 
-  std::int64_t lines_read() const { return static_cast<std::int64_t>(workload_.layers.size()) + broken_; }
+  const Word& take() { return words_[next_++]; }
+  bool at_end() const { return next_ == words_.size(); }
+
+  Location place(const Word& word) const { return {file_, line_, word.column}; }
+  void error(const Word& at, std::string message, std::string hint = {}) {
+    diagnostics_.error(place(at), std::move(message), std::move(hint));
+  }
 
   bool read_header() {
-    const auto line = lines_.next();
-    if (!line) {
+    if (!next_line()) {
       diagnostics_.error({file_, 1, 1}, "the file is empty", "the first line names the parallelism, like DATA");
       return false;
     }
-    auto header = read_text_header(file_, *line, dialect_, diagnostics_);
-    if (!header) return false;
-    workload_.header = std::move(*header);
+    const Word& word = take();
+    TextHeader& header = workload_.header;
+    const auto parallelism = read_parallelism(word, false);
+    if (!parallelism) return false;
+    header.parallelism = *parallelism;
+    header.where = place(word);
+    const bool is_dlrm = rules_of(*parallelism).order == LayerOrder::kDlrm;
+    if (is_dlrm && !at_end() && parse_whole_number(words_[next_].text)) header.last_bottom_layer = number(word, 0);
+    while (!at_end() && read_key(take())) continue;
     return true;
   }
 
-  std::optional<std::int64_t> read_layer_count() {
-    const auto line = lines_.next();
-    if (!line) {
-      diagnostics_.error({file_, workload_.header.where.line, 1}, "the file ends after its first line",
-                         "the second line is the number of layers");
-      return std::nullopt;
-    }
-    const TextWord& word = line->words.front();
-    const auto count = parse_whole_number(word.text);
-    if (!count || *count < 1) {
-      error(line->number, word, fmt::format("'{}' is not a number of layers", printable(word.text, 40)),
-            "the second line is the number of layers, and nothing else");
-      return std::nullopt;
-    }
-    if (line->words.size() > 1)
-      error(line->number, line->words[1],
-            fmt::format("'{}' follows the number of layers", printable(line->words[1].text, 40)));
-    count_line_ = {file_, line->number, word.column};
-    return count;
-  }
-
-  void check_end(std::int64_t announced) {
-    const std::int64_t found = lines_read();
-    if (found < announced)
-      diagnostics_.error(count_line_, fmt::format("{} layers announced, {} lines follow", announced, found),
-                         "every layer stands on one line");
-    else if (const auto line = lines_.next())
-      diagnostics_.warning(
-          {file_, line->number, line->words.front().column},
-          fmt::format("left out, like all that follows: line {} announces {} layers", count_line_.line, announced));
-  }
-
-  void read_layer(const TextLine& line) {
-    const bool customized = workload_.header.parallelism == TextParallelism::kHybridCustomized;
-    const std::size_t expected = kFields + (customized ? 1 : 0);
-    if (line.words.size() != expected) {
-      ++broken_;
-      error(line.number, line.words.size() > expected ? line.words[expected] : line.words.back(),
-            fmt::format("{} fields, expected {}", line.words.size(), expected),
-            "name, -1, then time, communication and size of the forward pass, of input gradients and of weight "
-            "gradients, the update time" +
-                std::string(customized ? ", the parallelism of the layer" : ""));
-      return;
-    }
-    const std::span<const TextWord> words = line.words;
-    line_ = line.number;
-    if (!parse_whole_number(words[1].text))
-      error(line_, words[1], fmt::format("'{}' is not a whole number", printable(words[1].text, 40)),
-            "the second field is -1 and means nothing");
-    TextLayer layer;
-    layer.name = printable(words[0].text, 80);
-    layer.line = line_;
-    layer.forward = read_pass(words.subspan(2, 3));
-    layer.input_gradient = read_pass(words.subspan(5, 3));
-    layer.weight_gradient = read_pass(words.subspan(8, 3));
-    layer.update = read_time(words[11]);
-    if (customized) layer.parallelism = read_parallelism(words[12]);
-    workload_.layers.push_back(std::move(layer));
-  }
-
-  TextPass read_pass(std::span<const TextWord> words) {
-    TextPass pass;
-    pass.compute = read_time(words[0]);
-    read_communication(words[1], pass);
-    pass.size = read_text_size(file_, line_, words[2], diagnostics_).value_or(Bytes(0));
-    return pass;
-  }
-
-  Duration read_time(const TextWord& word) {
-    const auto time = parse_quantity<Duration>(std::string(word.text) + " ns");
-    if (!time.value)
-      error(line_, word, fmt::format("'{}' is not a time in nanoseconds", printable(word.text, 40)),
-            "a number such as 13003, without a unit");
-    return time.value.value_or(Duration::zero());
-  }
-
-  void read_communication(const TextWord& word, TextPass& pass) {
-    if (word.text == "NONE") return;
-    for (const auto& [name, kind] : kCollectives) {
-      if (!word.text.starts_with(name) || !is_known(kind)) continue;
-      for (const auto& [suffix, group] : kSuffixes) {
-        if (word.text.substr(name.size()) != suffix || !is_known(group)) continue;
-        pass.collective = kind;
-        pass.group = group;
-        return;
-      }
-    }
-    error(line_, word, fmt::format("communication '{}' is not known", printable(word.text, 40)),
-          suggestion(word.text, known_communications()));
-  }
-
-  bool is_known(CollectiveKind kind) const {
-    return dialect_ == TextDialect::kSimai || kind != CollectiveKind::kBroadcast;
-  }
-  bool is_known(TextGroup group) const { return dialect_ == TextDialect::kSimai || group == TextGroup::kUsual; }
-
-  std::vector<std::string> known_communications() const {
-    std::vector<std::string> names = {"NONE"};
-    for (const auto& [name, kind] : kCollectives)
-      for (const auto& [suffix, group] : kSuffixes)
-        if (is_known(kind) && is_known(group)) names.push_back(std::string(name) + std::string(suffix));
-    return names;
-  }
-
-  std::optional<TextParallelism> read_parallelism(const TextWord& word) {
-    const auto parallelism = text_parallelism_named(word.text);
-    if (parallelism && std::ranges::find(kOfLayers, *parallelism) != kOfLayers.end()) return parallelism;
+  std::optional<TextParallelism> read_parallelism(const Word& word, bool of_layer) {
     std::vector<std::string> names;
-    for (const TextParallelism known : kOfLayers) names.emplace_back(name_of(known));
-    error(line_, word, fmt::format("'{}' is not a parallelism of a layer", printable(word.text, 40)),
+    for (const ParallelismRules& rules : kParallelisms) {
+      if (of_layer && !rules.of_layers) continue;
+      if (rules.name == word.text) return rules.parallelism;
+      names.emplace_back(rules.name);
+    }
+    error(word,
+          of_layer ? fmt::format("'{}' is not a parallelism of a layer", shown(word))
+                   : fmt::format("parallelism '{}' is not known", shown(word)),
           suggestion(word.text, names));
     return std::nullopt;
   }
 
+  // False where what follows cannot be understood either.
+  bool read_key(const Word& word) {
+    std::string_view name = word.text;
+    if (name.ends_with(':')) name.remove_suffix(1);
+    const auto* key = std::ranges::find(kKeys, name, &HeaderKey::name);
+    if (key == kKeys.end()) {
+      std::vector<std::string> names;
+      for (const HeaderKey& known : kKeys)
+        if (!known.of_simai || is_simai_) names.emplace_back(known.name);
+      error(word, fmt::format("'{}' is not a key of the first line", shown(word)), suggestion(name, names));
+      return false;
+    }
+    if (key->of_simai && !is_simai_) {
+      error(word, fmt::format("'{}' is a key of SimAI, not of ASTRA-sim 1.0", name),
+            "import the file as a SimAI workload");
+      return false;
+    }
+    return std::visit([&](auto member) { return read_value(word, workload_.header.*member); }, key->into);
+  }
+
+  // Whether a value follows `key`.
+  bool has_value(const Word& key) {
+    if (at_end()) error(key, fmt::format("'{}' has no number after it", shown(key)));
+    return !at_end();
+  }
+
+  // The number that follows `key`.
+  std::optional<TextNumber> number(const Word& key, std::int64_t least) {
+    if (!has_value(key)) return std::nullopt;
+    const Word& word = take();
+    const auto value = parse_whole_number(word.text);
+    if (value && *value >= least && *value <= std::numeric_limits<std::int32_t>::max())
+      return TextNumber{static_cast<std::uint32_t>(*value), place(word)};
+    error(word, fmt::format("'{}' is not a whole number of at least {}", shown(word), least));
+    return std::nullopt;
+  }
+
+  bool read_value(const Word& key, std::optional<TextNumber>& value) {
+    value = number(key, &value == &workload_.header.last_bottom_layer ? 0 : 1);
+    return value.has_value();
+  }
+
+  // A count and as many layers.
+  bool read_value(const Word& key, std::vector<TextNumber>& layers) {
+    const auto count = number(key, 0);
+    if (!count) return false;
+    if (count->value > words_.size() - next_) {
+      diagnostics_.error(count->where, fmt::format("'{}' announces {} layers, {} words follow", shown(key),
+                                                   count->value, words_.size() - next_));
+      return false;
+    }
+    for (std::uint32_t i = 0; i < count->value; ++i) {
+      const auto layer = number(key, 0);
+      if (!layer) return false;
+      layers.push_back(*layer);
+    }
+    return true;
+  }
+
+  bool read_value(const Word& key, Bytes& value) {
+    if (!has_value(key)) return false;
+    const auto size = read_size(take());
+    value = size.value_or(Bytes(0));
+    return size.has_value();
+  }
+
+  bool read_layer_count() {
+    if (!next_line()) {
+      diagnostics_.error({file_, workload_.header.where.line, 1}, "the file ends after its first line",
+                         "the second line is the number of layers");
+      return false;
+    }
+    const Word& word = words_.front();
+    announced_ = parse_whole_number(word.text).value_or(0);
+    if (announced_ < 1) {
+      error(word, fmt::format("'{}' is not a number of layers", shown(word)),
+            "the second line is the number of layers, and nothing else");
+      return false;
+    }
+    if (words_.size() > 1) error(words_[1], fmt::format("'{}' follows the number of layers", shown(words_[1])));
+    announced_at_ = place(word);
+    return true;
+  }
+
+  std::int64_t lines_read() const { return static_cast<std::int64_t>(workload_.layers.size()) + broken_; }
+
+  void check_end() {
+    const std::int64_t found = lines_read();
+    if (found < announced_)
+      diagnostics_.error(announced_at_, fmt::format("{} layers announced, {} lines follow", announced_, found),
+                         "every layer stands on one line");
+    else if (next_line())
+      diagnostics_.warning(
+          place(words_.front()),
+          fmt::format("left out, like all that follows: line {} announces {} layers", announced_at_.line, announced_));
+  }
+
+  void read_layer() {
+    const bool customized = workload_.header.parallelism == kHybridCustomized;
+    const std::size_t expected = kFields + (customized ? 1 : 0);
+    if (words_.size() != expected) {
+      ++broken_;
+      return error(words_.size() > expected ? words_[expected] : words_.back(),
+                   fmt::format("{} fields, expected {}", words_.size(), expected),
+                   "name, -1, then time, communication and size of the forward pass, of input gradients and of weight "
+                   "gradients, the update time" +
+                       std::string(customized ? ", the parallelism of the layer" : ""));
+    }
+    TextLayer layer;
+    layer.name = printable(take().text, 80);
+    layer.line = line_;
+    if (const Word& word = take(); !parse_whole_number(word.text))
+      error(word, fmt::format("'{}' is not a whole number", shown(word)), "the second field is -1 and means nothing");
+    for (TextPass& pass : layer.passes) {
+      pass.compute = read_time(take());
+      pass.call = read_communication(take());
+      const Bytes size = read_size(take()).value_or(Bytes(0));
+      if (pass.call) pass.call->bytes = size;
+    }
+    layer.update = read_time(take());
+    if (customized) layer.parallelism = read_parallelism(take(), true);
+    workload_.layers.push_back(std::move(layer));
+  }
+
+  Duration read_time(const Word& word) {
+    const auto time = parse_quantity<Duration>(std::string(word.text) + " ns").value;
+    if (!time)
+      error(word, fmt::format("'{}' is not a time in nanoseconds", shown(word)),
+            "a number such as 13003, without a unit");
+    return time.value_or(Duration::zero());
+  }
+
+  // In bytes, without a unit; Python writes it as a fraction: 8388608.0. Nothing, with an error, where it is none or
+  // more than a message may have.
+  std::optional<Bytes> read_size(const Word& word) {
+    const auto size = parse_quantity<Bytes>(std::string(word.text) + " B").value;
+    if (size && *size <= kMostNodeBytes) return size;
+    if (size)
+      error(word, fmt::format("a message of {} bytes, more than {}", size->count(), kMostNodeBytes.count()),
+            "look for a size that is off by orders of magnitude");
+    else
+      error(word, fmt::format("'{}' is not a size in bytes", shown(word)), "a number such as 8388608, without a unit");
+    return std::nullopt;
+  }
+
+  std::optional<TextCall> read_communication(const Word& word) {
+    if (word.text == "NONE") return std::nullopt;
+    const auto known = std::ranges::find(communications_, word.text, &Communication::name);
+    if (known != communications_.end()) return known->call;
+    std::vector<std::string> names = {"NONE"};
+    for (const Communication& communication : communications_) names.push_back(communication.name);
+    error(word, fmt::format("communication '{}' is not known", shown(word)), suggestion(word.text, names));
+    return std::nullopt;
+  }
+
   const std::string& file_;
-  TextLines lines_;
-  TextDialect dialect_;
+  std::string_view rest_;
+  bool is_simai_;
   Diagnostics& diagnostics_;
+  std::vector<Communication> communications_;
+  int line_ = 0;  // that `words_` are of, from 1
+  std::vector<Word> words_;
+  std::size_t next_ = 0;
   TextWorkload workload_;
-  Location count_line_;
-  int line_ = 0;             // of the layer being read
+  std::int64_t announced_ = 0;  // layers
+  Location announced_at_;
   std::int64_t broken_ = 0;  // lines that are no layers
 };
 
 }  // namespace
+
+const ParallelismRules& rules_of(TextParallelism parallelism) {
+  return kParallelisms[static_cast<std::size_t>(parallelism)];
+}
+
+std::string_view name_of(LayerPass pass) {
+  constexpr std::array<std::string_view, 4> kNames = {"forward", "input gradient", "weight gradient",
+                                                      "recomputed forward"};
+  return kNames[static_cast<std::size_t>(pass)];
+}
 
 TextWorkload read_text_workload(const std::string& file, std::string_view text, TextDialect dialect,
                                 Diagnostics& diagnostics) {

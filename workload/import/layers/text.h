@@ -2,9 +2,8 @@
 // The layer tables of ASTRA-sim 1.0 and of SimAI as they stand in the file: a header line with the parallelism, the
 // number of layers, and one line of 12 fields for each layer.
 //
-// What a field means is the same in both, but for sizes of all-gathers (see the importers,
-// workload/import/layers/astra_text.h and workload/import/layers/simai.h) and for the groups that SimAI names in its
-// communications, as in ALLTOALL_EP.
+// What a field means is the same in both, but for sizes of all-gathers (workload/import/layers/layers.h) and for the
+// groups that SimAI names in its communications, as in ALLTOALL_EP.
 #pragma once
 
 #include <array>
@@ -36,29 +35,59 @@ enum class TextParallelism : std::uint8_t {
   kDistributedInference,
 };
 
-// "MICRO", "DATA", ..., as in the file.
-std::string_view name_of(TextParallelism parallelism);
-std::optional<TextParallelism> text_parallelism_named(std::string_view name);
+// The state machines of ASTRA-sim 1.0's workload layer, which workload/import/layers/schedule.cpp writes.
+enum class LayerOrder : std::uint8_t { kMicro, kData, kHybrid, kDlrm, kTransformer, kForward };
+
+// Which ranks are a group: all; or consecutive ranks are model-parallel, or data-parallel, and the others lie across.
+enum class GroupLayout : std::uint8_t { kWorld, kModelConsecutive, kDataConsecutive };
+
+struct ParallelismRules {
+  TextParallelism parallelism;
+  std::string_view name;  // as in the file
+  LayerOrder order;
+  GroupLayout groups;
+  bool activations;  // whether forward passes and input gradients communicate
+  bool weights;      // whether weight gradients do
+  bool of_layers;    // may be that of a layer of HYBRID_CUSTOMIZED
+
+  bool has_model_groups() const { return groups != GroupLayout::kWorld; }
+};
+
+const ParallelismRules& rules_of(TextParallelism parallelism);
+inline std::string_view name_of(TextParallelism parallelism) { return rules_of(parallelism).name; }
 
 // The ranks a communication is among, where the file says so (SimAI's suffixes); kUsual: the pass decides.
 enum class TextGroup : std::uint8_t { kUsual, kTensor, kData, kExpert, kExpertData };
 
-// One of the three passes of a layer.
-struct TextPass {
-  Duration compute{};
-  std::optional<CollectiveKind> collective;  // none: NONE
+struct TextCall {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
   TextGroup group = TextGroup::kUsual;
-  Bytes size{};  // in the convention of the file
+  Bytes bytes{};           // in the convention of the file; once planned: of the rank's own input buffer
+  std::uint32_t slot = 0;  // communicator, once planned
 };
+
+// One of the passes of a layer.
+struct TextPass {
+  Duration compute{};            // zero: none
+  std::optional<TextCall> call;  // none: NONE; once planned: only what is really performed
+};
+
+enum class LayerPass : std::uint8_t { kForward, kInputGradient, kWeightGradient, kRecomputed };
+
+// "input gradient", as nodes are named.
+std::string_view name_of(LayerPass pass);
 
 struct TextLayer {
   std::string name;
   int line = 0;
-  TextPass forward;
-  TextPass input_gradient;
-  TextPass weight_gradient;
-  Duration update{};                           // after each of its communications
-  std::optional<TextParallelism> parallelism;  // HYBRID_CUSTOMIZED: of this layer
+  std::array<TextPass, 3> passes;                  // in the order of LayerPass
+  Duration update{};                               // after each of its communications; zero: none
+  std::optional<TextParallelism> parallelism;      // HYBRID_CUSTOMIZED: of this layer
+  std::optional<std::uint32_t> recomputes_from{};  // before its input gradients, the layers from here to it again
+
+  const TextPass& pass(LayerPass pass) const {  // kRecomputed is the forward pass again
+    return passes[pass == LayerPass::kRecomputed ? 0 : static_cast<std::size_t>(pass)];
+  }
 };
 
 // A whole number of the header, and where it stands.
