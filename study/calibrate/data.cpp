@@ -89,17 +89,17 @@ class DataReader {
   }
 
   BenchmarkOperation operation_of(const NcclTable& table, const Location& where) const {
-    if (!table.test && question_.operation.empty())
+    if (table.test.empty() && question_.operation.empty())
       throw InputError(where, "the log does not say which operation this is", "name it: --op all_reduce");
-    if (!table.test) return benchmark_operation_named(question_.operation, "--op");
+    if (table.test.empty()) return benchmark_operation_named(question_.operation, "--op");
     if (!question_.operation.empty() &&
-        benchmark_operation_named(question_.operation, "--op").name != name_of(*table.test))
-      throw InputError(where, fmt::format("a table of {}, not of {}", name_of(*table.test), question_.operation),
+        benchmark_operation_named(question_.operation, "--op").name != table.test)
+      throw InputError(where, fmt::format("a table of {}, not of {}", table.test, question_.operation),
                        "leave --op out");
     try {
-      return benchmark_operation_named(name_of(*table.test), "the log");
+      return benchmark_operation_named(table.test, "the log");
     } catch (const InputError&) {
-      throw InputError(where, fmt::format("a table of {}, which cannot be predicted", name_of(*table.test)),
+      throw InputError(where, fmt::format("a table of {}, which cannot be predicted", table.test),
                        "cut this table out of the log");
     }
   }

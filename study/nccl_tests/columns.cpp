@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "study/nccl_tests/columns.h"
+#include "study/nccl_tests/reader.h"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,44 +15,46 @@ namespace {
 // Fields stand to the right, under their names: all end with them, but for those of #wrong, which are up to two off.
 constexpr std::size_t kNear = 2;
 
-constexpr std::array<std::pair<std::string_view, NcclField>, 17> kNames = {{
-    {"size", NcclField::kSize},
-    {"count", NcclField::kCount},
-    {"type", NcclField::kType},
-    {"redop", NcclField::kReduction},
-    {"root", NcclField::kRoot},
-    {"time", NcclField::kTime},
-    {"cputime", NcclField::kTime},
-    {"algbw", NcclField::kAlgbw},
-    {"busbw", NcclField::kBusbw},
-    {"#wrong", NcclField::kWrong},
-    {"error", NcclField::kError},
-    {"#bitdiff", NcclField::kOther},
-    {"i_min", NcclField::kOther},
-    {"i_max", NcclField::kOther},
-    {"i_p99", NcclField::kOther},
-    {"i_cv%", NcclField::kOther},
-    {"wrong", NcclField::kWrong},
+using enum NcclField;
+
+// What the heading of a log calls a field, and what CSV does; empty: does not have it.
+struct FieldName {
+  std::string_view heading;
+  std::string_view csv;
+  NcclField field;
+};
+
+constexpr std::array<FieldName, 17> kNames = {{
+    {"size", "size_bytes", kSize},
+    {"count", "count", kCount},
+    {"type", "type", kType},
+    {"redop", "redop", kReduction},
+    {"root", "root", kRoot},
+    {"time", "time_us", kTime},
+    {"cputime", {}, kTime},
+    {"algbw", "algbw_GBps", kAlgbw},
+    {"busbw", "busbw_GBps", kBusbw},
+    {"#wrong", "wrong", kWrong},
+    {"wrong", {}, kWrong},
+    {"error", {}, kError},
+    {"#bitdiff", {}, kOther},
+    {"i_min", {}, kOther},
+    {"i_max", {}, kOther},
+    {"i_p99", {}, kOther},
+    {"i_cv%", {}, kOther},
 }};
 
 constexpr std::array<std::string_view, 6> kUnits = {"(B)", "(elements)", "(float)", "(us)", "(GB/s)", "(%)"};
 
-std::optional<NcclField> field_named(std::string_view name) {
-  const auto found = std::ranges::find(kNames, name, [](const auto& entry) { return entry.first; });
-  if (found == kNames.end()) return std::nullopt;
-  return found->second;
+std::optional<NcclField> field_named(std::string_view name, std::string_view FieldName::*which = &FieldName::heading) {
+  const auto found = std::ranges::find(kNames, name, which);
+  return found == kNames.end() || name.empty() ? std::nullopt : std::optional(found->field);
 }
 
 bool is_unit(std::string_view word) { return word.starts_with('(') && word.ends_with(')'); }
 bool is_word(std::string_view text) { return !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0; }
 
-bool of_side(NcclField field) { return field >= NcclField::kTime; }
-
-// The sides of the columns of time, in order.
-std::vector<NcclSide> sides_of(std::size_t times, std::span<const NcclSide> named) {
-  if (times == named.size()) return {named.begin(), named.end()};
-  return {NcclSide::kOutOfPlace, NcclSide::kInPlace};
-}
+bool of_side(NcclField field) { return field >= kTime; }
 
 bool has_column(const NcclColumns& columns, NcclField field) {
   return std::ranges::find(columns.columns, field, &NcclColumn::field) != columns.columns.end();
@@ -62,7 +63,6 @@ bool has_column(const NcclColumns& columns, NcclField field) {
 // Words are where words belong, and there is a size, a time, and no time without its bandwidths or the other way
 // around: what ends early was cut, also within its last number.
 bool plausible(const NcclColumns& columns, const NcclCells& row) {
-  using enum NcclField;
   if (row.at(kSize).empty()) return false;
   for (const NcclField number : {kSize, kCount, kRoot})
     if (is_word(row.at(number))) return false;
@@ -106,6 +106,14 @@ std::optional<NcclCells> by_place(const NcclColumns& columns, std::span<const Wo
 
 }  // namespace
 
+std::optional<NcclColumn> csv_column(std::string_view name) {
+  const bool in_place = name.starts_with("ip_"), sided = in_place || name.starts_with("oop_");
+  if (sided) name.remove_prefix(in_place ? 3 : 4);
+  const auto field = field_named(name, &FieldName::csv);
+  if (!field || of_side(*field) != sided) return std::nullopt;
+  return NcclColumn{*field, in_place ? NcclSide::kInPlace : NcclSide::kOutOfPlace};
+}
+
 bool is_nccl_heading(std::span<const Word> words) {
   if (words.size() < 3 || words[0].text != "size") return false;
   const auto has = [words](std::string_view name) {
@@ -114,19 +122,19 @@ bool is_nccl_heading(std::span<const Word> words) {
   return (has("time") || has("cputime")) && (has("algbw") || has("busbw"));
 }
 
-NcclColumns nccl_columns(std::span<const Word> words, std::span<const NcclSide> sides) {
-  NcclColumns result;
-  const auto is_time = [](const Word& word) { return field_named(word.text) == NcclField::kTime; };
-  const auto times = static_cast<std::size_t>(std::ranges::count_if(words, is_time));
-  if (times > 2) result.problem = fmt::format("{} columns of times; expected out-of-place and in-place", times);
-  const std::vector<NcclSide> order = sides_of(times, sides);
+NcclColumns::NcclColumns(std::span<const Word> heading, std::span<const NcclSide> sides) {
+  constexpr std::array kUsualSides = {NcclSide::kOutOfPlace, NcclSide::kInPlace};
+  const auto is_time = [](const Word& word) { return field_named(word.text) == kTime; };
+  const auto times = static_cast<std::size_t>(std::ranges::count_if(heading, is_time));
+  if (times > 2) problem = fmt::format("{} columns of times; expected out-of-place and in-place", times);
+  const std::span<const NcclSide> order = times == sides.size() ? sides : kUsualSides;
   std::size_t side = 0;  // the next one
   std::string_view unknown;
-  for (const Word& word : words) {
-    if (!result.problem.empty()) return result;
+  for (const Word& word : heading) {
+    if (!problem.empty()) return;
     if (is_unit(word.text)) {
-      result.problem = wrong_unit({&word, 1});
-      if (!result.columns.empty()) result.columns.back().end = word.end;
+      problem = wrong_unit({&word, 1});
+      if (!columns.empty()) columns.back().end = word.end;
       continue;
     }
     const auto field = field_named(word.text);
@@ -134,19 +142,17 @@ NcclColumns nccl_columns(std::span<const Word> words, std::span<const NcclSide> 
       if (unknown.empty()) unknown = word.text;
       continue;
     }
-    if (!unknown.empty()) result.problem = fmt::format("column '{}' is not known", printable(unknown, 40));
-    if (field == NcclField::kTime) ++side;
-    if (of_side(*field) && side == 0) result.problem = fmt::format("column '{}' before a time", word.text);
-    if (!of_side(*field) && side > 0) result.problem = fmt::format("column '{}' after the times", word.text);
+    if (!unknown.empty()) problem = fmt::format("column '{}' is not known", printable(unknown, 40));
+    if (field == kTime) ++side;
+    if (of_side(*field) && side == 0) problem = fmt::format("column '{}' before a time", word.text);
+    if (!of_side(*field) && side > 0) problem = fmt::format("column '{}' after the times", word.text);
     const NcclColumn column{*field, side > 0 && side <= 2 ? order[side - 1] : NcclSide::kOutOfPlace, word.end};
     const auto same = [&column](const NcclColumn& c) { return c.field == column.field && c.side == column.side; };
-    if (*field != NcclField::kOther && std::ranges::any_of(result.columns, same))
-      result.problem = fmt::format("column '{}' twice", word.text);
-    result.columns.push_back(column);
-    if (side == 0) ++result.before_sides;
+    if (*field != kOther && std::ranges::any_of(columns, same)) problem = fmt::format("column '{}' twice", word.text);
+    columns.push_back(column);
+    if (side == 0) ++before_sides;
   }
-  result.tail = !unknown.empty();
-  return result;
+  tail = !unknown.empty();
 }
 
 std::string wrong_unit(std::span<const Word> words) {
@@ -156,22 +162,20 @@ std::string wrong_unit(std::span<const Word> words) {
   return {};
 }
 
-std::optional<NcclCells> nccl_cells(const NcclColumns& columns, std::span<const Word> words) {
-  const std::size_t expected = columns.columns.size();
-  if (words.size() == expected || (columns.tail && words.size() > expected)) {
-    const NcclCells row = in_order(columns, words);
-    if (plausible(columns, row)) return row;
+std::optional<NcclCells> NcclColumns::cells(std::span<const Word> words) const {
+  const std::size_t expected = columns.size();
+  if (words.size() == expected || (tail && words.size() > expected)) {
+    const NcclCells row = in_order(*this, words);
+    if (plausible(*this, row)) return row;
   }
-  if (words.size() >= expected && !columns.tail) return std::nullopt;
-  const auto row = by_place(columns, words);
-  if (row && plausible(columns, *row)) return row;
-  return std::nullopt;
+  if (words.size() >= expected && !tail) return std::nullopt;
+  const auto row = by_place(*this, words);
+  return row && plausible(*this, *row) ? row : std::nullopt;
 }
 
-bool ends_early(const NcclColumns& columns, std::span<const Word> words) {
-  if (columns.tail || words.size() < columns.columns.size()) return words.size() <= columns.columns.size();
-  const NcclColumn& last = columns.columns.back();
-  return last.field != NcclField::kWrong && words.back().end < last.end;
+bool NcclColumns::ends_early(std::span<const Word> words) const {
+  if (tail || words.size() < columns.size()) return words.size() <= columns.size();
+  return columns.back().field != kWrong && words.back().end < columns.back().end;
 }
 
 }  // namespace orrery::study

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "study/nccl_tests/formats.h"
-
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -10,35 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "study/csv_lines.h"
-#include "study/nccl_tests/row.h"
+#include "study/nccl_tests/reader.h"
 
 namespace orrery::study {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, NcclField>, 5> kRunColumns = {{{"size_bytes", NcclField::kSize},
-                                                                                {"count", NcclField::kCount},
-                                                                                {"type", NcclField::kType},
-                                                                                {"redop", NcclField::kReduction},
-                                                                                {"root", NcclField::kRoot}}};
-// Behind "oop_" or "ip_".
-constexpr std::array<std::pair<std::string_view, NcclField>, 4> kSideColumns = {{{"time_us", NcclField::kTime},
-                                                                                 {"algbw_GBps", NcclField::kAlgbw},
-                                                                                 {"busbw_GBps", NcclField::kBusbw},
-                                                                                 {"wrong", NcclField::kWrong}}};
-
 constexpr std::string_view kCsvHint =
     "the columns are size_bytes, and oop_time_us, oop_algbw_GBps, oop_busbw_GBps, ip_time_us, ... for what there is";
-
-std::optional<NcclColumn> csv_column(std::string_view name) {
-  const auto named = [](const auto& known, std::string_view word, NcclSide side) -> std::optional<NcclColumn> {
-    const auto found = std::ranges::find(known, word, [](const auto& column) { return column.first; });
-    if (found == known.end()) return std::nullopt;
-    return NcclColumn{found->second, side};
-  };
-  if (name.starts_with("oop_")) return named(kSideColumns, name.substr(4), NcclSide::kOutOfPlace);
-  if (name.starts_with("ip_")) return named(kSideColumns, name.substr(3), NcclSide::kInPlace);
-  return named(kRunColumns, name, NcclSide::kOutOfPlace);
-}
 
 // Nothing, and errors, where they cannot be read.
 std::vector<NcclColumn> csv_columns(const CsvLine& heading, const std::string& name, Diagnostics& diagnostics) {
@@ -145,8 +120,9 @@ std::optional<std::vector<NcclTable>> read_collective_json(std::string_view text
     return none;
   }
   NcclTable table;
-  if (const auto op = document.find("op"); op != document.end() && op->is_string())
-    table.test = nccl_test_named(op->get_ref<const std::string&>());
+  if (const auto op = document.find("op");
+      op != document.end() && op->is_string() && is_nccl_test(op->get_ref<const std::string&>()))
+    table.test = op->get<std::string>();
   if (const auto ranks = document.find("ranks");
       ranks != document.end() && ranks->is_number_unsigned() && ranks->get<std::uint64_t>() <= UINT32_MAX)
     table.ranks = ranks->get<std::uint32_t>();

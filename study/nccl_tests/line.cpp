@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "study/nccl_tests/line.h"
-
 #include <algorithm>
 #include <cctype>
+
+#include "study/nccl_tests/reader.h"
 
 namespace orrery::study {
 namespace {

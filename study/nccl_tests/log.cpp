@@ -3,17 +3,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
-#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "study/nccl_tests/formats.h"
-#include "study/nccl_tests/row.h"
-#include "study/nccl_tests/run.h"
+#include "study/nccl_tests/reader.h"
 
 namespace orrery::study {
 namespace {
@@ -74,7 +70,7 @@ class LogReader {
   int number_ = 0;
   std::map<std::string, Stream> streams_;  // by the label of their lines
   std::vector<NcclTable> tables_;
-  std::set<NcclTest> programs_;  // named since the last table began
+  std::set<std::string_view> programs_;  // whose names were read since the last table began
 };
 
 std::vector<NcclTable> LogReader::read(std::string_view text) {
@@ -116,7 +112,7 @@ void LogReader::read_line(std::string_view raw, bool cut_off) {
   if (begin_table(stream, words) || end_table(stream, words)) return;
   if (stream.table) read_row(stream, words, cut_off);
   NcclTable* const waiting = stream.table && tables_[*stream.table].rows.empty() ? &tables_[*stream.table] : nullptr;
-  if (!stream.run.read(line, words, number_))
+  if (!stream.run.read(words, number_))
     note_program(words);
   else if (waiting != nullptr)
     stream.run.tell_version(*waiting);
@@ -133,16 +129,14 @@ bool LogReader::begin_table(Stream& stream, std::span<const Word> words) {
   if (!is_nccl_heading(words)) return false;
   drop_begun(stream);
   stream.table.reset();
-  stream.columns = nccl_columns(words, stream.sides);
+  stream.columns = NcclColumns(words, stream.sides);
   stream.sides.clear();
   if (!stream.columns.problem.empty()) {
     diagnostics_.error(here(), stream.columns.problem, std::string(kLogHint));
     return true;
   }
-  NcclTable table;
-  table.line = number_;
-  stream.run.fill(table, name_, diagnostics_);
-  if (!table.test && programs_.size() == 1) table.test = *programs_.begin();
+  NcclTable table = stream.run.table(number_, name_, diagnostics_);
+  if (table.test.empty() && programs_.size() == 1) table.test = *programs_.begin();
   programs_.clear();
   stream.run = {};
   table.cpu_times = std::ranges::find(words, std::string_view("cputime"), &Word::text) != words.end();
@@ -167,19 +161,14 @@ bool LogReader::end_table(Stream& stream, std::span<const Word> words) {
   }
   if (words[0].text == "Avg" && words[1].text == "bus" && words[2].text.starts_with("bandwidth")) {
     drop_begun(stream);
-    const std::string_view text = words[words[3].text == ":" && words.size() > 4 ? 4 : 3].text;
-    double value = 0;
-    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (code == std::errc{} && end == text.data() + text.size() && std::isfinite(value) && value >= 0)
-      table.average_busbw = value;
     return true;
   }
   if (words[0].text != "Collective" || words[2].text != "concluded:") return false;
-  const auto test = nccl_test_run_by(words[3].text);
-  if (table.test && test && test != table.test)
-    diagnostics_.warning(here(), fmt::format("the table of {} ends as one of {}", name_of(*table.test), name_of(*test)),
+  const std::string_view test = nccl_test_run_by(words[3].text);
+  if (!table.test.empty() && !test.empty() && test != table.test)
+    diagnostics_.warning(here(), fmt::format("the table of {} ends as one of {}", table.test, test),
                          "are several runs mixed in this output?");
-  if (!table.test) table.test = test;
+  if (table.test.empty()) table.test = test;
   stream.table.reset();
   return true;
 }
@@ -189,8 +178,8 @@ void LogReader::read_row(Stream& stream, std::span<const Word> words, bool cut_o
   const bool counted = stream.columns.columns.size() > 1 && stream.columns.columns[1].field == NcclField::kCount;
   const bool second = words.size() < 2 || !counted || whole_number(words[1].text);
   if (!whole_number(words[0].text) || !(second || words.size() == stream.columns.columns.size())) return;
-  const bool early = cut_off && ends_early(stream.columns, words);
-  const auto text = early ? std::nullopt : nccl_cells(stream.columns, words);
+  const bool early = cut_off && stream.columns.ends_early(words);
+  const auto text = early ? std::nullopt : stream.columns.cells(words);
   if (text) return add_row(stream, *text, number_);
   if (!early && begin_row(stream, words)) return;
   if (!cut_off && words.size() < 2) return;
@@ -228,7 +217,7 @@ bool LogReader::finish_row(Stream& stream, std::span<const Word> words) {
   std::string text = stream.begun->text;
   for (const Word& word : words) text += std::string(word.text) + ' ';
   const std::vector<Word> whole = words_of(text);
-  const auto fields = nccl_cells(stream.columns, whole);
+  const auto fields = stream.columns.cells(whole);
   if (!fields) return false;
   add_row(stream, *fields, stream.begun->line);
   stream.begun.reset();
@@ -249,7 +238,7 @@ void LogReader::add_row(Stream& stream, const NcclCells& cells, int line) {
 // The command that was run, as shells and launchers show it.
 void LogReader::note_program(std::span<const Word> words) {
   for (const Word& word : words)
-    if (const auto test = nccl_test_run_by(word.text)) programs_.insert(*test);
+    if (const auto test = nccl_test_run_by(word.text); !test.empty()) programs_.insert(test);
 }
 
 }  // namespace

@@ -10,31 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/collective_kind.h"
 #include "core/error.h"
 #include "core/units.h"
 
 namespace orrery::study {
-
-// The programs of nccl-tests: all_gather_perf, ...
-enum class NcclTest : std::uint8_t {
-  kAllGather,
-  kAllReduce,
-  kAllToAll,
-  kAllToAllV,
-  kBroadcast,
-  kGather,
-  kHypercube,
-  kReduce,
-  kReduceScatter,
-  kScatter,
-  kSendRecv,
-};
-
-// "all_gather", "sendrecv": as benchmark_operation_named() takes it, where it has the operation.
-std::string_view name_of(NcclTest test);
-// Nothing for sendrecv, hypercube and alltoallv.
-std::optional<CollectiveKind> collective_of(NcclTest test);
 
 struct NcclRow {
   // One way of running it. Nothing stands for what the log does not have: "N/A", blank, "nan", no such column.
@@ -58,20 +37,16 @@ struct NcclRow {
 
 // One run. What the log does not tell is empty, or 0.
 struct NcclTable {
-  int line = 0;  // of the heading
-  std::optional<NcclTest> test;
+  int line = 0;      // of the heading
+  std::string test;  // the operation of the program that ran: "all_gather", ..., "all_to_all_v", "hypercube"
   std::uint32_t ranks = 0;
-  std::uint32_t nodes = 0;           // hosts
-  std::uint32_t groups = 0;          // of ranks that ran beside one another (NCCL_TESTS_SPLIT)
-  std::vector<std::string> devices;  // their names, each once
+  std::uint32_t nodes = 0;   // hosts
+  std::uint32_t groups = 0;  // of ranks that ran beside one another (NCCL_TESTS_SPLIT)
   std::optional<std::uint32_t> threads_per_process;
   std::optional<std::uint32_t> devices_per_thread;
-  std::optional<std::uint32_t> warmup_iterations;
-  std::optional<std::uint32_t> iterations;
-  std::string nccl_version;             // "2.18.3+cuda12.2"
-  bool cpu_times = false;               // "cputime": how long the calls took on the host, not the operation
-  std::optional<double> average_busbw;  // GB/s
-  std::vector<NcclRow> rows;            // at least one
+  std::string nccl_version;   // "2.18.3+cuda12.2"
+  bool cpu_times = false;     // "cputime": how long the calls took on the host, not the operation
+  std::vector<NcclRow> rows;  // at least one
 };
 
 // The tables in `text`, in their order. Errors: no table at all; values that are negative or out of range, in rows that

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "study/nccl_tests/row.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -9,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "core/assert.h"
+#include "study/nccl_tests/reader.h"
 
 namespace orrery::study {
 namespace {
@@ -19,39 +17,30 @@ using enum NcclField;
 // Bus over algorithm bandwidth is `whole` plus `others` times (n - 1) / n, as nccl-tests defines it; both are 0 where
 // it depends on who sends how much.
 struct TestProgram {
-  NcclTest test;
   std::string_view program;
-  std::string_view name;
-  std::optional<CollectiveKind> kind;
+  std::string_view operation;
   double whole;
   double others;
 };
 
 constexpr std::array kPrograms = {
-    TestProgram{NcclTest::kAllGather, "all_gather_perf", "all_gather", CollectiveKind::kAllGather, 0, 1},
-    TestProgram{NcclTest::kAllReduce, "all_reduce_perf", "all_reduce", CollectiveKind::kAllReduce, 0, 2},
-    TestProgram{NcclTest::kAllToAll, "alltoall_perf", "all_to_all", CollectiveKind::kAllToAll, 0, 1},
-    TestProgram{NcclTest::kAllToAllV, "alltoallv_perf", "all_to_all_v", std::nullopt, 0, 0},
-    TestProgram{NcclTest::kBroadcast, "broadcast_perf", "broadcast", CollectiveKind::kBroadcast, 1, 0},
-    TestProgram{NcclTest::kGather, "gather_perf", "gather", CollectiveKind::kGather, 0, 1},
-    TestProgram{NcclTest::kHypercube, "hypercube_perf", "hypercube", std::nullopt, 0, 1},
-    TestProgram{NcclTest::kReduce, "reduce_perf", "reduce", CollectiveKind::kReduce, 1, 0},
-    TestProgram{NcclTest::kReduceScatter, "reduce_scatter_perf", "reduce_scatter", CollectiveKind::kReduceScatter, 0,
-                1},
-    TestProgram{NcclTest::kScatter, "scatter_perf", "scatter", CollectiveKind::kScatter, 0, 1},
-    TestProgram{NcclTest::kSendRecv, "sendrecv_perf", "sendrecv", std::nullopt, 1, 0},
+    TestProgram{"all_gather_perf", "all_gather", 0, 1},
+    TestProgram{"all_reduce_perf", "all_reduce", 0, 2},
+    TestProgram{"alltoall_perf", "all_to_all", 0, 1},
+    TestProgram{"alltoallv_perf", "all_to_all_v", 0, 0},
+    TestProgram{"broadcast_perf", "broadcast", 1, 0},
+    TestProgram{"gather_perf", "gather", 0, 1},
+    TestProgram{"hypercube_perf", "hypercube", 0, 1},
+    TestProgram{"reduce_perf", "reduce", 1, 0},
+    TestProgram{"reduce_scatter_perf", "reduce_scatter", 0, 1},
+    TestProgram{"scatter_perf", "scatter", 0, 1},
+    TestProgram{"sendrecv_perf", "sendrecv", 1, 0},
 };
 
-const TestProgram& program_of(NcclTest test) {
-  const auto found = std::ranges::find(kPrograms, test, &TestProgram::test);
-  ORRERY_ASSERT(found != kPrograms.end());
-  return *found;
-}
-
-std::optional<NcclTest> find_test(std::string_view text, std::string_view TestProgram::*which) {
+// Null where there is none.
+const TestProgram* program_with(std::string_view text, std::string_view TestProgram::*which) {
   const auto found = std::ranges::find(kPrograms, text, which);
-  if (found == kPrograms.end()) return std::nullopt;
-  return found->test;
+  return found == kPrograms.end() ? nullptr : &*found;
 }
 
 constexpr double kMicrosecond = 1e6;  // picoseconds
@@ -190,10 +179,10 @@ class RowReader {
     if (const auto largest = read("error", kError)) side.error = largest->value;
     if (!time) return side;
     const double others = context_.ranks == 0 ? 0 : (context_.ranks - 1.0) / context_.ranks;
-    check(name, "algbw", algbw, bytes, *time, context_.test == NcclTest::kHypercube ? others : 1);
-    if (!context_.test || context_.ranks == 0) return side;
-    const TestProgram& program = program_of(*context_.test);
-    check(name, "busbw", busbw, bytes, *time, program.whole + program.others * others);
+    check(name, "algbw", algbw, bytes, *time, context_.test == "hypercube" ? others : 1);
+    const TestProgram* const program = program_with(context_.test, &TestProgram::operation);
+    if (program != nullptr && context_.ranks > 0)
+      check(name, "busbw", busbw, bytes, *time, program->whole + program->others * others);
     return side;
   }
 
@@ -230,19 +219,17 @@ std::optional<NcclRow> nccl_row(const NcclCells& cells, const NcclRowContext& co
   return RowReader(cells, context, where, diagnostics).read();
 }
 
-std::string_view name_of(NcclTest test) { return program_of(test).name; }
-std::optional<CollectiveKind> collective_of(NcclTest test) { return program_of(test).kind; }
+bool is_nccl_test(std::string_view operation) { return program_with(operation, &TestProgram::operation) != nullptr; }
 
-std::optional<NcclTest> nccl_test_named(std::string_view name) { return find_test(name, &TestProgram::name); }
-
-std::optional<NcclTest> nccl_test_run_by(std::string_view word) {
+std::string_view nccl_test_run_by(std::string_view word) {
   constexpr std::string_view kQuotes = "\"'`,:;()";
   while (!word.empty() && kQuotes.find(word.back()) != std::string_view::npos) word.remove_suffix(1);
   const std::size_t start = word.find_last_of("/\\\"'`(");
   if (start != std::string_view::npos) word.remove_prefix(start + 1);
   for (const std::string_view suffix : {".exe", "_mpi"})
     if (word.ends_with(suffix)) word.remove_suffix(suffix.size());
-  return find_test(word, &TestProgram::program);
+  const TestProgram* const program = program_with(word, &TestProgram::program);
+  return program == nullptr ? std::string_view() : program->operation;
 }
 
 }  // namespace orrery::study

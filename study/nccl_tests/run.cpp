@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "study/nccl_tests/run.h"
-
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -8,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "study/nccl_tests/row.h"
+#include "study/nccl_tests/reader.h"
 
 namespace orrery::study {
 namespace {
@@ -42,45 +40,31 @@ std::string version_of(std::uint32_t code) {
 // "all_reduce on dgx-a100: 8 ranks (1 x 8 a100-sxm-80gb), ...": the heading of `orrery collective`.
 bool read_simulated(std::span<const Word> words, NcclTable& told) {
   if (words.size() < 9 || words[1].text != "on" || words[4].text != "ranks" || words[6].text != "x") return false;
-  const auto test = nccl_test_named(words[0].text);
   const auto ranks = number_of(words[3].text);
   const auto nodes = number_of(words[5].text.substr(1));
-  if (!test || !ranks || !nodes) return false;
-  std::string_view device = words[8].text;
-  device.remove_suffix(std::min<std::size_t>(2, device.size()));  // "),"
-  told.test = test;
+  if (!is_nccl_test(words[0].text) || !ranks || !nodes) return false;
+  told.test = words[0].text;
   told.ranks = *ranks;
   told.nodes = *nodes;
   told.groups = 1;
-  told.devices = {std::string(device)};
   return true;
 }
 
 }  // namespace
 
-bool NcclRun::read(const OutputLine& line, std::span<const Word> words, int number) {
+bool NcclRun::read(std::span<const Word> words, int number) {
   if (words.empty()) return false;
-  if (words[0].text == "nThread") return read_options(words);
-  if (words[0].text == "Rank") return read_rank(line, words, number);
+  if (words[0].text == "nThread") {  // "nThread 1 nGpus 8 minBytes 8 maxBytes 134217728 step: 2(factor) ..."
+    told_.threads_per_process = number_behind(words, "nThread");
+    told_.devices_per_thread = number_behind(words, "nGpus");
+    return true;
+  }
+  if (words[0].text == "Rank") return read_rank(words, number);
   if (const auto name = behind(words, "starting:"); words[0].text == "Collective" && !name.empty()) {
     told_.test = nccl_test_run_by(name);
     return true;
   }
   return read_simulated(words, told_) || read_version(words);
-}
-
-// "nThread 1 nGpus 8 minBytes 8 maxBytes 134217728 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 ..."
-bool NcclRun::read_options(std::span<const Word> words) {
-  told_.threads_per_process = number_behind(words, "nThread");
-  told_.devices_per_thread = number_behind(words, "nGpus");
-  for (std::size_t i = 1; i + 1 < words.size(); ++i) {
-    if (words[i].text != "iters:") continue;
-    if (words[i - 1].text == "warmup")
-      told_.warmup_iterations = number_of(words[i + 1].text);
-    else if (words[i - 1].text != "agg")
-      told_.iterations = number_of(words[i + 1].text);
-  }
-  return true;
 }
 
 // "nccl-library=22807", "NCCL version 2.18.3+cuda12.2", anywhere in a line.
@@ -101,7 +85,7 @@ bool NcclRun::read_version(std::span<const Word> words) {
 }
 
 // "Rank  0 Group  0 Pid  14840 on host-1 device  3 [0000:1b:00] NVIDIA H100 80GB HBM3"
-bool NcclRun::read_rank(const OutputLine& line, std::span<const Word> words, int number) {
+bool NcclRun::read_rank(std::span<const Word> words, int number) {
   const auto rank = number_behind(words, "Rank");
   const std::string_view host = behind(words, "on");
   const auto process = number_behind(words, "Pid");
@@ -111,38 +95,28 @@ bool NcclRun::read_rank(const OutputLine& line, std::span<const Word> words, int
   groups_.insert(number_behind(words, "Group").value_or(0));
   hosts_.emplace(host);
   processes_.emplace(host, *process);
-  const std::size_t bracket = line.text.find(']');
-  if (bracket == std::string::npos) return true;
-  const std::size_t start = line.text.find_first_not_of(' ', bracket + 1);
-  const std::size_t end = line.text.find_last_not_of(' ');
-  if (start == std::string::npos || end < start) return true;
-  const std::string device = line.text.substr(start, end - start + 1);
-  if (std::ranges::find(told_.devices, device) == told_.devices.end()) told_.devices.push_back(device);
   return true;
 }
 
-void NcclRun::fill(NcclTable& table, const std::string& file, Diagnostics& diagnostics) const {
-  const int line = table.line;
-  table = told_;
+NcclTable NcclRun::table(int line, const std::string& file, Diagnostics& diagnostics) const {
+  NcclTable table = told_;
   table.line = line;
-  if (ranks_.empty()) return;
+  if (ranks_.empty()) return table;
+  const std::uint64_t each =
+      std::uint64_t{told_.threads_per_process.value_or(0)} * told_.devices_per_thread.value_or(0);
   table.groups = static_cast<std::uint32_t>(groups_.size());
-  table.ranks = ranks(file, diagnostics);
-  if (repeated_line_ == 0 && all_hosts_named()) table.nodes = static_cast<std::uint32_t>(hosts_.size());
+  table.ranks = ranks(each, file, diagnostics);
+  // No rank is missing up to the last one: what is cut off is the end of what each process printed, at most 2 KiB.
+  const bool all_hosts_named = *ranks_.rbegin() < ranks_.size() || each > 1;
+  if (repeated_line_ == 0 && all_hosts_named) table.nodes = static_cast<std::uint32_t>(hosts_.size());
+  return table;
 }
 
 void NcclRun::tell_version(NcclTable& table) {
   if (!told_.nccl_version.empty()) table.nccl_version = std::exchange(told_.nccl_version, {});
 }
 
-// No rank is missing up to the last one: what is cut off is the end of what each process printed, at most 2 KiB.
-bool NcclRun::all_hosts_named() const { return *ranks_.rbegin() < ranks_.size() || devices_per_process() > 1; }
-
-std::uint64_t NcclRun::devices_per_process() const {
-  return std::uint64_t{told_.threads_per_process.value_or(0)} * told_.devices_per_thread.value_or(0);
-}
-
-std::uint32_t NcclRun::ranks(const std::string& file, Diagnostics& diagnostics) const {
+std::uint32_t NcclRun::ranks(std::uint64_t each, const std::string& file, Diagnostics& diagnostics) const {
   const std::uint64_t named = ranks_.size();
   const Location last{file, last_line_};
   if (repeated_line_ > 0) {
@@ -158,7 +132,6 @@ std::uint32_t NcclRun::ranks(const std::string& file, Diagnostics& diagnostics) 
                         "are lines missing?");
     return static_cast<std::uint32_t>(most);
   }
-  const std::uint64_t each = devices_per_process();
   if (each == 0 || each > kMostNamedRanks / processes_.size()) return static_cast<std::uint32_t>(named);
   const std::uint64_t expected = each * processes_.size();
   if (expected != named)

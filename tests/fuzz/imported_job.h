@@ -13,14 +13,14 @@
 namespace orrery::fuzz {
 
 // Everybody agrees with everybody: nothing is left to report once the file was accepted.
-inline void check_imported(const Job& job) {
+inline void check_imported(const workload::Job& job) {
   ORRERY_ASSERT(!job.graphs.empty() && job.graphs.size() == job.labels.size() && !job.ranks.empty());
-  for (const RankBinding& rank : job.ranks) {
+  for (const workload::RankBinding& rank : job.ranks) {
     ORRERY_ASSERT(rank.communicators.size() == job.graphs[rank.graph].communicator_slots());
     ORRERY_ASSERT(rank.peers.size() == job.graphs[rank.graph].peer_slots());
   }
-  for (const Communicator& communicator : job.communicators) ORRERY_ASSERT(!communicator.members.empty());
-  if (job.ranks.size() <= 64) match(job);
+  for (const workload::Communicator& communicator : job.communicators) ORRERY_ASSERT(!communicator.members.empty());
+  if (job.ranks.size() <= 64) workload::match(job);
 }
 
 inline void check_refused(const InputError& error, std::string_view text) {

@@ -98,7 +98,7 @@ inline void check_log(const std::string& text) {
   const Reading reading = read(text);
   CHECK(reading.problems == std::vector<std::string>{});
   REQUIRE(reading.tables.size() == 1);
-  CHECK(reading.tables[0].test == study::NcclTest::kAllReduce);
+  CHECK(reading.tables[0].test == "all_reduce");
   CHECK(reading.tables[0].ranks == 4);
   check_rows(reading.tables[0]);
 }
