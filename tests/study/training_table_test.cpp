@@ -227,6 +227,32 @@ TEST_CASE("every row of the shipped tables of training jobs can be read") {
   CHECK_NOTHROW(diagnostics.throw_if_errors());
 }
 
+namespace {
+
+std::string line_of(const TrainingTable& table) {
+  return fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", table.name, table.title,
+                     table.cluster.empty() ? "" : fmt::format("`{}`", table.cluster), name_of(table.figure),
+                     table.rows.size(), table.scored ? "yes" : "no");
+}
+
+// The tables as docs/training.md shows them: where they come from, what was assumed, what is not scored.
+std::string training_list(std::span<const TrainingTable> tables) {
+  std::string text = "| table | family | cluster | figure | rows | scored |\n|---|---|---|---|---|---|\n";
+  for (const TrainingTable& table : tables) text += line_of(table);
+  text += "\nWhat was measured, and where it was published:\n\n";
+  for (const TrainingTable& table : tables)
+    text += fmt::format("* `{}`: {}. {}.\n", table.name, table.measured, fmt::join(table.source, "; "));
+  text += "\nWhat the sources leave open, and what was assumed:\n\n";
+  for (const TrainingTable& table : tables)
+    for (const auto& [key, why] : table.assumed) text += fmt::format("* `{}`, `{}`: {}.\n", table.name, key, why);
+  text += "\nWhy not all of them are scored:\n\n";
+  for (const TrainingTable& table : tables)
+    if (!table.scored) text += fmt::format("* `{}`: {}.\n", table.name, table.why_not);
+  return text;
+}
+
+}  // namespace
+
 TEST_CASE("docs/training.md lists the shipped tables of training jobs and all keys") {
   const std::filesystem::path written = std::filesystem::path(ORRERY_BINARY_DIR) / "training.md";
   std::string keys = "| key | type | default | meaning |\n|---|---|---|---|\n";

@@ -348,6 +348,54 @@ TEST_CASE("every row of a shipped validation table is one of the measurements it
   }
 }
 
+namespace {
+
+std::string size_text(Bytes bytes) {
+  constexpr std::array<std::string_view, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+  std::int64_t count = bytes.count();
+  std::size_t unit = 0;
+  for (; unit + 1 < kUnits.size() && count >= 1024 && count % 1024 == 0; ++unit) count /= 1024;
+  return fmt::format("{} {}", count, kUnits[unit]);
+}
+
+std::string sizes_of(const ValidationTable& table) {
+  return fmt::format("{} to {}", size_text(table.rows.front().bytes), size_text(table.rows.back().bytes));
+}
+
+std::string operation_of(const ValidationTable& table) {
+  std::string text(table.operation.name);
+  if (table.timed == TimedPart::kKernels) text += ", kernels";
+  if (!table.forced.empty()) text += fmt::format(", {}", fmt::join(table.forced, " "));
+  return text;
+}
+
+std::string line_of(const ValidationTable& table) {
+  return fmt::format("| `{}` | {} | {} | {} | {} x {} | {} | {} | {} | {} |\n", table.name, table.system,
+                     table.cluster.empty() ? "" : fmt::format("`{}`", table.cluster), operation_of(table), table.nodes,
+                     table.gpus_per_node, sizes_of(table), table.rows.size(),
+                     table.launch ? collectives::name_of(*table.launch) : "", table.scored ? "yes" : "no");
+}
+
+// The tables as docs/validation.md shows them.
+std::string validation_list(std::span<const ValidationTable> tables) {
+  std::string text = "| table | system | cluster | op | nodes x GPUs | sizes | rows | launch | scored |\n";
+  text += "|---|---|---|---|---|---|---|---|---|\n";
+  for (const ValidationTable& table : tables) text += line_of(table);
+  text += "\nWhat was measured, and where it was published:\n\n";
+  for (const ValidationTable& table : tables)
+    text += fmt::format("* `{}`: {}. {}.\n", table.name, table.measured, table.source);
+  text += "\nWhat says how calls were launched:\n\n";
+  for (const ValidationTable& table : tables)
+    if (table.launch)
+      text += fmt::format("* `{}`, {}: {}.\n", table.name, collectives::name_of(*table.launch), table.launch_source);
+  text += "\nWhy not all of them are scored:\n\n";
+  for (const ValidationTable& table : tables)
+    if (!table.scored) text += fmt::format("* `{}`: {}.\n", table.name, table.why_not);
+  return text;
+}
+
+}  // namespace
+
 TEST_CASE("docs/validation.md lists the shipped tables and all keys") {
   const std::filesystem::path written = std::filesystem::path(ORRERY_BINARY_DIR) / "validation.md";
   std::string keys = "| key | type | default | meaning |\n|---|---|---|---|\n";

@@ -61,7 +61,4 @@ std::string_view name_of(ValidationColumn column);
 
 void read_table(Section& section, ValidationTable& table);
 
-// The tables as docs/validation.md shows them: what they measured, what launched them, what is not scored.
-std::string validation_list(std::span<const ValidationTable> tables);
-
 }  // namespace orrery::study

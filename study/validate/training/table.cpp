@@ -194,12 +194,6 @@ std::string cluster_of(const ConfigValue* shared, const TrainingTable& table) {
   return cluster == nullptr || differs ? std::string() : cluster->value.scalar;
 }
 
-std::string line_of(const TrainingTable& table) {
-  return fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", table.name, table.title,
-                     table.cluster.empty() ? "" : fmt::format("`{}`", table.cluster), name_of(table.figure),
-                     table.rows.size(), table.scored ? "yes" : "no");
-}
-
 }  // namespace
 
 std::string_view name_of(TrainingFigure figure) { return kFigures[static_cast<std::size_t>(figure)]; }
@@ -257,21 +251,6 @@ void check_together(std::vector<TrainingTable>& tables, Diagnostics& diagnostics
   std::map<std::string, std::string> titles;
   for (const auto& [family, table] : titled) titles[family] = table->title;
   for (TrainingTable& table : tables) table.title = titles.contains(table.family) ? titles[table.family] : table.family;
-}
-
-std::string training_list(std::span<const TrainingTable> tables) {
-  std::string text = "| table | family | cluster | figure | rows | scored |\n|---|---|---|---|---|---|\n";
-  for (const TrainingTable& table : tables) text += line_of(table);
-  text += "\nWhat was measured, and where it was published:\n\n";
-  for (const TrainingTable& table : tables)
-    text += fmt::format("* `{}`: {}. {}.\n", table.name, table.measured, fmt::join(table.source, "; "));
-  text += "\nWhat the sources leave open, and what was assumed:\n\n";
-  for (const TrainingTable& table : tables)
-    for (const auto& [key, why] : table.assumed) text += fmt::format("* `{}`, `{}`: {}.\n", table.name, key, why);
-  text += "\nWhy not all of them are scored:\n\n";
-  for (const TrainingTable& table : tables)
-    if (!table.scored) text += fmt::format("* `{}`: {}.\n", table.name, table.why_not);
-  return text;
 }
 
 }  // namespace orrery::study

@@ -70,7 +70,4 @@ double hardware_flops(const workload::TransformerSpec& model, std::int64_t globa
 // Seconds of an iteration of which `published` is said. kHardwareTflops is of transformers only.
 double iteration_seconds(TrainingFigure figure, double published, const workload::TrainingSpec& training);
 
-// The tables as docs/training.md shows them: where they come from, what was assumed, what is not scored.
-std::string training_list(std::span<const TrainingTable> tables);
-
 }  // namespace orrery::study
