@@ -1,68 +1,48 @@
 // SPDX-License-Identifier: MIT
 #include "workload/import/decimal.h"
 
+#include <algorithm>
 #include <charconv>
-#include <limits>
+#include <string>
 #include <system_error>
-
-#include "core/units.h"
 
 namespace orrery::workload {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-// The exponent behind an "e", if there is one; nothing when it is no number.
-std::optional<int> take_exponent(std::string_view text) {
-  if (text.empty()) return 0;
-  if (text[0] != 'e' && text[0] != 'E') return std::nullopt;
-  text.remove_prefix(1);
-  if (text.starts_with('+')) text.remove_prefix(1);
-  int value = 0;
+// All of `text`, without a '+'.
+template <class Integer>
+std::optional<Integer> whole(std::string_view text) {
+  Integer value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
 }  // namespace
 
 std::optional<std::int64_t> thousandths(std::string_view text) {
-  constexpr Int128 kLimit = Int128{1} << 100;
   const bool negative = text.starts_with('-');
   if (negative) text.remove_prefix(1);
-  Int128 digits = 0;
-  int scale = 3;  // the number is digits * 10^scale thousandths
-  bool any = false, after_point = false;
-  while (!text.empty() && (is_digit(text[0]) || (text[0] == '.' && !after_point))) {
-    if (text[0] == '.') {
-      after_point = true;
-    } else {
-      any = true;
-      // Digits beyond the thirtieth change nothing that fits.
-      if (digits < kLimit / 10) {
-        digits = digits * 10 + (text[0] - '0');
-        scale -= after_point ? 1 : 0;
-      } else if (!after_point) {
-        return std::nullopt;
-      }
-    }
-    text.remove_prefix(1);
+  // 1. "12.34e5": the exponent, and the digits without their point, with how many stand in front of it.
+  std::optional<int> exponent = 0;
+  if (const std::size_t e = text.find_first_of("eE"); e != std::string_view::npos) {
+    exponent = whole<int>(text.substr(e + (text.substr(e + 1).starts_with('+') ? 2 : 1)));
+    text = text.substr(0, e);
   }
-  const std::optional<int> exponent = take_exponent(text);
-  if (!any || !exponent || *exponent > 1000 || *exponent < -1000) return std::nullopt;
-  scale += *exponent;
-  for (; scale > 0 && digits != 0; --scale) {
-    digits *= 10;
-    if (digits > kLimit) return std::nullopt;
-  }
-  int dropped = 0;
-  for (; scale < 0 && (digits != 0 || dropped != 0); ++scale) {
-    dropped = static_cast<int>(digits % 10);
-    digits /= 10;
-  }
-  if (dropped >= 5) ++digits;
-  if (digits > std::numeric_limits<std::int64_t>::max()) return std::nullopt;
-  return static_cast<std::int64_t>(negative ? -digits : digits);
+  std::string digits(text);
+  const std::size_t point = std::min(digits.find('.'), digits.size());
+  digits.erase(point, 1);
+  const bool is_number = !digits.empty() && digits.find_first_not_of("0123456789") == std::string::npos;
+  if (!is_number || !exponent || *exponent > 1000 || *exponent < -1000) return std::nullopt;
+  // 2. The point three digits farther on; the first digit behind it decides the rounding.
+  const auto before = static_cast<std::ptrdiff_t>(point) + *exponent + 3;
+  if (before < 0) return 0;
+  const auto kept = static_cast<std::size_t>(before);
+  const bool up = kept < digits.size() && digits[kept] >= '5';
+  digits.resize(kept, '0');
+  const std::optional<std::int64_t> value = whole<std::int64_t>(digits.empty() ? "0" : digits);
+  if (!value || (up && *value == INT64_MAX)) return std::nullopt;
+  const std::int64_t rounded = *value + (up ? 1 : 0);
+  return negative ? -rounded : rounded;
 }
 
 }  // namespace orrery::workload

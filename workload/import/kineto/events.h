@@ -43,7 +43,7 @@ struct KinetoOperation {
   std::int64_t correlation = -1;           // the call that launched it; calls are numbered in their order
   std::int64_t external = -1;              // the host's operation that it belongs to
   std::optional<KinetoMessage> message{};  // NCCL's kernels
-  std::vector<KinetoMessage> batch{};      // sends and receives in one kernel (workload/import/kineto/world.cpp)
+  std::vector<KinetoMessage> batch{};      // sends and receives in one kernel (workload/import/kineto/kineto.cpp)
   bool is_communication = false;
 };
 
