@@ -2,6 +2,7 @@
 #include "study/calibrate/fit.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -9,9 +10,8 @@
 
 #include "core/assert.h"
 #include "core/units.h"
-#include "study/calibrate/independent_columns.h"
 #include "study/calibrate/least_squares.h"
-#include "study/calibrate/predictor.h"
+#include "study/calibrate/prediction.h"
 
 namespace orrery::study {
 
@@ -48,13 +48,57 @@ constexpr double kExhausted = 0.2;  // what is left of a constant
 // A sigma is so many median absolute deviations.
 constexpr double kDeviations = 1.4826;
 
+// Of a latency that is 0, in seconds: a change that may matter.
+constexpr double kLatencyScale = 1e-6;
+// How far a constant is moved, in parts of it, to see what it does to each algorithm.
+constexpr std::array<double, 2> kProbes = {-0.5, 1};
+// And to the fastest: small, so that the fastest algorithm stays the fastest; large enough that whole bytes on the wire
+// do not show.
+constexpr double kStep = 1e-3;
+
 using Numbers = std::vector<std::size_t>;
 using Column = std::vector<double>;
+
+// The constants, one of them changed by `step`, in parts of it.
+collectives::NcclConstants moved(collectives::NcclConstants constants, std::size_t number, double step) {
+  const double value = constants.value(number);
+  constants.set(number, value + step * (value == 0 ? kLatencyScale : value));
+  return constants;
+}
+
+// Of every algorithm that could run, whichever is the fastest: its relative change for each row, when the constant is
+// halved and doubled.
+Column effect_on_algorithms(const CalibrationData& data, std::span<const CalibrationRow> rows,
+                            const collectives::NcclConstants& constants, std::size_t number) {
+  Column column;
+  for (const CalibrationRow& row : rows) {
+    const NcclBenchmark& benchmark = data.benchmarks[row.table];
+    const Column times = possible_seconds(benchmark, row.bytes, constants);
+    for (const double probe : kProbes) {
+      const Column there = possible_seconds(benchmark, row.bytes, moved(constants, number, probe));
+      ORRERY_ASSERT(there.size() == times.size());
+      for (std::size_t i = 0; i < times.size(); ++i) column.push_back((there[i] - times[i]) / times[i]);
+    }
+  }
+  return column;
+}
+
+// Of the fastest: the change of the logarithm of its time for each row, when the constant changes a little.
+Column effect_on_rows(const CalibrationData& data, std::span<const CalibrationRow> rows,
+                      const collectives::NcclConstants& constants, std::size_t number) {
+  // Nothing takes less than no time.
+  const collectives::NcclConstants less = moved(constants, number, constants.value(number) == 0 ? 0 : -kStep);
+  const collectives::NcclConstants more = moved(constants, number, kStep);
+  Column column;
+  for (const CalibrationRow& row : rows)
+    column.push_back(std::log(predicted_seconds(data, row, more) / predicted_seconds(data, row, less)));
+  return column;
+}
 
 class NcclFitter {
  public:
   NcclFitter(const CalibrationData& data, std::span<const CalibrationRow> rows)
-      : data_(data), rows_(rows), predictor_(data, rows), start_(data.constants), now_(data.constants) {}
+      : data_(data), rows_(rows), start_(data.constants), now_(data.constants) {}
 
   NcclFit fit() {
     // 1. From several places, since the fastest of several algorithms has many minima.
@@ -159,8 +203,9 @@ class NcclFitter {
   }
 
   void write_residuals(std::span<const double> values, std::span<double> residuals) {
-    const std::span<const double> predicted = predictor_.seconds(with(offered_, values));
-    for (std::size_t i = 0; i < rows_.size(); ++i) residuals[i] = std::log(predicted[i] / rows_[i].seconds) / error_;
+    const collectives::NcclConstants constants = with(offered_, values);
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      residuals[i] = std::log(predicted_seconds(data_, rows_[i], constants) / rows_[i].seconds) / error_;
   }
 
   // Fits the offered constants, beginning with `from`.
@@ -326,7 +371,6 @@ class NcclFitter {
 
   const CalibrationData& data_;
   std::span<const CalibrationRow> rows_;
-  NcclPredictor predictor_;
   const collectives::NcclConstants start_;
   collectives::NcclConstants now_;
   double error_ = kFirstError;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Fits named constants of a model to measurements: Levenberg-Marquardt over the logarithms of the constants, with
 // priors, bounds, and a loss that outliers cannot dominate. The model need not be smooth: it may be the minimum over
-// algorithms. Whatever the data do not determine is named, and left where it was as far as the data let it.
+// algorithms. Whatever the data do not determine is named, and left where it was as far as the data let it. Also which
+// of several effects tell something that those before them do not.
 #pragma once
 
 #include <cstddef>
@@ -58,5 +59,19 @@ struct FitResult {
 // and iteration, and once or more per step. InputError without residuals, when the starting values have no answer, or
 // when values beside an accepted one have none.
 FitResult fit_constants(const FitProblem& problem);
+
+struct DependentColumn {
+  std::size_t column = 0;
+  std::vector<std::size_t> on;  // the kept ones that it is a combination of; empty: all zeros
+};
+
+struct ColumnChoice {
+  std::vector<std::size_t> kept;
+  std::vector<DependentColumn> left;
+};
+
+// Columns of one length, the preferred first. A column is left out if what it adds to the kept ones before it is not
+// longer than `share` of itself; it counts as zeros up to 1e-9 of the longest.
+ColumnChoice independent_columns(std::span<const std::vector<double>> columns, double share);
 
 }  // namespace orrery::study

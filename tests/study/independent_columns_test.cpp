@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "study/calibrate/independent_columns.h"
+#include "study/calibrate/least_squares.h"
 
 #include <catch2/catch.hpp>
 
