@@ -92,8 +92,7 @@ class DataReader {
     if (table.test.empty() && question_.operation.empty())
       throw InputError(where, "the log does not say which operation this is", "name it: --op all_reduce");
     if (table.test.empty()) return benchmark_operation_named(question_.operation, "--op");
-    if (!question_.operation.empty() &&
-        benchmark_operation_named(question_.operation, "--op").name != table.test)
+    if (!question_.operation.empty() && benchmark_operation_named(question_.operation, "--op").name != table.test)
       throw InputError(where, fmt::format("a table of {}, not of {}", table.test, question_.operation),
                        "leave --op out");
     try {
