@@ -15,9 +15,9 @@
 #include "core/ids.h"
 #include "core/units.h"
 #include "system/execution/calls.h"
+#include "system/execution/observer.h"
 #include "system/execution/ranks.h"
 #include "system/folding/cast.h"
-#include "system/observer.h"
 #include "workload/graph/execution_graph.h"
 #include "workload/graph/job.h"
 
