@@ -62,7 +62,7 @@ class FoldedCast final : public Cast {
         fast_forward_(fast_forward),
         told_apart_by_(own.what),
         symmetry_(input.job, input.matching, input.fabric, input.placement, input.plans, granularity, own.colours),
-        folding_(input.job, input.fabric, input.placement, input.plans, symmetry_, granularity, input.network) {}
+        folding_(input.job, input.placement, input.plans, symmetry_, granularity, input.network) {}
 
   std::uint32_t agents() const override { return folding_.agent_count(); }
   std::uint32_t agent_of(RankId rank) const override { return folding_.agent_of(rank); }

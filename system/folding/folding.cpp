@@ -2,7 +2,7 @@
 #include "system/folding/folding.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <optional>
 
 namespace orrery::system {
 namespace {
@@ -19,113 +19,133 @@ std::span<const std::uint32_t> ClassSplit::parts_of(std::uint32_t agent) const {
   return parts->second;
 }
 
-Folding::Folding(const workload::Job& job, const network::Fabric& fabric, std::span<const DeviceId> placement,
-                 CollectivePlans& plans, const Symmetry& symmetry, Granularity granularity, network::Network& network)
+Folding::Folding(const workload::Job& job, std::span<const DeviceId> placement, CollectivePlans& plans,
+                 const Symmetry& symmetry, Granularity granularity, network::Network& network)
     : job_(job),
       placement_(placement),
       plans_(plans),
       symmetry_(symmetry),
       granularity_(granularity),
       network_(network),
-      agent_of_rank_(job.ranks.size(), kNone),
-      link_in_use_(fabric.link_count()),
-      home_of_(job.communicators.size(), kNoHome),
       homes_(job.communicators.size()) {
-  for (std::uint32_t i = 0; i < fabric.link_count(); ++i) acting_link_.push_back(LinkId(i));
   update();
 }
 
 ClassSplit Folding::update() {
   ClassSplit split;
-  fold_ranks(split);
-  fold_links(split);
-  fold_communicators(split);
-  fold_transfers(split);
+  of_class_.resize(symmetry_.class_count(), kNone);
+  const Changes changes = find_changes();
+  fold_ranks(changes.ranks, split);
+  fold_links(changes.links, split);
+  fold_communicators(changes, split);
+  fold_transfers(changes, split);
   return split;
 }
 
-void Folding::fold_ranks(ClassSplit& split) {
-  if (agent_count() > 0 && !symmetry_.has_split()) return;
-  std::vector<std::uint32_t> agent_of_class(symmetry_.class_count(), kNone);
-  for (std::uint32_t agent = 0; agent < agent_count(); ++agent) {
-    agent_of_class[symmetry_.colour(first_rank(agent))] = agent;
-    ranks_of_agent_[agent].clear();
-  }
-  for (std::uint32_t i = 0; i < job_.ranks.size(); ++i) {
-    std::uint32_t& agent = agent_of_class[symmetry_.colour(RankId(i))];
-    if (agent == kNone) {
-      agent = agent_count();
-      add_agent(RankId(i), split);
+// One member of each class will do: what it has to do with is like what the others have.
+Folding::Changes Folding::find_changes() const {
+  using enum Symmetry::Origin::Kind;
+  Changes changes;
+  for (const Symmetry::Colour colour : symmetry_.changed()) {
+    const Symmetry::Origin origin = symmetry_.origin(symmetry_.members(colour).front());
+    switch (origin.kind) {
+      case kRank:
+        changes.ranks.push_back(colour);
+        for (const GroupId group : job_.ranks[origin.id].communicators)
+          if (symmetry_.is_in_use(group)) changes.groups.push_back(group);
+        changes.senders.push_back(RankId(origin.id));
+        break;
+      case kLink:
+        changes.links.push_back(colour);
+        for (const Symmetry::Origin& user : symmetry_.users(LinkId(origin.id))) changes.add_user(user);
+        break;
+      case kCommunicator:
+        changes.communicators.push_back(colour);
+        break;
+      case kMessage:
+      case kSends:
+        changes.add_user(origin);
     }
-    ranks_of_agent_[agent].push_back(RankId(i));
-    agent_of_rank_[i] = agent;
+  }
+  return changes;
+}
+
+void Folding::Changes::add_user(const Symmetry::Origin& origin) {
+  if (origin.kind == Symmetry::Origin::Kind::kSends)
+    senders.push_back(RankId(origin.id));
+  else
+    groups.push_back(GroupId(origin.id));
+}
+
+// Of changed classes of ranks, links or communicators, in the order of who acts: the first, of those that come apart or
+// came into use together. Who acted for a class keeps acting for those that are still like it.
+template <class ColourOf>
+std::vector<Folding::Acting> Folding::find_acting(std::span<const Symmetry::Colour> classes,
+                                                  const ColourOf& colour_of) const {
+  std::vector<Acting> acting;
+  for (const Symmetry::Colour colour : classes) {
+    const std::span<const Symmetry::Vertex> members = symmetry_.members(colour);
+    const bool is_of_ranks = members.front() < job_.ranks.size();
+    const std::optional<Symmetry::Colour> before = symmetry_.before(colour);
+    const std::uint32_t known = before ? of_class_[*before] : kNone;
+    std::uint32_t first = known != kNone && is_of_ranks ? index_of(first_ranks_[known]) : known;
+    if (colour == before) {  // large, maybe: not looked through
+      while (colour_of(first) != colour) ++first;
+    } else if (known == kNone || colour_of(first) != colour) {
+      first = kNone;
+      for (const Symmetry::Vertex member : members) first = std::min(first, symmetry_.origin(member).id);
+    }
+    acting.push_back({first, known, colour});
+  }
+  std::ranges::sort(acting, {}, &Acting::id);
+  return acting;
+}
+
+void Folding::fold_ranks(std::span<const Symmetry::Colour> classes, ClassSplit& split) {
+  for (const Acting& acting :
+       find_acting(classes, [&](std::uint32_t rank) { return symmetry_.colour(RankId(rank)); })) {
+    const bool is_known = acting.before != kNone && index_of(first_rank(acting.before)) == acting.id;
+    of_class_[acting.colour] = is_known ? acting.before : agent_count();
+    if (!is_known) add_agent(RankId(acting.id), acting.before, split);
   }
 }
 
-void Folding::add_agent(RankId first, ClassSplit& split) {
-  const std::uint32_t parent = agent_of_rank_[index_of(first)];
+void Folding::add_agent(RankId first, std::uint32_t parent, ClassSplit& split) {
   const workload::RankBinding& binding = job_.ranks[index_of(first)];
   if (parent != kNone) split.parts_of_agent[parent].push_back(agent_count());
   seat_of_.push_back(parent != kNone ? seat_of_[parent]
                                      : std::vector<std::uint32_t>(binding.communicators.size(), kNone));
   transfers_.emplace_back(binding.peers.size());
-  ranks_of_agent_.emplace_back();
+  first_ranks_.push_back(first);
 }
 
-// Where nothing came apart only new links have to be looked at.
-void Folding::fold_links(ClassSplit& split) {
-  if (!symmetry_.has_split()) {
-    std::vector<LinkId> links(symmetry_.news().links.begin(), symmetry_.news().links.end());
-    std::ranges::sort(links);
-    return fold_links(links, split);
-  }
-  std::vector<LinkId> links;
-  for (std::uint32_t i = 0; i < acting_link_.size(); ++i)
-    if (symmetry_.colour(LinkId(i))) links.push_back(LinkId(i));
-  link_classes_ = 0;
-  fold_links(links, split);
-}
-
-// Whole classes of links in use.
-void Folding::fold_links(std::span<const LinkId> links, ClassSplit& split) {
-  std::unordered_map<Symmetry::Colour, LinkId> acting_of_class;
-  for (const LinkId link : links) {
-    const auto [acting, is_first] = acting_of_class.try_emplace(*symmetry_.colour(link), link);
-    LinkId& known = acting_link_[index_of(link)];
-    if (is_first) ++link_classes_;
-    if (is_first && link_in_use_[index_of(link)] && known != link) split.links.push_back({link, known});
-    known = acting->second;
-    link_in_use_[index_of(link)] = true;
+void Folding::fold_links(std::span<const Symmetry::Colour> classes, ClassSplit& split) {
+  for (const Acting& acting :
+       find_acting(classes, [&](std::uint32_t link) { return symmetry_.colour(LinkId(link)); })) {
+    of_class_[acting.colour] = acting.id;
+    if (acting.before == acting.id) continue;
+    ++link_classes_;
+    if (acting.before != kNone) split.links.push_back({LinkId(acting.id), LinkId(acting.before)});
   }
 }
 
-void Folding::fold_communicators(ClassSplit& split) {
-  std::unordered_map<Symmetry::Colour, GroupId> home_of_class;
-  std::vector<std::pair<GroupId, GroupId>> homes;  // with whose part they were
-  for (const GroupId group : communicators_to_look_at()) {
-    const auto [home, is_first] = home_of_class.try_emplace(symmetry_.colour(group), group);
-    if (is_first) homes.emplace_back(group, home_of(group));
-    home_of_[index_of(group)] = home->second;
+// A home comes before what was part of it.
+void Folding::fold_communicators(const Changes& changes, ClassSplit& split) {
+  const auto colour_of = [&](std::uint32_t group) {
+    return symmetry_.is_in_use(GroupId(group)) ? std::optional(symmetry_.colour(GroupId(group))) : std::nullopt;
+  };
+  std::map<GroupId, GroupId> homes;  // with whose part they were
+  for (const Acting& acting : find_acting(changes.communicators, colour_of)) {
+    of_class_[acting.colour] = acting.id;
+    homes.emplace(GroupId(acting.id), GroupId(acting.before));
   }
+  for (const GroupId group : changes.groups) homes.emplace(home_of(group), home_of(group));
   for (const auto& [home, parent] : homes) {
     if (home == parent && !has_changed(home)) continue;
     std::vector<std::uint32_t> parent_seat = take_seats(home);
     for (std::uint32_t i = 0; i < symmetry_.patterns().of(home).size(); ++i) fold_pattern(home, parent, i, split);
     if (parent != kNoHome) split.homes.push_back({home, parent, std::move(parent_seat)});
   }
-}
-
-// Whole classes, ascending: where nothing came apart those in use stay as they are.
-std::vector<GroupId> Folding::communicators_to_look_at() const {
-  std::vector<GroupId> groups;
-  if (!symmetry_.has_split()) {
-    groups = symmetry_.news().communicators;
-    std::ranges::sort(groups);
-    return groups;
-  }
-  for (std::uint32_t i = 0; i < homes_.size(); ++i)
-    if (symmetry_.is_in_use(GroupId(i))) groups.push_back(GroupId(i));
-  return groups;
 }
 
 // Whether anything that a home's seats and tables were made from has.

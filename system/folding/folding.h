@@ -13,6 +13,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <ranges>
 #include <span>
 #include <utility>
 #include <vector>
@@ -97,24 +99,31 @@ struct ClassSplit {
 class Folding {
  public:
   // All outlive it. Ranks are folded by what is in use.
-  Folding(const workload::Job& job, const network::Fabric& fabric, std::span<const DeviceId> placement,
-          CollectivePlans& plans, const Symmetry& symmetry, Granularity granularity, network::Network& network);
+  Folding(const workload::Job& job, std::span<const DeviceId> placement, CollectivePlans& plans,
+          const Symmetry& symmetry, Granularity granularity, network::Network& network);
 
   // Takes over the refined symmetry.
   ClassSplit update();
 
   // Agents are the classes of ranks; the first rank of a class acts.
-  std::uint32_t agent_count() const { return static_cast<std::uint32_t>(ranks_of_agent_.size()); }
-  std::uint32_t agent_of(RankId rank) const { return agent_of_rank_[index_of(rank)]; }
-  RankId first_rank(std::uint32_t agent) const { return ranks_of_agent_[agent].front(); }
-  std::span<const RankId> ranks_of(std::uint32_t agent) const { return ranks_of_agent_[agent]; }  // ascending
+  std::uint32_t agent_count() const { return static_cast<std::uint32_t>(first_ranks_.size()); }
+  std::uint32_t agent_of(RankId rank) const { return of_class_[symmetry_.colour(rank)]; }
+  RankId first_rank(std::uint32_t agent) const { return first_ranks_[agent]; }
+  // In no order; until more comes into use.
+  auto ranks_of(std::uint32_t agent) const {
+    return symmetry_.members(symmetry_.colour(first_rank(agent))) |
+           std::views::transform([](Symmetry::Vertex rank) { return RankId(rank); });
+  }
 
   // The link that is simulated for `link`: itself if no message crosses it.
-  LinkId acting(LinkId link) const { return acting_link_[index_of(link)]; }
+  LinkId acting(LinkId link) const {
+    const std::optional<Symmetry::Colour> colour = symmetry_.colour(link);
+    return colour ? LinkId(of_class_[*colour]) : link;
+  }
   std::uint32_t link_class_count() const { return link_classes_; }
 
   bool is_in_use(GroupId group) const { return symmetry_.is_in_use(group); }
-  GroupId home_of(GroupId group) const { return home_of_[index_of(group)]; }
+  GroupId home_of(GroupId group) const { return GroupId(of_class_[symmetry_.colour(group)]); }
   const Home& home(GroupId home) const { return homes_[index_of(home)]; }
   // The seat of a rank in the home of its communicator.
   std::uint32_t seat_of(RankId rank, GroupId group) const { return seat_of_[agent_of(rank)][slot_of(rank, group)]; }
@@ -134,12 +143,29 @@ class Folding {
 
  private:
   std::uint32_t slot_of(RankId rank, GroupId group) const { return plans_.slot_of(rank, group); }
-  void fold_ranks(ClassSplit& split);
-  void fold_links(ClassSplit& split);
-  void fold_links(std::span<const LinkId> links, ClassSplit& split);
-  void add_agent(RankId first, ClassSplit& split);
-  void fold_communicators(ClassSplit& split);
-  std::vector<GroupId> communicators_to_look_at() const;
+  // What there is to look at again: changed classes, and whoever their members have to do with.
+  struct Changes {
+    std::vector<Symmetry::Colour> ranks;
+    std::vector<Symmetry::Colour> links;
+    std::vector<Symmetry::Colour> communicators;
+    std::vector<GroupId> groups;
+    std::vector<RankId> senders;
+
+    void add_user(const Symmetry::Origin& origin);
+  };
+  Changes find_changes() const;
+  // Who acts for a class from now on, and who did for the class that it was part of; kNone if it is new.
+  struct Acting {
+    std::uint32_t id;
+    std::uint32_t before;
+    Symmetry::Colour colour;
+  };
+  template <class ColourOf>
+  std::vector<Acting> find_acting(std::span<const Symmetry::Colour> classes, const ColourOf& colour_of) const;
+  void fold_ranks(std::span<const Symmetry::Colour> classes, ClassSplit& split);
+  void fold_links(std::span<const Symmetry::Colour> classes, ClassSplit& split);
+  void add_agent(RankId first, std::uint32_t parent, ClassSplit& split);
+  void fold_communicators(const Changes& changes, ClassSplit& split);
   bool has_changed(GroupId home) const;
   bool has_changed(const MessageClass& message) const;
   template <class Share>
@@ -155,9 +181,8 @@ class Folding {
   using SlotsByClass = std::map<Symmetry::Colour, std::vector<std::uint32_t>>;
   SlotsByClass sends_by_class(RankId rank) const;
   SlotsByClass receives_by_class(RankId rank) const;
-  void fold_transfers(ClassSplit& split);
-  void fold_transfer(std::uint32_t agent, std::uint32_t slot, std::map<RankId, SlotsByClass>& received,
-                     ClassSplit& split);
+  void fold_transfers(const Changes& changes, ClassSplit& split);
+  void fold_transfers_of(std::uint32_t agent, std::map<RankId, SlotsByClass>& received, ClassSplit& split);
   MessageClass transfer(RankId from, const std::vector<std::uint32_t>& sends,
                         std::map<RankId, SlotsByClass>& received) const;
   void take_route(MessageClass& message, DeviceId from, DeviceId to) const;
@@ -170,12 +195,9 @@ class Folding {
   const Symmetry& symmetry_;
   Granularity granularity_;
   network::Network& network_;
-  std::vector<std::uint32_t> agent_of_rank_;
-  std::vector<std::vector<RankId>> ranks_of_agent_;
-  std::vector<LinkId> acting_link_;
-  std::vector<bool> link_in_use_;
+  std::vector<RankId> first_ranks_;      // by agent
+  std::vector<std::uint32_t> of_class_;  // by class, who acts: the agent of ranks, else the link or communicator
   std::uint32_t link_classes_ = 0;
-  std::vector<GroupId> home_of_;                     // kNoHome until in use
   std::vector<Home> homes_;                          // by communicator; without seats where it is no home
   std::vector<std::vector<std::uint32_t>> seat_of_;  // by agent and communicator slot
   std::map<std::pair<GroupId, std::uint32_t>, PatternTables> patterns_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a folding's message classes and lines are made of.
 #include <algorithm>
+#include <set>
 
 #include "core/assert.h"
 #include "system/folding/folding.h"
@@ -72,17 +73,19 @@ void Folding::fold_lines(GroupId group, std::uint32_t number) {
   PatternTables& tables = patterns_[{group, number}];
   tables.line_of_seat_.assign(pattern.plan->phases.size(),
                               std::vector<std::uint32_t>(home.member_of_seat.size(), kNoClass));
-  std::map<Symmetry::Colour, std::uint32_t> lines;
+  std::map<std::pair<std::uint32_t, Symmetry::Colour>, std::uint32_t> lines;  // by phase and class
   for_each_line(pattern, [&](const PatternLine& line) {
-    const Symmetry::Vertex one = symmetry_.first_message(group, number) + line.number;
+    const Symmetry::Vertex one = symmetry_.vertex_of(group, number, line);
     const Symmetry::Colour colour = symmetry_.colour_of(one);
-    const auto [known, is_first] = lines.try_emplace(colour, static_cast<std::uint32_t>(tables.lines_.size()));
+    const auto [known, is_first] =
+        lines.try_emplace({line.phase, colour}, static_cast<std::uint32_t>(tables.lines_.size()));
     if (!is_first) return;
+    const LineTraffic traffic = symmetry_.traffic(group, number, line);
     LineClass& added = tables.lines_.emplace_back();
     added.count = symmetry_.class_size(colour);
     added.one = one;
-    added.loads = folded(symmetry_.traffic(one).loads, added.count);
-    added.path = network_.group_path(added.loads, symmetry_.traffic(one).latency);
+    added.loads = folded(traffic.loads, added.count);
+    added.path = network_.group_path(added.loads, traffic.latency);
     for (const std::uint32_t member : line.members) {
       std::uint32_t& of_seat = tables.line_of_seat_[line.phase][home.seat_of_member[member]];
       ORRERY_ASSERT(of_seat == kNoClass || of_seat == known->second);
@@ -92,37 +95,30 @@ void Folding::fold_lines(GroupId group, std::uint32_t number) {
   });
 }
 
-void Folding::fold_transfers(ClassSplit& split) {
-  std::map<RankId, SlotsByClass> received;
-  if (!symmetry_.has_split()) {
-    for (const Symmetry::PeerSlot& used : symmetry_.news().sends)
-      if (first_rank(agent_of(used.rank)) == used.rank) fold_transfer(agent_of(used.rank), used.slot, received, split);
-    return;
-  }
-  for (std::uint32_t agent = 0; agent < agent_count(); ++agent) {
-    const bool is_changed = symmetry_.has_changed(symmetry_.colour(first_rank(agent)));
-    for (std::uint32_t slot = 0; slot < transfers_[agent].size(); ++slot) {
-      if (symmetry_.sends(first_rank(agent), slot).vertex == Symmetry::kNotInUse) continue;
-      const MessageClass& known = transfers_[agent][slot];
-      if (is_changed || known.count == 0 || has_changed(known)) fold_transfer(agent, slot, received, split);
-    }
-  }
+void Folding::fold_transfers(const Changes& changes, ClassSplit& split) {
+  std::set<std::uint32_t> agents;
+  for (const RankId rank : changes.senders) agents.insert(agent_of(rank));
+  std::map<RankId, SlotsByClass> received;  // what was looked up of receivers
+  for (const std::uint32_t agent : agents) fold_transfers_of(agent, received, split);
 }
 
-// `received` keeps what was looked up of receivers.
-void Folding::fold_transfer(std::uint32_t agent, std::uint32_t slot, std::map<RankId, SlotsByClass>& received,
-                            ClassSplit& split) {
-  MessageClass& message = transfers_[agent][slot];
-  if (message.count > 0 && message.sends.front() == slot) split.sends_before[{agent, slot}] = message.sends;
+void Folding::fold_transfers_of(std::uint32_t agent, std::map<RankId, SlotsByClass>& received, ClassSplit& split) {
   const RankId rank = first_rank(agent);
+  const bool is_changed = symmetry_.has_changed(symmetry_.colour(rank));
   const SlotsByClass sends = sends_by_class(rank);
-  message = transfer(rank, sends.at(symmetry_.colour_of(symmetry_.sends(rank, slot).vertex)), received);
+  for (std::uint32_t slot = 0; slot < transfers_[agent].size(); ++slot) {
+    MessageClass& message = transfers_[agent][slot];
+    if (symmetry_.sends(rank, slot) == Symmetry::kNotInUse) continue;
+    if (!is_changed && message.count > 0 && !has_changed(message)) continue;
+    if (message.count > 0 && message.sends.front() == slot) split.sends_before[{agent, slot}] = message.sends;
+    message = transfer(rank, sends.at(symmetry_.colour_of(symmetry_.sends(rank, slot))), received);
+  }
 }
 
 Folding::SlotsByClass Folding::sends_by_class(RankId rank) const {
   SlotsByClass slots;
   for (std::uint32_t slot = 0; slot < job_.ranks[index_of(rank)].peers.size(); ++slot)
-    if (const auto vertex = symmetry_.sends(rank, slot).vertex; vertex != Symmetry::kNotInUse)
+    if (const auto vertex = symmetry_.sends(rank, slot); vertex != Symmetry::kNotInUse)
       slots[symmetry_.colour_of(vertex)].push_back(slot);
   return slots;
 }
@@ -143,7 +139,7 @@ MessageClass Folding::transfer(RankId from, const std::vector<std::uint32_t>& se
   if (is_new) slots->second = receives_by_class(receiver);
   MessageClass message;
   message.sends = sends;
-  message.one = symmetry_.sends(from, sends.front()).vertex;
+  message.one = symmetry_.sends(from, sends.front());
   message.receiver = agent_of(to);
   message.slots = slots->second.at(symmetry_.colour_of(message.one));
   message.count = symmetry_.class_size(symmetry_.colour_of(message.one));

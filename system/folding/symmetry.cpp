@@ -2,6 +2,7 @@
 #include "system/folding/symmetry.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/assert.h"
@@ -13,6 +14,19 @@ namespace {
 
 // What an edge or vertex is, in its label or own colour.
 enum Sort : std::uint64_t { kRank, kLink, kCommunicator, kMessage, kPair, kLine, kSends, kReceives, kMember, kCrosses };
+
+// The links of a route, each once.
+std::vector<network::LinkShare> shares_of(std::vector<LinkId>& route) {
+  std::ranges::sort(route);
+  std::vector<network::LinkShare> shares;
+  for (const LinkId link : route) {
+    if (shares.empty() || shares.back().link != link)
+      shares.push_back({link});
+    else
+      ++shares.back().times;
+  }
+  return shares;
+}
 
 }  // namespace
 
@@ -27,34 +41,37 @@ Symmetry::Symmetry(const workload::Job& job, const workload::Matching& matching,
       granularity_(granularity),
       patterns_(matching, plans, granularity),
       private_rings_(job, fabric, placement, plans, patterns_, granularity),
-      link_vertices_(fabric.link_count()),
-      communicators_(job.communicators.size()) {
+      communicators_(job.communicators.size()),
+      first_slot_{0},
+      link_vertices_(fabric.link_count(), kNotInUse) {
   ORRERY_ASSERT(own.size() == job.ranks.size());
-  for (const workload::ExecutionGraph& graph : job.graphs) {
-    transfer_slots_.emplace_back(graph);
-    if (!graph.stretches().empty()) user_of_link_.resize(fabric.link_count());
-  }
+  for (const workload::ExecutionGraph& graph : job.graphs) transfer_slots_.emplace_back(graph);
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
     refinement_.add_vertex(hash_of({kRank, job.ranks[rank].graph, own[rank]}));
-    sends_.emplace_back(job.ranks[rank].peers.size());
-    received_.emplace_back(job.ranks[rank].peers.size());
+    first_slot_.push_back(first_slot_.back() + static_cast<std::uint32_t>(job.ranks[rank].peers.size()));
   }
+  sends_.assign(first_slot_.back(), kNotInUse);
+  received_.assign(first_slot_.back(), kNotInUse);
   refinement_.refine();
-  stages_.programs = rank_classes();
+  count_rank_classes();
+  stages_.programs = rank_classes_;
 }
 
 bool Symmetry::use_communicator(GroupId group) {
   UsedCommunicator& communicator = communicators_[index_of(group)];
   if (communicator.vertex || matching_.calls(group).empty()) return false;
-  communicator.vertex = refinement_.add_vertex(own_colour(group));
-  used_.communicators.push_back(group);
+  const Vertex vertex = refinement_.vertex_count();
+  const std::uint64_t lines = granularity_ == Granularity::kPhase ? add_whole_lines(group, vertex) : 0;
+  refinement_.add_vertex(hash_of({own_colour(group), lines}));
+  communicator.vertex = vertex;
   for (std::uint32_t member = 0; member < plans_.layout(group).size(); ++member)
-    refinement_.add_edge(*communicator.vertex, index_of(rank_of(group, member)),
+    refinement_.add_edge(vertex, index_of(rank_of(group, member)),
                          hash_of({kMember, slot_of(group, member), program_hash(group, member)}));
-  for (const Pattern& pattern : patterns_.of(group)) {
+  for (std::uint32_t i = 0; i < patterns_.of(group).size(); ++i) {
     communicator.first_message.push_back(refinement_.vertex_count());
-    granularity_ == Granularity::kPhase ? add_lines(group, pattern) : add_messages(group, pattern);
+    granularity_ == Granularity::kPhase ? add_lines(group, i) : add_messages(group, patterns_.of(group)[i]);
   }
+  group_vertices_.push_back({vertex, refinement_.vertex_count(), group});
   return true;
 }
 
@@ -96,9 +113,7 @@ const Symmetry::KindsOfRanks& Symmetry::kinds(const collectives::Schedule& sched
   return kinds;
 }
 
-// First all vertices, so that they are numbered without gaps; edges bring in vertices for links.
 void Symmetry::add_messages(GroupId group, const Pattern& pattern) {
-  const Vertex first = refinement_.vertex_count();
   const CommunicatorLayout& layout = *pattern.plan->layout;
   const auto devices = plans_.devices(group);
   for_each_message(pattern, [&](const PatternMessage& message) {
@@ -106,42 +121,68 @@ void Symmetry::add_messages(GroupId group, const Pattern& pattern) {
     const std::uint32_t from = layout.coordinate(layout.position_of[message.from], planned.phase.axis);
     const std::uint32_t to = layout.coordinate(layout.position_of[message.to], planned.phase.axis);
     const KindsOfRanks& kinds = this->kinds(planned.schedule());
-    const auto latency = static_cast<std::uint64_t>(latency_of(devices[message.from], devices[message.to]).count());
+    const Vertex vertex = refinement_.vertex_count();
+    const Duration latency = cross_route(vertex, devices[message.from], devices[message.to]);
     const auto bytes = static_cast<std::uint64_t>(planned.schedule().step(from, message.send).bytes.count());
-    const Vertex vertex =
-        refinement_.add_vertex(hash_of({kMessage, pattern.key, message.phase, kinds[from]->of_send(message.send),
-                                        kinds[to]->of_receive(message.slot), latency, bytes}));
-    ORRERY_ASSERT(vertex == first + message.number);
-  });
-  for_each_message(pattern, [&](const PatternMessage& message) {
-    refinement_.add_edge(first + message.number, index_of(rank_of(group, message.from)),
+    refinement_.add_vertex(
+        hash_of({kMessage, pattern.key, message.phase, kinds[from]->of_send(message.send),
+                 kinds[to]->of_receive(message.slot), static_cast<std::uint64_t>(latency.count()), bytes}));
+    refinement_.add_edge(vertex, index_of(rank_of(group, message.from)),
                          hash_of({kSends, slot_of(group, message.from)}));
-    refinement_.add_edge(first + message.number, index_of(rank_of(group, message.to)),
+    refinement_.add_edge(vertex, index_of(rank_of(group, message.to)),
                          hash_of({kReceives, slot_of(group, message.to)}));
   });
 }
 
-void Symmetry::add_lines(GroupId group, const Pattern& pattern) {
-  const Vertex first = refinement_.vertex_count();
+// Lines of all members are alike where the communicators are, whose members see but one each in a slot: what they put
+// on the links the communicator does. Returns what tells them apart from the start.
+std::uint64_t Symmetry::add_whole_lines(GroupId group, Vertex communicator) {
+  std::uint64_t own = 0;
+  std::vector<Crossing> crossings;
+  for (std::uint32_t i = 0; i < patterns_.of(group).size(); ++i)
+    for_each_line(patterns_.of(group)[i], [&](const PatternLine& line) {
+      if (!is_whole(group, line)) return;
+      const LineTraffic traffic = this->traffic(group, i, line);
+      own = hash_of({own, i, line.phase, static_cast<std::uint64_t>(traffic.latency.count()),
+                     static_cast<std::uint64_t>(traffic.least.count())});
+      for (const network::LinkLoad& load : traffic.loads)
+        crossings.push_back(
+            {communicator, load.link,
+             hash_of({i, line.phase, static_cast<std::uint64_t>(load.bytes.count()), load.connections})});
+    });
+  std::ranges::stable_sort(crossings, {}, &Crossing::link);
+  for (auto first = crossings.begin(); first != crossings.end();) {
+    Crossing all{communicator, first->link, kCrosses};
+    for (; first != crossings.end() && first->link == all.link; ++first) all.how = hash_of({all.how, first->how});
+    crossings_.push_back(all);
+  }
+  return own;
+}
+
+void Symmetry::add_lines(GroupId group, std::uint32_t number) {
+  const Pattern& pattern = patterns_.of(group)[number];
   for_each_line(pattern, [&](const PatternLine& line) {
-    std::vector<DeviceId> devices;
-    for (const std::uint32_t member : line.members) devices.push_back(plans_.devices(group)[member]);
-    LineTraffic traffic = traffic_of(*pattern.plan, line.phase, devices, fabric_);
+    if (is_whole(group, line)) return;
+    const LineTraffic traffic = this->traffic(group, number, line);
     const Vertex vertex = refinement_.add_vertex(
         hash_of({kLine, pattern.key, line.phase, static_cast<std::uint64_t>(traffic.latency.count()),
                  static_cast<std::uint64_t>(traffic.least.count())}));
-    ORRERY_ASSERT(vertex == first + line.number);
-    line_traffic_.emplace(vertex, std::move(traffic));
-  });
-  for_each_line(pattern, [&](const PatternLine& line) {
     for (const std::uint32_t member : line.members)
-      refinement_.add_edge(first + line.number, index_of(rank_of(group, member)),
-                           hash_of({kMember, slot_of(group, member)}));
+      refinement_.add_edge(vertex, index_of(rank_of(group, member)), hash_of({kMember, slot_of(group, member)}));
+    for (const network::LinkLoad& load : traffic.loads)
+      crossings_.push_back(
+          {vertex, load.link, hash_of({kCrosses, static_cast<std::uint64_t>(load.bytes.count()), load.connections})});
   });
 }
 
+LineTraffic Symmetry::traffic(GroupId group, std::uint32_t pattern, const PatternLine& line) const {
+  std::vector<DeviceId> devices;
+  for (const std::uint32_t member : line.members) devices.push_back(plans_.devices(group)[member]);
+  return traffic_of(*patterns_.of(group)[pattern].plan, line.phase, devices, fabric_);
+}
+
 bool Symmetry::use_sends(RankId from, std::uint32_t peer_slot) {
-  if (sends_[index_of(from)][peer_slot].vertex != kNotInUse) return false;
+  if (sends(from, peer_slot) != kNotInUse) return false;
   const RankId to = job_.ranks[index_of(from)].peers[peer_slot];
   const TransferSlots &here = transfer_slots(from), &there = transfer_slots(to);
   if (here.sends(peer_slot).empty()) return false;
@@ -151,12 +192,20 @@ bool Symmetry::use_sends(RankId from, std::uint32_t peer_slot) {
   const std::uint64_t own = pairing.is_spread ? hash_of({pairing.hash, index_of(from), index_of(to)}) : pairing.hash;
   const DeviceId from_device = placement_[index_of(from)], to_device = placement_[index_of(to)];
   const bool is_same_node = network::node_of(fabric_, from_device) == network::node_of(fabric_, to_device);
-  const Vertex vertex = refinement_.add_vertex(
-      hash_of({kPair, own, static_cast<std::uint64_t>(latency_of(from_device, to_device).count()),
-               plans_.library() != nullptr && is_same_node}));  // only a library makes a difference there
-  sends_[index_of(from)][peer_slot] = {vertex, slot_there};
-  received_[index_of(to)][slot_there].push_back(vertex);
-  used_.sends.push_back({from, peer_slot});
+  const Vertex vertex = refinement_.vertex_count();
+  const Duration latency = cross_route(vertex, from_device, to_device);
+  refinement_.add_vertex(hash_of({kPair, own, static_cast<std::uint64_t>(latency.count()),
+                                  // only a library makes a difference there
+                                  plans_.library() != nullptr && is_same_node}));
+  sends_[first_slot_[index_of(from)] + peer_slot] = vertex;
+  const std::uint32_t received_at = first_slot_[index_of(to)] + slot_there;
+  if (Vertex& first = received_[received_at]; first == kNotInUse) {
+    first = vertex;
+  } else {
+    std::vector<Vertex>& several = received_several_[received_at];
+    if (several.empty()) several.push_back(first);
+    several.push_back(vertex);
+  }
   // A message may be like another of the same rank; but ranks are alike only peer by peer, so that each operation of
   // one is the same operation of the other.
   refinement_.add_edge(vertex, index_of(from), hash_of({kSends, kPair, here.send_kind(peer_slot)}),
@@ -184,105 +233,109 @@ const Symmetry::Pairing& Symmetry::pairing(RankId from, std::uint32_t peer_slot,
   return pairing;
 }
 
+std::span<const Symmetry::Vertex> Symmetry::received(RankId to, std::uint32_t peer_slot) const {
+  const std::uint32_t slot = first_slot_[index_of(to)] + peer_slot;
+  if (const auto several = received_several_.find(slot); several != received_several_.end()) return several->second;
+  return std::span(received_).subspan(slot, received_[slot] == kNotInUse ? 0 : 1);
+}
+
 void Symmetry::refine() {
   refinement_.forget_changes();
-  news_ = std::exchange(used_, {});
   refinement_.refine();
-  if (has_split()) stages_.partners = rank_classes() - stages_.programs - stages_.links;
-  cross_links_of_news();
+  count_rank_classes();
+  stages_.partners = rank_classes_ - stages_.programs - stages_.links;
+  cross_links();
   refinement_.refine();
-  if (has_split()) stages_.links = rank_classes() - stages_.programs - stages_.partners;
+  count_rank_classes();
+  stages_.links = rank_classes_ - stages_.programs - stages_.partners;
 }
 
-std::uint32_t Symmetry::rank_classes() const {
-  std::vector<bool> seen(refinement_.class_count());
-  std::uint32_t classes = 0;
-  for (std::uint32_t rank = 0; rank < job_.ranks.size(); ++rank) {
-    if (seen[colour(RankId(rank))]) continue;
-    seen[colour(RankId(rank))] = true;
-    ++classes;
+// Classes are never given up, and what they are of never changes.
+void Symmetry::count_rank_classes() {
+  for (; counted_classes_ < refinement_.class_count(); ++counted_classes_)
+    if (members(counted_classes_).front() < job_.ranks.size()) ++rank_classes_;
+}
+
+// The message crosses each link of the route, whose latency is returned.
+Duration Symmetry::cross_route(Vertex message, DeviceId from, DeviceId to) {
+  fabric_.route(from, to, route_);
+  Duration latency{};
+  for (const LinkId link : route_) latency = saturating_add(latency, fabric_.link(link).latency);
+  for (const network::LinkShare& share : shares_of(route_))
+    crossings_.push_back({message, share.link, hash_of({kCrosses, share.times})});
+  return latency;
+}
+
+void Symmetry::cross_links() {
+  link_runs_.push_back({refinement_.vertex_count(), static_cast<std::uint32_t>(used_links_.size())});
+  for (const Crossing& crossing : std::exchange(crossings_, {})) {
+    Vertex& link = link_vertices_[index_of(crossing.link)];
+    if (link == kNotInUse) {
+      link = refinement_.add_vertex(hash_of({kLink, fabric_.kind_of(crossing.link)}));
+      used_links_.push_back(crossing.link);
+    }
+    refinement_.add_edge(crossing.vertex, link, crossing.how);
   }
-  return classes;
-}
-
-void Symmetry::cross_links_of_news() {
-  for (const GroupId group : news_.communicators)
-    for (std::uint32_t i = 0; i < patterns_.of(group).size(); ++i) cross_links(group, i);
-  for (const PeerSlot& used : news_.sends) {
-    const RankId to = job_.ranks[index_of(used.rank)].peers[used.slot];
-    cross_route(sends(used.rank, used.slot).vertex, placement_[index_of(used.rank)], placement_[index_of(to)],
-                kManyUsers);
-  }
-}
-
-void Symmetry::cross_links(GroupId group, std::uint32_t number) {
-  const Pattern& pattern = patterns_.of(group)[number];
-  const Vertex first = first_message(group, number);
-  const std::span<const DeviceId> devices = plans_.devices(group);
-  const std::uint32_t user = 1 + index_of(group);
-  if (granularity_ == Granularity::kPhase)
-    return for_each_line(pattern, [&](const PatternLine& line) {
-      for (const network::LinkLoad& load : traffic(first + line.number).loads)
-        cross_link(first + line.number, load.link,
-                   hash_of({kCrosses, static_cast<std::uint64_t>(load.bytes.count()), load.connections}), user);
-    });
-  for_each_message(pattern, [&](const PatternMessage& message) {
-    cross_route(first + message.number, devices[message.from], devices[message.to], user);
-  });
-}
-
-void Symmetry::cross_route(Vertex message, DeviceId from, DeviceId to, std::uint32_t user) {
-  for (const network::LinkShare& share : route_of(from, to))
-    cross_link(message, share.link, hash_of({kCrosses, share.times}), user);
-}
-
-void Symmetry::cross_link(Vertex vertex, LinkId id, std::uint64_t how, std::uint32_t user) {
-  if (!user_of_link_.empty()) {
-    std::uint32_t& known = user_of_link_[index_of(id)];
-    known = known == 0 || known == user ? user : kManyUsers;
-  }
-  std::optional<Vertex>& link = link_vertices_[index_of(id)];
-  if (!link) {
-    link = refinement_.add_vertex(hash_of({kLink, fabric_.kind_of(id)}));
-    news_.links.push_back(id);
-  }
-  refinement_.add_edge(vertex, *link, how);
+  if (link_runs_.back().begin == used_links_.size()) link_runs_.pop_back();
 }
 
 bool Symmetry::is_alone(GroupId group) const {
+  const auto is_of_group = [&](const Origin& user) {
+    const bool is_call = user.kind == Origin::Kind::kCommunicator || user.kind == Origin::Kind::kMessage;
+    return is_call && user.id == index_of(group);
+  };
   bool is_alone = true;
-  const std::span<const Pattern> patterns = patterns_.of(group);
-  for (std::uint32_t i = 0; i < patterns.size(); ++i) {
+  for (std::uint32_t pattern = 0; pattern < patterns_.of(group).size(); ++pattern) {
     if (granularity_ == Granularity::kStep) {
-      is_alone = is_alone && is_private_ring(group, i);
+      is_alone = is_alone && is_private_ring(group, pattern);
       continue;
     }
-    for_each_line(patterns[i], [&](const PatternLine& line) {
-      for (const network::LinkLoad& load : traffic(first_message(group, i) + line.number).loads)
-        is_alone = is_alone && user_of_link_[index_of(load.link)] == 1 + index_of(group);
+    for_each_line(patterns_.of(group)[pattern], [&](const PatternLine& line) {
+      for (const network::LinkLoad& load : traffic(group, pattern, line).loads)
+        is_alone = is_alone && std::ranges::all_of(users(load.link), is_of_group);
     });
   }
   return is_alone;
 }
 
 std::optional<Symmetry::Colour> Symmetry::colour(LinkId link) const {
-  const std::optional<Vertex> vertex = link_vertices_[index_of(link)];
-  if (!vertex) return std::nullopt;
-  return refinement_.colour(*vertex);
+  const Vertex vertex = link_vertices_[index_of(link)];
+  if (vertex == kNotInUse) return std::nullopt;
+  return refinement_.colour(vertex);
+}
+
+Symmetry::Origin Symmetry::origin(Vertex vertex) const {
+  using enum Origin::Kind;
+  if (vertex < job_.ranks.size()) return {kRank, vertex};
+  const auto group = std::ranges::upper_bound(group_vertices_, vertex, {}, &VerticesOfGroup::first);
+  if (group != group_vertices_.begin() && vertex < std::prev(group)->end)
+    return {std::prev(group)->first == vertex ? kCommunicator : kMessage, index_of(std::prev(group)->group)};
+  const auto links = std::ranges::upper_bound(link_runs_, vertex, {}, &VerticesOfLinks::first);
+  if (links != link_runs_.begin()) {
+    const std::uint32_t end = links == link_runs_.end() ? static_cast<std::uint32_t>(used_links_.size()) : links->begin;
+    const std::uint32_t at = std::prev(links)->begin + (vertex - std::prev(links)->first);
+    if (at < end) return {kLink, index_of(used_links_[at])};
+  }
+  Origin sends{kSends, 0};
+  refinement_.for_each_neighbour(vertex, [&](Vertex rank) {
+    if (rank >= job_.ranks.size()) return;
+    for (std::uint32_t slot = 0; slot < slots_of(RankId(rank)); ++slot)
+      if (this->sends(RankId(rank), slot) == vertex) sends.id = rank;
+  });
+  return sends;
+}
+
+std::vector<Symmetry::Origin> Symmetry::users(LinkId link) const {
+  std::vector<Origin> users;
+  refinement_.for_each_neighbour(link_vertices_[index_of(link)],
+                                 [&](Vertex vertex) { users.push_back(origin(vertex)); });
+  return users;
 }
 
 std::vector<network::LinkShare> Symmetry::route_of(DeviceId from, DeviceId to) const {
   std::vector<LinkId> route;
   fabric_.route(from, to, route);
-  std::ranges::sort(route);
-  std::vector<network::LinkShare> shares;
-  for (const LinkId link : route) {
-    if (shares.empty() || shares.back().link != link)
-      shares.push_back({link});
-    else
-      ++shares.back().times;
-  }
-  return shares;
+  return shares_of(route);
 }
 
 RankId Symmetry::rank_of(GroupId group, std::uint32_t member) const {

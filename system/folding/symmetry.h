@@ -5,7 +5,8 @@
 // up.
 //
 // A message stands for one step of every chunk and call in which it is sent (in a uniform ring for all steps), since
-// these tie together the same ranks and links. At granularity `phase` the messages of a line are one.
+// these tie together the same ranks and links. At granularity `phase` the messages of a line are one; a line of all
+// members is the communicator itself.
 //
 // The partition is of the communicators and pairs of ranks in use; it gets finer when more come into use.
 #pragma once
@@ -16,7 +17,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "core/ids.h"
@@ -63,52 +63,51 @@ class Symmetry {
   std::optional<Colour> colour(LinkId link) const;
   std::uint32_t class_count() const { return refinement_.class_count(); }
   std::uint32_t class_size(Colour colour) const { return refinement_.class_size(colour); }
-  // What the last refine() did: whether classes of before came apart, and what came into use with it.
-  bool has_split() const { return refinement_.has_split(); }
-  struct PeerSlot {
-    RankId rank{};
-    std::uint32_t slot = 0;
-  };
-  struct News {
-    std::vector<GroupId> communicators;
-    std::vector<PeerSlot> sends;
-    std::vector<LinkId> links;
-  };
-  const News& news() const { return news_; }
-  // Whether a class came to be or lost members.
+  // What the last refine() did: the classes that came to be or lost members.
+  std::span<const Colour> changed() const { return refinement_.changed(); }
   bool has_changed(Colour colour) const { return refinement_.has_changed(colour); }
   // The class that it was part of before that; nothing if its members were not in use.
   std::optional<Colour> before(Colour colour) const { return refinement_.before(colour); }
 
-  const TransferSlots& transfer_slots(RankId rank) const { return transfer_slots_[job_.ranks[index_of(rank)].graph]; }
-  // All sends of a rank to a peer, and where they meet receives from it.
-  struct Sends {
-    Vertex vertex = kNotInUse;
-    std::uint32_t receive_slot = 0;  // of the receiver, which has the rank for a peer there
+  // What stands behind a vertex: the rank, communicator or link; of messages the communicator in whose calls they are
+  // sent, or the rank that sends them to a peer.
+  struct Origin {
+    enum class Kind : std::uint8_t { kRank, kCommunicator, kMessage, kSends, kLink } kind{};
+    std::uint32_t id = 0;
   };
+  Origin origin(Vertex vertex) const;
+  // Of a class, in no order.
+  std::span<const Vertex> members(Colour colour) const { return refinement_.members(colour); }
+  // The messages and communicators that cross a link, once for each.
+  std::vector<Origin> users(LinkId link) const;
+
+  const TransferSlots& transfer_slots(RankId rank) const { return transfer_slots_[job_.ranks[index_of(rank)].graph]; }
   static constexpr Vertex kNotInUse = UINT32_MAX;
-  const Sends& sends(RankId from, std::uint32_t peer_slot) const { return sends_[index_of(from)][peer_slot]; }
+  // All sends of a rank to a peer.
+  Vertex sends(RankId from, std::uint32_t peer_slot) const { return sends_[first_slot_[index_of(from)] + peer_slot]; }
   // The messages in use that a rank receives from a peer: one, unless the peer has several slots for it.
-  std::span<const Vertex> received(RankId to, std::uint32_t peer_slot) const {
-    return received_[index_of(to)][peer_slot];
-  }
+  std::span<const Vertex> received(RankId to, std::uint32_t peer_slot) const;
   bool is_in_use(GroupId group) const { return communicators_[index_of(group)].vertex.has_value(); }
 
   const Patterns& patterns() const { return patterns_; }
-  // The first message or line of a pattern of a communicator in use; the others follow.
+  // The first message of a pattern of a communicator in use; the others follow.
   Vertex first_message(GroupId group, std::uint32_t pattern) const {
     return communicators_[index_of(group)].first_message[pattern];
   }
+  Vertex vertex_of(GroupId group, std::uint32_t pattern, const PatternLine& line) const {
+    return is_whole(group, line) ? *communicators_[index_of(group)].vertex
+                                 : first_message(group, pattern) + line.number;
+  }
   // Whether its messages have all their links to themselves but for other patterns of the communicator.
-  // Whether nothing but the communicator's own calls has crossed the links that they cross, so far. Of a communicator
-  // in use, and at granularity `phase`; private rings are by themselves in any case.
-  bool is_alone(GroupId group) const;
   bool is_private_ring(GroupId group, std::uint32_t pattern) const { return private_rings_.contains(group, pattern); }
+  // Whether nothing but the communicator's own calls has crossed the links that they cross, so far. Of a communicator
+  // in use.
+  bool is_alone(GroupId group) const;
 
-  // The links of a route, each once.
+  // The links of a route, each once, by LinkId.
   std::vector<network::LinkShare> route_of(DeviceId from, DeviceId to) const;
   Duration latency_of(DeviceId from, DeviceId to) const { return network::route_latency(fabric_, from, to); }
-  const LineTraffic& traffic(Vertex line) const { return line_traffic_.at(line); }
+  LineTraffic traffic(GroupId group, std::uint32_t pattern, const PatternLine& line) const;
 
  private:
   struct UsedCommunicator {
@@ -123,17 +122,20 @@ class Symmetry {
     bool is_spread = false;          // over several slots
   };
 
+  // Peer slots of all ranks are numbered rank after rank.
+  std::uint32_t slots_of(RankId rank) const { return first_slot_[index_of(rank) + 1] - first_slot_[index_of(rank)]; }
   std::uint64_t own_colour(GroupId group) const;
   const Pairing& pairing(RankId from, std::uint32_t peer_slot, RankId to);
   std::uint64_t program_hash(GroupId group, std::uint32_t member) const;
+  bool is_whole(GroupId group, const PatternLine& line) const {
+    return line.members.size() == job_.communicators[index_of(group)].members.size();
+  }
+  std::uint64_t add_whole_lines(GroupId group, Vertex communicator);
   void add_messages(GroupId group, const Pattern& pattern);
-  void add_lines(GroupId group, const Pattern& pattern);
-  void cross_links_of_news();
-  void cross_links(GroupId group, std::uint32_t pattern);
-  // `user`: of the link: 1 + a communicator, or kManyUsers.
-  void cross_route(Vertex message, DeviceId from, DeviceId to, std::uint32_t user);
-  void cross_link(Vertex vertex, LinkId link, std::uint64_t how, std::uint32_t user);
-  std::uint32_t rank_classes() const;
+  void add_lines(GroupId group, std::uint32_t pattern);
+  Duration cross_route(Vertex message, DeviceId from, DeviceId to);
+  void cross_links();
+  void count_rank_classes();
   std::uint32_t slot_of(GroupId group, std::uint32_t member) const;
   RankId rank_of(GroupId group, std::uint32_t member) const;
   using KindsOfRanks = std::vector<std::shared_ptr<const ProgramKinds>>;
@@ -149,18 +151,36 @@ class Symmetry {
   PrivateRings private_rings_;
   ColourRefinement refinement_;
   Stages stages_;
-  static constexpr std::uint32_t kManyUsers = UINT32_MAX;
-
-  std::vector<std::optional<Vertex>> link_vertices_;
-  std::vector<std::uint32_t> user_of_link_;  // 0: nobody; empty if no program has repetitions
+  std::uint32_t rank_classes_ = 0;
+  Colour counted_classes_ = 0;  // those before are counted
   std::vector<UsedCommunicator> communicators_;
-  std::vector<TransferSlots> transfer_slots_;               // by graph
-  std::vector<std::vector<Sends>> sends_;                   // by rank, by peer slot
-  std::vector<std::vector<std::vector<Vertex>>> received_;  // likewise
+  std::vector<TransferSlots> transfer_slots_;  // by graph
+  std::vector<std::uint32_t> first_slot_;      // by rank, and their number
+  std::vector<Vertex> sends_;                  // by peer slot of all ranks
+  std::vector<Vertex> received_;               // likewise: the first
+  std::map<std::uint32_t, std::vector<Vertex>> received_several_;
   std::map<PairKey, Pairing> pairings_;
-  News used_;  // since the last refine()
-  News news_;
-  std::unordered_map<Vertex, LineTraffic> line_traffic_;
+  std::vector<Vertex> link_vertices_;
+  struct Crossing {
+    Vertex vertex;
+    LinkId link;
+    std::uint64_t how;
+  };
+  std::vector<Crossing> crossings_;  // of what came into use since the last refine()
+  // Whose a vertex is, each by ascending vertex.
+  struct VerticesOfGroup {
+    Vertex first;  // of the communicator, then its messages
+    Vertex end;
+    GroupId group;
+  };
+  struct VerticesOfLinks {
+    Vertex first;
+    std::uint32_t begin;  // in used_links_
+  };
+  std::vector<VerticesOfGroup> group_vertices_;
+  std::vector<VerticesOfLinks> link_runs_;
+  std::vector<LinkId> used_links_;                                      // in the order of their vertices
+  std::vector<LinkId> route_;                                           // scratch
   mutable std::map<const collectives::Schedule*, KindsOfRanks> kinds_;  // by position
 };
 

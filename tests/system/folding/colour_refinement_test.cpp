@@ -122,6 +122,46 @@ TEST_CASE("a graph that grows has at least the classes of the whole, and they st
   }
 }
 
+TEST_CASE("what a refinement changed is told class by class, with what each was part of") {
+  std::mt19937_64 random(3);
+  const auto sorted_members = [](const ColourRefinement& refinement, std::uint32_t colour) {
+    const auto members = refinement.members(colour);
+    std::vector<std::uint32_t> sorted(members.begin(), members.end());
+    std::ranges::sort(sorted);
+    return sorted;
+  };
+  for (int trial = 0; trial < 500; ++trial) {
+    const Graph graph = random_graph(random);
+    ColourRefinement refinement;
+    for (const std::uint64_t own : graph.own) refinement.add_vertex(own);
+    std::vector<std::vector<std::uint32_t>> before;  // members, by class
+    for (std::size_t e = 0; e <= graph.edges.size(); ++e) {
+      if (random() % 4 == 0 || e == graph.edges.size()) {
+        refinement.forget_changes();
+        refinement.refine();
+        std::vector<std::vector<std::uint32_t>> now;
+        std::size_t changed = 0;
+        for (std::uint32_t colour = 0; colour < refinement.class_count(); ++colour) {
+          now.push_back(sorted_members(refinement, colour));
+          CHECK(now.back().size() == refinement.class_size(colour));
+          for (const std::uint32_t vertex : now.back()) CHECK(refinement.colour(vertex) == colour);
+          const bool is_as_before = colour < before.size() && now.back() == before[colour];
+          CHECK(refinement.has_changed(colour) == !is_as_before);
+          changed += is_as_before ? 0 : 1;
+          const auto parent = refinement.before(colour);
+          CHECK(parent.has_value() == !before.empty());
+          if (parent) CHECK(std::ranges::includes(before[*parent], now.back()));
+        }
+        CHECK(refinement.changed().size() == changed);
+        before = now;
+      }
+      if (e == graph.edges.size()) break;
+      const Edge& edge = graph.edges[e];
+      refinement.add_edge(edge.a, edge.b, edge.label_at_a, edge.label_at_b);
+    }
+  }
+}
+
 TEST_CASE("one different vertex tells a ring apart by distance") {
   ColourRefinement refinement;
   constexpr std::uint32_t kSize = 1001;
