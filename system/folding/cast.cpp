@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "system/folding/patterns.h"
 
 namespace orrery::system {
 namespace {
@@ -18,6 +19,15 @@ double messages_of(const PlannedPhase& phase, const CommunicatorLayout& layout) 
   double in_line = 0;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) in_line += phase.schedule().sends(rank);
   return in_line * layout.size() / ranks;
+}
+
+// The first line of a phase.
+std::vector<DeviceId> line(const CommunicatorLayout& layout, const PlannedPhase& phase,
+                           std::span<const DeviceId> devices) {
+  std::vector<DeviceId> line;
+  for (std::uint32_t to = 0; to < layout.sizes[phase.phase.axis]; ++to)
+    line.push_back(devices[layout.member_at[layout.moved_to(0, phase.phase.axis, to)]]);
+  return line;
 }
 
 double messages_of(const CollectivePlan& plan) {
@@ -46,14 +56,25 @@ double messages_of(const workload::Job& job, const workload::Matching& matching,
   return messages;
 }
 
-// A uniform ring's steps are compared as one, and at granularity `phase` the messages of a line.
-double messages_to_compare(const CollectivePlan& plan, Granularity granularity) {
+constexpr double kMostMessagesToCompare = 2e7;  // at some hundred bytes each
+
+// A uniform ring's steps are compared as one, at granularity `phase` the messages of a line, and of a complete exchange
+// everybody's ways. Whether it is one is asked only where it matters.
+double messages_to_compare(const CollectivePlan& plan, std::span<const DeviceId> devices,
+                           const network::Fabric& fabric, Granularity granularity) {
+  const CommunicatorLayout& layout = *plan.layout;
   double messages = 0;
   for (const PlannedPhase& phase : plan.phases) {
     if (granularity == Granularity::kPhase)
-      messages += static_cast<double>(plan.layout->size()) / plan.layout->sizes[phase.phase.axis];
+      messages += static_cast<double>(layout.size()) / layout.sizes[phase.phase.axis];
+    else if (phase.schedule().is_uniform_ring())
+      messages += layout.size();
+    else if (const double all = messages_of(phase, layout); all <= kMostMessagesToCompare)
+      messages += all;
     else
-      messages += phase.schedule().is_uniform_ring() ? plan.layout->size() : messages_of(phase, *plan.layout);
+      messages += is_complete_exchange(phase.schedule()) && find_ways(line(layout, phase, devices), fabric)
+                      ? layout.size()
+                      : all;
   }
   return messages;
 }
@@ -69,7 +90,9 @@ double messages_to_compare(const CastInput& input, Granularity granularity) {
       for (std::uint32_t call = 0; call < input.matching.calls(GroupId(group)).size(); ++call) {
         const workload::CollectiveCall& asked = input.matching.calls(GroupId(group))[call];
         const auto [known, is_new] = of_kind.try_emplace({asked.kind, asked.root});
-        if (is_new) known->second = messages_to_compare(input.plans.plan(GroupId(group), call), granularity);
+        if (is_new)
+          known->second = messages_to_compare(input.plans.plan(GroupId(group), call), input.plans.devices(GroupId(group)),
+                                              input.fabric, granularity);
       }
       for (const auto& [kind, count] : of_kind) of_group[group] += count;
     }
@@ -80,7 +103,6 @@ double messages_to_compare(const CastInput& input, Granularity granularity) {
 
 // Empty if the job is to be folded.
 std::string reason_not_to_fold(const CastInput& input, FoldMode fold, Granularity granularity) {
-  constexpr double kMostMessagesToCompare = 2e7;  // at some hundred bytes each
   if (fold == FoldMode::kOff) return "not folded: it is off";
   if (!input.network.keeps_messages_alike())
     return "not folded: the fifo model serves messages one after the other, so that none is like another";

@@ -51,30 +51,30 @@ Folding::Changes Folding::find_changes() const {
     switch (origin.kind) {
       case kRank:
         changes.ranks.push_back(colour);
-        for (const GroupId group : job_.ranks[origin.id].communicators)
-          if (symmetry_.is_in_use(group)) changes.groups.push_back(group);
-        changes.senders.push_back(RankId(origin.id));
+        add_user(origin, changes);
         break;
       case kLink:
         changes.links.push_back(colour);
-        for (const Symmetry::Origin& user : symmetry_.users(LinkId(origin.id))) changes.add_user(user);
+        for (const Symmetry::Origin& user : symmetry_.users(LinkId(origin.id))) add_user(user, changes);
         break;
       case kCommunicator:
         changes.communicators.push_back(colour);
         break;
       case kMessage:
       case kSends:
-        changes.add_user(origin);
+        add_user(origin, changes);
     }
   }
   return changes;
 }
 
-void Folding::Changes::add_user(const Symmetry::Origin& origin) {
-  if (origin.kind == Symmetry::Origin::Kind::kSends)
-    senders.push_back(RankId(origin.id));
-  else
-    groups.push_back(GroupId(origin.id));
+void Folding::add_user(const Symmetry::Origin& origin, Changes& changes) const {
+  using enum Symmetry::Origin::Kind;
+  if (origin.kind == kCommunicator || origin.kind == kMessage) return changes.groups.push_back(GroupId(origin.id));
+  changes.senders.push_back(RankId(origin.id));
+  if (origin.kind == kSends) return;
+  for (const GroupId group : job_.ranks[origin.id].communicators)
+    if (symmetry_.is_in_use(group)) changes.groups.push_back(group);
 }
 
 // Of changed classes of ranks, links or communicators, in the order of who acts: the first, of those that come apart or
@@ -143,7 +143,8 @@ void Folding::fold_communicators(const Changes& changes, ClassSplit& split) {
   for (const auto& [home, parent] : homes) {
     if (home == parent && !has_changed(home)) continue;
     std::vector<std::uint32_t> parent_seat = take_seats(home);
-    for (std::uint32_t i = 0; i < symmetry_.patterns().of(home).size(); ++i) fold_pattern(home, parent, i, split);
+    for (std::uint32_t i = 0; i < symmetry_.patterns().of(home).size(); ++i)
+      fold_pattern(home, parent, i, parent_seat, split);
     if (parent != kNoHome) split.homes.push_back({home, parent, std::move(parent_seat)});
   }
 }

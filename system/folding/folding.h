@@ -11,6 +11,7 @@
 // other parts get an agent, home or link of their own that begins with the state of the one they were part of.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -29,6 +30,8 @@ namespace orrery::system {
 // All messages of one class. Of a collective: with sends of the sender's program, the seat of the receiver, and slots
 // of its program. Of sends to a peer: with peer slots of the sender, the receiver's agent, and peer slots there.
 struct MessageClass {
+  std::uint32_t sender = 0;          // of a collective: seat
+  std::uint32_t round = 0;           // of a complete exchange
   std::vector<std::uint32_t> sends;  // ascending; the first starts the message for all
   std::uint32_t receiver = 0;
   std::vector<std::uint32_t> slots;
@@ -37,7 +40,7 @@ struct MessageClass {
   Duration latency{};
   network::PathId path{};
   std::uint64_t count = 0;                     // messages; 0: not in use
-  Symmetry::Vertex one = Symmetry::kNotInUse;  // of them
+  Symmetry::Vertex one = Symmetry::kNotInUse;  // of them; of a complete exchange the line
   const MessageClass* before = nullptr;        // of a collective, while a split goes on: what it was part of
 };
 
@@ -143,6 +146,16 @@ class Folding {
 
  private:
   std::uint32_t slot_of(RankId rank, GroupId group) const { return plans_.slot_of(rank, group); }
+  // A complete exchange on a line.
+  struct Exchange {
+    Symmetry::Vertex one;
+    std::uint32_t phase;
+    std::span<const std::uint32_t> members;  // of the line
+    std::span<const std::uint32_t> seats;    // likewise
+    const collectives::Schedule& schedule;
+  };
+  // By class of the line, seats of sender and receiver, and round.
+  using SlotsOfExchanges = std::map<std::array<std::uint32_t, 4>, std::vector<std::uint32_t>>;
   // What there is to look at again: changed classes, and whoever their members have to do with.
   struct Changes {
     std::vector<Symmetry::Colour> ranks;
@@ -150,10 +163,9 @@ class Folding {
     std::vector<Symmetry::Colour> communicators;
     std::vector<GroupId> groups;
     std::vector<RankId> senders;
-
-    void add_user(const Symmetry::Origin& origin);
   };
   Changes find_changes() const;
+  void add_user(const Symmetry::Origin& origin, Changes& changes) const;
   // Who acts for a class from now on, and who did for the class that it was part of; kNone if it is new.
   struct Acting {
     std::uint32_t id;
@@ -174,8 +186,12 @@ class Folding {
                                [&](const Share& s) { return symmetry_.has_changed(*symmetry_.colour(s.link)); });
   }
   std::vector<std::uint32_t> take_seats(GroupId group);
-  void fold_pattern(GroupId home, GroupId parent, std::uint32_t pattern, ClassSplit& split);
+  void fold_pattern(GroupId home, GroupId parent, std::uint32_t pattern, std::span<const std::uint32_t> parent_seat,
+                    ClassSplit& split);
   void fold_messages(GroupId home, std::uint32_t pattern);
+  void fold_exchanges(GroupId home, std::uint32_t pattern);
+  void find_slots(const Home& home, const Exchange& exchange, SlotsOfExchanges& slots) const;
+  void fold_exchange(GroupId home, const Exchange& exchange, const SlotsOfExchanges& slots, PatternTables& tables);
   void fold_lines(GroupId home, std::uint32_t pattern);
   // The peer slots of a rank, by the class of what it sends to the peer or receives from it.
   using SlotsByClass = std::map<Symmetry::Colour, std::vector<std::uint32_t>>;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a folding's message classes and lines are made of.
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "core/assert.h"
@@ -13,19 +14,26 @@ constexpr std::uint32_t kNoClass = UINT32_MAX;
 
 }  // namespace
 
-void Folding::fold_pattern(GroupId home, GroupId parent, std::uint32_t number, ClassSplit& split) {
+void Folding::fold_pattern(GroupId home, GroupId parent, std::uint32_t number,
+                           std::span<const std::uint32_t> parent_seat, ClassSplit& split) {
   PatternTables& tables = patterns_[{home, number}];
   if (home == parent) split.tables_before[{home, number}] = std::move(tables.classes_);
   tables = {};
   if (granularity_ == Granularity::kPhase) return fold_lines(home, number);
   fold_messages(home, number);
+  fold_exchanges(home, number);
   const auto before = split.tables_before.find({parent, number});  // a home comes before what was part of it
   if (before == split.tables_before.end()) return;
-  std::map<Symmetry::Colour, const MessageClass*> of_class;
+  // By class, and of a complete exchange by the seats and the round.
+  std::map<std::array<std::uint32_t, 4>, const MessageClass*> of_class;
+  const auto class_before = [&](const MessageClass& message) {
+    return *symmetry_.before(symmetry_.colour_of(message.one));
+  };
   for (const MessageClass& message : before->second)
-    of_class[*symmetry_.before(symmetry_.colour_of(message.one))] = &message;
+    of_class[{class_before(message), message.sender, message.receiver, message.round}] = &message;
   for (MessageClass& message : tables.classes_)
-    message.before = of_class.at(*symmetry_.before(symmetry_.colour_of(message.one)));
+    message.before =
+        of_class.at({class_before(message), parent_seat[message.sender], parent_seat[message.receiver], message.round});
 }
 
 void Folding::fold_messages(GroupId group, std::uint32_t number) {
@@ -41,11 +49,12 @@ void Folding::fold_messages(GroupId group, std::uint32_t number) {
   const auto holds_seat = [&](std::uint32_t member) {
     return home.member_of_seat[home.seat_of_member[member]] == member;
   };
-  for_each_message(pattern, [&](const PatternMessage& message) {
+  const std::vector<bool>& left_out = symmetry_.complete(group, number);
+  for_each_message(pattern, left_out, [&](const PatternMessage& message) {
     if (holds_seat(message.to))
       slots[{symmetry_.colour_of(first + message.number), home.seat_of_member[message.to]}].push_back(message.slot);
   });
-  for_each_message(pattern, [&](const PatternMessage& message) {
+  for_each_message(pattern, left_out, [&](const PatternMessage& message) {
     if (!holds_seat(message.from)) return;
     const Symmetry::Vertex one = first + message.number;
     const Symmetry::Colour colour = symmetry_.colour_of(one);
@@ -57,6 +66,7 @@ void Folding::fold_messages(GroupId group, std::uint32_t number) {
     if (!is_first) return tables.classes_[known->second].sends.push_back(message.send);
     const DeviceId from = plans_.devices(group)[message.from], to = plans_.devices(group)[message.to];
     MessageClass& added = tables.classes_.emplace_back();
+    added.sender = seat;
     added.sends = {message.send};
     added.receiver = to_seat;
     added.slots = slots.at({colour, to_seat});
@@ -65,6 +75,72 @@ void Folding::fold_messages(GroupId group, std::uint32_t number) {
     added.one = one;
     take_route(added, from, to);
   });
+}
+
+void Folding::fold_exchanges(GroupId group, std::uint32_t number) {
+  const Pattern& pattern = symmetry_.patterns().of(group)[number];
+  const std::vector<bool>& complete = symmetry_.complete(group, number);
+  if (std::ranges::find(complete, true) == complete.end()) return;
+  const Home& home = homes_[index_of(group)];
+  const auto for_each_exchange = [&](const auto& visit) {
+    Symmetry::Vertex next = symmetry_.first_line(group, number);
+    for_each_line(pattern, [&](const PatternLine& line) {
+      if (!complete[line.phase]) return;
+      std::vector<std::uint32_t> seats;
+      for (const std::uint32_t member : line.members) seats.push_back(home.seat_of_member[member]);
+      visit(Exchange{next++, line.phase, line.members, seats, pattern.plan->phases[line.phase].schedule()});
+    });
+  };
+  SlotsOfExchanges slots;  // at who holds the seat, maybe on another line that is alike
+  for_each_exchange([&](const Exchange& exchange) { find_slots(home, exchange, slots); });
+  PatternTables& tables = patterns_[{group, number}];
+  for_each_exchange([&](const Exchange& exchange) { fold_exchange(group, exchange, slots, tables); });
+}
+
+// Who sends what a rank receives is as far behind it as the one it sends to is ahead.
+void Folding::find_slots(const Home& home, const Exchange& exchange, SlotsOfExchanges& slots) const {
+  const auto ranks = static_cast<std::uint32_t>(exchange.members.size());
+  for (std::uint32_t at = 0; at < ranks; ++at) {
+    const std::uint32_t seat = exchange.seats[at];
+    if (home.member_of_seat[seat] != exchange.members[at]) continue;
+    for (std::uint32_t slot = 0; slot < exchange.schedule.receives(at); ++slot) {
+      const std::uint32_t ahead = exchange.schedule.step(at, slot).to;
+      const std::uint32_t from = (2 * at + ranks - ahead) % ranks;
+      slots[{symmetry_.colour_of(exchange.one), exchange.seats[from], seat, slot / (ranks - 1)}].push_back(slot);
+    }
+  }
+}
+
+// What those members of a line send who hold seats: in each round a message for each seat of others.
+void Folding::fold_exchange(GroupId group, const Exchange& exchange, const SlotsOfExchanges& slots,
+                            PatternTables& tables) {
+  const auto ranks = static_cast<std::uint32_t>(exchange.members.size());
+  const Symmetry::Colour colour = symmetry_.colour_of(exchange.one);
+  std::map<std::uint32_t, std::uint64_t> members;  // by seat
+  for (const std::uint32_t seat : exchange.seats) ++members[seat];
+  for (std::uint32_t at = 0; at < ranks; ++at) {
+    const std::uint32_t member = exchange.members[at], seat = exchange.seats[at];
+    if (homes_[index_of(group)].member_of_seat[seat] != member) continue;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> known;  // by round and receiver
+    for (std::uint32_t send = 0; send < exchange.schedule.sends(at); ++send) {
+      const std::uint32_t to = exchange.schedule.step(at, send).to, to_seat = exchange.seats[to];
+      const std::uint32_t round = send / (ranks - 1);
+      const auto [number, is_first] =
+          known.try_emplace({round, to_seat}, static_cast<std::uint32_t>(tables.classes_.size()));
+      tables.class_of_send_[exchange.phase][seat].push_back(is_first ? number->second : kNoClass);
+      if (is_first) {
+        MessageClass& added = tables.classes_.emplace_back();
+        added.sender = seat;
+        added.round = round;
+        added.receiver = to_seat;
+        added.slots = slots.at({colour, seat, to_seat, round});
+        added.one = exchange.one;
+        added.count = symmetry_.class_size(colour) * members[seat] * (members[to_seat] - (to_seat == seat ? 1 : 0));
+        take_route(added, plans_.devices(group)[member], plans_.devices(group)[exchange.members[to]]);
+      }
+      tables.classes_[number->second].sends.push_back(send);
+    }
+  }
 }
 
 void Folding::fold_lines(GroupId group, std::uint32_t number) {

@@ -63,7 +63,67 @@ bool start_together(const collectives::Step& a, const collectives::Step& b) {
   return a.needs == b.needs && a.bytes == b.bytes && a.combine == b.combine && !a.after_send && !b.after_send;
 }
 
+bool ends_with(std::span<const LinkId> route, std::span<const LinkId> end) {
+  return route.size() >= end.size() && std::ranges::equal(route.last(end.size()), end);
+}
+
 }  // namespace
+
+bool is_complete_exchange(const collectives::Schedule& schedule) {
+  const std::uint32_t ranks = schedule.ranks(), sends = schedule.sends(0);
+  if (ranks < 3 || sends == 0 || sends % (ranks - 1) != 0) return false;
+  const ProgramKinds kinds(schedule, 0);
+  const std::uint32_t step_ahead = schedule.step(0, 0).to;
+  if (step_ahead != 1 && step_ahead != ranks - 1) return false;
+  std::vector<collectives::Step> first;
+  for (std::uint32_t i = 0; i < sends; ++i) {
+    const std::uint32_t round = i - i % (ranks - 1);
+    if (kinds.of_send(i) != round || kinds.of_receive(i) != round) return false;
+    first.push_back(schedule.step(0, i));
+    if (first.back().after_send || first.back().needs != collectives::SlotRange{0, round}) return false;
+  }
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    if (schedule.sends(rank) != sends || schedule.receives(rank) != sends) return false;
+    std::uint32_t to = rank;
+    for (std::uint32_t i = 0; i < sends; ++i) {
+      to = (to + step_ahead) % ranks;
+      if (to == rank) to = (to + step_ahead) % ranks;
+      collectives::Step expected = first[i];
+      expected.to = to;
+      expected.slot = i;
+      if (schedule.step(rank, i) != expected) return false;
+    }
+  }
+  return true;
+}
+
+// What routes to two others have in common at their beginning is the way out, what routes from two others have at their
+// end the way in.
+std::optional<Ways> find_ways(std::span<const DeviceId> devices, const network::Fabric& fabric) {
+  const std::size_t count = devices.size();
+  if (count < 3) return std::nullopt;
+  Ways ways;
+  std::vector<LinkId> route, other;
+  for (std::size_t i = 0; i < count; ++i) {
+    const DeviceId here = devices[i], one = devices[(i + 1) % count], two = devices[(i + 2) % count];
+    fabric.route(here, one, route);
+    fabric.route(here, two, other);
+    ways.out.emplace_back(route.begin(), std::ranges::mismatch(route, other).in1);
+    fabric.route(one, here, route);
+    fabric.route(two, here, other);
+    const auto same = std::mismatch(route.rbegin(), route.rend(), other.rbegin(), other.rend()).first;
+    ways.in.emplace_back(same.base(), route.end());
+  }
+  for (std::size_t from = 0; from < count; ++from)
+    for (std::size_t to = 0; to < count; ++to) {
+      if (from == to) continue;
+      fabric.route(devices[from], devices[to], route);
+      if (route.size() != ways.out[from].size() + ways.in[to].size() || !ends_with(route, ways.in[to]) ||
+          !std::equal(ways.out[from].begin(), ways.out[from].end(), route.begin()))
+        return std::nullopt;
+    }
+  return ways;
+}
 
 PrivateRings::PrivateRings(const workload::Job& job, const network::Fabric& fabric, std::span<const DeviceId> placement,
                            const CollectivePlans& plans, const Patterns& patterns, Granularity granularity) {
@@ -130,8 +190,12 @@ Patterns::Table Patterns::make_table(GroupId group, CollectivePlans& plans) cons
   const std::span<const workload::CollectiveCall> calls = matching_.calls(group);
   for (std::uint32_t call = 0; call < calls.size(); ++call) {
     const std::uint64_t key = key_of(calls[call]);
-    if (table.by_key.try_emplace(key, static_cast<std::uint32_t>(table.patterns.size())).second)
-      table.patterns.push_back({&plans.plan(group, call), key});
+    if (table.by_key.try_emplace(key, static_cast<std::uint32_t>(table.patterns.size())).second) {
+      Pattern& pattern = table.patterns.emplace_back();
+      pattern = {&plans.plan(group, call), key, {}};
+      for (const PlannedPhase& phase : pattern.plan->phases)
+        pattern.is_complete.push_back(granularity_ == Granularity::kStep && is_complete_exchange(phase.schedule()));
+    }
     table.calls_hash =
         hash_of({table.calls_hash, key, static_cast<std::uint64_t>(calls[call].bytes.count()), calls[call].root});
   }
@@ -152,10 +216,12 @@ std::uint32_t Patterns::of_call(GroupId group, std::uint32_t call) const {
   return tables_[table_of_[index_of(group)]].by_key.at(key_of(matching_.calls(group)[call]));
 }
 
-void for_each_message(const Pattern& pattern, const std::function<void(const PatternMessage&)>& visit) {
+void for_each_message(const Pattern& pattern, const std::vector<bool>& left_out,
+                      const std::function<void(const PatternMessage&)>& visit) {
   const CommunicatorLayout& layout = *pattern.plan->layout;
   PatternMessage message;
   for (message.phase = 0; message.phase < pattern.plan->phases.size(); ++message.phase) {
+    if (!left_out.empty() && left_out[message.phase]) continue;
     const PlannedPhase& planned = pattern.plan->phases[message.phase];
     message.is_uniform_ring = planned.schedule().is_uniform_ring();
     for (std::uint32_t position = 0; position < layout.size(); ++position) {

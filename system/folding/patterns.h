@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -41,7 +42,22 @@ class ProgramKinds {
 struct Pattern {
   const CollectivePlan* plan = nullptr;  // of one of the calls
   std::uint64_t key = 0;                 // equal for equal patterns of other communicators
+  std::vector<bool> is_complete;         // by phase: is_complete_exchange(); at granularity `step`
 };
+
+// Whether every rank sends as much to every other, in rounds: send i of a round goes i + 1 ranks ahead (or behind,
+// throughout) and is receive i of the round there; a round starts when all of the ones before it have arrived. So what
+// goes from one rank to another follows from who these two are. Looks at all sends of all ranks.
+bool is_complete_exchange(const collectives::Schedule& schedule);
+
+// The way out of each of some devices, and the way into each: every route from one to another is the way out of the one
+// and the way into the other.
+struct Ways {
+  std::vector<std::vector<LinkId>> out;
+  std::vector<std::vector<LinkId>> in;
+};
+// Nothing if the routes are not of that kind. Looks at all of them.
+std::optional<Ways> find_ways(std::span<const DeviceId> devices, const network::Fabric& fabric);
 
 struct PatternMessage {
   std::uint32_t number = 0;  // among those of the pattern
@@ -52,15 +68,20 @@ struct PatternMessage {
   std::uint32_t slot = 0;  // at the receiver; 0 in a uniform ring
   bool is_uniform_ring = false;
 };
-// All messages of a pattern, in a fixed order; those of a uniform ring's steps are one. For granularity `step`.
-void for_each_message(const Pattern& pattern, const std::function<void(const PatternMessage&)>& visit);
+// All messages of a pattern but for those of phases that are `left_out`, in a fixed order; those of a uniform ring's
+// steps are one. For granularity `step`.
+void for_each_message(const Pattern& pattern, const std::vector<bool>& left_out,
+                      const std::function<void(const PatternMessage&)>& visit);
+inline void for_each_message(const Pattern& pattern, const std::function<void(const PatternMessage&)>& visit) {
+  for_each_message(pattern, {}, visit);
+}
 
 struct PatternLine {
   std::uint32_t number = 0;
   std::uint32_t phase = 0;
   std::span<const std::uint32_t> members;  // in the order of the line
 };
-// Likewise all lines, for granularity `phase`.
+// Likewise all lines, for granularity `phase` and complete exchanges.
 void for_each_line(const Pattern& pattern, const std::function<void(const PatternLine&)>& visit);
 
 class Patterns {

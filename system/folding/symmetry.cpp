@@ -13,7 +13,19 @@ namespace orrery::system {
 namespace {
 
 // What an edge or vertex is, in its label or own colour.
-enum Sort : std::uint64_t { kRank, kLink, kCommunicator, kMessage, kPair, kLine, kSends, kReceives, kMember, kCrosses };
+enum Sort : std::uint64_t {
+  kRank,
+  kLink,
+  kCommunicator,
+  kMessage,
+  kPair,
+  kLine,
+  kSends,
+  kReceives,
+  kMember,
+  kCrosses,
+  kExchange
+};
 
 // The links of a route, each once.
 std::vector<network::LinkShare> shares_of(std::vector<LinkId>& route) {
@@ -68,8 +80,10 @@ bool Symmetry::use_communicator(GroupId group) {
     refinement_.add_edge(vertex, index_of(rank_of(group, member)),
                          hash_of({kMember, slot_of(group, member), program_hash(group, member)}));
   for (std::uint32_t i = 0; i < patterns_.of(group).size(); ++i) {
+    communicator.first_line.push_back(refinement_.vertex_count());
+    communicator.complete.push_back(add_complete_exchanges(group, patterns_.of(group)[i]));
     communicator.first_message.push_back(refinement_.vertex_count());
-    granularity_ == Granularity::kPhase ? add_lines(group, i) : add_messages(group, patterns_.of(group)[i]);
+    granularity_ == Granularity::kPhase ? add_lines(group, i) : add_messages(group, i);
   }
   group_vertices_.push_back({vertex, refinement_.vertex_count(), group});
   return true;
@@ -96,15 +110,19 @@ std::uint64_t Symmetry::program_hash(GroupId group, std::uint32_t member) const 
       const bool takes_part = pattern.plan->participates(phase, position);
       hash = hash_of({hash, pattern.key, takes_part});
       if (takes_part && granularity_ == Granularity::kStep)
-        hash = hash_of({hash, kinds(planned.schedule())[layout.coordinate(position, planned.phase.axis)]->hash()});
+        hash = hash_of({hash, kinds(planned.schedule(),
+                                    pattern.is_complete[phase])[layout.coordinate(position, planned.phase.axis)]
+                                  ->hash()});
     }
   }
   return hash;
 }
 
 // Mostly one for all ranks.
-const Symmetry::KindsOfRanks& Symmetry::kinds(const collectives::Schedule& schedule) const {
+const Symmetry::KindsOfRanks& Symmetry::kinds(const collectives::Schedule& schedule, bool is_complete) const {
   KindsOfRanks& kinds = kinds_[&schedule];
+  if (kinds.empty() && is_complete)  // all are alike
+    kinds.assign(schedule.ranks(), std::make_shared<const ProgramKinds>(schedule, 0));
   for (auto rank = static_cast<std::uint32_t>(kinds.size()); rank < schedule.ranks(); ++rank) {
     ProgramKinds own(schedule, rank);
     const bool is_like_last = !kinds.empty() && *kinds.back() == own;
@@ -113,14 +131,64 @@ const Symmetry::KindsOfRanks& Symmetry::kinds(const collectives::Schedule& sched
   return kinds;
 }
 
-void Symmetry::add_messages(GroupId group, const Pattern& pattern) {
+std::vector<bool> Symmetry::add_complete_exchanges(GroupId group, const Pattern& pattern) {
+  std::vector<bool> complete;
+  for (std::uint32_t phase = 0; phase < pattern.is_complete.size(); ++phase)
+    complete.push_back(pattern.is_complete[phase] && add_complete_exchange(group, pattern, phase));
+  return complete;
+}
+
+// False, and nothing is added, where the routes of a line are not made of ways out and ways in.
+bool Symmetry::add_complete_exchange(GroupId group, const Pattern& pattern, std::uint32_t phase) {
+  struct Line {
+    std::vector<std::uint32_t> members;
+    Ways ways;
+  };
+  std::vector<Line> lines;
+  bool has_ways = true;
+  for_each_line(pattern, [&](const PatternLine& line) {
+    if (line.phase != phase || !has_ways) return;
+    std::vector<DeviceId> devices;
+    for (const std::uint32_t member : line.members) devices.push_back(plans_.devices(group)[member]);
+    std::optional<Ways> ways = find_ways(devices, fabric_);
+    has_ways = ways.has_value();
+    if (has_ways) lines.push_back({{line.members.begin(), line.members.end()}, std::move(*ways)});
+  });
+  if (!has_ways) return false;
+  const collectives::Schedule& schedule = pattern.plan->phases[phase].schedule();
+  std::uint64_t key = hash_of({pattern.key, phase});
+  for (std::uint32_t send = 0; send < schedule.sends(0); send += schedule.ranks() - 1)
+    key = hash_of({key, static_cast<std::uint64_t>(schedule.step(0, send).bytes.count())});
+  for (const Line& line : lines) {
+    const Vertex vertex = refinement_.add_vertex(hash_of({kExchange, key}));
+    for (const std::uint32_t member : line.members)
+      refinement_.add_edge(vertex, index_of(rank_of(group, member)), hash_of({kMember, slot_of(group, member)}));
+    cross_ways(group, {0, phase, line.members}, key, line.ways);
+  }
+  return true;
+}
+
+void Symmetry::cross_ways(GroupId group, const PatternLine& line, std::uint64_t key, const Ways& ways) {
+  for (std::uint32_t i = 0; i < line.members.size(); ++i) {
+    const RankId rank = rank_of(group, line.members[i]);
+    for (const auto sort : {kSends, kReceives}) {
+      route_ = sort == kSends ? ways.out[i] : ways.in[i];
+      for (const network::LinkShare& share : shares_of(route_))
+        crossings_.push_back(
+            {index_of(rank), share.link, hash_of({kCrosses, key, slot_of(group, line.members[i]), sort, share.times})});
+    }
+  }
+}
+
+void Symmetry::add_messages(GroupId group, std::uint32_t number) {
+  const Pattern& pattern = patterns_.of(group)[number];
   const CommunicatorLayout& layout = *pattern.plan->layout;
   const auto devices = plans_.devices(group);
-  for_each_message(pattern, [&](const PatternMessage& message) {
+  for_each_message(pattern, complete(group, number), [&](const PatternMessage& message) {
     const PlannedPhase& planned = pattern.plan->phases[message.phase];
     const std::uint32_t from = layout.coordinate(layout.position_of[message.from], planned.phase.axis);
     const std::uint32_t to = layout.coordinate(layout.position_of[message.to], planned.phase.axis);
-    const KindsOfRanks& kinds = this->kinds(planned.schedule());
+    const KindsOfRanks& kinds = this->kinds(planned.schedule(), pattern.is_complete[message.phase]);
     const Vertex vertex = refinement_.vertex_count();
     const Duration latency = cross_route(vertex, devices[message.from], devices[message.to]);
     const auto bytes = static_cast<std::uint64_t>(planned.schedule().step(from, message.send).bytes.count());

@@ -8,6 +8,10 @@
 // these tie together the same ranks and links. At granularity `phase` the messages of a line are one; a line of all
 // members is the communicator itself.
 //
+// In a complete exchange everybody sends the same to everybody (Pattern::is_complete). Where all routes are one's way
+// out and the other's way in, what a rank or link has to do with it follows from who is on its line: the messages of
+// the line are one vertex, and what is on a rank's ways is tied to the rank.
+//
 // The partition is of the communicators and pairs of ranks in use; it gets finer when more come into use.
 #pragma once
 
@@ -94,6 +98,13 @@ class Symmetry {
   Vertex first_message(GroupId group, std::uint32_t pattern) const {
     return communicators_[index_of(group)].first_message[pattern];
   }
+  // By phase, which are complete exchanges with one vertex for each line, phase by phase from first_line() on.
+  const std::vector<bool>& complete(GroupId group, std::uint32_t pattern) const {
+    return communicators_[index_of(group)].complete[pattern];
+  }
+  Vertex first_line(GroupId group, std::uint32_t pattern) const {
+    return communicators_[index_of(group)].first_line[pattern];
+  }
   Vertex vertex_of(GroupId group, std::uint32_t pattern, const PatternLine& line) const {
     return is_whole(group, line) ? *communicators_[index_of(group)].vertex
                                  : first_message(group, pattern) + line.number;
@@ -113,6 +124,8 @@ class Symmetry {
   struct UsedCommunicator {
     std::optional<Vertex> vertex;
     std::vector<Vertex> first_message;  // by pattern
+    std::vector<Vertex> first_line;     // likewise, of complete exchanges
+    std::vector<std::vector<bool>> complete;
   };
   // Which sends meet which receives between two ranks, for all that have the same.
   using PairKey = std::array<std::uint32_t, 4>;  // graph and slot here, end list, graph there
@@ -131,7 +144,10 @@ class Symmetry {
     return line.members.size() == job_.communicators[index_of(group)].members.size();
   }
   std::uint64_t add_whole_lines(GroupId group, Vertex communicator);
-  void add_messages(GroupId group, const Pattern& pattern);
+  void add_messages(GroupId group, std::uint32_t pattern);
+  std::vector<bool> add_complete_exchanges(GroupId group, const Pattern& pattern);
+  bool add_complete_exchange(GroupId group, const Pattern& pattern, std::uint32_t phase);
+  void cross_ways(GroupId group, const PatternLine& line, std::uint64_t key, const Ways& ways);
   void add_lines(GroupId group, std::uint32_t pattern);
   Duration cross_route(Vertex message, DeviceId from, DeviceId to);
   void cross_links();
@@ -139,7 +155,7 @@ class Symmetry {
   std::uint32_t slot_of(GroupId group, std::uint32_t member) const;
   RankId rank_of(GroupId group, std::uint32_t member) const;
   using KindsOfRanks = std::vector<std::shared_ptr<const ProgramKinds>>;
-  const KindsOfRanks& kinds(const collectives::Schedule& schedule) const;
+  const KindsOfRanks& kinds(const collectives::Schedule& schedule, bool is_complete) const;
 
   const workload::Job& job_;
   const workload::Matching& matching_;

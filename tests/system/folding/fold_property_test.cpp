@@ -75,6 +75,32 @@ TEST_CASE("1,000 random experiments fold without a difference") {
   WARN(classes << " classes for " << ranks << " ranks, " << splits << " times more of them");
 }
 
+// Complete exchanges, some on lines of several dimensions, which come apart while they are under way.
+TEST_CASE("500 random experiments whose members all send to all fold without a difference") {
+  std::mt19937_64 random(17);
+  std::uint64_t ranks = 0, classes = 0, splits = 0;
+  for (int trial = 0; trial < 500; ++trial) {
+    const RandomMachine machine = random_machine(random);
+    INFO("trial " << trial << "\n" << machine.text);
+    Experiment experiment = read_machine_text(machine.text);
+    slow_a_link(random, experiment.fabric);
+    const Job job = random_job(random, machine.ranks);
+    SimulationOptions options = experiment.simulation;
+    const auto direct = collectives::find_algorithm("direct");
+    for (const CollectiveKind kind : kAllCollectiveKinds)
+      options.collectives.algorithms[static_cast<std::size_t>(kind)].assign(experiment.fabric.dimensions().size(),
+                                                                            *direct);
+    const Outcome folded = fold_and_compare(job, experiment.fabric, options, network_of(experiment));
+    check_growing_symmetry(job, experiment, options.collectives, random);
+    ranks += machine.ranks;
+    classes += folded.totals.rank_classes;
+    splits += folded.steps.size();
+  }
+  CHECK(classes * 10 < ranks * 9);
+  CHECK(splits > 250);
+  WARN(classes << " classes for " << ranks << " ranks, " << splits << " times more of them");
+}
+
 TEST_CASE("500 random experiments by a library fold without a difference") {
   std::mt19937_64 random(13);
   const FakeLibrary library;

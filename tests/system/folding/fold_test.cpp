@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "system/folding/symmetry.h"
 #include "tests/system/folding/folded.h"
 #include "tests/system/random_jobs.h"
 #include "tests/system/small_jobs.h"
@@ -56,6 +57,46 @@ TEST_CASE("every collective, algorithm and topology folds without a difference")
                                model);
             }
           }
+}
+
+// 2 (n-1) n messages; but for the ranks there are n links up and n down, the communicator and the exchange.
+TEST_CASE("where all send the same to all, no message is compared") {
+  constexpr std::uint32_t kRanks = 100;
+  const Job job = everybody_calls(kRanks, kAllReduce, Bytes(1'000'000));
+  const Fabric fabric = one_dimension("switch", kRanks, kBandwidth, kLatency);
+  const Matching matching = match(job);
+  std::vector<DeviceId> placement;
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) placement.push_back(DeviceId(rank));
+  const CollectiveOptions options = always("direct");
+  CollectivePlans plans(job, matching, fabric, placement, options);
+  Symmetry symmetry(job, matching, fabric, placement, plans, Granularity::kStep, std::vector<std::uint64_t>(kRanks));
+  CHECK(symmetry.use_communicator(kWorld));
+  symmetry.refine();
+  CHECK(symmetry.is_equitable());
+  std::uint32_t vertices = 0;
+  for (Symmetry::Colour colour = 0; colour < symmetry.class_count(); ++colour) vertices += symmetry.class_size(colour);
+  CHECK(symmetry.class_count() == 5);
+  CHECK(vertices == 3 * kRanks + 2);
+}
+
+TEST_CASE("the exchanges of all with all, and no others, are complete") {
+  for (const Algorithm& algorithm : algorithms())
+    for (const CollectiveKind kind : kAllCollectiveKinds) {
+      if (!algorithm.supports(kind)) continue;
+      INFO(algorithm.name << ' ' << name_of(kind));
+      const Schedule schedule = make_schedule(algorithm, {kind, 16, 0, Bytes(1600), {}, {}});
+      const bool is_of_all = kind == kAllReduce || kind == kAllGather || kind == kReduceScatter || kind == kBarrier;
+      if (!schedule.is_in_network()) CHECK(is_complete_exchange(schedule) == (algorithm.name == "direct" && is_of_all));
+    }
+}
+
+TEST_CASE("routes over a switch are ways out and ways in, those of a ring and between all pairs are not") {
+  for (const std::string topology : {"switch", "ring", "fully-connected"}) {
+    const Fabric fabric = one_dimension(topology, 6, kBandwidth, kLatency);
+    std::vector<DeviceId> devices;
+    for (std::uint32_t device = 0; device < 6; ++device) devices.push_back(DeviceId(device));
+    CHECK(find_ways(devices, fabric).has_value() == (topology == "switch"));
+  }
 }
 
 TEST_CASE("a ring folds to one class, with a straggler to none") {
