@@ -8,7 +8,7 @@
 #include "core/config/config.h"
 #include "core/config/quantity_text.h"
 #include "core/input_files.h"
-#include "experiment/cluster_parts.h"
+#include "experiment/sections.h"
 #include "network/config/cluster.h"
 #include "network/fabric/summary.h"
 #include "report/table.h"

@@ -17,7 +17,7 @@
 #include "collectives/libraries.h"
 #include "core/config/quantity_text.h"
 #include "core/input_files.h"
-#include "experiment/cluster_parts.h"
+#include "experiment/sections.h"
 #include "experiment/docs.h"
 #include "experiment/experiment.h"
 #include "experiment/recorded_run.h"

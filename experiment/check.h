@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Checks a configuration file of any kind without running anything.
+// Checks a configuration file of any kind, or a job, without running anything.
 #pragma once
 
 #include <string>
@@ -8,6 +8,9 @@
 
 #include "core/config/tree.h"
 #include "core/error.h"
+#include "system/simulation.h"
+#include "workload/graph/job.h"
+#include "workload/matching/matching.h"
 
 namespace orrery::experiment {
 
@@ -32,5 +35,11 @@ bool is_configuration(const std::string& file, const ConfigFiles& files);
 // agree. Problems go to `diagnostics` or are thrown as InputError; ranks that disagree throw StuckError.
 CheckedConfig check_config(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
                            Diagnostics& diagnostics);
+
+// Whether a job can finish at all: a simulation of it in which nothing takes time. Who waits for whom does not depend
+// on times (system/stuck_report.h), so that it ends as every simulation of the job does.
+// Throws StuckError, with who waits for whom, when ranks are left that can never finish.
+void check_order(const workload::Job& job, const workload::Matching& matching,
+                 const system::SimulationProgress& progress = {});
 
 }  // namespace orrery::experiment

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "experiment/collectives.h"
+#include "experiment/sections.h"
 
 #include <algorithm>
 #include <array>
@@ -58,9 +58,8 @@ std::vector<NamedAlgorithms> read_fixed(Section& section, system::CollectiveOpti
   section.takes(
       "chunks", options.chunks, {1, 65536},
       "with `library: fixed`: number of chunks that a collective is cut into; chunks pipeline through the dimensions");
-  const std::vector<std::string> queues = {"fifo", "lifo", "priority"};
   section.takes(
-      "queue", options.queue, queues,
+      "queue", options.queue, {"fifo", "lifo", "priority"},
       "with `library: fixed`: order of the chunks that wait for a dimension; priority: by comm_priority, then fifo "
       "(the calls of a communicator run one at a time, so that their chunks have the same priority)");
   section.takes("active_chunks", options.active_chunks, {1, 65536},
@@ -177,29 +176,31 @@ collectives::LibraryKind library_of(const MachineKind& machine, bool is_real_clu
 
 std::vector<NamedAlgorithms> read_collectives(Section& section, const LibraryHints& hints,
                                               system::CollectiveOptions& options) {
-  const collectives::Library& library = collectives::libraries()[section.optional_choice(
-      "library", collectives::library_names(), static_cast<std::size_t>(default_library(section, hints)),
+  collectives::LibraryKind kind = default_library(section, hints);
+  section.takes(
+      "library", kind, collectives::library_names(),
       "library that chooses algorithms; fixed: the configuration names one per dimension and collective, nccl: NCCL's "
       "cost model chooses. Without it: nccl for NVIDIA and AMD GPUs in a cluster of nodes; fixed for other devices, "
       "for `dims`, and beside a key that only fixed has (`algorithms`, `chunks`, `queue`, `active_chunks`, "
       "`network.granularity: step`)",
-      "by the cluster")];
-  const bool is_fixed = library.kind == collectives::LibraryKind::kFixed;
+      "by the cluster");
+  const collectives::Library& library = collectives::libraries()[static_cast<std::size_t>(kind)];
+  const bool is_fixed = kind == collectives::LibraryKind::kFixed;
   if (is_fixed)
     refuse(section, kNcclKeys, library, "write 'library: nccl', or leave it out");
   else
     refuse(section, kFixedKeys, library,
            "NCCL cuts and orders messages itself: leave it out, or write 'library: fixed'");
   std::vector<NamedAlgorithms> named;
-  if (section.when(is_fixed)) {
+  section.when(is_fixed, [&] {
     options.in_network_dimension = hints.in_network_dimension;
     named = read_fixed(section, options);
-  }
-  if (section.when(!is_fixed)) {
+  });
+  section.when(!is_fixed, [&] {
     options.granularity = system::Granularity::kPhase;
     options.nccl = read_nccl(section);
     options.nccl_constants = read_constants(section);
-  }
+  });
   return named;
 }
 

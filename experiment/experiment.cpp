@@ -7,11 +7,8 @@
 #include <fmt/format.h>
 
 #include "core/config/quantity_text.h"
-#include "experiment/cluster_parts.h"
-#include "experiment/collectives.h"
-#include "experiment/perturbation.h"
 #include "experiment/recorded_run.h"
-#include "experiment/workload.h"
+#include "experiment/sections.h"
 
 namespace orrery::experiment {
 namespace {
@@ -48,8 +45,8 @@ void read_memory(Section& section, ExperimentKeys& experiment) {
         system::RemoteMemory memory;
         s.needs("bandwidth", memory.bandwidth, "bandwidth of one pool");
         s.takes("latency", memory.latency, "latency of an access; the pool can serve other accesses meanwhile");
-        const std::vector<std::string> sharing = {"rank", "node", "cluster"};
-        s.takes("shared", memory.shared, sharing, "ranks that share a pool; a pool serves one access at a time");
+        s.takes("shared", memory.shared, {"rank", "node", "cluster"},
+                "ranks that share a pool; a pool serves one access at a time");
         experiment.simulation.remote_memory = memory;
       });
 }
@@ -167,9 +164,8 @@ void read_system(Section& section, ExperimentKeys& experiment, const std::functi
 }
 
 void read_fold(Section& section, ExperimentKeys& experiment) {
-  const std::vector<std::string> modes = {"auto", "off"};
   experiment.simulation.fold = system::FoldMode::kAuto;
-  section.takes("fold", experiment.simulation.fold, modes,
+  section.takes("fold", experiment.simulation.fold, {"auto", "off"},
                 "auto: ranks that behave alike are simulated once, with the same result to the picosecond, off: each "
                 "rank is simulated by itself (always so with `network.model: fifo`)");
 }
@@ -278,6 +274,16 @@ Experiment read_keys(const std::string& file, ConfigValue root, const ConfigFile
 
 }  // namespace
 
+network::ClusterReaders cluster_parts(system::DeviceSpec& device, collectives::NcclConstantList& measured) {
+  return {[&device](Section& section) { device = system::read_device(section); },
+          [&measured](Section& section) { measured = collectives::read_some_nccl_constants(section); }};
+}
+
+network::ClusterReaders unused_cluster_parts() {
+  return {[](Section& section) { system::read_device(section); },
+          [](Section& section) { collectives::read_some_nccl_constants(section); }};
+}
+
 Experiment load_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
                            Diagnostics& diagnostics) {
   ConfigValue root = load_configuration(file, files, diagnostics);
@@ -302,13 +308,8 @@ system::Simulation::NetworkFactory network_of(const Experiment& experiment) {
 }
 
 std::vector<KeyDescription> describe_configuration(const ConfigFiles& files) {
-  std::vector<KeyDescription> descriptions;
-  Diagnostics diagnostics;
-  ConfigContext context(files, diagnostics, descriptions);
-  ConfigValue root{ConfigValue::Kind::kMap, {}, {}, {}, {}};
   ExperimentKeys keys;
-  read_config(root, context, [&](Section& section) { read_experiment(section, keys); });
-  return descriptions;
+  return list_keys(files, [&](Section& section) { read_experiment(section, keys); });
 }
 
 }  // namespace orrery::experiment

@@ -11,7 +11,7 @@
 #include "core/config/config.h"
 #include "core/ids.h"
 #include "core/machine_kind.h"
-#include "experiment/workload.h"
+#include "experiment/sections.h"
 #include "network/config/cluster.h"
 #include "network/fabric/fabric.h"
 #include "system/devices/device.h"

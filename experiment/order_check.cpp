@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "experiment/order_check.h"
+#include "experiment/check.h"
 
 #include <vector>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "experiment/perturbation.h"
+#include "experiment/sections.h"
 
 #include <cmath>
 #include <string>
@@ -17,10 +17,10 @@ constexpr double kMillion = 1e6;
 
 system::TimeFactor read_factor(Section& section) {
   constexpr double kMost = 1e6;
-  const double factor =
-      section.optional<double>("compute", 1,
-                               "factor on the time of all computations of the rank, including host and memory nodes, "
-                               "but not accesses to `memory.remote`. Example: `1.3` takes 30 % longer");
+  double factor = 1;
+  section.takes("compute", factor,
+                "factor on the time of all computations of the rank, including host and memory nodes, but not accesses "
+                "to `memory.remote`. Example: `1.3` takes 30 % longer");
   const auto millionths = factor <= kMost ? std::llround(factor * kMillion) : 0;
   if (millionths > 0) {
     constexpr double kLeastUsual = 0.5, kMostUsual = 10;
@@ -52,12 +52,12 @@ void read_rank(const ConfigEntry& entry, Section& section, system::Perturbation&
 
 system::Jitter read_jitter(Section& section) {
   system::Jitter jitter;
-  const std::vector<std::string> units = {"node", "rank", "operation"};
-  section.takes("per", jitter.per, units,
+  section.takes("per", jitter.per, {"node", "rank", "operation"},
                 "what draws a random factor; node: a node of the cluster for all its ranks, rank: each rank (both once "
                 "per iteration of a generated job), operation: each computation of each rank");
-  const double sigma = section.required<double>(
-      "sigma",
+  double sigma = 0;
+  section.needs(
+      "sigma", sigma,
       "relative standard deviation of computation times: a computation takes exp(sigma z - sigma^2 / 2) times as long, "
       "with z from the standard normal distribution, so that the mean stays the same. Example: `2 %`");
   if (sigma > 1)
@@ -69,11 +69,11 @@ system::Jitter read_jitter(Section& section) {
 }
 
 void read_link(const ConfigEntry& entry, Section& section, std::optional<network::Fabric>& fabric) {
-  const Efficiency share = section.optional<Efficiency>(
-      "bandwidth", kFullEfficiency,
-      "share of the bandwidth that is left; routes stay, and libraries choose as if the links were intact");
-  const Duration latency =
-      section.optional<Duration>("latency", Duration::zero(), "latency in addition to the link's own");
+  Efficiency share = kFullEfficiency;
+  Duration latency{};
+  section.takes("bandwidth", share,
+                "share of the bandwidth that is left; routes stay, and libraries choose as if the links were intact");
+  section.takes("latency", latency, "latency in addition to the link's own");
   constexpr Efficiency kLeastUsual{kFullEfficiency.count() / 10};
   if (share < kLeastUsual)
     section.warning("bandwidth",

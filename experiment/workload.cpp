@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "experiment/workload.h"
+#include "experiment/sections.h"
 
 #include <array>
 #include <string>
@@ -12,8 +12,6 @@
 
 namespace orrery::experiment {
 namespace {
-
-const std::vector<std::string> kDependencyNames = {"both", "data", "ctrl"};
 
 // Keys of a model to train, which a trace does not have.
 constexpr std::array<std::string_view, 11> kTrainingKeys = {"model",           "parallel",   "batch",       "schedule",
@@ -37,12 +35,12 @@ void read_chakra(Section& section, workload::ChakraSource& trace, system::Comput
   } else if (const auto groups = section.maybe<std::string>("groups", kGroups)) {
     trace.groups = path_from(section.where("groups").file, *groups).string();
   }
-  trace.dependencies = *workload::dependencies_named(kDependencyNames[section.optional_choice(
-      "dependencies", kDependencyNames, 0, "kind of dependencies in the trace that order its nodes")]);
-  const std::vector<std::string> sources = {"measured", "roofline"};
+  section.takes("dependencies", trace.dependencies, {"both", "data", "ctrl"},
+                "kind of dependencies in the trace that order its nodes");
   compute.prefer_roofline =
-      section.optional_choice("compute", sources, 0,
-                              "source of the time of a compute node that has both a measured duration and FLOPs") == 1;
+      Choice("compute", "source of the time of a compute node that has both a measured duration and FLOPs",
+             {"measured", "roofline"})
+          .optional(section, 0) == 1;
 }
 
 // A trace says by itself how the work is spread.
@@ -65,17 +63,14 @@ WorkloadSource read_workload(Section& section, Architecture architecture, std::i
   const auto chakra = [&](Section& s) { read_chakra(s, source.trace, compute); };
   constexpr std::string_view kChakra =
       "Chakra execution traces to replay; of the other keys of `workload`, only `precision` may stand beside it";
-  if (section.when(replays)) section.section("chakra", kChakra, chakra);
+  section.when(replays, [&] { section.section("chakra", kChakra, chakra); });
   if (!replays && !trains)
     section.error("", "a workload needs traces to replay or a model to train",
                   "write chakra: {prefix: ...}, or model: NAME with parallel and batch");
-  if (section.when(trains)) source.training = workload::read_training(section, architecture, devices);
+  section.when(trains, [&] { source.training = workload::read_training(section, architecture, devices); });
   if (!trains) refuse_training_keys(section);
-  const std::vector<std::string> names = precision_names();
-  const auto bf16 = static_cast<std::size_t>(Precision::kBf16);
-  compute.precision = kAllPrecisions[section.optional_choice(
-      "precision", names, bf16,
-      "precision of GEMMs with weights: the device's peak in this precision times their FLOPs")];
+  section.takes("precision", compute.precision, precision_names(),
+                "precision of GEMMs with weights: the device's peak in this precision times their FLOPs");
   if (source.training) source.training->precision = compute.precision;
   return source;
 }

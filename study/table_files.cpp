@@ -11,13 +11,11 @@ bool is_table_with(const std::string& file, std::span<const std::string_view> ke
 
 std::string read_words(Section& section, std::string_view key, std::string_view meaning) {
   std::string text = section.required<std::string>(key, meaning);
-  if (!section.describes() && section.has(key) && text.empty())
-    section.error(key, fmt::format("'{}' is empty", key), std::string(meaning));
+  if (section.has(key) && text.empty()) section.error(key, fmt::format("'{}' is empty", key), std::string(meaning));
   return text;
 }
 
 void check_scoring(Section& section, bool scored, const std::string& why_not) {
-  if (section.describes()) return;
   if (!scored && why_not.empty()) section.error("scored", "a table that is not scored has no reason", "add 'why_not'");
   if (scored && !why_not.empty())
     section.error("why_not", "a reason not to score a table that is scored", "take it out, or write 'scored: false'");
@@ -26,7 +24,6 @@ void check_scoring(Section& section, bool scored, const std::string& why_not) {
 void read_rows(Section& section, std::string_view what, std::string_view meaning,
                const std::function<void(const ConfigValue&)>& read) {
   const ConfigValue* rows = section.raw("rows", fmt::format("list of {}", what), "required", meaning);
-  if (section.describes()) return;
   if (rows == nullptr || rows->kind != ConfigValue::Kind::kList || rows->items.empty())
     return section.error("rows", fmt::format("'rows' must be a list of {}", what), "a table has at least one row");
   for (const ConfigValue& item : rows->items) read(item);

@@ -35,8 +35,8 @@ void check_scoring(Section& section, bool scored, const std::string& why_not);
 void read_rows(Section& section, std::string_view what, std::string_view meaning,
                const std::function<void(const ConfigValue&)>& read);
 
-// Reads a table from what load_config() or parse_config() gave. Problems go to `diagnostics`; after an error the table
-// is not to be used.
+// Reads a table from what ConfigFiles::load() or parse_config() gave. Problems go to `diagnostics`; after an error the
+// table is not to be used.
 template <class Table>
 Table table_from(ConfigValue root, const ConfigFiles& files, Diagnostics& diagnostics) {
   Table table;
@@ -91,13 +91,8 @@ std::vector<Table> list_tables(const ConfigFiles& files) {
 // The keys of a table, in the order of the reader.
 template <class Table>
 std::vector<KeyDescription> describe_table(const ConfigFiles& files) {
-  std::vector<KeyDescription> keys;
-  Diagnostics diagnostics;
-  ConfigContext context(files, diagnostics, keys);
-  ConfigValue root{ConfigValue::Kind::kMap, {}, {}, {}, {}};
   Table table;
-  read_config(root, context, [&](Section& section) { read_table(section, table); });
-  return keys;
+  return list_keys(files, [&](Section& section) { read_table(section, table); });
 }
 
 }  // namespace orrery::study

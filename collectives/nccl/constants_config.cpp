@@ -80,10 +80,9 @@ NcclConstantsFile read_nccl_constants(Section& section) {
   section.note("name", "a label for people; Orrery does not use it");
   section.note("source", "sources of the figures, for people");
   read_nested(section, "", 0, true, [&](std::size_t i, double value) { file.constants.set(i, value); });
-  section.section("nominal", "NCCL's own or nominal figures of the constants that were fitted, under the same keys",
-                  [&](Section& s) {
-                    if (!s.describes()) file.nominal = read_some_nccl_constants(s);  // the same keys again
-                  });
+  section.repeated_section("nominal",
+                           "NCCL's own or nominal figures of the constants that were fitted, under the same keys",
+                           [&](Section& s) { file.nominal = read_some_nccl_constants(s); });
   return file;
 }
 

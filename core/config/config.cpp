@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <list>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -38,112 +39,131 @@ std::vector<std::string> paths_with(std::string part, const std::string& section
   return {};
 }
 
+ConfigValue empty_map(const Location& where = {}) { return {ConfigValue::Kind::kMap, where, {}, {}, {}}; }
+
+// Carries a declaration out over a specimen and lists its keys.
+class KeyLister : public Section {
+ public:
+  KeyLister(ConfigValue& specimen, std::string path, ConfigContext& context, std::vector<KeyDescription>& keys)
+      : Section(specimen, std::move(path), context), keys_(keys) {}
+
+  void when(bool, const std::function<void()>& declare) override { declare(); }
+
+ private:
+  ConfigValue* declare(Declared key) override {
+    if (key.is_required) error(key.path, "a specimen has no values");
+    key.path = sub_path(key.path);
+    keys_.push_back(std::move(key));
+    if (key.specimen.kind == ConfigValue::Kind::kNull) return nullptr;
+    return &specimens_.emplace_back(std::move(key.specimen));
+  }
+  void enter(ConfigValue& value, const std::string& path, const Read& read) override {
+    KeyLister inner(value, path, context(), keys_);
+    read(inner);
+  }
+  void set_default(std::string_view, std::string, std::string_view) override {}
+
+  std::vector<KeyDescription>& keys_;
+  std::list<ConfigValue> specimens_;
+};
+
 }  // namespace
 
 Section::Section(ConfigValue& value, std::string path, ConfigContext& context)
     : value_(&value), path_(std::move(path)), context_(&context), errors_before_(errors()) {
-  if (value.kind == ConfigValue::Kind::kMap || describes()) return;
+  if (value.kind == ConfigValue::Kind::kMap) return;
   const std::string what = path_.empty() ? "the file" : fmt::format("'{}'", path_);
   context.diagnostics().error(value.where,
                               fmt::format("{} is {}; a map of keys is expected", what, kind_name(value.kind)));
-  value = {ConfigValue::Kind::kMap, value.where, {}, {}, {}};
+  value = empty_map(value.where);
   reported_ = true;
 }
 
-bool Section::section(std::string_view key, std::string_view meaning, const std::function<void(Section&)>& read,
-                      std::string_view folder) {
-  return open(key, "optional", meaning, read, folder);
+void Section::when(bool condition, const std::function<void()>& declare) {
+  if (condition) declare();
 }
 
-void Section::section_or(std::string_view key, std::string_view fallback, std::string_view meaning,
-                         const std::function<void(Section&)>& read, std::string_view folder,
-                         std::string_view documented) {
+void Section::enter(ConfigValue& value, const std::string& path, const Read& read) {
+  Section inner(value, path, *context_);
+  read(inner);
+  inner.finish();
+}
+
+bool Section::open(Declared key, const Read& read, std::string_view folder) {
+  const std::string path = sub_path(key.path);
+  key.type = folder.empty() ? "map or path" : fmt::format("map, path or name in {}", folder);
+  ConfigValue* value = declare(std::move(key));
+  if (value == nullptr) return false;
+  if (expand(*value, folder)) enter(*value, path, read);
+  return true;
+}
+
+bool Section::section(std::string_view key, std::string_view meaning, const Read& read, std::string_view folder) {
+  return open({{std::string(key), {}, "optional", std::string(meaning), {}}, false, empty_map()}, read, folder);
+}
+
+void Section::section_or(std::string_view key, std::string_view fallback, std::string_view meaning, const Read& read,
+                         std::string_view folder, std::string_view documented) {
   set_default(key, std::string(fallback), documented);
-  open(key, documented.empty() ? fallback : documented, meaning, read, folder);
+  const std::string_view shown = documented.empty() ? fallback : documented;
+  open({{std::string(key), {}, std::string(shown), std::string(meaning), {}}, false, empty_map()}, read, folder);
 }
 
-void Section::defaulted_section(std::string_view key, std::string_view meaning,
-                                const std::function<void(Section&)>& read) {
-  const ConfigValue empty{ConfigValue::Kind::kMap, value_->where, {}, {}, {}};
-  if (!describes() && !has(key)) value_->entries.push_back({std::string(key), value_->where, empty});
+void Section::defaulted_section(std::string_view key, std::string_view meaning, const Read& read) {
+  if (!has(key)) value_->entries.push_back({std::string(key), value_->where, empty_map(value_->where)});
   bool is_read = false;
-  const auto note = [&](Section& section) {
+  section(key, meaning, [&](Section& inner) {
     is_read = true;
-    read(section);
-  };
-  open(key, "optional", meaning, note, {});
+    read(inner);
+  });
   if (is_read) return;
-  value_->find(key)->value = empty;
-  open(key, "optional", meaning, read, {});
+  value_->find(key)->value = empty_map(value_->where);
+  section(key, meaning, read);
 }
 
-bool Section::required_section(std::string_view key, std::string_view meaning,
-                               const std::function<void(Section&)>& read, std::string_view folder) {
-  if (open(key, "required", meaning, read, folder)) return true;
-  if (reported_ || describes() || has(key)) return false;
+bool Section::required_section(std::string_view key, std::string_view meaning, const Read& read,
+                               std::string_view folder) {
+  if (open({{std::string(key), {}, "required", std::string(meaning), {}}, false, empty_map()}, read, folder))
+    return true;
+  if (reported_ || has(key)) return false;
   error(key, fmt::format("'{}' is missing", sub_path(key)), std::string(meaning));
   return false;
 }
 
-bool Section::open(std::string_view key, std::string_view fallback, std::string_view meaning,
-                   const std::function<void(Section&)>& read, std::string_view folder) {
-  const std::string type = folder.empty() ? "map or path" : fmt::format("map, path or name in {}", folder);
-  ConfigValue* value = declare(key, type, fallback, meaning, false);
-  if (value == nullptr && !describes()) return false;
-  ConfigValue empty{ConfigValue::Kind::kMap, value_->where, {}, {}, {}};
-  if (value != nullptr && !expand(*value, folder)) return true;
-  Section inner(value != nullptr ? *value : empty, sub_path(key), *context_);
-  read(inner);
-  inner.finish();
-  return true;
+void Section::repeated_section(std::string_view key, std::string_view meaning, const Read& read) {
+  open({{std::string(key), {}, "optional", std::string(meaning), {}}}, read, {});
 }
 
-bool Section::list(std::string_view key, std::string_view meaning, const std::function<void(Section&)>& read) {
-  ConfigValue* value = declare(key, "list of maps", "optional", meaning, false);
-  const std::string element = sub_path(key) + "[]";
-  if (describes()) {
-    ConfigValue empty{ConfigValue::Kind::kMap, {}, {}, {}, {}};
-    Section inner(empty, element, *context_);
-    read(inner);
-    return true;
-  }
+bool Section::list(std::string_view key, std::string_view meaning, const Read& read) {
+  ConfigValue* value = declare({{std::string(key), "list of maps", "optional", std::string(meaning), {}},
+                                false,
+                                {ConfigValue::Kind::kList, {}, {}, {empty_map()}, {}}});
   if (value == nullptr) return false;
-  if (value->kind != ConfigValue::Kind::kList) {
+  if (value->kind == ConfigValue::Kind::kList)
+    for (ConfigValue& item : value->items) enter(item, sub_path(key) + "[]", read);
+  else
     error(key, fmt::format("'{}' is {}; a list is expected", sub_path(key), kind_name(value->kind)));
-    return true;
-  }
-  for (ConfigValue& item : value->items) {
-    Section inner(item, element, *context_);
-    read(inner);
-    inner.finish();
-  }
   return true;
 }
 
 bool Section::map(std::string_view key, std::string_view key_name, std::string_view meaning,
                   const std::function<void(const ConfigEntry&, Section&)>& read) {
-  ConfigValue* value = declare(key, "map", "optional", meaning, false);
-  if (describes()) {
-    ConfigEntry entry{std::string(key_name), {}, {ConfigValue::Kind::kMap, {}, {}, {}, {}}};
-    Section inner(entry.value, fmt::format("{}.<{}>", sub_path(key), key_name), *context_);
-    read(entry, inner);
-    return true;
-  }
+  ConfigValue specimen = empty_map();
+  specimen.entries.push_back({fmt::format("<{}>", key_name), {}, empty_map()});
+  ConfigValue* value =
+      declare({{std::string(key), "map", "optional", std::string(meaning), {}}, false, std::move(specimen)});
   if (value == nullptr) return false;
-  if (value->kind != ConfigValue::Kind::kMap) {
+  if (value->kind == ConfigValue::Kind::kMap)
+    for (ConfigEntry& entry : value->entries)
+      enter(entry.value, fmt::format("{}.{}", sub_path(key), printable(entry.key)),
+            [&](Section& inner) { read(entry, inner); });
+  else
     error(key, fmt::format("'{}' is {}; a map is expected", sub_path(key), kind_name(value->kind)));
-    return true;
-  }
-  for (ConfigEntry& entry : value->entries) {
-    Section inner(entry.value, fmt::format("{}.{}", sub_path(key), printable(entry.key)), *context_);
-    read(entry, inner);
-    inner.finish();
-  }
   return true;
 }
 
 std::vector<std::string> Section::words(std::string_view key, std::string_view meaning) {
-  const ConfigValue* value = declare(key, "list of words", "optional", meaning, false);
+  const ConfigValue* value = raw(key, "list of words", "optional", meaning);
   std::vector<std::string> result;
   if (value == nullptr) return result;
   if (value->kind == ConfigValue::Kind::kScalar) return {value->scalar};
@@ -164,10 +184,10 @@ std::vector<std::string> Section::words(std::string_view key, std::string_view m
 
 const ConfigValue* Section::raw(std::string_view key, std::string_view type, std::string_view fallback,
                                 std::string_view meaning) {
-  return declare(key, type, fallback, meaning, false);
+  return declare({{std::string(key), std::string(type), std::string(fallback), std::string(meaning), {}}});
 }
 
-void Section::note(std::string_view key, std::string_view meaning) { declare(key, "any", "optional", meaning, false); }
+void Section::note(std::string_view key, std::string_view meaning) { raw(key, "any", "optional", meaning); }
 
 const ConfigValue* Section::value(std::string_view key) const {
   const ConfigEntry* entry = value_->find(key);
@@ -190,11 +210,11 @@ Location Section::where_key(std::string_view key) const {
 }
 
 void Section::error(std::string_view key, std::string message, std::string hint) {
-  if (!describes()) context_->diagnostics().error(where(key), std::move(message), std::move(hint));
+  context_->diagnostics().error(where(key), std::move(message), std::move(hint));
 }
 
 void Section::warning(std::string_view key, std::string message, std::string hint) {
-  if (!describes()) context_->diagnostics().warning(where(key), std::move(message), std::move(hint));
+  context_->diagnostics().warning(where(key), std::move(message), std::move(hint));
 }
 
 std::string Section::hint_for(const ConfigEntry& unknown) const {
@@ -206,7 +226,6 @@ std::string Section::hint_for(const ConfigEntry& unknown) const {
 }
 
 void Section::finish() {
-  if (describes()) return;
   constexpr std::size_t kShown = 20;  // more of them are another kind of file, not slips of the pen
   const std::string in = path_.empty() ? "" : fmt::format(" in '{}'", path_);
   std::size_t unknown = 0;
@@ -222,24 +241,27 @@ void Section::finish() {
     context_->diagnostics().error(last, fmt::format("{} more unknown keys{}", unknown - kShown, in));
 }
 
-ConfigValue* Section::declare(std::string_view key, std::string_view type, std::string_view fallback,
-                              std::string_view meaning, bool required, std::optional<Range> range) {
-  known_.emplace_back(key);
-  if (describes())
-    context_->describe({sub_path(key), std::string(type), std::string(fallback), std::string(meaning),
-                        range ? to_text(*range) : std::string()});
-  if (describes()) return nullptr;
-  ConfigEntry* entry = value_->find(key);
+ConfigValue* Section::declare(Declared key) {
+  known_.push_back(key.path);
+  ConfigEntry* entry = value_->find(key.path);
   if (entry == nullptr) {
-    if (required && !reported_)
-      error(key, fmt::format("'{}' is missing ({})", sub_path(key), type), std::string(meaning));
+    if (key.is_required && !reported_)
+      error(key.path, fmt::format("'{}' is missing ({})", sub_path(key.path), key.type), std::move(key.meaning));
     return nullptr;
   }
   if (entry->value.kind == ConfigValue::Kind::kNull) {
-    error(key, fmt::format("'{}' has no value", sub_path(key)), fmt::format("expected: {}", type));
+    error(key.path, fmt::format("'{}' has no value", sub_path(key.path)), fmt::format("expected: {}", key.type));
     return nullptr;
   }
   return &entry->value;
+}
+
+void Section::set_default(std::string_view key, std::string text, std::string_view documented) {
+  if (value_->find(key) != nullptr) return;  // present, but without a usable value
+  value_->entries.push_back({std::string(key),
+                             value_->where,
+                             {ConfigValue::Kind::kScalar, value_->where, std::move(text), {}, {}},
+                             std::string(documented.empty() ? "default" : documented)});
 }
 
 std::string Section::sub_path(std::string_view key) const {
@@ -252,10 +274,20 @@ bool Section::expand(ConfigValue& value, std::string_view folder) {
   return context_->files().expand(value, folder, context_->diagnostics());
 }
 
-void read_config(ConfigValue& root, ConfigContext& context, const std::function<void(Section&)>& read) {
+void read_config(ConfigValue& root, ConfigContext& context, const Section::Read& read) {
   Section section(root, "", context);
   read(section);
   section.finish();
+}
+
+std::vector<KeyDescription> list_keys(const ConfigFiles& files, const Section::Read& read) {
+  std::vector<KeyDescription> keys;
+  Diagnostics of_the_specimen;
+  ConfigContext context(files, of_the_specimen);
+  ConfigValue specimen = empty_map();
+  KeyLister lister(specimen, "", context, keys);
+  read(lister);
+  return keys;
 }
 
 nlohmann::ordered_json to_json(const ConfigValue& value) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The configuration reader. A part of the configuration is declared by one function over a Section: every key with its
-// type, range, default, meaning and the member that it fills in. Reading runs the declaration over a file; description
-// mode runs it over nothing and writes docs/config.md. So a key that is read is documented and a key that is not read
-// is reported.
+// type, range, default, meaning, the member that it fills in, and the condition under which there is one. read_config()
+// carries the declaration out over a file; list_keys() over a specimen that has every part, and lists what is declared:
+// docs/config.md. So a key that is read is documented and a key that is not read is reported.
 //
 //   section.needs("inputs", c.inputs, kWidth, "channels of the input");
 //   section.takes("stride", c.stride, {1, 1024}, "...");               // the member's value is the default
-//   if (section.when(c.is_grouped)) section.needs("groups", ...);      // a part that not every file has
-//   if (section.sound()) check_convolution(section, c);                // a check of values that are right one by one
+//   section.when(c.is_grouped, [&] { section.needs("groups", ...); });  // a part that not every file has
+//   if (section.sound()) check_convolution(section, c);                 // a check of values that are right one by one
 //
 // Problems are collected, not thrown: a reader returns harmless values after an error, and the caller of the outermost
 // reader asks Diagnostics at the end. Defaults are written back into the tree, so that the tree becomes the resolved
@@ -16,7 +16,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,25 +53,24 @@ std::string to_text(Range range);  // "1 to 8", "at least 1"
 class ConfigContext {
  public:
   ConfigContext(const ConfigFiles& files, Diagnostics& diagnostics) : files_(&files), diagnostics_(&diagnostics) {}
-  // Description mode: nothing is read, every key is recorded in `keys`.
-  ConfigContext(const ConfigFiles& files, Diagnostics& diagnostics, std::vector<KeyDescription>& keys)
-      : files_(&files), diagnostics_(&diagnostics), keys_(&keys) {}
 
   const ConfigFiles& files() const { return *files_; }
   Diagnostics& diagnostics() const { return *diagnostics_; }
-  bool describes() const { return keys_ != nullptr; }
   // The paths of all keys there are, to find those of which somebody wrote only a part; none unless they are given.
   void set_paths(std::function<std::vector<std::string>()> paths) { paths_ = std::move(paths); }
   std::vector<std::string> paths() const { return paths_ ? paths_() : std::vector<std::string>{}; }
-  void describe(KeyDescription key) const {
-    if (keys_ != nullptr) keys_->push_back(std::move(key));
-  }
 
  private:
   const ConfigFiles* files_;
   Diagnostics* diagnostics_;
-  std::vector<KeyDescription>* keys_ = nullptr;
   std::function<std::vector<std::string>()> paths_{};
+};
+
+// The words that a key may hold, in the order of an enumeration.
+struct Names : std::vector<std::string> {
+  Names(std::initializer_list<std::string_view> names) : vector(names.begin(), names.end()) {}
+  template <std::ranges::input_range List>
+  Names(const List& names) : vector(std::ranges::begin(names), std::ranges::end(names)) {}
 };
 
 template <class T>
@@ -83,13 +84,44 @@ concept ConfigInteger = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 template <class T>
 concept ConfigEnum = std::is_enum_v<T>;
 
-// A map being read. Every accessor marks its key as known and describes it.
+class Section;
+
+struct AnyValue {};
+
+// A key of a section: `Value` is a plain value, a whole number within a Range, or the number of one of some Names, for
+// which hyphen and underscore are the same.
+template <class Value, class Domain = AnyValue>
+class Key {
+ public:
+  Key(std::string_view name, std::string_view meaning, Domain domain = {})
+      : name_(name), meaning_(meaning), domain_(std::move(domain)) {}
+
+  // After an error, or where the key is missing, which is one: what is harmless. `documented` stands in the docs for
+  // what other keys may take its place, or for a default that follows from other keys.
+  Value required(Section& section, std::string_view documented = "required") const;
+  Value optional(Section& section, Value fallback, std::string_view documented = {}) const;
+  std::optional<Value> maybe(Section& section) const { return read(section, "optional"); }
+
+ private:
+  std::optional<Value> read(Section& section, std::string_view fallback, bool is_required = false) const;
+  ConfigValue* declare(Section& section, std::string_view fallback, bool is_required = false) const;
+  std::optional<Value> convert(Section& section, const ConfigValue& value) const;
+
+  std::string_view name_;
+  std::string_view meaning_;
+  Domain domain_;
+};
+using WholeNumber = Key<std::int64_t, Range>;
+using Choice = Key<std::size_t, Names>;
+
+// A map of a configuration, and the keys that it may have. Every accessor marks its key as known.
 class Section {
  public:
   // `value` should be a map; anything else is reported. `path` is the dotted path for docs and messages.
   Section(ConfigValue& value, std::string path, ConfigContext& context);
   Section(const Section&) = delete;
   Section& operator=(const Section&) = delete;
+  virtual ~Section() = default;
 
   // A key that must be there, whose value goes to `member`: a plain value, a whole number, or one of `names`, which is
   // the enumerator of that number. After an error the member is harmless.
@@ -99,11 +131,11 @@ class Section {
   }
   template <ConfigInteger T>
   void needs(std::string_view key, T& member, Range range, std::string_view meaning) {
-    member = static_cast<T>(required_integer(key, range, meaning));
+    member = static_cast<T>(WholeNumber(key, meaning, range).required(*this));
   }
   template <ConfigEnum T>
-  void needs(std::string_view key, T& member, std::span<const std::string> names, std::string_view meaning) {
-    member = static_cast<T>(required_choice(key, names, meaning));
+  void needs(std::string_view key, T& member, const Names& names, std::string_view meaning) {
+    member = static_cast<T>(Choice(key, meaning, names).required(*this));
   }
   // A key that may be left out: the default is what the member holds before, nothing for an optional one. `documented`
   // stands in the docs for a default that follows from other keys.
@@ -117,55 +149,65 @@ class Section {
   }
   template <ConfigInteger T>
   void takes(std::string_view key, T& member, Range range, std::string_view meaning) {
-    member = static_cast<T>(optional_integer(key, static_cast<std::int64_t>(member), range, meaning));
+    member = static_cast<T>(WholeNumber(key, meaning, range).optional(*this, static_cast<std::int64_t>(member)));
   }
   template <ConfigEnum T>
-  void takes(std::string_view key, T& member, std::span<const std::string> names, std::string_view meaning,
+  void takes(std::string_view key, T& member, const Names& names, std::string_view meaning,
              std::string_view documented = {}) {
-    member = static_cast<T>(optional_choice(key, names, static_cast<std::size_t>(member), meaning, documented));
+    member = static_cast<T>(Choice(key, meaning, names).optional(*this, static_cast<std::size_t>(member), documented));
+  }
+  template <ConfigEnum T>
+  void takes(std::string_view key, std::optional<T>& member, const Names& names, std::string_view meaning) {
+    if (const auto choice = Choice(key, meaning, names).maybe(*this)) member = static_cast<T>(*choice);
   }
 
-  // Whether to read a part of the section that holds only under `condition`; the documents have every part.
-  bool when(bool condition) const { return condition || describes(); }
+  // A key that may be left out, in place of which nothing is written: the member stays as it is.
+  template <ConfigScalar T>
+  void accepts(std::string_view key, T& member, std::string_view meaning) {
+    if (auto value = maybe<T>(key, meaning)) member = std::move(*value);
+  }
+  template <ConfigInteger T>
+  void accepts(std::string_view key, T& member, Range range, std::string_view meaning) {
+    if (const auto number = WholeNumber(key, meaning, range).maybe(*this)) member = static_cast<T>(*number);
+  }
+
+  // Declares a part of the section that there is only under `condition`.
+  virtual void when(bool condition, const std::function<void()>& declare);
 
   // Whether all that was read since the section began, or since `errors`, is right, so that a check of several values
-  // makes sense. Never in description mode.
+  // makes sense.
   bool sound() const { return sound(errors_before_); }
-  bool sound(std::size_t errors) const { return !describes() && this->errors() == errors; }
+  bool sound(std::size_t errors) const { return this->errors() == errors; }
   std::size_t errors() const { return context_->diagnostics().error_count(); }
 
   // A plain value: required, with a default, or optional. A double is a plain number, a share is written `50 %` or 0.5.
   template <ConfigScalar T>
-  T required(std::string_view key, std::string_view meaning);
-  // `documented` stands in the docs for a default that follows from other keys.
+  T required(std::string_view key, std::string_view meaning) {
+    return Key<T>(key, meaning).required(*this);
+  }
   template <ConfigScalar T>
-  T optional(std::string_view key, T fallback, std::string_view meaning, std::string_view documented = {});
+  T optional(std::string_view key, T fallback, std::string_view meaning, std::string_view documented = {}) {
+    return Key<T>(key, meaning).optional(*this, std::move(fallback), documented);
+  }
   template <ConfigScalar T>
-  std::optional<T> maybe(std::string_view key, std::string_view meaning);
+  std::optional<T> maybe(std::string_view key, std::string_view meaning) {
+    return Key<T>(key, meaning).maybe(*this);
+  }
+  using Read = std::function<void(Section&)>;
 
-  std::int64_t required_integer(std::string_view key, Range range, std::string_view meaning);
-  std::int64_t optional_integer(std::string_view key, std::int64_t fallback, Range range, std::string_view meaning);
-
-  std::optional<std::int64_t> maybe_integer(std::string_view key, Range range, std::string_view meaning);
-
-  // One of `names`; returns its index. Hyphen and underscore are the same.
-  std::size_t required_choice(std::string_view key, std::span<const std::string> names, std::string_view meaning);
-  std::size_t optional_choice(std::string_view key, std::span<const std::string> names, std::size_t fallback,
-                              std::string_view meaning, std::string_view documented = {});
-
-  // A nested map. `read` is called if the key is there, and in description mode. With `folder`, a name or path in place
-  // of the map is replaced by that file's contents. Returns whether the key is there.
-  bool section(std::string_view key, std::string_view meaning, const std::function<void(Section&)>& read,
-               std::string_view folder = {});
+  // A nested map. `read` is called if the key is there. With `folder`, a name or path in place of the map is replaced
+  // by that file's contents. Returns whether the key is there.
+  bool section(std::string_view key, std::string_view meaning, const Read& read, std::string_view folder = {});
   // With the file `fallback` of `folder` if the key is absent; `documented` as in takes().
-  void section_or(std::string_view key, std::string_view fallback, std::string_view meaning,
-                  const std::function<void(Section&)>& read, std::string_view folder, std::string_view documented = {});
+  void section_or(std::string_view key, std::string_view fallback, std::string_view meaning, const Read& read,
+                  std::string_view folder, std::string_view documented = {});
   // An empty one if the key is absent or its file cannot be read, so that its defaults are filled in.
-  void defaulted_section(std::string_view key, std::string_view meaning, const std::function<void(Section&)>& read);
-  bool required_section(std::string_view key, std::string_view meaning, const std::function<void(Section&)>& read,
-                        std::string_view folder = {});
-  // A list of maps, in order; `read` is called once in description mode.
-  bool list(std::string_view key, std::string_view meaning, const std::function<void(Section&)>& read);
+  void defaulted_section(std::string_view key, std::string_view meaning, const Read& read);
+  bool required_section(std::string_view key, std::string_view meaning, const Read& read, std::string_view folder = {});
+  // With the keys of this section once more, which the docs do not repeat.
+  void repeated_section(std::string_view key, std::string_view meaning, const Read& read);
+  // A list of maps, in order.
+  bool list(std::string_view key, std::string_view meaning, const Read& read);
   // A map with free keys, each of whose values is a map. `key_name` stands for the key in the docs.
   bool map(std::string_view key, std::string_view key_name, std::string_view meaning,
            const std::function<void(const ConfigEntry&, Section&)>& read);
@@ -195,7 +237,6 @@ class Section {
   // Where the key itself stands, also if its value was read from another file.
   Location where_key(std::string_view key) const;
   const std::string& path() const { return path_; }
-  bool describes() const { return context_->describes(); }
   ConfigContext& context() const { return *context_; }
 
   void error(std::string_view key, std::string message, std::string hint = {});
@@ -204,18 +245,24 @@ class Section {
   // Reports the keys that nobody asked for. Called by the function that opened the section.
   void finish();
 
- private:
-  ConfigValue* declare(std::string_view key, std::string_view type, std::string_view fallback, std::string_view meaning,
-                       bool required, std::optional<Range> range = {});
-  bool open(std::string_view key, std::string_view fallback, std::string_view meaning,
-            const std::function<void(Section&)>& read, std::string_view folder);
-  void set_default(std::string_view key, std::string text, std::string_view documented = {});
-  template <ConfigScalar T>
-  std::optional<T> convert(std::string_view key, const ConfigValue& value);
-  std::optional<std::int64_t> convert_integer(std::string_view key, const ConfigValue& value, Range range);
-  std::size_t convert_choice(std::string_view key, const ConfigValue& value, std::span<const std::string> names,
-                             std::size_t fallback);
+ protected:
+  // A key as it is declared; its path is that within the section.
+  struct Declared : KeyDescription {
+    bool is_required = false;
+    ConfigValue specimen{};  // of a value that has parts: with one of each
+  };
+  // The key's value; null if it has none.
+  virtual ConfigValue* declare(Declared key);
+  // Reads what is within `value`.
+  virtual void enter(ConfigValue& value, const std::string& path, const Read& read);
+  virtual void set_default(std::string_view key, std::string text, std::string_view documented);
+
   std::string sub_path(std::string_view key) const;
+
+ private:
+  template <class Value, class Domain>
+  friend class Key;
+  bool open(Declared key, const Read& read, std::string_view folder);
   bool expand(ConfigValue& value, std::string_view folder);
   std::string hint_for(const ConfigEntry& unknown) const;
 
@@ -229,7 +276,10 @@ class Section {
 };
 
 // Reads the whole of `root` with `read` and reports unknown keys.
-void read_config(ConfigValue& root, ConfigContext& context, const std::function<void(Section&)>& read);
+void read_config(ConfigValue& root, ConfigContext& context, const Section::Read& read);
+
+// Every key that `read` declares, in its order.
+std::vector<KeyDescription> list_keys(const ConfigFiles& files, const Section::Read& read);
 
 // The tree as JSON: numbers, booleans and nulls as such, quantities as text.
 nlohmann::ordered_json to_json(const ConfigValue& value);

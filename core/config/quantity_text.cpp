@@ -226,9 +226,13 @@ Parsed<std::int64_t> parse(const Family& family, std::string_view whole) {
 }
 
 template <class Q>
-Parsed<Q> typed(Parsed<std::int64_t> parsed) {
-  if (!parsed.value) return {{}, std::move(parsed.problem), std::move(parsed.hint)};
-  return {Q(*parsed.value), {}, {}};
+constexpr const Family& family_of() {
+  if constexpr (std::is_same_v<Q, Bytes>) return kBytes;
+  if constexpr (std::is_same_v<Q, Bandwidth>) return kBandwidth;
+  if constexpr (std::is_same_v<Q, Duration>) return kTime;
+  if constexpr (std::is_same_v<Q, Flops>) return kFlops;
+  if constexpr (std::is_same_v<Q, FlopRate>) return kFlopRate;
+  if constexpr (std::is_same_v<Q, Efficiency>) return kEfficiency;
 }
 
 std::string significant(double value, std::string_view unit) {
@@ -238,31 +242,18 @@ std::string significant(double value, std::string_view unit) {
 
 }  // namespace
 
-template <>
-Parsed<Bytes> parse_quantity<Bytes>(std::string_view text) {
-  return typed<Bytes>(parse(kBytes, text));
+template <class Q>
+Parsed<Q> parse_quantity(std::string_view text) {
+  Parsed<std::int64_t> parsed = parse(family_of<Q>(), text);
+  if (!parsed.value) return {{}, std::move(parsed.problem), std::move(parsed.hint)};
+  return {Q(*parsed.value), {}, {}};
 }
-template <>
-Parsed<Bandwidth> parse_quantity<Bandwidth>(std::string_view text) {
-  return typed<Bandwidth>(parse(kBandwidth, text));
-}
-template <>
-Parsed<Duration> parse_quantity<Duration>(std::string_view text) {
-  return typed<Duration>(parse(kTime, text));
-}
-template <>
-Parsed<Flops> parse_quantity<Flops>(std::string_view text) {
-  return typed<Flops>(parse(kFlops, text));
-}
-template <>
-Parsed<FlopRate> parse_quantity<FlopRate>(std::string_view text) {
-  return typed<FlopRate>(parse(kFlopRate, text));
-}
-
-template <>
-Parsed<Efficiency> parse_quantity<Efficiency>(std::string_view text) {
-  return typed<Efficiency>(parse(kEfficiency, text));
-}
+template Parsed<Bytes> parse_quantity(std::string_view text);
+template Parsed<Bandwidth> parse_quantity(std::string_view text);
+template Parsed<Duration> parse_quantity(std::string_view text);
+template Parsed<Flops> parse_quantity(std::string_view text);
+template Parsed<FlopRate> parse_quantity(std::string_view text);
+template Parsed<Efficiency> parse_quantity(std::string_view text);
 
 std::optional<std::int64_t> parse_whole_number(std::string_view text) {
   std::int64_t number = 0;

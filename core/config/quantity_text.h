@@ -29,19 +29,6 @@ struct Parsed {
 template <class Q>
 Parsed<Q> parse_quantity(std::string_view text);
 
-template <>
-Parsed<Bytes> parse_quantity<Bytes>(std::string_view text);
-template <>
-Parsed<Bandwidth> parse_quantity<Bandwidth>(std::string_view text);
-template <>
-Parsed<Duration> parse_quantity<Duration>(std::string_view text);
-template <>
-Parsed<Flops> parse_quantity<Flops>(std::string_view text);
-template <>
-Parsed<FlopRate> parse_quantity<FlopRate>(std::string_view text);
-template <>
-Parsed<Efficiency> parse_quantity<Efficiency>(std::string_view text);
-
 // A whole number and nothing else: no sign but '-', no spaces, within 64 bits.
 std::optional<std::int64_t> parse_whole_number(std::string_view text);
 

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "core/config/quantity_text.h"
-#include "network/config/node.h"
 #include "network/fabric/cluster.h"
 #include "network/fabric/compose.h"
 #include "network/fabric/link_type.h"
@@ -41,9 +40,9 @@ std::string fewer_links(const Routing& routing) {
 
 DimensionSpec read_dimension(Section& section, std::size_t index, const Routing& routing) {
   const auto read_size = [&] {
-    return section.required_integer(
-        "size", {1, kMostDevices},
-        "number of members along the dimension; not needed where keys of the topology give it");
+    return WholeNumber("size", "number of members along the dimension; not needed where keys of the topology give it",
+                       {1, kMostDevices})
+        .required(section);
   };
   DimensionSpec spec;
   const bool given = section.has("size");
@@ -52,7 +51,7 @@ DimensionSpec read_dimension(Section& section, std::size_t index, const Routing&
       read_topology(section, topology_names(), {MemberKind::kDevice, section.sound() ? narrow(size) : 0},
                     "topology that joins the members of the dimension");
   const bool sound_so_far = section.sound();
-  if (!given && section.when(sound_so_far)) size = choice.own.size != 0 ? choice.own.size : read_size();
+  section.when(!given && sound_so_far, [&] { size = choice.own.size != 0 ? choice.own.size : read_size(); });
   const std::string problem = sound_so_far ? size_problem(choice, static_cast<std::uint64_t>(size)) : std::string();
   if (!problem.empty()) section.error("size", problem);
   spec.topology = choice.topology;
@@ -194,8 +193,8 @@ FabricSpec read_fabric(Section& cluster, const std::optional<NodeCount>& nodes, 
   }
   if (!has_dimensions) cluster.know("dims");
   FabricSpec spec;
-  if (cluster.when(has_dimensions)) spec = read_dimensions(cluster, nodes, read_device, routing);
-  if (cluster.when(!has_dimensions)) spec = read_nodes(cluster, nodes, read_device, routing);
+  cluster.when(has_dimensions, [&] { spec = read_dimensions(cluster, nodes, read_device, routing); });
+  cluster.when(!has_dimensions, [&] { spec = read_nodes(cluster, nodes, read_device, routing); });
   return spec;
 }
 
@@ -220,8 +219,9 @@ std::optional<Fabric> read_cluster(Section& experiment, const ClusterReaders& re
   const std::size_t errors = experiment.errors();
   std::optional<NodeCount> nodes;
   if (const auto count =
-          experiment.maybe_integer("nodes", {1, kMostDevices},
-                                   "number of nodes; it wins over `nodes` of the cluster file. Example: `nodes: 16`"))
+          WholeNumber("nodes", "number of nodes; it wins over `nodes` of the cluster file. Example: `nodes: 16`",
+                      {1, kMostDevices})
+              .maybe(experiment))
     nodes = {narrow(*count), experiment.where("nodes")};
   std::optional<FabricSpec> spec;
   experiment.required_section(
@@ -240,8 +240,9 @@ Routing read_routing(Section& network) {
   network.takes("routing", routing.kind, routing_names(),
                 "how messages between nodes, or along `dims`, choose among parallel links and switches; spray: all of "
                 "them at once, deterministic: destination modulo their number, ecmp: a hash of source and destination");
-  if (network.when(routing.kind == RoutingKind::kEcmp || network.has("ecmp_seed")))
+  network.when(routing.kind == RoutingKind::kEcmp || network.has("ecmp_seed"), [&] {
     network.takes("ecmp_seed", routing.seed, {0, INT64_MAX}, "with `routing: ecmp`: seed of the hash");
+  });
   if (routing.kind != RoutingKind::kEcmp && network.has("ecmp_seed"))
     network.error("ecmp_seed", "'ecmp_seed' means nothing without 'routing: ecmp'", "leave it out");
   return routing;

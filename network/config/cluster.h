@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/config/config.h"
+#include "network/fabric/cluster.h"
 #include "network/fabric/fabric.h"
 #include "network/fabric/routed_graph.h"
 
@@ -19,8 +20,14 @@ struct ClusterReaders {
 
 // Reads `cluster` (a name or path of configs/clusters, or inline) and `nodes` of an experiment. A cluster has either
 // `node` and `scale_out`, or `device` and `dims`. Nothing comes back after an error, all of which are in the section's
-// diagnostics, and in description mode.
+// diagnostics.
 std::optional<Fabric> read_cluster(Section& experiment, const ClusterReaders& readers, const Routing& routing = {});
+
+using ReadDevice = std::function<void(Section&)>;
+
+// Reads a node, whose devices are joined by `fabric` (a topology), by `links` (an explicit graph that has the NICs too)
+// or as `topology_matrix` says (the same, in the words of nvidia-smi).
+NodeSpec read_node(Section& section, const ReadDevice& read_device);
 
 // Reads `routing` and `ecmp_seed` of an experiment's `network`.
 Routing read_routing(Section& network);

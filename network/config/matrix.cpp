@@ -11,8 +11,6 @@
 #include <fmt/format.h>
 
 #include "core/input_files.h"
-#include "network/config/matrix_graph.h"
-#include "network/config/topology_matrix.h"
 #include "network/fabric/link_type.h"
 #include "network/fabric/topology_config.h"
 
@@ -30,39 +28,37 @@ constexpr Bandwidth kSockets{10'000'000'000};
 
 MatrixCapacities read_capacities(Section& section, const DeviceLinks& links) {
   MatrixCapacities c;
+  c.nvlink.latency = kNvlinkLatency;
+  c.pcie.latency = c.host_bridge.latency = c.sockets.latency = kPcieLatency;
   const auto efficiency = [&](std::string_view key, Efficiency fallback, std::string_view documented = {}) {
     return read_efficiency(section, key, "share of the bandwidth of these links that messages get", fallback,
                            documented);
   };
   constexpr std::string_view kOfDevice = "by the device's `nvlink`, else 100 %";
   const LinkType nvlink = links.nvlink.value_or(LinkType{Bandwidth(25'000'000'000)});
-  c.nvlink.bandwidth =
-      optional_link_bandwidth(section, "nvlink", nvlink.bandwidth,
-                              "bandwidth of one NVLink, per direction (NVLink 2 to 4: 25 GB/s; NVLink 5: 50 GB/s)",
-                              "by the device's `nvlink`, else 25 GB/s");
+  c.nvlink.bandwidth = read_link_bandwidth(
+      section, "nvlink", "bandwidth of one NVLink, per direction (NVLink 2 to 4: 25 GB/s; NVLink 5: 50 GB/s)",
+      nvlink.bandwidth, "by the device's `nvlink`, else 25 GB/s");
   c.nvlink.efficiency = efficiency("nvlink_efficiency", nvlink.efficiency, kOfDevice);
-  c.nvlink.latency =
-      section.optional<Duration>("nvlink_latency", kNvlinkLatency, "latency from GPU to GPU over NVLink");
-  constexpr std::string_view kPcie =
-      "bandwidth of a PCIe link, per direction (3.0 x16: 15.75 GB/s; 4.0 x16: 31.5 GB/s; 5.0 x16: 63 GB/s)";
-  c.pcie.bandwidth = section.when(links.pcie.has_value())
-                         ? optional_link_bandwidth(section, "pcie", links.pcie.value_or(LinkType{}).bandwidth, kPcie,
-                                                   "by the device's `pcie`, else required")
-                         : required_link_bandwidth(section, "pcie", kPcie);
+  section.takes("nvlink_latency", c.nvlink.latency, "latency from GPU to GPU over NVLink");
+  c.pcie.bandwidth = read_link_bandwidth(
+      section, "pcie",
+      "bandwidth of a PCIe link, per direction (3.0 x16: 15.75 GB/s; 4.0 x16: 31.5 GB/s; 5.0 x16: 63 GB/s)",
+      bandwidth_of(links.pcie), "by the device's `pcie`, else required");
   c.pcie.efficiency =
       efficiency("pcie_efficiency", links.pcie.value_or(LinkType{}).efficiency, "by the device's `pcie`, else 100 %");
-  c.pcie.latency = section.optional<Duration>(
-      "pcie_latency", kPcieLatency, "latency of a PCIe link, including the switch or bridge that it leads to");
-  c.host_bridge.bandwidth = optional_link_bandwidth(
-      section, "host_bridge", c.pcie.bandwidth,
-      "bandwidth from a PCIe host bridge to the rest of its socket, per direction", "as `pcie`");
+  section.takes("pcie_latency", c.pcie.latency,
+                "latency of a PCIe link, including the switch or bridge that it leads to");
+  c.host_bridge.bandwidth = read_link_bandwidth(
+      section, "host_bridge", "bandwidth from a PCIe host bridge to the rest of its socket, per direction",
+      c.pcie.bandwidth, "as `pcie`");
   c.host_bridge.efficiency = efficiency("host_bridge_efficiency", c.pcie.efficiency, "as `pcie_efficiency`");
-  c.host_bridge.latency = section.optional<Duration>("host_bridge_latency", kPcieLatency,
-                                                     "latency from a PCIe host bridge to the rest of its socket");
-  c.sockets.bandwidth = optional_link_bandwidth(section, "sockets", kSockets,
-                                                "bandwidth from a socket to the other sockets, per direction");
+  section.takes("host_bridge_latency", c.host_bridge.latency,
+                "latency from a PCIe host bridge to the rest of its socket");
+  c.sockets.bandwidth = read_link_bandwidth(
+      section, "sockets", "bandwidth from a socket to the other sockets, per direction", kSockets, {});
   c.sockets.efficiency = efficiency("sockets_efficiency", kFullEfficiency);
-  c.sockets.latency = section.optional<Duration>("sockets_latency", kPcieLatency, "latency from socket to socket");
+  section.takes("sockets_latency", c.sockets.latency, "latency from socket to socket");
   section.note("source", "sources of the figures, for people");
   return c;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "network/config/matrix_graph.h"
+#include "network/config/matrix.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "network/config/node.h"
+#include "network/config/cluster.h"
 
 #include <algorithm>
 #include <array>
@@ -45,7 +45,7 @@ NodeFabricSpec read_node_fabric(Section& section, std::uint32_t devices) {
 
 void read_nic_count(Section& section, NicSpec& spec) {
   section.needs("count", spec.count, {1, kMostNics}, "number of NICs in a node");
-  spec.bandwidth = required_link_bandwidth(section, "bandwidth", "bandwidth of one NIC, per direction");
+  spec.bandwidth = read_link_bandwidth(section, "bandwidth", "bandwidth of one NIC, per direction");
   section.takes("efficiency", spec.efficiency,
                 "share of a NIC's bandwidth that messages get, on every link of `scale_out`; without it, `efficiency` "
                 "of `scale_out.network` holds");
@@ -116,8 +116,8 @@ void use_graph(Section& section, NodeSpec& node, RoutedGraph graph) {
 void read_written_out(Section& section, const DeviceLinks& links, NodeSpec& node, std::size_t errors) {
   const GraphMembers members{node.devices, node.nics ? node.nics->count : 0};
   RoutedGraph graph;
-  if (section.when(section.has("links"))) graph = read_graph(section, members);
-  if (section.when(!section.has("links"))) graph = read_matrix(section, members, links);
+  section.when(section.has("links"), [&] { graph = read_graph(section, members); });
+  section.when(!section.has("links"), [&] { graph = read_matrix(section, members, links); });
   if (section.sound(errors)) use_graph(section, node, std::move(graph));
 }
 
@@ -183,16 +183,17 @@ NodeSpec read_node(Section& section, const ReadDevice& read_device) {
   section.needs("devices", node.devices, {1, kMostDevices}, "number of devices in a node");
   const std::size_t errors = section.errors();
   const bool written_out = is_written_out(section);
-  if (section.when(!written_out))
+  section.when(!written_out, [&] {
     section.required_section(
         "fabric", "fabric that joins the devices of the node; `links` or `topology_matrix` may take its place",
         [&](Section& fabric) { node.fabric = read_node_fabric(fabric, node.devices); });
+  });
   section.section("nics", "NICs of the node; required with more than one node", [&](Section& nics) {
     read_nic_count(nics, node.nics.emplace());
-    if (nics.when(!written_out)) read_host_links(nics, node.devices, *node.nics);
-    if (nics.when(written_out)) read_nics_of(nics, node.devices, *node.nics);
+    nics.when(!written_out, [&] { read_host_links(nics, node.devices, *node.nics); });
+    nics.when(written_out, [&] { read_nics_of(nics, node.devices, *node.nics); });
   });
-  if (section.when(written_out)) read_written_out(section, links, node, errors);
+  section.when(written_out, [&] { read_written_out(section, links, node, errors); });
   read_interconnect(section, node);
   section.sources();
   return node;

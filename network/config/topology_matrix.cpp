@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "network/config/topology_matrix.h"
+#include "network/config/matrix.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,15 +1,60 @@
 // SPDX-License-Identifier: MIT
 #include "network/fabric/link_type.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "core/config/quantity_text.h"
 #include "network/fabric/topology_config.h"
 
 namespace orrery::network {
+namespace {
+
+HostStack read_stack(Section& section) {
+  HostStack stack;
+  const Bandwidth thread =
+      read_link_bandwidth(section, "thread", "bandwidth that one thread of a device's process moves");
+  std::int64_t threads = 1;
+  section.takes("threads", threads, {1, 1024}, "number of threads that move a device's data, in each direction");
+  if (thread > Bandwidth(Bandwidth::max().count() / threads))
+    section.error("thread", fmt::format("{} threads of {} make more than can be counted", threads, to_text(thread)));
+  else
+    stack.bandwidth = thread * threads;
+  section.needs("latency", stack.latency,
+                "latency that the stack adds to a message, once at the sender and once at the receiver");
+  return stack;
+}
+
+}  // namespace
+
+std::string derived_bandwidth_problem(std::string_view what, Int128 together, std::uint64_t links) {
+  if (together > Bandwidth::max().count())
+    return fmt::format("{} make more bandwidth together than can be counted", what);
+  const auto each = static_cast<std::int64_t>(together / links);
+  if (each >= kLeastBandwidth.count()) return {};
+  return fmt::format("{} would have {} B/s {}, less than a link can have, {}", what, each,
+                     links == 1 ? "together" : "each", to_text(kLeastBandwidth));
+}
+
+Bandwidth read_link_bandwidth(Section& section, std::string_view key, std::string_view meaning,
+                              std::optional<Bandwidth> fallback, std::string_view documented) {
+  const Key<Bandwidth> declared(key, meaning);
+  const std::size_t errors = section.errors();
+  const Bandwidth bandwidth =
+      fallback ? declared.optional(section, *fallback, documented) : declared.required(section, documented);
+  if (bandwidth >= kLeastBandwidth || !section.has(key) || !section.sound(errors))
+    return std::max(bandwidth, kLeastBandwidth);
+  section.error(key,
+                fmt::format("{}.{}: {} is less than a link can have, {}", section.path(), key, to_text(bandwidth),
+                            to_text(kLeastBandwidth)),
+                "look for a unit that is missing its prefix, such as 'GB/s' or 'Gb/s'");
+  return kLeastBandwidth;
+}
 
 LinkType read_link_type(Section& section) {
   LinkType type;
-  type.bandwidth = required_link_bandwidth(section, "bandwidth", "bandwidth of one link, per direction");
+  type.bandwidth = read_link_bandwidth(section, "bandwidth", "bandwidth of one link, per direction");
   type.efficiency = read_efficiency(section, "efficiency", "share of the link's bandwidth that messages get");
   section.sources();
   return type;
@@ -38,13 +83,24 @@ LinkRate read_link_rate(Section& section, std::string_view bandwidth_meaning, st
       fmt::format("the kind of link: it gives `{}` and `{}` where they are left out", keys.bandwidth, keys.efficiency));
   const std::string by_type = fmt::format("by `{}`", keys.link);
   LinkRate rate;
-  rate.nominal = section.when(type.has_value())
-                     ? optional_link_bandwidth(section, keys.bandwidth, type.value_or(LinkType{}).bandwidth,
-                                               bandwidth_meaning, by_type + ", else required")
-                     : required_link_bandwidth(section, keys.bandwidth, bandwidth_meaning);
+  rate.nominal =
+      read_link_bandwidth(section, keys.bandwidth, bandwidth_meaning, bandwidth_of(type), by_type + ", else required");
   rate.efficiency = read_efficiency(section, keys.efficiency, efficiency_meaning, type.value_or(LinkType{}).efficiency,
                                     by_type + ", else 100 %");
   return rate;
+}
+
+NetworkSpec read_network(Section& section) {
+  NetworkSpec network;
+  section.needs("kind", network.kind, network_kind_names(),
+                "kind of the network, which NCCL's costs depend on; efa-v2: the second generation of EFA and later "
+                "ones, ethernet: TCP without RDMA");
+  network.efficiency = read_efficiency(
+      section, "efficiency", "share of a NIC's bandwidth that messages get, unless `nics.efficiency` is given");
+  section.section("stack", "network stack of the host that moves the data (TCP)",
+                  [&](Section& stack) { network.stack = read_stack(stack); });
+  section.sources();
+  return network;
 }
 
 }  // namespace orrery::network

@@ -22,15 +22,19 @@ inline constexpr Bandwidth kLeastBandwidth{1000};  // of a link
 // names them: "the links up from a leaf switch".
 std::string derived_bandwidth_problem(std::string_view what, Int128 together, std::uint64_t links);
 
-// As Section::required and Section::optional; reports a bandwidth that no link may have.
-Bandwidth required_link_bandwidth(Section& section, std::string_view key, std::string_view meaning);
-Bandwidth optional_link_bandwidth(Section& section, std::string_view key, Bandwidth fallback, std::string_view meaning,
-                                  std::string_view documented = {});
+// Reads the bandwidth of a link, which must be there unless there is a `fallback`; reports one that no link may have.
+// `documented` as in Key.
+Bandwidth read_link_bandwidth(Section& section, std::string_view key, std::string_view meaning,
+                              std::optional<Bandwidth> fallback = {}, std::string_view documented = "required");
 
 struct LinkType {
   Bandwidth bandwidth{1};  // nominal, of one link, per direction
   Efficiency efficiency = kFullEfficiency;
 };
+
+inline std::optional<Bandwidth> bandwidth_of(const std::optional<LinkType>& type) {
+  return type ? std::optional(type->bandwidth) : std::nullopt;
+}
 
 // Reads a kind of link, a file of configs/links.
 LinkType read_link_type(Section& section);

@@ -27,11 +27,35 @@ namespace orrery::network {
 
 inline constexpr std::uint32_t kMostDevices = 16U << 20;  // of a fabric
 
+// Of a fat-tree or rails.
+struct TreeStages {
+  std::uint32_t leaf_ports = 1;
+  std::uint32_t pod_leaves = 0;  // 0: no pods
+  double oversubscription = 1;   // of a leaf; to the thousandth
+  double core_oversubscription = 1;
+  Duration trunk_latency{};
+  std::uint32_t uplinks = 0;       // of a leaf; 0: as many as are needed
+  std::uint32_t core_uplinks = 0;  // of a spine switch; likewise
+};
+
+// Of a dragonfly.
+struct RouterGroups {
+  std::uint32_t router_ports = 1;
+  std::uint32_t group_routers = 1;
+  Bandwidth local_bandwidth{1};
+  Bandwidth global_bandwidth{1};  // of all links between two groups together
+  std::uint32_t global_links = 1;
+  Duration local_latency{};
+  Duration global_latency{};
+};
+
 // What a topology knows beyond its size: left by its reader for its other functions.
 struct TopologyOwn {
-  std::uint32_t size = 0;   // members, where its keys say how many; 0: any number
-  std::uint32_t rails = 1;  // how many members, side by side, are of one node
-  std::array<std::int64_t, 8> numbers{};
+  std::uint32_t size = 0;            // members, where its keys say how many; 0: any number
+  std::uint32_t rails = 1;           // how many members, side by side, are of one node
+  std::vector<std::uint32_t> sizes;  // of a grid, along each axis
+  TreeStages tree;
+  RouterGroups groups;
   RoutedGraph graph;
 };
 

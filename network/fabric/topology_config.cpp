@@ -12,18 +12,19 @@ TopologyChoice read_topology(Section& section, std::span<const std::string> name
                              std::string_view meaning) {
   TopologyChoice choice;
   const std::size_t errors = section.errors();
-  const std::size_t chosen = section.required_choice("topology", names, meaning);
-  if (section.errors() != errors) return choice;
-  choice.topology = topology_named(names[chosen]);
+  const std::size_t chosen = Choice("topology", meaning, names).required(section);
+  const bool known = section.sound(errors);
+  if (known) choice.topology = topology_named(names[chosen]);
   std::vector<ReadTopology> done;
   for (const std::string& name : names) {
     const ReadTopology read = topology_named(name)->read;
-    const bool is_new = read != nullptr && std::ranges::find(done, read) == done.end();
-    if (!is_new || !section.when(read == choice.topology->read)) continue;
+    if (read == nullptr || std::ranges::find(done, read) != done.end()) continue;
     done.push_back(read);
-    TopologyOwn own;
-    read(section, members, own);
-    if (section.sound(errors)) choice.own = std::move(own);
+    section.when(known && read == choice.topology->read, [&] {
+      TopologyOwn own;
+      read(section, members, own);
+      if (section.sound(errors)) choice.own = std::move(own);
+    });
   }
   return choice;
 }

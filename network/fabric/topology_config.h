@@ -16,7 +16,7 @@ struct TopologyChoice {
   TopologyOwn own{};
 };
 
-// Reads `topology`, one of `names`, and the keys of the topology chosen (in description mode, of all of them).
+// Reads `topology`, one of `names`, and the keys of the topology chosen.
 TopologyChoice read_topology(Section& section, std::span<const std::string> names, const Members& members,
                              std::string_view meaning);
 

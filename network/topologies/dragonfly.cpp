@@ -16,23 +16,14 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kClasses = {"up", "down", "local", "global"};
 
-enum Number : std::size_t {
-  kRouterPorts,
-  kGroupRouters,
-  kLocalBandwidth,
-  kGlobalBandwidth,
-  kLocalLatency,
-  kGlobalLatency,
-  kGlobalLinks
-};
-
 struct Groups {
   explicit Groups(const TopologyParameters& parameters)
       : p(parameters),
-        ports(static_cast<std::uint32_t>(p.own.numbers[kRouterPorts])),
-        routers(static_cast<std::uint32_t>(p.own.numbers[kGroupRouters])),
+        own(p.own.groups),
+        ports(own.router_ports),
+        routers(own.group_routers),
         count((p.size + ports * routers - 1) / (ports * routers)),
-        parallel(p.routing.enumerates() ? static_cast<std::uint32_t>(p.own.numbers[kGlobalLinks]) : 1) {}
+        parallel(p.routing.enumerates() ? own.global_links : 1) {}
 
   // Each router's links to its routers - 1 peers stand together, itself left out; so do each group's to the others.
   static std::uint32_t skipping(std::uint32_t self, std::uint32_t other) { return other < self ? other : other - 1; }
@@ -51,6 +42,7 @@ struct Groups {
   std::uint32_t gateway(std::uint32_t group, std::uint32_t other) const { return skipping(group, other) % routers; }
 
   const TopologyParameters& p;
+  const RouterGroups& own;
   std::uint32_t ports;
   std::uint32_t routers;  // of a group
   std::uint32_t count;
@@ -73,20 +65,16 @@ TopologyLink local_link(const Groups& groups, std::uint32_t offset) {
   const std::uint32_t router = offset / (groups.routers - 1);
   const std::uint32_t first = router / groups.routers * groups.routers;
   const std::uint32_t to = first + Groups::unskipped(router - first, offset % (groups.routers - 1));
-  const auto& numbers = groups.p.own.numbers;
-  return {groups.p.size + router, groups.p.size + to, 2, Bandwidth(numbers[kLocalBandwidth]),
-          Duration(numbers[kLocalLatency])};
+  return {groups.p.size + router, groups.p.size + to, 2, groups.own.local_bandwidth, groups.own.local_latency};
 }
 
 TopologyLink global_link(const Groups& groups, std::uint32_t offset) {
   const std::uint32_t pair = offset / groups.parallel;
   const std::uint32_t from = pair / (groups.count - 1);
   const std::uint32_t to = Groups::unskipped(from, pair % (groups.count - 1));
-  const Bandwidth trunk{groups.p.own.numbers[kGlobalBandwidth]};
-  const auto& numbers = groups.p.own.numbers;
   return {groups.p.size + from * groups.routers + groups.gateway(from, to),
-          groups.p.size + to * groups.routers + groups.gateway(to, from), 3, part_of(trunk, groups.parallel),
-          Duration(numbers[kGlobalLatency])};
+          groups.p.size + to * groups.routers + groups.gateway(to, from), 3,
+          part_of(groups.own.global_bandwidth, groups.parallel), groups.own.global_latency};
 }
 
 // The odd picosecond of the members' latency is on the way down.
@@ -130,7 +118,8 @@ std::string switch_name(const TopologyParameters& p, std::uint32_t index) {
 std::string problem(const TopologyParameters& p) {
   const Groups groups(p);
   if (groups.count == 1) return {};
-  return derived_bandwidth_problem("the links between two groups", p.own.numbers[kGlobalBandwidth], groups.parallel);
+  return derived_bandwidth_problem("the links between two groups", groups.own.global_bandwidth.count(),
+                                   groups.parallel);
 }
 
 }  // namespace
@@ -138,30 +127,19 @@ std::string problem(const TopologyParameters& p) {
 extern constinit const TopologyShape kDragonflyShape{kClasses, switches, links, link, route, switch_name, problem};
 
 void read_dragonfly(Section& section, const Members&, TopologyOwn& own) {
-  own.numbers[kRouterPorts] =
-      section.required_integer("router_ports", {1, 4096}, "dragonfly: number of members on a router");
-  own.numbers[kGroupRouters] =
-      section.required_integer("group_routers", {1, 4096}, "dragonfly: number of routers in a group");
-  own.numbers[kLocalBandwidth] =
-      required_link_bandwidth(section, "local_bandwidth",
-                              "dragonfly: bandwidth between two routers of a group, per direction")
-          .count();
-  own.numbers[kGlobalBandwidth] =
-      required_link_bandwidth(section, "global_bandwidth",
-                              "dragonfly: bandwidth between two groups, summed over all links, per direction")
-          .count();
-  own.numbers[kGlobalLinks] = section.optional_integer(
-      "global_links", 1, {1, 4096},
-      "dragonfly: number of parallel links between two groups, among which `network.routing` chooses");
-  own.numbers[kLocalLatency] =
-      section
-          .required<Duration>("local_latency",
-                              "dragonfly: latency of a link between two routers of a group, including one router")
-          .count();
-  own.numbers[kGlobalLatency] =
-      section
-          .required<Duration>("global_latency", "dragonfly: latency of a link between two groups, including one router")
-          .count();
+  RouterGroups& groups = own.groups;
+  section.needs("router_ports", groups.router_ports, {1, 4096}, "dragonfly: number of members on a router");
+  section.needs("group_routers", groups.group_routers, {1, 4096}, "dragonfly: number of routers in a group");
+  groups.local_bandwidth = read_link_bandwidth(section, "local_bandwidth",
+                                               "dragonfly: bandwidth between two routers of a group, per direction");
+  groups.global_bandwidth = read_link_bandwidth(
+      section, "global_bandwidth", "dragonfly: bandwidth between two groups, summed over all links, per direction");
+  section.takes("global_links", groups.global_links, {1, 4096},
+                "dragonfly: number of parallel links between two groups, among which `network.routing` chooses");
+  section.needs("local_latency", groups.local_latency,
+                "dragonfly: latency of a link between two routers of a group, including one router");
+  section.needs("global_latency", groups.global_latency,
+                "dragonfly: latency of a link between two groups, including one router");
 }
 
 }  // namespace orrery::network

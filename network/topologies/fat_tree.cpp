@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -21,8 +22,6 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kClasses = {"up", "down", "leaf-up", "leaf-down", "core-up", "core-down"};
 
-enum Number : std::size_t { kLeafPorts, kPodLeaves, kLeafRatio, kCoreRatio, kTrunkLatency, kUplinks, kCoreUplinks };
-
 constexpr std::int64_t kMostPorts = 65536;
 constexpr std::int64_t kOne = 1000;  // ratios are in thousandths
 
@@ -30,12 +29,14 @@ std::uint32_t ceil_of(std::uint64_t amount, std::uint64_t share) {
   return static_cast<std::uint32_t>((amount + share - 1) / share);
 }
 
-Int128 trunk_rate(Bandwidth each, std::int64_t count, std::int64_t ratio) {
-  return Int128{each.count()} * count * kOne / ratio;
+std::int64_t thousandths(double ratio) { return std::llround(ratio * kOne); }
+
+Int128 trunk_rate(Bandwidth each, std::int64_t count, double ratio) {
+  return Int128{each.count()} * count * kOne / thousandths(ratio);
 }
 
 // problem() tells rates that are no bandwidth.
-Bandwidth trunk_of(Bandwidth each, std::int64_t count, std::int64_t ratio) {
+Bandwidth trunk_of(Bandwidth each, std::int64_t count, double ratio) {
   const Int128 rate = trunk_rate(each, count, ratio);
   return Bandwidth(static_cast<std::int64_t>(std::clamp<Int128>(rate, 1, Bandwidth::max().count())));
 }
@@ -46,18 +47,17 @@ enum class Leaves { kOfNeighbours, kOfRails };
 template <Leaves kind>
 struct Tree {
   explicit Tree(const TopologyParameters& parameters)
-      : p(parameters), ports(number(kLeafPorts)), rails(kind == Leaves::kOfRails ? p.own.rails : 1) {
+      : p(parameters), own(p.own.tree), ports(own.leaf_ports), rails(kind == Leaves::kOfRails ? p.own.rails : 1) {
     leaves = ceil_of(ceil_of(p.size, rails), ports) * rails;
-    pod_leaves = number(kPodLeaves) == 0 ? leaves : number(kPodLeaves);
+    pod_leaves = own.pod_leaves == 0 ? leaves : own.pod_leaves;
     pods = ceil_of(leaves, pod_leaves);
     if (!p.routing.enumerates()) return;
-    planes = number(kUplinks) != 0 ? number(kUplinks) : filled_by(ports, kLeafRatio);
-    cores = number(kCoreUplinks) != 0 ? number(kCoreUplinks) : filled_by(pod_leaves, kCoreRatio);
+    planes = own.uplinks != 0 ? own.uplinks : filled_by(ports, own.oversubscription);
+    cores = own.core_uplinks != 0 ? own.core_uplinks : filled_by(pod_leaves, own.core_oversubscription);
   }
-  std::uint32_t number(Number which) const { return static_cast<std::uint32_t>(p.own.numbers[which]); }
   // How many links up carry what so many below bring, each as wide as one of those.
-  std::uint32_t filled_by(std::uint32_t below, Number ratio) const {
-    return ceil_of(std::uint64_t{below} * kOne, number(ratio));
+  static std::uint32_t filled_by(std::uint32_t below, double ratio) {
+    return ceil_of(std::uint64_t{below} * kOne, static_cast<std::uint64_t>(thousandths(ratio)));
   }
   bool has_spine() const { return leaves > 1; }
   bool has_core() const { return pods > 1; }
@@ -78,6 +78,7 @@ struct Tree {
   }
 
   const TopologyParameters& p;
+  const TreeStages& own;
   std::uint32_t ports;
   std::uint32_t rails;
   std::uint32_t leaves = 0;
@@ -112,8 +113,7 @@ TopologyLink link(const TopologyParameters& p, std::uint32_t link) {
               : TopologyLink{high, low, link_class + 1, bandwidth, latency};
   };
   const std::uint32_t first_spine = p.size + tree.leaves;
-  const Duration trunk_latency{p.own.numbers[kTrunkLatency]};
-  const Bandwidth leaf = trunk_of(p.bandwidth, tree.ports, p.own.numbers[kLeafRatio]);
+  const Bandwidth leaf = trunk_of(p.bandwidth, tree.ports, tree.own.oversubscription);
   if (link < 2 * p.size) {
     const bool up = link < p.size;
     const std::uint32_t member = up ? link : link - p.size;
@@ -125,15 +125,15 @@ TopologyLink link(const TopologyParameters& p, std::uint32_t link) {
     const std::uint32_t offset = link - (up ? tree.leaf_up(0, 0) : tree.leaf_down(0, 0));
     const std::uint32_t at = offset / tree.planes;
     const std::uint32_t spine = tree.spine_of(at) * tree.planes + offset % tree.planes;
-    return both(p.size + at, first_spine + spine, 2, up, part_of(leaf, tree.planes), trunk_latency);
+    return both(p.size + at, first_spine + spine, 2, up, part_of(leaf, tree.planes), tree.own.trunk_latency);
   }
   const bool up = link < tree.core_down(0, 0);
   const std::uint32_t offset = link - (up ? tree.core_up(0, 0) : tree.core_down(0, 0));
   const std::uint32_t spine = offset / tree.cores;
   const std::uint32_t core = spine % tree.planes * tree.cores + offset % tree.cores;
-  const Bandwidth trunk = trunk_of(leaf, tree.pod_leaves, p.own.numbers[kCoreRatio]);
+  const Bandwidth trunk = trunk_of(leaf, tree.pod_leaves, tree.own.core_oversubscription);
   return both(first_spine + spine, first_spine + tree.pods * tree.planes + core, 4, up,
-              part_of(trunk, std::uint64_t{tree.planes} * tree.cores), trunk_latency);
+              part_of(trunk, std::uint64_t{tree.planes} * tree.cores), tree.own.trunk_latency);
 }
 
 template <Leaves kind>
@@ -174,12 +174,13 @@ template <Leaves kind>
 std::string problem(const TopologyParameters& p) {
   const Tree<kind> tree(p);
   if (!tree.has_spine()) return {};
-  const auto& numbers = p.own.numbers;
-  const std::string below = derived_bandwidth_problem(
-      "the links up from a leaf switch", trunk_rate(p.bandwidth, tree.ports, numbers[kLeafRatio]), tree.planes);
+  const double ratio = tree.own.oversubscription;
+  const std::string below = derived_bandwidth_problem("the links up from a leaf switch",
+                                                      trunk_rate(p.bandwidth, tree.ports, ratio), tree.planes);
   if (!below.empty() || !tree.has_core()) return below;
-  const Bandwidth leaf = trunk_of(p.bandwidth, tree.ports, numbers[kLeafRatio]);
-  return derived_bandwidth_problem("the links up from a pod", trunk_rate(leaf, tree.pod_leaves, numbers[kCoreRatio]),
+  const Bandwidth leaf = trunk_of(p.bandwidth, tree.ports, ratio);
+  return derived_bandwidth_problem("the links up from a pod",
+                                   trunk_rate(leaf, tree.pod_leaves, tree.own.core_oversubscription),
                                    std::uint64_t{tree.planes} * tree.cores);
 }
 
@@ -192,20 +193,20 @@ std::optional<SwitchesAbove> above(const TopologyParameters& p, std::uint32_t me
   return SwitchesAbove{leaf, tree.spine_of(leaf)};
 }
 
-std::int64_t read_ratio(Section& section, std::string_view key, std::string_view meaning) {
-  const double ratio = section.optional<double>(key, 1.0, meaning);
-  if (ratio >= 1.0 && ratio <= 1000.0) return std::llround(ratio * static_cast<double>(kOne));
+void read_ratio(Section& section, std::string_view key, double& ratio, std::string_view meaning) {
+  section.takes(key, ratio, meaning);
+  if (ratio >= 1.0 && ratio <= 1000.0) return;
   section.error(key, fmt::format("{}: {} is out of range; expected 1 to 1000", key, ratio),
                 "2 means that twice as much goes into a switch from below as leaves it above");
-  return kOne;
+  ratio = 1;
 }
 
-// Whether to read a key that says something only where there are pods; reports it where there are none.
-bool reads_core_key(Section& section, const TopologyOwn& own, std::string_view key) {
+// A key that says something only where there are pods.
+void read_core_key(Section& section, const TreeStages& tree, std::string_view key, const std::function<void()>& read) {
   section.know(key);
-  if (section.when(own.numbers[kPodLeaves] != 0)) return true;
-  if (section.has(key)) section.error(key, fmt::format("'{}' means nothing without 'pod_leaves'", key), "leave it out");
-  return false;
+  section.when(tree.pod_leaves != 0, read);
+  if (tree.pod_leaves == 0 && section.has(key))
+    section.error(key, fmt::format("'{}' means nothing without 'pod_leaves'", key), "leave it out");
 }
 
 template <Leaves kind>
@@ -224,42 +225,38 @@ extern constinit const TopologyShape kFatTreeShape = kShape<Leaves::kOfNeighbour
 extern constinit const TopologyShape kRailOptimisedShape = kShape<Leaves::kOfRails>;
 
 void read_fat_tree(Section& section, const Members&, TopologyOwn& own) {
-  own.numbers[kLeafPorts] =
-      section.required_integer("leaf_ports", {1, kMostPorts},
-                               "fat-tree, rail-optimised: number of members (of a rail: of nodes) under a leaf switch");
-  own.numbers[kPodLeaves] = section.optional_integer("pod_leaves", 0, {0, kMostPorts},
-                                                     "fat-tree, rail-optimised: number of leaf switches in a pod; 0: "
-                                                     "two levels, with one spine above all leaf switches");
-  own.numbers[kLeafRatio] = read_ratio(section, "oversubscription",
-                                       "fat-tree, rail-optimised: bandwidth from a leaf switch's members divided by "
-                                       "its bandwidth to the spine. Example: `2` for 2:1");
-  own.numbers[kCoreRatio] = kOne;
-  if (reads_core_key(section, own, "core_oversubscription"))
-    own.numbers[kCoreRatio] = read_ratio(section, "core_oversubscription",
-                                         "fat-tree, rail-optimised, with `pod_leaves`: bandwidth from a pod's leaf "
-                                         "switches divided by the pod's bandwidth to the core");
-  own.numbers[kTrunkLatency] =
-      section
-          .required<Duration>(
-              "trunk_latency",
-              "fat-tree, rail-optimised: latency of a link between two switches, including the switch that it leads to")
-          .count();
-  own.numbers[kUplinks] = section.optional_integer(
-      "uplinks", 0, {0, kMostPorts},
-      "fat-tree, rail-optimised: number of links from a leaf switch to the spine, among which `network.routing` "
-      "chooses; 0: as many as are needed if each is as wide as a member's link");
-  if (reads_core_key(section, own, "core_uplinks"))
-    own.numbers[kCoreUplinks] = section.optional_integer(
-        "core_uplinks", 0, {0, kMostPorts},
-        "fat-tree, rail-optimised, with `pod_leaves`: number of links from a spine switch to the core, among which "
-        "`network.routing` chooses; 0: as many as are needed if each is as wide as a link below");
+  TreeStages& tree = own.tree;
+  section.needs("leaf_ports", tree.leaf_ports, {1, kMostPorts},
+                "fat-tree, rail-optimised: number of members (of a rail: of nodes) under a leaf switch");
+  section.takes("pod_leaves", tree.pod_leaves, {0, kMostPorts},
+                "fat-tree, rail-optimised: number of leaf switches in a pod; 0: two levels, with one spine above all "
+                "leaf switches");
+  read_ratio(section, "oversubscription", tree.oversubscription,
+             "fat-tree, rail-optimised: bandwidth from a leaf switch's members divided by its bandwidth to the spine. "
+             "Example: `2` for 2:1");
+  read_core_key(section, tree, "core_oversubscription", [&] {
+    read_ratio(section, "core_oversubscription", tree.core_oversubscription,
+               "fat-tree, rail-optimised, with `pod_leaves`: bandwidth from a pod's leaf switches divided by the pod's "
+               "bandwidth to the core");
+  });
+  section.needs(
+      "trunk_latency", tree.trunk_latency,
+      "fat-tree, rail-optimised: latency of a link between two switches, including the switch that it leads to");
+  section.takes("uplinks", tree.uplinks, {0, kMostPorts},
+                "fat-tree, rail-optimised: number of links from a leaf switch to the spine, among which "
+                "`network.routing` chooses; 0: as many as are needed if each is as wide as a member's link");
+  read_core_key(section, tree, "core_uplinks", [&] {
+    section.takes("core_uplinks", tree.core_uplinks, {0, kMostPorts},
+                  "fat-tree, rail-optimised, with `pod_leaves`: number of links from a spine switch to the core, among "
+                  "which `network.routing` chooses; 0: as many as are needed if each is as wide as a link below");
+  });
 }
 
 void read_rail_optimised(Section& section, const Members& members, TopologyOwn& own) {
   read_fat_tree(section, members, own);
   if (members.kind == MemberKind::kNic) return;  // as many rails as a node has NICs
-  own.rails = static_cast<std::uint32_t>(section.required_integer(
-      "rails", {1, kMostPorts}, "rail-optimised: number of devices in a node, each of which is on its own rail"));
+  section.needs("rails", own.rails, {1, kMostPorts},
+                "rail-optimised: number of devices in a node, each of which is on its own rail");
 }
 
 }  // namespace orrery::network

@@ -24,7 +24,7 @@ constexpr std::string_view kNic = "nic";
 struct Edge {
   std::string from;
   std::string to;
-  std::string link_class;
+  std::string link_class = "link";
   Bandwidth bandwidth{1};
   Efficiency efficiency = kFullEfficiency;
   Duration latency{};
@@ -52,10 +52,9 @@ bool is_word(std::string_view name) {
   return !name.empty() && name.size() <= 64 && std::ranges::all_of(name, fits);
 }
 
-std::string read_word(Section& section, std::string_view key, std::string word) {
+void check_word(Section& section, std::string_view key, const std::string& word) {
   if (!is_word(word))
     section.error(key, fmt::format("invalid name '{}'", printable(word, 40)), "use letters, digits, '-' and '_'");
-  return word;
 }
 
 std::string too_much(std::int64_t count, Bandwidth each) {
@@ -64,28 +63,23 @@ std::string too_much(std::int64_t count, Bandwidth each) {
 
 Edge read_edge(Section& section) {
   Edge edge;
-  edge.from = read_word(section, "from",
-                        section.required<std::string>(
-                            "from", "one end of the link: `gpu<i>`, `nic<i>`, or any other name, which is a switch"));
-  edge.to = read_word(section, "to",
-                      section.required<std::string>(
-                          "to", "one end of the link: `gpu<i>`, `nic<i>`, or any other name, which is a switch"));
+  for (const auto& [key, name] : {std::pair("from", &edge.from), std::pair("to", &edge.to)}) {
+    section.needs(key, *name, "one end of the link: `gpu<i>`, `nic<i>`, or any other name, which is a switch");
+    check_word(section, key, *name);
+  }
   const LinkRate rate = read_link_rate(section, "bandwidth of one link, per direction",
                                        "share of the link's nominal bandwidth that messages get");
   edge.bandwidth = rate.nominal;
   edge.efficiency = rate.efficiency;
-  edge.latency = section.required<Duration>("latency", "latency of the link, including the switch that it leads to");
-  const std::int64_t count = section.optional_integer(
-      "count", 1, {1, 4096}, "number of parallel links; they act as one trunk of summed bandwidth");
-  edge.link_class =
-      read_word(section, "class", section.optional<std::string>("class", "link", "name of the links in results"));
-  edge.directed = section.optional<bool>("directed", false,
-                                         "true: the link leads from `from` to `to` only; false: it leads both ways");
-  if (edge.bandwidth > Bandwidth(Bandwidth::max().count() / count))
-    section.error("bandwidth", too_much(count, edge.bandwidth));
+  section.needs("latency", edge.latency, "latency of the link, including the switch that it leads to");
+  section.takes("count", edge.count, {1, 4096}, "number of parallel links; they act as one trunk of summed bandwidth");
+  section.takes("class", edge.link_class, "name of the links in results");
+  check_word(section, "class", edge.link_class);
+  section.takes("directed", edge.directed, "true: the link leads from `from` to `to` only; false: it leads both ways");
+  if (edge.bandwidth > Bandwidth(Bandwidth::max().count() / edge.count))
+    section.error("bandwidth", too_much(edge.count, edge.bandwidth));
   else
-    edge.bandwidth = edge.bandwidth * count;
-  edge.count = static_cast<std::uint32_t>(count);
+    edge.bandwidth = edge.bandwidth * edge.count;
   if (is_outside(edge.link_class))
     section.error("class", fmt::format("'{}' names the links that leave a node", edge.link_class));
   if (const std::string problem = reserved_name_problem(edge.link_class); !problem.empty())
@@ -98,13 +92,12 @@ Edge read_edge(Section& section) {
 // What all links of a class get in place of their own.
 void read_class(const ConfigEntry& entry, Section& section, std::vector<Edge>& edges) {
   constexpr std::string_view kBandwidth = "bandwidth of each link of the class, per direction";
-  const auto bandwidth = section.has("bandwidth")
-                             ? std::optional(required_link_bandwidth(section, "bandwidth", kBandwidth))
-                             : section.maybe<Bandwidth>("bandwidth", kBandwidth);
-  const auto efficiency =
-      section.maybe<Efficiency>("efficiency", "share of the links' nominal bandwidth that messages get");
-  const auto latency = section.maybe<Duration>("latency", "latency of each link of the class");
-  if (section.describes()) return;
+  const auto bandwidth = section.has("bandwidth") ? std::optional(read_link_bandwidth(section, "bandwidth", kBandwidth))
+                                                  : section.maybe<Bandwidth>("bandwidth", kBandwidth);
+  std::optional<Efficiency> efficiency;
+  std::optional<Duration> latency;
+  section.takes("efficiency", efficiency, "share of the links' nominal bandwidth that messages get");
+  section.takes("latency", latency, "latency of each link of the class");
   std::vector<std::string> names;
   for (Edge& edge : edges) {
     if (std::ranges::find(names, edge.link_class) == names.end()) names.push_back(edge.link_class);
@@ -127,11 +120,12 @@ std::vector<Edge> read_edges(Section& section) {
                                   "edge-list: the links, one entry for each. Example: `[{from: gpu0, to: gpu1, "
                                   "bandwidth: 25 GB/s, latency: 700 ns}]`",
                                   [&](Section& link) { edges.push_back(read_edge(link)); });
-  if (section.when(section.sound(errors)))
+  section.when(section.sound(errors), [&] {
     section.map(
         "classes", "CLASS",
         "edge-list: what all links of a class get in place of their own. Example: `{pcie: {bandwidth: 16 GB/s}}`",
         [&](const ConfigEntry& entry, Section& s) { read_class(entry, s, edges); });
+  });
   if (!section.sound(errors)) {
     section.know("classes");
     return {};

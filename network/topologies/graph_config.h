@@ -18,8 +18,7 @@ struct GraphMembers {
 };
 
 // Reads `links`, a list of {from, to, bandwidth, efficiency, link, latency, count, class, directed}. Vertices are
-// devices `gpu<i>`, NICs `nic<i>`, and switches, bridges or sockets of any other name. Empty after an error and in
-// description mode.
+// devices `gpu<i>`, NICs `nic<i>`, and switches, bridges or sockets of any other name. Empty after an error.
 RoutedGraph read_graph(Section& section, const GraphMembers& members);
 // With members of one kind, as many as `links` names; those beyond the count, if that is known, are refused.
 RoutedGraph read_graph(Section& section, const Members& members);

@@ -4,11 +4,11 @@
 // and up where both ways round are equally long.
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include "core/config/config.h"
+#include "core/config/quantity_text.h"
 #include "network/fabric/topology.h"
 
 namespace orrery::network {
@@ -40,8 +40,8 @@ struct Axis {
 template <Ends ends, class Visit>
 void each_axis(const TopologyParameters& p, const Visit& visit) {
   Axis axis;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(p.own.numbers[0]); ++i) {
-    axis.size = static_cast<std::uint32_t>(p.own.numbers[i + 1]);
+  for (std::size_t i = 0; i < p.own.sizes.size(); ++i) {
+    axis.size = p.own.sizes[i];
     axis.up_links = ends == Ends::kOpen || axis.size < 3 ? axis.size - 1 : axis.size;
     if (visit(i, axis)) return;
     axis.first_link += 2 * axis.up_links * (p.size / axis.size);
@@ -119,7 +119,7 @@ extern constinit const TopologyShape kMeshShape = shape<Ends::kOpen>();
 extern constinit const TopologyShape kTorusShape = shape<Ends::kClosed>();
 
 void read_grid(Section& section, const Members&, TopologyOwn& own) {
-  own.numbers = {1, 1};
+  own.sizes = {1};
   own.size = 1;
   const std::vector<std::string> sizes = section.words(
       "sizes", "mesh, torus: number of members along each axis; the first axis varies fastest. Example: `[4, 4, 4]`");
@@ -128,19 +128,17 @@ void read_grid(Section& section, const Members&, TopologyOwn& own) {
   if (sizes.empty() || sizes.size() > kClasses.size())
     return section.error("sizes", fmt::format("{} axes; 1 to {} are possible", sizes.size(), kClasses.size()),
                          std::string(kHint));
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    std::uint32_t size = 0;
-    const char* end = sizes[i].data() + sizes[i].size();
-    const auto [stop, code] = std::from_chars(sizes[i].data(), end, size);
-    if (code != std::errc{} || stop != end || size == 0)
-      return section.error("sizes", fmt::format("invalid number of members '{}'", printable(sizes[i], 40)),
+  own.sizes.clear();
+  for (const std::string& text : sizes) {
+    const std::int64_t size = parse_whole_number(text).value_or(0);
+    if (size < 1 || size > UINT32_MAX)
+      return section.error("sizes", fmt::format("invalid number of members '{}'", printable(text, 40)),
                            std::string(kHint));
     if (size > kMostDevices / own.size)
       return section.error("sizes", fmt::format("the axes make more than {} members", kMostDevices));
-    own.size *= size;
-    own.numbers[i + 1] = size;
+    own.size *= static_cast<std::uint32_t>(size);
+    own.sizes.push_back(static_cast<std::uint32_t>(size));
   }
-  own.numbers[0] = static_cast<std::int64_t>(sizes.size());
 }
 
 }  // namespace orrery::network

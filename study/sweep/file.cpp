@@ -38,7 +38,7 @@ void add_choice(SweepAxis& axis, std::set<std::string>& labels, SweepChoice choi
 // An axis over one key.
 void read_values(Section& section, const std::optional<std::string>& key, SweepAxis& axis) {
   const ConfigValue* values = section.raw("values", "list", "required with `key`", "what it is set to, point by point");
-  if (section.describes() || values == nullptr || !key) return;
+  if (values == nullptr || !key) return;
   if (values->kind != Kind::kList || values->items.empty())
     return section.error("values", fmt::format("'{}.values' must be a list of values", section.path()),
                          "an axis has at least one value: [8, 16]");
@@ -58,10 +58,7 @@ void read_settings(Section& section, SweepAxis& axis) {
   std::set<std::string> labels;
   section.map("settings", "LABEL", "with `name`: what it sets at once, by the label in the table",
               [&](const ConfigEntry& entry, Section& setting) {
-                if (setting.describes()) {
-                  setting.raw("<KEY>", "any", "optional", "a path as in --set, and what it is set to");
-                  return;
-                }
+                setting.raw("<KEY>", "any", "optional", "a path as in --set, and what it is set to");
                 SweepChoice choice{printable(entry.key), entry.where, {}};
                 for (const ConfigEntry& key : entry.value.entries) {
                   setting.know(key.key);
@@ -80,7 +77,6 @@ void read_axis(Section& section, SweepAxis& axis) {
   axis.name = printable(name ? *name : key ? split_key_path(*key).back() : "");
   read_values(section, key, axis);
   read_settings(section, axis);
-  if (section.describes()) return;
   const bool has_values = section.has("values");
   const bool has_settings = section.has("settings");
   if (has_values == has_settings)
@@ -95,7 +91,6 @@ void read_axis(Section& section, SweepAxis& axis) {
 void read_axes(Section& section, Sweep& sweep) {
   section.list("vary", "the axes; every combination of their values is a point, the first axis is the slowest",
                [&](Section& axis) { read_axis(axis, sweep.axes.emplace_back()); });
-  if (section.describes()) return;
   if (sweep.axes.empty() && (!section.has("vary") || section.value("vary")->kind == Kind::kList))
     section.error("vary", "'vary' has no axis", "vary: [{key: nodes, values: [1, 2]}]");
   Diagnostics& diagnostics = section.context().diagnostics();
@@ -166,7 +161,6 @@ void read_layout(Section& section, Sweep& sweep) {
   const std::vector<std::string> words =
       section.words("show", fmt::format("columns of the table: {}; by default {}", fmt::join(kColumns, ", "),
                                         "iteration_time, mfu, bound and exposed"));
-  if (section.describes()) return;
   std::vector<std::string> names;
   for (const SweepAxis& axis : sweep.axes) names.push_back(axis.name);
   if (compared) {
@@ -205,7 +199,6 @@ void read_sweep(Section& section, Sweep& sweep) {
   read_axes(section, sweep);
   read_layout(section, sweep);
   section.note("source", "where the figures come from");
-  if (section.describes()) return;
   if (shared == nullptr) {
     if (!section.has("experiment"))
       section.error("experiment", "'experiment' is missing", "what all points share, as in docs/config.md");
@@ -283,13 +276,8 @@ ConfigValue configuration_of(const Sweep& sweep, std::size_t point, const Config
 }
 
 std::vector<KeyDescription> describe_sweep(const ConfigFiles& files) {
-  std::vector<KeyDescription> keys;
-  Diagnostics diagnostics;
-  ConfigContext context(files, diagnostics, keys);
-  ConfigValue root{ConfigValue::Kind::kMap, {}, {}, {}, {}};
   Sweep sweep;
-  read_config(root, context, [&](Section& section) { read_sweep(section, sweep); });
-  return keys;
+  return list_keys(files, [&](Section& section) { read_sweep(section, sweep); });
 }
 
 }  // namespace orrery::study

@@ -62,7 +62,7 @@ TEST_CASE("levels of switches that are not oversubscribed take as long as one sw
   const Duration latency(700'000);
   const Duration trunk(300'000);
   DimensionSpec tree = dimension("fat-tree", 16, bandwidth, latency);
-  tree.own.numbers = {4, 0, 1000, 1000, trunk.count(), 0, 0, 0};  // leaf_ports, no pods, ratios of 1
+  tree.own.tree = {.leaf_ports = 4, .trunk_latency = trunk};
   const Fabric levels = compose(std::vector{tree});
   const Fabric one = one_dimension("switch", 16, bandwidth, latency);
   for (const NetworkModel model : {NetworkModel::kAlphaBeta, NetworkModel::kFlow}) {

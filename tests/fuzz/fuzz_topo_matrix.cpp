@@ -6,8 +6,7 @@
 
 #include "core/assert.h"
 #include "core/error.h"
-#include "network/config/matrix_graph.h"
-#include "network/config/topology_matrix.h"
+#include "network/config/matrix.h"
 #include "network/fabric/routed_graph.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

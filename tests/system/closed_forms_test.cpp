@@ -117,11 +117,8 @@ TEST_CASE("a torus with axes of k takes, with 1/2d of the data, what d rings of 
     for (const std::uint32_t d : {1u, 2u, 3u}) {
       std::uint32_t ranks = 1;
       DimensionSpec torus = dimension("torus", 1, kBandwidth, kLatency);
-      torus.own.numbers = {d};
-      for (std::uint32_t axis = 1; axis <= d; ++axis) {
-        torus.own.numbers[axis] = k;
-        ranks *= k;
-      }
+      torus.own.sizes.assign(d, k);
+      for (const std::uint32_t size : torus.own.sizes) ranks *= size;
       torus.size = torus.own.size = ranks;
       const Fabric fabric = compose(std::vector{torus});
       for (const std::int64_t size : kSizes) {

@@ -163,8 +163,7 @@ TEST_CASE("behind a link that two messages of every step share, latencies hide; 
   // counts, 500 ns up and down, 1 us to the group and 500 ns between its routers. A phase has those of its longest
   // chain of 30.
   DimensionSpec dragonfly = dimension("dragonfly", 16, kBandwidth, Duration(1'000'000));
-  const auto rate = kBandwidth.count();
-  dragonfly.own.numbers = {2, 2, rate, rate, 500'000, 1'000'000, 1};
+  dragonfly.own.groups = {2, 2, kBandwidth, kBandwidth, 1, Duration(500'000), Duration(1'000'000)};
   const Fabric fabric = compose(std::vector{dragonfly});
   const Bytes size(16 * 20'000);
   const Duration shared = 2 * 30 * (Bytes(20'000) / kBandwidth);

@@ -23,8 +23,6 @@ constexpr std::array<std::string_view, 3> kColumnNames = {"in-place", "out-of-pl
 constexpr std::array<std::string_view, 10> kForced = {
     "Ring", "Tree", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT", "LL", "LL128", "Simple"};
 
-std::vector<std::string> words_of(std::span<const std::string_view> names) { return {names.begin(), names.end()}; }
-
 std::vector<std::string> operation_names() {
   std::vector<std::string> names;
   for (const BenchmarkOperation& operation : benchmark_operations())
@@ -45,34 +43,18 @@ void read_operation(Section& section, ValidationTable& table) {
                                            "the machine; left out if the source says too little");
   if (cluster != nullptr)
     table.cluster = cluster->kind == ConfigValue::Kind::kMap ? to_json(*cluster).dump() : cluster->scalar;
-  table.nodes = static_cast<std::uint32_t>(
-      section.required_integer("nodes", {1, kMostNodes}, "nodes of the cluster (NVLink domains, not trays)"));
-  table.gpus_per_node =
-      static_cast<std::uint32_t>(section.required_integer("gpus_per_node", {1, kMostDevices}, "GPUs in use of a node"));
+  section.needs("nodes", table.nodes, {1, kMostNodes}, "nodes of the cluster (NVLink domains, not trays)");
+  section.needs("gpus_per_node", table.gpus_per_node, {1, kMostDevices}, "GPUs in use of a node");
   const std::vector<std::string> names = operation_names();
-  table.operation = benchmark_operation_named(names[section.required_choice("op", names, "what was measured")], "op");
-  if (!section.describes() && std::int64_t{table.nodes} * table.gpus_per_node < 2 && section.has("nodes"))
+  table.operation = benchmark_operation_named(names[Choice("op", "what was measured", names).required(section)], "op");
+  if (std::int64_t{table.nodes} * table.gpus_per_node < 2 && section.has("nodes"))
     section.error("gpus_per_node", "one GPU has no other to talk to");
 }
 
-std::optional<collectives::LaunchMode> read_launch_mode(Section& section) {
-  constexpr std::string_view kMeaning = "what starts a call; left out unless the source says so";
-  section.know("launch");
-  if (section.describes())
-    section.context().describe({"launch",
-                                fmt::format("{}", fmt::join(collectives::launch_mode_names(), " | ")),
-                                "optional",
-                                std::string(kMeaning),
-                                {}});
-  if (section.describes() || !section.has("launch")) return std::nullopt;
-  return static_cast<collectives::LaunchMode>(
-      section.required_choice("launch", collectives::launch_mode_names(), kMeaning));
-}
-
 void read_launch(Section& section, ValidationTable& table) {
-  table.launch = read_launch_mode(section);
-  table.launch_source = section.maybe<std::string>("launch_source", "how the source says so").value_or(std::string());
-  if (section.describes()) return;
+  section.takes("launch", table.launch, collectives::launch_mode_names(),
+                "what starts a call; left out unless the source says so");
+  section.accepts("launch_source", table.launch_source, "how the source says so");
   if (table.launch && table.launch_source.empty())
     section.error("launch", "'launch' has no 'launch_source'", "say how the source states it, or leave it out");
   if (!table.launch && !table.launch_source.empty())
@@ -80,7 +62,7 @@ void read_launch(Section& section, ValidationTable& table) {
 }
 
 void read_forced(Section& section, ValidationTable& table) {
-  const std::vector<std::string> names = words_of(kForced);
+  const Names names = kForced;
   table.forced = section.words("forced", "the algorithm and the protocol that NCCL was held to");
   for (const std::string& word : table.forced)
     if (std::ranges::find(names, word) == names.end())
@@ -89,24 +71,23 @@ void read_forced(Section& section, ValidationTable& table) {
 }
 
 void read_timing(Section& section, ValidationTable& table) {
-  table.timed = static_cast<TimedPart>(section.optional_choice(
-      "timed", words_of(kTimed), 0, "calls one behind the other, or kernels of a profile, which have no launch"));
-  table.nccl = section.maybe<std::string>("nccl", "its version, if the source says it").value_or(std::string());
+  section.takes("timed", table.timed, kTimed,
+                "calls one behind the other, or kernels of a profile, which have no launch");
+  section.accepts("nccl", table.nccl, "its version, if the source says it");
   read_launch(section, table);
-  table.column = static_cast<ValidationColumn>(
-      section.required_choice("column", words_of(kColumnNames), "which time of a row was taken"));
+  section.needs("column", table.column, kColumnNames, "which time of a row was taken");
   table.column_reason = read_words(section, "column_reason", "why this column");
   read_forced(section, table);
   const bool median = table.column == ValidationColumn::kMedian;
-  if (section.describes() || !section.has("column") || median == (table.timed == TimedPart::kKernels)) return;
+  if (!section.has("column") || median == (table.timed == TimedPart::kKernels)) return;
   section.error("column", median ? "calls are timed in-place or out-of-place, they have no median"
                                  : "kernels have a median, they are not timed in-place or out-of-place");
 }
 
 void read_scoring(Section& section, ValidationTable& table) {
   table.scored = section.required<bool>("scored", "whether Orrery's error on it counts");
-  table.why_not = section.maybe<std::string>("why_not", "why it does not count").value_or(std::string());
-  if (section.describes() || !section.has("scored")) return;
+  section.accepts("why_not", table.why_not, "why it does not count");
+  if (!section.has("scored")) return;
   check_scoring(section, table.scored, table.why_not);
   if (table.scored && table.cluster.empty())
     section.error("scored", "a table that is scored has no 'cluster'",
@@ -189,7 +170,7 @@ void read_table(Section& section, ValidationTable& table) {
   read_timing(section, table);
   read_scoring(section, table);
   read_rows(section, table);
-  if (!section.describes() && section.context().diagnostics().error_count() == errors) check_machine(section, table);
+  if (section.context().diagnostics().error_count() == errors) check_machine(section, table);
 }
 
 }  // namespace orrery::study

@@ -51,8 +51,7 @@ void read_origin(Section& section, ComputeTable& table) {
 }
 
 void read_precision(Section& section, ComputeTable& table) {
-  const std::vector<std::string> names = precision_names();
-  table.precision = kAllPrecisions[section.required_choice("precision", names, "of operands")];
+  section.needs("precision", table.precision, precision_names(), "of operands");
   if (section.has("precision") && section.has("device") && !table.device.peak(table.precision))
     section.error("precision", fmt::format("device '{}' has no peak for {}", printable(table.device.name),
                                            name_of(table.precision)));

@@ -30,7 +30,6 @@ bool is_scalar(const ConfigValue& value) { return value.kind == ConfigValue::Kin
 // "source: text" or a list of texts.
 std::vector<std::string> read_sources(Section& section) {
   const ConfigValue* value = section.raw("source", "text or list of texts", "required", "where it was published");
-  if (section.describes()) return {};
   std::vector<std::string> texts;
   bool right = value != nullptr && (is_scalar(*value) || !value->items.empty());
   if (right && is_scalar(*value)) texts.push_back(value->scalar);
@@ -48,7 +47,7 @@ std::vector<std::string> read_sources(Section& section) {
 Texts read_texts(Section& section, std::string_view key, std::string_view type, std::string_view meaning) {
   const ConfigValue* value = section.raw(key, type, "optional", meaning);
   Texts texts;
-  if (section.describes() || value == nullptr) return texts;
+  if (value == nullptr) return texts;
   if (value->kind != ConfigValue::Kind::kMap) {
     section.error(key, fmt::format("'{}' is {}; a map of texts is expected", key, kind_name(value->kind)));
     return texts;
@@ -71,23 +70,21 @@ void read_origin(Section& section, TrainingTable& table) {
       printable(section.maybe<std::string>("title", "how results call the family; by default its name").value_or(""));
   table.source = read_sources(section);
   table.measured = read_words(section, "measured", "the machine, in the words of the source");
-  table.figure = static_cast<TrainingFigure>(section.required_choice(
-      "figure", std::vector<std::string>(kFigures.begin(), kFigures.end()),
-      "what was published of a row; time: of an iteration, in seconds; hardware_tflops_per_gpu: by SC'21's formula, "
-      "which counts recomputation"));
+  section.needs("figure", table.figure, kFigures,
+                "what was published of a row; time: of an iteration, in seconds; hardware_tflops_per_gpu: by SC'21's "
+                "formula, which counts recomputation");
 }
 
 void read_scoring(Section& section, TrainingTable& table) {
-  table.scored = section.optional<bool>("scored", true, "whether Orrery's error on it counts");
-  table.fit = section.optional<bool>("fit", true, "whether constants of the software are fitted to it");
-  table.why_not = section.maybe<std::string>("why_not", "why it does not count").value_or("");
+  section.takes("scored", table.scored, "whether Orrery's error on it counts");
+  section.takes("fit", table.fit, "whether constants of the software are fitted to it");
+  section.accepts("why_not", table.why_not, "why it does not count");
   check_scoring(section, table.scored, table.why_not);
 }
 
 const ConfigValue* read_shared_experiment(Section& section, const TrainingTable& table) {
   const ConfigValue* shared =
       section.raw("experiment", "map", "required if scored", "what all rows share, as an experiment has it");
-  if (section.describes()) return nullptr;
   if (shared == nullptr && table.scored)
     section.error("", "a table that is scored has no 'experiment'", "the keys are those of docs/config.md");
   if (shared == nullptr || shared->kind == ConfigValue::Kind::kMap) return shared;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "network/config/topology_matrix.h"
+#include "network/config/matrix.h"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -8,7 +8,6 @@
 #include <fstream>
 #include <string>
 
-#include "network/config/matrix_graph.h"
 #include "tests/network/config/read_cluster_text.h"
 
 using namespace orrery;

@@ -39,8 +39,7 @@ void read_order(Section& section, Parallelism& parallel) {
 }
 
 void read_exchange(Section& section, Parallelism& parallel) {
-  const std::vector<std::string> kinds = {"collective", "parameter-server"};
-  section.takes("exchange", parallel.exchange, kinds,
+  section.takes("exchange", parallel.exchange, {"collective", "parameter-server"},
                 "gradient synchronisation; collective: by collectives among the replicas, parameter-server: through "
                 "server ranks, which follow the workers");
   section.takes("servers", parallel.servers, kDegree,
@@ -72,8 +71,8 @@ void read_parallel(Section& section, std::int64_t devices, TrainingSpec& trainin
   const bool has_rest = data != nullptr && data->scalar == "rest";
   for (std::size_t i = 0; i < kParallelDimensionCount; ++i) {
     section.know(kDimensionNames[i]);
-    if (section.when(!has_rest || i != static_cast<std::size_t>(ParallelDimension::kData)))
-      section.takes(kDimensionNames[i], parallel.degrees[i], kDegree, meanings[i]);
+    section.when(!has_rest || i != static_cast<std::size_t>(ParallelDimension::kData),
+                 [&] { section.takes(kDimensionNames[i], parallel.degrees[i], kDegree, meanings[i]); });
   }
   section.takes("expert", parallel.expert, kDegree,
                 "expert parallelism: number of ranks that share the experts; it divides `data` * `context`");
@@ -91,8 +90,7 @@ void read_parallel(Section& section, std::int64_t devices, TrainingSpec& trainin
       "ZeRO stage: what the replicas shard; 1: optimizer states, 2: also gradients, 3: also parameters (FSDP)");
   section.takes("shard", parallel.shard, {0, 1 << 24},
                 "with `zero`: number of ranks that share one copy (hybrid sharding); 0: all replicas");
-  const std::vector<std::string> kinds = {"ring", "all-gather"};
-  section.takes("context_kind", parallel.context_kind, kinds,
+  section.takes("context_kind", parallel.context_kind, {"ring", "all-gather"},
                 "exchange of keys and values between context-parallel ranks; ring: block by block, overlapped with "
                 "attention, all-gather: all of them before attention");
   read_order(section, parallel);
@@ -102,8 +100,7 @@ void read_parallel(Section& section, std::int64_t devices, TrainingSpec& trainin
 
 void read_schedule(Section& section, TrainingSpec& training) {
   note_places(section, "schedule.", {"kind", "virtual_stages"}, training);
-  const std::vector<std::string> kinds = {"gpipe", "1f1b", "1f1b-interleaved", "zero-bubble"};
-  section.takes("kind", training.schedule, kinds,
+  section.takes("kind", training.schedule, {"gpipe", "1f1b", "1f1b-interleaved", "zero-bubble"},
                 "order of the micro-batches' forward and backward passes on a pipeline stage; zero-bubble: ZB-H1");
   section.takes("virtual_stages", training.virtual_stages, {1, 1 << 16},
                 "with `kind: 1f1b-interleaved`: number of model chunks per pipeline stage");
@@ -137,8 +134,7 @@ void override_software(Section& section, SoftwareSpec& software) {
 }
 
 void read_steps(Section& section, TrainingSpec& training) {
-  const std::vector<std::string> recomputes = {"none", "selective", "full"};
-  section.takes("recompute", training.recompute, recomputes,
+  section.takes("recompute", training.recompute, {"none", "selective", "full"},
                 "activations that the backward pass recomputes; selective: those that `software.selective` names");
   section.takes("iterations", training.iterations, {1, 10'000}, "number of training steps to simulate");
   section.takes("causal_flops", training.causal_flops,

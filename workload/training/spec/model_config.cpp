@@ -16,8 +16,6 @@ constexpr std::int64_t kMostParameters = 1'000'000'000'000'000;
 constexpr std::size_t kMostLayers = 1000;
 constexpr std::int64_t kMostConvolutions = 100'000;  // as many as a transformer has layers
 
-const std::vector<std::string> kKinds = {"transformer", "dlrm", "convolutional"};
-
 // The widths of a multi-layer perceptron, layer by layer.
 std::vector<std::int64_t> read_widths(Section& section, std::string_view key, std::string_view meaning) {
   const ConfigValue* value = section.raw(key, "list of whole numbers", "required", meaning);
@@ -50,8 +48,8 @@ DlrmSpec read_dlrm(Section& section) {
   model.bottom =
       read_widths(section, "bottom",
                   "dlrm: widths of the bottom MLP's layers, which take the dense features. Example: `[512, 256, 128]`");
-  model.table_precision = kAllPrecisions[section.optional_choice(
-      "table_precision", precision_names(), 0, "dlrm: precision in which the embedding tables are stored")];
+  section.takes("table_precision", model.table_precision, precision_names(),
+                "dlrm: precision in which the embedding tables are stored");
   model.top = read_widths(section, "top",
                           "dlrm: widths of the top MLP's layers, which take the interactions; the last layer is the "
                           "result. Example: `[1024, 1024, 512, 256, 1]`");
@@ -135,12 +133,14 @@ ModelSpec read_model(Section& section) {
   ModelSpec model;
   section.takes("name", model.name, "name of the model in results", "none");
   const std::size_t kind =
-      section.optional_choice("kind", kKinds, 0,
-                              "family of the model; keys that are marked \"dlrm\" or \"convolutional\" belong to these "
-                              "families, all others to transformers");
-  if (section.when(kind == 0)) model.sizes = read_transformer(section);
-  if (section.when(kind == 1)) model.sizes = read_dlrm(section);
-  if (section.when(kind == 2)) model.sizes = read_convolutional(section);
+      Choice("kind",
+             "family of the model; keys that are marked \"dlrm\" or \"convolutional\" belong to these families, all "
+             "others to transformers",
+             {"transformer", "dlrm", "convolutional"})
+          .optional(section, 0);
+  section.when(kind == 0, [&] { model.sizes = read_transformer(section); });
+  section.when(kind == 1, [&] { model.sizes = read_dlrm(section); });
+  section.when(kind == 2, [&] { model.sizes = read_convolutional(section); });
   section.note("parameters", "published number of parameters, for people");
   section.sources();
   if (section.sound() && parameter_count(model) > kMostParameters)

@@ -55,26 +55,22 @@ constexpr std::array<Section::OtherName, 30> kOtherNames = {{
     {"first_k_dense_replace", "dense_layers"},
 }};
 
-const std::vector<std::string> kPositions = {"learned", "rotary", "alibi", "none"};
-const std::vector<std::string> kAttentions = {"flash", "plain"};
-
 void read_attention(Section& section, TransformerSpec& model) {
   section.needs("heads", model.heads, kHeads, "number of attention heads");
-  model.kv_heads =
-      section
-          .maybe_integer("kv_heads", kHeads,
-                         "number of heads of keys and values (grouped-query attention); without it, as many as `heads`")
-          .value_or(model.heads);
-  model.head_size =
-      section.maybe_integer("head_size", kLayerWidth, "size of an attention head; without it, `hidden` / `heads`")
-          .value_or(0);
+  model.kv_heads = model.heads;
+  section.accepts("kv_heads", model.kv_heads, kHeads,
+                  "number of heads of keys and values (grouped-query attention); without it, as many as `heads`");
+  section.accepts("head_size", model.head_size, kLayerWidth,
+                  "size of an attention head; without it, `hidden` / `heads`");
   section.takes("causal", model.causal, "whether attention is causal: a token sees only the tokens before it");
-  section.takes("position", model.position, kPositions, "position encoding; learned: a table of parameters");
+  section.takes("position", model.position, {"learned", "rotary", "alibi", "none"},
+                "position encoding; learned: a table of parameters");
   section.know("attention");
-  if (section.when(section.has("attention")))
-    section.takes("attention", model.attention.emplace(), kAttentions,
+  section.when(section.has("attention"), [&] {
+    section.takes("attention", model.attention.emplace(), {"flash", "plain"},
                   "attention kernel; flash: flash attention, plain: the scores go through memory",
                   "as the software has it");
+  });
 }
 
 void read_latent(Section& section, TransformerSpec& model) {
@@ -95,9 +91,8 @@ void read_latent(Section& section, TransformerSpec& model) {
 void read_experts(Section& section, TransformerSpec& model) {
   section.takes("experts", model.experts, kExperts, "number of experts in a layer; 0: all layers are dense");
   section.takes("experts_per_token", model.experts_per_token, kExperts, "number of experts that a token is routed to");
-  model.expert_hidden =
-      section.maybe_integer("expert_hidden", kInner, "inner width of an expert; without it, `ffn_hidden`")
-          .value_or(model.ffn_hidden);
+  model.expert_hidden = model.ffn_hidden;
+  section.accepts("expert_hidden", model.expert_hidden, kInner, "inner width of an expert; without it, `ffn_hidden`");
   section.takes("shared_experts", model.shared_experts, kExperts, "number of shared experts, which every token passes");
   section.takes("dense_layers", model.dense_layers, {0, kLayers.most}, "number of first layers that are dense");
 }
@@ -194,17 +189,16 @@ TransformerSpec read_transformer(Section& section) {
   section.needs("hidden", model.hidden, kLayerWidth, "hidden size: values of a token between layers");
   section.needs("layers", model.layers, kLayers, "number of transformer layers");
   read_attention(section, model);
-  model.ffn_hidden = section.maybe_integer("ffn_hidden", kInner, "inner width of the MLP; without it, 4 * `hidden`")
-                         .value_or(4 * model.hidden);
+  model.ffn_hidden = 4 * model.hidden;
+  section.accepts("ffn_hidden", model.ffn_hidden, kInner, "inner width of the MLP; without it, 4 * `hidden`");
   section.takes("gated_mlp", model.gated_mlp, "whether the MLP is gated (SwiGLU): three GEMMs instead of two");
   section.needs("vocab", model.vocab, kVocab,
                 "vocabulary size, including padding; 0: the model has neither embedding nor head");
   section.needs("sequence", model.sequence, kSequence, "sequence length in tokens");
-  model.predictions = section
-                          .maybe_integer("predictions", kSequence,
-                                         "number of tokens in a sequence for which the head computes scores (masked "
-                                         "language models); without it, all tokens")
-                          .value_or(0);
+  section.accepts(
+      "predictions", model.predictions, kSequence,
+      "number of tokens in a sequence for which the head computes scores (masked language models); without it, all "
+      "tokens");
   section.takes("tied_embeddings", model.tied_embeddings, "whether the head shares the embedding's table");
   section.takes("biases", model.biases, "whether linear layers and norms have biases");
   section.takes("embedding_norm", model.embedding_norm, "whether a norm follows the embedding");

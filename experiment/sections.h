@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The `collectives` of an experiment: which library runs them, and what it is told.
+// The sections of an experiment, as their readers leave them; read_experiment() calls those.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,47 @@
 #include <vector>
 
 #include "collectives/libraries.h"
+#include "collectives/nccl/constants_config.h"
 #include "core/collective_kind.h"
 #include "core/config/config.h"
 #include "core/machine_kind.h"
+#include "network/config/cluster.h"
+#include "network/fabric/fabric.h"
+#include "system/devices/device.h"
+#include "system/devices/perturbation.h"
 #include "system/plans/plan.h"
+#include "workload/traces/load_job.h"
+#include "workload/training/spec/training_spec.h"
 
 namespace orrery::experiment {
+
+// --- cluster
+
+// What of a cluster this layer reads: the device, and constants of a library measured on the cluster. Both are filled
+// in while the cluster is read, and outlive the result.
+network::ClusterReaders cluster_parts(system::DeviceSpec& device, collectives::NcclConstantList& measured);
+
+// Checks the parts and forgets them.
+network::ClusterReaders unused_cluster_parts();
+
+// --- workload
+
+// Traces to replay, or a model to train.
+struct WorkloadSource {
+  workload::ChakraSource trace;
+  std::optional<workload::TrainingSpec> training;
+};
+
+// `architecture`: of the cluster's `devices`.
+WorkloadSource read_workload(Section& section, Architecture architecture, std::int64_t devices,
+                             system::ComputeOptions& compute);
+
+// --- perturb
+
+// The links of `fabric`, if there is one, become as `perturb.links` says.
+system::Perturbation read_perturbation(Section& perturb, std::optional<network::Fabric>& fabric);
+
+// --- collectives
 
 // How many algorithms a list of `collectives.algorithms` names, and where it stands.
 struct NamedAlgorithms {
