@@ -65,7 +65,7 @@ void check_sweep(const std::string& file, const Session& session, Diagnostics& d
 // Reads `file` as what it is, which comes back.
 experiment::CheckedConfig check_as_told(const std::string& file, const Session& session, Diagnostics& diagnostics) {
   const ConfigFiles& files = session.files;
-  if (experiment::is_result(file)) return experiment::check_config(file, session.settings, files, diagnostics);
+  if (experiment::is_result(file, files)) return experiment::check_config(file, session.settings, files, diagnostics);
   if (study::is_table<study::ComputeTable>(file, files)) {
     study::load_table<study::ComputeTable>(file, session.settings, files, diagnostics);
     return {"table of operators", {}};

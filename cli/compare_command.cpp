@@ -57,7 +57,7 @@ void compare(const std::vector<std::string>& experiments, const Session& session
                      "name a second experiment behind it; `orrery run` simulates one");
   for (const std::string& experiment : experiments) {
     note_input(experiment);
-    if (!experiment::is_result(experiment)) refuse_other_kinds(experiment, session.files);
+    if (!experiment::is_result(experiment, session.files)) refuse_other_kinds(experiment, session.files);
   }
   session.outputs.check();
   std::deque<experiment::Run> runs;

@@ -192,7 +192,8 @@ void tell_groups_of(const ConfigValue& experiment) {
 }
 
 void run(RunOptions& options, Session& session) {
-  const std::optional<experiment::RecordedRun> recorded = experiment::load_recorded_run(options.experiment);
+  const std::optional<experiment::RecordedRun> recorded =
+      experiment::load_recorded_run(options.experiment, session.files);
   if (recorded)
     take_over(*recorded, options, session);
   else

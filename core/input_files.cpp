@@ -36,13 +36,14 @@ std::optional<FileIdentity> identity_of(const std::string& path) {
 
 }  // namespace
 
-void note_input(const std::string& path, InputKind kind) {
+void note_input(const std::string& path, InputKind kind, const std::string& sha256) {
   const auto identity = identity_of(path);
   if (!identity) return;
   const std::scoped_lock lock(inputs().mutex);
   InputFile& file = inputs().files.try_emplace(*identity, InputFile{path, kind, {}}).first->second;
   file.path = std::min(file.path, path);  // whoever comes first
   if (kind == InputKind::kConfiguration) file.kind = kind;
+  if (!sha256.empty()) file.sha256 = sha256;
 }
 
 bool is_input(const std::string& path) {
@@ -59,7 +60,8 @@ std::vector<InputFile> input_files() {
     for (const auto& [identity, file] : inputs().files) files.push_back(file);
   }
   std::ranges::sort(files, {}, &InputFile::path);
-  for (InputFile& file : files) file.sha256 = sha256_of_file(file.path);
+  for (InputFile& file : files)
+    if (file.sha256.empty()) file.sha256 = sha256_of_file(file.path);
   return files;
 }
 

@@ -12,8 +12,9 @@ namespace orrery {
 // kConfiguration: its contents are part of the resolved experiment.
 enum class InputKind : std::uint8_t { kConfiguration, kData };
 
-// `path` is read, or about to be. A file that is noted as both is a configuration.
-void note_input(const std::string& path, InputKind kind = InputKind::kData);
+// `path` is read, or about to be. A file that is noted as both is a configuration. `sha256`: of the bytes that were
+// read, if they have been.
+void note_input(const std::string& path, InputKind kind = InputKind::kData, const std::string& sha256 = {});
 
 // Whether it has been, under this name or another one.
 bool is_input(const std::string& path);
@@ -21,7 +22,7 @@ bool is_input(const std::string& path);
 struct InputFile {
   std::string path;  // one of those under which it was noted
   InputKind kind = InputKind::kData;
-  std::string sha256;  // of its bytes as they are now; empty where they cannot be read any more
+  std::string sha256;  // of its bytes as they were read, else as they are now; empty where they cannot be read any more
 };
 
 // Every regular file that was noted, ascending by path.

@@ -26,4 +26,10 @@ class Sha256 {
   std::uint64_t size_ = 0;
 };
 
+inline std::string sha256_of(std::string_view bytes) {
+  Sha256 hash;
+  hash.add(bytes);
+  return hash.finish();
+}
+
 }  // namespace orrery

@@ -73,7 +73,7 @@ CheckedConfig check_experiment(const std::string& file, const std::vector<std::s
   system::check_perturbed_ranks(experiment.simulation.perturbation, static_cast<std::uint32_t>(job.ranks.size()));
   check_order(job, workload::match(job));
   const auto& training = experiment.workload.training;
-  return {is_result(file) ? "result" : "experiment",
+  return {is_result(file, files) ? "result" : "experiment",
           {},
           fmt::format("{}{} on {}", training ? model_text(training->model) + ", " : std::string(),
                       counted(job.ranks.size(), "rank"), counted(experiment.fabric.device_count(), "device"))};
@@ -97,7 +97,7 @@ void add_defaults(const ConfigValue& value, const std::string& path, std::vector
 }  // namespace
 
 bool is_configuration(const std::string& file, const ConfigFiles& files) {
-  if (is_result(file)) return true;
+  if (is_result(file, files)) return true;
   if (!may_be_configuration(file)) return false;
   if (!may_be_trace(file)) return true;
   const ConfigValue root = files.peek(file);
@@ -106,7 +106,7 @@ bool is_configuration(const std::string& file, const ConfigFiles& files) {
 
 CheckedConfig check_config(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
                            Diagnostics& diagnostics) {
-  if (is_result(file)) return check_experiment(file, settings, files, diagnostics);
+  if (is_result(file, files)) return check_experiment(file, settings, files, diagnostics);
   ConfigValue root = load_configuration(file, files, diagnostics);
   diagnostics.throw_if_errors();
   const PartKind* kind = part_kind_of(root);

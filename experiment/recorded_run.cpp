@@ -66,17 +66,14 @@ std::filesystem::path folder_of(const report::ResultSource& source, const std::s
 }  // namespace
 
 // It says so in its first line but one.
-bool is_result(const std::string& path) {
+bool is_result(const std::string& path, const ConfigFiles& files) {
   std::error_code code;
   if (!std::filesystem::is_regular_file(path, code)) return false;  // a pipe is read once
-  std::ifstream stream(path, std::ios::binary);
-  std::string start(128, '\0');
-  stream.read(start.data(), static_cast<std::streamsize>(start.size()));
-  return start.find(fmt::format("\"{}\"", kSchema)) != std::string::npos;
+  return files.beginning(path).substr(0, 128).find(fmt::format("\"{}\"", kSchema)) != std::string::npos;
 }
 
-std::optional<RecordedRun> load_recorded_run(const std::string& path) {
-  if (!is_result(path)) return std::nullopt;
+std::optional<RecordedRun> load_recorded_run(const std::string& path, const ConfigFiles& files) {
+  if (!is_result(path, files)) return std::nullopt;
   note_input(path, InputKind::kConfiguration);
   std::ifstream stream(path, std::ios::binary);
   try {
@@ -102,7 +99,7 @@ bool is_document(const ConfigValue& root) {
 }
 
 ConfigValue load_configuration(const std::string& file, const ConfigFiles& files, Diagnostics& diagnostics) {
-  if (std::optional<RecordedRun> recorded = load_recorded_run(file)) return std::move(recorded->experiment);
+  if (std::optional<RecordedRun> recorded = load_recorded_run(file, files)) return std::move(recorded->experiment);
   ConfigValue root = files.load(file, {}, diagnostics);
   if (is_document(root))
     throw InputError(

@@ -18,11 +18,11 @@ struct RecordedRun {
   std::string version;  // of the program that wrote it
 };
 
-bool is_result(const std::string& path);
+bool is_result(const std::string& path, const ConfigFiles& files);
 
 // Nothing if the file is no result. InputError if it is one and cannot be read, or if the traces that it was made from
 // are not to be found: from the working directory, from that of the recorded run, or from a folder around the document.
-std::optional<RecordedRun> load_recorded_run(const std::string& path);
+std::optional<RecordedRun> load_recorded_run(const std::string& path, const ConfigFiles& files);
 
 // Whether it is a document that orrery wrote, and not a configuration.
 bool is_document(const ConfigValue& root);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <fstream>
 #include <istream>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "core/input_files.h"
+#include "core/sha256.h"
 #include "core/suggest.h"
 
 namespace orrery {
@@ -69,8 +71,8 @@ std::optional<std::string> read_config_text(const std::filesystem::path& path, c
                                         : std::string());
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return refuse("it cannot be opened");
-  note_input(name, InputKind::kConfiguration);
   std::optional<std::string> text = read_at_most(stream, kLargestFile);
+  note_input(name, InputKind::kConfiguration, text ? sha256_of(*text) : std::string());
   if (stream.bad()) return refuse("reading failed");
   if (!text) return refuse("it is larger than 16 MiB", "is this a trace? traces are named by workload.chakra.prefix");
   return text;
@@ -132,9 +134,11 @@ ConfigValue* step_into(ConfigValue& value, const std::string& part, const Locati
 // What is in a folder of shipped files and stands for a key that is not there: an edit below the key edits that.
 std::string_view default_file(std::string_view folder) { return folder == "libraries" ? "nccl" : std::string_view{}; }
 
+constexpr std::size_t kBeginning = 4096;
+
 std::string beginning_of(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
-  std::string text(4096, '\0');
+  std::string text(kBeginning, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(stream.gcount()));
   return text;
@@ -180,22 +184,47 @@ std::string_view kind_name(ConfigValue::Kind kind) {
   return "unknown";
 }
 
-ConfigValue load_config(const std::filesystem::path& path, const Location& wanted_at, Diagnostics& diagnostics) {
-  const std::optional<std::string> text = read_config_text(path, wanted_at, diagnostics);
-  return text ? parse_file(*text, path.string(), diagnostics) : nothing_in(path);
+// What was written within the last tick of the file system's clock may be written again without a newer time.
+ConfigFiles::Stamp ConfigFiles::stamp_of(const std::filesystem::path& path) {
+  constexpr std::chrono::milliseconds kTick{20};
+  std::error_code code;
+  if (!std::filesystem::is_regular_file(path, code)) return std::nullopt;
+  const auto written = std::filesystem::last_write_time(path, code);
+  const std::uintmax_t size = std::filesystem::file_size(path, code);
+  if (code || written + kTick > std::filesystem::file_time_type::clock::now()) return std::nullopt;
+  return std::pair(written, size);
+}
+
+ConfigFiles::Document* ConfigFiles::read(const std::filesystem::path& path, const Location& wanted_at,
+                                         Diagnostics& diagnostics) const {
+  const Stamp stamp = stamp_of(path);
+  const auto known = documents_.find(path);
+  if (known != documents_.end() && stamp && known->second.stamp == stamp) return &known->second;
+  std::optional<std::string> text = read_config_text(path, wanted_at, diagnostics);
+  if (!text) return nullptr;
+  if (known == documents_.end() || known->second.text != *text)
+    return &documents_.insert_or_assign(path, Document{stamp, std::move(*text)}).first->second;
+  known->second.stamp = stamp;
+  return &known->second;
 }
 
 ConfigValue ConfigFiles::load(const std::filesystem::path& path, const Location& wanted_at,
                               Diagnostics& diagnostics) const {
-  std::optional<std::string> text = read_config_text(path, wanted_at, diagnostics);
-  if (!text) return nothing_in(path);
-  const std::lock_guard lock(parsed_lock_);
-  if (const auto known = parsed_.find(path); known != parsed_.end() && known->second.text == *text)
-    return known->second.value;
-  const std::size_t errors = diagnostics.error_count();
-  ConfigValue value = parse_file(*text, path.string(), diagnostics);
-  if (diagnostics.error_count() == errors) parsed_.insert_or_assign(path, ParsedText{std::move(*text), value});
-  return value;
+  const std::lock_guard lock(lock_);
+  Document* const document = read(path, wanted_at, diagnostics);
+  if (document == nullptr) return nothing_in(path);
+  if (!document->value) document->value = parse_file(document->text, path.string(), document->problems);
+  for (const Problem& problem : document->problems.problems()) diagnostics.add(problem);
+  return *document->value;
+}
+
+std::string ConfigFiles::beginning(const std::string& path) const {
+  if (path != kStandardInput && may_be_configuration(path)) {
+    const std::lock_guard lock(lock_);
+    Diagnostics too_large;
+    if (const Document* document = read(path, {}, too_large)) return document->text.substr(0, kBeginning);
+  }
+  return beginning_of(path);
 }
 
 bool may_be_configuration(const std::string& file) {

@@ -3,13 +3,16 @@
 // core/config/config.h take it from there.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <list>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -45,9 +48,6 @@ std::string_view kind_name(ConfigValue::Kind kind);
 // many values (aliases that multiply) are collected in `diagnostics`; what could be read is returned.
 ConfigValue parse_config(std::string_view text, const std::string& file, Diagnostics& diagnostics);
 
-// Reads and parses a file; a file that cannot be read is an error at `wanted_at` (where it is named).
-ConfigValue load_config(const std::filesystem::path& path, const Location& wanted_at, Diagnostics& diagnostics);
-
 // Whether a value names a file by path: it has a '/' or ends in .yaml, .yml or .json.
 bool looks_like_path(std::string_view name);
 
@@ -70,8 +70,12 @@ class ConfigFiles {
 
   const std::filesystem::path& shipped() const { return shipped_; }
 
-  // load_config(), but a text is parsed once, however often its file is asked for.
+  // Reads and parses a file, once however often it is asked for, unless it changes; one that cannot be read is an error
+  // at `wanted_at` (where it is named).
   ConfigValue load(const std::filesystem::path& path, const Location& wanted_at, Diagnostics& diagnostics) const;
+
+  // Of any file, the first bytes: a few thousand, or more.
+  std::string beginning(const std::string& path) const;
 
   // What can be read of the configuration file `path`, whatever is wrong with it; a null of what is none
   // (may_be_configuration()). To tell what kind of file it is.
@@ -85,13 +89,22 @@ class ConfigFiles {
   std::vector<std::string> names(std::string_view folder) const;
 
  private:
-  struct ParsedText {
+  // When a file was written, and how long it is; nothing of what is no file, or may still be written.
+  using Stamp = std::optional<std::pair<std::filesystem::file_time_type, std::uintmax_t>>;
+  // A file as it was read.
+  struct Document {
+    Stamp stamp;
     std::string text;
-    ConfigValue value;
+    std::optional<ConfigValue> value{};  // of the text, once it has been parsed
+    Diagnostics problems{};              // of parsing it
   };
+  static Stamp stamp_of(const std::filesystem::path& path);
+  // Null if it cannot be read, which is an error. The lock is held.
+  Document* read(const std::filesystem::path& path, const Location& wanted_at, Diagnostics& diagnostics) const;
+
   std::filesystem::path shipped_;
-  mutable std::mutex parsed_lock_;
-  mutable std::map<std::filesystem::path, ParsedText> parsed_;
+  mutable std::mutex lock_;
+  mutable std::map<std::filesystem::path, Document> documents_;
 };
 
 // The shipped folder in which a key's bare name is looked up ("cluster" -> "clusters"), "" if the key names no file.

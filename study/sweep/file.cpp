@@ -208,7 +208,7 @@ void read_sweep(Section& section, Sweep& sweep) {
   Diagnostics& diagnostics = section.context().diagnostics();
   const std::string& name = shared->scalar;
   const std::string path = looks_like_path(name) ? path_from(shared->where.file, name).string() : std::string();
-  if (auto recorded = path.empty() ? std::nullopt : experiment::load_recorded_run(path))
+  if (auto recorded = path.empty() ? std::nullopt : experiment::load_recorded_run(path, section.context().files()))
     sweep.experiment = std::move(recorded->experiment);
   else if (shared->kind == Kind::kScalar)
     section.context().files().expand(sweep.experiment, "studies", diagnostics);
@@ -248,7 +248,7 @@ std::vector<std::size_t> Sweep::choices_of(std::size_t point) const {
 }
 
 bool is_sweep(const std::string& file, const ConfigFiles& files) {
-  return !experiment::is_result(file) && is_sweep(files.peek(file));
+  return !experiment::is_result(file, files) && is_sweep(files.peek(file));
 }
 
 Sweep load_sweep(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files) {

@@ -235,6 +235,36 @@ TEST_CASE("a file that changes is read anew, and a broken one is told of each ti
   std::filesystem::remove_all(folder);
 }
 
+TEST_CASE("a file is opened once while it stays as it is, and its problems are told each time") {
+  const auto folder = std::filesystem::temp_directory_path() / "orrery-config-once-test";
+  std::filesystem::create_directories(folder);
+  const std::string file = (folder / "x.yaml").string();
+  const ConfigFiles files(folder);
+  const auto write = [&](const char* text, std::chrono::hours ago) {
+    std::ofstream(file) << text;
+    std::filesystem::last_write_time(file, std::filesystem::file_time_type::clock::now() - ago);
+  };
+  const auto time = [&] { return std::filesystem::last_write_time(file); };
+  const auto text_of = [&] {
+    Diagnostics diagnostics;
+    const ConfigValue value = files.load(file, {}, diagnostics);
+    return to_json(value).dump() + (diagnostics.has_errors() ? " " + diagnostics.problems()[0].message : "");
+  };
+  write("size: 1\nsize: 1\n", std::chrono::hours(2));
+  const auto before = time();
+  const std::string twice = R"({"size":1} key 'size' is given twice; the first is at line 1)";
+  CHECK(text_of() == twice);
+  CHECK(text_of() == twice);
+  write("size: 2\n#ize: 2\n", std::chrono::hours(2));
+  std::filesystem::last_write_time(file, before);  // as long, and nothing says that it has changed
+  CHECK(text_of() == twice);
+  CHECK(files.beginning(file).starts_with("size: 1\n"));
+  write("size: 2\n#ize: 2\n", std::chrono::hours(1));
+  CHECK(text_of() == R"({"size":2})");
+  CHECK(files.beginning(file).starts_with("size: 2\n"));
+  std::filesystem::remove_all(folder);
+}
+
 TEST_CASE("an alias is the value that it names, and a value within itself is refused") {
   CHECK(read_text("size: &n 8\nbandwidth: 1 GB/s\ndims: [{size: *n}, &d {size: 2}, *d]\n").errors == "");
   CHECK(read_text("size: 1\nbandwidth: 1 GB/s\nranks: {0: &a {start: *a}}\n").errors.find("nested deeper") !=

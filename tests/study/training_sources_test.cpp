@@ -57,7 +57,7 @@ std::vector<Cells> csv(const std::string& name) {
 // A table of papers.yaml in the same form, with what its rows have in common.
 std::vector<Cells> paper(const std::string& name) {
   Diagnostics diagnostics;
-  const ConfigValue root = load_config(kPublished / "papers.yaml", {}, diagnostics);
+  const ConfigValue root = ConfigFiles(kPublished).load(kPublished / "papers.yaml", {}, diagnostics);
   diagnostics.throw_if_errors();
   const ConfigEntry* table = root.find(name);
   REQUIRE(table != nullptr);

@@ -132,7 +132,7 @@ TEST_CASE("a row that cannot be simulated is named, the first one if there are s
 TEST_CASE("no software has more than four fitted constants on an architecture") {
   for (const std::string& name : kFiles.names("software")) {
     Diagnostics diagnostics;
-    ConfigValue root = load_config(kSource / "configs" / "software" / (name + ".yaml"), {}, diagnostics);
+    ConfigValue root = kFiles.load(kSource / "configs" / "software" / (name + ".yaml"), {}, diagnostics);
     ConfigContext context(kFiles, diagnostics);
     SoftwareSpec software;
     read_config(root, context, [&](Section& section) { software = read_software(section); });

@@ -37,7 +37,7 @@ std::vector<std::string> classes(const Fabric& fabric, std::uint32_t from, std::
 
 NetworkSpec shipped_network(const std::string& name) {
   Diagnostics diagnostics;
-  ConfigValue root = load_config(kShipped.shipped() / "networks" / (name + ".yaml"), {}, diagnostics);
+  ConfigValue root = kShipped.load(kShipped.shipped() / "networks" / (name + ".yaml"), {}, diagnostics);
   ConfigContext context(kShipped, diagnostics);
   NetworkSpec network;
   read_config(root, context, [&](Section& section) { network = read_network(section); });

@@ -46,7 +46,7 @@ DeviceSpec shipped_device(const std::string& name) {
   const ConfigFiles files(ORRERY_SOURCE_DIR "/configs");
   Diagnostics diagnostics;
   ConfigContext context(files, diagnostics);
-  ConfigValue root = load_config(files.shipped() / "devices" / (name + ".yaml"), {}, diagnostics);
+  ConfigValue root = files.load(files.shipped() / "devices" / (name + ".yaml"), {}, diagnostics);
   DeviceSpec device;
   read_config(root, context, [&](Section& section) { device = read_device(section); });
   diagnostics.throw_if_errors();

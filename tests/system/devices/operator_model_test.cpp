@@ -292,7 +292,7 @@ TEST_CASE("every shipped device has a time for every product that it has a peak 
     INFO(name);
     Diagnostics diagnostics;
     ConfigContext context(files, diagnostics);
-    ConfigValue root = load_config(files.shipped() / "devices" / (name + ".yaml"), {}, diagnostics);
+    ConfigValue root = files.load(files.shipped() / "devices" / (name + ".yaml"), {}, diagnostics);
     DeviceSpec shipped;
     read_config(root, context, [&](Section& section) { shipped = read_device(section); });
     diagnostics.throw_if_errors();

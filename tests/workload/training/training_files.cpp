@@ -30,7 +30,7 @@ ConfigValue read_shipped(const std::filesystem::path& file, const std::function<
   Diagnostics diagnostics;
   const ConfigFiles files(kConfigs);
   ConfigContext context(files, diagnostics);
-  ConfigValue root = load_config(file, {}, diagnostics);
+  ConfigValue root = files.load(file, {}, diagnostics);
   ConfigValue as_written = root;
   read_config(root, context, read);
   INFO(text_of(diagnostics));
