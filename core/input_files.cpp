@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/in_parallel.h"
 #include "core/sha256.h"
 
 namespace orrery {
@@ -60,8 +61,9 @@ std::vector<InputFile> input_files() {
     for (const auto& [identity, file] : inputs().files) files.push_back(file);
   }
   std::ranges::sort(files, {}, &InputFile::path);
-  for (InputFile& file : files)
-    if (file.sha256.empty()) file.sha256 = sha256_of_file(file.path);
+  in_parallel(files.size(), hardware_threads(), [&](std::size_t i) {
+    if (files[i].sha256.empty()) files[i].sha256 = sha256_of_file(files[i].path);
+  });
   return files;
 }
 
