@@ -40,15 +40,17 @@ VALUES = [varint(f << 3 | w) + v for f, w, v in (
 METADATA = data(1, b"0.0.4") + data(2, data(1, b"schema") + data(29, b"1.0.2-chakra.0.0.4"))
 
 
+DEPENDENCIES = data(4, varint(1)) + data(5, varint(2) + varint(300))
+
+
 def attribute(name, value):
     return data(10, data(1, name) + value)
 
 
 def node(identifier, kind, *attributes):
     head = number(1, identifier) + data(2, b"aten::mm") + number(3, kind)
-    dependencies = data(4, varint(1)) + data(5, varint(2) + varint(300))
     inputs = data(8, data(1, b"[1]") + data(2, b"[[2]]"))
-    return head + dependencies + number(6, 10) + number(7, 20) + inputs + b"".join(attributes)
+    return head + DEPENDENCIES + number(6, 10) + number(7, 20) + inputs + b"".join(attributes)
 
 
 def binary_seeds():
@@ -60,6 +62,22 @@ def binary_seeds():
     return [frame(METADATA) + frame(everything) + frame(collective), frame(collective), b"\0" + frame(collective),
             frame(METADATA) + frame(number(1, 5) + data(11, b"?") + number(4, 1)), frame(old_1), frame(old_3),
             frame(METADATA) + frame(collective) + b"\0" * 64]
+
+
+def alike_seeds():
+    """The size of the first trace in two bytes, then two traces of the same rank under other names."""
+    def trace(group, peer, tag):
+        coll = [node(i, 7, attribute(b"comm_type", number(9, 0)), attribute(b"comm_size", number(9, 64)),
+                     attribute(b"is_cpu_op", number(27, 0)), attribute(b"pg_name", data(29, group))) for i in (1, 2, 300)]
+        sends = [node(i, kind, attribute(b"comm_size", number(9, 8)), attribute(end, number(7, peer)),
+                      attribute(b"comm_tag", number(7, tag))) for i, kind, end in ((4, 5, b"comm_dst"), (5, 6, b"comm_src"))]
+        root = node(6, 7, attribute(b"comm_type", number(9, 5)), attribute(b"comm_size", number(9, 64)),
+                    attribute(b"root", number(9, peer)), attribute(b"pg_desc", data(29, group)))
+        # Dependencies on nodes that are not there are errors, and such a trace is no model.
+        return frame(METADATA) + b"".join(frame(message.replace(DEPENDENCIES, b"")) for message in coll + sends + [root])
+    pairs = [(trace(b"1", 2, 3), trace(b"22", 5, 3)), (trace(b"1", 2, 3), trace(b"group", 300, 70000)),
+             (trace(b"1", 2, 3), trace(b"1", 2, 3))]
+    return [struct.pack(">H", len(a)) + a + b for a, b in pairs]
 
 
 def json_seeds():
@@ -341,7 +359,7 @@ def kineto_seeds():
 
 
 def main():
-    corpora = {"fuzz_chakra": binary_seeds(), "fuzz_chakra_json": json_seeds(), "fuzz_gzip": gzip_seeds(),
+    corpora = {"fuzz_alike": alike_seeds(), "fuzz_chakra": binary_seeds(), "fuzz_chakra_json": json_seeds(), "fuzz_gzip": gzip_seeds(),
                "fuzz_config": config_seeds(), "fuzz_quantity": quantity_seeds(), "fuzz_topo_matrix": topo_matrix_seeds(),
                "fuzz_nccl_log": nccl_log_seeds(), "fuzz_astra_text": astra_text_seeds(), "fuzz_simai": simai_seeds(),
                "fuzz_goal": goal_seeds(), "fuzz_kineto": kineto_seeds()}

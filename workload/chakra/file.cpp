@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <limits>
 #include <system_error>
 #include <vector>
@@ -60,23 +59,6 @@ class OpenFile {
   std::string path_;
   int descriptor_;
 };
-
-constexpr std::uint64_t rotate_left(std::uint64_t x, int bits) { return (x << bits) | (x >> (64 - bits)); }
-
-constexpr std::uint64_t avalanche(std::uint64_t x) {
-  x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdULL;
-  x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53ULL;
-  return x ^ (x >> 33);
-}
-
-constexpr std::uint64_t kMix1 = 0x87c37b91114253d5ULL;
-constexpr std::uint64_t kMix2 = 0x4cf5ad432745937fULL;
-
-std::uint64_t load_word(const char* from, std::size_t count) {
-  std::uint64_t word = 0;
-  std::memcpy(&word, from, count);
-  return word;
-}
 
 constexpr std::size_t kOutputStep = 256 << 10;
 constexpr int kGzipWindow = 15 + 16;  // the largest window, and gzip framing only
@@ -155,34 +137,6 @@ class Inflater {
 };
 
 }  // namespace
-
-// MurmurHash3_x64_128 (Austin Appleby, public domain).
-ContentHash content_hash(std::string_view bytes) {
-  std::uint64_t low = 0;
-  std::uint64_t high = 0;
-  const std::size_t size = bytes.size();
-  while (bytes.size() >= 16) {
-    low ^= rotate_left(load_word(bytes.data(), 8) * kMix1, 31) * kMix2;
-    low = (rotate_left(low, 27) + high) * 5 + 0x52dce729;
-    high ^= rotate_left(load_word(bytes.data() + 8, 8) * kMix2, 33) * kMix1;
-    high = (rotate_left(high, 31) + low) * 5 + 0x38495ab5;
-    bytes.remove_prefix(16);
-  }
-  if (bytes.size() > 8) {
-    high ^= rotate_left(load_word(bytes.data() + 8, bytes.size() - 8) * kMix2, 33) * kMix1;
-    bytes = bytes.substr(0, 8);
-  }
-  if (!bytes.empty()) low ^= rotate_left(load_word(bytes.data(), bytes.size()) * kMix1, 31) * kMix2;
-  low ^= size;
-  high ^= size;
-  low += high;
-  high += low;
-  low = avalanche(low);
-  high = avalanche(high);
-  low += high;
-  high += low;
-  return {low, high};
-}
 
 std::string read_file(const std::string& path) {
   const OpenFile file(path);

@@ -1,24 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Trace files as bytes: reading, gzip, and a content hash. All trace formats start here, so that a missing file, a
-// directory or a corrupt archive is said the same way everywhere.
+// Trace files as bytes: reading and gzip. All trace formats start here, so that a missing file, a directory or a
+// corrupt archive is said the same way everywhere.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace orrery::workload {
-
-// 128 bits of the content of a file, so that equal files are decoded once. Not cryptographic: compare the sizes as
-// well.
-struct ContentHash {
-  std::uint64_t low = 0;
-  std::uint64_t high = 0;
-  auto operator<=>(const ContentHash&) const = default;
-};
-
-ContentHash content_hash(std::string_view bytes);
 
 // The whole of a regular file. InputError naming the file and the reason when it is missing, unreadable, or anything
 // but a regular file.

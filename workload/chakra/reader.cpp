@@ -14,7 +14,6 @@
 namespace orrery::workload {
 namespace {
 
-constexpr std::size_t kLengthBytes = 5;  // a length is a varint of 32 bits
 constexpr std::size_t kSchemaFrames = 400;
 constexpr std::string_view kNotATrace = "expected a Chakra trace: length-prefixed protobuf messages";
 
@@ -27,7 +26,7 @@ class BinaryReader {
     refuse_old_schemas();
     while (!rest_.empty()) {
       const ChakraPosition position = position_;
-      const std::string_view message = take_frame();
+      const std::string_view message = next_frame();
       if (position.frame == 0 && has_metadata_shape(message))
         read_metadata(message, visitor);
       else
@@ -38,7 +37,7 @@ class BinaryReader {
 
  private:
   // Takes the next frame; `position_` is then that of the one after.
-  std::string_view take_frame() {
+  std::string_view next_frame() {
     std::string_view rest = rest_;
     const auto length = take_varint(rest, kLengthBytes);
     if (!length && rest_.size() < kLengthBytes)
@@ -60,10 +59,9 @@ class BinaryReader {
     std::vector<std::string_view> frames;
     std::string_view rest = bytes_;
     while (frames.size() < kSchemaFrames) {
-      const auto length = take_varint(rest, kLengthBytes);
-      if (!length || *length > rest.size()) break;
-      frames.push_back(rest.substr(0, static_cast<std::size_t>(*length)));
-      rest.remove_prefix(frames.back().size());
+      const auto frame = take_frame(rest);
+      if (!frame) break;
+      frames.push_back(*frame);
     }
     const std::string schema = old_schema(frames);
     if (schema.empty()) return;

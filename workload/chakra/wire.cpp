@@ -176,6 +176,15 @@ std::optional<WireField> take_field(std::string_view& bytes) {
   return field;
 }
 
+std::optional<std::string_view> take_frame(std::string_view& bytes) {
+  std::string_view rest = bytes;
+  const auto length = take_varint(rest, kLengthBytes);
+  if (!length || *length > rest.size()) return std::nullopt;
+  const std::string_view message = rest.substr(0, static_cast<std::size_t>(*length));
+  bytes = rest.substr(message.size());
+  return message;
+}
+
 std::optional<WireProblem> check_node(std::string_view message) {
   static const std::vector<Expected> fields = fields_of(*chakra::Node::descriptor());
   return problem_of(fields, message);

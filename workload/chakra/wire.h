@@ -20,7 +20,11 @@ struct WireField {
   WireType type = WireType::kVarint;
   std::uint64_t value = 0;   // of a varint
   std::string_view payload;  // the raw bytes of any other type
+
+  bool operator==(const WireField&) const = default;
 };
+
+inline constexpr std::size_t kLengthBytes = 5;  // a frame's length is a varint of 32 bits
 
 // Takes a varint off the front of `bytes`; nothing when it is cut short or longer than `max_length` bytes.
 inline std::optional<std::uint64_t> take_varint(std::string_view& bytes, std::size_t max_length = 10) {
@@ -46,6 +50,9 @@ inline std::optional<std::uint64_t> take_varint(std::string_view& bytes, std::si
 // Takes a field off the front of a message. Nothing when it is malformed; then `bytes` is where it was. Groups (wire
 // types 3 and 4) count as malformed: proto3 has none.
 std::optional<WireField> take_field(std::string_view& bytes);
+
+// Takes a message and the length in front of it off the front of a file. Nothing where that is cut short.
+std::optional<std::string_view> take_frame(std::string_view& bytes);
 
 struct WireProblem {
   std::size_t offset = 0;  // in the message

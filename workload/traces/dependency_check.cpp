@@ -16,14 +16,6 @@ namespace {
 constexpr std::uint8_t kControlBit = 1;
 constexpr std::uint8_t kDataBit = 2;
 
-std::optional<NodeId> find_id(const NodeLabels& labels, std::uint64_t id) {
-  const auto id_of = [&](std::uint32_t node) { return labels.trace_id(NodeId(node)); };
-  const auto nodes = std::views::iota(std::uint32_t{0}, static_cast<std::uint32_t>(labels.size()));
-  const auto found = std::ranges::lower_bound(nodes, id, {}, id_of);
-  if (found == nodes.end() || id_of(*found) != id) return std::nullopt;
-  return NodeId(*found);
-}
-
 bool is_chosen(const TraceDependency& dependency, std::uint8_t bits) {
   return (bits & (dependency.is_control ? kControlBit : kDataBit)) != 0;
 }
@@ -96,6 +88,14 @@ class Remainder {
 };
 
 }  // namespace
+
+std::optional<NodeId> find_id(const NodeLabels& labels, std::uint64_t id) {
+  const auto id_of = [&](std::uint32_t node) { return labels.trace_id(NodeId(node)); };
+  const auto nodes = std::views::iota(std::uint32_t{0}, static_cast<std::uint32_t>(labels.size()));
+  const auto found = std::ranges::lower_bound(nodes, id, {}, id_of);
+  if (found == nodes.end() || id_of(*found) != id) return std::nullopt;
+  return NodeId(*found);
+}
 
 DependencyCheck::DependencyCheck(const NodeLabels& labels, std::vector<TraceDependency> dependencies)
     : labels_(labels), dependencies_(std::move(dependencies)) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,9 @@
 #include "workload/traces/load_job.h"
 
 namespace orrery::workload {
+
+// The node with an id; the ids ascend.
+std::optional<NodeId> find_id(const NodeLabels& labels, std::uint64_t id);
 
 // One dependency as the trace has it, by id.
 struct TraceDependency {

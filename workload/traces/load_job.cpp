@@ -7,7 +7,6 @@
 #include <map>
 #include <span>
 #include <system_error>
-#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,11 +14,13 @@
 #include "core/assert.h"
 #include "core/config/quantity_text.h"
 #include "core/in_parallel.h"
+#include "core/sha256.h"
 #include "workload/chakra/file.h"
 #include "workload/graph/builder.h"
 #include "workload/graph/content_pool.h"
 #include "workload/graph/findings.h"
 #include "workload/matching/matching.h"
+#include "workload/traces/alike.h"
 #include "workload/traces/files.h"
 #include "workload/traces/groups.h"
 #include "workload/traces/rank_trace.h"
@@ -44,8 +45,8 @@ class Binder {
       binding.communicators.push_back(communicator(slot));
     for (const std::int64_t peer : trace_.peers)
       binding.peers.push_back(RankId(peer >= 0 && peer < ranks_ ? static_cast<std::uint32_t>(peer) : 0));
-    if (std::ranges::any_of(trace_.tags, [](std::int64_t tag) { return tag != 0; })) binding.tags = trace_.tags;
-    if (std::ranges::any_of(trace_.roots, [](std::int64_t root) { return root >= 0; })) binding.roots = trace_.roots;
+    binding.tags = trace_.tags;
+    binding.roots = trace_.roots;
     for (const NodeId node : graph_.transfers()) check_transfer(node);
     if (!binding.roots.empty())
       for (const NodeId node : graph_.collectives())
@@ -85,7 +86,7 @@ class Binder {
     else if (peer == index_of(rank_))
       findings_.error(fmt::format("{} is the rank itself", attribute),
                       fmt::format("{} on {}", labels_.describe(node), rank_named()));
-    const std::int64_t own = trace_.own_ranks[graph_.transfer_index(node)];
+    const std::int64_t own = trace_.own_ranks.empty() ? -1 : trace_.own_ranks[graph_.transfer_index(node)];
     if (own == -1 || own == index_of(rank_)) return;
     findings_.error(fmt::format("{} is not the rank whose trace this is", is_send ? "comm_src" : "comm_dst"),
                     fmt::format("{} on {} ({})", labels_.describe(node), rank_named(), own));
@@ -142,10 +143,12 @@ class JobLoader {
 
  private:
   struct Loaded {
-    RankTrace trace;  // its graph and labels are in the pools
+    RankTrace trace;                       // its graph and labels are in the pools
+    std::optional<std::uint32_t> model{};  // the trace whose graph and labels it has
     std::uint32_t graph = 0;
     std::uint32_t labels = 0;
     bool has_graph = false;
+    bool is_shared = false;
   };
 
   std::uint32_t world() const { return static_cast<std::uint32_t>(files_.size()); }
@@ -163,7 +166,7 @@ class JobLoader {
 
   struct FileContent {
     std::string bytes;
-    ContentHash hash;
+    std::string sha256;
     std::optional<InputError> failure;
   };
 
@@ -189,7 +192,9 @@ class JobLoader {
     in_parallel(contents.size(), hardware_threads(), [&](std::size_t i) {
       try {
         contents[i].bytes = read_file(files_[first + i]);
-        contents[i].hash = content_hash(contents[i].bytes);
+        Sha256 hash;
+        hash.add(contents[i].bytes);
+        contents[i].sha256 = hash.finish();
       } catch (const InputError& error) {
         contents[i].failure = error;
       }
@@ -209,12 +214,21 @@ class JobLoader {
     }
     const auto decode = [&](std::size_t i) {
       std::string& bytes = contents[first_of[i] - first].bytes;
-      Loaded& loaded = traces_[trace_of_rank_[first_of[i]]];
-      loaded.trace = read_rank_trace(files_[first_of[i]], bytes, source_.dependencies, reader_);
-      bytes = {};
+      const std::string& file = files_[first_of[i]];
+      const std::uint32_t number = trace_of_rank_[first_of[i]];
+      Loaded& loaded = traces_[number];
+      if (std::optional<TraceModels::Alike> alike = models_.read(file, bytes)) {
+        loaded.trace = std::move(alike->trace);
+        loaded.model = alike->model;
+        bytes = {};
+      } else {
+        loaded.trace = read_rank_trace(file, bytes, source_.dependencies, reader_);
+        models_.add(std::move(bytes), loaded.trace, number);
+      }
     };
     in_parallel(first_of.size(), hardware_threads(), decode, tell);
     for (std::size_t i = known; i < traces_.size(); ++i) share(traces_[i]);
+    models_.trim();
     return end;
   }
 
@@ -227,8 +241,7 @@ class JobLoader {
     if (content.failure) {
       of_rank_.back().take(*content.failure);
     } else {
-      const auto [known, is_first] =
-          by_content_.try_emplace({content.hash.low, content.hash.high, content.bytes.size()}, next);
+      const auto [known, is_first] = by_content_.try_emplace(std::move(content.sha256), next);
       trace_of_rank_.back() = known->second;
       is_new = is_first;
       if (!is_new) content.bytes = {};
@@ -237,7 +250,17 @@ class JobLoader {
     return is_new;
   }
 
+  // In the order of the ranks, so that graphs are numbered as they come; a model may be the trace of a later rank.
   void share(Loaded& loaded) {
+    if (std::exchange(loaded.is_shared, true)) return;
+    if (loaded.model) {
+      Loaded& model = traces_[*loaded.model];
+      share(model);
+      loaded.labels = model.labels;
+      loaded.graph = model.graph;
+      loaded.has_graph = true;
+      return;
+    }
     loaded.labels = labels_.intern(std::move(loaded.trace.labels));
     if (!loaded.trace.graph) return;
     loaded.graph = graphs_.intern(std::move(*loaded.trace.graph));
@@ -371,11 +394,12 @@ class JobLoader {
   const ChakraSource& source_;
   TraceReader reader_;
   Diagnostics& diagnostics_;
-  std::vector<std::string> files_;            // by rank
-  std::vector<Loaded> traces_;                // of distinct content
-  std::vector<std::uint32_t> trace_of_rank_;  // into traces_
-  std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>, std::uint32_t> by_content_;
-  std::vector<Findings> of_rank_;  // what depends on the rank
+  std::vector<std::string> files_;                   // by rank
+  std::vector<Loaded> traces_;                       // of distinct content
+  std::vector<std::uint32_t> trace_of_rank_;         // into traces_
+  std::map<std::string, std::uint32_t> by_content_;  // by SHA-256
+  TraceModels models_;                               // by index into traces_
+  std::vector<Findings> of_rank_;                    // what depends on the rank
   std::vector<RankBinding> bindings_;
   std::map<std::pair<std::uint32_t, std::vector<std::uint32_t>>, std::uint32_t> merged_;
   ContentPool<ExecutionGraph> graphs_;

@@ -161,9 +161,19 @@ void build_graph(std::vector<DecodedNode> nodes, Dependencies chosen, TraceReade
   add_nodes(nodes, builder, trace);
   for (const Edge& edge : edges) builder.depend(edge.after, edge.before);
   trace.graph = std::move(builder).build();
+  trace.drop_defaults();
 }
 
 }  // namespace
+
+void RankTrace::drop_defaults() {
+  const auto drop = [](std::vector<std::int64_t>& values, std::int64_t none) {
+    if (std::ranges::all_of(values, [&](std::int64_t value) { return value == none; })) values = {};
+  };
+  drop(tags, 0);
+  drop(own_ranks, -1);
+  drop(roots, -1);
+}
 
 RankTrace read_rank_trace(const std::string& file, std::string_view bytes, Dependencies dependencies,
                           TraceReader reader) {

@@ -27,11 +27,14 @@ struct RankTrace {
   std::vector<std::optional<std::vector<bool>>> involved;  // by communicator slot: dimensions (Communicator::involved)
   std::vector<std::string> descriptions;  // by communicator slot: what people call it; empty where not given
   std::vector<std::int64_t> peers;        // by slot: as in the trace, perhaps out of range
-  std::vector<std::int64_t> tags;         // by transfer index
-  std::vector<std::int64_t> own_ranks;    // by transfer index: where the trace says it is; -1: it does not say
-  std::vector<std::int64_t> roots;        // by collective index: global rank or -1
+  std::vector<std::int64_t> tags;         // by transfer index; empty: all zero
+  std::vector<std::int64_t> own_ranks;    // by transfer index: where the trace says it is, or -1; empty: all -1
+  std::vector<std::int64_t> roots;        // by collective index: global rank or -1; empty: all -1
   std::vector<ProcessGroup> process_groups;
   std::optional<std::uint64_t> world;  // how many ranks there are, where the metadata say it
+
+  // Tags, own ranks and roots that say nothing become empty.
+  void drop_defaults();
 };
 
 // Decodes `bytes` of `file`. All problems are in the result's findings; nothing is thrown.

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <set>
 
 #include <catch2/catch.hpp>
 
@@ -54,27 +53,6 @@ TEST_CASE("a missing file, a directory and a pipe are refused by name and reason
   CHECK_THAT(error_of([&] { read_file(missing); }), StartsWith(missing) && Contains("No such file or directory"));
   CHECK_THAT(error_of([&] { read_file(folder.path()); }), StartsWith(folder.path()) && Contains("is a directory"));
   CHECK_THAT(error_of([&] { read_file("/dev/null"); }), Contains("not a regular file"));
-}
-
-TEST_CASE("the content hash is MurmurHash3 x64 128 with seed 0") {
-  // Reference values of Appleby's smhasher: the empty text, and "hello" = cbd8a7b341bd9b02 5b1e906a48ae1d19.
-  CHECK(content_hash("") == ContentHash{0, 0});
-  CHECK(content_hash("hello") == ContentHash{0xcbd8a7b341bd9b02ULL, 0x5b1e906a48ae1d19ULL});
-}
-
-TEST_CASE("contents that differ in a byte or in length have different hashes") {
-  std::set<ContentHash> seen;
-  std::size_t made = 0;
-  for (std::size_t length = 0; length < 40; ++length) {
-    seen.insert(content_hash(std::string(length, 'a')));
-    ++made;
-    for (std::size_t i = 0; i < length; ++i, ++made) {
-      std::string text(length, 'a');
-      text[i] = 'b';
-      seen.insert(content_hash(text));
-    }
-  }
-  CHECK(seen.size() == made);
 }
 
 TEST_CASE("gzip data of one, several and empty members inflates to their concatenation") {

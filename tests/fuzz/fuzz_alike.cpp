@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// The size of a trace in two bytes, the trace and another one: what is read beside the first is what it is by itself.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "tests/workload/traces/same_trace.h"
+#include "workload/traces/alike.h"
+
+using namespace orrery::workload;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 2) return 0;
+  const std::string_view bytes(reinterpret_cast<const char*>(data + 2), size - 2);
+  const std::string first(bytes.substr(0, std::size_t{data[0]} << 8 | data[1]));
+  const std::string_view other = bytes.substr(first.size());
+  const RankTrace trace = read_rank_trace("model.et", first, Dependencies::kBoth);
+  const std::optional<TraceModel> model = TraceModel::of(first, trace);
+  if (!model) return 0;
+  const std::optional<RankTrace> beside = model->read("other.et", other);
+  if (!beside) return 0;
+  const RankTrace by_itself = read_rank_trace("other.et", other, Dependencies::kBoth);
+  if (!orrery::testing::difference(*beside, trace, by_itself).empty()) std::abort();
+  return 0;
+}
