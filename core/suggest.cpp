@@ -73,7 +73,8 @@ std::vector<std::string> names_around(const std::string& part, std::span<const s
   for (const std::string& candidate : candidates)
     if (plain(candidate).find(part) != std::string::npos) names.push_back(candidate);
   std::ranges::sort(names, comes_before);
-  std::ranges::stable_partition(names, [&](const std::string& name) { return plain(name).starts_with(part); });
+  std::stable_partition(names.begin(), names.end(),
+                        [&](const std::string& name) { return plain(name).starts_with(part); });
   return names;
 }
 

@@ -10,10 +10,10 @@
 
 namespace orrery::test {
 
-class ChakraSink : public ChakraVisitor {
+class ChakraSink : public workload::ChakraVisitor {
  public:
-  void node(const chakra::Node& node, ChakraPosition) override {
-    const ChakraAttributes attributes(file_, node);
+  void node(const chakra::Node& node, workload::ChakraPosition) override {
+    const workload::ChakraAttributes attributes(file_, node);
     for (const auto& attribute : node.attr()) {
       tried([&] { attributes.integer(attribute.name()); });
       tried([&] { attributes.number(attribute.name()); });

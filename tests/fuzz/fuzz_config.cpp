@@ -28,7 +28,6 @@ using namespace orrery::network;
 using namespace orrery::collectives;
 using namespace orrery::system;
 using namespace orrery::workload;
-using namespace orrery::study;
 
 constexpr std::uint64_t kMostDevices = 256;  // larger fabrics are sound, but slow to build
 

@@ -9,10 +9,10 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  if (!orrery::is_gzip(bytes)) return 0;
-  const orrery::InflateLimits limits{.bytes = 4 << 20, .free_bytes = 1 << 16, .ratio = 50};
+  if (!orrery::workload::is_gzip(bytes)) return 0;
+  const orrery::workload::InflateLimits limits{.bytes = 4 << 20, .free_bytes = 1 << 16, .ratio = 50};
   try {
-    const std::string content = orrery::inflate_gzip("fuzzed.gz", bytes, limits);
+    const std::string content = orrery::workload::inflate_gzip("fuzzed.gz", bytes, limits);
     if (content.size() > limits.bytes) std::abort();
   } catch (const orrery::InputError&) {
   }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -90,11 +89,17 @@ class Remainder {
 }  // namespace
 
 std::optional<NodeId> find_id(const NodeLabels& labels, std::uint64_t id) {
-  const auto id_of = [&](std::uint32_t node) { return labels.trace_id(NodeId(node)); };
-  const auto nodes = std::views::iota(std::uint32_t{0}, static_cast<std::uint32_t>(labels.size()));
-  const auto found = std::ranges::lower_bound(nodes, id, {}, id_of);
-  if (found == nodes.end() || id_of(*found) != id) return std::nullopt;
-  return NodeId(*found);
+  // By hand: clang 14, which builds the fuzzers, does not take libstdc++'s views.
+  std::uint32_t low = 0;
+  for (auto high = static_cast<std::uint32_t>(labels.size()); low < high;) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    if (labels.trace_id(NodeId(middle)) < id)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low == labels.size() || labels.trace_id(NodeId(low)) != id) return std::nullopt;
+  return NodeId(low);
 }
 
 DependencyCheck::DependencyCheck(const NodeLabels& labels, std::vector<TraceDependency> dependencies)
