@@ -146,29 +146,12 @@ void read_unpacked(const std::string& file, std::string_view bytes, bool was_gzi
   BinaryReader(file, bytes, was_gzipped).run(visitor);
 }
 
-class Collector : public ChakraVisitor {
- public:
-  ChakraContents contents;
-
-  void metadata(const chakra::GlobalMetadata& metadata) override {
-    contents.has_metadata = true;
-    contents.metadata = metadata;
-  }
-  void node(const chakra::Node& node, ChakraPosition) override { contents.nodes.push_back(node); }
-};
-
 }  // namespace
 
 void read_chakra(const std::string& file, std::string_view bytes, ChakraVisitor& visitor) {
   if (!is_gzip(bytes)) return read_unpacked(file, bytes, false, visitor);
   const std::string unpacked = inflate_gzip(file, bytes);
   read_unpacked(file, unpacked, true, visitor);
-}
-
-ChakraContents read_chakra(const std::string& file, std::string_view bytes) {
-  Collector collector;
-  read_chakra(file, bytes, collector);
-  return std::move(collector.contents);
 }
 
 }  // namespace orrery::workload

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "workload/chakra/chakra.pb.h"
 
@@ -39,14 +38,5 @@ void read_chakra(const std::string& file, std::string_view bytes, ChakraVisitor&
 // The same for a trace in one of Chakra's JSON forms (json.cpp). Errors carry line and column of what is wrong, or of
 // the object it is in. Nesting beyond 64 levels is refused.
 void read_chakra_json(const std::string& file, std::string_view text, ChakraVisitor& visitor);
-
-// The whole trace in memory; for small files and tests.
-struct ChakraContents {
-  bool has_metadata = false;
-  chakra::GlobalMetadata metadata;
-  std::vector<chakra::Node> nodes;
-};
-
-ChakraContents read_chakra(const std::string& file, std::string_view bytes);
 
 }  // namespace orrery::workload

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/workload/chakra/bytes.h"
+#include "tests/workload/chakra/contents.h"
 #include "workload/chakra/reader.h"
 
 using namespace orrery;

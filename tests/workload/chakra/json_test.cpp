@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/workload/chakra/bytes.h"
+#include "tests/workload/chakra/contents.h"
 #include "workload/chakra/attributes.h"
 
 using namespace orrery;

@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/workload/chakra/bytes.h"
+#include "tests/workload/chakra/contents.h"
 
 using namespace orrery;
 using namespace orrery::workload;

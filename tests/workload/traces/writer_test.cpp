@@ -8,12 +8,12 @@
 
 #include "core/error.h"
 #include "core/output_file.h"
+#include "tests/workload/chakra/contents.h"
 #include "tests/workload/graph/grid_job.h"
 #include "tests/workload/traces/mixed_job.h"
 #include "tests/workload/traces/same_job.h"
 #include "tests/workload/traces/trace_builder.h"
 #include "workload/chakra/file.h"
-#include "workload/chakra/reader.h"
 #include "workload/graph/builder.h"
 
 using namespace orrery;
@@ -126,7 +126,7 @@ TEST_CASE("a duration is exact to the picosecond, and never zero for other reade
     const ScratchDirectory directory;
     const Job job = job_of({{.kind = NodeKind::kCompute, .duration = Duration(picos)}}, {{0, "mm"}});
     const ChakraSource source = write_job(job, directory.path("out"), "x");
-    const ChakraContents contents = read_chakra("x", read_file(source.prefix + ".0.et"));
+    const test::ChakraContents contents = test::read_chakra("x", read_file(source.prefix + ".0.et"));
     CHECK(contents.nodes[0].duration_micros() == micros);
     CHECK(load(source).graphs[0].duration(NodeId{0}) == Duration(picos));
   }
