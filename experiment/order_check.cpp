@@ -12,7 +12,7 @@ namespace {
 // A call is done when all members have come, a message is there when it is sent, wherever they are.
 class FreeLibrary final : public system::GroupLibrary {
  public:
-  system::GroupLayout layout(std::span<const DeviceId> devices, const network::Fabric&) const override {
+  system::GroupLayout layout(std::span<const DeviceId> devices, const network::Fabric&, bool) const override {
     system::GroupLayout layout;
     layout.shape.ranks = static_cast<std::uint32_t>(devices.size());
     return layout;

@@ -14,10 +14,11 @@ constexpr Bytes kMany{std::int64_t{1} << 32};
 
 void note_latencies(GroupLayout& layout, collectives::NodePattern pattern, std::span<const DeviceId> devices,
                     const network::Fabric& fabric) {
-  for_each_message({pattern, Bytes(1), Bytes(1), {}, {}}, layout.nodes, devices, fabric, [&](const GroupMessage& message) {
-    Duration& longest = message.is_within ? layout.shape.within_latency : layout.shape.between_latency;
-    longest = std::max(longest, network::route_latency(fabric, devices[message.from], devices[message.to]));
-  });
+  for_each_message(
+      {pattern, Bytes(1), Bytes(1), {}, {}}, layout.nodes, devices, fabric, [&](const GroupMessage& message) {
+        Duration& longest = message.is_within ? layout.shape.within_latency : layout.shape.between_latency;
+        longest = std::max(longest, network::route_latency(fabric, devices[message.from], devices[message.to]));
+      });
 }
 
 // Without those that another link is slower than in both respects.
@@ -59,7 +60,7 @@ collectives::NcclSend NcclLibrary::send(Bytes bytes, bool is_same_node) const {
   return collectives::nccl_send(bytes, is_same_node, machine_, options_, constants_);
 }
 
-GroupLayout lay_out_group(std::span<const DeviceId> devices, const network::Fabric& fabric) {
+GroupLayout lay_out_group(std::span<const DeviceId> devices, const network::Fabric& fabric, bool exchanges) {
   GroupLayout layout;
   layout.nodes = members_of_nodes(devices, fabric);
   layout.shape.ranks = static_cast<std::uint32_t>(devices.size());
@@ -68,6 +69,7 @@ GroupLayout lay_out_group(std::span<const DeviceId> devices, const network::Fabr
   layout.shape.nodes = static_cast<std::uint32_t>(layout.nodes.size());
   for (const collectives::NodePattern pattern :
        {collectives::NodePattern::kRing, collectives::NodePattern::kDoubleTree, collectives::NodePattern::kAllPairs}) {
+    if (pattern == collectives::NodePattern::kAllPairs && !exchanges) continue;
     layout.shape.paces[static_cast<std::size_t>(pattern)] = paces(pattern, layout.nodes, devices, fabric);
     if (pattern != collectives::NodePattern::kAllPairs) note_latencies(layout, pattern, devices, fabric);
   }

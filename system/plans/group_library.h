@@ -30,8 +30,9 @@ struct GroupLayout {
   auto operator<=>(const GroupLayout&) const = default;
 };
 
-// `devices` are those of the members, in the order of the group.
-GroupLayout lay_out_group(std::span<const DeviceId> devices, const network::Fabric& fabric);
+// `devices` are those of the members, in the order of the group. `exchanges`: whether it calls all-to-alls; else what
+// they would take is left out, which would be most of the work in a large group.
+GroupLayout lay_out_group(std::span<const DeviceId> devices, const network::Fabric& fabric, bool exchanges = true);
 
 // What a library makes of a send.
 struct PointToPoint {
@@ -44,8 +45,8 @@ class GroupLibrary {
   virtual ~GroupLibrary() = default;
 
   // What the library knows of the group on `devices`.
-  virtual GroupLayout layout(std::span<const DeviceId> devices, const network::Fabric& fabric) const {
-    return lay_out_group(devices, fabric);
+  virtual GroupLayout layout(std::span<const DeviceId> devices, const network::Fabric& fabric, bool exchanges) const {
+    return lay_out_group(devices, fabric, exchanges);
   }
 
   // Of a group of two or more. `bytes` as in Request::bytes, of whoever has most where members differ; `root` is a

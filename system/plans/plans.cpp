@@ -50,7 +50,8 @@ std::uint32_t CollectivePlans::slot_of(RankId rank, GroupId group) const {
 
 void CollectivePlans::lay_out_all(const network::Fabric& fabric) {
   group_layout_of_.resize(devices_.size());
-  std::map<std::uint32_t, const CommunicatorLayout*> rings;  // by size
+  std::vector<std::optional<bool>> exchanges(matching_.call_lists());  // by list of calls
+  std::map<std::uint32_t, const CommunicatorLayout*> rings;            // by size
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     if (options_.library == nullptr) {
       layout_of_.push_back(&shared(lay_out(devices_[i], fabric.dimensions())));
@@ -61,16 +62,25 @@ void CollectivePlans::lay_out_all(const network::Fabric& fabric) {
     if (is_new) ring->second = &shared(logical_ring(size));
     layout_of_.push_back(ring->second);
     // Of groups without calls nobody asks for it; the world is mostly one, and the largest of all.
-    if (!matching_.calls(GroupId(static_cast<std::uint32_t>(i))).empty())
-      group_layout_of_[i] = group_layout(devices_[i], fabric);
+    const GroupId group{static_cast<std::uint32_t>(i)};
+    if (matching_.calls(group).empty()) continue;
+    std::optional<bool>& of_list = exchanges[matching_.call_list(group)];
+    if (!of_list)
+      of_list = std::ranges::find(matching_.calls(group), CollectiveKind::kAllToAll, &workload::CollectiveCall::kind) !=
+                matching_.calls(group).end();
+    group_layout_of_[i] = group_layout(devices_[i], fabric, *of_list);
   }
 }
 
 // A layout is a matter of all messages among the members: worked out once for groups that lie alike.
-const GroupLayout* CollectivePlans::group_layout(std::span<const DeviceId> devices, const network::Fabric& fabric) {
-  const auto lay_out = [&] { return &*group_layouts_.insert(options_.library->layout(devices, fabric)).first; };
+const GroupLayout* CollectivePlans::group_layout(std::span<const DeviceId> devices, const network::Fabric& fabric,
+                                                 bool exchanges) {
+  const auto lay_out = [&] {
+    return &*group_layouts_.insert(options_.library->layout(devices, fabric, exchanges)).first;
+  };
   std::optional<std::vector<std::uint32_t>> congruence = fabric.congruence(devices);
   if (!congruence) return lay_out();
+  congruence->push_back(exchanges ? 1 : 0);
   const auto [known, is_new] = layout_of_congruent_.try_emplace(std::move(*congruence));
   if (is_new) known->second = lay_out();
   return known->second;

@@ -50,7 +50,7 @@ class CollectivePlans {
   using PlanKey = std::tuple<const CommunicatorLayout*, const GroupLayout*, CollectiveKind, Bytes, std::uint32_t>;
 
   void lay_out_all(const network::Fabric& fabric);
-  const GroupLayout* group_layout(std::span<const DeviceId> devices, const network::Fabric& fabric);
+  const GroupLayout* group_layout(std::span<const DeviceId> devices, const network::Fabric& fabric, bool exchanges);
   void find_models();
   const CommunicatorLayout& shared(CommunicatorLayout layout);
   CollectivePlan make_plan(GroupId group, const workload::CollectiveCall& call);
@@ -67,7 +67,8 @@ class CollectivePlans {
   std::map<LayoutKey, CommunicatorLayout> layouts_;
   std::vector<const CommunicatorLayout*> layout_of_;  // by communicator
   std::set<GroupLayout> group_layouts_;
-  std::map<std::vector<std::uint32_t>, const GroupLayout*> layout_of_congruent_;  // by Fabric::congruence()
+  std::map<std::vector<std::uint32_t>, const GroupLayout*>
+      layout_of_congruent_;                          // by Fabric::congruence() and whether it exchanges
   std::vector<const GroupLayout*> group_layout_of_;  // by communicator; null without a library or without calls
   std::vector<GroupId> model_of_;                    // by communicator
   std::map<PlanKey, CollectivePlan> plans_;
