@@ -174,12 +174,11 @@ Run simulate_experiment(const Experiment& experiment, bool allow_oom, const repo
   const system::SimulationOptions& options = experiment.simulation;
   if (experiment.workload.training && options.fold == system::FoldMode::kAuto && options.fast_forward &&
       !options.perturbation.disturbs_ranks()) {
-    Diagnostics of_attempt = diagnostics;
+    const Diagnostics before = diagnostics;
     try {
-      Run run = simulate_job(experiment, ranks, workload::Loops::kRepeated, of_attempt, started, progress);
-      diagnostics = std::move(of_attempt);
-      return run;
+      return simulate_job(experiment, ranks, workload::Loops::kRepeated, diagnostics, started, progress);
     } catch (const system::NotRepeatable&) {
+      diagnostics = before;  // the same will be said again
     }
   }
   return simulate_job(experiment, ranks, workload::Loops::kWrittenOut, diagnostics, started, progress);

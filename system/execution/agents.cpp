@@ -102,11 +102,13 @@ void Agents::start_alone(std::uint32_t number, NodeId node) {
   const bool is_repetition = job_.graph(rank).repetition(node).has_value();
   const Duration duration = is_repetition ? repetitions_.begin(number, agents_[number].execution, node)
                                           : times_.take(rank, node, engine_.now());
-  if (saturating_add(engine_.now().time_since_epoch(), duration) == Duration::max())
+  if (saturating_add(engine_.now().time_since_epoch(), duration) == Duration::max()) {
+    if (is_repetition) throw NotRepeatable{};  // written out, it is known which of its operations does not end
     throw InputError({job_.ranks[index_of(rank)].source},
                      fmt::format("rank {}, {}: it would end beyond 106 days, the end of simulated time", index_of(rank),
                                  job_.describe(rank, node)),
                      "look for a duration, size or rate that is off by orders of magnitude");
+  }
   engine_.after(duration, *this, pack(number, node));
 }
 

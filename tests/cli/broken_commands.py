@@ -21,6 +21,15 @@ def lone_trace():
 
 SLOW = {"slow.yaml": JOB.replace("300 GB/s", "1 kB/s"), **{f"slow.{rank}.et": long_trace() for rank in range(2)}}
 SLOW["slow.yaml"] = SLOW["slow.yaml"].replace("prefix: rank", "prefix: slow")
+# Of a job whose passes repeat: the first ends in time, a later one does not.
+SLOW_JOB = """cluster:
+  device: a100-sxm-80gb
+  dims: [{topology: switch, size: 16, bandwidth: 1 kB/s, latency: 1 us}]
+workload:
+  model: gpt3-13b
+  parallel: {tensor: 8}
+  batch: {global: 8, micro: 1}
+"""
 STUCK = {"stuck.yaml": JOB.replace("prefix: rank", "prefix: stuck"), "stuck.0.et": small_trace(),
          "stuck.1.et": lone_trace()}
 
@@ -232,6 +241,9 @@ ROWS = [
         ["slow.yaml: error: the simulated time passes 106 days"], ["compare", "job.yaml", "slow.yaml"], SLOW),
     Row("An experiment in which simulated time ends", 2, ["slow.yaml: error: the simulated time passes 106 days"],
         ["run", "slow.yaml"], SLOW),
+    Row("A job from a model in which simulated time ends, beside what was warned of", 2,
+        ["slow.yaml:5:3: warning: the job has 8 ranks", "slow.yaml: error: the simulated time passes 106 days"],
+        ["run", "slow.yaml", "--allow-oom"], {"slow.yaml": SLOW_JOB}),
     Row("An experiment to compare that is stuck", 3, ["error: stuck.yaml: "], ["compare", "job.yaml", "stuck.yaml"],
         STUCK),
     Row("An experiment to compare whose traces are broken", 2,
