@@ -77,8 +77,9 @@ bool Calls::count(CallKey key, std::uint64_t times) {
   for (std::uint32_t phase = 0; phase < plan.phases.size(); ++phase) {
     const collectives::Schedule& schedule = plan.phases[phase].schedule();
     const Outgoing message = cast.outgoing(phase, 0, 0, 0);
-    const auto messages = static_cast<std::uint32_t>(schedule.sends(0) * times);
-    network_.count_private(message.path, schedule.step(0, 0).bytes, messages);
+    const std::uint64_t messages = schedule.sends(0) * times;
+    if (messages > UINT32_MAX) return false;
+    network_.count_private(message.path, schedule.step(0, 0).bytes, static_cast<std::uint32_t>(messages));
     fast_forwarded_ += message.count * messages;
   }
   return true;
