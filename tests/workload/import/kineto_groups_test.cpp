@@ -11,18 +11,13 @@
 #include "tests/workload/import/kineto_text.h"
 #include "tests/workload/traces/same_job.h"
 #include "tests/workload/traces/trace_builder.h"
-#include "workload/import/decimal.h"
 #include "workload/import/kineto/kineto.h"
 #include "workload/import/kineto/messages.h"
-#include "workload/import/kineto/timeline.h"
 #include "workload/matching/matching.h"
-#include "workload/traces/writer.h"
 
 using namespace orrery;
 using namespace orrery::workload;
 using namespace orrery::testing;
-using Catch::Matchers::Contains;
-using orrery::test::gzip;
 
 TEST_CASE("c10d's operations are known under all their names") {
   const std::vector<std::pair<std::string_view, CollectiveKind>> names = {
