@@ -24,6 +24,11 @@ Step Schedule::step(std::uint32_t rank, std::uint32_t index) const { return prog
 
 bool Schedule::is_uniform_ring() const { return program_->is_uniform_ring && layout_.running_sum.empty(); }
 
+bool Schedule::is_complete_exchange() const {
+  const bool holds_none_back = layout_.window == 0 || sends(0) <= layout_.window;
+  return program_->is_complete_exchange && layout_.ranks > 2 && holds_none_back && layout_.running_sum.empty();
+}
+
 bool Schedule::is_in_network() const { return program_->is_in_network; }
 
 std::vector<PieceId> Schedule::pieces(std::uint32_t rank, std::uint32_t index) const {

@@ -38,6 +38,11 @@ class Schedule {
   // there. So what holds for one step holds for all.
   bool is_uniform_ring() const;
 
+  // Every one of three or more ranks sends as much to every other, in rounds: send i of a round goes i + 1 ranks ahead
+  // (or behind, throughout) and is receive i of the round there; a round starts when all of the ones before it have
+  // arrived. So what goes from one rank to another follows from who these two are.
+  bool is_complete_exchange() const;
+
   // Switches on the way add up what ranks send and copy what they receive. All ranks begin together and end together; a
   // link carries what its messages share once, and every receiver has the sum of all that was sent.
   bool is_in_network() const;

@@ -87,18 +87,24 @@ std::vector<PieceId> all_reduce_pieces(const Layout& layout, std::uint32_t rank,
   return index < layout.ranks - 1 ? the_peers(layout, rank, index) : own(layout, rank, index);
 }
 
+constexpr Program complete_exchange(Program program) {
+  program.is_complete_exchange = true;
+  return program;
+}
+
 using enum CollectiveKind;
 constexpr std::array kPrograms = {
-    Program{kAllReduce, Split::kPerRank, to_all_twice, to_all_twice, all_reduce, all_reduce_pieces, "2(a + c/b)"},
+    complete_exchange(
+        {kAllReduce, Split::kPerRank, to_all_twice, to_all_twice, all_reduce, all_reduce_pieces, "2(a + c/b)"}),
     Program{kReduce, Split::kWhole, one_elsewhere, all_at_root, reduce, whole, "a + S/b"},
-    Program{kAllGather, Split::kPerRank, to_all, to_all, all_gather, own, "a + S/b"},
+    complete_exchange({kAllGather, Split::kPerRank, to_all, to_all, all_gather, own, "a + S/b"}),
     Program{kGather, Split::kPerRank, one_elsewhere, all_at_root, gather, own, "a + S/b"},
     Program{kScatter, Split::kPerRank, all_at_root, one_elsewhere, from_root, the_peers, "a + c/b"},
     Program{kBroadcast, Split::kWhole, all_at_root, one_elsewhere, from_root, whole, "a + S/b"},
-    Program{kAllToAll, Split::kPerRank, to_all, to_all, all_to_all, all_to_all_pieces, "a + ceil((n-1)/W) c/b, W = 8",
-            kAllToAllWindow},
-    Program{kReduceScatter, Split::kPerRank, to_all, to_all, reduce_scatter, the_peers, "a + c/b"},
-    Program{kBarrier, Split::kPerRank, to_all, to_all, all_gather, own, "a"},
+    complete_exchange({kAllToAll, Split::kPerRank, to_all, to_all, all_to_all, all_to_all_pieces,
+                       "a + ceil((n-1)/W) c/b, W = 8", kAllToAllWindow}),
+    complete_exchange({kReduceScatter, Split::kPerRank, to_all, to_all, reduce_scatter, the_peers, "a + c/b"}),
+    complete_exchange({kBarrier, Split::kPerRank, to_all, to_all, all_gather, own, "a"}),
 };
 
 }  // namespace

@@ -51,6 +51,13 @@ void Tier::route(std::uint32_t instance, std::uint32_t from, std::uint32_t to, c
   topology->shape->route(parameters, from, to, builder);
 }
 
+bool Tier::share_switches(std::span<const std::uint32_t> members) const {
+  if (topology == nullptr || topology->shape->above == nullptr) return false;
+  const auto above = [&](std::uint32_t member) { return topology->shape->above(parameters, member); };
+  const std::optional<SwitchesAbove> first = above(members.front());
+  return first && std::ranges::all_of(members, [&](std::uint32_t member) { return above(member) == first; });
+}
+
 std::string Tier::switch_name(VertexId vertex) const {
   const std::uint32_t index = (index_of(vertex) - first_switch) % switches;
   if (topology->shape->switch_name == nullptr) return fmt::format("switch{}", index);
@@ -71,6 +78,21 @@ void ComposedLayout::route(DeviceId from, DeviceId to, std::vector<LinkId>& out)
     tier.route(instance, here, there, ends, out);
     at = at - here * stride + there * stride;
   }
+}
+
+// In one slice along one dimension.
+bool ComposedLayout::share_switches(std::span<const DeviceId> devices) const {
+  const Tier* joining = nullptr;
+  std::vector<std::uint32_t> members(devices.size());
+  for (std::size_t dimension = 0; dimension < tiers.size(); ++dimension) {
+    std::ranges::transform(devices, members.begin(), [&](DeviceId device) {
+      return index_of(device) / strides[dimension] % tiers[dimension].parameters.size;
+    });
+    if (std::ranges::count(members, members.front()) == std::ssize(members)) continue;
+    if (joining != nullptr || !tiers[dimension].share_switches(members)) return false;
+    joining = &tiers[dimension];
+  }
+  return joining != nullptr;
 }
 
 LinkEnds ComposedLayout::ends(LinkId link) const {
@@ -123,6 +145,20 @@ void ClusterLayout::route(DeviceId from, DeviceId to, std::vector<LinkId>& out) 
   else
     out.push_back(LinkId(first_host_link + devices + target));
   if (first_stack_link) out.push_back(LinkId(*first_stack_link + devices + target));
+}
+
+// In one node, or each in a node of its own.
+bool ClusterLayout::share_switches(std::span<const DeviceId> devices) const {
+  FirstSeen nodes;
+  std::uint32_t seen = 0;
+  std::vector<std::uint32_t> slots, nics;
+  for (const DeviceId device : devices) {
+    seen = std::max(seen, nodes.number(index_of(device) / devices_per_node) + 1);
+    slots.push_back(index_of(device) % devices_per_node);
+    if (scale_out.topology != nullptr) nics.push_back(nic_of(index_of(device)));
+  }
+  if (seen == 1) return node.share_switches(slots);
+  return seen == devices.size() && scale_out.share_switches(nics);
 }
 
 LinkEnds ClusterLayout::ends(LinkId link) const {
@@ -217,6 +253,11 @@ void Fabric::route(DeviceId from, DeviceId to, std::vector<LinkId>& out) const {
   ORRERY_ASSERT(index_of(from) < device_count() && index_of(to) < device_count());
   out.clear();
   std::visit([&](const auto& layout) { layout.route(from, to, out); }, parts_.layout);
+}
+
+bool Fabric::share_switches(std::span<const DeviceId> devices) const {
+  return !devices.empty() &&
+         std::visit([&](const auto& layout) { return layout.share_switches(devices); }, parts_.layout);
 }
 
 std::size_t Fabric::memory_bytes() const {

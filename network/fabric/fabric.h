@@ -45,6 +45,8 @@ struct Tier {
   // Appends the route of a message between two members of an instance.
   void route(std::uint32_t instance, std::uint32_t from, std::uint32_t to, const Endpoints& ends,
              std::vector<LinkId>& out) const;
+  // Whether the topology says that the same switches are above all of these members.
+  bool share_switches(std::span<const std::uint32_t> members) const;
 };
 
 // Every slice of the devices along a dimension is an instance of that dimension's tier. A route goes dimension by
@@ -54,6 +56,7 @@ struct ComposedLayout {
   std::vector<std::uint32_t> strides;  // distance in device numbers between neighbours along each dimension
 
   void route(DeviceId from, DeviceId to, std::vector<LinkId>& out) const;
+  bool share_switches(std::span<const DeviceId> devices) const;
   LinkEnds ends(LinkId link) const;
   std::string vertex_name(VertexId vertex) const;
 };
@@ -77,6 +80,7 @@ struct ClusterLayout {
 
   std::uint32_t nic_of(std::uint32_t device) const;
   void route(DeviceId from, DeviceId to, std::vector<LinkId>& out) const;
+  bool share_switches(std::span<const DeviceId> devices) const;
   LinkEnds ends(LinkId link) const;
   std::string vertex_name(VertexId vertex) const;
 };
@@ -147,6 +151,10 @@ class Fabric {
   // Where the devices of a group lie, up to the numbers of nodes and switches: groups of equal congruence have the same
   // routes, link for link, each device for its like. Nothing where that cannot be said in short.
   std::optional<std::vector<std::uint32_t>> congruence(std::span<const DeviceId> devices) const;
+
+  // Whether the way from one of these devices to any other of them follows from each of the two by itself, since the
+  // same switches join them all. True only where that is known without looking at all routes.
+  bool share_switches(std::span<const DeviceId> devices) const;
 
   // Memory held per link and vertex: it grows with link_count() only.
   std::size_t memory_bytes() const;

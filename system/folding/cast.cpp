@@ -72,7 +72,7 @@ double messages_to_compare(const CollectivePlan& plan, std::span<const DeviceId>
     else if (const double all = messages_of(phase, layout); all <= kMostMessagesToCompare)
       messages += all;
     else
-      messages += is_complete_exchange(phase.schedule()) && find_ways(line(layout, phase, devices), fabric)
+      messages += phase.schedule().is_complete_exchange() && find_ways(line(layout, phase, devices), fabric)
                       ? layout.size()
                       : all;
   }

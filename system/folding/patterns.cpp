@@ -69,34 +69,6 @@ bool ends_with(std::span<const LinkId> route, std::span<const LinkId> end) {
 
 }  // namespace
 
-bool is_complete_exchange(const collectives::Schedule& schedule) {
-  const std::uint32_t ranks = schedule.ranks(), sends = schedule.sends(0);
-  if (ranks < 3 || sends == 0 || sends % (ranks - 1) != 0) return false;
-  const ProgramKinds kinds(schedule, 0);
-  const std::uint32_t step_ahead = schedule.step(0, 0).to;
-  if (step_ahead != 1 && step_ahead != ranks - 1) return false;
-  std::vector<collectives::Step> first;
-  for (std::uint32_t i = 0; i < sends; ++i) {
-    const std::uint32_t round = i - i % (ranks - 1);
-    if (kinds.of_send(i) != round || kinds.of_receive(i) != round) return false;
-    first.push_back(schedule.step(0, i));
-    if (first.back().after_send || first.back().needs != collectives::SlotRange{0, round}) return false;
-  }
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    if (schedule.sends(rank) != sends || schedule.receives(rank) != sends) return false;
-    std::uint32_t to = rank;
-    for (std::uint32_t i = 0; i < sends; ++i) {
-      to = (to + step_ahead) % ranks;
-      if (to == rank) to = (to + step_ahead) % ranks;
-      collectives::Step expected = first[i];
-      expected.to = to;
-      expected.slot = i;
-      if (schedule.step(rank, i) != expected) return false;
-    }
-  }
-  return true;
-}
-
 // What routes to two others have in common at their beginning is the way out, what routes from two others have at their
 // end the way in.
 std::optional<Ways> find_ways(std::span<const DeviceId> devices, const network::Fabric& fabric) {
@@ -114,9 +86,10 @@ std::optional<Ways> find_ways(std::span<const DeviceId> devices, const network::
     const auto same = std::mismatch(route.rbegin(), route.rend(), other.rbegin(), other.rend()).first;
     ways.in.emplace_back(same.base(), route.end());
   }
+  const std::size_t looked_at = fabric.share_switches(devices) ? 1 : count - 1;  // routes from each device
   for (std::size_t from = 0; from < count; ++from)
-    for (std::size_t to = 0; to < count; ++to) {
-      if (from == to) continue;
+    for (std::size_t distance = 1; distance <= looked_at; ++distance) {
+      const std::size_t to = (from + distance) % count;
       fabric.route(devices[from], devices[to], route);
       if (route.size() != ways.out[from].size() + ways.in[to].size() || !ends_with(route, ways.in[to]) ||
           !std::equal(ways.out[from].begin(), ways.out[from].end(), route.begin()))
@@ -194,7 +167,7 @@ Patterns::Table Patterns::make_table(GroupId group, CollectivePlans& plans) cons
       Pattern& pattern = table.patterns.emplace_back();
       pattern = {&plans.plan(group, call), key, {}};
       for (const PlannedPhase& phase : pattern.plan->phases)
-        pattern.is_complete.push_back(granularity_ == Granularity::kStep && is_complete_exchange(phase.schedule()));
+        pattern.is_complete.push_back(granularity_ == Granularity::kStep && phase.schedule().is_complete_exchange());
     }
     table.calls_hash =
         hash_of({table.calls_hash, key, static_cast<std::uint64_t>(calls[call].bytes.count()), calls[call].root});

@@ -42,13 +42,8 @@ class ProgramKinds {
 struct Pattern {
   const CollectivePlan* plan = nullptr;  // of one of the calls
   std::uint64_t key = 0;                 // equal for equal patterns of other communicators
-  std::vector<bool> is_complete;         // by phase: is_complete_exchange(); at granularity `step`
+  std::vector<bool> is_complete;         // by phase: Schedule::is_complete_exchange(); at granularity `step`
 };
-
-// Whether every rank sends as much to every other, in rounds: send i of a round goes i + 1 ranks ahead (or behind,
-// throughout) and is receive i of the round there; a round starts when all of the ones before it have arrived. So what
-// goes from one rank to another follows from who these two are. Looks at all sends of all ranks.
-bool is_complete_exchange(const collectives::Schedule& schedule);
 
 // The way out of each of some devices, and the way into each: every route from one to another is the way out of the one
 // and the way into the other.
@@ -56,7 +51,7 @@ struct Ways {
   std::vector<std::vector<LinkId>> out;
   std::vector<std::vector<LinkId>> in;
 };
-// Nothing if the routes are not of that kind. Looks at all of them.
+// Nothing if the routes are not of that kind. Looks at all of them, unless the devices share their switches.
 std::optional<Ways> find_ways(std::span<const DeviceId> devices, const network::Fabric& fabric);
 
 struct PatternMessage {

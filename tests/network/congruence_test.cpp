@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Groups of equal congruence have the same routes, link for link.
+// Groups of equal congruence have the same routes, link for link, and routes between devices that share their switches
+// follow from their ends.
 #include <algorithm>
 #include <map>
 #include <random>
@@ -61,6 +62,27 @@ bool have_like_routes(const Fabric& fabric, const Group& a, const Group& b) {
   return true;
 }
 
+// Whether every route is a way out of the one device and a way into the other, wherever else these lead.
+bool are_ways_out_and_in(const Fabric& fabric, const Group& group) {
+  std::vector<LinkId> route, other;
+  for (const DeviceId from : group)
+    for (const DeviceId to : group) {
+      if (from == to) continue;
+      fabric.route(from, to, route);
+      auto out = route.end();  // of what other routes from there have too
+      auto in = route.rend();
+      for (const DeviceId third : group) {
+        if (third == from || third == to) continue;
+        fabric.route(from, third, other);
+        out = std::min(out, std::ranges::mismatch(route, other).in1);
+        fabric.route(third, to, other);
+        in = std::min(in, std::mismatch(route.rbegin(), route.rend(), other.rbegin(), other.rend()).first);
+      }
+      if (in.base() > out) return false;
+    }
+  return true;
+}
+
 Fabric fabric_of(const std::string& text, const Routing& routing = {}) {
   ReadCluster read = read_cluster_text(text, {}, routing);
   INFO(read.errors);
@@ -105,4 +127,38 @@ TEST_CASE("no congruence is known where a message may go several ways, or links 
   Fabric fabric = fabric_of(tree);
   fabric.set_bandwidth(LinkId(0), Bandwidth(1'000'000));
   CHECK_FALSE(fabric.congruence(group).has_value());
+}
+
+TEST_CASE("routes between devices that share their switches are ways out and ways in") {
+  const std::string composed =
+      "cluster:\n  device: a100-sxm-80gb\n  dims:\n"
+      "    - {name: a, topology: switch, size: 4, bandwidth: 100 GB/s, latency: 1 us}\n"
+      "    - {name: b, topology: fat-tree, leaf_ports: 3, size: 6, bandwidth: 50 GB/s, "
+      "latency: 1 us, trunk_latency: 1 us}\n"
+      "    - {name: c, topology: ring, size: 2, bandwidth: 50 GB/s, latency: 1 us}\n";
+  const std::vector<std::string> clusters = {
+      cluster_text("topology: switch"),
+      cluster_text("topology: switch", "count: 2"),
+      cluster_text("topology: fat-tree, leaf_ports: 8, trunk_latency: 1 us"),
+      cluster_text("topology: rail-optimised, leaf_ports: 3, trunk_latency: 1 us"),
+      cluster_text("topology: dragonfly, router_ports: 4, group_routers: 3, local_bandwidth: 100 GB/s, "
+                   "global_bandwidth: 100 GB/s, local_latency: 1 us, global_latency: 1 us"),
+      composed};
+  std::mt19937 random(11);
+  for (const std::string& text : clusters) {
+    const Fabric fabric = fabric_of(text);
+    int sharing = 0, others = 0;
+    for (int i = 0; i < 4000; ++i) {
+      const Group group = random_group(random, fabric.device_count());
+      if (fabric.share_switches(group)) {
+        ++sharing;
+        if (!are_ways_out_and_in(fabric, group)) FAIL(text);
+      } else if (!are_ways_out_and_in(fabric, group)) {
+        ++others;
+      }
+    }
+    INFO(text);
+    CHECK((sharing > 50 || text.find("dragonfly") != std::string::npos));
+    CHECK(others > 50);
+  }
 }
