@@ -11,7 +11,11 @@
 
 namespace orrery {
 
-unsigned hardware_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
+// The system reads a file to say it.
+unsigned hardware_threads() {
+  static const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
+  return threads;
+}
 
 void in_parallel(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& work,
                  const WorkProgress& progress) {
