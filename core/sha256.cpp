@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nettle/version.h>
 
 namespace orrery {
 
@@ -15,7 +16,11 @@ void Sha256::add(std::string_view bytes) {
 
 std::string Sha256::finish() {
   std::array<std::uint8_t, SHA256_DIGEST_SIZE> digest;
+#if NETTLE_VERSION_MAJOR >= 4
+  sha256_digest(&context_, digest.data());
+#else
   sha256_digest(&context_, digest.size(), digest.data());
+#endif
   return fmt::format("{:02x}", fmt::join(digest, ""));
 }
 

@@ -167,7 +167,8 @@ Run simulate_job(const Experiment& experiment, const report::RankChoice& ranks, 
   return {std::move(result), std::move(job), std::move(training), std::move(log), totals.acting};
 }
 
-// Loops are executed as such where nothing tells their iterations apart: mostly, but who knows before.
+// Loops are tried as such where nothing tells their iterations apart from the start. Where something does on the way,
+// the job is simulated once more, written out.
 Run simulate_experiment(const Experiment& experiment, bool allow_oom, const report::RankChoice& ranks,
                         Diagnostics& diagnostics, Clock::time_point started, const RunProgress& progress) {
   check_memory(experiment, allow_oom, diagnostics);

@@ -74,7 +74,7 @@ class ConfigFiles {
   // at `wanted_at` (where it is named).
   ConfigValue load(const std::filesystem::path& path, const Location& wanted_at, Diagnostics& diagnostics) const;
 
-  // Of any file, the first bytes: a few thousand, or more.
+  // Of any file, the first bytes, 4,096 at most.
   std::string beginning(const std::string& path) const;
 
   // What can be read of the configuration file `path`, whatever is wrong with it; a null of what is none

@@ -63,13 +63,20 @@ void Calls::fast_forward(std::uint32_t number) {
     table_.finish_after(ends[seat] - engine_.now().time_since_epoch(), {number, seat});
 }
 
-bool Calls::count(CallKey key, std::uint64_t times) {
-  CallCast& cast = cast_.call(key);
+bool Calls::may_count(CallKey key) {
+  const CallCast& cast = cast_.call(key);
   const CollectivePlan& plan = cast.plan();
   if (plan.phases.empty()) return true;
   if (plan.chunks > 1 || cast.seats() > 1) return false;
+  return cast.is_fast_forwarded() || (granularity_ == Granularity::kPhase && plan.phases.size() == 1);
+}
+
+bool Calls::count(CallKey key, std::uint64_t times) {
+  if (!may_count(key)) return false;
+  CallCast& cast = cast_.call(key);
+  const CollectivePlan& plan = cast.plan();
+  if (plan.phases.empty()) return true;
   if (!cast.is_fast_forwarded()) {
-    if (granularity_ != Granularity::kPhase || plan.phases.size() > 1) return false;
     const LineClass& line = cast.line(0, 0);
     fast_forwarded_ += line.count * times;
     return network_.count_groups(line.path, times);

@@ -31,8 +31,9 @@ class Calls {
   // Members that were touched decide; done members are reported. Call it in decide().
   void advance() { queues_.advance(); }
   // Accounts for a call that is repeated so many times: messages, and what links carry. No event comes of it. False if
-  // that cannot be told from its plan.
+  // that cannot be told from its plan, which may_count() mostly says before.
   bool count(CallKey key, std::uint64_t times);
+  bool may_count(CallKey key);
   // Where nothing happens any more; false if that cannot help (ChunkQueues).
   bool relieve() { return queues_.relieve(); }
   // Communicators have come apart, or are described anew.

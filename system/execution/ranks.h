@@ -21,8 +21,6 @@
 
 namespace orrery::system {
 
-// The streams of a rank: which nodes of its graph run one after the other, and in which order. Computed once per graph,
-// shared by all ranks that have it.
 // What a node occupies. Host: the CPU, one node at a time, the ready one with the smallest id. Compute: a stream of the
 // device, in canonical order; nodes without a stream: the smallest ready id. Memory, remote: one node at a time, the
 // smallest ready id. Collective: a communicator, one call at a time, the smallest ready id (see RankExecution::call).
@@ -35,6 +33,8 @@ struct Stream {
   bool exclusive = false;                               // one at a time
 };
 
+// The streams of a rank: which nodes of its graph run one after the other, and in which order. Computed once per graph,
+// shared by all ranks that have it.
 class StreamTable {
  public:
   explicit StreamTable(const workload::ExecutionGraph& graph);
@@ -61,8 +61,8 @@ class RankExecution {
   // A node that can start now, which counts as running from here on; nothing when none can. Within a stream nodes come
   // in the stream's order; streams do not compete.
   std::optional<NodeId> take(Time now);
-  // `node` was running and is done now: its stream is free, its successors have one thing less to wait for. Returns when
-  // it was taken.
+  // `node` was running and is done now: its stream is free, its successors have one thing less to wait for. Returns
+  // when it was taken.
   Time complete(NodeId node, Time now);
 
   // A peer has entered the collective call `node`: it may run beside calls that still wait for members.

@@ -118,8 +118,15 @@ Duration Repetitions::begin(std::uint32_t agent, const RankExecution& execution,
     const workload::Stretch& stretch = graph.stretches()[repetition.stretch];
     require(run.operations.size() == stretch.count);
     run.record = std::make_shared<const StretchRecord>(record_of(graph, stretch, std::exchange(run.operations, {})));
+    const RankId rank = cast_.first_rank(agent);
+    for (const NodeId call : graph.collectives())
+      if (stretch.holds(call))
+        require(calls_.may_count({cast_.home_of(job_.communicator(rank, call)), graph.call_index(call)}));
   }
-  if (repetition.is_rest) return run.record->end - run.record->tail;
+  if (repetition.is_rest) {
+    require(!execution.has_waited());
+    return run.record->end - run.record->tail;
+  }
   require(run.record->begins_on_stream || !execution.has_waited());
   require_alone(agent, execution, *run.record);
   run.streams_used = streams_used(execution, *run.record);

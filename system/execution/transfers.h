@@ -30,7 +30,7 @@ class Transfers final : private EventSink, private network::MessageRecipient {
   void post_receive(RankId rank, NodeId node);
 
   std::uint64_t messages() const { return sent_; }
-  // Agents have come apart, and what they send is described anew. The parts of messages are known until end_split().
+  // Agents have come apart, and what they send is described anew. parts_of() says what becomes of messages.
   void split(const ClassSplit& split);
 
  private:

@@ -59,9 +59,9 @@ double messages_of(const workload::Job& job, const workload::Matching& matching,
 constexpr double kMostMessagesToCompare = 2e7;  // at some hundred bytes each
 
 // A uniform ring's steps are compared as one, at granularity `phase` the messages of a line, and of a complete exchange
-// everybody's ways. Whether it is one is asked only where it matters.
-double messages_to_compare(const CollectivePlan& plan, std::span<const DeviceId> devices,
-                           const network::Fabric& fabric, Granularity granularity) {
+// everybody's ways.
+double messages_to_compare(const CollectivePlan& plan, std::span<const DeviceId> devices, const network::Fabric& fabric,
+                           Granularity granularity) {
   const CommunicatorLayout& layout = *plan.layout;
   double messages = 0;
   for (const PlannedPhase& phase : plan.phases) {
@@ -69,12 +69,10 @@ double messages_to_compare(const CollectivePlan& plan, std::span<const DeviceId>
       messages += static_cast<double>(layout.size()) / layout.sizes[phase.phase.axis];
     else if (phase.schedule().is_uniform_ring())
       messages += layout.size();
-    else if (const double all = messages_of(phase, layout); all <= kMostMessagesToCompare)
-      messages += all;
+    else if (phase.schedule().is_complete_exchange() && find_ways(line(layout, phase, devices), fabric))
+      messages += layout.size();
     else
-      messages += phase.schedule().is_complete_exchange() && find_ways(line(layout, phase, devices), fabric)
-                      ? layout.size()
-                      : all;
+      messages += messages_of(phase, layout);
   }
   return messages;
 }
@@ -91,8 +89,8 @@ double messages_to_compare(const CastInput& input, Granularity granularity) {
         const workload::CollectiveCall& asked = input.matching.calls(GroupId(group))[call];
         const auto [known, is_new] = of_kind.try_emplace({asked.kind, asked.root});
         if (is_new)
-          known->second = messages_to_compare(input.plans.plan(GroupId(group), call), input.plans.devices(GroupId(group)),
-                                              input.fabric, granularity);
+          known->second = messages_to_compare(input.plans.plan(GroupId(group), call),
+                                              input.plans.devices(GroupId(group)), input.fabric, granularity);
       }
       for (const auto& [kind, count] : of_kind) of_group[group] += count;
     }

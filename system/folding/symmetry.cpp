@@ -359,6 +359,7 @@ bool Symmetry::is_alone(GroupId group) const {
       continue;
     }
     for_each_line(patterns_.of(group)[pattern], [&](const PatternLine& line) {
+      if (!is_alone) return;
       for (const network::LinkLoad& load : traffic(group, pattern, line).loads)
         is_alone = is_alone && std::ranges::all_of(users(load.link), is_of_group);
     });

@@ -16,6 +16,17 @@ SETTINGS = [[], ["network.model=alpha-beta"], ["network.granularity=phase"], ["c
 # Studies that take long with every rank by itself, on fewer.
 SMALLER = {"gpt3-175b-1024.yaml": ["nodes=16", "workload.parallel.data=2", "workload.batch.global=32"],
            "gpt3-175b-128-a100.yaml": ["workload.batch.global=16"], "gpt3-175b-128-a800.yaml": ["workload.batch.global=16"]}
+# Its gradients cross the links of its tensor-parallel groups, so that the second iteration may not repeat what the first
+# recorded: it begins as loops and is simulated once more, written out.
+REFUSED_ON_THE_WAY = """\
+workload:
+  model: {hidden: 1024, layers: 8, heads: 16, vocab: 1024, sequence: 512}
+  parallel: {tensor: 4, data: 2}
+  batch: {global: 16}
+  iterations: 2
+cluster: dgx-a100
+nodes: 1
+"""
 ABOUT_FOLDING = ("rank_classes", "link_classes", "breakdown")
 
 
@@ -83,6 +94,9 @@ def main():
         for study in studies():
             for settings in SETTINGS:
                 check_experiment(program, checks, str(study), SMALLER.get(study.name, []) + settings, folder)
+        refused = Path(folder) / "refused-on-the-way.yaml"
+        refused.write_text(REFUSED_ON_THE_WAY)
+        check_experiment(program, checks, str(refused), [], folder)
         if not TRACES.is_dir() or not shutil.which("zstd"):
             print(f"SKIPPED: the traces of {TRACES.parent.parent} (the folder or zstd is missing)")
             return checks.exit_code()

@@ -143,8 +143,32 @@ void GraphBuilder::store_communication(ExecutionGraph& graph) const {
   }
 }
 
+// Of a stretch only nodes that wait for none of its own wait for others, and all of them for the same.
+void GraphBuilder::check(const ExecutionGraph& graph, const Stretch& stretch) const {
+  std::vector<std::vector<NodeId>> before(stretch.count);
+  std::vector<bool> waits_inside(stretch.count);
+  for (const Edge& edge : edges_) {
+    if (!stretch.holds(edge.after)) continue;
+    const std::uint32_t offset = index_of(edge.after) - index_of(stretch.first);
+    if (stretch.holds(edge.before))
+      waits_inside[offset] = true;
+    else
+      before[offset].push_back(edge.before);
+  }
+  const std::vector<NodeId>* first = nullptr;
+  for (std::uint32_t offset = 0; offset < stretch.count; ++offset) {
+    const NodeKind kind = graph.kind(NodeId(index_of(stretch.first) + offset));
+    ORRERY_ASSERT(kind == NodeKind::kNoOp || kind == NodeKind::kCompute || kind == NodeKind::kCollective);
+    ORRERY_ASSERT(before[offset].empty() || !waits_inside[offset]);
+    if (waits_inside[offset]) continue;
+    if (first == nullptr) first = &before[offset];
+    ORRERY_ASSERT(before[offset] == *first);
+  }
+}
+
 void GraphBuilder::store_repetitions(ExecutionGraph& graph) {
   if (stretches_.empty()) return;
+  for (const Stretch& stretch : stretches_) check(graph, stretch);
   std::uint32_t number = 0;
   for (const GraphNode& node : nodes_) {
     graph.numbers_.push_back(number);
@@ -179,7 +203,9 @@ std::vector<NodeId> canonical_order(std::span<const std::uint32_t> successor_off
 
 namespace {
 
+// Of a graph without repetitions, as those of traces are.
 GraphBuilder builder_of(const ExecutionGraph& graph, std::span<const std::uint32_t> slot_map) {
+  ORRERY_ASSERT(graph.stretches().empty());
   GraphBuilder builder;
   builder.reserve(graph.size(), graph.edge_count());
   for (std::uint32_t i = 0; i < graph.size(); ++i) {

@@ -54,6 +54,7 @@ class GraphBuilder {
 
  private:
   void check(const GraphNode& node) const;
+  void check(const ExecutionGraph& graph, const Stretch& stretch) const;
   void store_edges(ExecutionGraph& graph);
   void store_columns(ExecutionGraph& graph) const;
   void store_communication(ExecutionGraph& graph) const;

@@ -85,7 +85,9 @@ bool ExecutionGraph::operator==(const ExecutionGraph& other) const {
 std::size_t ExecutionGraph::memory_bytes() const {
   const auto derived =
       std::tie(ordinals_, predecessor_counts_, order_, collective_nodes_, call_offsets_, calls_, transfer_nodes_);
-  return sizeof(*this) +
+  std::size_t of_stretches = bytes_of(stretches_);
+  for (const Stretch& stretch : stretches_) of_stretches += bytes_of(stretch.tail);
+  return sizeof(*this) + of_stretches +
          std::apply([](const auto&... column) { return (bytes_of(column) + ...); }, std::tuple_cat(content(), derived));
 }
 

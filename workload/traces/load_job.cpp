@@ -14,6 +14,7 @@
 #include "core/assert.h"
 #include "core/config/quantity_text.h"
 #include "core/in_parallel.h"
+#include "core/input_files.h"
 #include "core/sha256.h"
 #include "workload/chakra/file.h"
 #include "workload/graph/builder.h"
@@ -195,6 +196,7 @@ class JobLoader {
         Sha256 hash;
         hash.add(contents[i].bytes);
         contents[i].sha256 = hash.finish();
+        note_input(files_[first + i], InputKind::kData, contents[i].sha256);
       } catch (const InputError& error) {
         contents[i].failure = error;
       }

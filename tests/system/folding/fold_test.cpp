@@ -2,6 +2,7 @@
 // A folded job takes what it takes with every rank by itself, operation by operation, to the picosecond.
 #include <array>
 #include <catch2/catch.hpp>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -106,6 +107,24 @@ TEST_CASE("where all send the same to all, no message is compared") {
   for (Symmetry::Colour colour = 0; colour < symmetry.class_count(); ++colour) vertices += symmetry.class_size(colour);
   CHECK(symmetry.class_count() == 5);
   CHECK(vertices == 3 * kRanks + 2);
+}
+
+// 5 groups of 1,500 would have 22 million messages, which are too many to compare.
+TEST_CASE("many exchanges of all with all fold as one does") {
+  constexpr std::uint32_t kGroups = 5, kRanks = 1500;
+  const Fabric fabric = compose(std::vector{dimension("switch", kRanks, kBandwidth, kLatency),
+                                            dimension("switch", kGroups, kBandwidth, kLatency)});
+  JobBuilder builder(kGroups * kRanks);
+  for (std::uint32_t group = 0; group < kGroups; ++group) {
+    std::vector<std::uint32_t> members(kRanks);
+    std::iota(members.begin(), members.end(), group * kRanks);
+    const GroupId communicator = builder.group("group" + std::to_string(group), members);
+    for (const std::uint32_t rank : members) builder.collective(rank, kAllReduce, Bytes(1'000'000), communicator);
+  }
+  SimulationOptions options;
+  options.collectives = always("direct");
+  options.fold = FoldMode::kAuto;
+  CHECK(simulate(builder.build(), fabric, options, NetworkModel::kFlow).totals.rank_classes == 1);
 }
 
 TEST_CASE("the exchanges of all with all, and no others, are complete") {
