@@ -31,4 +31,13 @@ inline constexpr std::array<CollectiveKind, 9> kAllCollectiveKinds = {
 std::string_view name_of(CollectiveKind kind);
 std::optional<CollectiveKind> collective_kind_named(std::string_view name);
 
+// Whether one member is the root: what it has goes to all, or what all have to it.
+constexpr bool is_from_root(CollectiveKind kind) {
+  return kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kScatter;
+}
+constexpr bool is_to_root(CollectiveKind kind) {
+  return kind == CollectiveKind::kReduce || kind == CollectiveKind::kGather;
+}
+constexpr bool has_root(CollectiveKind kind) { return is_from_root(kind) || is_to_root(kind); }
+
 }  // namespace orrery

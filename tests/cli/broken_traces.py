@@ -97,6 +97,8 @@ FILES = [
         files={"job.yaml": JOB.replace("rank", "ran")}),
     Row("No trace of rank 1 of 3", 2, ["rank.1.et: error: no trace of rank 1: found ranks 0 and 2"],
         files={"rank.1.et": ABSENT, "rank.2.et": small_trace()}),
+    Row("A rank beyond all numbers", 2, ["rank.2.et: error: no trace of rank 2: found ranks 0-1 and 4294967295"],
+        files={"rank.4294967296.et": trace_of(call())}),
     Row("The last rank's trace is not there", 2,
         ["rank.0.et: error: the trace is of a world of 3: there is no trace of rank 2: rank has those of ranks 0-1"],
         files={f"rank.{rank}.et": make_traces.every_collective(3)[rank].bytes(3) for rank in range(2)}),

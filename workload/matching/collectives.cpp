@@ -222,7 +222,9 @@ class Disagreement {
 
   std::string describe(const CallRequest& request) const {
     std::string text = fmt::format("{} of {} bytes", name_of(request.kind), request.bytes.count());
-    if (request.root > 0) text += fmt::format(" from root rank {}", index_of(communicator_.members[request.root]));
+    if (has_root(request.kind))
+      text += fmt::format(" {} root rank {}", is_to_root(request.kind) ? "to" : "from",
+                          index_of(communicator_.members[request.root]));
     return text;
   }
 

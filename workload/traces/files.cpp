@@ -36,7 +36,9 @@ std::optional<TraceName> parse_name(std::string_view name) {
   const std::string_view digits = name.substr(dot + 1);
   TraceName result{std::string(name.substr(0, dot)), 0};
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), result.rank);
-  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  // A number beyond all ranks is one that is missing all before it.
+  if (error == std::errc::result_out_of_range) result.rank = UINT32_MAX;
+  if (error == std::errc::invalid_argument || end != digits.data() + digits.size()) return std::nullopt;
   if (digits.size() > 1 && digits.front() == '0') return std::nullopt;
   return result;
 }

@@ -266,11 +266,6 @@ chakra::CollectiveCommType chakra_type_of(CollectiveKind kind) {
   return known->type;
 }
 
-bool has_root(CollectiveKind kind) {
-  return kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce || kind == CollectiveKind::kGather ||
-         kind == CollectiveKind::kScatter;
-}
-
 TraceNode read_trace_node(const chakra::Node& node, Findings& findings) {
   try {
     return NodeReader(node, findings).read();

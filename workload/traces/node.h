@@ -34,9 +34,6 @@ inline constexpr const char* kDurationPicos = "duration_picos";
 
 chakra::CollectiveCommType chakra_type_of(CollectiveKind kind);
 
-// Whether one member is not like the others, so that a trace may name it.
-bool has_root(CollectiveKind kind);
-
 // Wrong attributes become errors in `findings`, and the node is returned free; doubtful ones become warnings.
 TraceNode read_trace_node(const chakra::Node& node, Findings& findings);
 

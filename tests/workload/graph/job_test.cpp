@@ -120,10 +120,11 @@ TEST_CASE("two traces of one rank are an error") {
 
 TEST_CASE("files that only look like rank files are not ranks") {
   const JobFiles files({kOneNode});
-  for (const std::string name :
-       {"job.01.et", "job.x.et", "job.-1.et", "job.99999999999.et", "job..et", "job.1.et.bak", "xjob.1.et"})
+  for (const std::string name : {"job.01.et", "job.x.et", "job.-1.et", "job..et", "job.1.et.bak", "xjob.1.et"})
     files.directory().write(name, "x");
   CHECK(files.load().ranks.size() == 1);
+  files.directory().write("job.99999999999.et", "x");
+  CHECK_THAT(files.problems(), Contains("no trace of rank 1"));
 }
 
 TEST_CASE("an unreadable trace is an error, and the other ranks are still checked") {

@@ -72,7 +72,8 @@ TEST_CASE("members that disagree about the root are a disagreement") {
   CHECK(JobFiles({trace(1), trace(1)}).disagreement().empty());
   CHECK(JobFiles({trace(0), trace(-1)}).disagreement().empty());  // the first member is rank 0
   CHECK_THAT(JobFiles({trace(0), trace(1)}).disagreement(),
-             Contains("rank 1 with broadcast of 8 bytes from root rank 1"));
+             Contains("rank 0 with broadcast of 8 bytes from root rank 0") &&
+                 Contains("rank 1 with broadcast of 8 bytes from root rank 1"));
   const Matching matching = match(JobFiles({trace(1), trace(1)}).load());
   CHECK(matching.calls(GroupId{0})[0].root == 1);
 }

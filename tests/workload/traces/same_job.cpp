@@ -13,7 +13,7 @@ namespace {
 
 // Other kinds have none, whatever the binding says.
 std::int64_t root_of(const workload::Job& job, RankId rank, NodeId node) {
-  if (!workload::has_root(job.graph(rank).collective_kind(node))) return -1;
+  if (!has_root(job.graph(rank).collective_kind(node))) return -1;
   const workload::RankBinding& binding = job.ranks[index_of(rank)];
   return binding.roots.empty() ? -1 : binding.roots[job.graph(rank).collective_index(node)];
 }

@@ -221,6 +221,15 @@ TEST_CASE("jobs of too many operations are refused, whatever makes them many") {
   check(convolutions);
 }
 
+TEST_CASE("messages of two interleaved stages to each other wait for one another") {
+  TrainingSpec training = small_training(small_gpt());
+  degree(training, ParallelDimension::kPipeline) = 2;
+  training.schedule = ScheduleKind::kInterleaved;
+  training.virtual_stages = 2;
+  training.global_batch = 4;
+  for (const ExecutionGraph& graph : generate_job(training, FakeTimes()).job.graphs) CHECK(graph.peer_slots() == 1);
+}
+
 // What the advice of a refusal names is allowed.
 TEST_CASE("a model without pipeline does not put weight gradients off") {
   TrainingSpec training = small_training(small_gpt());

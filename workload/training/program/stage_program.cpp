@@ -217,10 +217,15 @@ class StageBuilder {
     return parallel_.pipeline() == 2 && training_.virtual_stages > 1 && unit.pass.kind == PassKind::kBackward ? 1 : 0;
   }
 
+  // Of two stages each is both: one rank, whose messages wait for one another.
+  Peer neighbour(bool is_next) const {
+    return {is_next || parallel_.pipeline() == 2 ? PeerKind::kNextStage : PeerKind::kPreviousStage};
+  }
+
   void receive(const Unit& unit) {
     const bool forward = unit.pass.kind == PassKind::kForward;
     if (is_end(unit, !forward)) return;
-    const Peer peer = {forward ? PeerKind::kPreviousStage : PeerKind::kNextStage};
+    const Peer peer = neighbour(!forward);
     const char* name = forward ? "receive activations" : "receive gradients";
     writer_.join(writer_.receive_beside(name, peer, request_.boundary, tag_of(unit), writer_.tail()));
     if (request_.gathers_boundary)
@@ -230,7 +235,7 @@ class StageBuilder {
   void send(const Unit& unit) {
     const bool forward = unit.pass.kind == PassKind::kForward;
     if (is_end(unit, forward)) return;
-    const Peer peer = {forward ? PeerKind::kNextStage : PeerKind::kPreviousStage};
+    const Peer peer = neighbour(forward);
     const char* name = forward ? "send activations" : "send gradients";
     const NodeId node = writer_.send_beside(name, peer, request_.boundary, tag_of(unit), writer_.tail());
     if (!training_.software.overlap_pipeline) writer_.join(node);
