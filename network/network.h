@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -118,8 +117,10 @@ class Network {
 
   // A transfer starts now (software latency is the caller's). It is released when the last byte has left and arrives
   // the path's latency later; at the earliest in the next round of this instant. Returns the release if it is
-  // predicted.
-  virtual std::optional<Time> start(const Message& message) = 0;
+  // predicted, and kNotPredicted otherwise. (Of an empty optional one byte is written and then words are read, for
+  // which the processor waits: at every message longer than all the rest takes.)
+  virtual Time start(const Message& message) = 0;
+  static constexpr Time kNotPredicted = Time::max();
 
   // Counts messages of `bytes` that were sent on a path one after the other, by a caller that knows their times because
   // nothing else uses its links: they are in link_usage() as if they had been started. Returns the transfer time of

@@ -2,6 +2,7 @@
 #include "network/flow/flow.h"
 
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -16,14 +17,14 @@ FlowNetwork::FlowNetwork(Engine& engine, const Fabric& fabric, ReferenceSolver* 
       uncontended_(engine, *this, kUncontended, paths_, fabric.link_count()),
       reference_(reference) {}
 
-std::optional<Time> FlowNetwork::start(const Message& message) {
+Time FlowNetwork::start(const Message& message) {
   const PathId path = message.path;
   const Duration transfer = paths_.is_group(path) ? paths_.send_group(path) : paths_.send(path, message.bytes);
   if (transfer == Duration::zero())
     message.recipient->deliver(engine_, transfer, paths_[path].latency, message.id);
   else
     started_.push_back({message, transfer, {}});
-  return std::nullopt;
+  return kNotPredicted;
 }
 
 Duration FlowNetwork::count_private(PathId path, Bytes bytes, std::uint32_t messages) {
@@ -61,8 +62,9 @@ std::vector<LinkUsage> FlowNetwork::link_usage() const {
 
 void FlowNetwork::on_event(std::uint64_t payload) {
   if (payload >= kUncontended) {
-    const Message message = uncontended_.end(PathId(static_cast<std::uint32_t>(payload)));
-    return report_end({message.recipient, message.id, message.path});
+    // Not as a Message: that would be copied in other pieces than it was just written in, which takes a while.
+    const UncontendedFlow flow = uncontended_.end(PathId(static_cast<std::uint32_t>(payload)));
+    return report_end({flow.recipient, flow.id, flow.path});
   }
   ending_.clear();
   ended_.clear();

@@ -13,7 +13,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,7 +32,7 @@ class FlowNetwork : public Network, private EventSink {
   // All outlive the network. `reference`: solves in place of FlowSolver, to check that.
   FlowNetwork(Engine& engine, const Fabric& fabric, ReferenceSolver* reference = nullptr);
 
-  std::optional<Time> start(const Message& message) override;
+  Time start(const Message& message) override;
   Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) override;
   bool count_groups(PathId path, std::uint64_t groups) override;
   void split(std::span<const LinkSplit> links) override;

@@ -9,14 +9,14 @@ AlphaBetaNetwork::AlphaBetaNetwork(Engine& engine, const Fabric& fabric, BusyTim
   if (busy == BusyTime::kRecord) activity_.resize(fabric.link_count());
 }
 
-std::optional<Time> AlphaBetaNetwork::start(const Message& message) {
+Time AlphaBetaNetwork::start(const Message& message) {
   const Duration latency = paths_[message.path].latency;
   const Duration transfer =
       paths_.is_group(message.path) ? book_group(message.path) : book(message.path, message.bytes);
   // Release and arrival may come in one instant, or at once.
   if (!message.may_predict || latency == Duration::zero() || message.bytes == Bytes(0)) {
     message.recipient->deliver(engine_, transfer, latency, message.id);
-    return std::nullopt;
+    return kNotPredicted;
   }
   message.recipient->arrive(engine_, saturating_add(transfer, latency), message.id);
   return engine_.now() + transfer;

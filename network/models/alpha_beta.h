@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "core/engine.h"
@@ -20,7 +19,7 @@ class AlphaBetaNetwork : public Network {
   // `engine` and `fabric` outlive the network.
   AlphaBetaNetwork(Engine& engine, const Fabric& fabric, BusyTime busy = BusyTime::kRecord);
 
-  std::optional<Time> start(const Message& message) override;
+  Time start(const Message& message) override;
   Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) override;
   bool count_groups(PathId path, std::uint64_t groups) override;
   void split(std::span<const LinkSplit> links) override;

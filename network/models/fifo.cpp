@@ -17,7 +17,7 @@ constexpr std::uint64_t kSent = std::uint64_t{1} << 32;
 FifoNetwork::FifoNetwork(Engine& engine, const Fabric& fabric)
     : Network(engine, fabric), queues_(fabric.link_count()) {}
 
-std::optional<Time> FifoNetwork::start(const Message& message) {
+Time FifoNetwork::start(const Message& message) {
   ORRERY_ASSERT(message.bytes >= Bytes(0));
   const auto links = paths_.links(message.path);
   if (links.empty())
@@ -26,7 +26,7 @@ std::optional<Time> FifoNetwork::start(const Message& message) {
     start_group(message);
   else
     queue_new(message.bytes, links).message = message;
-  return std::nullopt;
+  return kNotPredicted;
 }
 
 void FifoNetwork::start_group(const Message& message) {

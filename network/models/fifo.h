@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,7 +30,7 @@ class FifoNetwork final : public Network, private EventSink {
   // Of messages that are alike but for their ends one waits for the other.
   bool keeps_messages_alike() const override { return false; }
   // Every link of a group carries what the group sends over it as one message; the group is through when all are.
-  std::optional<Time> start(const Message& message) override;
+  Time start(const Message& message) override;
   Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) override;
   void split(std::span<const LinkSplit>) override { ORRERY_ASSERT(false); }  // nor is anything folded
   void settle() override;

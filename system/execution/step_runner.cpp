@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A member goes through its program of sends: a send starts when what it needs has arrived and its channel is free.
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "core/slab.h"
@@ -155,10 +154,10 @@ void StepRunner::send(std::uint32_t number, std::uint32_t state, Program& progra
   const std::uint32_t id =
       messages_.put({number, state, peer.state, next.index, next.slot, peer.is_class, peer.folded, {}});
   sent_ += peer.count;
-  const std::optional<Time> release = network_.start({peer.path, next.bytes, this, id, !peer.is_class});
-  if (!release) return;
+  const Time release = network_.start({peer.path, next.bytes, this, id, !peer.is_class});
+  if (release == network::Network::kNotPredicted) return;
   await_predicted(program);
-  program.predicted = {next.index, id, *release};
+  program.predicted = {next.index, id, release};
 }
 
 void StepRunner::on_released(std::uint32_t id) {

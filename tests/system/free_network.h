@@ -2,7 +2,6 @@
 // A network on which everything is there at once, for tests of what computation alone takes.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,9 +15,9 @@ class FreeNetwork final : public network::Network {
  public:
   FreeNetwork(Engine& engine, const network::Fabric& fabric) : Network(engine, fabric) {}
 
-  std::optional<Time> start(const network::Message& message) override {
+  Time start(const network::Message& message) override {
     message.recipient->deliver(engine_, Duration::zero(), Duration::zero(), message.id);
-    return std::nullopt;
+    return kNotPredicted;
   }
   Duration count_private(network::PathId, Bytes, std::uint32_t) override { return Duration::zero(); }
   void split(std::span<const network::LinkSplit>) override {}

@@ -2,7 +2,6 @@
 // Whether a release is predicted or reported changes nothing but the number of events.
 #include <catch2/catch.hpp>
 #include <memory>
-#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -26,7 +25,7 @@ template <class Model>
 class Reporting final : public Model {
  public:
   Reporting(Engine& engine, const Fabric& fabric) : Model(engine, fabric) {}
-  std::optional<Time> start(const Message& message) override {
+  Time start(const Message& message) override {
     Message reported = message;
     reported.may_predict = false;
     return Model::start(reported);
