@@ -10,12 +10,12 @@
 
 namespace orrery::network {
 
-FlowNetwork::FlowNetwork(Engine& engine, const Fabric& fabric, ReferenceSolver* reference)
+FlowNetwork::FlowNetwork(Engine& engine, const Fabric& fabric)
     : Network(engine, fabric),
       graph_(fabric),
-      components_(engine, *this, graph_, reference),
-      uncontended_(engine, *this, kUncontended, paths_, fabric.link_count()),
-      reference_(reference) {}
+      ends_(engine, *this, kEnds, graph_),
+      solver_(graph_, ends_),
+      uncontended_(engine, *this, kUncontended, paths_, fabric.link_count()) {}
 
 Time FlowNetwork::start(const Message& message) {
   const PathId path = message.path;
@@ -43,13 +43,14 @@ bool FlowNetwork::count_groups(PathId path, std::uint64_t groups) {
 void FlowNetwork::settle() {
   for (UncontendedFlow& message : started_) {
     message.start = engine_.now();
-    const auto start = reference_ != nullptr ? UncontendedFlows::Start::kRefused : uncontended_.start(message);
+    const auto start = uncontended_.start(message);
     if (start == UncontendedFlows::Start::kRefused) share(message);
     if (start == UncontendedFlows::Start::kPredicted)
       message.recipient->on_release_predicted(message.id, engine_.now() + message.transfer);
   }
   started_.clear();
-  components_.settle();
+  solver_.solve();
+  ends_.settle();
 }
 
 std::vector<LinkUsage> FlowNetwork::link_usage() const {
@@ -68,7 +69,7 @@ void FlowNetwork::on_event(std::uint64_t payload) {
   }
   ending_.clear();
   ended_.clear();
-  components_.collect_ended(static_cast<std::uint32_t>(payload), ending_);
+  ends_.collect(ending_);
   for (const std::uint32_t flow : ending_) end(flow);
   for (const Owner& owner : ended_) report_end(owner);
 }
@@ -84,12 +85,15 @@ void FlowNetwork::end(std::uint32_t flow) {
 
 // A message that does not have its links to itself.
 void FlowNetwork::share(const UncontendedFlow& message) {
-  if (paths_.is_group(message.path)) return share_group(message);
-  join(create(message));
+  if (!paths_.is_group(message.path)) return join(create(message));
+  for (const Moving& part : left_of_group(message)) join(create_part(part));
 }
 
-std::uint32_t FlowNetwork::create(const Message& message) {
-  const std::uint32_t flow = graph_.create(message.bytes);
+// What it has had of its links so far, it had for itself.
+std::uint32_t FlowNetwork::create(const UncontendedFlow& message) {
+  const Duration elapsed = engine_.now() - message.start;
+  const Int128 sent = Int128{paths_[message.path].narrowest.count()} * elapsed.count();
+  const std::uint32_t flow = graph_.create(work_of(message.bytes) - sent);
   own(flow, {message.recipient, message.id, message.path});
   cross(flow, message.path);
   return flow;
@@ -107,10 +111,6 @@ void FlowNetwork::cross(std::uint32_t flow, PathId path) {
     for (const LinkId link : paths_.links(path)) graph_.cross(flow, link, 1);
 }
 
-void FlowNetwork::share_group(const UncontendedFlow& message) {
-  for (const Moving& part : left_of_group(message)) join(create_part(part));
-}
-
 // What the links that a group has had to itself since its start still have to carry. The group is taken up.
 std::vector<FlowNetwork::Moving> FlowNetwork::left_of_group(const UncontendedFlow& message) {
   const Duration elapsed = engine_.now() - message.start;
@@ -120,16 +120,16 @@ std::vector<FlowNetwork::Moving> FlowNetwork::left_of_group(const UncontendedFlo
   for (std::uint32_t i = 0; i < loads.size(); ++i) {
     const auto& [load, transfer] = loads[i];
     if (transfer <= elapsed) continue;
-    Moving& part =
-        parts.emplace_back(Moving{work_of(load.bytes), {message.recipient, message.id, message.path, group, i}, load});
-    part.left -= Int128{rate_alone(fabric_, load).count()} * elapsed.count();
+    const Int128 left = work_of(load.bytes) - Int128{rate_alone(fabric_, load).count()} * elapsed.count();
+    const Int128 left_of_each = (left + load.connections - 1) / load.connections;
+    parts.push_back({left_of_each, {message.recipient, message.id, message.path, group, i}, load});
   }
   groups_[group].flows = parts.size();
   return parts;
 }
 
 std::uint32_t FlowNetwork::create_part(const Moving& part) {
-  const std::uint32_t flow = graph_.create_part(part.left, part.load.connections);
+  const std::uint32_t flow = graph_.create(part.left);
   own(flow, part.owner);
   graph_.cross(flow, part.load.link, part.load.weight());
   return flow;
@@ -137,11 +137,12 @@ std::uint32_t FlowNetwork::create_part(const Moving& part) {
 
 // One that had its links to itself until now.
 void FlowNetwork::adopt(const UncontendedFlow& message) {
-  if (paths_.is_group(message.path)) return share_group(message);
+  if (paths_.is_group(message.path)) return share(message);
   if (uncontended_.is_predicted(message)) message.recipient->on_delayed(message.id);
   const std::uint32_t flow = create(message);
   share_links(flow);
-  components_.adopt(flow, message.start);
+  graph_.link_up(flow, message.start);
+  solver_.solve_alone(flow);
 }
 
 // All leave their links, then their parts come to theirs: settle() gives them the rates that they had.
@@ -169,14 +170,12 @@ void FlowNetwork::split(std::span<const LinkSplit> links) {
 
 std::vector<FlowNetwork::Moving> FlowNetwork::take_off() {
   std::vector<Moving> moving;
-  for (const std::uint32_t flow : components_.flows()) {
-    graph_.set_rate(flow, graph_.rate(flow), engine_.now());
-    Moving& message = moving.emplace_back(Moving{graph_.flow(flow).left, owners_[flow], {}});
+  for (const std::uint32_t flow : graph_.flows()) {
+    remove(flow);
+    Moving& message = moving.emplace_back(Moving{graph_.flow(flow).end, owners_[flow], {}});
     if (message.owner.group != kNoIndex) message.load = paths_.loads(message.owner.path)[message.owner.load].load;
-    for (const FlowCrossing& crossing : graph_.flow(flow).crossings)
-      uncontended_.unshare(graph_.link(crossing.link).id);
   }
-  components_.clear();
+  solver_.forget();
   return moving;
 }
 
@@ -187,10 +186,6 @@ void FlowNetwork::put_back(std::span<const Moving> moving, std::span<const LinkS
   using LoadKey = std::tuple<LinkId, Bytes, std::uint32_t>;
   std::map<std::uint32_t, std::map<LoadKey, Int128>> left_of_group;
   std::map<std::uint32_t, Owner> owner_of_group;
-  const auto put = [&](std::uint32_t flow) {
-    share_links(flow);
-    components_.join(flow);
-  };
   for (const Moving& message : moving) {
     if (message.owner.group != kNoIndex) {
       const LinkLoad& load = message.load;
@@ -199,10 +194,10 @@ void FlowNetwork::put_back(std::span<const Moving> moving, std::span<const LinkS
       continue;
     }
     for (const MessagePart& part : message.owner.recipient->parts_of(message.owner.id)) {
-      const std::uint32_t flow = graph_.create_part(message.left);
+      const std::uint32_t flow = graph_.create(message.left);
       own(flow, {message.owner.recipient, part.id, part.path});
       cross(flow, part.path);
-      put(flow);
+      share(flow);
     }
   }
   for (const auto& [number, left] : left_of_group) {
@@ -217,7 +212,7 @@ void FlowNetwork::put_back(std::span<const Moving> moving, std::span<const LinkS
         const LinkId acting = parent == parents.end() ? load.link : parent->second;
         const auto known = left.find({acting, load.bytes, load.connections});
         if (known == left.end()) continue;  // that link is through
-        put(create_part({known->second, {whole.recipient, part.id, part.path, group, i}, load}));
+        share(create_part({known->second, {whole.recipient, part.id, part.path, group, i}, load}));
         ++groups_[group].flows;
       }
       ORRERY_ASSERT(groups_[group].flows > 0);
@@ -243,8 +238,13 @@ void FlowNetwork::join(std::uint32_t flow) {
     const LinkId link = graph_.link(graph_.flow(flow).crossings[i].link).id;
     if (const std::optional<UncontendedFlow> other = uncontended_.evict(link)) adopt(*other);
   }
+  share(flow);
+}
+
+void FlowNetwork::share(std::uint32_t flow) {
   share_links(flow);
-  components_.join(flow);
+  graph_.link_up(flow, engine_.now());
+  solver_.join(flow);
 }
 
 void FlowNetwork::share_links(std::uint32_t flow) {
@@ -253,7 +253,9 @@ void FlowNetwork::share_links(std::uint32_t flow) {
 
 void FlowNetwork::remove(std::uint32_t flow) {
   for (const FlowCrossing& crossing : graph_.flow(flow).crossings) uncontended_.unshare(graph_.link(crossing.link).id);
-  components_.remove(flow);
+  solver_.leave(flow);
+  if (graph_.bottleneck(flow) != kNoIndex) ends_.unbind(flow);
+  graph_.remove(flow, engine_.now());
 }
 
 void FlowNetwork::report_end(const Owner& owner) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The flow model: messages are fluids that share every link of their route, max-min fair (network/flow/solver.h), from
 // first to last byte. Rates are solved again when messages come and go: all changes of an instant at once, and only
-// what they can reach (network/flow/solver.h). A message that shares nothing takes what it takes in the alpha-beta
+// where they make a difference. A message that shares nothing takes what it takes in the alpha-beta
 // model, to the picosecond.
 //
-// Rates are whole bytes per second and what is left is counted in bytes * picoseconds / second, exactly; so results
-// depend neither on the order of messages nor on how often rates are solved.
+// Rates are whole bytes per second and what is left is counted in bytes * picoseconds / second, exactly
+// (network/flow/ends.h); so results depend neither on the order of messages nor on how often rates are solved.
 //
 // A group of messages is many connections, of which each is as good as another's on the link where they meet: on every
 // link its load is a flow of its own, with the share of so many messages as it has connections there. The flows of one
@@ -19,8 +19,9 @@
 #include "core/engine.h"
 #include "core/slab.h"
 #include "network/fabric/fabric.h"
-#include "network/flow/components.h"
+#include "network/flow/ends.h"
 #include "network/flow/graph.h"
+#include "network/flow/solver.h"
 #include "network/flow/uncontended.h"
 #include "network/network.h"
 #include "network/path_table.h"
@@ -29,8 +30,8 @@ namespace orrery::network {
 
 class FlowNetwork : public Network, private EventSink {
  public:
-  // All outlive the network. `reference`: solves in place of FlowSolver, to check that.
-  FlowNetwork(Engine& engine, const Fabric& fabric, ReferenceSolver* reference = nullptr);
+  // Both outlive the network.
+  FlowNetwork(Engine& engine, const Fabric& fabric);
 
   Time start(const Message& message) override;
   Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) override;
@@ -40,7 +41,8 @@ class FlowNetwork : public Network, private EventSink {
   std::vector<LinkUsage> link_usage() const override;
 
  private:
-  // Payloads below are components.
+  // Payloads: flows that share links end, or one of uncontended_.
+  static constexpr std::uint64_t kEnds = 0;
   static constexpr std::uint64_t kUncontended = std::uint64_t{1} << 32;
 
   // Whose end the end of a flow is.
@@ -56,15 +58,14 @@ class FlowNetwork : public Network, private EventSink {
   };
   // What is off its links while classes come apart.
   struct Moving {
-    Int128 left;
+    Int128 left;  // as Flow::end has it
     Owner owner;
     LinkLoad load{};  // of part of a group
   };
 
-  void on_event(std::uint64_t payload) override;  // a component, or a flow of uncontended_
-  std::uint32_t create(const Message& message);
+  void on_event(std::uint64_t payload) override;
+  std::uint32_t create(const UncontendedFlow& message);
   void share(const UncontendedFlow& message);
-  void share_group(const UncontendedFlow& message);
   std::vector<Moving> left_of_group(const UncontendedFlow& message);
   std::uint32_t create_part(const Moving& part);
   void adopt(const UncontendedFlow& message);
@@ -74,15 +75,16 @@ class FlowNetwork : public Network, private EventSink {
   void put_back(std::span<const Moving> moving, std::span<const LinkSplit> links);
   void split_started();
   void join(std::uint32_t flow);
+  void share(std::uint32_t flow);
   void share_links(std::uint32_t flow);
   void remove(std::uint32_t flow);
   void end(std::uint32_t flow);
   void report_end(const Owner& owner);
 
   FlowGraph graph_;
-  FlowComponents components_;
+  FlowEnds ends_;
+  FlowSolver solver_;
   UncontendedFlows uncontended_;
-  ReferenceSolver* reference_;
   std::vector<Owner> owners_;             // by flow
   Slab<Group> groups_;                    // of which flows share links, or may
   std::vector<UncontendedFlow> started_;  // in this instant, on no link yet

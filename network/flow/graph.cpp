@@ -13,40 +13,25 @@ constexpr std::uint64_t kMostWeight = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
 
-Time Flow::finish(std::int64_t rate) const {
-  const auto speed = static_cast<std::uint64_t>(rate) * connections;
-  const auto work = static_cast<unsigned __int128>(left) + speed - 1;
-  // Up to some megabytes need no 128-bit division.
-  const bool is_short = work <= std::numeric_limits<std::uint64_t>::max();
-  const unsigned __int128 picoseconds = is_short ? static_cast<std::uint64_t>(work) / speed : work / speed;
-  const Duration most = Duration::max() - updated.time_since_epoch();
-  if (picoseconds >= static_cast<std::uint64_t>(most.count())) return Time::max();
-  return updated + Duration(static_cast<std::int64_t>(picoseconds));
-}
-
-std::uint32_t FlowGraph::create(Bytes bytes, std::uint32_t connections) {
-  ORRERY_ASSERT(bytes > Bytes(0));
-  return create_part(work_of(bytes), connections);
-}
-
-std::uint32_t FlowGraph::create_part(Int128 left, std::uint32_t connections) {
+std::uint32_t FlowGraph::create(Int128 left) {
+  ORRERY_ASSERT(left > 0);
   std::uint32_t index = static_cast<std::uint32_t>(flows_.size());
   if (free_.empty()) {
     ORRERY_ASSERT(index != kNoIndex);
     flows_.emplace_back();
     rates_.emplace_back();
+    bottlenecks_.emplace_back();
+    routes_.emplace_back();
   } else {
     index = free_.back();
     free_.pop_back();
   }
   Flow& flow = flows_[index];
-  flow.left = left;
-  flow.connections = connections;
-  flow.bottleneck = kNoIndex;
-  flow.component = kNoIndex;
+  flow.end = left;
   flow.crossings.clear();
   flow.mark = new_mark();
   rates_[index] = kUnrated;
+  bottlenecks_[index] = kNoIndex;
   return index;
 }
 
@@ -71,6 +56,7 @@ std::uint32_t FlowGraph::number_of(LinkId id) {
   known = static_cast<std::uint32_t>(links_.size());
   FlowLink& added = links_.emplace_back();
   added.bandwidth = fabric_.link(id).bandwidth;
+  added.left = added.bandwidth.count();
   added.id = id;
   return known;
 }
@@ -87,11 +73,11 @@ void FlowGraph::split(std::span<const LinkSplit> links) {
 
 void FlowGraph::link_up(std::uint32_t index, Time now) {
   Flow& flow = flows_[index];
-  flow.updated = now;
+  routes_[index] = flow.crossings;
   for (std::uint32_t i = 0; i < flow.crossings.size(); ++i) {
     FlowCrossing& crossing = flow.crossings[i];
     FlowLink& link = links_[crossing.link];
-    if (link.users.empty()) link.since = now;
+    if (link.users.empty()) link.busy_since = now;
     crossing.place = static_cast<std::uint32_t>(link.users.size());
     link.users.push_back({index, i, crossing.weight});
     link.weight += crossing.weight;
@@ -99,9 +85,16 @@ void FlowGraph::link_up(std::uint32_t index, Time now) {
   }
 }
 
+std::vector<std::uint32_t> FlowGraph::flows() const {
+  std::vector<std::uint32_t> flows;
+  for (const FlowLink& link : links_)
+    for (const FlowLink::User& user : link.users)
+      if (user.crossing == 0) flows.push_back(user.flow);
+  return flows;
+}
+
 void FlowGraph::remove(std::uint32_t index, Time now) {
   Flow& flow = flows_[index];
-  if (flow.bottleneck != kNoIndex) --links_[flow.bottleneck].bound;
   for (const FlowCrossing& crossing : flow.crossings) {
     FlowLink& link = links_[crossing.link];
     const FlowLink::User last = link.users.back();
@@ -109,15 +102,15 @@ void FlowGraph::remove(std::uint32_t index, Time now) {
     flows_[last.flow].crossings[last.crossing].place = crossing.place;
     link.users.pop_back();
     link.weight -= crossing.weight;
-    if (rates_[index] != kUnrated) link.load -= rates_[index] * static_cast<std::int64_t>(crossing.weight);
-    if (link.users.empty()) link.busy += now - link.since;
+    if (rates_[index] != kUnrated) link.left += rates_[index] * static_cast<std::int64_t>(crossing.weight);
+    if (link.users.empty()) link.busy += now - link.busy_since;
   }
   free_.push_back(index);
 }
 
 void FlowGraph::add_busy(std::vector<LinkUsage>& usage, Time now) const {
   for (const FlowLink& link : links_)
-    usage[index_of(link.id)].busy += link.busy + (link.users.empty() ? Duration::zero() : now - link.since);
+    usage[index_of(link.id)].busy += link.busy + (link.users.empty() ? Duration::zero() : now - link.busy_since);
 }
 
 }  // namespace orrery::network

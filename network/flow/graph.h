@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which flows are on which links now, how fast each goes and how much of it is left. The state that the flow model's
-// solver and components work on; it knows neither events nor recipients.
+// Which flows are on which links now, how fast each goes and when it ends. The state that the flow model's solver and
+// its clocks (network/flow/ends.h) work on; it knows neither events nor recipients.
 #pragma once
 
 #include <cstdint>
@@ -19,37 +19,39 @@ inline constexpr std::uint32_t kNoIndex = UINT32_MAX;
 // The rate of a flow that was not solved yet: no known rate is higher.
 inline constexpr std::int64_t kUnrated = std::numeric_limits<std::int64_t>::max();
 
-// What crosses a link at the same time shares it. Links are numbered in the order of their first use. What fillings
-// look at comes first, in a cache line of its own.
+// What crosses a link at the same time shares it. Links are numbered in the order of their first use. What a solve
+// looks at comes first, in a cache line of its own.
 struct alignas(64) FlowLink {
   struct User {
     std::uint32_t flow = 0;
     std::uint32_t crossing = 0;  // of the flow's crossings
     std::uint64_t weight = 0;
   };
-  // During a filling it is part of: what its slower and its stopped flows leave of it, and the weight of the others.
+  // What the users leave of it, in B/s; during a solve without those that are to be stopped on it, whose weight this
+  // is.
   std::int64_t left = 0;
   std::uint64_t filling = 0;
-  std::uint64_t mark = 0;  // FlowGraph::new_mark() of the walk that last saw it
+  std::int64_t key = kUnrated;  // at which the solver looks at it next,
+  std::uint8_t state = 0;       // and what it knows of it (FlowSolver)
   std::vector<User> users;
+  std::uint64_t bound = 0;  // weight of the users that have it as their bottleneck,
+
+  std::int64_t level = 0;  // and the rate of these
   Bandwidth bandwidth{1};
+  std::uint64_t weight = 0;  // of all users, below 2^63
+  std::uint64_t mark = 0;    // FlowGraph::new_mark() of who saw it last
+
+  // The clock of those that have it as their bottleneck: what each of their connections has been sent by `since`.
+  bool knows_next = false;
+  bool is_changed = false;
+  std::uint32_t place = kNoIndex;  // among the ends (FlowEnds)
+  Time since;
+  Int128 sent = 0;
+  Int128 next = 0;  // the least Flow::end of them, if it is known
 
   LinkId id{};
-  std::int64_t load = 0;     // what the users take, in B/s,
-  std::uint64_t weight = 0;  // and their weight, below 2^63
-  std::uint32_t bound = 0;   // users that have it as their bottleneck,
-  std::int64_t level = 0;    // and the rate of these
-
-  std::uint32_t seed_of = kNoIndex;  // the component that is to solve it because its users changed,
-  bool has_joined = false;           // and some are new
-
-  // What other walks noted.
-  std::uint64_t held_mark = 0;  // of the filling in which it only holds flows
-  std::uint64_t rise_mark = 0;
-  Int128 rise = 0;  // of the load, if the rates of the filling are taken
-
-  Duration busy{};  // until `since`, if it has users now
-  Time since;
+  Duration busy{};  // until `busy_since`, if it has users now
+  Time busy_since;
 };
 
 struct FlowCrossing {
@@ -58,62 +60,47 @@ struct FlowCrossing {
   std::uint64_t weight = 0;
 };
 
-// What fillings look at comes first, and never lies across cache lines.
-struct alignas(32) Flow {
+struct alignas(64) Flow {
+  // In bytes * picoseconds per second, of each of its connections: where the clock of its bottleneck is when it ends;
+  // what it has to go while it has no bottleneck.
+  Int128 end = 0;
   std::vector<FlowCrossing> crossings;  // every link once
-  std::uint32_t bottleneck = kNoIndex;
-  std::uint32_t component = kNoIndex;
-  Int128 left = 0;  // bytes * picoseconds per second, at `updated`
-  Time updated;
-  std::uint32_t connections = 1;  // that go at its rate, side by side
-  std::uint32_t place = 0;        // among the component's flows
-  std::uint64_t mark = 0;         // FlowGraph::new_mark() of who saw it last
-
-  // Brings `left` up to `now`, at `rate` since the last time. What is left never depends on how often this is done.
-  void advance(Time now, std::int64_t rate) {
-    left -= Int128{rate * connections} * (now - updated).count();
-    updated = now;
-  }
-  // When the last byte is through at `rate`; Time::max() if the clock ends before.
-  Time finish(std::int64_t rate) const;
+  std::uint64_t bound = 0;              // its weight on its bottleneck
+  std::uint64_t mark = 0;               // FlowGraph::new_mark() of who saw it last
 };
 
-// What a flow has to go in all, as Flow::left counts it.
+// What a connection has to go in all, as Flow::end counts it.
 constexpr Int128 work_of(Bytes bytes) { return Int128{bytes.count()} * 1'000'000'000'000; }
 
 class FlowGraph {
  public:
   explicit FlowGraph(const Fabric& fabric) : fabric_(fabric), index_of_link_(fabric.link_count(), kNoIndex) {}
 
-  // A flow of so many bytes > 0. It is on no link until it is linked up.
-  std::uint32_t create(Bytes bytes, std::uint32_t connections = 1);
-  // One that has `left` to go (Flow::left) as of when it is linked up.
-  std::uint32_t create_part(Int128 left, std::uint32_t connections = 1);
+  // A flow each of whose connections has `left` > 0 to go. It is on no link until it is linked up.
+  std::uint32_t create(Int128 left);
   // Lets the flow created last cross a link; crossing it again adds the weights.
   void cross(std::uint32_t flow, LinkId link, std::uint64_t weight);
   void link_up(std::uint32_t flow, Time now);
+  // All that are on links.
+  std::vector<std::uint32_t> flows() const;
   // Links without users that were busy for as long as their parents.
   void split(std::span<const LinkSplit> links);
-  // Off its links, for good.
+  // Off its links, for good; it is bound to none of them.
   void remove(std::uint32_t flow, Time now);
 
   Flow& flow(std::uint32_t index) { return flows_[index]; }
-  std::int64_t rate(std::uint32_t flow) const { return rates_[flow]; }  // bytes per second
-  std::span<const std::int64_t> rates() const { return rates_; }        // by flow, with those removed
+  std::int64_t rate(std::uint32_t flow) const { return rates_[flow]; }                     // bytes per second
+  std::uint32_t bottleneck(std::uint32_t flow) const { return bottlenecks_[flow]; }        // a link, or kNoIndex
+  std::span<const FlowCrossing> route(std::uint32_t flow) const { return routes_[flow]; }  // of one that is linked up
+  std::span<const std::span<const FlowCrossing>> routes() const { return routes_; }        // likewise, by flow
+  std::span<const std::int64_t> rates() const { return rates_; }               // by flow, with those removed
+  std::span<const std::uint32_t> bottlenecks() const { return bottlenecks_; }  // likewise
   FlowLink& link(std::uint32_t index) { return links_[index]; }
+  std::span<FlowLink> links() { return links_; }
   std::uint32_t link_count() const { return static_cast<std::uint32_t>(links_.size()); }
-  // Changes the rate from `now` on, up to which the flow is brought. The loads of its links are the caller's to change.
-  void set_rate(std::uint32_t flow, std::int64_t rate, Time now) {
-    flows_[flow].advance(now, rates_[flow] == kUnrated ? 0 : rates_[flow]);
-    rates_[flow] = rate;
-  }
-  // The level of its new bottleneck is the caller's to set.
-  void set_bottleneck(Flow& flow, std::uint32_t link) {
-    if (flow.bottleneck == link) return;
-    if (flow.bottleneck != kNoIndex) --links_[flow.bottleneck].bound;
-    flow.bottleneck = link;
-    ++links_[link].bound;
-  }
+  // What that leaves of its links is the caller's to change.
+  void set_rate(std::uint32_t flow, std::int64_t rate) { rates_[flow] = rate; }
+  void set_bottleneck(std::uint32_t flow, std::uint32_t link) { bottlenecks_[flow] = link; }
 
   // Tells one walk over flows and links from all others.
   std::uint64_t new_mark() { return ++mark_; }
@@ -128,8 +115,11 @@ class FlowGraph {
   std::vector<std::uint32_t> index_of_link_;  // by LinkId, into links_
   std::vector<FlowLink> links_;
   std::vector<Flow> flows_;
-  std::vector<std::int64_t> rates_;  // of each: apart, so that what walks look at stays in the cache
-  std::vector<std::uint32_t> free_;  // of flows_
+  // Of each, what walks look at: apart, so that it stays in the cache.
+  std::vector<std::int64_t> rates_;
+  std::vector<std::uint32_t> bottlenecks_;
+  std::vector<std::span<const FlowCrossing>> routes_;  // in flows_
+  std::vector<std::uint32_t> free_;                    // of flows_
   std::uint64_t mark_ = 0;
 };
 

@@ -10,147 +10,253 @@
 namespace orrery::network {
 namespace {
 
-// How often the concerned links are extended one by one, and what part of all flows may be on them. After that, all
-// that can be reached are solved.
-constexpr int kRounds = 8;
-constexpr std::size_t kMostNear = 4;
-// Where that was in vain, up to so many of the next solves do not try.
-constexpr std::uint32_t kMostFarSolves = 31;
-// How often the rate at which a link fills is brought closer, from below. Any lower rate is safe, it only costs time.
-constexpr int kFillingSteps = 16;
+std::int64_t rate_of(std::uint64_t weight, std::int64_t rate) { return rate * static_cast<std::int64_t>(weight); }
 
 }  // namespace
 
-void FlowFilling::clear() {
-  links_.clear();
-  mark_ = graph_.new_mark();
+void FlowSolver::leave(std::uint32_t flow) {
+  for (const FlowCrossing& crossing : graph_.flow(flow).crossings) left_.push_back(crossing.link);
 }
 
-bool FlowFilling::reach(std::uint32_t index) {
-  FlowLink& link = graph_.link(index);
-  if (link.mark == mark_) return false;
-  link.mark = mark_;
-  links_.push_back(index);
-  return true;
+void FlowSolver::forget() {
+  joined_.clear();
+  left_.clear();
 }
 
-void FlowFilling::fill(std::int64_t level, bool far) {
-  flows_.clear();
-  stops_.clear();
-  heap_.clear();
-  held_mark_ = graph_.new_mark();
-  fills_.resize(graph_.rates().size());
-  for (std::size_t next = 0; next < links_.size(); ++next) collect(links_[next], level, far);
-  for (std::size_t i = heap_.size() / 2; i-- > 0;) sift_down(i, heap_[i]);
+void FlowSolver::solve() {
+  if (joined_.empty() && left_.empty()) return;
+  open_.resize(graph_.rates().size());
+  for (const std::uint32_t flow : joined_) admit(flow);
+  for (const std::uint32_t flow : joined_)
+    for (const FlowCrossing& crossing : graph_.route(flow)) {
+      const FlowLink& link = graph_.link(crossing.link);
+      push(crossing.link, link.bound > 0 ? std::min(earliest(link), link.level) : earliest(link));
+    }
+  for (const std::uint32_t link : left_)
+    if (graph_.link(link).bound > 0) wake(link);
+  forget();
   while (!heap_.empty()) {
-    const std::int64_t rate = take_full_links();
+    const std::int64_t rate = heap_.front().rate;
+    held_.clear();
+    full_.clear();
+    while (!heap_.empty() && heap_.front().rate == rate) look_at_first(rate);
+    for (const std::uint32_t link : held_) stop_held(link, rate);
     for (const std::uint32_t link : full_) stop_users(link, rate);
   }
+  for (const std::uint32_t link : entered_) graph_.link(link).state = kHolding;
+  entered_.clear();
 }
 
-// Finds the flows to fill a link with and what the others leave of it. Which flows these are is anybody's guess: so
-// nothing branches on it.
-void FlowFilling::collect(std::uint32_t index, std::int64_t level, bool far) {
+void FlowSolver::solve_alone(std::uint32_t index) {
+  const Flow& flow = graph_.flow(index);
+  std::int64_t rate = kUnrated;
+  const FlowCrossing* bottleneck = &flow.crossings.front();
+  for (const FlowCrossing& crossing : flow.crossings) {
+    const std::int64_t most = fill_rate(graph_.link(crossing.link).bandwidth.count(), crossing.weight);
+    if (most >= rate) continue;
+    rate = most;
+    bottleneck = &crossing;
+  }
+  for (const FlowCrossing& crossing : flow.crossings) graph_.link(crossing.link).left -= rate_of(crossing.weight, rate);
+  graph_.set_rate(index, rate);
+  ends_.set_level(bottleneck->link, rate);
+  ends_.bind(index, bottleneck->link, bottleneck->weight);
+}
+
+void FlowSolver::enter(FlowLink& link, std::uint32_t index, State state) {
+  if (link.state == kHolding) entered_.push_back(index);
+  link.state = state;
+}
+
+// A new flow rises on its links, beside those that they hold.
+void FlowSolver::admit(std::uint32_t index) {
+  open_[index] = kReleased;
+  for (const FlowCrossing& crossing : graph_.route(index)) {
+    FlowLink& link = graph_.link(crossing.link);
+    if (link.state == kHolding) {
+      enter(link, crossing.link, link.bound > 0 ? kWoken : kRising);
+      link.filling = link.bound;
+    }
+    link.filling += crossing.weight;
+  }
+}
+
+// The level below which a link cannot fill that rises, or that goes on to hold what it holds beside new flows. Flows
+// may count among those that fill it which have that rate already: so a byte per second less for each of them.
+std::int64_t FlowSolver::earliest(const FlowLink& link) {
+  const std::int64_t left = link.left + rate_of(link.bound, link.level);
+  const auto others = static_cast<std::int64_t>(link.weight - link.filling);
+  return left < others ? 1 : fill_rate(left - others, link.filling);
+}
+
+// At the level at which it holds flows.
+void FlowSolver::wake(std::uint32_t index) {
   FlowLink& link = graph_.link(index);
-  found_.resize(link.users.size());
+  if (link.state == kHolding) enter(link, index, kWoken);
+  push(index, link.level);
+}
+
+// Everything of this level before any flow stops at it: so it does not matter in which order. The entry stays in front
+// meanwhile, since nothing is pushed below this level.
+void FlowSolver::look_at_first(std::int64_t rate) {
+  const std::uint32_t index = heap_.front().link;
+  FlowLink& link = graph_.link(index);
+  if (link.key == rate) {  // else it was looked at earlier
+    link.key = look(index, rate);
+    if (link.key != kUnrated) return sift_down(0, {link.key, index});
+  }
+  const Entry last = heap_.back();
+  heap_.pop_back();
+  if (!heap_.empty()) sift_down(0, last);
+}
+
+// When to look at the link again; kUnrated if not. Stopping flows at a rate at which a link is not yet full never makes
+// it fill earlier.
+std::int64_t FlowSolver::look(std::uint32_t index, std::int64_t rate) {
+  FlowLink& link = graph_.link(index);
+  if (link.state == kHolding) {
+    held_.push_back(index);
+    return kUnrated;
+  }
+  if (link.state == kRising) {
+    if (link.filling == 0) return kUnrated;
+    if (const std::int64_t next = earliest(link); next > rate) return next;
+  }
+  if (link.state != kFilling) fill(index, rate);
+  if (link.filling == 0) return kUnrated;
+  const std::int64_t next = fill_rate(link.left, link.filling);
+  ORRERY_ASSERT(next >= rate);
+  if (next == rate) {
+    full_.push_back(index);
+    return kUnrated;
+  }
+  if (link.bound == 0 || link.level < rate) return next;
+  if (link.level > rate) return std::min(next, link.level);
+  release_bound(index, rate);
+  return next;
+}
+
+// Opens the flows of at least this rate, and finds what the others leave of the link. Which flows these are is
+// anybody's guess: so nothing branches on it.
+void FlowSolver::fill(std::uint32_t index, std::int64_t rate) {
+  FlowLink& link = graph_.link(index);
+  enter(link, index, kFilling);
   const std::span<const std::int64_t> rates = graph_.rates();
-  const std::span<std::uint8_t> fills = fills_;
-  const std::span<std::uint32_t> fresh = found_;
-  std::size_t found = 0;
+  const std::span<std::uint8_t> open = open_;
   std::int64_t kept = 0;
   std::uint64_t filling = 0;
-  for (const FlowLink::User& user : link.users) {
-    const std::int64_t rate = rates[user.flow];
-    const unsigned is_slow = rate < level ? 1 : 0;
-    kept += rate * static_cast<std::int64_t>(user.weight * is_slow);
-    filling += user.weight * (1 - is_slow);
-    fresh[found] = user.flow;
-    found += (1 - is_slow) & (1U - fills[user.flow]);
-    fills[user.flow] = static_cast<std::uint8_t>(1 - is_slow);
-  }
+  const std::size_t found = find(link, [&kept, &filling, rates, open, rate](const FlowLink::User& user) {
+    const std::uint8_t was_open = open[user.flow];
+    const auto is_slow = static_cast<std::uint8_t>(rates[user.flow] < rate ? 1 : 0);
+    const auto is_closed = static_cast<std::uint8_t>(is_slow & static_cast<std::uint8_t>(was_open == kStopped ? 1 : 0));
+    kept += rates[user.flow] * static_cast<std::int64_t>(user.weight * is_closed);
+    filling += user.weight * (1U - is_closed);
+    const auto is_open = static_cast<std::uint8_t>(was_open | (1U - is_closed));
+    open[user.flow] = is_open;
+    return was_open == is_open ? 0U : 1U;
+  });
   link.left = link.bandwidth.count() - kept;
   link.filling = filling;
   for (std::size_t i = 0; i < found; ++i) {
-    const Flow& flow = graph_.flow(found_[i]);
-    if (far)
-      for (const FlowCrossing& crossing : flow.crossings) reach(crossing.link);
-    else if (flow.bottleneck != kNoIndex)
-      hold(flow.bottleneck);
+    const std::uint32_t bottleneck = graph_.bottleneck(found_[i]);
+    const FlowLink& holder = graph_.link(bottleneck);
+    if ((holder.state != kFilling) & (holder.key > holder.level)) push(bottleneck, holder.level);
   }
-  if (filling > 0) heap_.push_back({fill_rate(link.left, filling), index});
 }
 
-// A flow whose bottleneck is not in goes no faster than that lets it.
-void FlowFilling::hold(std::uint32_t index) {
-  FlowLink& link = graph_.link(index);
-  if (reached(link) || link.held_mark == held_mark_) return;
-  link.held_mark = held_mark_;
-  heap_.push_back({link.level, index});
-}
-
-// 0 if nobody is left to fill it.
-std::int64_t FlowFilling::filling_rate(const Entry& entry) {
-  const FlowLink& link = graph_.link(entry.link);
-  if (!reached(link)) return link.level;
-  return link.filling == 0 ? 0 : fill_rate(link.left, link.filling);
-}
-
-// Takes out all links that fill at the least rate, before any flow on them stops, and returns that rate. Stopping flows
-// at a rate at which a link is not yet full never makes it fill earlier.
-std::int64_t FlowFilling::take_full_links() {
-  full_.clear();
-  std::int64_t rate = std::numeric_limits<std::int64_t>::max();
-  while (!heap_.empty() && heap_.front().rate <= rate) {
-    const Entry first = heap_.front();
-    const std::int64_t now = filling_rate(first);
-    if (now > first.rate) {
-      sift_down(0, {now, first.link});
-      continue;
-    }
-    if (now == first.rate) {
-      rate = now;
-      full_.push_back(first.link);
-    }
-    const Entry last = heap_.back();
-    heap_.pop_back();
-    if (!heap_.empty()) sift_down(0, last);
-  }
-  return rate;
-}
-
-void FlowFilling::stop_users(std::uint32_t index, std::int64_t rate) {
-  FlowLink& link = graph_.link(index);
-  const bool only_held = !reached(link);
-  const std::size_t first = flows_.size();
-  flows_.resize(first + link.users.size());
-  const std::span<std::uint32_t> flows = flows_;
-  const std::span<const std::uint8_t> fills = fills_;
-  std::size_t end = first;
+// Puts the users into found_ for which `takes` is 1, not 0; how many there are.
+template <class Takes>
+std::size_t FlowSolver::find(const FlowLink& link, const Takes& takes) {
+  if (found_.size() < link.users.size()) found_.resize(link.users.size());
+  const std::span<std::uint32_t> found = found_;
+  std::size_t count = 0;
   for (const FlowLink::User& user : link.users) {
-    flows[end] = user.flow;
-    end += only_held && graph_.flow(user.flow).bottleneck != index ? 0U : fills[user.flow];
+    found[count] = user.flow;
+    count += takes(user);
   }
-  flows_.resize(end);
-  for (std::size_t i = first; i < end; ++i) stop(flows_[i], rate, index);
-  stops_.push_back({index, static_cast<std::uint32_t>(end), rate});
-  if (only_held) return;
-  link.left -= rate * static_cast<std::int64_t>(link.filling);
-  link.filling = 0;
+  return count;
 }
 
-// Leaves out `at`, where all flows stop at once.
-void FlowFilling::stop(std::uint32_t flow, std::int64_t rate, std::uint32_t at) {
-  fills_[flow] = 0;
-  for (const FlowCrossing& crossing : graph_.flow(flow).crossings) {
-    FlowLink& link = graph_.link(crossing.link);
-    if (crossing.link == at || !reached(link)) continue;
-    link.left -= rate * static_cast<std::int64_t>(crossing.weight);
-    link.filling -= crossing.weight;
+// The link does not stop the flows that have it as their bottleneck where it did: other links may.
+void FlowSolver::release_bound(std::uint32_t index, std::int64_t rate) {
+  const std::size_t found = find_bound(index);
+  for (std::size_t i = 0; i < found; ++i) {
+    open_[found_[i]] = kReleased;
+    for (const FlowCrossing& crossing : graph_.route(found_[i])) {
+      FlowLink& link = graph_.link(crossing.link);
+      if (link.state == kFilling) continue;
+      if (link.bound > 0 || link.state == kWoken) {
+        enter(link, crossing.link, kWoken);
+        push(crossing.link, rate);
+        continue;
+      }
+      if (link.state == kHolding) link.filling = 0;
+      enter(link, crossing.link, kRising);
+      link.left += rate_of(crossing.weight, rate);
+      link.filling += crossing.weight;
+      push(crossing.link, std::max(rate, earliest(link)));
+    }
   }
+}
+
+// Those to be stopped that have the link as their bottleneck.
+std::size_t FlowSolver::find_bound(std::uint32_t index) {
+  const std::span<const std::uint8_t> open = open_;
+  const std::span<const std::uint32_t> bottlenecks = graph_.bottlenecks();
+  return find(graph_.link(index), [open, bottlenecks, index](const FlowLink::User& user) {
+    return (open[user.flow] != kStopped ? 1U : 0U) & (bottlenecks[user.flow] == index ? 1U : 0U);
+  });
+}
+
+void FlowSolver::stop_users(std::uint32_t index, std::int64_t rate) {
+  const FlowLink& link = graph_.link(index);
+  if (link.bound == 0 || link.level != rate) ends_.set_level(index, rate);
+  const std::span<const std::uint8_t> open = open_;
+  stop_found(find(link, [open](const FlowLink::User& user) { return open[user.flow] != kStopped ? 1U : 0U; }), rate,
+             index);
+}
+
+// The link goes on as before; flows of it that are on other links which fill stop there as well.
+void FlowSolver::stop_held(std::uint32_t index, std::int64_t rate) {
+  if (graph_.link(index).state == kHolding) stop_found(find_bound(index), rate, index);  // else it was woken after all
+}
+
+// Stops the first of found_. On a link that fills, or on which the flow rises, it was not counted; elsewhere it was.
+void FlowSolver::stop_found(std::size_t count, std::int64_t rate, std::uint32_t at) {
+  const std::span<std::uint8_t> open = open_;
+  const std::span<const std::int64_t> rates = graph_.rates();
+  const std::span<const std::span<const FlowCrossing>> routes = graph_.routes();
+  const std::span<FlowLink> links = graph_.links();
+  for (const std::uint32_t flow : std::span(found_).first(count)) {
+    const unsigned rises = open[flow] == kReleased ? 1 : 0;
+    open[flow] = kStopped;
+    const std::int64_t before = rates[flow] == kUnrated ? 0 : rates[flow];
+    for (const FlowCrossing& crossing : routes[flow]) {
+      FlowLink& link = links[crossing.link];
+      const unsigned is_new = (link.state == kFilling ? 1U : 0U) | (rises & (link.state == kRising ? 1U : 0U));
+      link.left -= rate_of(crossing.weight, rate - before * static_cast<std::int64_t>(1 - is_new));
+      link.filling -= crossing.weight * is_new;
+      const bool is_less = rate < before;
+      if (is_less & (is_new == 0) & (link.bound > 0)) wake(crossing.link);
+    }
+    graph_.set_rate(flow, rate);
+    if (graph_.bottleneck(flow) == at) continue;
+    ends_.bind(flow, at, std::ranges::find(graph_.route(flow), at, &FlowCrossing::link)->weight);
+  }
+}
+
+void FlowSolver::push(std::uint32_t index, std::int64_t rate) {
+  FlowLink& link = graph_.link(index);
+  if (link.key <= rate) return;
+  link.key = rate;
+  std::size_t hole = heap_.size();
+  heap_.push_back({rate, index});
+  for (; hole > 0 && rate < heap_[(hole - 1) / 2].rate; hole = (hole - 1) / 2) heap_[hole] = heap_[(hole - 1) / 2];
+  heap_[hole] = {rate, index};
 }
 
 // Puts `entry` where it belongs at or below `hole`.
-void FlowFilling::sift_down(std::size_t hole, Entry entry) {
+void FlowSolver::sift_down(std::size_t hole, Entry entry) {
   for (std::size_t child = 2 * hole + 1; child < heap_.size(); child = 2 * hole + 1) {
     if (child + 1 < heap_.size() && heap_[child + 1].rate < heap_[child].rate) ++child;
     if (heap_[child].rate >= entry.rate) break;
@@ -158,149 +264,6 @@ void FlowFilling::sift_down(std::size_t hole, Entry entry) {
     hole = child;
   }
   heap_[hole] = entry;
-}
-
-std::span<const std::uint32_t> FlowSolver::solve(std::span<const std::uint32_t> seeds, std::size_t flows, Time now) {
-  changed_.clear();
-  risen_.clear();
-  const std::int64_t level = reach_concerned(seeds);
-  if (filling_.links().empty()) return changed_;
-  const bool near_first = far_solves_left_ == 0;
-  if (!near_first) --far_solves_left_;
-  bool far = !near_first;
-  filling_.fill(level, far);
-  for (int round = 1; !far && reach_further(); ++round) {
-    far = round == kRounds || kMostNear * filling_.flows().size() > flows;
-    filling_.fill(level, far);
-  }
-  if (near_first) {
-    far_solves_ = far ? std::min(2 * far_solves_ + 1, kMostFarSolves) : far_solves_ / 2;
-    far_solves_left_ = far_solves_;
-  }
-  apply(now);
-  return changed_;
-}
-
-std::span<const std::uint32_t> FlowSolver::solve_all(std::span<const std::uint32_t> flows, Time now,
-                                                     ReferenceSolver& reference) {
-  const std::vector<ReferenceSolver::Share> shares = reference.solve(graph_, flows);
-  for (std::size_t i = 0; i < flows.size(); ++i) set(flows[i], shares[i].rate, shares[i].bottleneck, now);
-  return flows;
-}
-
-void FlowSolver::solve_alone(std::uint32_t index, Time now) {
-  const Flow& flow = graph_.flow(index);
-  std::int64_t rate = kUnrated;
-  std::uint32_t bottleneck = flow.crossings.front().link;
-  for (const FlowCrossing& crossing : flow.crossings) {
-    const std::int64_t most = fill_rate(graph_.link(crossing.link).bandwidth.count(), crossing.weight);
-    if (most >= rate) continue;
-    rate = most;
-    bottleneck = crossing.link;
-  }
-  set(index, rate, bottleneck, now);
-}
-
-// For a flow whose rate was found apart from filling_.
-void FlowSolver::set(std::uint32_t index, std::int64_t rate, std::uint32_t bottleneck, Time now) {
-  const std::int64_t before = graph_.rate(index);
-  const std::int64_t change = before == kUnrated ? rate : rate - before;
-  for (const FlowCrossing& crossing : graph_.flow(index).crossings)
-    graph_.link(crossing.link).load += change * static_cast<std::int64_t>(crossing.weight);
-  graph_.set_rate(index, rate, now);
-  graph_.set_bottleneck(graph_.flow(index), bottleneck);
-  graph_.link(bottleneck).level = rate;
-}
-
-// The links on which the change makes a difference, and the least rate at which it does.
-std::int64_t FlowSolver::reach_concerned(std::span<const std::uint32_t> seeds) {
-  filling_.clear();
-  std::int64_t level = kUnrated;
-  for (const std::uint32_t seed : seeds) {
-    const FlowLink& link = graph_.link(seed);
-    if (link.bound > 0) level = std::min(level, link.level);
-    if (link.has_joined) level = std::min(level, filling_level(link));
-    if (link.bound > 0 || link.has_joined) filling_.reach(seed);
-  }
-  return level;
-}
-
-// True if there are links that were not reached but are concerned; now they are reached. A link that holds nobody is
-// not if there would be room even for 1 B/s more for everybody: then no floor can make it fill.
-bool FlowSolver::reach_further() {
-  risen_.clear();
-  bool found = false;
-  const std::uint64_t mark = graph_.new_mark();
-  std::size_t i = 0;
-  for (const FlowFilling::Stop& stop : filling_.stops()) {
-    for (; i < stop.end; ++i) {
-      const std::uint32_t flow = filling_.flows()[i];
-      const std::int64_t before = graph_.rate(flow);
-      if (before != stop.rate && before != kUnrated) found |= reach_beyond(flow, stop.rate - before, mark);
-    }
-  }
-  return found;
-}
-
-// The same for the links of one flow whose rate changes.
-bool FlowSolver::reach_beyond(std::uint32_t flow, std::int64_t change, std::uint64_t mark) {
-  bool found = false;
-  for (const FlowCrossing& crossing : graph_.flow(flow).crossings) {
-    FlowLink& link = graph_.link(crossing.link);
-    if (filling_.reached(link)) continue;
-    if (link.rise_mark != mark) {
-      link.rise_mark = mark;
-      link.rise = 0;
-      risen_.push_back(crossing.link);
-    }
-    link.rise += Int128{change} * static_cast<std::int64_t>(crossing.weight);
-    const Int128 needed = link.load + link.rise + static_cast<std::int64_t>(link.weight);
-    if (link.bound > 0 || needed > link.bandwidth.count()) found |= filling_.reach(crossing.link);
-  }
-  return found;
-}
-
-// Takes over what the last filling found. No link that holds a flow changes unless it was reached.
-void FlowSolver::apply(Time now) {
-  std::size_t i = 0;
-  for (const FlowFilling::Stop& stop : filling_.stops()) {
-    const bool reached = filling_.reached(graph_.link(stop.link));
-    if (reached) graph_.link(stop.link).level = stop.rate;
-    for (; i < stop.end; ++i) {
-      const std::uint32_t flow = filling_.flows()[i];
-      if (reached) graph_.set_bottleneck(graph_.flow(flow), stop.link);
-      if (graph_.rate(flow) == stop.rate) continue;
-      graph_.set_rate(flow, stop.rate, now);
-      changed_.push_back(flow);
-    }
-  }
-  for (const std::uint32_t link : filling_.links())
-    graph_.link(link).load = graph_.link(link).bandwidth.count() - graph_.link(link).left;
-  for (const std::uint32_t link : risen_)
-    if (!filling_.reached(graph_.link(link)))
-      graph_.link(link).load += static_cast<std::int64_t>(graph_.link(link).rise);
-}
-
-// The rate at which the link fills if the flows that were solved before stop at the rates they have: the least rate at
-// which anything can change because of those that joined.
-std::int64_t FlowSolver::filling_level(const FlowLink& link) const {
-  std::int64_t level = 0;
-  for (int step = 0; step < kFillingSteps; ++step) {
-    std::int64_t left = link.bandwidth.count();
-    std::uint64_t weight = 0;
-    for (const FlowLink::User& user : link.users) {
-      const std::int64_t rate = graph_.rate(user.flow);
-      if (rate < level)
-        left -= rate * static_cast<std::int64_t>(user.weight);
-      else
-        weight += user.weight;
-    }
-    ORRERY_ASSERT(weight > 0);
-    const std::int64_t next = fill_rate(left, weight);
-    if (next == level) break;
-    level = next;
-  }
-  return level;
 }
 
 }  // namespace orrery::network

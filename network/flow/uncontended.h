@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Flows that have every link of their path to themselves, as most have on a well-used fabric: their rate is that of the
-// narrowest link, so they need neither solver nor components. When another flow comes to one of their links, they move
-// there. A group of messages that has its links to itself is one such flow, although its links are through with it one
-// after the other.
+// narrowest link, so they need no solver. When another flow comes to one of their links, they move there. A group of
+// messages that has its links to itself is one such flow, although its links are through with it one after the other.
 //
 // A path keeps its links when its flow has ended, until a flow on another path wants one of them: one message after the
 // other on a path, as in a ring, costs the same however many links that has.

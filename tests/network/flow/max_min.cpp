@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/assert.h"
+#include "network/path_table.h"
 
 namespace orrery::test {
 namespace {
@@ -117,21 +118,6 @@ void MaxMin::freeze(std::uint32_t flow, std::int64_t rate, std::uint32_t link) {
 
 std::size_t MaxMin::end_of(std::uint32_t flow) const {
   return flow + 1 < flows_.size() ? flows_[flow + 1].first_crossing : crossings_.size();
-}
-
-std::vector<network::ReferenceSolver::Share> MaxMinReference::solve(network::FlowGraph& graph,
-                                                                    std::span<const std::uint32_t> flows) {
-  MaxMin solver;
-  for (std::uint32_t link = 0; link < graph.link_count(); ++link) solver.add_link(graph.link(link).bandwidth);
-  for (const std::uint32_t flow : flows) {
-    solver.add_flow();
-    for (const network::FlowCrossing& crossing : graph.flow(flow).crossings)
-      solver.cross(crossing.link, crossing.weight);
-  }
-  solver.solve();
-  std::vector<Share> shares;
-  for (std::uint32_t i = 0; i < flows.size(); ++i) shares.push_back({solver.rate(i), solver.bottleneck(i)});
-  return shares;
 }
 
 }  // namespace orrery::test

@@ -7,11 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "core/units.h"
-#include "network/flow/solver.h"
 
 namespace orrery::test {
 
@@ -68,12 +66,6 @@ class MaxMin {
   std::vector<std::uint32_t> users_;  // flows, link by link
   std::vector<Filling> heap_;         // the least rate in front, the children of i at 2 i + 1 and 2 i + 2
   std::vector<std::uint32_t> full_;   // links of the current round
-};
-
-// Solves a FlowNetwork's flows from nothing known, whether they can have changed or not.
-class MaxMinReference final : public network::ReferenceSolver {
- public:
-  std::vector<Share> solve(network::FlowGraph& graph, std::span<const std::uint32_t> flows) override;
 };
 
 }  // namespace orrery::test

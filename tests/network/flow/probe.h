@@ -30,9 +30,8 @@ struct Probe final : network::MessageRecipient, InstantObserver, EventSink {
   std::function<void()> when_decided = [] {};
   std::map<std::uint32_t, network::MessagePart> parts;  // by id: what it comes apart into, which is itself
 
-  template <class... Options>
-  explicit Probe(const std::vector<network::DimensionSpec>& dimensions, Options... options)
-      : fabric(network::compose(dimensions)), network(engine, fabric, options...) {}
+  explicit Probe(const std::vector<network::DimensionSpec>& dimensions)
+      : fabric(network::compose(dimensions)), network(engine, fabric) {}
   explicit Probe(network::Fabric made) : fabric(std::move(made)), network(engine, fabric) {}
 
   void on_released(std::uint32_t id) override {
