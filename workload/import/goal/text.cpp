@@ -19,6 +19,90 @@ constexpr std::size_t kMostErrors = 100;
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
+// Nothing of a word that is no operation.
+std::optional<GoalKind> kind_named(std::string_view word) {
+  if (word == "calc") return GoalKind::kCalc;
+  if (word == "send") return GoalKind::kSend;
+  if (word == "recv") return GoalKind::kReceive;
+  return std::nullopt;
+}
+
+// Words, numbers and marks of a text; blanks and comments before them are skipped.
+class GoalLexer {
+ public:
+  explicit GoalLexer(std::string_view text) : rest_(text) {}
+
+  int line() const { return line_; }  // from 1
+  std::string_view rest_of_line() const { return rest_.substr(0, rest_.find('\n')); }
+  void skip_rest_of_line() { rest_.remove_prefix(rest_of_line().size()); }
+
+  // To the next line that is not empty; false at the end of the text.
+  bool next_line() {
+    for (skip_spaces(); rest_.starts_with('\n'); skip_spaces()) {
+      ++line_;
+      rest_.remove_prefix(1);
+    }
+    return !rest_.empty();
+  }
+
+  bool at_end_of_line() {
+    skip_spaces();
+    return rest_.empty() || rest_[0] == '\n' || rest_[0] == '}';
+  }
+
+  bool accept(char c) {
+    skip_spaces();
+    if (!rest_.starts_with(c)) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+
+  // Empty where there is none.
+  std::string_view word() {
+    skip_spaces();
+    std::size_t length = 0;
+    while (length < rest_.size() && is_word(rest_[length])) ++length;
+    const std::string_view word = rest_.substr(0, length);
+    rest_.remove_prefix(length);
+    return word;
+  }
+
+  std::optional<std::int64_t> number() {
+    skip_spaces();
+    std::int64_t value = 0;
+    if (rest_.empty() || !(is_digit(rest_[0]) || rest_[0] == '-')) return std::nullopt;
+    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+    if (error != std::errc()) return std::nullopt;
+    rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+    return value;
+  }
+
+ private:
+  void skip_spaces() {
+    while (!rest_.empty()) {
+      if (rest_[0] == ' ' || rest_[0] == '\t' || rest_[0] == '\r')
+        rest_.remove_prefix(1);
+      else if (!skip_comment())
+        return;
+    }
+  }
+
+  bool skip_comment() {
+    if (rest_.starts_with("//")) {
+      skip_rest_of_line();
+      return true;
+    }
+    if (!rest_.starts_with("/*")) return false;
+    const std::size_t end = std::min(rest_.find("*/", 2), rest_.size());
+    line_ += static_cast<int>(std::ranges::count(rest_.substr(0, end), '\n'));
+    rest_.remove_prefix(std::min(end + 2, rest_.size()));
+    return true;
+  }
+
+  std::string_view rest_;
+  int line_ = 1;
+};
+
 struct Reference {
   std::string_view after;
   std::string_view before;
@@ -29,15 +113,15 @@ struct Reference {
 class GoalReader {
  public:
   GoalReader(const std::string& file, std::string_view text, Diagnostics& diagnostics)
-      : file_(file), rest_(text), diagnostics_(diagnostics) {}
+      : file_(file), text_(text), diagnostics_(diagnostics) {}
 
   GoalSchedule read() {
     const std::size_t before = diagnostics_.error_count();
-    for (skip_lines(); !rest_.empty(); skip_lines()) {
+    while (text_.next_line()) {
       if (diagnostics_.error_count() - before >= kMostErrors) return std::move(schedule_);
       if (statement()) continue;
       has_broken_lines_ = true;
-      skip_rest_of_line();
+      text_.skip_rest_of_line();
     }
     if (block_) {
       fail("the file ends within a rank",
@@ -48,99 +132,33 @@ class GoalReader {
   }
 
  private:
-  // --- characters ---
-
-  bool skip_comment() {
-    if (rest_.starts_with("//")) {
-      rest_.remove_prefix(std::min(rest_.find('\n'), rest_.size()));
-      return true;
-    }
-    if (!rest_.starts_with("/*")) return false;
-    const std::size_t end = std::min(rest_.find("*/", 2), rest_.size());
-    for (const char c : rest_.substr(0, end)) line_ += c == '\n' ? 1 : 0;
-    rest_.remove_prefix(std::min(end + 2, rest_.size()));
-    return true;
-  }
-
-  void skip_spaces() {
-    while (!rest_.empty()) {
-      if (rest_[0] == ' ' || rest_[0] == '\t' || rest_[0] == '\r')
-        rest_.remove_prefix(1);
-      else if (!skip_comment())
-        return;
-    }
-  }
-
-  void skip_lines() {
-    for (skip_spaces(); rest_.starts_with('\n'); skip_spaces()) {
-      ++line_;
-      rest_.remove_prefix(1);
-    }
-  }
-
-  void skip_rest_of_line() { rest_.remove_prefix(std::min(rest_.find('\n'), rest_.size())); }
-
-  bool accept(char c) {
-    skip_spaces();
-    if (!rest_.starts_with(c)) return false;
-    rest_.remove_prefix(1);
-    return true;
-  }
-
-  std::string_view take_word() {
-    skip_spaces();
-    std::size_t length = 0;
-    while (length < rest_.size() && is_word(rest_[length])) ++length;
-    const std::string_view word = rest_.substr(0, length);
-    rest_.remove_prefix(length);
-    return word;
-  }
-
-  std::optional<std::int64_t> take_number() {
-    skip_spaces();
-    std::int64_t value = 0;
-    if (rest_.empty() || !(is_digit(rest_[0]) || rest_[0] == '-')) return std::nullopt;
-    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
-    if (error != std::errc()) return std::nullopt;
-    rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
-    return value;
-  }
-
-  bool at_end_of_line() {
-    skip_spaces();
-    return rest_.empty() || rest_[0] == '\n' || rest_[0] == '}';
-  }
-
-  // --- messages ---
-
+  // As all that follow: false after an error.
   bool fail(std::string message, std::string hint = {}) {
-    diagnostics_.error({file_, line_, 0}, std::move(message), std::move(hint));
+    diagnostics_.error({file_, text_.line(), 0}, std::move(message), std::move(hint));
     return false;
   }
 
   bool expected(std::string_view what) {
-    const std::string_view found = rest_.substr(0, std::min(rest_.find('\n'), rest_.size()));
+    const std::string_view found = text_.rest_of_line();
     if (found.empty()) return fail(fmt::format("the line ends, expected {}", what));
     return fail(fmt::format("found \"{}\", expected {}", printable(found, 40), what));
   }
 
-  // --- statements; false after an error ---
-
   bool statement() {
-    if (accept('}')) return end_block();
-    const std::string_view word = take_word();
+    if (text_.accept('}')) return block_ ? close_block() : fail("} without a rank before it");
+    const std::string_view word = text_.word();
     if (word == "num_ranks") return number_of_ranks();
     if (word == "rank") return begin_block();
     if (word.empty()) return expected("an operation, a label, \"rank\", \"num_ranks\" or \"}\"");
     if (!block_)
       return fail(fmt::format("\"{}\" outside a rank", printable(word, 40)), "operations stand in rank <r> { ... }");
-    if (word == "calc" || word == "send" || word == "recv") return operation({}, word);
-    if (accept(':')) return operation(word, take_word());
+    if (kind_named(word)) return operation({}, word);
+    if (text_.accept(':')) return operation(word, text_.word());
     return dependency(word);
   }
 
   bool number_of_ranks() {
-    const std::optional<std::int64_t> ranks = take_number();
+    const std::optional<std::int64_t> ranks = text_.number();
     if (!ranks || *ranks < 1 || *ranks > UINT32_MAX) return fail("num_ranks without a number above 0");
     if (schedule_.ranks != 0) return fail("num_ranks is given twice");
     schedule_.ranks = *ranks;
@@ -149,38 +167,26 @@ class GoalReader {
 
   bool begin_block() {
     if (block_) return fail(fmt::format("a rank within rank {}", block_->rank), "is a } missing?");
-    const std::optional<std::int64_t> rank = take_number();
+    const std::optional<std::int64_t> rank = text_.number();
     if (!rank || *rank < 0) return expected("the number of the rank");
-    if (!accept('{')) return expected("{");
+    if (!text_.accept('{')) return expected("{");
     block_.emplace();
     block_->rank = *rank;
-    block_->line = line_;
-    return true;
-  }
-
-  bool end_block() {
-    if (!block_) return fail("} without a rank before it");
-    close_block();
+    block_->line = text_.line();
     return true;
   }
 
   bool operation(std::string_view label, std::string_view word) {
-    GoalOperation result;
-    result.line = line_;
-    result.label = label;
-    if (word == "calc")
-      result.kind = GoalKind::kCalc;
-    else if (word == "send")
-      result.kind = GoalKind::kSend;
-    else if (word == "recv")
-      result.kind = GoalKind::kReceive;
-    else
-      return unknown_operation(word);
-    const std::optional<std::int64_t> amount = take_number();
-    if (!amount || *amount < 0) return expected(result.kind == GoalKind::kCalc ? "nanoseconds" : "a number of bytes");
+    const std::optional<GoalKind> kind = kind_named(word);
+    if (!kind)
+      return fail(
+          word.empty() ? "a label without an operation" : fmt::format("unknown operation \"{}\"", printable(word, 40)),
+          "calc, send and recv are known; put, get, append and others of LogGOPSim 2 are not");
+    GoalOperation result{.kind = *kind, .line = text_.line(), .label = label};
+    const std::optional<std::int64_t> amount = text_.number();
+    if (!amount || *amount < 0) return expected(*kind == GoalKind::kCalc ? "nanoseconds" : "a number of bytes");
     result.amount = *amount;
-    if (result.kind != GoalKind::kCalc && !peer(result)) return false;
-    if (!suffixes(result)) return false;
+    if ((*kind != GoalKind::kCalc && !peer(result)) || !suffixes(result)) return false;
     const auto position = static_cast<std::uint32_t>(block_->operations.size());
     if (!label.empty() && !labels_.try_emplace(label, position).second)
       return fail(fmt::format("label {} is given twice in rank {}", printable(label, 40), block_->rank));
@@ -188,26 +194,20 @@ class GoalReader {
     return true;
   }
 
-  bool unknown_operation(std::string_view word) {
-    return fail(
-        word.empty() ? "a label without an operation" : fmt::format("unknown operation \"{}\"", printable(word, 40)),
-        "calc, send and recv are known; put, get, append and others of LogGOPSim 2 are not");
-  }
-
   bool peer(GoalOperation& result) {
-    if (take_word() != "b") return expected("b after the number of bytes");
+    if (text_.word() != "b") return expected("b after the number of bytes");
     const bool is_send = result.kind == GoalKind::kSend;
-    if (take_word() != (is_send ? "to" : "from")) return expected(is_send ? "to <rank>" : "from <rank>");
-    const std::optional<std::int64_t> rank = take_number();
+    if (text_.word() != (is_send ? "to" : "from")) return expected(is_send ? "to <rank>" : "from <rank>");
+    const std::optional<std::int64_t> rank = text_.number();
     if (!rank || *rank < (is_send ? 0 : -1)) return expected("the number of a rank");
     result.peer = *rank;
     return true;
   }
 
   bool suffixes(GoalOperation& result) {
-    while (!at_end_of_line()) {
-      const std::string_view word = take_word();
-      const std::optional<std::int64_t> value = take_number();
+    while (!text_.at_end_of_line()) {
+      const std::string_view word = text_.word();
+      const std::optional<std::int64_t> value = text_.number();
       if (!value || *value < (word == "tag" ? -1 : 0) || *value > UINT32_MAX)
         return fail(fmt::format("\"{}\" without a number from 0", printable(word, 40)), "tag, cpu and nic may follow");
       if (word == "cpu")
@@ -221,17 +221,17 @@ class GoalReader {
   }
 
   bool dependency(std::string_view after) {
-    const std::string_view word = take_word();
+    const std::string_view word = text_.word();
     if (word != "requires" && word != "irequires")
       return expected("\":\", \"requires\" or \"irequires\" after the label");
-    const std::string_view before = take_word();
+    const std::string_view before = text_.word();
     if (before.empty()) return expected("a label");
-    references_.push_back({after, before, word == "irequires", line_});
-    return at_end_of_line() ? true : expected("the end of the line");
+    references_.push_back({after, before, word == "irequires", text_.line()});
+    return text_.at_end_of_line() || expected("the end of the line");
   }
 
   // Labels are known when the block is.
-  void close_block() {
+  bool close_block() {
     for (const Reference& reference : references_) {
       const auto after = labels_.find(reference.after);
       const auto before = labels_.find(reference.before);
@@ -254,12 +254,12 @@ class GoalReader {
     has_broken_lines_ = false;
     schedule_.blocks.push_back(std::move(*block_));
     block_.reset();
+    return true;
   }
 
   const std::string& file_;
-  std::string_view rest_;
+  GoalLexer text_;
   Diagnostics& diagnostics_;
-  int line_ = 1;
   GoalSchedule schedule_;
   std::optional<GoalRank> block_;
   std::unordered_map<std::string_view, std::uint32_t> labels_;
