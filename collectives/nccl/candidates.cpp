@@ -12,14 +12,12 @@ using enum NcclProtocol;
 // Sends up to this size go in LL: NVIDIA/nccl, NCCL_P2P_LL_THRESHOLD.
 constexpr double kLargestLlSend = 16384;
 
-// Releases that brought an algorithm or a protocol, from NCCL's release notes; and one that raised the caps of LL on
-// Hopper.
+// Releases that brought an algorithm or a protocol, from NCCL's release notes.
 constexpr NcclVersion kFirstWithTree{2, 4, 0};
 constexpr NcclVersion kFirstWithLl128{2, 5, 0};
 constexpr NcclVersion kFirstWithCollNet{2, 6, 0};
 constexpr NcclVersion kFirstWithNvls{2, 17, 0};
 constexpr NcclVersion kFirstWithNvlsTree{2, 18, 0};
-constexpr NcclVersion kFirstWithHopperCaps{2, 19, 0};
 constexpr NcclVersion kFirstWithPat{2, 23, 0};
 
 // Whether NCCL has the algorithm for such a collective at all.
@@ -96,7 +94,5 @@ NcclSendCosts nccl_send_costs(double bytes, const NcclOptions& options, const Nc
   if (bytes <= full) return {0, bytes / constants.protocol_efficiency(kLl)};
   return {(bytes - full) / (kLargestLlSend - full), most};
 }
-
-bool nccl_has_hopper_caps(NcclVersion version) { return version >= kFirstWithHopperCaps; }
 
 }  // namespace orrery::collectives

@@ -47,7 +47,4 @@ struct NcclSendCosts {
 };
 NcclSendCosts nccl_send_costs(double bytes, const NcclOptions& options, const NcclConstants& constants);
 
-// Whether the caps of LL on Hopper are its own, rather than those of Ampere.
-bool nccl_has_hopper_caps(NcclVersion version);
-
 }  // namespace orrery::collectives

@@ -129,37 +129,39 @@ std::optional<std::size_t> nccl_constant_named(std::string_view path) {
   return static_cast<std::size_t>(found - kEntries.begin());
 }
 
-double NcclConstants::base(NcclAlgorithm algorithm, NcclProtocol protocol) const {
+double NcclConstants::base(NcclAlgorithm algorithm, NcclProtocol protocol, const MachineKind& machine) const {
+  const double factor = latency_factor(machine.architecture);
   switch (algorithm) {
     case NcclAlgorithm::kTree:
-      return values_[number_of("base.tree.ll") + index(protocol)];
+      return factor * values_[number_of("base.tree.ll") + index(protocol)];
     case NcclAlgorithm::kRing:
-      return values_[number_of("base.ring.ll") + index(protocol)];
+      return factor * values_[number_of("base.ring.ll") + index(protocol)];
     case NcclAlgorithm::kCollNetDirect:
-      return values_[number_of("base.collnet_direct")];
+      return factor * values_[number_of("base.collnet_direct")];
     case NcclAlgorithm::kCollNetChain:
-      return values_[number_of("base.collnet_chain")];
+      return factor * values_[number_of("base.collnet_chain")];
     case NcclAlgorithm::kNvls:
     case NcclAlgorithm::kNvlsTree:
-      return values_[number_of("base.nvls")];
+      return factor * values_[number_of("base.nvls")];
     case NcclAlgorithm::kPat:
-      return values_[number_of("base.pat")];
+      return factor * values_[number_of("base.pat")];
   }
   no_such_combination();
 }
 
-double NcclConstants::hop(NcclAlgorithm algorithm, NcclProtocol protocol, NodeLinkKind link) const {
-  const bool is_pcie = link == NodeLinkKind::kPcie || link == NodeLinkKind::kHost;
+double NcclConstants::hop(NcclAlgorithm algorithm, NcclProtocol protocol, const MachineKind& machine) const {
+  const double factor = latency_factor(machine.architecture);
+  const bool is_pcie = machine.within == NodeLinkKind::kPcie || machine.within == NodeLinkKind::kHost;
   const std::size_t first = is_pcie ? number_of("hop.pcie.tree.ll") : number_of("hop.nvlink.tree.ll");
   switch (algorithm) {
     case NcclAlgorithm::kTree:
-      return values_[first + index(protocol)];
+      return factor * values_[first + index(protocol)];
     case NcclAlgorithm::kRing:
-      return values_[first + 3 + index(protocol)];
+      return factor * values_[first + 3 + index(protocol)];
     case NcclAlgorithm::kCollNetDirect:
-      return values_[first + 6];
+      return factor * values_[first + 6];
     case NcclAlgorithm::kCollNetChain:
-      return values_[first + 7];
+      return factor * values_[first + 7];
     case NcclAlgorithm::kNvls:  // in their base latency
     case NcclAlgorithm::kNvlsTree:
     case NcclAlgorithm::kPat:
@@ -168,8 +170,8 @@ double NcclConstants::hop(NcclAlgorithm algorithm, NcclProtocol protocol, NodeLi
   no_such_combination();
 }
 
-double NcclConstants::network_hop(NcclAlgorithm algorithm, NcclProtocol protocol, NetworkKind network) const {
-  const double software = values_[number_of("network.other") + index(network)];
+double NcclConstants::network_hop(NcclAlgorithm algorithm, NcclProtocol protocol, const MachineKind& machine) const {
+  const double software = values_[number_of("network.other") + index(machine.network)];
   switch (algorithm) {
     case NcclAlgorithm::kTree:
     case NcclAlgorithm::kRing:

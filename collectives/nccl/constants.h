@@ -47,14 +47,13 @@ class NcclConstants {
   void set(std::size_t number, double value) { values_[number] = value; }
 
   // Of a kernel from its launch to its first step.
-  double base(NcclAlgorithm algorithm, NcclProtocol protocol) const;
+  double base(NcclAlgorithm algorithm, NcclProtocol protocol, const MachineKind& machine) const;
   // Of one step from GPU to GPU of a node; over the network.
-  double hop(NcclAlgorithm algorithm, NcclProtocol protocol, NodeLinkKind link) const;
-  double network_hop(NcclAlgorithm algorithm, NcclProtocol protocol, NetworkKind network) const;
+  double hop(NcclAlgorithm algorithm, NcclProtocol protocol, const MachineKind& machine) const;
+  double network_hop(NcclAlgorithm algorithm, NcclProtocol protocol, const MachineKind& machine) const;
   // The most that the LL protocol moves, in bytes per second of bus bandwidth.
   double ll_cap(Architecture architecture, std::uint32_t nodes) const;
   double nvls_efficiency(Architecture architecture) const;
-  double latency_factor(Architecture architecture) const;
   // What the harness adds to each call, for `per_node` GPUs of a node.
   double launch(LaunchMode mode, std::uint32_t per_node) const;
 
@@ -72,6 +71,8 @@ class NcclConstants {
   bool operator==(const NcclConstants&) const = default;
 
  private:
+  double latency_factor(Architecture architecture) const;
+
   std::array<double, kNcclConstants> values_{};
 };
 

@@ -31,6 +31,16 @@ double tree_ll_correction(double bytes) {
   return kTreeLlCorrections.back();
 }
 
+// The first release with caps of LL on Hopper of its own, rather than those of Ampere: NCCL's release notes.
+constexpr NcclVersion kFirstWithHopperCaps{2, 19, 0};
+
+// All that is reduced or gathered, in bytes.
+double amount_of(const NcclCall& call) {
+  if (call.kind == CollectiveKind::kBarrier) return 4;  // NCCL has none: an all-reduce of one number
+  const auto bytes = static_cast<double>(call.bytes.count());
+  return call.kind == CollectiveKind::kAllGather ? bytes * call.shape->ranks : bytes;
+}
+
 double floor_log2(std::uint32_t nodes) { return std::bit_width(nodes) - 1; }
 
 // What all costs of one call are made of.
@@ -46,9 +56,8 @@ class Costs {
       case kRing:
         return ring(protocol);
       case kCollNetDirect:
-        return collnet_direct();
       case kCollNetChain:
-        return collnet_chain();
+        return collnet(algorithm);
       case kNvls:
         return nvls();
       case kNvlsTree:
@@ -65,11 +74,11 @@ class Costs {
   NcclCost sends() const {
     const bool is_all_to_all = call_.kind == CollectiveKind::kAllToAll;
     const bool is_gather = call_.kind == CollectiveKind::kGather;
-    const double part = static_cast<double>(call_.bytes.count()) / (is_gather ? 1 : ranks());
+    const double part = static_cast<double>(call_.bytes.count()) / (is_gather ? 1 : ranks_);
     NcclCost cost{std::nullopt,
                   nccl_protocol_of_send(part, options_),
-                  {is_all_to_all ? NodePattern::kAllPairs : NodePattern::kRing, part * (per_node() - 1),
-                   part * (ranks() - per_node()), part}};
+                  {is_all_to_all ? NodePattern::kAllPairs : NodePattern::kRing, part * (per_node_ - 1),
+                   part * (ranks_ - per_node_), part}};
     const NcclSendCosts costs = nccl_send_costs(part, options_, c_);
     cost.latency = std::lerp(send_latency(kLl), send_latency(kSimple), costs.simple);
     cost.within_efficiency = cost.between_efficiency = costs.wire > 0 ? part / costs.wire : 1;
@@ -77,46 +86,37 @@ class Costs {
   }
 
  private:
-  double ranks() const { return shape_.ranks; }
-  double nodes() const { return shape_.nodes; }
-  double per_node() const { return shape_.fullest; }
-  // All that is reduced or gathered, in bytes.
-  double amount() const {
-    if (call_.kind == CollectiveKind::kBarrier) return 4;  // NCCL has none: an all-reduce of one number
-    const auto bytes = static_cast<double>(call_.bytes.count());
-    return call_.kind == CollectiveKind::kAllGather ? bytes * ranks() : bytes;
-  }
-
   double hop(NcclAlgorithm algorithm, NcclProtocol protocol) const {
-    return factor() * c_.hop(algorithm, protocol, call_.machine.within) + seconds(shape_.within_latency);
+    return c_.hop(algorithm, protocol, call_.machine) + seconds(shape_.within_latency);
   }
   double network_hop(NcclAlgorithm algorithm, NcclProtocol protocol) const {
-    return c_.network_hop(algorithm, protocol, call_.machine.network) + seconds(shape_.between_latency);
+    return c_.network_hop(algorithm, protocol, call_.machine) + seconds(shape_.between_latency);
   }
-  double base(NcclAlgorithm algorithm, NcclProtocol protocol) const { return factor() * c_.base(algorithm, protocol); }
+  double base(NcclAlgorithm algorithm, NcclProtocol protocol) const {
+    return c_.base(algorithm, protocol, call_.machine);
+  }
   double send_latency(NcclProtocol protocol) const {
     return base(kRing, protocol) + (call_.spans_nodes() ? network_hop(kRing, protocol) : hop(kRing, protocol));
   }
-  double factor() const { return c_.latency_factor(call_.machine.architecture); }
   // Bus bandwidth.
   double ll_cap() const {
-    const bool is_old = call_.machine.architecture == Architecture::kHopper && !nccl_has_hopper_caps(options_.version);
+    const bool is_old = call_.machine.architecture == Architecture::kHopper && options_.version < kFirstWithHopperCaps;
     return c_.ll_cap(is_old ? Architecture::kAmpere : call_.machine.architecture, shape_.nodes);
   }
 
   NcclCost ring(NcclProtocol protocol) const {
-    const double share = (ranks() - 1) / ranks();
+    const double share = (ranks_ - 1) / ranks_;
     const double rounds = call_.is_all_reduce() ? 2 : 1;
-    const double sent = amount() * (call_.is_all_reduce() || call_.is_exchange() ? rounds * share : 1);
+    const double sent = amount_ * (call_.is_all_reduce() || call_.is_exchange() ? rounds * share : 1);
     // On one node all channels of a broadcast or reduce are alike, and small parts follow one another closely: NCCL
     // counts one step.
     const bool is_chain = !call_.is_all_reduce() && !call_.is_exchange() && !call_.spans_nodes();
-    const double steps = is_chain ? 1 : rounds * (ranks() - 1);
-    const double network_steps = rounds * (nodes() - 1);
+    const double steps = is_chain ? 1 : rounds * (ranks_ - 1);
+    const double network_steps = rounds * (nodes_ - 1);
     NcclCost cost{kRing, protocol, {NodePattern::kRing, sent, 0, sent}};
     if (call_.spans_nodes()) {
-      cost.volume.within = sent * (per_node() - 1) / per_node();
-      cost.volume.between = sent / per_node();
+      cost.volume.within = sent * (per_node_ - 1) / per_node_;
+      cost.volume.between = sent / per_node_;
     }
     cost.latency = base(kRing, protocol) + (steps - network_steps) * hop(kRing, protocol) +
                    network_steps * network_hop(kRing, protocol);
@@ -124,19 +124,19 @@ class Costs {
     cost.within_efficiency = c_.ring_efficiency() * cost.between_efficiency;
     if (protocol == kLl) cost.cap = ll_cap();
     // A step of a ring moves one part in n of a chunk.
-    if (protocol != kLl && !is_chain) cost.stages = kStagesOfHop * steps / ranks();
+    if (protocol != kLl && !is_chain) cost.stages = kStagesOfHop * steps / ranks_;
     return cost;
   }
 
   // Down and up a chain in each node, and a double binary tree between the nodes.
   NcclCost tree(NcclProtocol protocol) const {
-    NcclCost cost{kTree, protocol, tree_volume(2 * (per_node() - 1) / per_node())};
+    NcclCost cost{kTree, protocol, tree_volume(2 * (per_node_ - 1) / per_node_)};
     const double network_steps = 2 * floor_log2(shape_.nodes);
-    cost.latency = base(kTree, protocol) + 2 * (per_node() - 1) * hop(kTree, protocol) +
+    cost.latency = base(kTree, protocol) + 2 * (per_node_ - 1) * hop(kTree, protocol) +
                    network_steps * network_hop(kTree, protocol);
     cost.between_efficiency = c_.protocol_efficiency(protocol);
     if (protocol == kLl) {
-      const double correction = tree_ll_correction(amount());
+      const double correction = tree_ll_correction(amount_);
       cost.between_efficiency *= correction;
       cost.cap = correction * ll_cap() / 2;  // NCCL counts a tree's bus bandwidth as twice its buffer's
     }
@@ -147,23 +147,23 @@ class Costs {
 
   // `within`: what each rank sends within its node, per byte of the buffer.
   NcclVolume tree_volume(double within) const {
-    NcclVolume volume{NodePattern::kDoubleTree, amount() * within, 0, amount()};
-    if (call_.spans_nodes()) volume.between = amount() / 2 / per_node();
+    NcclVolume volume{NodePattern::kDoubleTree, amount_ * within, 0, amount_};
+    if (call_.spans_nodes()) volume.between = amount_ / 2 / per_node_;
     return volume;
   }
 
   // Each GPU sends its buffer up once to be added, and its part of the sum once to be copied. Of a reduce-scatter the
   // first, of an all-gather the second is all: then one direction of its link carries the whole amount.
-  double nvls_within() const { return call_.is_exchange() ? 1 : 1 + 1 / per_node(); }
+  double nvls_within() const { return call_.is_exchange() ? 1 : 1 + 1 / per_node_; }
 
   NcclCost nvls() const {
-    NcclCost cost{kNvls, kSimple, {NodePattern::kRing, amount() * nvls_within(), 0, amount()}};
+    NcclCost cost{kNvls, kSimple, {NodePattern::kRing, amount_ * nvls_within(), 0, amount_}};
     cost.latency = base(kNvls, kSimple);
     cost.within_efficiency = c_.nvls_efficiency(call_.machine.architecture);
     // What is added up of a chunk goes back as its copy; a reduce-scatter or an all-gather is over with the first way.
     cost.stages = call_.is_exchange() ? 0 : 1;
     if (call_.spans_nodes()) {
-      cost.volume.between = amount() / per_node() * (call_.is_exchange() ? (nodes() - 1) / nodes() : 1);
+      cost.volume.between = amount_ / per_node_ * (call_.is_exchange() ? (nodes_ - 1) / nodes_ : 1);
       cost.latency += network_hop(kNvls, kSimple);
       cost.stages += kStagesOfHop;
     }
@@ -179,34 +179,24 @@ class Costs {
     return cost;
   }
 
-  // Every rank sends each of its node a part, which goes on to the network as one.
-  NcclCost collnet_direct() const {
-    NcclCost cost{kCollNetDirect, kSimple, collnet_volume()};
-    const double first = shape_.fullest > 1 ? hop(kCollNetDirect, kSimple) : 0;
-    cost.latency = base(kCollNetDirect, kSimple) + 2 * (first + c_.collnet_direct_wait() * (per_node() - 1)) +
-                   network_hop(kCollNetDirect, kSimple);
+  // Directly, every rank sends each of its node a part; in a chain, the buffer passes from rank to rank. What each node
+  // has added goes on to the network as one.
+  NcclCost collnet(NcclAlgorithm algorithm) const {
+    const double sent = amount_ * 2 * (per_node_ - 1) / per_node_;
+    NcclCost cost{algorithm, kSimple, {NodePattern::kRing, sent, amount_ / per_node_, amount_}};
+    const double step = hop(algorithm, kSimple);
+    const double direct = (per_node_ > 1 ? step : 0) + c_.collnet_direct_wait() * (per_node_ - 1);
+    cost.latency = base(algorithm, kSimple) + 2 * (algorithm == kCollNetDirect ? direct : (per_node_ - 1) * step) +
+                   network_hop(algorithm, kSimple);
     cost.stages = 1 + kStagesOfHop;
     return cost;
-  }
-
-  NcclCost collnet_chain() const {
-    NcclCost cost{kCollNetChain, kSimple, collnet_volume()};
-    cost.latency = base(kCollNetChain, kSimple) + 2 * (per_node() - 1) * hop(kCollNetChain, kSimple) +
-                   network_hop(kCollNetChain, kSimple);
-    cost.stages = 1 + kStagesOfHop;
-    return cost;
-  }
-
-  NcclVolume collnet_volume() const {
-    return {NodePattern::kRing, amount() * 2 * (per_node() - 1) / per_node(), amount() / per_node(), amount()};
   }
 
   // One rank a node; each sends what the others lack, over ever longer distances.
   NcclCost pat() const {
-    const double sent = amount() * (ranks() - 1) / ranks();
+    const double sent = amount_ * (ranks_ - 1) / ranks_;
     NcclCost cost{kPat, kSimple, {NodePattern::kRing, 0, sent, sent}};
-    cost.latency =
-        base(kPat, kSimple) + floor_log2(shape_.nodes) * network_hop(kPat, kSimple) + c_.pat_rank() * ranks();
+    cost.latency = base(kPat, kSimple) + floor_log2(shape_.nodes) * network_hop(kPat, kSimple) + c_.pat_rank() * ranks_;
     cost.between_efficiency = c_.pat_efficiency();
     cost.stages = kStagesOfHop;
     return cost;
@@ -216,6 +206,10 @@ class Costs {
   const GroupShape& shape_;
   const NcclOptions& options_;
   const NcclConstants& c_;
+  const double ranks_ = shape_.ranks;
+  const double nodes_ = shape_.nodes;
+  const double per_node_ = shape_.fullest;
+  const double amount_ = amount_of(call_);
 };
 
 }  // namespace

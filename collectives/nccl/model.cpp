@@ -105,11 +105,9 @@ NcclSend nccl_send(Bytes bytes, bool is_same_node, const MachineKind& machine, c
   using enum NcclAlgorithm;
   const auto data = static_cast<double>(bytes.count());
   const NcclSendCosts costs = nccl_send_costs(data, options, constants);
-  const double factor = constants.latency_factor(machine.architecture);
   const auto latency_of = [&](NcclProtocol protocol) {
-    const double hop = is_same_node ? factor * constants.hop(kRing, protocol, machine.within)
-                                    : constants.network_hop(kRing, protocol, machine.network);
-    return factor * constants.base(kRing, protocol) + hop;
+    return constants.base(kRing, protocol, machine) +
+           (is_same_node ? constants.hop(kRing, protocol, machine) : constants.network_hop(kRing, protocol, machine));
   };
   const double latency = constants.launch(options.launch, 1) +
                          std::lerp(latency_of(NcclProtocol::kLl), latency_of(NcclProtocol::kSimple), costs.simple);

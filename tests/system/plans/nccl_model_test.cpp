@@ -119,8 +119,8 @@ TEST_CASE("a ring of 8 on one node: base, 14 steps, and what a protocol puts on 
   for (const NcclProtocol protocol : kAllNcclProtocols) {
     const NcclTiming way = gpus.way(kAllReduce, Bytes(8), Gpus::held({kRing}, {protocol}));
     // 700 ns for the links of a step.
-    const double latency =
-        kConstants.base(kRing, protocol) + 14 * (kConstants.hop(kRing, protocol, NodeLinkKind::kNvlink) + 0.7e-6);
+    const double latency = kConstants.base(kRing, protocol, gpus.machine()) +
+                           14 * (kConstants.hop(kRing, protocol, gpus.machine()) + 0.7e-6);
     CHECK(way.seconds == Approx(latency).epsilon(0.02));  // 8 bytes, and of Simple a chunk
   }
   // 2 * 7/8 of 64 MiB, with a flag for every word, or for 120 of 128 bytes.
