@@ -41,11 +41,33 @@ bool is_nccl_kernel(std::string_view name) {
   return name.find("ncclKernel") != std::string_view::npos || name.find("ncclDevKernel") != std::string_view::npos;
 }
 
+// What is wrong or doubtful in one node.
+class NodeFindings {
+ public:
+  NodeFindings(const chakra::Node& node, Findings& findings) : node_(node), findings_(findings) {}
+
+  const std::string& file() const { return findings_.file(); }
+  std::string name() const { return describe(node_); }
+  bool has_errors() const { return has_errors_; }
+
+  void error(std::string_view what, const std::string& detail = {}, std::string_view hint = {}) {
+    findings_.error(what, detail.empty() ? name() : fmt::format("{} ({})", name(), detail), hint);
+    has_errors_ = true;
+  }
+
+  void warning(std::string_view what, std::string_view hint = {}) { findings_.warning(what, name(), hint); }
+
+ private:
+  const chakra::Node& node_;
+  Findings& findings_;
+  bool has_errors_ = false;
+};
+
 // Reads one node. Every rule reports what is wrong by itself and leaves `result_` usable.
 class NodeReader {
  public:
   NodeReader(const chakra::Node& node, Findings& findings)
-      : node_(node), attributes_(findings.file(), node), findings_(findings) {}
+      : node_(node), attributes_(findings.file(), node), findings_(node, findings) {}
 
   TraceNode read() {
     read_duration();
@@ -75,23 +97,16 @@ class NodeReader {
       case chakra::COMM_COLL_NODE:
         return read_collective();
       default:
-        fail("unknown node type", fmt::format("type {}", static_cast<int>(node_.type())),
-             "types 0 (INVALID) to 7 (COMM_COLL) are known");
+        findings_.error("unknown node type", fmt::format("type {}", static_cast<int>(node_.type())),
+                        "types 0 (INVALID) to 7 (COMM_COLL) are known");
     }
-  }
-
-  std::string name() const { return describe(node_); }
-
-  void fail(std::string_view what, const std::string& detail, std::string_view hint = {}) {
-    findings_.error(what, detail.empty() ? name() : fmt::format("{} ({})", name(), detail), hint);
-    failed_ = true;
   }
 
   void read_duration() {
     constexpr std::int64_t kMicrosecond = 1'000'000;
     const std::uint64_t micros = node_.duration_micros();
     if (micros > static_cast<std::uint64_t>(Duration::max().count() / kMicrosecond))
-      return fail("duration beyond the 106 days that can be simulated", fmt::format("{} us", micros));
+      return findings_.error("duration beyond the 106 days that can be simulated", fmt::format("{} us", micros));
     const std::int64_t whole = static_cast<std::int64_t>(micros) * kMicrosecond;
     if (whole > 0) result_.work.duration = Duration(whole);
     const std::optional<std::int64_t> picos = attributes_.integer(kDurationPicos);
@@ -100,7 +115,7 @@ class NodeReader {
     if (says_no_time_) return;
     // They differ by more than a microsecond, or only one is zero: some tool has changed one of them.
     if (*picos <= 0 || std::max(*picos, whole) - std::min(*picos, whole) > kMicrosecond)
-      findings_.warning("duration_picos is not what duration_micros says; duration_micros counts", name());
+      findings_.warning("duration_picos is not what duration_micros says; duration_micros counts");
     else
       result_.work.duration = Duration(*picos);
   }
@@ -108,30 +123,25 @@ class NodeReader {
   // An attribute that counts something: not negative, and not beyond what any job could mean.
   std::optional<std::int64_t> amount(std::string_view attribute, std::int64_t largest = kMostNodeBytes.count()) {
     const std::optional<std::int64_t> value = attributes_.integer(attribute);
-    if (!value) return std::nullopt;
-    if (*value < 0) {
-      fail(fmt::format("negative {}", attribute), std::to_string(*value));
-      return 0;
-    }
-    if (*value > largest) {
-      fail(fmt::format("{} beyond {}", attribute, largest), std::to_string(*value));
-      return 0;
-    }
-    return value;
+    if (!value || (*value >= 0 && *value <= largest)) return value;
+    findings_.error(
+        *value < 0 ? fmt::format("negative {}", attribute) : fmt::format("{} beyond {}", attribute, largest),
+        std::to_string(*value));
+    return 0;
   }
 
   void read_untimed(std::string_view type) {
     result_.work.duration.reset();
-    findings_.warning(fmt::format("nodes of type {} take no time", type), name());
+    findings_.warning(fmt::format("nodes of type {} take no time", type));
   }
 
   void read_metadata() {
     result_.work.duration.reset();
     if (!is_process_group_node(node_.name())) return read_untimed("METADATA");
     // A marker whose list some tool has dropped says nothing; calls on its groups are then errors of their own.
-    result_.process_groups = read_process_groups({findings_.file(), 0, 0}, name(), node_.inputs().values());
+    result_.process_groups = read_process_groups({findings_.file(), 0, 0}, findings_.name(), node_.inputs().values());
     if (result_.process_groups.empty())
-      findings_.warning("nodes that declare process groups list none in their inputs", name(), kNoProcessGroupsHint);
+      findings_.warning("nodes that declare process groups list none in their inputs", kNoProcessGroupsHint);
   }
 
   // Free, if nothing says how long it takes.
@@ -141,10 +151,9 @@ class NodeReader {
     const bool on_host = kind == NodeKind::kHostCompute;  // FLOPs and bytes say nothing about a host
     if (work.duration || (!on_host && (work.flops > Flops() || work.bytes > Bytes()))) return;
     result_.work.kind = NodeKind::kNoOp;
-    if (failed_ || says_no_time_) return;
+    if (findings_.has_errors() || says_no_time_) return;
     findings_.warning(on_host ? "host nodes without a duration take no time"
-                              : "nodes with neither a duration nor FLOPs nor bytes take no time",
-                      name());
+                              : "nodes with neither a duration nor FLOPs nor bytes take no time");
   }
 
   void read_memory(NodeKind kind) {
@@ -156,7 +165,7 @@ class NodeReader {
     result_.work.flops = Flops(amount("num_ops", std::numeric_limits<std::int64_t>::max()).value_or(0));
     result_.work.bytes = Bytes(amount("tensor_size").value_or(0));
     if (!is_host_ && is_nccl_kernel(node_.name()))
-      findings_.warning("NCCL kernels typed COMP are simulated as compute, without their traffic", name());
+      findings_.warning("NCCL kernels typed COMP are simulated as compute, without their traffic");
     set_timed(is_host_ ? NodeKind::kHostCompute : NodeKind::kCompute);
   }
 
@@ -166,8 +175,7 @@ class NodeReader {
         has_traffic ? "communication nodes with is_cpu_op run as host compute: a CPU call that launches the kernel; "
                       "their comm_size is ignored, since the traffic is the GPU node's"
                     : "communication nodes without traffic run as host compute: a CPU call that launches the kernel; "
-                      "its traffic is the GPU node's",
-        name());
+                      "its traffic is the GPU node's");
     result_.work.kind = result_.work.duration ? NodeKind::kHostCompute : NodeKind::kNoOp;
   }
 
@@ -199,20 +207,20 @@ class NodeReader {
 
   void read_collective_kind() {
     const std::optional<std::int64_t> type = attributes_.integer("comm_type");
-    if (!type) return fail("collective without comm_type", {});
+    if (!type) return findings_.error("collective without comm_type");
     const auto known = std::ranges::find(kCollectives, *type, &ChakraCollective::type);
     if (known == kCollectives.end())
-      return fail("collective with an unknown comm_type", std::to_string(*type),
-                  "0 (ALL_REDUCE) to 9 (BARRIER) are known");
+      return findings_.error("collective with an unknown comm_type", std::to_string(*type),
+                             "0 (ALL_REDUCE) to 9 (BARRIER) are known");
     result_.work.collective = known->kind;
   }
 
   void read_collective_size() {
     const std::optional<std::int64_t> size = amount("comm_size");
     const bool is_barrier = result_.work.collective == CollectiveKind::kBarrier;
-    if (!size && !is_barrier) return fail("collective without comm_size", {}, kMissingSizeHint);
+    if (!size && !is_barrier) return findings_.error("collective without comm_size", {}, kMissingSizeHint);
     result_.work.bytes = Bytes(size.value_or(0));
-    if (size == 0 && !is_barrier && !failed_) findings_.warning("collectives of zero bytes", name());
+    if (size == 0 && !is_barrier && !findings_.has_errors()) findings_.warning("collectives of zero bytes");
   }
 
   // Chakra itself has no root; producers that write one call it by one of these names.
@@ -221,7 +229,7 @@ class NodeReader {
       const std::optional<std::int64_t> root = attributes_.integer(attribute);
       if (!root) continue;
       if (*root < -1)
-        fail(fmt::format("negative {}", attribute), std::to_string(*root));
+        findings_.error(fmt::format("negative {}", attribute), std::to_string(*root));
       else
         result_.root = *root;
       return;
@@ -238,24 +246,23 @@ class NodeReader {
     if (has_peer)
       result_.peer = attributes_.integer(peer).value_or(-1);
     else
-      fail(fmt::format("{} without {}", name_of(kind), peer), {}, kNoPeerHint);
+      findings_.error(fmt::format("{} without {}", name_of(kind), peer), {}, kNoPeerHint);
     result_.own_rank = attributes_.integer(is_send ? "comm_src" : "comm_dst");
     result_.tag = attributes_.integer("comm_tag").value_or(0);
     const std::optional<std::int64_t> size = amount("comm_size");
     if (size)
       result_.work.bytes = Bytes(*size);
     else
-      fail(fmt::format("{} without comm_size", name_of(kind)), {}, kMissingSizeHint);
+      findings_.error(fmt::format("{} without comm_size", name_of(kind)), {}, kMissingSizeHint);
     read_priority();
   }
 
   const chakra::Node& node_;
   ChakraAttributes attributes_;
-  Findings& findings_;
+  NodeFindings findings_;
   TraceNode result_;
   bool is_host_ = false;
   bool says_no_time_ = false;
-  bool failed_ = false;
 };
 
 }  // namespace
