@@ -221,11 +221,12 @@ workload::Job import_job(const ImportOptions& options, workload::WorkloadFormat 
   const std::string& file = options.files.front();
   switch (format) {
     case workload::WorkloadFormat::kAstraText:
-      return workload::import_astra_text(
-          file, {given(options.ranks), given(options.model_parallel), options.iterations}, diagnostics);
-    case workload::WorkloadFormat::kSimai:
-      return workload::import_simai(file, {given(options.ranks), options.iterations, !options.no_pipeline},
-                                    diagnostics);
+    case workload::WorkloadFormat::kSimai: {
+      const bool is_simai = format == workload::WorkloadFormat::kSimai;
+      return workload::import_layers(
+          file, workload::read_file(file), is_simai ? workload::TextDialect::kSimai : workload::TextDialect::kAstra,
+          {given(options.ranks), given(options.model_parallel), options.iterations, !options.no_pipeline}, diagnostics);
+    }
     case workload::WorkloadFormat::kGoal:
       return workload::import_goal(file, diagnostics);
     case workload::WorkloadFormat::kKineto:

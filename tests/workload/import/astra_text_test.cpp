@@ -17,22 +17,22 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-AstraTextOptions options(std::uint32_t ranks, std::uint32_t iterations = 1) {
-  AstraTextOptions result;
+LayersOptions options(std::uint32_t ranks, std::uint32_t iterations = 1) {
+  LayersOptions result;
   result.ranks = ranks;
   result.iterations = iterations;
   return result;
 }
 
-Job import(const std::string& text, const AstraTextOptions& options) {
+Job import(const std::string& text, const LayersOptions& options) {
   Diagnostics diagnostics;
-  return import_astra_text("w.txt", text, options, diagnostics);
+  return import_layers("w.txt", text, TextDialect::kAstra, options, diagnostics);
 }
 
-std::string failure(const std::string& text, const AstraTextOptions& options) {
+std::string failure(const std::string& text, const LayersOptions& options) {
   Diagnostics diagnostics;
   try {
-    import_astra_text("w.txt", text, options, diagnostics);
+    import_layers("w.txt", text, TextDialect::kAstra, options, diagnostics);
   } catch (const InputError& error) {
     return error.what();
   }
@@ -52,7 +52,7 @@ std::string two_layers(const std::string& header) {
 
 TEST_CASE("DATA communicates weight gradients beside the backward pass") {
   Diagnostics diagnostics;
-  const Job job = import_astra_text("w.txt", two_layers("DATA"), options(4, 2), diagnostics);
+  const Job job = import_layers("w.txt", two_layers("DATA"), TextDialect::kAstra, options(4, 2), diagnostics);
   // The second iteration's forward pass waits for the update of each layer before it computes.
   CHECK(graph_text(job, 0) ==
         Lines{"0: l0 forward, compute 10 ns", "1: l1 forward, compute 11 ns, after 0",
@@ -106,7 +106,7 @@ TEST_CASE("MODEL waits for forward communication, overlaps that of input gradien
 }
 
 TEST_CASE("the groups that a hybrid names last are consecutive") {
-  AstraTextOptions of_eight = options(8);
+  LayersOptions of_eight = options(8);
   of_eight.model_parallel = 2;
   const Job data_model = import(two_layers("HYBRID_DATA_MODEL"), of_eight);
   CHECK(members(data_model, "tensor1") == std::vector<std::uint32_t>{2, 3});
@@ -186,7 +186,7 @@ TEST_CASE("HYBRID_DLRM exchanges embeddings beside the bottom layers") {
 }
 
 TEST_CASE("the layers of HYBRID_CUSTOMIZED have parallelisms of their own") {
-  AstraTextOptions of_eight = options(8);
+  LayersOptions of_eight = options(8);
   of_eight.model_parallel = 2;
   const Job job = import(
       "HYBRID_CUSTOMIZED\n3\n"
@@ -289,7 +289,7 @@ TEST_CASE("all problems of the layers are reported together") {
 TEST_CASE("what the first lines lack or have too much is said with its place") {
   const std::string layer = "x -1 1 NONE 0 2 NONE 0 5 ALLREDUCE 64 2\n";
   const auto of = [&](const std::string& header, std::optional<std::uint32_t> ranks = 8) {
-    AstraTextOptions chosen;
+    LayersOptions chosen;
     chosen.ranks = ranks;
     return failure(header + "\n1\n" + layer, chosen);
   };
@@ -314,7 +314,7 @@ TEST_CASE("what the first lines lack or have too much is said with its place") {
   CHECK_THAT(failure("", options(2)), Contains("the file is empty"));
   CHECK_THAT(failure("DATA\n", options(2)), Contains("the file ends after its first line"));
   CHECK_THAT(failure("DATA\nx\n", options(2)), Contains("w.txt:2:1: error: 'x' is not a number of layers"));
-  AstraTextOptions other = options(8);
+  LayersOptions other = options(8);
   other.model_parallel = 4;
   CHECK_THAT(failure("HYBRID_TRANSFORMER model_parallel_NPU_group: 2\n1\n" + layer, other),
              Contains("model-parallel groups of 2 ranks in the file, of 4 asked for"));
@@ -332,6 +332,6 @@ TEST_CASE("after a hundred errors the rest is not read") {
   std::string text = "DATA\n100000\n";
   for (int i = 0; i < 100000; ++i) text += "x\n";
   Diagnostics diagnostics;
-  CHECK_THROWS_AS(import_astra_text("w.txt", text, options(2), diagnostics), InputError);
+  CHECK_THROWS_AS(import_layers("w.txt", text, TextDialect::kAstra, options(2), diagnostics), InputError);
   CHECK(diagnostics.error_count() == 101);
 }

@@ -17,15 +17,15 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-Job import(const std::string& text, const SimaiOptions& options = {}) {
+Job import(const std::string& text, const LayersOptions& options = {}) {
   Diagnostics diagnostics;
-  return import_simai("w.txt", text, options, diagnostics);
+  return import_layers("w.txt", text, TextDialect::kSimai, options, diagnostics);
 }
 
-std::string failure(const std::string& text, const SimaiOptions& options = {}) {
+std::string failure(const std::string& text, const LayersOptions& options = {}) {
   Diagnostics diagnostics;
   try {
-    import_simai("w.txt", text, options, diagnostics);
+    import_layers("w.txt", text, TextDialect::kSimai, options, diagnostics);
   } catch (const InputError& error) {
     return error.what();
   }
@@ -117,7 +117,7 @@ TEST_CASE("pipeline stages exchange messages for each micro-batch") {
 }
 
 TEST_CASE("where micro-batches cannot be told apart the stages run alone, with a warning") {
-  const auto warning = [](const std::string& header, const SimaiOptions& options = {}) {
+  const auto warning = [](const std::string& header, const LayersOptions& options = {}) {
     const Job job = import(two_micro_batches("model_parallel_NPU_group: 1 " + header), options);
     CHECK(job.graphs.size() == 1);
     CHECK(job.graphs[0].transfers().empty());
@@ -125,7 +125,7 @@ TEST_CASE("where micro-batches cannot be told apart the stages run alone, with a
   };
   CHECK_THAT(warning("pp: 2 ga: 3 all_gpus: 4 pp_comm: 8"), Contains("2 layers are named embedding_layer, expected"));
   CHECK_THAT(warning("pp: 2 ga: 2 all_gpus: 4"), Contains("the first line has no pp_comm"));
-  SimaiOptions alone;
+  LayersOptions alone;
   alone.pipeline = false;
   CHECK_THAT(warning("pp: 2 ga: 2 all_gpus: 4 pp_comm: 8", alone), Contains("stages do not wait for one another"));
   const Job interleaved =
@@ -138,7 +138,7 @@ TEST_CASE("files without all_gpus need the number of ranks") {
   const std::string text =
       kForm + "model_parallel_NPU_group: 8 " + kNoCheckpoints + "\n1\nx -1 1 ALLREDUCE 8 1 NONE 0 1 NONE 0 1\n";
   CHECK_THAT(failure(text), Contains("w.txt:1:1: error: the first line has no all_gpus"));
-  SimaiOptions options;
+  LayersOptions options;
   options.ranks = 16;
   CHECK(import(text, options).ranks.size() == 16);
   CHECK(import(text, options).communicators.size() == 3);

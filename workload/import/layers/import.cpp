@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,10 +15,8 @@
 
 #include "core/assert.h"
 #include "core/ids.h"
-#include "workload/chakra/file.h"
 #include "workload/import/layers/layers.h"
 #include "workload/import/layers/schedule.h"
-#include "workload/import/layers/text.h"
 
 namespace orrery::workload {
 namespace {
@@ -103,6 +102,42 @@ bool is_performed(const ParallelismRules& rules, std::size_t layer, LayerPass pa
   ORRERY_ASSERT(false);
 }
 
+// The families that a rank's communications are among: the communicator slots of the graphs.
+class GroupFamilies {
+ public:
+  std::uint32_t slot_of(const GroupFamily& family) {
+    const auto found = std::ranges::find(families_, family);
+    const auto slot = static_cast<std::uint32_t>(found - families_.begin());
+    if (found == families_.end()) families_.push_back(family);
+    return slot;
+  }
+
+  // The world and the groups of all families into `job.communicators`, and into the binding of each of its ranks. A
+  // second shape of the same name gets its size and stride into its name: "tensor_16x2_0".
+  void bind(Job& job) const {
+    const auto ranks = static_cast<std::uint32_t>(job.ranks.size());
+    job.communicators = {{"world", {}}};
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) job.communicators[0].members.push_back(RankId(rank));
+    std::set<std::string_view> names;
+    for (const auto& [name, shape] : families_) {
+      ORRERY_ASSERT(ranks % (shape.size * shape.stride) == 0);
+      const std::string prefix =
+          names.insert(name).second ? std::string(name) : fmt::format("{}_{}x{}_", name, shape.size, shape.stride);
+      const auto first = static_cast<std::uint32_t>(job.communicators.size());
+      for (std::uint32_t group = 0; group < ranks / shape.size; ++group)
+        job.communicators.push_back({fmt::format("{}{}", prefix, group), {}});
+      for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        const std::uint32_t group = first + shape.group_of(rank);
+        job.communicators[group].members.push_back(RankId(rank));
+        job.ranks[rank].communicators.push_back(GroupId(group));
+      }
+    }
+  }
+
+ private:
+  std::vector<GroupFamily> families_;  // in the order of their first use
+};
+
 // Communications of the file that are left out for one reason: how many, and the first of them.
 class LeftOut {
  public:
@@ -124,18 +159,12 @@ class LeftOut {
   std::string first_;
 };
 
-// What the user says, of both dialects.
-struct TextOptions {
-  std::optional<std::uint32_t> ranks;
-  std::optional<std::uint32_t> model_parallel;
-  std::uint32_t iterations;
-  bool pipeline;
-};
+std::uint32_t value(const std::optional<TextNumber>& number) { return number ? number->value : 1; }
 
 class TextImporter {
  public:
   // Reads the text. Throws InputError with all that is wrong.
-  TextImporter(const std::string& file, std::string_view text, TextDialect dialect, const TextOptions& options,
+  TextImporter(const std::string& file, std::string_view text, TextDialect dialect, const LayersOptions& options,
                Diagnostics& diagnostics)
       : file_(file),
         is_simai_(dialect == TextDialect::kSimai),
@@ -161,7 +190,8 @@ class TextImporter {
     if (options_.iterations < 1) diagnostics_.error({file_}, "0 iterations, expected at least 1");
     diagnostics_.throw_if_errors();
     // 2. One rank's layers.
-    plan_recomputations();
+    for (const TextNumber& start : header_.recomputation_starts)
+      workload_.layers[start.value].recomputes_from = checkpoint_before(start.value);
     plan_calls();
     LayerSchedule schedule{header_.parallelism, workload_.layers, options_.iterations};
     if (header_.last_bottom_layer) schedule.last_bottom_layer = header_.last_bottom_layer->value;
@@ -182,7 +212,6 @@ class TextImporter {
   }
 
  private:
-  static std::uint32_t value(const std::optional<TextNumber>& number) { return number ? number->value : 1; }
   Location where(const std::optional<TextNumber>& number) const { return number ? number->where : header_.where; }
 
   void refuse_key(const Location& where, std::string_view key) {
@@ -294,11 +323,6 @@ class TextImporter {
                                      grid_.data, grid_.expert));
   }
 
-  void plan_recomputations() {
-    for (const TextNumber& start : header_.recomputation_starts)
-      workload_.layers[start.value].recomputes_from = checkpoint_before(start.value);
-  }
-
   // Takes out communications that are not performed, those of no bytes, and those among one rank. One warning tells of
   // all that the parallelism does not perform (but for the input gradients of layer 0, which nobody needs), one of
   // forward and input-gradient communications among one rank. All errors of the file were reported before.
@@ -329,9 +353,7 @@ class TextImporter {
 
   TextCall with_members(TextCall call, const GroupFamily& family) {
     if (is_simai_ && call.kind == CollectiveKind::kAllGather) call.bytes = ceil_div(call.bytes, family.shape.size);
-    const auto found = std::ranges::find(families_, family);
-    call.slot = static_cast<std::uint32_t>(found - families_.begin());
-    if (found == families_.end()) families_.push_back(family);
+    call.slot = families_.slot_of(family);
     return call;
   }
 
@@ -391,37 +413,13 @@ class TextImporter {
         if (has_previous) binding.peers.push_back(RankId(rank - ranks_per_stage));
       }
     }
-    bind_families(job);
+    families_.bind(job);
     return job;
-  }
-
-  // The world and the groups of all families into `job.communicators`, and into the binding of each of its ranks. A
-  // second shape of the same name gets its size and stride into its name: "tensor_16x2_0".
-  void bind_families(Job& job) const {
-    job.communicators = {{"world", {}}};
-    for (std::uint32_t rank = 0; rank < grid_.ranks(); ++rank) job.communicators[0].members.push_back(RankId(rank));
-    for (auto family = families_.begin(); family != families_.end(); ++family) {
-      const FamilyShape shape = family->shape;
-      ORRERY_ASSERT(grid_.ranks() % (shape.size * shape.stride) == 0);
-      const bool is_taken = std::find_if(families_.begin(), family, [&](const GroupFamily& earlier) {
-                              return earlier.name == family->name;
-                            }) != family;
-      const std::string prefix =
-          is_taken ? fmt::format("{}_{}x{}_", family->name, shape.size, shape.stride) : std::string(family->name);
-      const auto first = static_cast<std::uint32_t>(job.communicators.size());
-      for (std::uint32_t group = 0; group < grid_.ranks() / shape.size; ++group)
-        job.communicators.push_back({fmt::format("{}{}", prefix, group), {}});
-      for (std::uint32_t rank = 0; rank < grid_.ranks(); ++rank) {
-        const std::uint32_t group = first + shape.group_of(rank);
-        job.communicators[group].members.push_back(RankId(rank));
-        job.ranks[rank].communicators.push_back(GroupId(group));
-      }
-    }
   }
 
   const std::string& file_;
   bool is_simai_;
-  const TextOptions options_;
+  const LayersOptions& options_;
   Diagnostics& diagnostics_;
   std::size_t first_;  // problem that is of this import
   TextWorkload workload_;
@@ -429,29 +427,14 @@ class TextImporter {
   const ParallelismRules& rules_ = rules_of(header_.parallelism);
   std::vector<std::uint32_t> checkpoints_;  // ascending
   RankGrid grid_;
-  std::vector<GroupFamily> families_;  // in the order of their first use: the communicator slots of the graphs
+  GroupFamilies families_;
 };
 
 }  // namespace
 
-Job import_astra_text(const std::string& file, std::string_view text, const AstraTextOptions& options,
-                      Diagnostics& diagnostics) {
-  const TextOptions of_both{options.ranks, options.model_parallel, options.iterations, false};
-  return TextImporter(file, text, TextDialect::kAstra, of_both, diagnostics).import();
-}
-
-Job import_simai(const std::string& file, std::string_view text, const SimaiOptions& options,
-                 Diagnostics& diagnostics) {
-  const TextOptions of_both{options.ranks, std::nullopt, options.iterations, options.pipeline};
-  return TextImporter(file, text, TextDialect::kSimai, of_both, diagnostics).import();
-}
-
-Job import_astra_text(const std::string& file, const AstraTextOptions& options, Diagnostics& diagnostics) {
-  return import_astra_text(file, read_file(file), options, diagnostics);
-}
-
-Job import_simai(const std::string& file, const SimaiOptions& options, Diagnostics& diagnostics) {
-  return import_simai(file, read_file(file), options, diagnostics);
+Job import_layers(const std::string& file, std::string_view text, TextDialect dialect, const LayersOptions& options,
+                  Diagnostics& diagnostics) {
+  return TextImporter(file, text, dialect, options, diagnostics).import();
 }
 
 }  // namespace orrery::workload

@@ -22,31 +22,22 @@
 
 #include "core/error.h"
 #include "workload/graph/job.h"
+#include "workload/import/layers/text.h"
 
 namespace orrery::workload {
 
-struct AstraTextOptions {
-  std::optional<std::uint32_t> ranks{};           // the file does not have it: required
-  std::optional<std::uint32_t> model_parallel{};  // ranks of a model-parallel group: hybrids whose file has it not
+struct LayersOptions {
+  std::optional<std::uint32_t> ranks{};           // where the file has it not: ASTRA-sim's, and SimAI's of 2024
+  std::optional<std::uint32_t> model_parallel{};  // ranks of a model-parallel group: ASTRA-sim's hybrids without it
   std::uint32_t iterations = 1;
-};
-
-struct SimaiOptions {
-  std::optional<std::uint32_t> ranks{};  // for files of 2024, which have no all_gpus
-  std::uint32_t iterations = 1;
-  // Whether stages exchange pp_comm bytes for each micro-batch, forward and backward, all forward passes first. SimAI
-  // itself simulates stages that know nothing of one another.
+  // SimAI: whether stages exchange pp_comm bytes for each micro-batch, forward and backward, all forward passes first.
+  // SimAI itself simulates stages that know nothing of one another.
   bool pipeline = true;
 };
 
-// The job of a file. They throw InputError with all errors in `diagnostics`, if there are any. The warnings are in the
-// job too.
-Job import_astra_text(const std::string& file, const AstraTextOptions& options, Diagnostics& diagnostics);
-Job import_simai(const std::string& file, const SimaiOptions& options, Diagnostics& diagnostics);
-
-// The same from the content of the file.
-Job import_astra_text(const std::string& file, std::string_view text, const AstraTextOptions& options,
-                      Diagnostics& diagnostics);
-Job import_simai(const std::string& file, std::string_view text, const SimaiOptions& options, Diagnostics& diagnostics);
+// The job of a file with this content. Throws InputError with all errors in `diagnostics`, if there are any. The
+// warnings are in the job too.
+Job import_layers(const std::string& file, std::string_view text, TextDialect dialect, const LayersOptions& options,
+                  Diagnostics& diagnostics);
 
 }  // namespace orrery::workload
