@@ -95,93 +95,71 @@ Column effect_on_rows(const CalibrationData& data, std::span<const CalibrationRo
   return column;
 }
 
-class NcclFitter {
+bool is_in(const Numbers& numbers, std::size_t number) { return std::ranges::count(numbers, number) > 0; }
+
+collectives::ConstantKind kind_of(std::size_t number) { return collectives::nccl_constant_entries()[number].kind; }
+
+Column values_of(const Numbers& numbers, const collectives::NcclConstants& constants) {
+  Column values;
+  for (const std::size_t number : numbers) values.push_back(constants.value(number));
+  return values;
+}
+
+// The fit of the constants that it is offered. All others stay where they start.
+class ConstantFit {
  public:
-  NcclFitter(const CalibrationData& data, std::span<const CalibrationRow> rows)
+  ConstantFit(const CalibrationData& data, std::span<const CalibrationRow> rows)
       : data_(data), rows_(rows), start_(data.constants), now_(data.constants) {}
 
-  NcclFit fit() {
-    // 1. From several places, since the fastest of several algorithms has many minima.
-    do {
-      offer();
-      approach();
-    } while (give_up_exhausted());
-    // 2. With the errors that the measurements have shown.
-    for (int round = 0; round < 2; ++round) {
-      error_ = std::clamp(typical_error(), kLeastError, error_);
-      solve(values_of(offered_, now_));
-    }
-    // 3. Only what they determine.
-    while (leave_out_dependent() || leave_out_uncertain()) solve(values_of(offered_, now_));
-    return report();
+  const collectives::NcclConstants& start() const { return start_; }
+  const collectives::NcclConstants& now() const { return now_; }
+  const Numbers& offered() const { return offered_; }
+  const FitResult& result() const { return result_; }  // in the order of the offered ones
+
+  void offer(Numbers numbers) { offered_ = std::move(numbers); }
+
+  // From several places, since the fastest of several algorithms has many minima.
+  void approach() {
+    const double latency = first_error(true), rate = 1 / first_error(false);
+    FitResult best = fit_from(scaled_start(1, 1));
+    for (const auto& [l, r] : {std::pair{latency, 1.0}, {1.0, rate}, {latency, rate}})
+      if (FitResult result = fit_from(scaled_start(l, r)); result.cost < best.cost) best = std::move(result);
+    take(std::move(best));
+  }
+
+  // From where the fit has come to.
+  void go_on() { take(fit_from(values_of(offered_, now_))); }
+
+  // With the error that the measurements have shown.
+  void refine() {
+    error_ = std::clamp(typical_error(), kLeastError, error_);
+    go_on();
+  }
+
+  bool has_moved(std::size_t number) const {
+    const double before = start_.value(number);
+    return std::abs(now_.value(number) - before) > 1e-6 * (before == 0 ? kLatencyScale : before);
+  }
+
+  // Of the offered constant `i`, relative to the larger of what it was and what it is: how far it came from there is
+  // known as well as that.
+  double spread_of(std::size_t i) const {
+    const double before = start_.value(offered_[i]), after = now_.value(offered_[i]);
+    const double spread = result_.spread[i] * (before == 0 ? kLatencyScale : after);
+    const double larger = std::max(before, after);
+    return larger == 0 ? std::numeric_limits<double>::infinity() : spread / larger;
   }
 
  private:
-  static Column values_of(const Numbers& numbers, const collectives::NcclConstants& constants) {
-    Column values;
-    for (const std::size_t number : numbers) values.push_back(constants.value(number));
-    return values;
-  }
-
-  collectives::NcclConstants with(const Numbers& numbers, std::span<const double> values) const {
+  collectives::NcclConstants with(std::span<const double> values) const {
     collectives::NcclConstants constants = start_;
-    for (std::size_t i = 0; i < numbers.size(); ++i) constants.set(numbers[i], values[i]);
+    for (std::size_t i = 0; i < offered_.size(); ++i) constants.set(offered_[i], values[i]);
     return constants;
   }
 
-  // All constants. The file lists a base before the hops that it can stand for; on a cluster that was measured before,
-  // what several nodes add is the network's. What is known already goes behind, and last what can stand for no more.
-  Numbers preferred() const {
-    Numbers numbers(collectives::kNcclConstants);
-    std::iota(numbers.begin(), numbers.end(), std::size_t{0});
-    std::ranges::stable_sort(numbers, {}, [&](std::size_t number) {
-      const bool is_known =
-          std::ranges::any_of(data_.measured, [&](const auto& known) { return known.first == number; });
-      const bool is_network = collectives::nccl_constant_entries()[number].path.starts_with("hop.network.");
-      if (std::ranges::count(exhausted_, number) > 0) return 3;
-      if (is_known) return 2;
-      return is_network && data_.nodes > 1 && !data_.measured.empty() ? 0 : 1;
-    });
-    return numbers;
-  }
-
-  // A base that has shrunk to next to nothing, and a share that has come to all: it can do no more.
-  bool is_exhausted(std::size_t number) const {
-    const collectives::ConstantKind kind = collectives::nccl_constant_entries()[number].kind;
-    if (kind == collectives::ConstantKind::kShare) return now_.value(number) >= 1;
-    return kind == collectives::ConstantKind::kLatency && now_.value(number) < kExhausted * start_.value(number);
-  }
-
-  // What a constant that is exhausted stands for goes before it then. True if there is a new one.
-  bool give_up_exhausted() {
-    const std::size_t before = exhausted_.size();
-    for (const std::size_t number : offered_) {
-      const bool stands_for_others = std::ranges::any_of(unfitted_, [&](const UnfittedNcclConstant& unfitted) {
-        return std::ranges::count(unfitted.with, number) > 0;
-      });
-      const bool is_new = std::ranges::count(exhausted_, number) == 0;
-      if (stands_for_others && is_new && is_exhausted(number)) exhausted_.push_back(number);
-    }
-    return exhausted_.size() > before;
-  }
-
-  // Offers the constants that the algorithms tell apart, whichever of them is the fastest.
-  void offer() {
-    offered_.clear();
-    unfitted_.clear();
-    const Numbers all = preferred();
-    std::vector<Column> columns;
-    for (const std::size_t number : all) columns.push_back(effect_on_algorithms(data_, rows_, start_, number));
-    const ColumnChoice choice = independent_columns(columns, kSameAlgorithms);
-    for (const std::size_t column : choice.kept) offered_.push_back(all[column]);
-    for (const DependentColumn& left : choice.left)
-      if (!left.on.empty()) leave_out(all, left);
-  }
-
-  void leave_out(const Numbers& numbers, const DependentColumn& left) {
-    UnfittedNcclConstant unfitted{numbers[left.column], UnfittedReason::kTogether, {}};
-    for (const std::size_t column : left.on) unfitted.with.push_back(numbers[column]);
-    unfitted_.push_back(std::move(unfitted));
+  // The logarithm of predicted over measured.
+  double error_of(const CalibrationRow& row, const collectives::NcclConstants& constants) const {
+    return std::log(predicted_seconds(data_, row, constants) / row.seconds);
   }
 
   FittedConstant constant(std::size_t number) const {
@@ -202,44 +180,29 @@ class NcclFitter {
     return c;
   }
 
-  void write_residuals(std::span<const double> values, std::span<double> residuals) {
-    const collectives::NcclConstants constants = with(offered_, values);
-    for (std::size_t i = 0; i < rows_.size(); ++i)
-      residuals[i] = std::log(predicted_seconds(data_, rows_[i], constants) / rows_[i].seconds) / error_;
-  }
-
-  // Fits the offered constants, beginning with `from`.
-  void solve(Column from) {
+  FitResult fit_from(Column from) const {
     FitProblem problem;
     for (const std::size_t number : offered_) problem.constants.push_back(constant(number));
-    problem.residuals = [this](std::span<const double> values, std::span<double> r) { write_residuals(values, r); };
+    problem.residuals = [this](std::span<const double> values, std::span<double> residuals) {
+      const collectives::NcclConstants constants = with(values);
+      for (std::size_t i = 0; i < rows_.size(); ++i) residuals[i] = error_of(rows_[i], constants) / error_;
+    };
     problem.residual_count = rows_.size();
     problem.loss_scale = kOutlier;
     problem.from = std::move(from);
-    result_ = fit_constants(problem);
-    now_ = with(offered_, result_.values);
+    return fit_constants(problem);
   }
 
-  // What a fit makes small.
-  double cost() const {
-    double sum = 0;
-    for (const CalibrationRow& row : rows_) {
-      const double r = std::log(predicted_seconds(data_, row, now_) / row.seconds) / error_ / kOutlier;
-      sum += 2 * kOutlier * kOutlier * (std::sqrt(1 + r * r) - 1);
-    }
-    for (const std::size_t number : offered_) {
-      const double before = start_.value(number), after = now_.value(number);
-      const double moved = before == 0 ? after / kLatencyScale : std::log(after / before);
-      sum += moved * moved / (kPrior * kPrior);
-    }
-    return sum;
+  void take(FitResult result) {
+    result_ = std::move(result);
+    now_ = with(result_.values);
   }
 
   // Latencies times `latency`, and all rates times `rate`.
   Column scaled_start(double latency, double rate) const {
     Column values;
     for (const std::size_t number : offered_) {
-      const collectives::ConstantKind kind = collectives::nccl_constant_entries()[number].kind;
+      const collectives::ConstantKind kind = kind_of(number);
       double factor = 1;
       if (kind == collectives::ConstantKind::kLatency) factor = latency;
       if (kind == collectives::ConstantKind::kRate || kind == collectives::ConstantKind::kShare) factor = rate;
@@ -255,118 +218,12 @@ class NcclFitter {
     return std::clamp(row->seconds / predicted_seconds(data_, *row, start_), 0.1, 10.0);
   }
 
-  void approach() {
-    const double latency = first_error(true), rate = 1 / first_error(false);
-    collectives::NcclConstants best = start_;
-    double least = std::numeric_limits<double>::infinity();
-    for (const auto& [l, r] : {std::pair{1.0, 1.0}, {latency, 1.0}, {1.0, rate}, {latency, rate}}) {
-      solve(scaled_start(l, r));
-      const double now = cost();
-      if (now >= least) continue;
-      least = now;
-      best = now_;
-    }
-    now_ = best;
-  }
-
   double typical_error() const {
     std::vector<double> errors;
-    for (const CalibrationRow& row : rows_)
-      errors.push_back(std::abs(std::log(predicted_seconds(data_, row, now_) / row.seconds)));
+    for (const CalibrationRow& row : rows_) errors.push_back(std::abs(error_of(row, now_)));
     const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
     std::ranges::nth_element(errors, middle);
     return *middle * kDeviations;
-  }
-
-  bool has_moved(std::size_t number) const {
-    const double before = start_.value(number);
-    return std::abs(now_.value(number) - before) > 1e-6 * (before == 0 ? kLatencyScale : before);
-  }
-
-  // Constants that no row depends on, or that act as others do where the fit has come to. True if any was left out.
-  bool leave_out_dependent() {
-    const Numbers before = std::exchange(offered_, {});
-    gives_way_.clear();
-    std::vector<Column> columns;
-    for (const std::size_t number : before) columns.push_back(effect_on_rows(data_, rows_, now_, number));
-    const ColumnChoice choice = independent_columns(columns, kSameRows);
-    for (const std::size_t column : choice.kept) offered_.push_back(before[column]);
-    bool any = false;
-    for (const DependentColumn& left : choice.left) {
-      const std::size_t number = before[left.column];
-      if (left.on.empty() && has_moved(number)) {
-        // Back at its start it would be seen, against the measurements.
-        gives_way_.push_back(number);
-        offered_.push_back(number);
-        continue;
-      }
-      any = true;
-      if (left.on.empty())
-        unfitted_.push_back({number, UnfittedReason::kNotShown, {}});
-      else
-        leave_out(before, left);
-    }
-    const auto place = [&](std::size_t number) { return std::ranges::find(before, number) - before.begin(); };
-    std::ranges::sort(offered_, {}, place);
-    if (any) now_ = with(offered_, values_of(offered_, now_));
-    return any;
-  }
-
-  bool leave_out_uncertain() {
-    std::size_t worst = offered_.size();
-    double most = kUncertain;
-    for (std::size_t i = 0; i < offered_.size(); ++i) {
-      if (std::ranges::count(gives_way_, offered_[i]) > 0 || spread_of(i) <= most) continue;
-      most = spread_of(i);
-      worst = i;
-    }
-    if (worst == offered_.size()) return false;
-    unfitted_.push_back({offered_[worst], UnfittedReason::kUncertain, {}});
-    offered_.erase(offered_.begin() + static_cast<std::ptrdiff_t>(worst));
-    return true;
-  }
-
-  // Relative to the larger of what it was and what it is: how far it came from there is known as well as that.
-  double spread_of(std::size_t i) const {
-    const double before = start_.value(offered_[i]), after = now_.value(offered_[i]);
-    const double spread = result_.spread[i] * (before == 0 ? kLatencyScale : after);
-    const double larger = std::max(before, after);
-    return larger == 0 ? std::numeric_limits<double>::infinity() : spread / larger;
-  }
-
-  // Which reasons hold where the fit has come to: what acted as others may belong to an algorithm that no row shows.
-  void explain_unfitted() {
-    std::vector<Column> columns;
-    for (const std::size_t number : offered_) columns.push_back(effect_on_rows(data_, rows_, now_, number));
-    for (UnfittedNcclConstant& unfitted : unfitted_) {
-      columns.push_back(effect_on_rows(data_, rows_, now_, unfitted.number));
-      const ColumnChoice choice = independent_columns(columns, kSameRows);
-      columns.pop_back();
-      unfitted.reason = UnfittedReason::kUncertain;
-      unfitted.with.clear();
-      if (choice.left.empty() || choice.left.back().column < offered_.size()) continue;
-      const DependentColumn& left = choice.left.back();
-      unfitted.reason = left.on.empty() ? UnfittedReason::kNotShown : UnfittedReason::kTogether;
-      for (const std::size_t column : left.on) unfitted.with.push_back(offered_[column]);
-    }
-  }
-
-  NcclFit report() {
-    explain_unfitted();
-    NcclFit fit;
-    fit.constants = start_;
-    for (std::size_t i = 0; i < offered_.size(); ++i) {
-      const std::size_t number = offered_[i];
-      FittedNcclConstant fitted{number,       start_.value(number), rounded_to_digits(now_.value(number), kDigits),
-                                spread_of(i), result_.at_bound[i],  std::ranges::count(gives_way_, number) > 0};
-      fit.constants.set(number, fitted.after);
-      fit.fitted.push_back(fitted);
-    }
-    for (const auto& [a, b] : result_.correlated) fit.correlated.emplace_back(offered_[a], offered_[b]);
-    fit.unfitted = std::move(unfitted_);
-    std::ranges::sort(fit.fitted, {}, &FittedNcclConstant::number);
-    std::ranges::sort(fit.unfitted, {}, &UnfittedNcclConstant::number);
-    return fit;
   }
 
   const CalibrationData& data_;
@@ -374,11 +231,157 @@ class NcclFitter {
   const collectives::NcclConstants start_;
   collectives::NcclConstants now_;
   double error_ = kFirstError;
-  Numbers offered_;    // by preference
+  Numbers offered_;
+  FitResult result_;
+};
+
+// Decides which constants are fitted: those that the rows tell apart.
+class NcclFitter {
+ public:
+  NcclFitter(const CalibrationData& data, std::span<const CalibrationRow> rows)
+      : data_(data), rows_(rows), fit_(data, rows) {}
+
+  NcclFit fit() {
+    do {
+      offer();
+      fit_.approach();
+    } while (give_up_exhausted());
+    for (int round = 0; round < 2; ++round) fit_.refine();
+    while (leave_out_dependent() || leave_out_uncertain()) fit_.go_on();
+    return report();
+  }
+
+ private:
+  // All constants. The file lists a base before the hops that it can stand for; on a cluster that was measured before,
+  // what several nodes add is the network's. What is known already goes behind, and last what can stand for no more.
+  Numbers preferred() const {
+    Numbers numbers(collectives::kNcclConstants);
+    std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+    std::ranges::stable_sort(numbers, {}, [&](std::size_t number) {
+      const bool is_known =
+          std::ranges::any_of(data_.measured, [&](const auto& known) { return known.first == number; });
+      const bool is_network = collectives::nccl_constant_entries()[number].path.starts_with("hop.network.");
+      if (is_in(exhausted_, number)) return 3;
+      if (is_known) return 2;
+      return is_network && data_.nodes > 1 && !data_.measured.empty() ? 0 : 1;
+    });
+    return numbers;
+  }
+
+  // A base that has shrunk to next to nothing, and a share that has come to all: it can do no more.
+  bool is_exhausted(std::size_t number) const {
+    const double now = fit_.now().value(number);
+    if (kind_of(number) == collectives::ConstantKind::kShare) return now >= 1;
+    return kind_of(number) == collectives::ConstantKind::kLatency && now < kExhausted * fit_.start().value(number);
+  }
+
+  // What a constant that is exhausted stands for goes before it then. True if there is a new one.
+  bool give_up_exhausted() {
+    const std::size_t before = exhausted_.size();
+    for (const std::size_t number : fit_.offered())
+      if (is_in(stand_ins_, number) && !is_in(exhausted_, number) && is_exhausted(number)) exhausted_.push_back(number);
+    return exhausted_.size() > before;
+  }
+
+  // Offers the constants that the algorithms tell apart, whichever of them is the fastest.
+  void offer() {
+    unfitted_.clear();
+    stand_ins_.clear();
+    const Numbers all = preferred();
+    std::vector<Column> columns;
+    for (const std::size_t number : all) columns.push_back(effect_on_algorithms(data_, rows_, fit_.start(), number));
+    const ColumnChoice choice = independent_columns(columns, kSameAlgorithms);
+    Numbers offered;
+    for (const std::size_t column : choice.kept) offered.push_back(all[column]);
+    for (const DependentColumn& left : choice.left) {
+      if (left.on.empty()) continue;
+      unfitted_.push_back(all[left.column]);
+      for (const std::size_t column : left.on) stand_ins_.push_back(all[column]);
+    }
+    fit_.offer(std::move(offered));
+  }
+
+  // Constants that no row depends on, or that act as others do where the fit has come to. True if any was left out.
+  bool leave_out_dependent() {
+    const Numbers before = fit_.offered();
+    Numbers offered = before;
+    gives_way_.clear();
+    for (const DependentColumn& left : independent_columns(effects_of(before), kSameRows).left) {
+      const std::size_t number = before[left.column];
+      if (left.on.empty() && fit_.has_moved(number)) {
+        gives_way_.push_back(number);  // back at its start it would be seen, against the measurements
+        continue;
+      }
+      unfitted_.push_back(number);
+      std::erase(offered, number);
+    }
+    const bool any = offered.size() < before.size();
+    fit_.offer(std::move(offered));
+    return any;
+  }
+
+  bool leave_out_uncertain() {
+    Numbers offered = fit_.offered();
+    std::size_t worst = offered.size();
+    double most = kUncertain;
+    for (std::size_t i = 0; i < offered.size(); ++i) {
+      if (is_in(gives_way_, offered[i]) || fit_.spread_of(i) <= most) continue;
+      most = fit_.spread_of(i);
+      worst = i;
+    }
+    if (worst == offered.size()) return false;
+    unfitted_.push_back(offered[worst]);
+    offered.erase(offered.begin() + static_cast<std::ptrdiff_t>(worst));
+    fit_.offer(std::move(offered));
+    return true;
+  }
+
+  // What each constant does where the fit has come to.
+  std::vector<Column> effects_of(const Numbers& numbers) const {
+    std::vector<Column> columns;
+    for (const std::size_t number : numbers) columns.push_back(effect_on_rows(data_, rows_, fit_.now(), number));
+    return columns;
+  }
+
+  // Why it is not fitted, where the fit has come to: what acted as others may belong to an algorithm that no row shows.
+  UnfittedNcclConstant explained(std::size_t number, std::vector<Column> effects) const {
+    effects.push_back(effect_on_rows(data_, rows_, fit_.now(), number));
+    const ColumnChoice choice = independent_columns(effects, kSameRows);
+    if (choice.left.empty() || choice.left.back().column < fit_.offered().size())
+      return {number, UnfittedReason::kUncertain, {}};
+    UnfittedNcclConstant unfitted{number, UnfittedReason::kNotShown, {}};
+    for (const std::size_t column : choice.left.back().on) {
+      unfitted.reason = UnfittedReason::kTogether;
+      unfitted.with.push_back(fit_.offered()[column]);
+    }
+    return unfitted;
+  }
+
+  NcclFit report() const {
+    const Numbers& offered = fit_.offered();
+    NcclFit fit;
+    fit.constants = fit_.start();
+    for (std::size_t i = 0; i < offered.size(); ++i) {
+      const double after = rounded_to_digits(fit_.now().value(offered[i]), kDigits);
+      fit.constants.set(offered[i], after);
+      fit.fitted.push_back({offered[i], fit_.start().value(offered[i]), after, fit_.spread_of(i),
+                            fit_.result().at_bound[i], is_in(gives_way_, offered[i])});
+    }
+    for (const auto& [a, b] : fit_.result().correlated) fit.correlated.emplace_back(offered[a], offered[b]);
+    const std::vector<Column> effects = effects_of(offered);
+    for (const std::size_t number : unfitted_) fit.unfitted.push_back(explained(number, effects));
+    std::ranges::sort(fit.fitted, {}, &FittedNcclConstant::number);
+    std::ranges::sort(fit.unfitted, {}, &UnfittedNcclConstant::number);
+    return fit;
+  }
+
+  const CalibrationData& data_;
+  std::span<const CalibrationRow> rows_;
+  ConstantFit fit_;
   Numbers gives_way_;  // of the offered ones
+  Numbers stand_ins_;  // of these too: each moves for others that act as it does
   Numbers exhausted_;
-  std::vector<UnfittedNcclConstant> unfitted_;
-  FitResult result_;  // of the offered ones
+  Numbers unfitted_;
 };
 
 }  // namespace

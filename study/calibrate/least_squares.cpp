@@ -356,6 +356,7 @@ FitResult fit_constants(const FitProblem& problem) {
   result.determined.resize(size);
   result.at_bound.resize(size);
   result.rms_before = result.rms_after = rms(start);
+  result.cost = start.cost;
   if (size == 0) return result;
   judge(landscape, here, settle(landscape, here, result.iterations), result);
   for (Index j = 0; j < landscape.size(); ++j) {
@@ -363,6 +364,7 @@ FitResult fit_constants(const FitProblem& problem) {
     result.at_bound[place(j)] = here.at(j) <= landscape.least()(j) || here.at(j) >= landscape.most()(j);
   }
   result.rms_after = rms(here);
+  result.cost = here.cost;
   return result;
 }
 

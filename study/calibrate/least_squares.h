@@ -51,6 +51,7 @@ struct FitResult {
   std::vector<std::pair<std::size_t, std::size_t>> correlated;  // whose errors correlate beyond +-0.98; first < second
   double rms_before = 0;  // of the residuals as they are; with soft-L1 it may grow where outliers are let go
   double rms_after = 0;
+  double cost = 0;  // what the fit has made small: the loss of the residuals, and the priors
   int iterations = 0;
 };
 
