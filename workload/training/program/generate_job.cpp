@@ -16,34 +16,28 @@
 namespace orrery::workload {
 namespace {
 
-// Popularity of the experts by Zipf's law, as the load of each expert-parallel rank over the mean.
-std::vector<double> expert_loads(const TransformerSpec& model, const Parallelism& parallel) {
-  if (model.experts == 0 || parallel.expert_skew == 0) return {1};
+// Popularity of the experts by Zipf's law, as the load of each expert-parallel rank over the mean. Ranks of a stage
+// with one load have one program.
+std::vector<double> expert_loads(const TrainingSpec& training) {
+  const TransformerSpec* model = training.transformer();
+  const Parallelism& parallel = training.parallel;
+  if (model == nullptr || model->experts == 0 || parallel.expert_skew == 0) return {1};
   std::vector<double> loads(static_cast<std::size_t>(parallel.expert));
   double sum = 0;
-  for (std::int64_t i = 0; i < model.experts; ++i) {
+  for (std::int64_t i = 0; i < model->experts; ++i) {
     const double popularity = std::pow(static_cast<double>(i + 1), -parallel.expert_skew);
-    loads[static_cast<std::size_t>(i / (model.experts / parallel.expert))] += popularity;
+    loads[static_cast<std::size_t>(i / (model->experts / parallel.expert))] += popularity;
     sum += popularity;
   }
   for (double& load : loads) load *= static_cast<double>(loads.size()) / sum;
   return loads;
 }
 
-// How many programs the ranks of a stage have between them.
-std::size_t program_loads(const TrainingSpec& training) {
-  const TransformerSpec* transformer = training.transformer();
-  return transformer == nullptr ? 1 : expert_loads(*transformer, training.parallel).size();
-}
-
 // The layers of a model, priced once for each kind and load.
 class ModelLayers {
  public:
-  ModelLayers(const TrainingSpec& training, const OperatorTimes& times) : training_(training), times_(times) {
-    const TransformerSpec* transformer = training.transformer();
-    loads_ = transformer == nullptr ? std::vector<double>{1} : expert_loads(*transformer, training.parallel);
-    stages_ = training.layers_of_stages();
-  }
+  ModelLayers(const TrainingSpec& training, const OperatorTimes& times)
+      : training_(training), times_(times), loads_(expert_loads(training)), stages_(training.layers_of_stages()) {}
 
   std::size_t loads() const { return loads_.size(); }
 
@@ -111,8 +105,8 @@ class ModelLayers {
 
   const TrainingSpec& training_;
   const OperatorTimes& times_;
-  std::vector<double> loads_;
-  std::vector<std::int64_t> stages_;
+  const std::vector<double> loads_;
+  const std::vector<std::int64_t> stages_;
   std::map<std::pair<Kind, std::size_t>, LayerProgram> transformer_;
   std::vector<LayerProgram> others_;
 };
@@ -135,6 +129,15 @@ StageRequest stage_request(const TrainingSpec& training, const RankGrid& grid, s
     if (tied) request.tied = shape.vocab() * model->hidden;
   }
   return request;
+}
+
+// Of every program, those of a stage one behind the other.
+std::vector<StageRequest> stage_requests(const TrainingSpec& training, const RankGrid& grid, ModelLayers& layers) {
+  std::vector<StageRequest> requests;
+  for (std::uint32_t stage = 0; stage < training.parallel.pipeline(); ++stage)
+    for (std::size_t load = 0; load < layers.loads(); ++load)
+      requests.push_back(stage_request(training, grid, stage, layers.chunks(stage, load)));
+  return requests;
 }
 
 // Times that do not matter: for what follows from shapes alone.
@@ -212,13 +215,6 @@ class JobBuilder {
   std::map<GroupFamily, std::uint32_t> first_group_;
 };
 
-std::int64_t parameters_of(const StageRequest& request) {
-  std::int64_t count = 0;
-  for (const auto& chunk : request.chunks)
-    for (const StageLayer& layer : chunk) count += layer.layer->parameters.total();
-  return count;
-}
-
 }  // namespace
 
 TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& times, Loops loops) {
@@ -226,16 +222,14 @@ TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& time
   ModelLayers layers(training, times);
   JobBuilder builder(training);
   TrainingJob result;
-  std::int64_t parameters = 0;
-  for (std::uint32_t stage = 0; stage < training.parallel.pipeline(); ++stage)
-    for (std::size_t load = 0; load < layers.loads(); ++load) {
-      StageRequest request = stage_request(training, builder.grid(), stage, layers.chunks(stage, load));
-      request.repeats = loops == Loops::kRepeated;
-      StageProgram program = stage_program(request, times);
-      result.facts.memory.push_back({RankId(0), memory_need(request), std::move(program.memory)});
-      builder.add(std::move(program));
-      parameters = parameters_of(request);
-    }
+  std::vector<StageRequest> requests = stage_requests(training, builder.grid(), layers);
+  for (StageRequest& request : requests) {
+    request.repeats = loops == Loops::kRepeated;
+    StageProgram program = stage_program(request, times);
+    result.facts.memory.push_back({RankId(0), memory_need(request), std::move(program.memory)});
+    builder.add(std::move(program));
+  }
+  const std::int64_t parameters = parameters_of(requests.back()).total();
   // 2. The ranks.
   builder.bind_workers(layers.loads());
   if (training.parallel.exchange == ExchangeKind::kParameterServer)
@@ -259,23 +253,18 @@ TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& time
 std::vector<MemoryNeed> memory_needs(const TrainingSpec& training) {
   const NoTimes times;
   ModelLayers layers(training, times);
-  const RankGrid grid(training.parallel);
+  const std::vector<StageRequest> requests = stage_requests(training, RankGrid(training.parallel), layers);
   std::vector<MemoryNeed> needs;
-  std::int64_t parameters = 0;
-  for (std::uint32_t stage = 0; stage < training.parallel.pipeline(); ++stage)
-    for (std::size_t load = 0; load < layers.loads(); ++load) {
-      const StageRequest request = stage_request(training, grid, stage, layers.chunks(stage, load));
-      needs.push_back(memory_need(request));
-      parameters = parameters_of(request);
-    }
+  for (const StageRequest& request : requests) needs.push_back(memory_need(request));
   if (training.parallel.exchange == ExchangeKind::kParameterServer)
-    needs.insert(needs.end(), static_cast<std::size_t>(training.parallel.servers), server_memory(training, parameters));
+    needs.insert(needs.end(), static_cast<std::size_t>(training.parallel.servers),
+                 server_memory(training, parameters_of(requests.back()).total()));
   return needs;
 }
 
 RankId first_rank_of_program(const TrainingSpec& training, std::size_t program) {
   const RankGrid grid(training.parallel);
-  const std::size_t loads = program_loads(training);
+  const std::size_t loads = expert_loads(training).size();
   const auto programs = static_cast<std::size_t>(training.parallel.pipeline()) * loads;
   if (program >= programs)
     return RankId(static_cast<std::uint32_t>(grid.ranks()) + static_cast<std::uint32_t>(program - programs));

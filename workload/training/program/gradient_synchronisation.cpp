@@ -72,8 +72,6 @@ class ServerBuilder {
   ProgramWriter writer_;
 };
 
-std::int64_t size_in(const GroupSizes& sizes, GroupFamily family) { return sizes[static_cast<std::size_t>(family)]; }
-
 // Gradients that a flush sends at once: all, but to every server its share.
 std::int64_t push_parameters(const TrainingSpec& training, std::int64_t parameters) {
   if (training.parallel.exchange != ExchangeKind::kParameterServer || training.software.overlap_gradients)
@@ -95,31 +93,24 @@ std::vector<std::vector<Bytes>> pushes_of_servers(const TrainingSpec& training, 
 
 }  // namespace
 
-ReplicaGroups dense_groups(const Parallelism& parallel, const GroupSizes& sizes) {
-  if (parallel.zero == 0) return {GroupFamily::kData, 1, GroupFamily::kData, size_in(sizes, GroupFamily::kData)};
-  if (parallel.shard_ranks() == parallel.replicas())
-    return {GroupFamily::kData, size_in(sizes, GroupFamily::kData), GroupFamily::kData, 1};
-  return {GroupFamily::kShard, size_in(sizes, GroupFamily::kShard), GroupFamily::kReplicate,
-          size_in(sizes, GroupFamily::kReplicate)};
+ExchangeGroups exchange_groups(const Parallelism& parallel, const GroupSizes& sizes) {
+  const auto size_in = [&](GroupFamily family) { return sizes[static_cast<std::size_t>(family)]; };
+  using enum GroupFamily;
+  if (parallel.zero == 0)
+    return {{kData, 1, kData, size_in(kData)}, {kExpertData, 1, kExpertData, size_in(kExpertData)}};
+  const ReplicaGroups expert{kExpertData, size_in(kExpertData), kExpertData, 1};
+  if (parallel.shard_ranks() == parallel.replicas()) return {{kData, size_in(kData), kData, 1}, expert};
+  return {{kShard, size_in(kShard), kReplicate, size_in(kReplicate)}, expert};
 }
 
-ReplicaGroups expert_groups(const Parallelism& parallel, const GroupSizes& sizes) {
-  const std::int64_t size = size_in(sizes, GroupFamily::kExpertData);
-  const GroupFamily family = GroupFamily::kExpertData;
-  return parallel.zero == 0 ? ReplicaGroups{family, 1, family, size} : ReplicaGroups{family, size, family, 1};
-}
-
-std::int64_t updated_parameters(ParameterCount parameters, const ReplicaGroups& dense, const ReplicaGroups& expert) {
+std::int64_t updated_parameters(ParameterCount parameters, const ExchangeGroups& groups) {
   const auto share = [](std::int64_t count, std::int64_t shards) { return (count + shards - 1) / shards; };
-  return share(parameters.dense, dense.shards) + share(parameters.expert, expert.shards);
+  return share(parameters.dense, groups.dense.shards) + share(parameters.expert, groups.expert.shards);
 }
 
-GradientSynchronisation::GradientSynchronisation(const TrainingSpec& training, const GroupSizes& sizes,
+GradientSynchronisation::GradientSynchronisation(const TrainingSpec& training, const ExchangeGroups& groups,
                                                  ProgramWriter& writer)
-    : training_(training),
-      writer_(writer),
-      dense_{dense_groups(training.parallel, sizes), 0, {}},
-      expert_{expert_groups(training.parallel, sizes), 0, {}} {}
+    : training_(training), writer_(writer), dense_{groups.dense, 0, {}}, expert_{groups.expert, 0, {}} {}
 
 void GradientSynchronisation::ready(ParameterCount parameters, NodeId node) {
   const std::int64_t bucket = bucket_parameters(training_.software);
@@ -127,7 +118,8 @@ void GradientSynchronisation::ready(ParameterCount parameters, NodeId node) {
     if (count == 0) return;
     pending.parameters += count;
     pending.from.push_back(node);
-    if (!training_.software.overlap_gradients || training_.parallel.zero == 3) return;  // FSDP: layer by layer
+    if (!training_.software.overlap_gradients || training_.parallel.shares_parameters())
+      return;  // FSDP: layer by layer
     while (pending.parameters >= bucket) issue(pending, bucket);
   };
   // Servers do not tell them apart.
@@ -169,17 +161,6 @@ NodeId GradientSynchronisation::exchange(const ReplicaGroups& groups, Bytes byte
     node = writer_.collective_beside(kName, groups.replicate, CollectiveKind::kAllReduce,
                                      ceil_div(bytes, groups.shards), after);
   return node;
-}
-
-void GradientSynchronisation::gather(ParameterCount parameters) {
-  const Bytes size = training_.parameter_size();
-  const auto of = [&](const Pending& pending, std::int64_t count) {
-    if (count > 0 && pending.groups.shards > 1)
-      writer_.collective("parameters gather", pending.groups.shard, CollectiveKind::kAllGather,
-                         ceil_div(size * count, pending.groups.shards));
-  };
-  of(dense_, parameters.dense);
-  of(expert_, parameters.expert);
 }
 
 // What the gradients to be exchanged wait for. The last node's may go on into the next bucket.

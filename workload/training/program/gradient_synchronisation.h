@@ -12,7 +12,7 @@
 
 namespace orrery::workload {
 
-// Which groups a rank's dense or expert parameters are exchanged and shared in.
+// Which groups a rank's dense, or expert, parameters are exchanged and shared in.
 struct ReplicaGroups {
   GroupFamily shard = GroupFamily::kData;  // that share them under ZeRO
   std::int64_t shards = 1;
@@ -20,16 +20,19 @@ struct ReplicaGroups {
   std::int64_t replicas = 1;
 };
 
-ReplicaGroups dense_groups(const Parallelism& parallel, const GroupSizes& sizes);
-ReplicaGroups expert_groups(const Parallelism& parallel, const GroupSizes& sizes);
+struct ExchangeGroups {
+  ReplicaGroups dense;
+  ReplicaGroups expert;
+};
+ExchangeGroups exchange_groups(const Parallelism& parallel, const GroupSizes& sizes);
 
 // Parameters of which a rank keeps the optimizer's states: its share where they are divided.
-std::int64_t updated_parameters(ParameterCount parameters, const ReplicaGroups& dense, const ReplicaGroups& expert);
+std::int64_t updated_parameters(ParameterCount parameters, const ExchangeGroups& groups);
 
 class GradientSynchronisation {
  public:
   // All outlive it.
-  GradientSynchronisation(const TrainingSpec& training, const GroupSizes& sizes, ProgramWriter& writer);
+  GradientSynchronisation(const TrainingSpec& training, const ExchangeGroups& groups, ProgramWriter& writer);
 
   // The gradients of so many parameters are complete with `node`.
   void ready(ParameterCount parameters, NodeId node);
@@ -38,9 +41,7 @@ class GradientSynchronisation {
   // What the optimizer waits for; forgets it.
   ProgramWriter::Nodes take_done();
 
-  // The parameters after the optimizer's step, where ranks have updated a share each.
-  void gather(ParameterCount parameters);
-  // The same for the servers' parameters.
+  // The parameters that the servers have updated.
   void pull(ParameterCount parameters);
 
  private:

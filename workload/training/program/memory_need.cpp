@@ -26,16 +26,13 @@ Bytes MemoryNeed::total() const {
 MemoryNeed memory_need(const StageRequest& request) {
   const TrainingSpec& training = *request.training;
   const std::int64_t zero = training.parallel.zero;
-  const ReplicaGroups dense = dense_groups(training.parallel, request.group_sizes);
-  const ReplicaGroups expert = expert_groups(training.parallel, request.group_sizes);
-  ParameterCount parameters, largest;
-  for (const auto& chunk : request.chunks)
-    for (const StageLayer& layer : chunk) {
-      parameters += layer.layer->parameters;
-      if (layer.layer->parameters.total() > largest.total()) largest = layer.layer->parameters;
-    }
+  const ExchangeGroups groups = exchange_groups(training.parallel, request.group_sizes);
+  const ParameterCount parameters = parameters_of(request);
   const std::int64_t all = parameters.total();
-  const std::int64_t shared = updated_parameters(parameters, dense, expert);
+  const std::int64_t shared = updated_parameters(parameters, groups);
+  std::int64_t largest = 0;
+  for (const auto& chunk : request.chunks)
+    for (const StageLayer& layer : chunk) largest = std::max(largest, layer.layer->parameters.total());
   const Bytes weight = training.parameter_size();
   const Bytes gradient = size_of(training.software.gradients);
 
@@ -47,9 +44,8 @@ MemoryNeed memory_need(const StageRequest& request) {
   need[MemoryUse::kActivations] = peak_activations(request);
   // Under ZeRO 3 the layer that is computed and the next one are there in full, and the gradients of one. Under ZeRO 2
   // a bucket of gradients is under way.
-  const bool shares = dense.shards > 1 || expert.shards > 1;
-  if (zero == 3 && shares)
-    need[MemoryUse::kCommunication] = weight * (2 * largest.total()) + gradient * largest.total();
+  const bool shares = groups.dense.shards > 1 || groups.expert.shards > 1;
+  if (zero == 3 && shares) need[MemoryUse::kCommunication] = weight * (2 * largest) + gradient * largest;
   if (zero == 2 && shares)
     need[MemoryUse::kCommunication] = std::min(gradient * all, std::max(training.software.bucket, gradient));
   return need;

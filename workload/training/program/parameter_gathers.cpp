@@ -15,17 +15,16 @@ bool is_first_forward(const StageUnit& unit) {
 
 }  // namespace
 
-ParameterGathers::ParameterGathers(const TrainingSpec& training, std::uint32_t stage, const ReplicaGroups& dense,
-                                   const ReplicaGroups& expert, ProgramWriter& writer)
-    : training_(training), stage_(stage), dense_(dense), expert_(expert), writer_(writer) {}
+ParameterGathers::ParameterGathers(const TrainingSpec& training, std::uint32_t stage, const ExchangeGroups& groups,
+                                   ProgramWriter& writer)
+    : training_(training), stage_(stage), groups_(groups), writer_(writer) {}
 
 // As in Megatron-Core, only together with the overlap of gradients.
 bool ParameterGathers::is_overlapped(const TrainingSpec& training) {
-  const bool updates_shares = training.parallel.zero == 1 || training.parallel.zero == 2;
-  return updates_shares && training.software.overlap_parameters && training.software.overlap_gradients;
+  return training.parallel.updates_shares() && training.software.overlap_parameters &&
+         training.software.overlap_gradients;
 }
 
-bool ParameterGathers::is_before_every_pass() const { return training_.parallel.zero == 3; }
 bool ParameterGathers::is_aligned() const { return is_overlapped(training_) && training_.virtual_stages > 1; }
 
 void ParameterGathers::begin_iteration(std::span<const StageUnit> units) {
@@ -51,7 +50,7 @@ void ParameterGathers::cut_buckets() {
 }
 
 void ParameterGathers::before(std::size_t unit) {
-  if (is_before_every_pass()) {
+  if (training_.parallel.shares_parameters()) {
     gather_layer(unit);
     if (training_.software.overlap_gradients && unit + 1 < units_.size()) gather_layer(unit + 1);
     return;
@@ -95,13 +94,23 @@ void ParameterGathers::gather_layer(std::size_t unit) {
 void ParameterGathers::gather(std::size_t unit, const ParameterCount& parameters) {
   ProgramWriter::Nodes& nodes = gathered_[unit];
   const std::string name = prefix_of(*units_[unit].layer) + "parameters gather";
-  const auto gather = [&](const ReplicaGroups& groups, std::int64_t count) {
-    if (groups.shards < 2 || count == 0) return;
-    const Bytes bytes = ceil_div(training_.parameter_size() * count, groups.shards);
-    nodes.push_back(writer_.collective_beside(name, groups.shard, CollectiveKind::kAllGather, bytes, writer_.tail()));
-  };
-  gather(dense_, parameters.dense);
-  gather(expert_, parameters.expert);
+  for (const auto& [family, bytes] : calls_for(parameters))
+    nodes.push_back(writer_.collective_beside(name, family, CollectiveKind::kAllGather, bytes, writer_.tail()));
+}
+
+void ParameterGathers::after_optimizer(const ParameterCount& parameters) {
+  if (!training_.parallel.updates_shares() || is_overlapped(training_)) return;
+  for (const auto& [family, bytes] : calls_for(parameters))
+    writer_.collective("parameters gather", family, CollectiveKind::kAllGather, bytes);
+}
+
+std::vector<std::pair<GroupFamily, Bytes>> ParameterGathers::calls_for(const ParameterCount& parameters) const {
+  std::vector<std::pair<GroupFamily, Bytes>> calls;
+  for (const auto& [groups, count] :
+       {std::pair(&groups_.dense, parameters.dense), {&groups_.expert, parameters.expert}})
+    if (groups->shards > 1 && count > 0)
+      calls.emplace_back(groups->shard, ceil_div(training_.parameter_size() * count, groups->shards));
+  return calls;
 }
 
 std::string prefix_of(const StageLayer& layer) {

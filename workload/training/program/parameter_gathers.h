@@ -14,6 +14,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "workload/training/program/gradient_synchronisation.h"
@@ -34,8 +35,8 @@ struct StageUnit {
 class ParameterGathers {
  public:
   // All outlive it.
-  ParameterGathers(const TrainingSpec& training, std::uint32_t stage, const ReplicaGroups& dense,
-                   const ReplicaGroups& expert, ProgramWriter& writer);
+  ParameterGathers(const TrainingSpec& training, std::uint32_t stage, const ExchangeGroups& groups,
+                   ProgramWriter& writer);
 
   // The iteration runs `units` in this order. They outlive it.
   void begin_iteration(std::span<const StageUnit> units);
@@ -45,6 +46,8 @@ class ParameterGathers {
   void before_forward_pass(std::uint32_t number);
   // What the layer of a unit waits for.
   ProgramWriter::Nodes take(std::size_t unit);
+  // When the optimizer has updated a share each, of all the stage's parameters, and no later pass gathers them.
+  void after_optimizer(const ParameterCount& parameters);
 
   // Whether updated parameters come with the next iteration's passes, and not behind the optimizer.
   static bool is_overlapped(const TrainingSpec& training);
@@ -57,18 +60,18 @@ class ParameterGathers {
     bool is_gathered = false;
   };
 
-  bool is_before_every_pass() const;
   bool is_aligned() const;
   void cut_buckets();
   void gather_chunk(std::uint32_t chunk);
   void gather(Bucket& bucket);
   void gather_layer(std::size_t unit);
   void gather(std::size_t unit, const ParameterCount& parameters);
+  // All-gathers that bring all of them together: the group, and the bytes that a rank has.
+  std::vector<std::pair<GroupFamily, Bytes>> calls_for(const ParameterCount& parameters) const;
 
   const TrainingSpec& training_;
   const std::uint32_t stage_;
-  const ReplicaGroups& dense_;
-  const ReplicaGroups& expert_;
+  const ExchangeGroups& groups_;
   ProgramWriter& writer_;
   std::span<const StageUnit> units_;
   std::vector<Bucket> buckets_;                           // in the order of their first units, none over two chunks

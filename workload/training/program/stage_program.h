@@ -63,6 +63,9 @@ struct StageRequest {
   bool repeats = false;           // passes that are like one before them are repetitions of it
 };
 
+// Of all its layers.
+ParameterCount parameters_of(const StageRequest& request);
+
 StageProgram stage_program(const StageRequest& request, const OperatorTimes& times);
 
 }  // namespace orrery::workload

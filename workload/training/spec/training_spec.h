@@ -84,6 +84,9 @@ struct Parallelism {
   std::int64_t pipeline() const { return degree(ParallelDimension::kPipeline); }
   // Ranks that hold the same parameters, or share them.
   std::int64_t replicas() const { return data() * context(); }
+  // Whether a rank holds its share of the parameters only; or all of them, of which it updates its share.
+  bool shares_parameters() const { return zero == 3; }
+  bool updates_shares() const { return zero == 1 || zero == 2; }
   std::int64_t shard_ranks() const { return zero == 0 ? 1 : (shard == 0 ? replicas() : shard); }
   std::int64_t workers() const { return tensor() * context() * data() * pipeline(); }
   std::int64_t ranks() const { return workers() + (exchange == ExchangeKind::kParameterServer ? servers : 0); }
