@@ -2,7 +2,10 @@
 #include "core/error.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -90,8 +93,9 @@ std::string to_string(const Problem& problem) {
 
 std::vector<Problem> with_hints_once(std::span<const Problem> problems) {
   std::vector<Problem> result(problems.begin(), problems.end());
-  for (std::size_t i = 0; i + 1 < result.size(); ++i)
-    if (result[i].hint == result[i + 1].hint) result[i].hint.clear();
+  std::set<std::string> given;
+  for (auto problem = result.rbegin(); problem != result.rend(); ++problem)
+    if (!given.insert(problem->hint).second) problem->hint.clear();
   return result;
 }
 

@@ -37,7 +37,7 @@ struct Problem {
 // "path:line:col: error: message", then "  hint: ..." on its own line. Control characters of the input are escaped.
 std::string to_string(const Problem& problem);
 
-// The hint of a problem that the next one repeats is left to that one.
+// A hint that several problems have is left to the last of them: what is printed gives the same advice once.
 std::vector<Problem> with_hints_once(std::span<const Problem> problems);
 
 // Text from an input made safe to print in a line: control characters and invalid UTF-8 become \xNN, long text is cut

@@ -45,6 +45,18 @@ TEST_CASE("an input error shows the first problems and counts the rest") {
   }
 }
 
+TEST_CASE("the same advice is printed once, with the last problem shown, and every problem keeps it") {
+  std::vector<Problem> problems;
+  for (int i = 1; i <= 25; ++i)
+    problems.push_back({Severity::kError, {"f", i, 1}, "bad", i % 2 == 0 ? "even" : "do this"});
+  const InputError error(problems);
+  const std::string text = error.what();
+  CHECK(text.find("f:19:1: error: bad\n  hint: do this\nf:20:1: error: bad\n  hint: even\n... and 5 more") !=
+        std::string::npos);
+  CHECK(text.find("hint: do this") == text.rfind("hint: do this"));
+  CHECK(error.problems().front().hint == "do this");
+}
+
 TEST_CASE("problems without a place get one, the others keep theirs") {
   const InputError error(
       {{Severity::kError, {}, "no place", "a hint"}, {Severity::kError, {"b.yaml", 2, 3}, "has", ""}});

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -52,13 +51,6 @@ std::string message_of(const Merged& merged, bool is_job) {
   return text;
 }
 
-// The same advice once, with the last problem it is for.
-void drop_repeated_hints(std::vector<Merged>& merged) {
-  std::set<std::string> given;
-  for (auto m = merged.rbegin(); m != merged.rend(); ++m)
-    if (!given.insert(m->first.hint).second) m->first.hint.clear();
-}
-
 }  // namespace
 
 bool Findings::has_errors() const {
@@ -105,7 +97,6 @@ void report(std::span<const RankFindings> ranks, bool is_job, Diagnostics& diagn
     for (const Finding& finding : of_rank.findings->all()) merge(finding, of_rank.rank, index, merged);
   std::stable_partition(merged.begin(), merged.end(),
                         [](const Merged& m) { return m.first.severity == Severity::kError; });
-  drop_repeated_hints(merged);
   for (const Merged& m : merged) {
     Problem problem{m.first.severity, m.first.where, message_of(m, is_job), m.first.hint};
     if (is_job) problem.rank = m.ranks.front();

@@ -42,6 +42,17 @@ TEST_CASE("errors come before warnings, whatever their rank") {
   CHECK(to_string(diagnostics.problems()[1]) == "0: warning: doubtful: a");
 }
 
+TEST_CASE("every problem keeps its hint, also where others have the same") {
+  Findings findings("f");
+  for (const char* what : {"group 1 is not defined", "group 2 is not defined"})
+    findings.error(what, "node 3", "name a file");
+  const std::vector<RankFindings> of_ranks = {{0, &findings}};
+  Diagnostics diagnostics;
+  report(of_ranks, true, diagnostics);
+  REQUIRE(diagnostics.problems().size() == 2);
+  for (const Problem& problem : diagnostics.problems()) CHECK(problem.hint == "name a file");
+}
+
 TEST_CASE("an InputError keeps its place and hint") {
   Findings findings("f");
   findings.take(InputError({"f", 3, 4}, "bad", "do better"));

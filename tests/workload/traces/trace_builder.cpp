@@ -23,7 +23,7 @@ void append_frame(const google::protobuf::MessageLite& message, std::string& byt
 
 std::string joined(std::span<const Problem> problems) {
   std::string text;
-  for (const Problem& problem : problems) text += to_string(problem) + "\n";
+  for (const Problem& problem : with_hints_once(problems)) text += to_string(problem) + "\n";
   return text;
 }
 
