@@ -43,11 +43,10 @@ struct WorkloadOptions {
 
 workload::ChakraSource source_of(const WorkloadOptions& options) {
   workload::ChakraSource source{options.trace, std::nullopt, *workload::dependencies_named(options.dependencies)};
-  const std::string beside = workload::groups_file_beside(options.trace);
   if (!options.groups.empty())
     source.groups = options.groups;
-  else if (!workload::is_file(options.trace) && workload::is_file(beside))
-    source.groups = beside;
+  else if (!workload::is_file(options.trace))
+    source.groups = workload::groups_file_beside(options.trace);
   if (source.groups) tell_groups(*source.groups);
   return source;
 }

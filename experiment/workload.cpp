@@ -2,6 +2,8 @@
 #include "experiment/sections.h"
 
 #include <array>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,13 +27,14 @@ void read_chakra(Section& section, workload::ChakraSource& trace, system::Comput
       "relative to the file that names it. Example: `traces/dp8/rank`");
   trace.prefix = path_from(section.where("prefix").file, prefix).string();
   constexpr std::string_view kGroups =
-      "communicator groups: a JSON file {\"name\": [global ranks]}; by default comm_group.json in the folder of the "
-      "traces, and if there is none PyTorch's metadata nodes";
-  const std::string beside = workload::groups_file_beside(prefix);
-  const std::string found = path_from(section.where("prefix").file, beside).string();
-  if (section.has("prefix") && !section.has("groups") && workload::is_file(found)) {
-    section.optional<std::string>("groups", beside, kGroups);
-    trace.groups = found;
+      "communicator groups: a JSON file {\"name\": [global ranks]}; by default comm_group.json or groups.json in the "
+      "folder of the traces, and if there is neither PyTorch's metadata nodes";
+  const std::filesystem::path folder = path_from(section.where("prefix").file, "");
+  const auto beside =
+      section.has("prefix") && !section.has("groups") ? workload::groups_file_beside(prefix, folder) : std::nullopt;
+  if (beside) {
+    section.optional<std::string>("groups", *beside, kGroups);
+    trace.groups = (folder / *beside).string();
   } else if (const auto groups = section.maybe<std::string>("groups", kGroups)) {
     trace.groups = path_from(section.where("groups").file, *groups).string();
   }

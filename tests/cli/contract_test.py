@@ -541,6 +541,7 @@ def check_warnings(program, checks, folder):
         time = picoseconds(json.loads(outcome.stdout)["iteration_time_s"]) if outcome.code == 0 else None
         checks.check(time == SOUND_PICOSECONDS and warning in outcome.stderr, f"a warning: {warning}", outcome.stderr)
     write_files(folder, SOUND)
+    (Path(folder) / "groups.json").unlink()
     outcome = program.run(["run", "job.yaml"], folder)
     checks.check(not outcome.stderr, "a sound job has no warning", outcome.stderr)
     second_line = outcome.stdout.splitlines()[1]
@@ -548,7 +549,7 @@ def check_warnings(program, checks, folder):
 
 
 def check_groups_beside_traces(program, checks, folder):
-    """comm_group.json beside the traces is taken by every command that reads them, which say so with -v, failing or not."""
+    """comm_group.json or groups.json beside the traces is taken by every command that reads them, which say so with -v, failing or not."""
     group = "{\"pair\": [0, 1]}"
     write_files(folder, {**SOUND, "comm_group.json": group})
     commands = (["run", "job.yaml"], ["workload", "inspect", "rank"], ["workload", "lint", "rank"])
@@ -563,6 +564,12 @@ def check_groups_beside_traces(program, checks, folder):
         checks.check(outcome.code == 2 and "communicator groups are those of comm_group.json" in outcome.stderr,
                      f"`{' '.join(arguments)} -v` names comm_group.json where it is wrong", outcome.stderr)
     (Path(folder) / "comm_group.json").unlink()
+    write_files(folder, {"groups.json": group})
+    for arguments in commands:
+        outcome = program.run([*arguments, "-v"], folder)
+        checks.check(outcome.code == 0 and "communicator groups are those of groups.json" in outcome.stderr,
+                     f"`{' '.join(arguments)} -v` names groups.json, as `workload generate` writes it", outcome.stderr)
+    (Path(folder) / "groups.json").unlink()
 
 
 def check_odd_but_sound(program, checks, folder):

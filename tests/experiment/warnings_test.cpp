@@ -130,7 +130,7 @@ TEST_CASE("links to NICs answer to their former name") {
   }
 }
 
-TEST_CASE("comm_group.json beside the traces holds their groups, unless another file is named") {
+TEST_CASE("comm_group.json, or else groups.json, beside the traces holds their groups, unless another file is named") {
   const TraceFolder folder;
   const auto groups_of = [&](const char* chakra) {
     Diagnostics diagnostics;
@@ -143,6 +143,8 @@ TEST_CASE("comm_group.json beside the traces holds their groups, unless another 
                        std::filesystem::path(trace).filename().string());
   };
   CHECK(groups_of("{prefix: traces/rank}") == "none none");
+  folder.write("traces/groups.json", "{}");
+  CHECK(groups_of("{prefix: traces/rank}") == "traces/groups.json groups.json");
   folder.write("traces/comm_group.json", "{}");
   CHECK(groups_of("{prefix: traces/rank}") == "traces/comm_group.json comm_group.json");
   CHECK(groups_of("{prefix: traces/rank, groups: traces/own.json}") == "traces/own.json own.json");

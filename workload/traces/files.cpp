@@ -115,8 +115,12 @@ std::vector<std::string> find_trace_files(const std::string& prefix) {
   return files;
 }
 
-std::string groups_file_beside(const std::string& prefix) {
-  return (std::filesystem::path(prefix).parent_path() / "comm_group.json").string();
+std::optional<std::string> groups_file_beside(const std::string& prefix, const std::filesystem::path& folder) {
+  for (const char* name : {"comm_group.json", "groups.json"}) {
+    const std::filesystem::path beside = std::filesystem::path(prefix).parent_path() / name;
+    if (is_file((folder / beside).string())) return beside.string();
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> prefix_of_trace(const std::string& path) {

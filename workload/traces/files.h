@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,8 +15,10 @@ namespace orrery::workload {
 // when there is none, when a rank is missing, or when one has two files.
 std::vector<std::string> find_trace_files(const std::string& prefix);
 
-// comm_group.json in the folder of the traces, which has their communicator groups where no other file is named.
-std::string groups_file_beside(const std::string& prefix);
+// The file in the folder of the traces that has their communicator groups where no other file is named:
+// comm_group.json, as other programs call it, or else groups.json, as Orrery does. None if there is neither. `folder`
+// is what a relative prefix starts from; the result starts there, too.
+std::optional<std::string> groups_file_beside(const std::string& prefix, const std::filesystem::path& folder = {});
 bool is_file(const std::string& path);
 
 // The prefix of a file that is called as traces are, "w/rank" of w/rank.0.et; none of JSON, as other files are.
