@@ -130,6 +130,8 @@ orrery::Problem problem_with(const Unknown& unknown) {
   // All options are too many to list, and --help does.
   std::string hint = orrery::suggestion(unknown.word, names);
   if (is_option && hint.starts_with("known:")) hint.clear();
+  // An option of `run` that stands for a key, which all that take keys have.
+  if (unknown.word == "--no-fold" && command.get_option_no_throw("--set") != nullptr) hint = "--set fold=off";
   return {orrery::Severity::kError, {}, fmt::format("{} '{}'", what, orrery::printable(unknown.word)), std::move(hint)};
 }
 

@@ -128,6 +128,10 @@ ROWS = [
     Row("A part of the name of a model", 2, ["did you mean one of llama3-8b, llama3-70b, llama3-405b?"],
         ["model", "show", "llama3"]),
     Row("Standard input named twice", 2, ["error: standard input is named twice"], ["compare", "-", "-"]),
+    *(Row(f"`--no-fold` of {arguments[0]}", 2, ["error: unknown option '--no-fold'", "hint: --set fold=off"],
+          [*arguments, "--no-fold"])
+      for arguments in (["compare", "job.yaml", "job.yaml"], ["sweep", "sweep.yaml"],
+                        ["collective", "--cluster", "dgx-a100", "--op", "all_reduce"])),
     Row("An unknown option", 2, ["error: unknown option '--fly'", "--help"], ["run", "job.yaml", "--fly"]),
     Row("A result in place of a trace of the job", 2, ["rank.1.et: error: is read and would be written over"],
         ["run", "job.yaml", "--json", "rank.1.et"]),
