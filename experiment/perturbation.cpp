@@ -68,6 +68,36 @@ system::Jitter read_jitter(Section& section) {
   return jitter;
 }
 
+// The name of a link whose parts are keys of keys, as `--set perturb.links.nvlink.up.bandwidth=50%` makes them, and
+// what stands there.
+struct SplitName {
+  std::string name;
+  const ConfigValue* value = nullptr;
+};
+
+std::optional<SplitName> split_name(const network::Fabric& fabric, const std::string& name, const ConfigValue& value) {
+  for (const ConfigEntry& part : value.entries) {
+    const std::string joined =
+        parse_whole_number(part.key) ? fmt::format("{}[{}]", name, part.key) : fmt::format("{}.{}", name, part.key);
+    if (auto longer = split_name(fabric, joined, part.value)) return longer;
+    if (!network::links_named(fabric, joined).empty()) return SplitName{joined, &part.value};
+  }
+  return std::nullopt;
+}
+
+std::string hint_for(const SplitName& split, const Location& where) {
+  std::vector<std::string> settings;
+  for (const ConfigEntry& entry : split.value->entries)
+    settings.push_back(fmt::format("{}: {}", entry.key, entry.value.scalar));
+  const bool is_plain = split.name.find('[') == std::string::npos;
+  const std::string links =
+      printable(fmt::format("{0}{1}{0}: {{{2}}}", is_plain ? "" : "\"", split.name,
+                            settings.empty() ? "bandwidth: 50 %" : fmt::format("{}", fmt::join(settings, ", "))));
+  return where.file.starts_with("--set ")
+             ? fmt::format("a name with dots is one key: --set 'perturb.links={{{}}}'", links)
+             : fmt::format("a name with dots is one key: links: {{{}}}", links);
+}
+
 void read_link(const ConfigEntry& entry, Section& section, std::optional<network::Fabric>& fabric) {
   Efficiency share = kFullEfficiency;
   Duration latency{};
@@ -88,10 +118,14 @@ void read_link(const ConfigEntry& entry, Section& section, std::optional<network
       section.context().diagnostics().warning(
           entry.where, fmt::format("{}: these links are now called '{}'", section.path(), *now), "write the new name");
   }
-  if (links.empty())
+  if (links.empty()) {
+    const auto split = split_name(*fabric, entry.key, entry.value);
+    if (split)
+      for (const ConfigEntry& part : entry.value.entries) section.know(part.key);
     return section.context().diagnostics().error(
         entry.where, fmt::format("{}: no link or end of links is called so", section.path()),
-        network::link_name_hint(*fabric, entry.key));
+        split ? hint_for(*split, entry.where) : network::link_name_hint(*fabric, entry.key));
+  }
   for (const LinkId number : links) {
     const network::Link link = fabric->link(number);
     fabric->set_bandwidth(number, link.bandwidth * share);

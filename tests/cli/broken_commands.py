@@ -283,6 +283,8 @@ ROWS = [
         ["run", "out"], {"out/result.json": "{}"}),
     Row("A file whose name is misspelt", 2, ["cannot read 'jb.yaml': there is no such file", "did you mean 'job.yaml'?"],
         ["run", "jb.yaml"]),
+    setting("perturb.links.dim0.up.bandwidth=50%", "perturb.links.dim0: no link or end of links is called so",
+            "hint: a name with dots is one key: --set 'perturb.links={dim0.up: {bandwidth: 50%}}'"),
     setting("nods=2", "--set nods=2: error: unknown key 'nods'", "did you mean 'nodes'?"),
     setting("cluster.dims.1.size=4", "'1' is not an element of a list of 1", "elements count from 0"),
     setting("cluster.dims.0.size.x=4", "'x' goes into a value that is a plain value"),
