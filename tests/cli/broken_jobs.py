@@ -134,6 +134,9 @@ DEGREES = [
     job("Layers that do not divide among chunks", "pipeline: 4", "job.yaml:4:24: error: 8 layers do not divide among 4 "
         "stages of 4 chunks", "workload.parallel.pipeline times virtual_stages: one of 1, 2, 4, 8, or workload.pipeline_layers: [0, 0",
         more="schedule: {kind: 1f1b-interleaved, virtual_stages: 4}"),
+    job("Layers that do not divide among many chunks", "pipeline: 8", "8 layers do not divide among 8 stages of 16 chunks",
+        "workload.pipeline_layers: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0",
+        more="schedule: {kind: 1f1b-interleaved, virtual_stages: 16}"),
     job("A list of layers with the wrong sum", "pipeline: 2", "job.yaml:6:20: error: pipeline_layers lists 2 stages "
         "with 7 layers in all; the job has 2 stages with 8", "for example workload.pipeline_layers: [4, 4]",
         more="pipeline_layers: [4, 3]"),
