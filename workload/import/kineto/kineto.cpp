@@ -167,7 +167,7 @@ void check_ranks(const KinetoRanks& ranks, Diagnostics& diagnostics) {
         {ranks.begin()->second.file},
         fmt::format("the world is {} ranks, but there {} of {} only{}", world,
                     there.size() == 1 ? "is a profile" : "are profiles", rank_list(there), missing(there, world)),
-        there.size() == 1 ? "give the files of the others, or let this one stand for all (replicate)"
+        there.size() == 1 ? "give the files of the others, or let this one stand for all: --replicate"
                           : "give the files of the others");
   diagnostics.throw_if_errors();
 }
