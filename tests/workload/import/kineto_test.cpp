@@ -11,6 +11,7 @@
 #include "tests/workload/traces/same_job.h"
 #include "tests/workload/traces/trace_builder.h"
 #include "workload/import/decimal.h"
+#include "workload/import/kineto/events.h"
 #include "workload/import/kineto/kineto.h"
 #include "workload/import/kineto/messages.h"
 #include "workload/import/kineto/timeline.h"
@@ -237,6 +238,38 @@ TEST_CASE("one profile stands for all ranks on demand") {
   CHECK_THAT(problems({grouped}, {.replicate = true}), Contains("cannot stand for all"));
   CHECK_THAT(problems({KinetoText(0, 2'000'000'000).kernel("a", 1, 1).str()}, {.replicate = true}),
              Contains("in a world of 2000000000"));
+}
+
+TEST_CASE("kernels that communicate without NCCL are taken as computing, with a warning") {
+  const std::vector<std::pair<std::string_view, std::string_view>> kernels = {
+      {"void deep_ep::intranode::dispatch<8>(int4*)", "DeepEP"},
+      {"void dpsk::ep::internode::combine<false, 8>(int4*)", "DeepEP"},
+      {"nvshmemi_proxy_quiet_kernel", "NVSHMEM"},
+      {"void vllm::cross_device_reduce_2stage<__half, 8>", "vLLM"},
+      {"two_shot_AllReduce_kernel", "another library"},
+      {"gemm_reduce_scatter_kernel", "another library"},
+      {"ncclDevKernel_AllReduce_Sum_f32_RING_LL", ""},
+      {"at::native::sbtopk::gatherTopK<float>", ""},
+      {"at::native::reduce_kernel<512>", ""}};
+  for (const auto& [kernel, library] : kernels) {
+    INFO(kernel);
+    CHECK(other_communication(kernel) == library);
+  }
+  // Two of one library are one warning; the replay takes 10 + 20 us on any network.
+  const std::string text = KinetoText(0, 2)
+                               .kernel("void deep_ep::internode::dispatch<8>()", 100, 10)
+                               .kernel("void deep_ep::internode::combine<8>()", 110, 20)
+                               .str();
+  const std::string said = problems({text}, {.replicate = true});
+  CHECK_THAT(said, Contains("kernels of DeepEP seem to move data between GPUs, and are taken as computing"));
+  CHECK_THAT(said, Contains("(2 in all)") || Contains("combine<8>()\""));
+  CHECK_THAT(said, Contains("a world of 2 ranks without a collective or message of NCCL"));
+  const Job job = import({text}, {.replicate = true});
+  CHECK(job.graphs[0].kind(node_named(job, RankId{0}, "void deep_ep::internode::combine<8>()")) == NodeKind::kCompute);
+  const std::string sound =
+      KinetoText(0, 2).kernel("gemm", 100, 10).nccl("allreduce", 120, 5, notes(8, 8, "[0, 1]", 2)).str();
+  CHECK(problems({sound}, {.replicate = true}).empty());
+  CHECK(problems({KinetoText().kernel("gemm", 100, 10).str()}).empty());  // one rank has nobody to wait for
 }
 
 TEST_CASE("an imported profile is the same after writing and reading, and gzip makes no difference") {

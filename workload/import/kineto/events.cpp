@@ -5,6 +5,8 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -83,6 +85,22 @@ bool is_communication(std::string_view name) {
   return name.starts_with("nccl") || name.starts_with("rccl") || contains(name, "ncclKernel") ||
          contains(name, "ncclDevKernel") || contains(name, "ncclSymk");
 }
+
+// Kernels that communicate without NCCL, by a part of their names.
+struct OtherCommunication {
+  std::string_view part;
+  std::string_view library;
+};
+constexpr std::array kOtherCommunication = std::to_array<OtherCommunication>({
+    {"internode::", "DeepEP"},  // dispatch and combine of tokens; the namespace around it differs between forks
+    {"intranode::", "DeepEP"},
+    {"internode_ll::", "DeepEP"},
+    {"nvshmem", "NVSHMEM"},                 // the start of all its symbols
+    {"cross_device_reduce", "vLLM"},        // its all-reduce, which SGLang has too
+    {"userbuffers_", "TransformerEngine"},  // overlap of tensor parallelism with products
+});
+// Of any other library: one of these in the name, without underscores and in lower case.
+constexpr std::array<std::string_view, 4> kCollectiveWords = {"allreduce", "allgather", "reducescatter", "alltoall"};
 
 class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
  public:
@@ -318,6 +336,17 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
 };
 
 }  // namespace
+
+std::string_view other_communication(std::string_view kernel) {
+  if (is_communication(kernel)) return {};
+  for (const OtherCommunication& other : kOtherCommunication)
+    if (contains(kernel, other.part)) return other.library;
+  std::string letters;
+  for (const char c : kernel)
+    if (c != '_') letters += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const auto has = [&](std::string_view word) { return contains(letters, word); };
+  return std::ranges::any_of(kCollectiveWords, has) ? "another library" : std::string_view{};
+}
 
 KinetoTrace read_kineto(const std::string& file, std::string_view text) {
   KinetoHandler handler(file, text);

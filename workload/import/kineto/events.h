@@ -100,6 +100,10 @@ struct KinetoTrace {
   bool has_host_calls = false;
 };
 
+// Whose kernel it is by its name, where it is not NCCL's but seems to move data between GPUs: "DeepEP"; empty for all
+// others. Such kernels have no notes of c10d, so that a profile does not say what they send, and to whom.
+std::string_view other_communication(std::string_view kernel);
+
 // InputError where the text is no JSON, has no traceEvents, or an operation lacks its time.
 KinetoTrace read_kineto(const std::string& file, std::string_view text);
 

@@ -26,6 +26,10 @@ namespace {
 
 constexpr std::int64_t kPicosecondsPerTick = 1'000;
 
+constexpr std::string_view kOtherCommunicationHint =
+    "they keep the times that they had in the profile on every cluster, and no rank waits for another in them: a "
+    "profile does not say what they send. A job from a model (`model: NAME` in place of traces) simulates its messages";
+
 constexpr std::string_view kNoNotesHint =
     "c10d notes sizes and groups since PyTorch 2.2; record with CPU and CUDA activities on, since a kernel gets them "
     "from the call that launched it";
@@ -257,7 +261,18 @@ class ProfileImporter {
     return id;
   }
 
+  // Names are long and few.
+  std::string_view other_communication_of(const std::string& kernel) {
+    const auto [known, is_new] = other_communication_.try_emplace(kernel);
+    if (is_new) known->second = other_communication(kernel);
+    return known->second;
+  }
+
   NodeId add_computation(const KinetoOperation& operation, GraphNode node) {
+    if (const std::string_view library = other_communication_of(operation.name); !library.empty())
+      findings_.warning(
+          fmt::format("kernels of {} seem to move data between GPUs, and are taken as computing", library),
+          describe(operation), kOtherCommunicationHint);
     if (node.duration)
       node.kind = NodeKind::kCompute;
     else
@@ -346,6 +361,7 @@ class ProfileImporter {
   RankAssembler result_;
   std::vector<NodeId> nodes_;  // by step
   std::optional<NodeId> host_;
+  std::unordered_map<std::string, std::string_view> other_communication_;
 };
 
 // With `options.replicate`, one file may stand for all ranks.
@@ -359,7 +375,9 @@ Job make_job(std::span<const std::string> files, std::optional<std::string_view>
   KinetoGroups groups(size);
   std::vector<RankAssembler> assembled;
   std::vector<Findings> findings;
+  bool communicates = false;
   for (auto& [rank, one] : ranks) {
+    communicates = communicates || std::ranges::any_of(one.trace.operations, &KinetoOperation::is_communication);
     const auto number = static_cast<std::uint32_t>(rank);
     assembled.push_back(ProfileImporter(one.trace, number, groups, findings.emplace_back(one.file)).import());
     one.trace = {};  // profiles are large
@@ -370,6 +388,12 @@ Job make_job(std::span<const std::string> files, std::optional<std::string_view>
   std::vector<RankFindings> reported;
   for (std::uint32_t i = 0; i < findings.size(); ++i) reported.push_back({i, &findings[i]});
   report(reported, true, diagnostics);
+  if (size > 1 && !communicates)
+    diagnostics.warning({ranks.begin()->second.file},
+                        fmt::format("a world of {} ranks without a collective or message of NCCL: none of its ranks "
+                                    "waits for another, and the network changes nothing",
+                                    size),
+                        "record a step in which the ranks communicate by NCCL");
   diagnostics.throw_if_errors();
 
   JobAssembler job(size);
