@@ -29,11 +29,10 @@ std::vector<std::string> short_names(const std::vector<std::string>& files) {
 }
 
 // What goes wrong names the experiment that it goes wrong with.
-experiment::Run run_named(const std::string& experiment, const Session& session) {
+template <class Do>
+auto named(const std::string& experiment, Do something) {
   try {
-    Progress progress;
-    return experiment::run_experiment({experiment, session.settings, true, session.allow_oom}, session.files,
-                                      std::ref(progress));
+    return something();
   } catch (const StuckError& error) {
     throw StuckError(fmt::format("{}: {}", printable(experiment), error.what()), error.rank(), error.node());
   } catch (const InputError& error) {
@@ -60,15 +59,24 @@ void compare(const std::vector<std::string>& experiments, const Session& session
     if (!experiment::is_result(experiment, session.files)) refuse_other_kinds(experiment, session.files);
   }
   session.outputs.check();
+  const auto request_of = [&](const std::string& experiment) {
+    return experiment::RunRequest{experiment, session.settings, true, session.allow_oom};
+  };
+  // Simulations may be long: what can be refused is refused before the first.
+  for (const std::string& experiment : experiments)
+    named(experiment, [&] { experiment::check_experiment(request_of(experiment), session.files); });
   std::deque<experiment::Run> runs;
-  std::vector<study::NamedResult> named;
+  std::vector<study::NamedResult> results;
   const std::vector<std::string> names = short_names(experiments);
   for (std::size_t i = 0; i < experiments.size(); ++i) {
-    runs.push_back(run_named(experiments[i], session));
+    runs.push_back(named(experiments[i], [&] {
+      Progress progress;
+      return experiment::run_experiment(request_of(experiments[i]), session.files, std::ref(progress));
+    }));
     print_warnings(runs.back().result.warnings);
-    named.push_back({names[i], &runs.back().result});
+    results.push_back({names[i], &runs.back().result});
   }
-  session.outputs.give({study::comparison_text(named), study::comparison_json(named)});
+  session.outputs.give({study::comparison_text(results), study::comparison_json(results)});
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "system/execution/repetitions.h"
 #include "system/plans/plans.h"
 #include "workload/matching/matching.h"
+#include "workload/traces/files.h"
 
 namespace orrery::experiment {
 namespace {
@@ -185,7 +186,27 @@ Run simulate_experiment(const Experiment& experiment, bool allow_oom, const repo
   return simulate_job(experiment, ranks, workload::Loops::kWrittenOut, diagnostics, started, progress);
 }
 
+// With the warnings before it: what was warned of may be why it is an error.
+InputError with_warnings(const InputError& error, const Diagnostics& diagnostics, const std::string& file) {
+  std::vector<Problem> problems;
+  std::ranges::copy_if(diagnostics.problems(), std::back_inserter(problems),
+                       [](const Problem& problem) { return problem.severity == Severity::kWarning; });
+  problems.insert(problems.end(), error.problems().begin(), error.problems().end());
+  return located(InputError(std::move(problems)), file);
+}
+
 }  // namespace
+
+void check_experiment(const RunRequest& request, const ConfigFiles& files) {
+  Diagnostics diagnostics;
+  const Experiment experiment = load_experiment(request.file, request.settings, files, diagnostics);
+  try {
+    check_memory(experiment, request.allow_oom, diagnostics);
+    if (!experiment.workload.training) workload::find_trace_files(experiment.workload.trace.prefix);
+  } catch (const InputError& error) {
+    throw with_warnings(error, diagnostics, request.file);
+  }
+}
 
 Run run_experiment(const Experiment& experiment, bool allow_oom, Diagnostics& diagnostics,
                    const RunProgress& progress) {
@@ -201,12 +222,7 @@ Run run_experiment(const RunRequest& request, const ConfigFiles& files, const Ru
   try {
     return simulate_experiment(experiment, request.allow_oom, request.ranks, diagnostics, started, progress);
   } catch (const InputError& error) {
-    // What was warned of may be why it is an error.
-    std::vector<Problem> problems;
-    std::ranges::copy_if(diagnostics.problems(), std::back_inserter(problems),
-                         [](const Problem& problem) { return problem.severity == Severity::kWarning; });
-    problems.insert(problems.end(), error.problems().begin(), error.problems().end());
-    throw located(InputError(std::move(problems)), request.file);
+    throw with_warnings(error, diagnostics, request.file);
   } catch (const StuckError&) {
     if (request.when_stuck) request.when_stuck(diagnostics.problems());
     throw;

@@ -41,6 +41,10 @@ struct RunRequest {
   std::function<void(std::span<const Problem>)> when_stuck{};  // told what was warned of, which may be why
 };
 
+// Refuses, without a simulation, what is wrong with the configuration, a job that does not fit the devices' memory, and
+// traces that are not there. Throws the InputError that run_experiment() would throw.
+void check_experiment(const RunRequest& request, const ConfigFiles& files);
+
 // Loads the experiment, simulates, and reports; warnings are in the result. Throws InputError and StuckError.
 Run run_experiment(const RunRequest& request, const ConfigFiles& files, const RunProgress& progress = {});
 // The same of an experiment that has been read; its warnings are in `diagnostics`. `allow_oom` as in RunRequest.

@@ -206,6 +206,9 @@ def check_failures(program, checks, folder):
             ("run stuck.yaml", 3, {}), ("run absent.yaml", 2, {}), ("run", 2, {"message": "experiment is required"}),
             ("run job.yaml --fly", 2, {"message": "unknown option '--fly'"}), ("fly", 2, {"message": "unknown command 'fly'"}),
             ("compare job.yaml large.yaml", 5, {"file": "large.yaml"}), ("compare job.yaml stuck.yaml", 3, {}),
+            # What can be refused is refused before the first simulation, which would find out that nothing goes on.
+            ("compare stuck.yaml large.yaml", 5, {"file": "large.yaml"}),
+            ("compare stuck.yaml bad.yaml", 2, {"file": "bad.yaml"}),
             ("model show llama", 2, {}), ("cluster show h100", 2, {}), ("list planets", 2, {}),
             ("workload generate large.yaml -o no", 5, {}), ("workload inspect nowhere", 2, {}),
             ("collective --cluster dgx-a100 --op fly", 2, {"file": "--op"}),
