@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <filesystem>
+#include <initializer_list>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -8,6 +15,7 @@
 #include "core/config/config.h"
 #include "core/config/quantity_text.h"
 #include "core/input_files.h"
+#include "experiment/recorded_run.h"
 #include "experiment/sections.h"
 #include "network/config/cluster.h"
 #include "network/fabric/summary.h"
@@ -92,14 +100,34 @@ nlohmann::ordered_json document_of(const std::string& cluster, const network::Fa
   return document;
 }
 
+// What of an experiment or of a result `cluster show` shows: its cluster, how many nodes it has, and its routing.
+// Nothing where the file is neither.
+std::optional<ConfigValue> machine_of_job(const std::string& file, const ConfigFiles& files, Diagnostics& diagnostics) {
+  std::error_code code;
+  if (!looks_like_path(file) || !std::filesystem::exists(file, code)) return std::nullopt;
+  if (!experiment::is_result(file, files) && files.peek(file).find("cluster") == nullptr) return std::nullopt;
+  ConfigValue root = experiment::load_configuration(file, files, diagnostics);
+  const auto keep = [](ConfigValue& map, std::initializer_list<std::string_view> keys) {
+    std::erase_if(map.entries,
+                  [&](const ConfigEntry& entry) { return std::ranges::find(keys, entry.key) == keys.end(); });
+  };
+  keep(root, {"cluster", "nodes", "network"});
+  if (ConfigEntry* network = root.find("network")) keep(network->value, {"routing", "ecmp_seed"});
+  return root;
+}
+
 void show(const ClusterOptions& options, const Session& session) {
   note_input(options.cluster);
   session.outputs.check();
   Diagnostics diagnostics;
   ConfigValue root{ConfigValue::Kind::kMap, {}, {}, {}, {}};
-  apply_setting(root, "cluster=" + options.cluster, session.files, diagnostics);
+  if (auto machine = machine_of_job(options.cluster, session.files, diagnostics))
+    root = std::move(*machine);
+  else
+    apply_setting(root, "cluster=" + options.cluster, session.files, diagnostics);
   if (!options.nodes.empty()) {
     const Location where{"--nodes"};
+    std::erase_if(root.entries, [](const ConfigEntry& entry) { return entry.key == "nodes"; });
     root.entries.push_back({"nodes", where, {ConfigValue::Kind::kScalar, where, options.nodes, {}, {}}});
   }
   for (const std::string& setting : session.settings) apply_setting(root, setting, session.files, diagnostics);
@@ -127,10 +155,15 @@ void add_cluster_command(CLI::App& app, Session& session) {
   ClusterOptions& options = session.keep<ClusterOptions>();
   CLI::App& cluster = *app.add_subcommand("cluster", "Show clusters");
   cluster.require_subcommand(1);
-  CLI::App& command =
-      add_command(cluster, "show", "Print a cluster's fabric: vertices, links, assumed figures",
-                  {"orrery cluster show dgx-a100 --nodes 2", "orrery cluster show dgx-a100 --dot | dot -Tsvg"});
-  command.add_option("cluster", options.cluster, kClusterAbout)->type_name("NAME")->required();
+  CLI::App& command = add_command(cluster, "show", "Print a cluster's fabric: vertices, links, assumed figures",
+                                  {"orrery cluster show dgx-a100 --nodes 2", "orrery cluster show job.yaml",
+                                   "orrery cluster show dgx-a100 --dot | dot -Tsvg"});
+  command
+      .add_option("cluster", options.cluster,
+                  "A name from `orrery list clusters`, '{node: ...}', or a file: a cluster, an experiment or a "
+                  "result.json")
+      ->type_name("NAME")
+      ->required();
   command.add_option("--nodes", options.nodes, kNodesAbout)->type_name("N");
   add_set(command, session.settings, "cluster.node.nics.count=4");
   CLI::Option* dot = command.add_flag("--dot", options.dot, "Print a drawing for Graphviz instead");

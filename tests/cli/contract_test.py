@@ -343,6 +343,10 @@ def check_result_as_experiment(program, checks, folder):
     for file in ("model.yaml", "made/model.json"):
         shown = program.run(["model", "show", file], folder)
         checks.check(shown.code == 0 and " B parameters, " in shown.stdout.splitlines()[0], f"model show {file}", shown.stdout + shown.stderr)
+        shown = program.run(["cluster", "show", file], folder)
+        checks.check(shown.code == 0 and "\nDimensions\n" in shown.stdout, f"cluster show {file}", shown.stdout + shown.stderr)
+        fewer = program.run(["cluster", "show", file, "--nodes", "3"], folder)
+        checks.check(fewer.code == 0 and fewer.stdout.startswith("24 devices, "), f"cluster show {file} --nodes 3", fewer.stdout + fewer.stderr)
     no_model = program.run(["model", "show", "job.yaml"], folder)
     checks.check(no_model.code == 2 and "'workload.model' is missing" in no_model.stderr, "traces have no model", no_model.stderr)
 
