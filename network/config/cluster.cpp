@@ -38,7 +38,7 @@ std::string fewer_links(const Routing& routing) {
                               : "make the fabric smaller";
 }
 
-DimensionSpec read_dimension(Section& section, std::size_t index, const Routing& routing) {
+DimensionSpec read_dimension(Section& section, std::size_t index, const DeviceLinks& links, const Routing& routing) {
   const auto read_size = [&] {
     return WholeNumber("size", "number of members along the dimension; not needed where keys of the topology give it",
                        {1, kMostDevices})
@@ -58,8 +58,8 @@ DimensionSpec read_dimension(Section& section, std::size_t index, const Routing&
   spec.own = std::move(choice.own);
   spec.size = narrow(std::clamp<std::int64_t>(size, 1, spec.topology->most));
   if (!writes_out_links(*spec.topology)) {
-    const LinkRate rate =
-        read_link_rate(section, "bandwidth of one directed link (switch: of one port, per direction)");
+    const LinkRate rate = read_fabric_rate(
+        section, "bandwidth of one directed link (switch: of one port, per direction)", links, spec.topology->switched);
     spec.bandwidth = rate.nominal;
     spec.efficiency = rate.efficiency;
     section.needs("latency", spec.latency, "latency between neighbours, from end to end");
@@ -162,12 +162,18 @@ ClusterSpec read_nodes(Section& section, const std::optional<NodeCount>& nodes, 
 std::vector<DimensionSpec> read_dimensions(Section& section, const std::optional<NodeCount>& nodes,
                                            const ReadDevice& read_device, const Routing& routing) {
   const std::size_t errors = section.errors();
-  section.required_section("device", "the device of a cluster of `dims`. Example: `device: a100-sxm-80gb`", read_device,
-                           "devices");
+  DeviceLinks links;
+  section.required_section(
+      "device", "the device of a cluster of `dims`. Example: `device: a100-sxm-80gb`",
+      [&](Section& device) {
+        read_device(device);
+        if (device.sound()) links = read_device_links(device);
+      },
+      "devices");
   std::vector<DimensionSpec> dimensions;
   section.list(
       "dims", "dimensions of an abstract fabric, in place of `node`; the first dimension varies fastest with the rank",
-      [&](Section& dimension) { dimensions.push_back(read_dimension(dimension, dimensions.size(), routing)); });
+      [&](Section& dimension) { dimensions.push_back(read_dimension(dimension, dimensions.size(), links, routing)); });
   if (nodes)
     section.context().diagnostics().error(nodes->where, "'nodes' has no meaning for a cluster of 'dims'",
                                           "change the size of a dimension");

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kMostNics = 4096;  // of a node
 
-NodeFabricSpec read_node_fabric(Section& section, std::uint32_t devices) {
+NodeFabricSpec read_node_fabric(Section& section, std::uint32_t devices, const DeviceLinks& links) {
   NodeFabricSpec spec;
   TopologyChoice choice = read_topology(section, topology_names(), {MemberKind::kDevice, devices},
                                         "topology that joins the devices of the node");
@@ -27,9 +27,11 @@ NodeFabricSpec read_node_fabric(Section& section, std::uint32_t devices) {
   spec.topology = choice.topology;
   spec.own = std::move(choice.own);
   if (!writes_out_links(*spec.topology)) {
-    const LinkRate rate = read_link_rate(section,
-                                         "switch: bandwidth of a device, per direction; other topologies: bandwidth of "
-                                         "one directed link between two devices");
+    const LinkRate rate =
+        read_fabric_rate(section,
+                         "switch: bandwidth of a device, per direction; other topologies: bandwidth of one directed "
+                         "link between two devices",
+                         links, spec.topology->switched);
     spec.bandwidth = rate.nominal;
     spec.efficiency = rate.efficiency;
     section.needs("latency", spec.latency, "latency from device to device, without software");
@@ -186,7 +188,7 @@ NodeSpec read_node(Section& section, const ReadDevice& read_device) {
   section.when(!written_out, [&] {
     section.required_section(
         "fabric", "fabric that joins the devices of the node; `links` or `topology_matrix` may take its place",
-        [&](Section& fabric) { node.fabric = read_node_fabric(fabric, node.devices); });
+        [&](Section& fabric) { node.fabric = read_node_fabric(fabric, node.devices, links); });
   });
   section.section("nics", "NICs of the node; required with more than one node", [&](Section& nics) {
     read_nic_count(nics, node.nics.emplace());

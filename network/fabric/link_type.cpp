@@ -26,6 +26,18 @@ HostStack read_stack(Section& section) {
   return stack;
 }
 
+// Of a link of a fabric that is only called by its kind: with `is_port`, of all links that a device has. Nothing where
+// there are several, and their number is not known.
+std::optional<Bandwidth> fabric_bandwidth(const LinkType& type, const DeviceLinks& device, bool is_port) {
+  if (!type.bundled) return type.bandwidth;
+  if (!is_port || device.nvlink != type || !device.nvlink_count) return std::nullopt;
+  if (type.bandwidth > Bandwidth(Bandwidth::max().count() / *device.nvlink_count)) return std::nullopt;
+  return type.bandwidth * *device.nvlink_count;
+}
+
+constexpr std::string_view kShareMeaning =
+    "share of the nominal bandwidth that messages get, on every link of the topology";
+
 }  // namespace
 
 std::string derived_bandwidth_problem(std::string_view what, Int128 together, std::uint64_t links) {
@@ -56,6 +68,8 @@ LinkType read_link_type(Section& section) {
   LinkType type;
   type.bandwidth = read_link_bandwidth(section, "bandwidth", "bandwidth of one link, per direction");
   type.efficiency = read_efficiency(section, "efficiency", "share of the link's bandwidth that messages get");
+  section.accepts("bundled", type.bundled,
+                  "whether a device has several of these links (NVLink), so that a port of a switch has them all");
   section.sources();
   return type;
 }
@@ -68,12 +82,21 @@ std::optional<LinkType> read_link_type(Section& section, std::string_view key, s
 }
 
 DeviceLinks read_device_links(Section& device) {
-  return {read_link_type(
-              device, "nvlink",
-              "NVLink generation of the device, for nodes with a `topology_matrix`. Example: `nvlink: nvlink-3`"),
-          read_link_type(
-              device, "pcie",
-              "PCIe generation of the device's slot, for nodes with a `topology_matrix`. Example: `pcie: pcie-4`")};
+  constexpr Range kCount{1, 1024};
+  DeviceLinks links;
+  links.nvlink = read_link_type(device, "nvlink",
+                                "NVLink generation of the device, for nodes with a `topology_matrix` and for switches "
+                                "whose `link` is the same. Example: `nvlink: nvlink-3`");
+  links.nvlink_count =
+      WholeNumber("nvlink_count",
+                  "number of NVLinks of the device, for switches whose `link` is its `nvlink`. Example: "
+                  "`nvlink_count: 12`",
+                  kCount)
+          .maybe(device);
+  links.pcie = read_link_type(
+      device, "pcie",
+      "PCIe generation of the device's slot, for nodes with a `topology_matrix`. Example: `pcie: pcie-4`");
+  return links;
 }
 
 LinkRate read_link_rate(Section& section, std::string_view bandwidth_meaning, std::string_view efficiency_meaning,
@@ -87,6 +110,31 @@ LinkRate read_link_rate(Section& section, std::string_view bandwidth_meaning, st
       read_link_bandwidth(section, keys.bandwidth, bandwidth_meaning, bandwidth_of(type), by_type + ", else required");
   rate.efficiency = read_efficiency(section, keys.efficiency, efficiency_meaning, type.value_or(LinkType{}).efficiency,
                                     by_type + ", else 100 %");
+  return rate;
+}
+
+LinkRate read_fabric_rate(Section& section, std::string_view bandwidth_meaning, const DeviceLinks& device,
+                          bool is_port) {
+  const auto type = read_link_type(section, "link",
+                                   "the kind of link: it gives `efficiency` and `bandwidth` where they are left out; "
+                                   "the port of a switch has as many NVLinks as the device's `nvlink_count` says");
+  std::optional<Bandwidth> by_type = type ? fabric_bandwidth(*type, device, is_port) : std::nullopt;
+  if (type && !by_type) {
+    if (!section.has("bandwidth"))
+      section.context().diagnostics().error(
+          section.where_key("link"),
+          fmt::format("{}: `link` is one link of {}, and a device has several", section.path(),
+                      to_text(type->bandwidth)),
+          is_port ? "write `bandwidth`, of all links of a device together; or `nvlink_count`, their number, "
+                    "and `nvlink`, the same kind, in the device"
+                  : "write `bandwidth`, of all links between two devices together");
+    by_type = type->bandwidth;
+  }
+  LinkRate rate;
+  rate.nominal = read_link_bandwidth(section, "bandwidth", bandwidth_meaning, by_type,
+                                     "by `link` and the device's `nvlink_count`, else required");
+  rate.efficiency = read_efficiency(section, "efficiency", kShareMeaning, type.value_or(LinkType{}).efficiency,
+                                    "by `link`, else 100 %");
   return rate;
 }
 

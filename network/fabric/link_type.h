@@ -30,6 +30,9 @@ Bandwidth read_link_bandwidth(Section& section, std::string_view key, std::strin
 struct LinkType {
   Bandwidth bandwidth{1};  // nominal, of one link, per direction
   Efficiency efficiency = kFullEfficiency;
+  bool bundled = false;  // devices have several, as of NVLink: one alone is not what joins a device to a switch
+
+  friend bool operator==(const LinkType&, const LinkType&) = default;
 };
 
 inline std::optional<Bandwidth> bandwidth_of(const std::optional<LinkType>& type) {
@@ -45,6 +48,7 @@ std::optional<LinkType> read_link_type(Section& section, std::string_view key, s
 // What joins a device to others, as far as its configuration says.
 struct DeviceLinks {
   std::optional<LinkType> nvlink;
+  std::optional<std::int64_t> nvlink_count;
   std::optional<LinkType> pcie;
 };
 DeviceLinks read_device_links(Section& device);
@@ -63,10 +67,14 @@ struct LinkRate {
 
 // Reads the nominal bandwidth of a link and the share of it that messages get; a kind of link stands for what is left
 // out, but for a bandwidth that nothing says, which is an error.
-LinkRate read_link_rate(Section& section, std::string_view bandwidth_meaning,
-                        std::string_view efficiency_meaning =
-                            "share of the nominal bandwidth that messages get, on every link of the topology",
+LinkRate read_link_rate(Section& section, std::string_view bandwidth_meaning, std::string_view efficiency_meaning,
                         const LinkKeys& keys = {});
+
+// The same of a fabric that joins devices: links between two of them or, with `is_port`, between a device and a switch,
+// which are then all that the device has. A bundled kind without a bandwidth is an error where their number is not
+// known.
+LinkRate read_fabric_rate(Section& section, std::string_view bandwidth_meaning, const DeviceLinks& device,
+                          bool is_port);
 
 // What joins the nodes of a cluster (configs/networks): what the NICs speak, what share of their bandwidth messages
 // get, and, where the host's processors move the data, what that costs.

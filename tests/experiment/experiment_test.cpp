@@ -268,7 +268,7 @@ TEST_CASE("keys that a part of an experiment leaves out are listed with what is 
   for (const DefaultedKey& key : checked.defaults) taken[key.path] = key.value + ", " + key.from;
   CHECK(taken["nodes"] == "1, default");
   CHECK(taken["node.fabric.name"] == "fabric, default");
-  CHECK(taken["node.fabric.bandwidth"] == "25 GB/s, by `link`, else required");
+  CHECK(taken["node.fabric.bandwidth"] == "300 GB/s, by `link` and the device's `nvlink_count`, else required");
   CHECK(taken["node.multicast"] == "false, default");
   CHECK_FALSE(taken.contains("node.devices"));
   const auto given = check_config(file, {"nodes=1"}, kFiles, diagnostics).defaults;

@@ -83,6 +83,30 @@ TEST_CASE("figures beside a kind of link win, and a kind alone says both") {
             .errors.find("no 'nvlink' among the shipped links") != std::string::npos);
 }
 
+TEST_CASE("a port of a switch has all NVLinks of its device, and one alone is not taken for it") {
+  const auto node = [](const std::string& device, const std::string& fabric) {
+    return "cluster: {node: {device: {name: x" + device + "}, devices: 2, fabric: {" + fabric + ", latency: 1 us}}}\n";
+  };
+  const std::string twelve = ", nvlink: nvlink-3, nvlink_count: 12";
+  const std::string port = "topology: switch, link: nvlink-3";
+  const auto narrowest = [](const std::string& text) { return way(fabric_of(text), 0, 1).narrowest; };
+  CHECK(narrowest(node(twelve, port)) == gb(240));                            // 80 % of 12 x 25 GB/s
+  CHECK(narrowest(node(twelve, port + ", bandwidth: 200 GB/s")) == gb(160));  // of what is written
+  CHECK(narrowest("cluster: {device: {name: x" + twelve + "}, dims: [{" + port + ", size: 2, latency: 1 us}]}\n") ==
+        gb(240));
+  CHECK(narrowest(node("", "topology: switch, link: pcie-4")) == Bandwidth(23'999'850'000));  // a device has one slot
+  CHECK(read_cluster_text(node(twelve, "topology: fully-connected, link: nvlink-3"))
+            .errors.find("of all links between two devices") != std::string::npos);
+  // Without their number, or of another kind than the device's.
+  for (const char* device : {"", ", nvlink: nvlink-3", ", nvlink: nvlink-5, nvlink_count: 18"}) {
+    const std::string errors = read_cluster_text(node(device, port)).errors;
+    INFO(errors);
+    CHECK(errors.find("`link` is one link of 25 GB/s, and a device has several") != std::string::npos);
+    CHECK(errors.find("write `bandwidth`") != std::string::npos);
+    CHECK(narrowest(node(device, port + ", bandwidth: 300 GB/s")) == gb(240));
+  }
+}
+
 TEST_CASE("a matrix without capacities needs a device that says what its PCIe is") {
   const std::filesystem::path matrix = std::filesystem::path(ORRERY_BINARY_DIR) / "link_kinds_pcie.txt";
   std::ofstream(matrix) << "\tGPU0\tGPU1\nGPU0\t X \tPIX\nGPU1\tPIX\t X \n";
