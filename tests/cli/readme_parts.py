@@ -3,6 +3,7 @@
 from the output of `compare` in README.md, and the accuracy table, from the output of `validate` in docs/. So both are
 as true as that output, which documented_commands_test.py compares."""
 import re
+from collections import Counter
 from html import escape
 
 from orrery_program import SOURCE
@@ -66,6 +67,17 @@ def collectives(start):
     return figures("validation.md", start + r" \((\d+)\): median of their medians ([\d.]+) %.*>= 256M: ([\d.]+)$")
 
 
+def operations():
+    """What the scored tables of collectives are of, by the lists of docs/validation.md, and what none of them is of."""
+    page = (SOURCE / "docs" / "validation.md").read_text()
+    scored = Counter(re.findall(r"^\| `\w+` \| [^|]* \| [^|]* \| (\w+)[^|]* \|.*\| yes \|$", page, re.M))
+    known = figures("validation.md", r"^\| `op` \| (.*?) \| required")[0].replace("\\|", " ").split()
+    there = ", ".join(f"{count} {operation}" for operation, count in scored.most_common())
+    *missing, last = (operation for operation in known if operation not in scored)
+    return (f"\nThe {scored.total()} tables of collectives: {there}. The errors for\n"
+            f"{', '.join(missing)} and {last} are not known: no scored table measures them.\n")
+
+
 def accuracy_table():
     families, rows, mean, median = figures(
         "training.md", r"^all families \((\d+), of (\d+) rows\): mean of their means ([\d.]+) %, "
@@ -84,7 +96,7 @@ def accuracy_table():
     lines.append(("a matrix product", f"{number_of_products} products of vLLM layers", by_device, "compute"))
     head = "| predicted time of | held against | error | page |\n|---|---|---|---|\n"
     return head + "".join(f"| {what} | {against} | {error} | [{page}](docs/{page}.md) |\n"
-                          for what, against, error, page in lines)
+                          for what, against, error, page in lines) + operations()
 
 
 def check_readme_parts(checks, is_update):
