@@ -148,17 +148,17 @@ void ClusterLayout::route(DeviceId from, DeviceId to, std::vector<LinkId>& out) 
 }
 
 // In one node, or each in a node of its own.
-bool ClusterLayout::share_switches(std::span<const DeviceId> devices) const {
+bool ClusterLayout::share_switches(std::span<const DeviceId> group) const {
   FirstSeen nodes;
   std::uint32_t seen = 0;
   std::vector<std::uint32_t> slots, nics;
-  for (const DeviceId device : devices) {
+  for (const DeviceId device : group) {
     seen = std::max(seen, nodes.number(index_of(device) / devices_per_node) + 1);
     slots.push_back(index_of(device) % devices_per_node);
     if (scale_out.topology != nullptr) nics.push_back(nic_of(index_of(device)));
   }
   if (seen == 1) return node.share_switches(slots);
-  return seen == devices.size() && scale_out.share_switches(nics);
+  return seen == group.size() && scale_out.share_switches(nics);
 }
 
 LinkEnds ClusterLayout::ends(LinkId link) const {

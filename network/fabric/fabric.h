@@ -80,7 +80,7 @@ struct ClusterLayout {
 
   std::uint32_t nic_of(std::uint32_t device) const;
   void route(DeviceId from, DeviceId to, std::vector<LinkId>& out) const;
-  bool share_switches(std::span<const DeviceId> devices) const;
+  bool share_switches(std::span<const DeviceId> group) const;
   LinkEnds ends(LinkId link) const;
   std::string vertex_name(VertexId vertex) const;
 };
