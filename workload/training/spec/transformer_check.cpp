@@ -93,7 +93,7 @@ class TransformerCheck {
 
   // As even as can be, the longer ones in the middle: the first and last stage have the embedding and the head.
   static std::string split_text(std::int64_t layers, std::int64_t stages) {
-    constexpr std::int64_t kShown = 1024;
+    constexpr std::int64_t kShown = 128;
     if (stages > kShown) return fmt::format("a list of {} numbers with a sum of {}", stages, layers);
     std::vector<std::int64_t> split(static_cast<std::size_t>(stages), layers / stages);
     const std::int64_t more = layers % stages;
