@@ -62,14 +62,14 @@ class FoldedCast final : public Cast {
         fast_forward_(fast_forward),
         told_apart_by_(own.what),
         symmetry_(input.job, input.matching, input.fabric, input.placement, input.plans, granularity, own.colours),
-        folding_(input.job, input.placement, input.plans, symmetry_, granularity, input.network) {}
+        folding_(input.job, input.placement, input.plans, symmetry_, input.network) {}
 
-  std::uint32_t agents() const override { return folding_.agent_count(); }
-  std::uint32_t agent_of(RankId rank) const override { return folding_.agent_of(rank); }
-  RankId first_rank(std::uint32_t agent) const override { return folding_.first_rank(agent); }
-  LinkId acting(LinkId link) const override { return folding_.acting(link); }
-  std::uint32_t link_classes() const override { return folding_.link_class_count(); }
-  GroupId home_of(GroupId group) const override { return folding_.home_of(group); }
+  std::uint32_t agents() const override { return folding_.actors().agent_count(); }
+  std::uint32_t agent_of(RankId rank) const override { return folding_.actors().agent_of(rank); }
+  RankId first_rank(std::uint32_t agent) const override { return folding_.actors().first_rank(agent); }
+  LinkId acting(LinkId link) const override { return folding_.actors().acting(link); }
+  std::uint32_t link_classes() const override { return folding_.actors().link_class_count(); }
+  GroupId home_of(GroupId group) const override { return folding_.actors().home_of(group); }
   std::uint32_t seat_of(RankId rank, GroupId group) const override { return folding_.seat_of(rank, group); }
 
   bool is_alone(GroupId home) const override;
@@ -146,7 +146,7 @@ std::vector<NodeId> FoldedCast::sends_with(RankId from, NodeId send) const {
 std::vector<workload::TransferEnd> FoldedCast::ends_of(RankId from, NodeId send) const {
   const workload::TransferEnd end = input_.matching.end(from, input_.job.graph(from).transfer_index(send));
   const MessageClass& message = message_class(from, send);
-  const RankId acting = folding_.first_rank(message.receiver);
+  const RankId acting = folding_.actors().first_rank(message.receiver);
   if (message.slots.size() == 1) return {{acting, end.node}};
   const TransferSlots& slots = symmetry_.transfer_slots(acting);
   const std::uint32_t ordinal = slots.ordinal(input_.job.graph(end.rank), end.node);
@@ -171,7 +171,7 @@ std::uint32_t FoldedCast::use(FirstUse use) {
   const workload::ExecutionGraph& graph = input_.job.graph(use.rank);
   const bool is_send = graph.kind(use.node) == workload::NodeKind::kSend;
   std::uint32_t used = 0;
-  for (const RankId rank : folding_.ranks_of(agent_of(use.rank)))
+  for (const RankId rank : folding_.actors().ranks_of(agent_of(use.rank)))
     if (is_send ? symmetry_.use_sends(rank, graph.peer_slot(use.node))
                 : symmetry_.use_communicator(input_.job.communicator(rank, use.node)))
       ++used;

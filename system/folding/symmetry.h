@@ -42,6 +42,7 @@ class Symmetry {
            std::span<const DeviceId> placement, CollectivePlans& plans, Granularity granularity,
            std::span<const std::uint64_t> own);
 
+  Granularity granularity() const { return granularity_; }
   // Brings the calls of a communicator into use. False if it has none or they are in use already.
   bool use_communicator(GroupId group);
   // Likewise all sends of a rank to one of its peers.
