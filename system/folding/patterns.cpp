@@ -2,7 +2,9 @@
 #include "system/folding/patterns.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "core/hash.h"
 
@@ -147,6 +149,19 @@ ProgramKinds::ProgramKinds(const collectives::Schedule& schedule, std::uint32_t 
                      steps[i].after_send ? *steps[i].after_send + 1 : 0, steps[i].reduce_bytes.count() > 0});
   }
   for (std::uint32_t slot = 1; slot < receives; ++slot) receives_[slot] = is_edge[slot] ? slot : receives_[slot - 1];
+}
+
+// Mostly one for all ranks.
+const KindsOfRanks::Ranks& KindsOfRanks::of(const collectives::Schedule& schedule, bool is_complete) {
+  Ranks& kinds = kinds_[&schedule];
+  if (kinds.empty() && is_complete)  // all are alike
+    kinds.assign(schedule.ranks(), std::make_shared<const ProgramKinds>(schedule, 0));
+  for (auto rank = static_cast<std::uint32_t>(kinds.size()); rank < schedule.ranks(); ++rank) {
+    ProgramKinds own(schedule, rank);
+    const bool is_like_last = !kinds.empty() && *kinds.back() == own;
+    kinds.push_back(is_like_last ? kinds.back() : std::make_shared<const ProgramKinds>(std::move(own)));
+  }
+  return kinds;
 }
 
 Patterns::Patterns(const workload::Matching& matching, CollectivePlans& plans, Granularity granularity)

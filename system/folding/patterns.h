@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -37,6 +38,17 @@ class ProgramKinds {
   std::vector<std::uint32_t> sends_;
   std::vector<std::uint32_t> receives_;
   std::uint64_t hash_ = 0;
+};
+
+// Those of all ranks of schedules, by schedule.
+class KindsOfRanks {
+ public:
+  // By rank. `is_complete`: the schedule is that of a complete exchange.
+  using Ranks = std::vector<std::shared_ptr<const ProgramKinds>>;
+  const Ranks& of(const collectives::Schedule& schedule, bool is_complete);
+
+ private:
+  std::map<const collectives::Schedule*, Ranks> kinds_;
 };
 
 struct Pattern {

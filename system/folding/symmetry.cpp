@@ -46,18 +46,17 @@ Symmetry::Symmetry(const workload::Job& job, const workload::Matching& matching,
                    std::span<const DeviceId> placement, CollectivePlans& plans, Granularity granularity,
                    std::span<const std::uint64_t> own)
     : job_(job),
-      matching_(matching),
       fabric_(fabric),
       placement_(placement),
       plans_(plans),
       granularity_(granularity),
       patterns_(matching, plans, granularity),
       private_rings_(job, fabric, placement, plans, patterns_, granularity),
+      pairings_(job, matching),
       communicators_(job.communicators.size()),
       first_slot_{0},
       link_vertices_(fabric.link_count(), kNotInUse) {
   ORRERY_ASSERT(own.size() == job.ranks.size());
-  for (const workload::ExecutionGraph& graph : job.graphs) transfer_slots_.emplace_back(graph);
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
     refinement_.add_vertex(hash_of({kRank, job.ranks[rank].graph, own[rank]}));
     first_slot_.push_back(first_slot_.back() + static_cast<std::uint32_t>(job.ranks[rank].peers.size()));
@@ -71,7 +70,7 @@ Symmetry::Symmetry(const workload::Job& job, const workload::Matching& matching,
 
 bool Symmetry::use_communicator(GroupId group) {
   UsedCommunicator& communicator = communicators_[index_of(group)];
-  if (communicator.vertex || matching_.calls(group).empty()) return false;
+  if (communicator.vertex || patterns_.of(group).empty()) return false;
   const Vertex vertex = refinement_.vertex_count();
   const std::uint64_t lines = granularity_ == Granularity::kPhase ? add_whole_lines(group, vertex) : 0;
   refinement_.add_vertex(hash_of({own_colour(group), lines}));
@@ -100,7 +99,7 @@ std::uint64_t Symmetry::own_colour(GroupId group) const {
 }
 
 // What the member does in all patterns: in which phases it takes part, and what waits for what there.
-std::uint64_t Symmetry::program_hash(GroupId group, std::uint32_t member) const {
+std::uint64_t Symmetry::program_hash(GroupId group, std::uint32_t member) {
   std::uint64_t hash = 0;
   for (const Pattern& pattern : patterns_.of(group)) {
     const CommunicatorLayout& layout = *pattern.plan->layout;
@@ -110,25 +109,13 @@ std::uint64_t Symmetry::program_hash(GroupId group, std::uint32_t member) const 
       const bool takes_part = pattern.plan->participates(phase, position);
       hash = hash_of({hash, pattern.key, takes_part});
       if (takes_part && granularity_ == Granularity::kStep)
-        hash = hash_of({hash, kinds(planned.schedule(),
-                                    pattern.is_complete[phase])[layout.coordinate(position, planned.phase.axis)]
-                                  ->hash()});
+        hash = hash_of(
+            {hash,
+             kinds_.of(planned.schedule(), pattern.is_complete[phase])[layout.coordinate(position, planned.phase.axis)]
+                 ->hash()});
     }
   }
   return hash;
-}
-
-// Mostly one for all ranks.
-const Symmetry::KindsOfRanks& Symmetry::kinds(const collectives::Schedule& schedule, bool is_complete) const {
-  KindsOfRanks& kinds = kinds_[&schedule];
-  if (kinds.empty() && is_complete)  // all are alike
-    kinds.assign(schedule.ranks(), std::make_shared<const ProgramKinds>(schedule, 0));
-  for (auto rank = static_cast<std::uint32_t>(kinds.size()); rank < schedule.ranks(); ++rank) {
-    ProgramKinds own(schedule, rank);
-    const bool is_like_last = !kinds.empty() && *kinds.back() == own;
-    kinds.push_back(is_like_last ? kinds.back() : std::make_shared<const ProgramKinds>(std::move(own)));
-  }
-  return kinds;
 }
 
 std::vector<bool> Symmetry::add_complete_exchanges(GroupId group, const Pattern& pattern) {
@@ -188,7 +175,7 @@ void Symmetry::add_messages(GroupId group, std::uint32_t number) {
     const PlannedPhase& planned = pattern.plan->phases[message.phase];
     const std::uint32_t from = layout.coordinate(layout.position_of[message.from], planned.phase.axis);
     const std::uint32_t to = layout.coordinate(layout.position_of[message.to], planned.phase.axis);
-    const KindsOfRanks& kinds = this->kinds(planned.schedule(), pattern.is_complete[message.phase]);
+    const KindsOfRanks::Ranks& kinds = kinds_.of(planned.schedule(), pattern.is_complete[message.phase]);
     const Vertex vertex = refinement_.vertex_count();
     const Duration latency = cross_route(vertex, devices[message.from], devices[message.to]);
     const auto bytes = static_cast<std::uint64_t>(planned.schedule().step(from, message.send).bytes.count());
@@ -254,7 +241,7 @@ bool Symmetry::use_sends(RankId from, std::uint32_t peer_slot) {
   const RankId to = job_.ranks[index_of(from)].peers[peer_slot];
   const TransferSlots &here = transfer_slots(from), &there = transfer_slots(to);
   if (here.sends(peer_slot).empty()) return false;
-  const Pairing& pairing = this->pairing(from, peer_slot, to);
+  const Pairing& pairing = pairings_.find(from, peer_slot);
   const std::uint32_t slot_there = pairing.receive_slot;
   // To several slots of one rank: of these nobody else has the like.
   const std::uint64_t own = pairing.is_spread ? hash_of({pairing.hash, index_of(from), index_of(to)}) : pairing.hash;
@@ -281,24 +268,6 @@ bool Symmetry::use_sends(RankId from, std::uint32_t peer_slot) {
   refinement_.add_edge(vertex, index_of(to), hash_of({kReceives, kPair, there.receive_kind(slot_there)}),
                        hash_of({kReceives, kPair, slot_there}));
   return true;
-}
-
-// With other tags, others would meet.
-const Symmetry::Pairing& Symmetry::pairing(RankId from, std::uint32_t peer_slot, RankId to) {
-  const PairKey key = {job_.ranks[index_of(from)].graph, peer_slot, matching_.end_list(from, peer_slot),
-                       job_.ranks[index_of(to)].graph};
-  const auto [known, is_new] = pairings_.try_emplace(key);
-  Pairing& pairing = known->second;
-  if (!is_new) return pairing;
-  const workload::ExecutionGraph &here = job_.graph(from), &there = job_.graph(to);
-  const std::span<const NodeId> sends = transfer_slots(from).sends(peer_slot);
-  const auto end_of = [&](NodeId send) { return matching_.end(from, here.transfer_index(send)).node; };
-  pairing.receive_slot = there.peer_slot(end_of(sends.front()));
-  for (const NodeId send : sends) {
-    pairing.hash = hash_of({pairing.hash, transfer_slots(to).ordinal(there, end_of(send))});
-    pairing.is_spread = pairing.is_spread || there.peer_slot(end_of(send)) != pairing.receive_slot;
-  }
-  return pairing;
 }
 
 std::span<const Symmetry::Vertex> Symmetry::received(RankId to, std::uint32_t peer_slot) const {
@@ -388,7 +357,7 @@ Symmetry::Origin Symmetry::origin(Vertex vertex) const {
   Origin sends{kSends, 0};
   refinement_.for_each_neighbour(vertex, [&](Vertex rank) {
     if (rank >= job_.ranks.size()) return;
-    for (std::uint32_t slot = 0; slot < slots_of(RankId(rank)); ++slot)
+    for (std::uint32_t slot = 0; slot < job_.ranks[rank].peers.size(); ++slot)
       if (this->sends(RankId(rank), slot) == vertex) sends.id = rank;
   });
   return sends;

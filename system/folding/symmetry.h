@@ -15,10 +15,8 @@
 // The partition is of the communicators and pairs of ranks in use; it gets finer when more come into use.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -26,6 +24,7 @@
 #include "core/ids.h"
 #include "network/fabric/fabric.h"
 #include "system/folding/colour_refinement.h"
+#include "system/folding/pairings.h"
 #include "system/folding/patterns.h"
 #include "system/plans/line_traffic.h"
 #include "system/plans/plans.h"
@@ -86,7 +85,7 @@ class Symmetry {
   // The messages and communicators that cross a link, once for each.
   std::vector<Origin> users(LinkId link) const;
 
-  const TransferSlots& transfer_slots(RankId rank) const { return transfer_slots_[job_.ranks[index_of(rank)].graph]; }
+  const TransferSlots& transfer_slots(RankId rank) const { return pairings_.slots(rank); }
   static constexpr Vertex kNotInUse = UINT32_MAX;
   // All sends of a rank to a peer.
   Vertex sends(RankId from, std::uint32_t peer_slot) const { return sends_[first_slot_[index_of(from)] + peer_slot]; }
@@ -128,19 +127,9 @@ class Symmetry {
     std::vector<Vertex> first_line;     // likewise, of complete exchanges
     std::vector<std::vector<bool>> complete;
   };
-  // Which sends meet which receives between two ranks, for all that have the same.
-  using PairKey = std::array<std::uint32_t, 4>;  // graph and slot here, end list, graph there
-  struct Pairing {
-    std::uint64_t hash = 0;
-    std::uint32_t receive_slot = 0;  // of the first
-    bool is_spread = false;          // over several slots
-  };
 
-  // Peer slots of all ranks are numbered rank after rank.
-  std::uint32_t slots_of(RankId rank) const { return first_slot_[index_of(rank) + 1] - first_slot_[index_of(rank)]; }
   std::uint64_t own_colour(GroupId group) const;
-  const Pairing& pairing(RankId from, std::uint32_t peer_slot, RankId to);
-  std::uint64_t program_hash(GroupId group, std::uint32_t member) const;
+  std::uint64_t program_hash(GroupId group, std::uint32_t member);
   bool is_whole(GroupId group, const PatternLine& line) const {
     return line.members.size() == job_.communicators[index_of(group)].members.size();
   }
@@ -155,28 +144,26 @@ class Symmetry {
   void count_rank_classes();
   std::uint32_t slot_of(GroupId group, std::uint32_t member) const;
   RankId rank_of(GroupId group, std::uint32_t member) const;
-  using KindsOfRanks = std::vector<std::shared_ptr<const ProgramKinds>>;
-  const KindsOfRanks& kinds(const collectives::Schedule& schedule, bool is_complete) const;
 
   const workload::Job& job_;
-  const workload::Matching& matching_;
   const network::Fabric& fabric_;
   std::span<const DeviceId> placement_;
   CollectivePlans& plans_;
   Granularity granularity_;
   Patterns patterns_;
   PrivateRings private_rings_;
+  KindsOfRanks kinds_;
+  Pairings pairings_;
   ColourRefinement refinement_;
   Stages stages_;
   std::uint32_t rank_classes_ = 0;
   Colour counted_classes_ = 0;  // those before are counted
   std::vector<UsedCommunicator> communicators_;
-  std::vector<TransferSlots> transfer_slots_;  // by graph
-  std::vector<std::uint32_t> first_slot_;      // by rank, and their number
-  std::vector<Vertex> sends_;                  // by peer slot of all ranks
-  std::vector<Vertex> received_;               // likewise: the first
+  // Peer slots of all ranks are numbered rank after rank.
+  std::vector<std::uint32_t> first_slot_;  // by rank, and their number
+  std::vector<Vertex> sends_;              // by peer slot of all ranks
+  std::vector<Vertex> received_;           // likewise: the first
   std::map<std::uint32_t, std::vector<Vertex>> received_several_;
-  std::map<PairKey, Pairing> pairings_;
   std::vector<Vertex> link_vertices_;
   struct Crossing {
     Vertex vertex;
@@ -196,9 +183,8 @@ class Symmetry {
   };
   std::vector<VerticesOfGroup> group_vertices_;
   std::vector<VerticesOfLinks> link_runs_;
-  std::vector<LinkId> used_links_;                                      // in the order of their vertices
-  std::vector<LinkId> route_;                                           // scratch
-  mutable std::map<const collectives::Schedule*, KindsOfRanks> kinds_;  // by position
+  std::vector<LinkId> used_links_;  // in the order of their vertices
+  std::vector<LinkId> route_;       // scratch
 };
 
 }  // namespace orrery::system
