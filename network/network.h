@@ -125,7 +125,7 @@ class Network {
   // Counts messages of `bytes` that were sent on a path one after the other, by a caller that knows their times because
   // nothing else uses its links: they are in link_usage() as if they had been started. Returns the transfer time of
   // each.
-  virtual Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) = 0;
+  virtual Duration count_private(PathId path, Bytes bytes, std::uint64_t messages) = 0;
   // The same of a group_path() and groups. False, and nothing is counted, if they do not have each link once.
   virtual bool count_groups(PathId path, std::uint64_t groups);
 

@@ -44,7 +44,7 @@ std::span<const LinkId> PathTable::links(PathId path, std::vector<LinkId>& scrat
   return scratch;
 }
 
-Duration PathTable::send(PathId id, Bytes bytes, std::uint32_t messages) {
+Duration PathTable::send(PathId id, Bytes bytes, std::int64_t messages) {
   ORRERY_ASSERT(bytes >= Bytes(0));
   Entry& entry = entries_[static_cast<std::size_t>(id)];
   Traffic& traffic = entry.traffic;

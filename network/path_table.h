@@ -103,7 +103,7 @@ class PathTable {
   bool can_be_alone(PathId path) const { return !entries_[static_cast<std::size_t>(path)].overlaps; }
 
   // Counts messages; returns how long the transfer of each takes if it shares nothing: nothing on an empty path.
-  Duration send(PathId path, Bytes bytes, std::uint32_t messages = 1);
+  Duration send(PathId path, Bytes bytes, std::int64_t messages = 1);
   // Counts groups; returns how long one takes if each link carries it and its copies, and nothing else.
   Duration send_group(PathId path, std::int64_t groups = 1);
   // What `parent` carried so far, `link` did as well.

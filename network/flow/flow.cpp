@@ -27,9 +27,10 @@ Time FlowNetwork::start(const Message& message) {
   return kNotPredicted;
 }
 
-Duration FlowNetwork::count_private(PathId path, Bytes bytes, std::uint32_t messages) {
-  const Duration transfer = paths_.send(path, bytes, messages);
-  uncontended_.count(path, transfer * messages);
+Duration FlowNetwork::count_private(PathId path, Bytes bytes, std::uint64_t messages) {
+  const auto times = static_cast<std::int64_t>(messages);
+  const Duration transfer = paths_.send(path, bytes, times);
+  uncontended_.count(path, transfer * times);
   return transfer;
 }
 

@@ -34,7 +34,7 @@ class FlowNetwork : public Network, private EventSink {
   FlowNetwork(Engine& engine, const Fabric& fabric);
 
   Time start(const Message& message) override;
-  Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) override;
+  Duration count_private(PathId path, Bytes bytes, std::uint64_t messages) override;
   bool count_groups(PathId path, std::uint64_t groups) override;
   void split(std::span<const LinkSplit> links) override;
   void settle() override;

@@ -36,10 +36,11 @@ Duration AlphaBetaNetwork::book_group(PathId path) {
   return longest;
 }
 
-Duration AlphaBetaNetwork::count_private(PathId path, Bytes bytes, std::uint32_t messages) {
-  const Duration transfer = paths_.send(path, bytes, messages);
+Duration AlphaBetaNetwork::count_private(PathId path, Bytes bytes, std::uint64_t messages) {
+  const auto times = static_cast<std::int64_t>(messages);
+  const Duration transfer = paths_.send(path, bytes, times);
   if (!activity_.empty())
-    for (const LinkId link : paths_.links(path)) activity_[index_of(link)].busy += transfer * messages;
+    for (const LinkId link : paths_.links(path)) activity_[index_of(link)].busy += transfer * times;
   return transfer;
 }
 

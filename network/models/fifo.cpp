@@ -57,7 +57,7 @@ FifoNetwork::Queued& FifoNetwork::queue_new(Bytes bytes, std::span<const LinkId>
 }
 
 // Store and forward makes a message's time depend on others' places in queues.
-Duration FifoNetwork::count_private(PathId, Bytes, std::uint32_t) { ORRERY_ASSERT(false); }
+Duration FifoNetwork::count_private(PathId, Bytes, std::uint64_t) { ORRERY_ASSERT(false); }
 
 void FifoNetwork::settle() {
   std::ranges::sort(came_, {}, [&](std::uint32_t message) { return next_link(message); });

@@ -31,7 +31,7 @@ class FifoNetwork final : public Network, private EventSink {
   bool keeps_messages_alike() const override { return false; }
   // Every link of a group carries what the group sends over it as one message; the group is through when all are.
   Time start(const Message& message) override;
-  Duration count_private(PathId path, Bytes bytes, std::uint32_t messages) override;
+  Duration count_private(PathId path, Bytes bytes, std::uint64_t messages) override;
   void split(std::span<const LinkSplit>) override { ORRERY_ASSERT(false); }  // nor is anything folded
   void settle() override;
   // Busy includes the whole of a transmission that is under way.

@@ -85,8 +85,7 @@ bool Calls::count(CallKey key, std::uint64_t times) {
     const collectives::Schedule& schedule = plan.phases[phase].schedule();
     const Outgoing message = cast.outgoing(phase, 0, 0, 0);
     const std::uint64_t messages = schedule.sends(0) * times;
-    if (messages > UINT32_MAX) return false;
-    network_.count_private(message.path, schedule.step(0, 0).bytes, static_cast<std::uint32_t>(messages));
+    network_.count_private(message.path, schedule.step(0, 0).bytes, messages);
     fast_forwarded_ += message.count * messages;
   }
   return true;

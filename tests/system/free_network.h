@@ -19,7 +19,7 @@ class FreeNetwork final : public network::Network {
     message.recipient->deliver(engine_, Duration::zero(), Duration::zero(), message.id);
     return kNotPredicted;
   }
-  Duration count_private(network::PathId, Bytes, std::uint32_t) override { return Duration::zero(); }
+  Duration count_private(network::PathId, Bytes, std::uint64_t) override { return Duration::zero(); }
   void split(std::span<const network::LinkSplit>) override {}
   void settle() override {}
   std::vector<network::LinkUsage> link_usage() const override {
