@@ -9,6 +9,26 @@
 #include "core/assert.h"
 
 namespace orrery::network {
+namespace {
+
+void cross(FlowGraph& graph, std::uint32_t flow, PathTable& paths, PathId path) {
+  const std::span<const LinkShare> shares = paths.shares(path);
+  for (const LinkShare& share : shares) graph.cross(flow, share.link, share.weight());
+  if (shares.empty())
+    for (const LinkId link : paths.links(path)) graph.cross(flow, link, 1);
+}
+
+std::vector<UncontendedFlow> parts_of(const UncontendedFlow& message) {
+  std::vector<UncontendedFlow> parts;
+  for (const MessagePart& part : message.recipient->parts_of(message.id)) {
+    parts.push_back(message);
+    parts.back().path = part.path;
+    parts.back().id = part.id;
+  }
+  return parts;
+}
+
+}  // namespace
 
 FlowNetwork::FlowNetwork(Engine& engine, const Fabric& fabric)
     : Network(engine, fabric),
@@ -96,20 +116,13 @@ std::uint32_t FlowNetwork::create(const UncontendedFlow& message) {
   const Int128 sent = Int128{paths_[message.path].narrowest.count()} * elapsed.count();
   const std::uint32_t flow = graph_.create(work_of(message.bytes) - sent);
   own(flow, {message.recipient, message.id, message.path});
-  cross(flow, message.path);
+  cross(graph_, flow, paths_, message.path);
   return flow;
 }
 
 void FlowNetwork::own(std::uint32_t flow, const Owner& owner) {
   if (flow >= owners_.size()) owners_.resize(flow + 1);
   owners_[flow] = owner;
-}
-
-void FlowNetwork::cross(std::uint32_t flow, PathId path) {
-  const std::span<const LinkShare> shares = paths_.shares(path);
-  for (const LinkShare& share : shares) graph_.cross(flow, share.link, share.weight());
-  if (shares.empty())
-    for (const LinkId link : paths_.links(path)) graph_.cross(flow, link, 1);
 }
 
 // What the links that a group has had to itself since its start still have to carry. The group is taken up.
@@ -159,14 +172,11 @@ void FlowNetwork::split(std::span<const LinkSplit> links) {
   paths_.split(links);
   graph_.split(links);
   uncontended_.split(links);
-  for (UncontendedFlow message : alone)
-    for (const MessagePart& part : message.recipient->parts_of(message.id)) {
-      message.path = part.path;
-      message.id = part.id;
-      adopt(message);
-    }
+  for (const UncontendedFlow& message : alone)
+    for (const UncontendedFlow& part : parts_of(message)) adopt(part);
   put_back(moving, links);
-  split_started();
+  for (const UncontendedFlow& message : std::exchange(started_, {}))
+    for (const UncontendedFlow& part : parts_of(message)) started_.push_back(part);
 }
 
 std::vector<FlowNetwork::Moving> FlowNetwork::take_off() {
@@ -197,7 +207,7 @@ void FlowNetwork::put_back(std::span<const Moving> moving, std::span<const LinkS
     for (const MessagePart& part : message.owner.recipient->parts_of(message.owner.id)) {
       const std::uint32_t flow = graph_.create(message.left);
       own(flow, {message.owner.recipient, part.id, part.path});
-      cross(flow, part.path);
+      cross(graph_, flow, paths_, part.path);
       share(flow);
     }
   }
@@ -219,18 +229,6 @@ void FlowNetwork::put_back(std::span<const Moving> moving, std::span<const LinkS
       ORRERY_ASSERT(groups_[group].flows > 0);
     }
   }
-}
-
-// What was started in this instant is on no link yet.
-void FlowNetwork::split_started() {
-  std::vector<UncontendedFlow> started;
-  for (UncontendedFlow message : started_)
-    for (const MessagePart& part : message.recipient->parts_of(message.id)) {
-      message.path = part.path;
-      message.id = part.id;
-      started.push_back(message);
-    }
-  started_.swap(started);
 }
 
 // Those who had its links to themselves join as well.

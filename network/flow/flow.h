@@ -70,10 +70,8 @@ class FlowNetwork : public Network, private EventSink {
   std::uint32_t create_part(const Moving& part);
   void adopt(const UncontendedFlow& message);
   void own(std::uint32_t flow, const Owner& owner);
-  void cross(std::uint32_t flow, PathId path);
   std::vector<Moving> take_off();
   void put_back(std::span<const Moving> moving, std::span<const LinkSplit> links);
-  void split_started();
   void join(std::uint32_t flow);
   void share(std::uint32_t flow);
   void share_links(std::uint32_t flow);
