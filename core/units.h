@@ -53,6 +53,8 @@ using Bytes = Quantity<struct BytesTag>;
 using Bandwidth = Quantity<struct BandwidthTag>;    // bytes per second
 using Flops = Quantity<struct FlopsTag>;            // floating-point operations
 using FlopRate = Quantity<struct FlopRateTag>;      // floating-point operations per second
+using Count = Quantity<struct CountTag>;            // of things
+using Power = Quantity<struct PowerTag>;            // watts
 using Efficiency = Quantity<struct EfficiencyTag>;  // share of a nominal rate, in millionths: above 0, at most full
 
 inline constexpr Efficiency kFullEfficiency{1'000'000};

@@ -150,6 +150,8 @@ Run simulate_job(const Experiment& experiment, const report::RankChoice& ranks, 
     result.training = report::training_figures(*training, peak, experiment.device.memory_capacity,
                                                experiment.fabric.device_count(), totals.finish);
     result.training->job = job_text(*experiment.workload.training);
+    result.training->run = report::training_run(*experiment.workload.training, *training, job.ranks.size(),
+                                                experiment.device.power, report::iteration_time(result));
   }
   result.computes_as_measured =
       !training && std::ranges::any_of(job.graphs, [&](const workload::ExecutionGraph& graph) {

@@ -79,6 +79,19 @@ TrainingFigures training_figures(const workload::TrainingFacts& facts, FlopRate 
   return figures;
 }
 
+std::optional<TrainingRun> training_run(const workload::TrainingSpec& training, const workload::TrainingFacts& facts,
+                                        std::size_t ranks, std::optional<Power> power, Duration iteration) {
+  if (!training.tokens || iteration <= Duration::zero()) return std::nullopt;
+  TrainingRun run;
+  run.tokens = training.tokens->count();
+  run.seconds = static_cast<double>(run.tokens) / static_cast<double>(facts.tokens) * seconds(iteration);
+  run.device_hours = run.seconds / 3600 * static_cast<double>(ranks);
+  run.power = power;
+  if (power) run.kilowatt_hours = run.device_hours * static_cast<double>(power->count()) / 1000;
+  if (training.price) run.cost = run.device_hours * *training.price;
+  return run;
+}
+
 Result make_result(const workload::Job& job, const network::Fabric& fabric, const system::Simulation& simulation,
                    const system::SimulationTotals& totals, const OperationLog& log) {
   Result result;

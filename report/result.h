@@ -43,6 +43,19 @@ struct BusiestLink {
   double busy = 0;   // share of the time in which it carried anything
 };
 
+// A whole training run at the pace of the simulated iteration, on the ranks that it takes.
+constexpr double kDay = 86'400;          // seconds
+constexpr double kYear = 365.25 * kDay;  // likewise
+
+struct TrainingRun {
+  std::int64_t tokens = 0;  // samples where the model has no tokens
+  double seconds = 0;
+  double device_hours = 0;
+  std::optional<Power> power;            // of a device
+  std::optional<double> kilowatt_hours;  // of the devices alone
+  std::optional<double> cost;            // in the currency of the price
+};
+
 // What only a training job has.
 struct TrainingFigures {
   double mfu = 0;                   // model FLOPs over peak FLOPs of all workers in the time
@@ -54,6 +67,7 @@ struct TrainingFigures {
   RankId fullest{};             // rank that needs most memory
   workload::MemoryNeed memory;  // its
   Bytes capacity;               // of a device
+  std::optional<TrainingRun> run;
 };
 
 // What a result was made from, so that it can be told and made again.
@@ -100,6 +114,14 @@ Duration iteration_time(const Result& result);
 // `peak`: of one device in the job's precision. `devices`: of the cluster. `end`: of all iterations.
 TrainingFigures training_figures(const workload::TrainingFacts& facts, FlopRate peak, Bytes capacity,
                                  std::uint32_t devices, Time end);
+
+// Of a job on `ranks` ranks whose training has `tokens`; nothing if it has not or its iteration takes no time. `power`:
+// of a device.
+std::optional<TrainingRun> training_run(const workload::TrainingSpec& training, const workload::TrainingFacts& facts,
+                                        std::size_t ranks, std::optional<Power> power, Duration iteration);
+
+// "5.3 hours", "27.1 days", "2.03 years".
+std::string days_text(double seconds);
 
 // Turns a finished simulation into a result. `log` saw all of it.
 Result make_result(const workload::Job& job, const network::Fabric& fabric, const system::Simulation& simulation,

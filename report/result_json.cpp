@@ -68,11 +68,23 @@ Json memory_json(const TrainingFigures& figures) {
           {"by", std::move(by)}};
 }
 
+Json run_json(const TrainingRun& run, bool has_tokens) {
+  Json json = {{has_tokens ? "tokens" : "samples", run.tokens},
+               {"time_s", run.seconds},
+               {"days", run.seconds / kDay},
+               {"device_days", run.device_hours / 24},
+               {"device_years", run.device_hours * 3600 / kYear}};
+  if (run.kilowatt_hours) json["energy_kwh"] = *run.kilowatt_hours;
+  if (run.cost) json["cost"] = *run.cost;
+  return json;
+}
+
 void add_training(const TrainingFigures& figures, Json& document) {
   document["mfu"] = figures.mfu;
   document["mfu_all_devices"] = figures.mfu_all_devices;
   document[figures.has_tokens ? "tokens_per_s_per_gpu" : "samples_per_s_per_gpu"] = figures.tokens_per_s_per_gpu;
   document["model_tflops_per_gpu"] = figures.model_tflops_per_gpu;
+  if (figures.run) document["training_run"] = run_json(*figures.run, figures.has_tokens);
 }
 
 Json source_json(const ResultSource& source, bool deterministic) {

@@ -121,6 +121,21 @@ std::string links_text(const std::vector<LinkClassUse>& links) {
   return table.text();
 }
 
+// "300 B tokens take 27.1 days: 27.8 K device-days, 76.0 device-years; 266 MWh of the devices alone (400 W each)".
+std::string run_text(const TrainingRun& run, bool has_tokens) {
+  const auto count = [](double number) { return three_digits(number, std::array{"", " K", " M", " B", " T", " Q"}); };
+  std::string text =
+      fmt::format("{} {} take {}: {} device-days", rounded_count(run.tokens), has_tokens ? "tokens" : "samples",
+                  days_text(run.seconds), count(run.device_hours / 24));
+  text += fmt::format(", {:.3g} device-years", run.device_hours * 3600 / kYear);
+  if (run.kilowatt_hours)
+    text +=
+        fmt::format("; {} of the devices alone ({} each)",
+                    three_digits(*run.kilowatt_hours, std::array{" kWh", " MWh", " GWh", " TWh"}), to_text(*run.power));
+  if (run.cost) text += fmt::format("; cost {}", count(*run.cost));
+  return text + "\n";
+}
+
 // What a training job is judged by, and whether it fits.
 std::string training_text(const TrainingFigures& figures, std::uint32_t devices) {
   std::string text = "MFU " + share(figures.mfu, 1);
@@ -128,6 +143,7 @@ std::string training_text(const TrainingFigures& figures, std::uint32_t devices)
     text += fmt::format(" of the devices in use ({} of all {})", share(figures.mfu_all_devices, 1), devices);
   text += fmt::format(", {:.1f} model TFLOP/s and {:.1f} {}/s per device   ({})\n", figures.model_tflops_per_gpu,
                       figures.tokens_per_s_per_gpu, figures.has_tokens ? "tokens" : "samples", figures.job);
+  if (figures.run) text += run_text(*figures.run, figures.has_tokens);
   std::vector<std::string> parts;
   for (std::size_t use = 0; use < workload::kMemoryUseCount; ++use)
     if (figures.memory.by[use].count() > 0)
@@ -138,6 +154,12 @@ std::string training_text(const TrainingFigures& figures, std::uint32_t devices)
 }
 
 }  // namespace
+
+std::string days_text(double seconds) {
+  if (seconds < kDay) return fmt::format("{:.3g} hours", seconds / 3600);
+  if (seconds < kYear) return fmt::format("{:.3g} days", seconds / kDay);
+  return fmt::format("{:.4g} years", seconds / kYear);
+}
 
 std::string summary_text(const Result& result) {
   const std::size_t ranks = result.class_of_rank.size();

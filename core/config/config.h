@@ -75,8 +75,9 @@ struct Names : std::vector<std::string> {
 
 template <class T>
 concept ConfigScalar = std::is_same_v<T, Bytes> || std::is_same_v<T, Bandwidth> || std::is_same_v<T, Duration> ||
-    std::is_same_v<T, Flops> || std::is_same_v<T, FlopRate> || std::is_same_v<T, Efficiency> ||
-    std::is_same_v<T, bool> || std::is_same_v<T, std::string> || std::is_same_v<T, double>;
+    std::is_same_v<T, Flops> || std::is_same_v<T, FlopRate> || std::is_same_v<T, Power> || std::is_same_v<T, Count> ||
+    std::is_same_v<T, Efficiency> || std::is_same_v<T, bool> || std::is_same_v<T, std::string> ||
+    std::is_same_v<T, double>;
 
 template <class T>
 concept ConfigInteger = std::is_integral_v<T> && !std::is_same_v<T, bool>;

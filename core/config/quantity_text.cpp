@@ -47,6 +47,9 @@ constexpr std::array kFlopRateUnits = {Unit{"EFLOP/s", kExa},  Unit{"EFLOPS", kE
                                        Unit{"GFLOP/s", kGiga}, Unit{"GFLOPS", kGiga},  Unit{"MFLOP/s", kMega},
                                        Unit{"FLOP/s", 1}};
 
+constexpr std::array kPowerUnits = {Unit{"MW", kMega}, Unit{"kW", kKilo}, Unit{"W", 1}};
+constexpr std::array kCountUnits = {Unit{"T", kTera}, Unit{"B", kGiga}, Unit{"M", kMega}, Unit{"K", kKilo},
+                                    Unit{"", 1}};
 constexpr std::array kEfficiencyUnits = {Unit{"%", 10'000}, Unit{"ppm", 1}};
 
 struct Family {
@@ -62,6 +65,8 @@ constexpr Family kBandwidth{"a bandwidth", "300 GB/s", kBandwidthUnits, true};
 constexpr Family kTime{"a time", "700 ns", kTimeUnits};
 constexpr Family kFlops{"an operation count", "2 TFLOP", kFlopUnits};
 constexpr Family kFlopRate{"a rate", "312 TFLOP/s", kFlopRateUnits, true};
+constexpr Family kPower{"a power", "400 W", kPowerUnits, true};
+constexpr Family kCount{"a number", "300 B", kCountUnits, true};
 constexpr Family kEfficiency{"an efficiency", "80 %", kEfficiencyUnits, true, kFullEfficiency.count()};
 
 std::string_view trimmed(std::string_view text) {
@@ -165,6 +170,7 @@ std::string unit_hint(const Family& family, std::string_view name) {
   std::vector<std::string> names, likely;
   const auto has = [](std::string_view text, char letter) { return text.find(letter) != std::string_view::npos; };
   for (const Unit& unit : family.units) {
+    if (unit.name.empty()) continue;
     names.emplace_back(unit.name);
     const bool other = (has(name, 'b') && has(unit.name, 'B')) || (has(name, 'B') && has(unit.name, 'b'));
     if (!other) likely.emplace_back(unit.name);
@@ -186,7 +192,7 @@ std::string exact_text(const Family& family, std::int64_t value) {
       text += fmt::format(".{:03}", grains % 1000);
       while (text.back() == '0') text.pop_back();
     }
-    text += fmt::format(" {}", unit.name);
+    if (!unit.name.empty()) text += fmt::format(" {}", unit.name);
     if (best.empty() || text.size() < best.size()) best = std::move(text);
   }
   return best;
@@ -202,7 +208,7 @@ Parsed<std::int64_t> parse(const Family& family, std::string_view whole) {
   const auto number = take_decimal(text);
   if (!number) return {{}, fmt::format("'{}' is not {}", shown, family.what), wanted};
   text = trimmed(text);
-  if (text.empty()) return {{}, fmt::format("'{}' has no unit", shown), wanted};
+  if (text.empty() && find_unit(family, "") == nullptr) return {{}, fmt::format("'{}' has no unit", shown), wanted};
   const std::string name = with_short_bits(text);
   const Unit* unit = find_unit(family, name);
   if (unit == nullptr)
@@ -232,6 +238,8 @@ constexpr const Family& family_of() {
   if constexpr (std::is_same_v<Q, Duration>) return kTime;
   if constexpr (std::is_same_v<Q, Flops>) return kFlops;
   if constexpr (std::is_same_v<Q, FlopRate>) return kFlopRate;
+  if constexpr (std::is_same_v<Q, Power>) return kPower;
+  if constexpr (std::is_same_v<Q, Count>) return kCount;
   if constexpr (std::is_same_v<Q, Efficiency>) return kEfficiency;
 }
 
@@ -253,6 +261,8 @@ template Parsed<Bandwidth> parse_quantity(std::string_view text);
 template Parsed<Duration> parse_quantity(std::string_view text);
 template Parsed<Flops> parse_quantity(std::string_view text);
 template Parsed<FlopRate> parse_quantity(std::string_view text);
+template Parsed<Power> parse_quantity(std::string_view text);
+template Parsed<Count> parse_quantity(std::string_view text);
 template Parsed<Efficiency> parse_quantity(std::string_view text);
 
 std::optional<std::int64_t> parse_whole_number(std::string_view text) {
@@ -286,6 +296,8 @@ std::string to_text(Bandwidth bandwidth) { return exact_text(kBandwidth, bandwid
 std::string to_text(Duration duration) { return exact_text(kTime, duration.count()); }
 std::string to_text(Flops flops) { return exact_text(kFlops, flops.count()); }
 std::string to_text(FlopRate rate) { return exact_text(kFlopRate, rate.count()); }
+std::string to_text(Power power) { return exact_text(kPower, power.count()); }
+std::string to_text(Count count) { return exact_text(kCount, count.count()); }
 std::string to_text(Efficiency efficiency) { return exact_text(kEfficiency, efficiency.count()); }
 
 std::string rounded(Duration duration) {

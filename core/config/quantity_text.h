@@ -2,6 +2,8 @@
 // Quantities as people write them: "300 GB/s", "2.5 us", "64 KiB", "312 TFLOP/s", "50 %". A bare number is refused: a
 // quantity without a unit is how 7 % errors and factors of 1,000 come into simulations.
 //
+// Only a count may do without one: "300e9", "300 B".
+//
 // GB = 10^9, GiB = 2^30, Gb = 10^9 bits. Decimal fractions are exact; what is finer than the base unit is rounded to
 // the nearest (a non-zero value that would become zero is refused).
 #pragma once
@@ -24,8 +26,8 @@ struct Parsed {
   std::string hint;
 };
 
-// The quantities are not negative; Bandwidth, FlopRate and Efficiency are positive, and an Efficiency
-// ("80 %", never a bare number) is at most 100 %.
+// The quantities are not negative; Bandwidth, FlopRate, Power, Count and Efficiency are positive, and an
+// Efficiency ("80 %", never a bare number) is at most 100 %.
 template <class Q>
 Parsed<Q> parse_quantity(std::string_view text);
 
@@ -44,6 +46,8 @@ std::string to_text(Bandwidth bandwidth);
 std::string to_text(Duration duration);
 std::string to_text(Flops flops);
 std::string to_text(FlopRate rate);
+std::string to_text(Power power);
+std::string to_text(Count count);
 std::string to_text(Efficiency efficiency);
 
 // Rounded for reading, about four significant digits: "612.4 ms", "64.00 MiB".

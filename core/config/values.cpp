@@ -20,6 +20,8 @@ std::string type_name(AnyValue) {
   if constexpr (std::is_same_v<T, Duration>) return "time";
   if constexpr (std::is_same_v<T, Flops>) return "operations";
   if constexpr (std::is_same_v<T, FlopRate>) return "rate";
+  if constexpr (std::is_same_v<T, Power>) return "power";
+  if constexpr (std::is_same_v<T, Count>) return "count";
   if constexpr (std::is_same_v<T, Efficiency>) return "efficiency";
   if constexpr (std::is_same_v<T, bool>) return "true | false";
   if constexpr (std::is_same_v<T, double>) return "number or share";
@@ -37,7 +39,8 @@ std::string text_of(const T& value, AnyValue) {
 // A stand-in after an error: one, where zero could be divided by.
 template <class T>
 T harmless(AnyValue) {
-  if constexpr (std::is_same_v<T, Bandwidth> || std::is_same_v<T, FlopRate> || std::is_same_v<T, Efficiency>)
+  if constexpr (std::is_same_v<T, Bandwidth> || std::is_same_v<T, FlopRate> || std::is_same_v<T, Power> ||
+                std::is_same_v<T, Count> || std::is_same_v<T, Efficiency>)
     return T(1);
   else
     return T{};
@@ -174,6 +177,8 @@ template class Key<Bandwidth>;
 template class Key<Duration>;
 template class Key<Flops>;
 template class Key<FlopRate>;
+template class Key<Power>;
+template class Key<Count>;
 template class Key<Efficiency>;
 template class Key<bool>;
 template class Key<double>;

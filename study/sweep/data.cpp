@@ -30,6 +30,12 @@ void add_figures(const SweepFigures& found, PointData& data) {
     figures[training->has_tokens ? "tokens_per_s_per_gpu" : "samples_per_s_per_gpu"] = training->tokens_per_s_per_gpu;
     figures["model_tflops_per_gpu"] = training->model_tflops_per_gpu;
     figures["memory_peak_bytes"] = training->memory.total().count();
+    if (const auto& run = training->run) {
+      figures["training_days"] = run->seconds / report::kDay;
+      figures["device_years"] = run->device_hours * 3600 / report::kYear;
+      if (run->kilowatt_hours) figures["energy_kwh"] = *run->kilowatt_hours;
+      if (run->cost) figures["cost"] = *run->cost;
+    }
   }
   for (const char* key : {"compute_s", "bubble_s", "wait_s", "idle_s"}) figures[key] = 0.0;
   double compute = 0;
@@ -96,13 +102,16 @@ std::string exposed_cell(const PointData& point, const std::string& family) {
 }  // namespace
 
 std::string sweep_csv(const Sweep& sweep, std::span<const SweepPoint> points) {
-  const std::vector<std::string> before = {"iteration_time_s",     "mfu",
-                                           "tokens_per_s_per_gpu", "samples_per_s_per_gpu",
-                                           "model_tflops_per_gpu", "memory_peak_bytes"};
+  std::vector<std::string> before = {"iteration_time_s",     "mfu",
+                                     "tokens_per_s_per_gpu", "samples_per_s_per_gpu",
+                                     "model_tflops_per_gpu", "memory_peak_bytes"};
   const std::vector<std::string> behind = {"compute_s", "bubble_s",           "wait_s",
                                            "idle_s",    "busiest_link_class", "busiest_link_utilisation",
                                            "bound_by",  "bound_share"};
   const std::vector<PointData> data = data_of(sweep, points);
+  for (const char* key : {"training_days", "device_years", "energy_kwh", "cost"})
+    if (std::ranges::any_of(data, [&](const PointData& point) { return point.figures.contains(key); }))
+      before.emplace_back(key);
   std::set<std::string> families;
   for (const PointData& point : data)
     for (const auto& [family, time] : point.exposed.items()) families.insert(family);

@@ -33,7 +33,19 @@ struct SweepAxis {
 };
 
 // Of the table; `efficiency` needs an axis laid out in columns.
-enum class SweepColumn { kTime, kMfu, kThroughput, kTflops, kMemory, kBound, kExposed, kBubble, kEfficiency, kLinks };
+enum class SweepColumn {
+  kTime,
+  kMfu,
+  kThroughput,
+  kTflops,
+  kMemory,
+  kBound,
+  kExposed,
+  kBubble,
+  kEfficiency,
+  kLinks,
+  kRun
+};
 // "iteration_time", "mfu", ...: as `show` has them.
 std::string_view name_of(SweepColumn column);
 

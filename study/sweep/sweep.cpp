@@ -5,10 +5,10 @@
 #include <functional>
 #include <mutex>
 
+#include "core/in_parallel.h"
 #include "experiment/job.h"
 #include "experiment/run.h"
 #include "study/benchmark/study.h"
-#include "core/in_parallel.h"
 
 namespace orrery::study {
 namespace {

@@ -94,7 +94,7 @@ std::string of_training(const SweepFigures& figures, std::string (*text)(const r
 }
 
 // By SweepColumn.
-constexpr std::array<ColumnText, 10> kColumnTexts = {{
+constexpr std::array<ColumnText, 11> kColumnTexts = {{
     {"time", Align::kRight, [](const SweepFigures& f, const SweepFigures*) { return rounded(f.iteration_time); }},
     {"MFU", Align::kRight,
      [](const SweepFigures& f, const SweepFigures*) {
@@ -120,6 +120,12 @@ constexpr std::array<ColumnText, 10> kColumnTexts = {{
     {"bubble", Align::kRight, [](const SweepFigures& f, const SweepFigures*) { return bubble_text(f); }},
     {"efficiency", Align::kRight, efficiency_text},
     {"busiest links", Align::kLeft, [](const SweepFigures& f, const SweepFigures*) { return links_text(f); }},
+    {"training run", Align::kRight,
+     [](const SweepFigures& f, const SweepFigures*) {
+       return of_training(f, [](const report::TrainingFigures& t) {
+         return t.run ? report::days_text(t.run->seconds) : std::string(kNothing);
+       });
+     }},
 }};
 
 const ColumnText& text_of(SweepColumn column) { return kColumnTexts[static_cast<std::size_t>(column)]; }

@@ -66,6 +66,8 @@ DeviceSpec read_device(Section& section) {
   section.defaulted_section("compute",
                             "what the best kernels reach on the device; the defaults are means of measured GPUs",
                             [&](Section& compute) { read_compute(compute, device.compute); });
+  section.takes("power", device.power,
+                "power that the device takes at most (its TDP), which energy is counted by. Example: `400 W`");
   network::read_device_links(section);  // for the node that the device is in
   section.note("vendor", "a label for people; Orrery does not use it");
   section.sources();

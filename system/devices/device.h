@@ -44,6 +44,7 @@ struct DeviceSpec {
   std::uint32_t streaming_multiprocessors = 0;  // 0: not known
   Architecture architecture = Architecture::kOther;
   ComputeSpec compute;
+  std::optional<Power> power;  // at most: of the whole board
 
   // The peak for `precision`; bf16 falls back to fp16 and the other way (V100 has no bf16, at the same rate where both
   // exist). Nothing if the device has neither.

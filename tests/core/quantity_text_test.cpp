@@ -16,6 +16,12 @@ TEST_CASE("quantities are read with their units, exactly") {
   CHECK(*parse_quantity<Duration>("1e-3 s").value == Duration(1'000'000'000));
   CHECK(*parse_quantity<Duration>("3 \xC2\xB5s").value == Duration(3'000'000));
   CHECK(*parse_quantity<FlopRate>("312 TFLOPS").value == FlopRate(312'000'000'000'000));
+  CHECK(*parse_quantity<Power>("6.5 kW").value == Power(6'500));
+  CHECK(*parse_quantity<Count>("300e9").value == Count(300'000'000'000));
+  CHECK(*parse_quantity<Count>("1.4 T").value == Count(1'400'000'000'000));
+  CHECK(*parse_quantity<Count>("42").value == Count(42));
+  CHECK_FALSE(parse_quantity<Count>("0").value);
+  CHECK_FALSE(parse_quantity<Count>("3 GB").value);
   CHECK(*parse_share("85 %").value == 0.85);
   CHECK(*parse_share("0.85").value == 0.85);
 }
@@ -80,6 +86,7 @@ TEST_CASE("a written quantity reads back as itself") {
     CHECK(*parse_quantity<Bandwidth>(to_text(Bandwidth(count))).value == Bandwidth(count));
     CHECK(*parse_quantity<Duration>(to_text(Duration(count))).value == Duration(count));
     CHECK(*parse_quantity<FlopRate>(to_text(FlopRate(count))).value == FlopRate(count));
+    CHECK(*parse_quantity<Count>(to_text(Count(count))).value == Count(count));
   }
   CHECK(to_text(Bandwidth(300'000'000'000)) == "300 GB/s");
   CHECK(to_text(Bytes(67'108'864)) == "64 MiB");
@@ -87,6 +94,8 @@ TEST_CASE("a written quantity reads back as itself") {
   CHECK(to_text(Bytes(1024)) == "1 KiB");
   CHECK(to_text(Duration(60'000'000'000'000)) == "60 s");
   CHECK(to_text(Bytes(0)) == "0 B");
+  CHECK(to_text(Count(300'000'000'000)) == "300 B");
+  CHECK(to_text(Count(7)) == "7");
 }
 
 TEST_CASE("a bandwidth for reading has four significant digits and no trailing zeros") {

@@ -146,6 +146,27 @@ TEST_CASE("MFU is given over the devices in use and over all of them where those
   CHECK(summary_text(result).find("MFU 50.0 %, ") != std::string::npos);
 }
 
+// 10^6 tokens at 1,000 in a step of 0.1 s on 2 devices of 500 W that cost 3 an hour.
+TEST_CASE("a whole training takes its share of steps") {
+  TrainingSpec training;
+  TrainingFacts facts;
+  facts.tokens = 1000;
+  CHECK_FALSE(training_run(training, facts, 2, Power(500), milliseconds(100)).has_value());
+  training.tokens = Count(1'000'000);
+  training.price = 3;
+  const std::optional<TrainingRun> run = training_run(training, facts, 2, Power(500), milliseconds(100));
+  REQUIRE(run);
+  CHECK(run->seconds == Approx(100));
+  CHECK(run->device_hours == Approx(200.0 / 3600));
+  CHECK(*run->kilowatt_hours == Approx(0.5 * 200 / 3600));
+  CHECK(*run->cost == Approx(3 * 200.0 / 3600));
+  CHECK_FALSE(training_run(training, facts, 2, {}, milliseconds(100))->kilowatt_hours.has_value());
+  CHECK_FALSE(training_run(training, facts, 2, {}, Duration::zero()).has_value());
+  CHECK(days_text(7200) == "2 hours");
+  CHECK(days_text(36 * 86400) == "36 days");
+  CHECK(days_text(400 * 86400) == "1.095 years");
+}
+
 TEST_CASE("warnings in the JSON document keep the names of traces and no places in configurations") {
   Result result = result_of(milliseconds(40), milliseconds(20));
   result.source = ResultSource{"jobs/a.json", {"nodes=2"}, {}, "0123456789ab", "/somewhere", {}};

@@ -139,6 +139,14 @@ void read_steps(Section& section, TrainingSpec& training) {
   section.takes("iterations", training.iterations, {1, 10'000}, "number of training steps to simulate");
   section.takes("causal_flops", training.causal_flops,
                 "whether model FLOPs (and so MFU) count half of the attention FLOPs, as a causal mask leaves them");
+  section.takes(
+      "tokens", training.tokens,
+      "number of tokens (samples where the model has none) of the whole training run: how long it takes is said "
+      "too. Example: `300e9`");
+  section.takes("price", training.price,
+                "with `tokens`: price of a device for an hour, in any currency: what the run costs is said too");
+  if (training.price && !training.tokens)
+    section.error("price", "'price' is of a whole training run", "say by 'tokens' how long that is, such as 300e9");
 }
 
 }  // namespace

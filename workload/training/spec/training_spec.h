@@ -107,6 +107,8 @@ struct TrainingSpec {
   Precision precision = Precision::kBf16;
   std::int64_t iterations = 1;
   bool causal_flops = false;                               // model FLOPs count the half of attention that is computed
+  std::optional<Count> tokens;                             // of the whole training run; samples without tokens
+  std::optional<double> price;                             // of a device for an hour, in any currency
   Location where;                                          // of the section, for messages
   std::map<std::string, Location, std::less<>> locations;  // of its keys, by path: "parallel.tensor"
 
