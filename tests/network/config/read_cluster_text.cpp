@@ -11,8 +11,8 @@ namespace {
 // The device reader belongs to the system layer; here its keys are only known, so that none is reported.
 void read_device(Section& section, ReadCluster& read) {
   read.device = section.optional<std::string>("name", "", "name");
-  for (const char* key : {"vendor", "peak", "memory", "streaming_multiprocessors", "architecture", "compute", "source",
-                          "assumed", "nvlink", "pcie"})
+  for (const char* key : {"vendor", "peak", "memory", "streaming_multiprocessors", "power", "architecture", "compute",
+                          "source", "assumed", "nvlink", "pcie"})
     section.note(key, "");
 }
 
