@@ -109,6 +109,11 @@ constexpr Bytes saturating_multiply_add(Bytes a, Bytes b, std::int64_t times) {
   return sum > Bytes::max().count() ? Bytes::max() : Bytes(static_cast<std::int64_t>(sum));
 }
 
+constexpr Duration saturating_multiply_add(Duration a, Duration b, std::int64_t times) {
+  const Int128 sum = Int128{a.count()} + Int128{b.count()} * times;
+  return sum > Duration::max().count() ? Duration::max() : Duration(static_cast<std::int64_t>(sum));
+}
+
 constexpr double seconds(Duration d) { return static_cast<double>(d.count()) / 1e12; }
 constexpr double seconds(Time t) { return seconds(t.time_since_epoch()); }
 

@@ -50,7 +50,7 @@ Time FlowNetwork::start(const Message& message) {
 Duration FlowNetwork::count_private(PathId path, Bytes bytes, std::uint64_t messages) {
   const auto times = static_cast<std::int64_t>(messages);
   const Duration transfer = paths_.send(path, bytes, times);
-  uncontended_.count(path, transfer * times);
+  uncontended_.count(path, transfer, times);
   return transfer;
 }
 

@@ -47,14 +47,20 @@ class UncontendedFlows {
     for (const LinkSplit& split : links) links_[index_of(split.link)].busy = links_[index_of(split.parent)].busy;
   }
 
-  // Flows on a path were busy for so long in all, outside of this.
-  void count(PathId path, Duration busy) {
-    for (const LinkId link : paths_.links(path)) links_[index_of(link)].busy += busy;
+  // Messages on a path were under way one after the other, outside of this.
+  void count(PathId path, Duration transfer, std::int64_t messages) {
+    for (const LinkId link : paths_.links(path)) {
+      Duration& busy = links_[index_of(link)].busy;
+      busy = saturating_multiply_add(busy, transfer, messages);
+    }
   }
 
   // Likewise so many groups, one after the other.
   void count_groups(PathId path, std::int64_t groups) {
-    for (const auto& [load, transfer] : paths_.loads(path)) links_[index_of(load.link)].busy += transfer * groups;
+    for (const auto& [load, transfer] : paths_.loads(path)) {
+      Duration& busy = links_[index_of(load.link)].busy;
+      busy = saturating_multiply_add(busy, transfer, groups);
+    }
   }
 
   // One more, one less of the flows that share links uses this one.

@@ -40,7 +40,10 @@ Duration AlphaBetaNetwork::count_private(PathId path, Bytes bytes, std::uint64_t
   const auto times = static_cast<std::int64_t>(messages);
   const Duration transfer = paths_.send(path, bytes, times);
   if (!activity_.empty())
-    for (const LinkId link : paths_.links(path)) activity_[index_of(link)].busy += transfer * times;
+    for (const LinkId link : paths_.links(path)) {
+      Duration& busy = activity_[index_of(link)].busy;
+      busy = saturating_multiply_add(busy, transfer, times);
+    }
   return transfer;
 }
 
@@ -51,7 +54,8 @@ bool AlphaBetaNetwork::count_groups(PathId path, std::uint64_t groups) {
   for (const auto& [load, transfer] : paths_.loads(path)) {
     LinkLoad one = load;
     one.copies = 1;
-    activity_[index_of(load.link)].busy += transfer_alone(fabric_, one) * static_cast<std::int64_t>(groups);
+    Duration& busy = activity_[index_of(load.link)].busy;
+    busy = saturating_multiply_add(busy, transfer_alone(fabric_, one), static_cast<std::int64_t>(groups));
   }
   return true;
 }
