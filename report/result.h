@@ -43,10 +43,10 @@ struct BusiestLink {
   double busy = 0;   // share of the time in which it carried anything
 };
 
-// A whole training run at the pace of the simulated iteration, on the ranks that it takes.
-constexpr double kDay = 86'400;          // seconds
-constexpr double kYear = 365.25 * kDay;  // likewise
+inline constexpr double kDay = 86'400;          // seconds
+inline constexpr double kYear = 365.25 * kDay;  // likewise
 
+// A whole training run at the pace of the simulated iteration, on the ranks that it takes.
 struct TrainingRun {
   std::int64_t tokens = 0;  // samples where the model has no tokens
   double seconds = 0;
