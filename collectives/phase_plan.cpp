@@ -34,11 +34,17 @@ using Stage = std::vector<Part>;  // the parts of one dimension
 
 class Planner {
  public:
-  Planner(std::span<const PlanAxis> axes, std::span<const std::uint32_t> root, bool is_cut) : root_(root) {
+  Planner(std::span<const PlanAxis> axes, std::span<const std::uint32_t> root, std::span<const std::uint32_t> order,
+          bool is_cut)
+      : root_(root) {
     for (std::uint32_t first = 0, last = 0; first < axes.size(); first = last) {
       while (last < axes.size() && axes[last].dimension == axes[first].dimension) ++last;
       add_stage(axes, first, last, is_cut);
     }
+    const auto place = [&](const Stage& stage) {
+      return std::ranges::find(order, axes[stage.front().front().axis].dimension) - order.begin();
+    };
+    if (!order.empty()) std::ranges::stable_sort(stages_, {}, place);
   }
 
   std::uint32_t axes() const { return static_cast<std::uint32_t>(std::popcount(aligned_)); }
@@ -135,13 +141,15 @@ std::uint32_t rank_count(std::span<const PlanAxis> axes) {
 }  // namespace
 
 std::vector<Phase> plan_phases(CollectiveKind kind, std::span<const PlanAxis> axes, Bytes bytes,
-                               std::span<const std::uint32_t> root, AllReduceTop top) {
+                               std::span<const std::uint32_t> root, AllReduceTop top,
+                               std::span<const std::uint32_t> order) {
   using enum Direction;
   ORRERY_ASSERT(bytes >= Bytes(0) && axes.size() <= kMostAxes);
   require_countable(kind, rank_count(axes), bytes);
   ORRERY_ASSERT(root.empty() || root.size() == axes.size());
   if (kind == kBarrier) bytes = Bytes(0);
-  Planner planner(axes, root, bytes > Bytes(0));
+  ORRERY_ASSERT(order.empty() || kind == kAllReduce || kind == kReduceScatter || kind == kAllGather);
+  Planner planner(axes, root, order, bytes > Bytes(0));
   constexpr bool kRooted = true;
   switch (kind) {
     case kAllReduce:

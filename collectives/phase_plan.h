@@ -56,9 +56,11 @@ struct Phase {
 // The phases of a collective of `bytes` input per rank (as in Request::bytes), in order. Sizes are split by ceil(S/n).
 // `root` are the root's coordinates, one per axis; may be empty for kinds without a root. At most 32 axes. Throws
 // InputError when the result of a gather would pass 2^62 bytes. With `top` kWhole an all-reduce is one phase on the
-// last dimension, which has one axis, between the halves on the others.
+// last dimension, which has one axis, between the halves on the others. `order`: the dimensions from the first to the
+// last where it is not that of `axes`, for all_reduce, reduce_scatter and all_gather.
 std::vector<Phase> plan_phases(CollectiveKind kind, std::span<const PlanAxis> axes, Bytes bytes,
-                               std::span<const std::uint32_t> root = {}, AllReduceTop top = AllReduceTop::kHalves);
+                               std::span<const std::uint32_t> root = {}, AllReduceTop top = AllReduceTop::kHalves,
+                               std::span<const std::uint32_t> order = {});
 
 // Whether the rank at `coordinates` takes part in `phase`; `root` as given to plan_phases.
 bool participates(const Phase& phase, std::span<const std::uint32_t> coordinates, std::span<const std::uint32_t> root);

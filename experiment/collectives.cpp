@@ -8,11 +8,13 @@
 
 #include "core/config/quantity_text.h"
 #include "core/suggest.h"
+#include "network/fabric/compose.h"
 
 namespace orrery::experiment {
 namespace {
 
-constexpr std::array<std::string_view, 4> kFixedKeys = {"algorithms", "chunks", "queue", "active_chunks"};
+constexpr std::array<std::string_view, 6> kFixedKeys = {"algorithms",    "chunks",          "queue",
+                                                        "active_chunks", "dimension_order", "logical_dimensions"};
 constexpr std::array<std::string_view, 5> kNcclKeys = {"version", "launch", "algo", "proto", "constants"};
 
 void read_algorithms_of(Section& section, CollectiveKind kind, system::CollectiveOptions& options,
@@ -65,6 +67,16 @@ std::vector<NamedAlgorithms> read_fixed(Section& section, system::CollectiveOpti
   section.takes("active_chunks", options.active_chunks, {1, 65536},
                 "with `library: fixed`: number of chunks of one collective that a rank runs at a time on one "
                 "dimension; one more if a peer has already started it");
+  section.takes(
+      "dimension_order", options.order, {"baseline", "themis"},
+      "with `library: fixed`: order in which chunks go through the dimensions; baseline: up the dimensions and down "
+      "again, themis: each chunk of an all_reduce, reduce_scatter or all_gather in an order of its own, such that all "
+      "dimensions carry as much (Rashidi et al., ISCA 2022)");
+  for (const std::int64_t size : section.whole_numbers(
+           "logical_dimensions", {1, collectives::kMostRanks}, network::kMostDimensions, "optional",
+           "with `library: fixed`: sizes of the dimensions that collectives go along, the innermost first, in place of "
+           "those of the cluster; their product is the number of devices. Example: `[4, 2, 16]`"))
+    options.logical_dimensions.push_back(static_cast<std::uint32_t>(size));
   return named;
 }
 
@@ -146,6 +158,34 @@ collectives::NcclConstantsFile read_constants(Section& section) {
   return file;
 }
 
+// The dimension of the nodes, where the switches between them add up; with logical ones, that which is the same.
+std::optional<std::uint32_t> in_network_dimension(Section& section, const network::Fabric& fabric,
+                                                  const system::CollectiveOptions& options) {
+  const std::span<const network::LogicalDimension> own = fabric.dimensions();
+  if (own.size() < 2 || !fabric.interconnect().in_network_reduction) return std::nullopt;
+  const std::vector<std::uint32_t>& logical = options.logical_dimensions;
+  if (logical.empty()) return static_cast<std::uint32_t>(own.size() - 1);
+  if (logical.back() == own.back().size) return static_cast<std::uint32_t>(logical.size() - 1);
+  section.error("logical_dimensions",
+                fmt::format("the last of the logical dimensions has {} members; the switches that add up join {} nodes",
+                            logical.back(), own.back().size),
+                fmt::format("end the list with {}, or leave out 'in_network_reduction'", own.back().size));
+  return std::nullopt;
+}
+
+// Their product is the number of devices.
+void check_logical_dimensions(Section& section, const network::Fabric& fabric, system::CollectiveOptions& options) {
+  std::uint64_t devices = 1;
+  for (const std::uint32_t size : options.logical_dimensions)
+    devices = std::min<std::uint64_t>(devices * size, collectives::kMostRanks);
+  if (options.logical_dimensions.empty() || devices == fabric.device_count()) return;
+  section.error("logical_dimensions",
+                fmt::format("the logical dimensions [{}] do not have the {} of the cluster",
+                            fmt::join(options.logical_dimensions, ", "), counted(fabric.device_count(), "device")),
+                "their product is the number of devices");
+  options.logical_dimensions.clear();
+}
+
 // Keys that mean nothing to the library in use.
 void refuse(Section& section, std::span<const std::string_view> keys, const collectives::Library& library,
             std::string_view hint) {
@@ -182,7 +222,7 @@ std::vector<NamedAlgorithms> read_collectives(Section& section, const LibraryHin
       "library that chooses algorithms; fixed: the configuration names one per dimension and collective, nccl: NCCL's "
       "cost model chooses. Without it: nccl for NVIDIA and AMD GPUs in a cluster of nodes; fixed for other devices, "
       "for `dims`, and beside a key that only fixed has (`algorithms`, `chunks`, `queue`, `active_chunks`, "
-      "`network.granularity: step`)",
+      "`dimension_order`, `logical_dimensions`, `network.granularity: step`)",
       "by the cluster");
   const collectives::Library& library = collectives::libraries()[static_cast<std::size_t>(kind)];
   const bool is_fixed = kind == collectives::LibraryKind::kFixed;
@@ -193,8 +233,10 @@ std::vector<NamedAlgorithms> read_collectives(Section& section, const LibraryHin
            "NCCL cuts and orders messages itself: leave it out, or write 'library: fixed'");
   std::vector<NamedAlgorithms> named;
   section.when(is_fixed, [&] {
-    options.in_network_dimension = hints.in_network_dimension;
     named = read_fixed(section, options);
+    if (hints.fabric == nullptr) return;
+    check_logical_dimensions(section, *hints.fabric, options);
+    options.in_network_dimension = in_network_dimension(section, *hints.fabric, options);
   });
   section.when(!is_fixed, [&] {
     options.granularity = system::Granularity::kPhase;

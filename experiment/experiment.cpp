@@ -103,13 +103,6 @@ MachineKind machine_of(const ExperimentKeys& experiment) {
   return {experiment.fabric->interconnect(), experiment.device.architecture};
 }
 
-// That of the nodes, where the switches between them add up.
-std::optional<std::uint32_t> in_network_dimension(const network::Fabric& fabric) {
-  const auto dimensions = static_cast<std::uint32_t>(fabric.dimensions().size());
-  if (dimensions < 2 || !fabric.interconnect().in_network_reduction) return std::nullopt;
-  return dimensions - 1;
-}
-
 // `network` is that of `section`; the cluster has been read.
 void read_collectives_of(Section& section, const Section& network, ExperimentKeys& experiment) {
   LibraryHints hints;
@@ -117,7 +110,7 @@ void read_collectives_of(Section& section, const Section& network, ExperimentKey
   experiment.is_cluster = cluster != nullptr && cluster->find("node") != nullptr;
   if (experiment.fabric) hints.machine = library_of(machine_of(experiment), experiment.is_cluster);
   const ConfigValue* granularity = network.value("granularity");
-  if (experiment.fabric) hints.in_network_dimension = in_network_dimension(*experiment.fabric);
+  if (experiment.fabric) hints.fabric = &*experiment.fabric;
   hints.asks_for_steps = granularity != nullptr && granularity->scalar == "step";
   section.defaulted_section("collectives", "algorithms and library of collectives", [&](Section& s) {
     experiment.algorithms = read_collectives(s, hints, experiment.simulation.collectives);
@@ -127,10 +120,12 @@ void read_collectives_of(Section& section, const Section& network, ExperimentKey
 void check_dimensions(Section& section, const ExperimentKeys& experiment) {
   if (!experiment.fabric) return;
   std::vector<DimensionKind> dimensions;
-  for (const network::LogicalDimension& d : experiment.fabric->dimensions())
+  const system::CollectiveOptions& collectives = experiment.simulation.collectives;
+  for (const network::LogicalDimension& d :
+       system::collective_dimensions(*experiment.fabric, collectives.logical_dimensions))
     dimensions.push_back({fmt::format("{} {}", d.size, d.topology),
                           !experiment.is_cluster && network::topology_named(d.topology)->switched});
-  if (in_network_dimension(*experiment.fabric)) dimensions.back().can_add_up = true;
+  if (collectives.in_network_dimension) dimensions[*collectives.in_network_dimension].can_add_up = true;
   check_algorithms(experiment.algorithms, dimensions, section.context().diagnostics());
 }
 

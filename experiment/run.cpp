@@ -71,16 +71,13 @@ void warn_of_rings(const Experiment& experiment, const workload::Job& job, const
 void warn_of_idle_switches(const Experiment& experiment, const workload::Job& job, const workload::Matching& matching,
                            const system::CollectivePlans& plans, Diagnostics& diagnostics) {
   const system::CollectiveOptions& options = experiment.simulation.collectives;
-  const std::span<const network::LogicalDimension> dimensions = experiment.fabric.dimensions();
-  if (!experiment.fabric.interconnect().in_network_reduction || dimensions.size() < 2) return;
-  std::vector<std::string> topologies;
-  for (const network::LogicalDimension& dimension : dimensions) topologies.emplace_back(dimension.topology);
+  if (!experiment.fabric.interconnect().in_network_reduction || experiment.fabric.dimensions().size() < 2) return;
   for (std::uint32_t i = 0; i < job.communicators.size(); ++i) {
     const auto group = static_cast<GroupId>(i);
     if (plans.model_of(group) != group || plans.layout(group).size() == 1) continue;
     for (const workload::CollectiveCall& call : matching.calls(group))
       for (const system::DimensionAlgorithm& chosen :
-           system::choose_algorithms(call.kind, options, plans.layout(group), topologies))
+           system::choose_algorithms(call.kind, options, plans.layout(group), plans.dimensions()))
         if (chosen.algorithm.is_in_network()) return;
   }
   std::vector<std::string_view> kinds;

@@ -70,7 +70,7 @@ struct LibraryHints {
   std::optional<collectives::LibraryKind>
       machine;                  // what its collectives run on; nothing: not known, for want of a sound cluster
   bool asks_for_steps = false;  // `network.granularity: step`
-  std::optional<std::uint32_t> in_network_dimension{};  // as in CollectiveOptions
+  const network::Fabric* fabric = nullptr;  // null: not known either
 };
 
 // NCCL (RCCL) for GPUs of a real cluster, fixed for other devices and for dimensions.

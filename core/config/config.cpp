@@ -182,6 +182,33 @@ std::vector<std::string> Section::words(std::string_view key, std::string_view m
   return result;
 }
 
+std::vector<std::int64_t> Section::whole_numbers(std::string_view key, Range range, std::size_t most,
+                                                 std::string_view presence, std::string_view meaning) {
+  const ConfigValue* value = raw(key, "list of whole numbers", presence, meaning);
+  if (value == nullptr && presence == "optional") return {};
+  if (value == nullptr || value->kind != ConfigValue::Kind::kList || value->items.empty() ||
+      value->items.size() > most) {
+    error(key, fmt::format("'{}' must be a list of 1 to {} whole numbers", sub_path(key), most), "such as [8, 4]");
+    return {};
+  }
+  const std::size_t errors = this->errors();
+  std::vector<std::int64_t> numbers;
+  for (const ConfigValue& item : value->items) {
+    const bool is_plain = item.kind == ConfigValue::Kind::kScalar;
+    const std::optional<std::int64_t> number = is_plain ? parse_whole_number(item.scalar) : std::nullopt;
+    if (number && *number >= range.least && *number <= range.most)
+      numbers.push_back(*number);
+    else
+      context_->diagnostics().error(
+          item.where,
+          fmt::format("an element of '{}' is {}", sub_path(key),
+                      is_plain ? fmt::format("'{}'", printable(item.scalar, 40)) : kind_name(item.kind)),
+          fmt::format("a whole number, {} to {}", range.least, range.most));
+  }
+  if (this->errors() > errors) return {};
+  return numbers;
+}
+
 const ConfigValue* Section::raw(std::string_view key, std::string_view type, std::string_view fallback,
                                 std::string_view meaning) {
   return declare({{std::string(key), std::string(type), std::string(fallback), std::string(meaning), {}}});

@@ -214,6 +214,10 @@ class Section {
            const std::function<void(const ConfigEntry&, Section&)>& read);
   // A list of words (a lone word counts as a list of one); empty if absent.
   std::vector<std::string> words(std::string_view key, std::string_view meaning);
+  // A list of 1 to `most` whole numbers. `presence` is "required" or "optional": then empty if absent. Empty after
+  // errors.
+  std::vector<std::int64_t> whole_numbers(std::string_view key, Range range, std::size_t most,
+                                          std::string_view presence, std::string_view meaning);
   // A value of free form; null if absent. `type` is for the docs.
   const ConfigValue* raw(std::string_view key, std::string_view type, std::string_view fallback,
                          std::string_view meaning);

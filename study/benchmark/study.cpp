@@ -81,13 +81,12 @@ std::string logical_group_algorithm(CollectiveKind kind, const system::Collectiv
 // form one logical ring, which has its own.
 std::string fixed_algorithms(CollectiveKind kind, const experiment::Experiment& experiment,
                              std::span<const DeviceId> devices) {
-  const auto dimensions = experiment.fabric.dimensions();
-  std::vector<std::string> topologies;
-  for (const network::LogicalDimension& dimension : dimensions) topologies.push_back(dimension.topology);
-  const system::CommunicatorLayout layout = system::lay_out(devices, dimensions);
   const system::CollectiveOptions& options = experiment.simulation.collectives;
+  const std::vector<network::LogicalDimension> dimensions =
+      system::collective_dimensions(experiment.fabric, options.logical_dimensions);
+  const system::CommunicatorLayout layout = system::lay_out(devices, dimensions);
   const std::vector<system::DimensionAlgorithm> algorithms =
-      system::choose_algorithms(kind, options, layout, topologies);
+      system::choose_algorithms(kind, options, layout, dimensions);
   if (!layout.cuboid) return logical_group_algorithm(kind, options, algorithms.front().algorithm);
   std::string text;
   for (const system::DimensionAlgorithm& chosen : algorithms)

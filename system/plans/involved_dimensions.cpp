@@ -17,7 +17,7 @@ class Splitter {
  public:
   Splitter(workload::Job& job, const network::Fabric& fabric, std::span<const DeviceId> placement,
            const CollectiveOptions& options)
-      : job_(job), placement_(placement), library_(options.library), dimensions_(fabric.dimensions()) {}
+      : job_(job), placement_(placement), library_(options.library), dimensions_(collective_dimensions(fabric, options.logical_dimensions)) {}
 
   void split() {
     const std::size_t groups = job_.communicators.size();
@@ -113,7 +113,7 @@ class Splitter {
   workload::Job& job_;
   std::span<const DeviceId> placement_;
   const GroupLibrary* library_;
-  std::span<const network::LogicalDimension> dimensions_;
+  std::vector<network::LogicalDimension> dimensions_;
   std::map<GroupId, Lines> lines_;  // by the communicator that was split
   std::size_t whole_ = 0;
   std::size_t irregular_ = 0;

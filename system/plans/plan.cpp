@@ -67,6 +67,21 @@ void connect(std::vector<PlannedPhase>& phases) {
     for (const std::uint32_t before : phases[i].phase.after) phases[before].then.push_back(i);
 }
 
+// Whether its phases may come in any order of the dimensions: each chunk has its parts where that order leaves them.
+bool may_reorder(CollectiveKind kind) {
+  using enum CollectiveKind;
+  return kind == kAllReduce || kind == kReduceScatter || kind == kAllGather;
+}
+
+// One more chunk, whose phases wait for one another only.
+void append(std::vector<collectives::Phase>& phases, std::vector<collectives::Phase> chunk) {
+  const auto first = static_cast<std::uint32_t>(phases.size());
+  for (collectives::Phase& phase : chunk) {
+    for (std::uint32_t& before : phase.after) before += first;
+    phases.push_back(std::move(phase));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> granularity_names() { return {"step", "phase"}; }
@@ -92,10 +107,10 @@ collectives::Algorithm choose_algorithm(CollectiveKind kind, const CollectiveOpt
 
 std::vector<DimensionAlgorithm> choose_algorithms(CollectiveKind kind, const CollectiveOptions& options,
                                                   const CommunicatorLayout& layout,
-                                                  std::span<const std::string> topologies) {
+                                                  std::span<const network::LogicalDimension> dimensions) {
   if (!layout.cuboid) {
     // Whose members are on nodes of their own has the switches between them.
-    const std::uint32_t dimension = layout.apart ? static_cast<std::uint32_t>(topologies.size() - 1) : UINT32_MAX;
+    const std::uint32_t dimension = layout.apart ? static_cast<std::uint32_t>(dimensions.size() - 1) : UINT32_MAX;
     return {{0, choose_algorithm(kind, options, {}, dimension, layout.size())}};
   }
   std::vector<DimensionAlgorithm> algorithms;
@@ -104,7 +119,7 @@ std::vector<DimensionAlgorithm> choose_algorithms(CollectiveKind kind, const Col
     std::uint32_t size = 1;
     for (next = axis; next < layout.sizes.size() && layout.dimensions[next] == dimension; ++next)
       size *= layout.sizes[next];
-    const std::string_view topology = topologies[dimension];
+    const std::string_view topology = dimensions[dimension].topology;
     algorithms.push_back(
         {dimension, choose_algorithm(kind, options, topology, dimension, size), !is_equally_far(topology)});
   }
@@ -112,7 +127,8 @@ std::vector<DimensionAlgorithm> choose_algorithms(CollectiveKind kind, const Col
 }
 
 CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLayout& layout,
-                               const CollectiveOptions& options, std::span<const DimensionAlgorithm> algorithms) {
+                               const CollectiveOptions& options, std::span<const DimensionAlgorithm> algorithms,
+                               std::span<const Bandwidth> bandwidths) {
   ORRERY_ASSERT(request.bytes_of_member.empty() || layout.sizes.size() == 1);
   CollectivePlan plan;
   plan.layout = &layout;
@@ -123,21 +139,30 @@ CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLay
   if (splits) plan.chunks = static_cast<std::uint32_t>(std::min<std::int64_t>(options.chunks, request.bytes.count()));
   const Bytes chunk = ceil_div(request.bytes, plan.chunks);
   const std::vector<collectives::PlanAxis> axes = plan_axes(layout, algorithms);
-  const bool halves = algorithms.back().algorithm.splits_all_reduce();
-  const std::vector<collectives::Phase> phases =
-      collectives::plan_phases(request.kind, axes, chunk, plan.root,
-                               halves ? collectives::AllReduceTop::kHalves : collectives::AllReduceTop::kWhole);
+  const auto top = algorithms.back().algorithm.splits_all_reduce() ? collectives::AllReduceTop::kHalves
+                                                                   : collectives::AllReduceTop::kWhole;
+  std::vector<std::vector<std::uint32_t>> orders(1);
+  if (options.order == DimensionOrder::kThemis && may_reorder(request.kind) && plan.chunks > 1 &&
+      top == collectives::AllReduceTop::kHalves)
+    orders = balanced_orders(axes, chunk, plan.chunks, bandwidths);
+  std::vector<collectives::Phase> phases;
+  for (const std::vector<std::uint32_t>& order : orders)
+    append(phases, collectives::plan_phases(request.kind, axes, chunk, plan.root, top, order));
+  // Chunks that go ways of their own are parts of one.
+  plan.chunks /= static_cast<std::uint32_t>(orders.size());
   if (std::uint64_t{layout.size()} * plan.chunks * phases.size() > kMostStates)
-    throw InputError(
-        {}, fmt::format("{} chunks of a collective of {} ranks are too many to simulate", plan.chunks, layout.size()),
-        "lower collectives.chunks");
-  for (const collectives::Phase& phase : phases) {
+    throw InputError({},
+                     fmt::format("{} chunks of a collective of {} ranks are too many to simulate",
+                                 plan.chunks * orders.size(), layout.size()),
+                     "lower collectives.chunks");
+  for (collectives::Phase& phase : phases) {
     const collectives::PlanAxis& axis = axes[phase.axis];
     const auto chosen = std::ranges::find(algorithms, axis.dimension, &DimensionAlgorithm::dimension);
-    plan.phases.push_back({phase, collectives::make_schedule(chosen->algorithm,
-                                                             {phase.kind, axis.size, phase.root, phase.bytes,
-                                                              by_position(request.bytes_of_member, layout, phase.parts),
-                                                              std::nullopt, phase.descending, chosen->nearest_first})});
+    collectives::Schedule schedule =
+        collectives::make_schedule(chosen->algorithm, {phase.kind, axis.size, phase.root, phase.bytes,
+                                                       by_position(request.bytes_of_member, layout, phase.parts),
+                                                       std::nullopt, phase.descending, chosen->nearest_first});
+    plan.phases.push_back({std::move(phase), std::move(schedule)});
   }
   connect(plan.phases);
   return plan;

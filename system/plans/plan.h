@@ -19,6 +19,7 @@
 #include "core/collective_kind.h"
 #include "core/units.h"
 #include "system/plans/communicator_layout.h"
+#include "system/plans/dimensions.h"
 #include "system/plans/group_library.h"
 #include "system/plans/line_traffic.h"
 
@@ -41,8 +42,10 @@ struct CollectiveOptions {
       algorithms;  // by kind, per fabric dimension; empty: default
   std::uint32_t chunks = 1;
   QueuePolicy queue = QueuePolicy::kFifo;
+  DimensionOrder order = DimensionOrder::kBaseline;
+  std::vector<std::uint32_t> logical_dimensions{};  // sizes, the innermost first; empty: those of the fabric
   Granularity granularity = Granularity::kStep;
-  // The fabric's dimension whose switches add up, if there is one: by default what can runs in them.
+  // The dimension whose switches add up, if there is one: by default what can runs in them.
   std::optional<std::uint32_t> in_network_dimension{};
   std::uint32_t active_chunks = 1;  // chunks of one collective that a rank has in flight on one dimension
   std::optional<collectives::NcclOptions> nccl{};                  // with `library: nccl`, whose granularity is kPhase
@@ -87,7 +90,7 @@ collectives::Algorithm choose_algorithm(CollectiveKind kind, const CollectiveOpt
                                         std::string_view topology, std::uint32_t fabric_dimension, std::uint32_t size);
 
 // That of each dimension that the layout has more than one coordinate in, in order; of a logical ring that alone.
-// `topologies` are those of the fabric's dimensions.
+// `dimensions` as of collective_dimensions().
 struct DimensionAlgorithm {
   std::uint32_t dimension = 0;
   collectives::Algorithm algorithm;
@@ -95,12 +98,14 @@ struct DimensionAlgorithm {
 };
 std::vector<DimensionAlgorithm> choose_algorithms(CollectiveKind kind, const CollectiveOptions& options,
                                                   const CommunicatorLayout& layout,
-                                                  std::span<const std::string> topologies);
+                                                  std::span<const network::LogicalDimension> dimensions);
 
 // `algorithms` as chosen for the layout, in which the axes of a dimension are one where its algorithm does not go along
-// each (Algorithm::both_ways). `layout` must be of one axis where sizes differ.
+// each (Algorithm::both_ways). `layout` must be of one axis where sizes differ. `bandwidths` of the dimensions, as of
+// bandwidths_along().
 CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLayout& layout,
-                               const CollectiveOptions& options, std::span<const DimensionAlgorithm> algorithms);
+                               const CollectiveOptions& options, std::span<const DimensionAlgorithm> algorithms,
+                               std::span<const Bandwidth> bandwidths);
 
 // By the library: one phase of one chunk. `layout` is the logical ring of the members of `group`.
 CollectivePlan plan_transfer(const PlanRequest& request, const CommunicatorLayout& layout, const GroupLayout& group,

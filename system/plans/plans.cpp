@@ -21,11 +21,14 @@ std::uint64_t rank_and_group(RankId rank, GroupId group) {
 CollectivePlans::CollectivePlans(const workload::Job& job, const workload::Matching& matching,
                                  const network::Fabric& fabric, std::span<const DeviceId> placement,
                                  const CollectiveOptions& options)
-    : job_(job), matching_(matching), options_(options) {
+    : job_(job),
+      matching_(matching),
+      options_(options),
+      dimensions_(collective_dimensions(fabric, options.logical_dimensions)),
+      bandwidths_(bandwidths_along(fabric, dimensions_)) {
   if (options.library != nullptr && options.granularity == Granularity::kStep)
     throw InputError({}, "a library of collectives runs each call as one whole, not message by message",
                      "set network.granularity: phase");
-  for (const network::LogicalDimension& dimension : fabric.dimensions()) topologies_.push_back(dimension.topology);
   for (const workload::Communicator& communicator : job.communicators) {
     std::vector<DeviceId>& devices = devices_.emplace_back();
     for (const RankId rank : communicator.members) devices.push_back(placement[index_of(rank)]);
@@ -54,7 +57,7 @@ void CollectivePlans::lay_out_all(const network::Fabric& fabric) {
   std::map<std::uint32_t, const CommunicatorLayout*> rings;            // by size
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     if (options_.library == nullptr) {
-      layout_of_.push_back(&shared(lay_out(devices_[i], fabric.dimensions())));
+      layout_of_.push_back(&shared(lay_out(devices_[i], dimensions_)));
       continue;
     }
     const auto size = static_cast<std::uint32_t>(devices_[i].size());
@@ -121,15 +124,16 @@ CollectivePlan CollectivePlans::make_plan(GroupId group, const workload::Collect
   const PlanRequest request{call.kind, call.bytes, call.root, call.bytes_of_member};
   if (options_.library != nullptr)
     return plan_transfer(request, own, *group_layout_of_[index_of(group)], *options_.library);
-  const std::vector<DimensionAlgorithm> algorithms = choose_algorithms(call.kind, options_, own, topologies_);
+  const std::vector<DimensionAlgorithm> algorithms = choose_algorithms(call.kind, options_, own, dimensions_);
   std::optional<CommunicatorLayout> merged = merge_axes(own, [&](std::uint32_t dimension) {
     return !std::ranges::find(algorithms, dimension, &DimensionAlgorithm::dimension)->algorithm.both_ways;
   });
   const CommunicatorLayout& used = merged ? shared(std::move(*merged)) : own;
   if (call.bytes_of_member.empty() || used.sizes.size() == 1)
-    return plan_collective(request, used, options_, algorithms);
+    return plan_collective(request, used, options_, algorithms, bandwidths_);
   const CommunicatorLayout& flat = shared(logical_ring(own.size()));
-  return plan_collective(request, flat, options_, choose_algorithms(call.kind, options_, flat, topologies_));
+  return plan_collective(request, flat, options_, choose_algorithms(call.kind, options_, flat, dimensions_),
+                         bandwidths_);
 }
 
 }  // namespace orrery::system

@@ -40,6 +40,8 @@ class CollectivePlans {
   const CommunicatorLayout& layout(GroupId group) const { return *layout_of_[index_of(group)]; }
   // The first communicator that lies as this one does and makes the same calls: it has the same plans.
   GroupId model_of(GroupId group) const { return model_of_[index_of(group)]; }
+  // That collectives go along.
+  std::span<const network::LogicalDimension> dimensions() const { return dimensions_; }
   const GroupLibrary* library() const { return options_.library; }
   // The same object for calls that are planned alike; stays where it is.
   const CollectivePlan& plan(GroupId group, std::uint32_t call);
@@ -61,7 +63,8 @@ class CollectivePlans {
   std::unordered_map<std::uint64_t, std::uint32_t> slots_of_many_;
   const workload::Matching& matching_;
   const CollectiveOptions& options_;
-  std::vector<std::string> topologies_;  // of the fabric's dimensions
+  std::vector<network::LogicalDimension> dimensions_;
+  std::vector<Bandwidth> bandwidths_;  // by dimension
   std::vector<std::vector<DeviceId>> devices_;
   // By sizes, dimensions, openness and positions of the members, and whether they are apart.
   std::map<LayoutKey, CommunicatorLayout> layouts_;

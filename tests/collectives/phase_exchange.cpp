@@ -230,7 +230,8 @@ PhaseExchange expand_plan(CollectiveKind kind, const Cuboid& cuboid, std::uint32
     const Bytes bytes = kUnitBytes * slices * (is_shard ? 1 : static_cast<std::int64_t>(units));
     return SlicedPlan{
         collectives::plan_phases(kind, cuboid.axes(), bytes, root_at,
-                                 halves ? collectives::AllReduceTop::kHalves : collectives::AllReduceTop::kWhole),
+                                 halves ? collectives::AllReduceTop::kHalves : collectives::AllReduceTop::kWhole,
+                                 cuboid.order),
         slices};
   };
   const auto schedule_for = [&](const collectives::Phase& phase) {

@@ -17,6 +17,7 @@ struct Cuboid {
   std::vector<std::uint32_t> sizes;            // the first axis varies fastest
   std::vector<std::uint32_t> dimensions = {};  // of each axis; empty: one each
   bool both_ways = false;                      // all axes
+  std::vector<std::uint32_t> order = {};       // of the dimensions, as plan_phases() takes it
 
   std::uint32_t ranks() const;
   std::vector<collectives::PlanAxis> axes() const;

@@ -66,6 +66,17 @@ TEST_CASE("the parts of tori and of bidirectional rings do what the collective m
   }
 }
 
+TEST_CASE("chunks may go through the dimensions in any order") {
+  for (const CollectiveKind kind :
+       {CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter, CollectiveKind::kAllGather}) {
+    std::vector<std::uint32_t> order = {0, 1, 2};
+    do {
+      check_plan(kind, {{2, 3, 2}, {}, false, order}, {"ring", "direct", "halving-doubling"});
+      check_plan(kind, {{2, 2, 3, 2}, {0, 0, 1, 2}, true, order}, std::vector<std::string>(4, "bidirectional-ring"));
+    } while (std::ranges::next_permutation(order).found);
+  }
+}
+
 TEST_CASE("each axis may have an algorithm of its own") {
   for (const CollectiveKind kind : kAllCollectiveKinds) {
     check_plan(kind, {{2, 3, 2}}, {"ring", "halving-doubling", "direct"});

@@ -88,7 +88,8 @@ TEST_CASE("NCCL is the default for GPUs in a cluster of nodes") {
 TEST_CASE("a key that only the fixed library has means that library") {
   for (const char* lines :
        {"collectives: {algorithms: {all_reduce: ring}}\n", "collectives: {chunks: 4}\n", "collectives: {queue: lifo}\n",
-        "collectives: {active_chunks: 2}\n", "network: {granularity: step}\n"}) {
+        "collectives: {active_chunks: 2}\n", "collectives: {dimension_order: themis}\n",
+        "collectives: {logical_dimensions: [2, 4]}\n", "network: {granularity: step}\n"}) {
     CAPTURE(lines);
     const CollectiveOptions options = options_of(lines);
     CHECK_FALSE(options.nccl.has_value());
@@ -96,6 +97,18 @@ TEST_CASE("a key that only the fixed library has means that library") {
   }
   CHECK(options_of("network: {granularity: phase}\n").nccl.has_value());
   CHECK(has(problems_of("chunks: 2, launch: torch"), "'launch' means nothing with 'library: fixed'"));
+}
+
+TEST_CASE("logical dimensions have the devices of the cluster, and algorithms of their own") {
+  CHECK(problems_of("logical_dimensions: [2, 4], algorithms: {all_reduce: [ring, direct]}").empty());
+  CHECK(has(problems_of("logical_dimensions: [2, 4], algorithms: {all_reduce: [ring]}"),
+            "1 algorithm for a cluster of 2 dimensions"));
+  CHECK(has(problems_of("logical_dimensions: [3, 2]"),
+            "the logical dimensions [3, 2] do not have the 8 devices of the cluster"));
+  CHECK(has(problems_of("logical_dimensions: 8"), "must be a list of 1 to 32 whole numbers"));
+  CHECK(has(problems_of("logical_dimensions: [8, x]"), "an element of 'collectives.logical_dimensions' is 'x'"));
+  CHECK(has(problems_of("logical_dimensions: [8, -1, 0]"), "a whole number, 1 to"));
+  CHECK(has(problems_of("library: nccl, logical_dimensions: [8]"), "means nothing with 'library: nccl'"));
 }
 
 TEST_CASE("the keys of NCCL are no further error where the cluster is wrong") {

@@ -195,8 +195,9 @@ RandomMachine random_machine(Random& random) {
                               one_of<std::string>(random, {"flow", "flow", "alpha-beta"}),
                               one_of<std::string>(random, {"step", "step", "phase"}),
                               one_of<std::string>(random, {"spray", "spray", "deterministic", "ecmp"}));
-  machine.text += fmt::format("\ncollectives: {{chunks: {}, queue: {}, active_chunks: {}}}\n", 1 + below(random, 4),
-                              one_of<std::string>(random, {"fifo", "lifo"}), 1 + below(random, 2));
+  machine.text +=
+      fmt::format("\ncollectives: {{chunks: {}, queue: {}, active_chunks: {}, dimension_order: {}}}\n",
+                  1 + below(random, 4), one_of<std::string>(random, {"fifo", "lifo"}), 1 + below(random, 2));
   return machine;
 }
 

@@ -143,12 +143,11 @@ TEST_CASE("jobs that reduce in switches fold, with stragglers and without") {
 
 TEST_CASE("a group on nodes of its own uses the switches though it is no whole dimension") {
   const Fabric fabric = read(cluster(", in_network_reduction: true")).experiment->fabric;
-  const std::vector<std::string> topologies = {"switch", "switch"};
   CollectiveOptions options;
   options.in_network_dimension = 1;
   const auto chosen = [&](const std::vector<DeviceId>& devices) {
     const CommunicatorLayout layout = lay_out(devices, fabric.dimensions());
-    return std::string(choose_algorithms(kAllReduce, options, layout, topologies).front().algorithm.name);
+    return std::string(choose_algorithms(kAllReduce, options, layout, fabric.dimensions()).front().algorithm.name);
   };
   CHECK(chosen({DeviceId(0), DeviceId(3), DeviceId(6)}) == "in-network");
   CHECK(chosen({DeviceId(0), DeviceId(1), DeviceId(6)}) == "ring");  // two share a node

@@ -136,7 +136,7 @@ TEST_CASE("what is missing or misspelt is named") {
   CHECK_THAT(problems(deep), Contains("110000 convolutions, repeated ones included; at most 100000"));
   CHECK_THAT(problems("kind: convolutional\nfeatures: 2\nclasses: 1\n"), Contains("'convolutions' must be a list"));
   CHECK_THAT(problems("kind: dlrm\ntables: 3\nrows: 9\ndimension: 4\ndense_features: 5\nbottom: [6, x]\ntop: []\n"),
-             Contains("x.yaml:6:13: error: no width of a layer of 'bottom'") && Contains("'top' must be a list"));
+             Contains("x.yaml:6:13: error: an element of 'bottom' is 'x'") && Contains("'top' must be a list"));
 }
 
 TEST_CASE("sizes whose products would not fit are refused") {

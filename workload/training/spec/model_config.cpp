@@ -18,24 +18,7 @@ constexpr std::int64_t kMostConvolutions = 100'000;  // as many as a transformer
 
 // The widths of a multi-layer perceptron, layer by layer.
 std::vector<std::int64_t> read_widths(Section& section, std::string_view key, std::string_view meaning) {
-  const ConfigValue* value = section.raw(key, "list of whole numbers", "required", meaning);
-  std::vector<std::int64_t> widths;
-  if (value == nullptr || value->kind != ConfigValue::Kind::kList || value->items.empty() ||
-      value->items.size() > kMostLayers) {
-    section.error(key, fmt::format("'{}' must be a list of 1 to {} widths", key, kMostLayers),
-                  "such as [512, 256, 128]");
-    return widths;
-  }
-  for (const ConfigValue& item : value->items) {
-    const std::optional<std::int64_t> width =
-        item.kind == ConfigValue::Kind::kScalar ? parse_whole_number(item.scalar) : std::nullopt;
-    if (width && *width >= kWidth.least && *width <= kWidth.most)
-      widths.push_back(*width);
-    else
-      section.context().diagnostics().error(item.where, fmt::format("no width of a layer of '{}'", key),
-                                            fmt::format("a whole number, {} to {}", kWidth.least, kWidth.most));
-  }
-  return widths;
+  return section.whole_numbers(key, kWidth, kMostLayers, "required", meaning);
 }
 
 DlrmSpec read_dlrm(Section& section) {

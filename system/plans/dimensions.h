@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// The dimensions that collectives go along, and the order in which their chunks do.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "collectives/phase_plan.h"
+#include "core/units.h"
+#include "network/fabric/fabric.h"
+
+namespace orrery::system {
+
+// kBaseline: every chunk goes up the dimensions in their order. kThemis: each in an order of its own, so that all
+// dimensions have as much to do.
+enum class DimensionOrder : std::uint8_t { kBaseline, kThemis };
+
+// Those of the fabric, or logical ones of the sizes `logical`, whose product is the number of devices, the innermost
+// first. A logical dimension that lies in one of the fabric whose members are alike far from one another has its
+// topology; of others nothing is known ("edge-list").
+std::vector<network::LogicalDimension> collective_dimensions(const network::Fabric& fabric,
+                                                             std::span<const std::uint32_t> logical);
+
+// What a device sends to the next one of each dimension with.
+std::vector<Bandwidth> bandwidths_along(const network::Fabric& fabric,
+                                        std::span<const network::LogicalDimension> dimensions);
+
+// For each of `chunks` reduce-scatters of `bytes` per rank: the dimensions of `axes` in the order in which it goes
+// through them (all-gathers go the other way). The first takes the least loaded dimension first, since it has its
+// largest part to send there; where the loads differ by less than a sixteenth of a chunk takes on the least loaded, the
+// order of `axes`. `bandwidths` are by number of the dimension (PlanAxis::dimension). Source: Rashidi et al., "Themis:
+// a network bandwidth-aware collective scheduling policy for distributed training of DL models", ISCA 2022.
+std::vector<std::vector<std::uint32_t>> balanced_orders(std::span<const collectives::PlanAxis> axes, Bytes bytes,
+                                                        std::uint32_t chunks, std::span<const Bandwidth> bandwidths);
+
+}  // namespace orrery::system
