@@ -13,8 +13,8 @@
 namespace orrery::experiment {
 namespace {
 
-constexpr std::array<std::string_view, 6> kFixedKeys = {"algorithms",    "chunks",          "queue",
-                                                        "active_chunks", "dimension_order", "logical_dimensions"};
+constexpr std::array<std::string_view, 7> kFixedKeys = {
+    "algorithms", "chunks", "queue", "queue_scope", "active_chunks", "dimension_order", "logical_dimensions"};
 constexpr std::array<std::string_view, 5> kNcclKeys = {"version", "launch", "algo", "proto", "constants"};
 
 void read_algorithms_of(Section& section, CollectiveKind kind, system::CollectiveOptions& options,
@@ -62,11 +62,16 @@ std::vector<NamedAlgorithms> read_fixed(Section& section, system::CollectiveOpti
       "with `library: fixed`: number of chunks that a collective is cut into; chunks pipeline through the dimensions");
   section.takes(
       "queue", options.queue, {"fifo", "lifo", "priority"},
-      "with `library: fixed`: order of the chunks that wait for a dimension; priority: by comm_priority, then fifo "
-      "(the calls of a communicator run one at a time, so that their chunks have the same priority)");
+      "with `library: fixed`: order of the chunks that wait for a dimension; priority: by comm_priority, then fifo. "
+      "With `queue_scope: rank` it is the order of the collectives that they are of, by when the rank came to these");
+  section.takes(
+      "queue_scope", options.queue_scope, {"collective", "rank"},
+      "with `library: fixed`: what queues for a dimension; collective: the chunks of one collective, and a "
+      "communicator "
+      "runs one collective at a time, rank: the chunks of all collectives of a rank, which may all be under way");
   section.takes("active_chunks", options.active_chunks, {1, 65536},
-                "with `library: fixed`: number of chunks of one collective that a rank runs at a time on one "
-                "dimension; one more if a peer has already started it");
+                "with `library: fixed`: number of chunks of one queue (`queue_scope`) that a rank runs at a time on "
+                "one dimension; one more if a peer has already started it");
   section.takes(
       "dimension_order", options.order, {"baseline", "themis"},
       "with `library: fixed`: order in which chunks go through the dimensions; baseline: up the dimensions and down "
@@ -221,7 +226,8 @@ std::vector<NamedAlgorithms> read_collectives(Section& section, const LibraryHin
       "library", kind, collectives::library_names(),
       "library that chooses algorithms; fixed: the configuration names one per dimension and collective, nccl: NCCL's "
       "cost model chooses. Without it: nccl for NVIDIA and AMD GPUs in a cluster of nodes; fixed for other devices, "
-      "for `dims`, and beside a key that only fixed has (`algorithms`, `chunks`, `queue`, `active_chunks`, "
+      "for `dims`, and beside a key that only fixed has (`algorithms`, `chunks`, `queue`, `queue_scope`, "
+      "`active_chunks`, "
       "`dimension_order`, `logical_dimensions`, `network.granularity: step`)",
       "by the cluster");
   const collectives::Library& library = collectives::libraries()[static_cast<std::size_t>(kind)];

@@ -37,6 +37,17 @@ class Simulation::Parts final : public InstantObserver {
   Transfers transfers_;
 };
 
+namespace {
+
+// Where the calls of a rank share its queues, how long one takes does not follow from its members alone.
+CastOptions cast_options(const SimulationOptions& options) {
+  CastOptions cast = options;
+  cast.fast_forward = cast.fast_forward && options.collectives.queue_scope == QueueScope::kCollective;
+  return cast;
+}
+
+}  // namespace
+
 Simulation::Parts::Parts(const SimulationInput& input, const SimulationOptions& options,
                          const NetworkFactory& make_network, SimulationObserver& observer)
     : job_(input.job),
@@ -44,9 +55,10 @@ Simulation::Parts::Parts(const SimulationInput& input, const SimulationOptions& 
       network_(make_network(engine_)),
       plans_(input.job, input.matching, input.fabric, input.placement, options_.collectives),
       times_(input.job, input.fabric, input.device, input.placement, options),
-      cast_(make_cast({input.job, input.matching, input.fabric, input.placement, plans_, *network_}, options,
-                      options.collectives.granularity, {times_.colours(), times_.what_differs()})),
-      agents_(engine_, *cast_, times_, calls_, transfers_, observer),
+      cast_(make_cast({input.job, input.matching, input.fabric, input.placement, plans_, *network_},
+                      cast_options(options), options.collectives.granularity,
+                      {times_.colours(), times_.what_differs()})),
+      agents_(engine_, *cast_, times_, calls_, transfers_, observer, options_.collectives.queue_scope),
       calls_(engine_, *cast_, agents_, options_.collectives),
       transfers_(engine_, *cast_, agents_, options.collectives.library) {
   const auto has_repetitions = [](const workload::ExecutionGraph& graph) { return !graph.stretches().empty(); };

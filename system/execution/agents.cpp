@@ -21,7 +21,7 @@ std::uint64_t pack(std::uint32_t agent, NodeId node) { return std::uint64_t{agen
 }  // namespace
 
 Agents::Agents(Engine& engine, Cast& cast, OperationTimes& times, Calls& calls, Transfers& transfers,
-               SimulationObserver& observer)
+               SimulationObserver& observer, QueueScope scope)
     : engine_(engine),
       job_(cast.input().job),
       plans_(cast.input().plans),
@@ -32,7 +32,7 @@ Agents::Agents(Engine& engine, Cast& cast, OperationTimes& times, Calls& calls, 
       transfers_(transfers),
       observer_(observer),
       repetitions_(cast, calls, observer) {
-  for (const workload::ExecutionGraph& graph : job_.graphs) streams_.emplace_back(graph);
+  for (const workload::ExecutionGraph& graph : job_.graphs) streams_.emplace_back(graph, scope);
   agents_.reserve(cast.agents());
   for (std::uint32_t i = 0; i < cast.agents(); ++i) {
     const RankId rank = cast.first_rank(i);

@@ -27,7 +27,7 @@ class Agents final : private EventSink {
  public:
   // All outlive it; `calls` and `transfers` may be made after it.
   Agents(Engine& engine, Cast& cast, OperationTimes& times, Calls& calls, Transfers& transfers,
-         SimulationObserver& observer);
+         SimulationObserver& observer, QueueScope scope);
 
   // Opens the first instant.
   void begin(const SimulationProgress& progress);

@@ -100,6 +100,8 @@ class CallTable final : private EventSink {
   struct Member {
     std::uint32_t call;
     std::uint32_t seat;
+
+    bool operator==(const Member&) const = default;
   };
   // An acting rank comes to its call `node`. In the round after, the first calls the others, and the last holds all.
   Member enter(RankId rank, NodeId node);
@@ -108,6 +110,12 @@ class CallTable final : private EventSink {
   // A seat is through, now or later. If it has just come it is done in the next round.
   void finish(Member member);
   void finish_after(Duration delay, Member member) { engine_.after(delay, *this, payload_of(News::kSeatDone, member)); }
+
+  // Of one who has come: the agent, and the priority that it gives the call.
+  std::uint32_t agent_of(Member member) { return cast_.agent_of(holder(member)); }
+  std::uint32_t priority_of(Member member) {
+    return cast_.input().job.graph(holder(member)).priority(calls_[member.call].seats[member.seat].node);
+  }
 
   Call& operator[](std::uint32_t call) { return calls_[call]; }
   const Call& operator[](std::uint32_t call) const { return calls_[call]; }
@@ -134,6 +142,7 @@ class CallTable final : private EventSink {
            member.seat;
   }
 
+  RankId holder(Member member) { return cast_.holder(calls_[member.call].key, member.seat); }
   void on_event(std::uint64_t payload) override;
   void add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts) override;
   void tell_next_round(News news, Member member);

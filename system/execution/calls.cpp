@@ -29,6 +29,7 @@ Calls::Calls(Engine& engine, Cast& cast, Agents& agents, const CollectiveOptions
       network_(cast.input().network),
       cast_(cast),
       granularity_(options.granularity),
+      queue_scope_(options.queue_scope),
       table_(engine, cast, agents),
       runner_(
           (options.granularity == Granularity::kStep ? step_runner : phase_runner)(engine, network_, table_, queues_)),
@@ -67,7 +68,7 @@ bool Calls::may_count(CallKey key) {
   const CallCast& cast = cast_.call(key);
   const CollectivePlan& plan = cast.plan();
   if (plan.phases.empty()) return true;
-  if (plan.chunks > 1 || cast.seats() > 1) return false;
+  if (plan.chunks > 1 || cast.seats() > 1 || queue_scope_ == QueueScope::kRank) return false;
   return cast.is_fast_forwarded() || (granularity_ == Granularity::kPhase && plan.phases.size() == 1);
 }
 

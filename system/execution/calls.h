@@ -37,7 +37,10 @@ class Calls {
   // Where nothing happens any more; false if that cannot help (ChunkQueues).
   bool relieve() { return queues_.relieve(); }
   // Communicators have come apart, or are described anew.
-  void split(const ClassSplit& split) { table_.split(split, *runner_); }
+  void split(const ClassSplit& split) {
+    table_.split(split, *runner_);
+    queues_.split();
+  }
   // Messages that were sent, of all members.
   std::uint64_t messages() const { return runner_->messages() + fast_forwarded_; }
 
@@ -48,6 +51,7 @@ class Calls {
   network::Network& network_;
   Cast& cast_;
   const Granularity granularity_;
+  const QueueScope queue_scope_;
   CallTable table_;
   std::unique_ptr<Runner> runner_;
   ChunkQueues queues_;

@@ -12,11 +12,36 @@ namespace {
 
 using Status = PhaseState::Status;
 
+// What a queue of a call leads to: the dimension, its axis and the direction; all logical rings are one.
+using Way = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
+Way way_of(const CommunicatorLayout& layout, std::uint32_t queue) {
+  if (!layout.cuboid) return {UINT32_MAX, 0, queue % 2};
+  const std::uint32_t axis = queue / 2, dimension = layout.dimensions[axis];
+  const auto first = std::ranges::find(layout.dimensions, dimension) - layout.dimensions.begin();
+  return {dimension, axis - static_cast<std::uint32_t>(first), queue % 2};
+}
+
+// Where the calls of a rank stand among each other; no two alike.
+using CallPlace = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
+CallPlace place_among_calls(QueuePolicy policy, Time entered, NodeId node, std::uint32_t priority) {
+  const std::int64_t since = entered.time_since_epoch().count(), number = index_of(node);
+  switch (policy) {
+    case QueuePolicy::kFifo:
+      return {0, since, number};
+    case QueuePolicy::kLifo:
+      return {0, -since, -number};
+    case QueuePolicy::kPriority:
+      return {-std::int64_t{priority}, since, number};
+  }
+  ORRERY_ASSERT(false);
+}
+
 }  // namespace
 
 void ChunkQueues::begin(CallTable::Member member) {
   const CollectivePlan& plan = *calls_[member.call].plan;
   if (plan.phases.empty()) return calls_.finish(member);
+  if (options_.queue_scope == QueueScope::kRank) note_in_flight(member);
   for (std::uint32_t chunk = 0; chunk < plan.chunks; ++chunk)
     for (std::uint32_t phase = 0; phase < plan.phases.size(); ++phase)
       if (plan.phases[phase].phase.after.empty()) begin_phase(member.call, {member.seat, chunk, phase});
@@ -97,7 +122,11 @@ void ChunkQueues::begin_phase(std::uint32_t number, StateKey key) {
 void ChunkQueues::end_phase(std::uint32_t number, StateKey key) {
   Call& call = calls_[number];
   const CollectivePlan& plan = *call.plan;
-  if (++call.seats[key.seat].phases_done == plan.chunks * plan.phases.size()) return calls_.finish({number, key.seat});
+  if (++call.seats[key.seat].phases_done == plan.chunks * plan.phases.size()) {
+    const CallTable::Member member{number, key.seat};
+    if (options_.queue_scope == QueueScope::kRank) std::erase(in_flight_[calls_.agent_of(member)], member);
+    return calls_.finish(member);
+  }
   const auto is_over = [&](std::uint32_t phase) {
     return call.states[call.state_of({key.seat, key.chunk, phase})].status >= Status::kDone;
   };
@@ -105,11 +134,12 @@ void ChunkQueues::end_phase(std::uint32_t number, StateKey key) {
     if (std::ranges::all_of(plan.phases[next].phase.after, is_over)) begin_phase(number, {key.seat, key.chunk, next});
 }
 
-// All chunks of a call have its priority, so kPriority orders them like kFifo.
+// All chunks of a call have its priority, so kPriority orders them like kFifo; so does what orders whole calls.
 ChunkQueue::Place ChunkQueues::place_of(const Call& call, std::uint32_t state) const {
   const StateKey key = call.key_of(state);
   const std::int64_t since = call.states[state].waiting_since.time_since_epoch().count();
-  return {options_.queue == QueuePolicy::kLifo ? -since : since, key.chunk, key.phase, state};
+  const bool is_lifo = options_.queue == QueuePolicy::kLifo && options_.queue_scope == QueueScope::kCollective;
+  return {is_lifo ? -since : since, key.chunk, key.phase, state};
 }
 
 void ChunkQueues::fill(const TouchedQueue& touched) {
@@ -117,11 +147,53 @@ void ChunkQueues::fill(const TouchedQueue& touched) {
   Call& call = calls_[number];
   ChunkQueue& chunk_queue = call.seats[touched.member.seat].chunk_queues[touched.queue];
   chunk_queue.touched = false;
-  while (chunk_queue.active < options_.active_chunks && !chunk_queue.waiting.empty())
-    activate(number, std::get<3>(*chunk_queue.waiting.begin()), chunk_queue);
+  if (options_.queue_scope == QueueScope::kRank) {
+    fill_shared(touched);
+  } else {
+    while (chunk_queue.active < options_.active_chunks && !chunk_queue.waiting.empty())
+      activate(number, std::get<3>(*chunk_queue.waiting.begin()), chunk_queue);
+  }
   for (const std::uint32_t state : chunk_queue.called)
     if (call.states[state].status == Status::kWaiting) activate(number, state, chunk_queue);
   chunk_queue.called.clear();
+}
+
+// The queues for the same dimension of all calls of the member's rank that are under way, and its own.
+std::vector<ChunkQueues::TouchedQueue> ChunkQueues::shared_with(const TouchedQueue& touched) {
+  const Way way = way_of(*calls_[touched.member.call].plan->layout, touched.queue);
+  std::vector<TouchedQueue> shared;
+  for (const CallTable::Member member : in_flight_[calls_.agent_of(touched.member)]) {
+    const CommunicatorLayout& layout = *calls_[member.call].plan->layout;
+    for (std::uint32_t queue = 0; queue < calls_[member.call].seats[member.seat].chunk_queues.size(); ++queue)
+      if (way_of(layout, queue) == way) shared.push_back({member, queue});
+  }
+  return shared;
+}
+
+void ChunkQueues::fill_shared(const TouchedQueue& touched) {
+  const auto queue_of = [&](const TouchedQueue& shared) -> ChunkQueue& {
+    return calls_[shared.member.call].seats[shared.member.seat].chunk_queues[shared.queue];
+  };
+  const auto place = [&](const TouchedQueue& shared) {
+    const Seat& seat = calls_[shared.member.call].seats[shared.member.seat];
+    return place_among_calls(options_.queue, seat.entered, seat.node, calls_.priority_of(shared.member));
+  };
+  std::vector<TouchedQueue> shared = shared_with(touched);
+  std::uint32_t active = 0;
+  for (const TouchedQueue& one : shared) active += queue_of(one).active;
+  std::ranges::sort(shared, {}, place);
+  for (const TouchedQueue& one : shared)
+    for (ChunkQueue& queue = queue_of(one); active < options_.active_chunks && !queue.waiting.empty(); ++active)
+      activate(one.member.call, std::get<3>(*queue.waiting.begin()), queue);
+}
+
+void ChunkQueues::split() {
+  in_flight_.clear();
+  if (options_.queue_scope == QueueScope::kCollective) return;
+  for (const std::vector<std::uint32_t>& open : calls_.open())
+    for (const std::uint32_t call : open)
+      for (std::uint32_t seat = 0; seat < calls_[call].seats.size(); ++seat)
+        if (calls_[call].seats[seat].in && !calls_[call].seats[seat].done) note_in_flight({call, seat});
 }
 
 void ChunkQueues::activate(std::uint32_t number, std::uint32_t state, ChunkQueue& chunk_queue) {

@@ -2,7 +2,8 @@
 // When the chunks of a collective call go through their phases: a phase starts when the chunk's phase before is through
 // on this member, and a dimension takes up to `active_chunks` chunks of a member at a time. A chunk that waits for a
 // dimension is taken in early when a peer's message for it has come: otherwise two members that picked different chunks
-// first would wait for each other for ever. A member decides from its own state only.
+// first would wait for each other for ever. A member decides from its own state only; with QueueScope::kRank, from that
+// of its rank in all calls under way.
 //
 // And how members go through a phase: by a program of sends each (granularity `step`), or all of a line at once
 // (`phase`). Which of the two is settled once.
@@ -86,6 +87,8 @@ class ChunkQueues {
   void summon(std::uint32_t call, std::uint32_t state);
   // All that were touched decide.
   void advance();
+  // Communicators have come apart, and with them their calls.
+  void split();
   // Nothing happens any more: chunks under way wait for members that hold their place with others, which wait
   // themselves: with LIFO, on the axes of a torus, or for members that come late. Every queue lets its first chunk go
   // beside those. False where none waits.
@@ -106,6 +109,9 @@ class ChunkQueues {
   void begin_phase(std::uint32_t call, StateKey key);
   void end_phase(std::uint32_t call, StateKey key);
   void fill(const TouchedQueue& touched);
+  std::vector<TouchedQueue> shared_with(const TouchedQueue& touched);
+  void fill_shared(const TouchedQueue& touched);
+  void note_in_flight(CallTable::Member member) { in_flight_[calls_.agent_of(member)].push_back(member); }
   void activate(std::uint32_t call, std::uint32_t state, ChunkQueue& chunk_queue);
   ChunkQueue::Place place_of(const Call& call, std::uint32_t state) const;
 
@@ -115,6 +121,7 @@ class ChunkQueues {
   const CollectiveOptions& options_;
   std::vector<Touched> touched_;
   std::vector<TouchedQueue> touched_queues_;
+  std::unordered_map<std::uint32_t, std::vector<CallTable::Member>> in_flight_;  // by agent, with QueueScope::kRank
 };
 
 // All outlive the runner.

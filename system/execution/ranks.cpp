@@ -11,7 +11,7 @@
 namespace orrery::system {
 namespace {
 
-Stream stream_for(const workload::ExecutionGraph& graph, NodeId node) {
+Stream stream_for(const workload::ExecutionGraph& graph, NodeId node, QueueScope scope) {
   switch (const workload::NodeKind kind = graph.kind(node); kind) {
     case workload::NodeKind::kNoOp:
       return {kind, 0, false, false};
@@ -23,7 +23,7 @@ Stream stream_for(const workload::ExecutionGraph& graph, NodeId node) {
     case workload::NodeKind::kCompute:
       return {kind, graph.stream(node), graph.stream(node) > 0, true};
     case workload::NodeKind::kCollective:
-      return {kind, graph.communicator_slot(node), false, true};
+      return {kind, graph.communicator_slot(node), false, scope == QueueScope::kCollective};
     case workload::NodeKind::kSend:
     case workload::NodeKind::kReceive:
       return {kind, graph.peer_slot(node), false, kind == workload::NodeKind::kSend};
@@ -33,10 +33,10 @@ Stream stream_for(const workload::ExecutionGraph& graph, NodeId node) {
 
 }  // namespace
 
-StreamTable::StreamTable(const workload::ExecutionGraph& graph) : stream_of_(graph.size()) {
+StreamTable::StreamTable(const workload::ExecutionGraph& graph, QueueScope scope) : stream_of_(graph.size()) {
   std::map<std::pair<workload::NodeKind, std::uint32_t>, std::uint32_t> numbers;
   for (std::uint32_t i = 0; i < graph.size(); ++i) {
-    const Stream stream = stream_for(graph, NodeId(i));
+    const Stream stream = stream_for(graph, NodeId(i), scope);
     const auto [entry, added] =
         numbers.try_emplace({stream.kind, stream.slot}, static_cast<std::uint32_t>(streams_.size()));
     if (added) streams_.push_back(stream);

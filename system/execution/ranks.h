@@ -17,13 +17,15 @@
 #include "core/ids.h"
 #include "core/paged.h"
 #include "core/units.h"
+#include "system/plans/plan.h"
 #include "workload/graph/execution_graph.h"
 
 namespace orrery::system {
 
 // What a node occupies. Host: the CPU, one node at a time, the ready one with the smallest id. Compute: a stream of the
 // device, in canonical order; nodes without a stream: the smallest ready id. Memory, remote: one node at a time, the
-// smallest ready id. Collective: a communicator, one call at a time, the smallest ready id (see RankExecution::call).
+// smallest ready id. Collective: a communicator, one call at a time, the smallest ready id (see RankExecution::call),
+// or any number of them.
 // Send: a peer, the smallest ready id, the next starts when the last byte of the one before has left. Receive: posted
 // when ready, any number at a time. No-op: nothing is occupied.
 struct Stream {
@@ -37,7 +39,7 @@ struct Stream {
 // shared by all ranks that have it.
 class StreamTable {
  public:
-  explicit StreamTable(const workload::ExecutionGraph& graph);
+  StreamTable(const workload::ExecutionGraph& graph, QueueScope scope);
 
   std::span<const Stream> streams() const { return streams_; }
   std::uint32_t stream_of(NodeId node) const { return stream_of_[index_of(node)]; }

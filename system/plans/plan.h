@@ -25,8 +25,13 @@
 
 namespace orrery::system {
 
-// Which of the chunks that wait for a dimension goes first.
+// Which of the chunks that wait for a dimension goes first: of a call, or of all calls of a rank, where those go by when
+// the rank came to them, or by the priority of their nodes.
 enum class QueuePolicy : std::uint8_t { kFifo, kLifo, kPriority };
+
+// kCollective: every call has queues of its own, and a communicator runs one call at a time. kRank: all calls of a rank
+// may be under way, and wait in one queue for each dimension.
+enum class QueueScope : std::uint8_t { kCollective, kRank };
 
 // kStep: every message. kPhase: all messages of a phase in one line of ranks as one, which starts when all of the line
 // have come to it and ends for all at once.
@@ -35,19 +40,20 @@ enum class Granularity : std::uint8_t { kStep, kPhase };
 // "step", "phase", in the order of the enumeration.
 std::vector<std::string> granularity_names();
 
-// What the configuration says about collectives. `algorithms`, `chunks`, `queue` and `active_chunks` are of the `fixed`
-// library. With another, which outlives the options, every call runs as one whole, and `granularity` has to be kPhase.
+// What the configuration says about collectives. `algorithms`, `chunks`, `queue`, `queue_scope` and `active_chunks` are
+// of the `fixed` library. With another, which outlives the options, every call runs as one whole, and `granularity` has to be kPhase.
 struct CollectiveOptions {
   std::array<std::vector<collectives::Algorithm>, kAllCollectiveKinds.size()>
       algorithms;  // by kind, per fabric dimension; empty: default
   std::uint32_t chunks = 1;
   QueuePolicy queue = QueuePolicy::kFifo;
+  QueueScope queue_scope = QueueScope::kCollective;
   DimensionOrder order = DimensionOrder::kBaseline;
   std::vector<std::uint32_t> logical_dimensions{};  // sizes, the innermost first; empty: those of the fabric
   Granularity granularity = Granularity::kStep;
   // The dimension whose switches add up, if there is one: by default what can runs in them.
   std::optional<std::uint32_t> in_network_dimension{};
-  std::uint32_t active_chunks = 1;  // chunks of one collective that a rank has in flight on one dimension
+  std::uint32_t active_chunks = 1;  // chunks of one queue that a rank has in flight on one dimension
   std::optional<collectives::NcclOptions> nccl{};                  // with `library: nccl`, whose granularity is kPhase
   std::optional<collectives::NcclConstantsFile> nccl_constants{};  // likewise
   const GroupLibrary* library = nullptr;

@@ -86,10 +86,10 @@ TEST_CASE("NCCL is the default for GPUs in a cluster of nodes") {
 }
 
 TEST_CASE("a key that only the fixed library has means that library") {
-  for (const char* lines :
-       {"collectives: {algorithms: {all_reduce: ring}}\n", "collectives: {chunks: 4}\n", "collectives: {queue: lifo}\n",
-        "collectives: {active_chunks: 2}\n", "collectives: {dimension_order: themis}\n",
-        "collectives: {logical_dimensions: [2, 4]}\n", "network: {granularity: step}\n"}) {
+  for (const char* lines : {"collectives: {algorithms: {all_reduce: ring}}\n", "collectives: {chunks: 4}\n",
+                            "collectives: {queue: lifo}\n", "collectives: {active_chunks: 2}\n",
+                            "collectives: {dimension_order: themis}\n", "collectives: {queue_scope: rank}\n",
+                            "collectives: {logical_dimensions: [2, 4]}\n", "network: {granularity: step}\n"}) {
     CAPTURE(lines);
     const CollectiveOptions options = options_of(lines);
     CHECK_FALSE(options.nccl.has_value());

@@ -195,9 +195,11 @@ RandomMachine random_machine(Random& random) {
                               one_of<std::string>(random, {"flow", "flow", "alpha-beta"}),
                               one_of<std::string>(random, {"step", "step", "phase"}),
                               one_of<std::string>(random, {"spray", "spray", "deterministic", "ecmp"}));
+  machine.text += fmt::format("\ncollectives: {{chunks: {}, queue: {}, active_chunks: {}", 1 + below(random, 4),
+                              one_of<std::string>(random, {"fifo", "lifo"}), 1 + below(random, 2));
   machine.text +=
-      fmt::format("\ncollectives: {{chunks: {}, queue: {}, active_chunks: {}, dimension_order: {}}}\n",
-                  1 + below(random, 4), one_of<std::string>(random, {"fifo", "lifo"}), 1 + below(random, 2));
+      fmt::format(", dimension_order: {}, queue_scope: {}}}\n", one_of<std::string>(random, {"baseline", "themis"}),
+                  one_of<std::string>(random, {"collective", "collective", "rank"}));
   return machine;
 }
 

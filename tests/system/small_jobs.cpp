@@ -64,7 +64,7 @@ NodeId JobBuilder::memory(std::uint32_t rank, Bytes bytes, const std::vector<Nod
 NodeId JobBuilder::free(std::uint32_t rank, const std::vector<NodeId>& after) { return add(rank, {}, after); }
 
 NodeId JobBuilder::collective(std::uint32_t rank, CollectiveKind kind, Bytes bytes, GroupId group,
-                              const std::vector<NodeId>& after) {
+                              const std::vector<NodeId>& after, std::uint32_t priority) {
   std::vector<GroupId>& slots = ranks_[rank].binding.communicators;
   auto slot = std::ranges::find(slots, group);
   if (slot == slots.end()) slot = slots.insert(slots.end(), group);
@@ -73,6 +73,7 @@ NodeId JobBuilder::collective(std::uint32_t rank, CollectiveKind kind, Bytes byt
   node.collective = kind;
   node.bytes = bytes;
   node.slot = static_cast<std::uint32_t>(slot - slots.begin());
+  node.priority = priority;
   return add(rank, node, after);
 }
 

@@ -29,7 +29,7 @@ class JobBuilder {
                 std::optional<Duration> measured = {});
   NodeId free(std::uint32_t rank, const std::vector<NodeId>& after = {});
   NodeId collective(std::uint32_t rank, CollectiveKind kind, Bytes bytes, GroupId group,
-                    const std::vector<NodeId>& after = {});
+                    const std::vector<NodeId>& after = {}, std::uint32_t priority = 0);
   NodeId send(std::uint32_t rank, std::uint32_t to, Bytes bytes, const std::vector<NodeId>& after = {},
               std::int64_t tag = 0);
   NodeId receive(std::uint32_t rank, std::uint32_t from, Bytes bytes, const std::vector<NodeId>& after = {},
