@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "study/validate/collectives/svg.h"
+#include "study/plot/svg.h"
 
 using namespace orrery;
 using namespace orrery::study;

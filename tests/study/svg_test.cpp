@@ -3,7 +3,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 
-#include "study/validate/collectives/svg.h"
+#include "study/plot/svg.h"
 
 using namespace orrery;
 using namespace orrery::study;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "study/validate/collectives/svg.h"
+#include "study/plot/svg.h"
 
 #include <algorithm>
 #include <array>

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Curves over sizes as a picture, and the bound that is drawn with them.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "network/fabric/compose.h"
+#include "study/benchmark/bound.h"
+#include "study/plot/curves.h"
+
+using namespace orrery;
+using namespace orrery::study;
+using Catch::Matchers::Contains;
+
+namespace {
+
+network::DimensionSpec dimension(const std::string& topology, std::uint32_t size, std::int64_t bandwidth,
+                                 std::int64_t latency) {
+  network::DimensionSpec spec;
+  spec.topology = network::topology_named(topology);
+  spec.size = size;
+  spec.bandwidth = Bandwidth(bandwidth);
+  spec.latency = Duration(latency);
+  return spec;
+}
+
+}  // namespace
+
+TEST_CASE("curves are named at their ends, and the bound is drawn apart") {
+  CurvePlot plot{"all_reduce on <a>", {"four & more"}, "Time (us)", {}};
+  plot.curves.push_back({"ring", {{Bytes(1024), 10}, {Bytes(1 << 20), 1000}}, false});
+  plot.curves.push_back({"direct", {{Bytes(1024), 5}, {Bytes(1 << 20), 4000}}, false});
+  plot.curves.push_back({"bound", {{Bytes(1024), 2}, {Bytes(1 << 20), 900}}, true});
+  const std::string svg = curve_plot(plot);
+  CHECK_THAT(svg, Contains("all_reduce on &lt;a&gt;") && Contains("four &amp; more") && Contains("Time (us)"));
+  CHECK_THAT(svg, Contains("class=\"bound\"") && Contains("class=\"curve0\"") && Contains("class=\"curve1\""));
+  CHECK(svg.find(">direct<") < svg.find(">ring<"));  // the highest at the end first
+  CHECK(svg.find(">ring<") < svg.find(">bound<"));
+  CHECK(svg == curve_plot(plot));
+}
+
+TEST_CASE("no all-reduce is faster than the links of its ranks") {
+  std::vector<DeviceId> devices;
+  for (std::uint32_t i = 0; i < 8; ++i) devices.push_back(DeviceId(i));
+  const BenchmarkOperation all_reduce = benchmark_operation_named("all_reduce", "--op");
+  const std::vector<network::DimensionSpec> one = {dimension("switch", 8, 1'000'000'000, 2'000'000)};
+  // 2 * 7/8 of 8,000 bytes at 1 GB/s; a byte less than nothing takes as long as the way.
+  CHECK(least_time(all_reduce, Bytes(8000), network::compose(one), devices) == Duration(14'000'000));
+  CHECK(least_time(all_reduce, Bytes(8), network::compose(one), devices) == Duration(2'000'000));
+  // Four on a fast dimension, two of those on one that is a hundredth: 2 * 1/2 of the buffer for each two, over four
+  // links.
+  const std::vector<network::DimensionSpec> two = {dimension("switch", 4, 100'000'000'000, 1000),
+                                                   dimension("switch", 2, 1'000'000'000, 1000)};
+  CHECK(least_time(all_reduce, Bytes(8000), network::compose(two), devices) == Duration(2'000'000));
+  // A ring sends both ways.
+  const std::vector<network::DimensionSpec> ring = {dimension("ring", 8, 1'000'000'000, 1000)};
+  CHECK(least_time(all_reduce, Bytes(8000), network::compose(ring), devices) == Duration(7'000'000));
+  CHECK_FALSE(least_time(benchmark_operation_named("broadcast", "--op"), Bytes(8), network::compose(one), devices));
+}
