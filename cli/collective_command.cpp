@@ -58,7 +58,8 @@ void add_collective_command(CLI::App& app, Session& session) {
   CLI::App& command =
       add_command(app, "collective", "Time one collective by size, as nccl-tests does: bandwidths, what bounds it",
                   {"orrery collective --cluster dgx-a100 --nodes 2 --op all_reduce -b 8 -e 1G -f 4",
-                   "orrery collective --cluster dgx-a100 --cluster dgx-h100 --op all_gather -b 32M"});
+                   "orrery collective --cluster dgx-a100 --cluster dgx-h100 --op all_gather -b 32M",
+                   "orrery collective --cluster dgx-a100 --op all_reduce --algorithm all-pairs-8.xml"});
   command.add_option("--cluster", options.clusters, std::string(kClusterAbout) + "; repeat it to compare")
       ->type_name("NAME")
       ->required()
@@ -80,11 +81,21 @@ void add_collective_command(CLI::App& app, Session& session) {
   command.add_option("-i,--stepbytes", options.sizes.increment, "Increment from size to size, in place of -f")
       ->type_name("SIZE")
       ->excludes(factor);
+  CLI::Option* names =
+      command
+          .add_option("--algo", question.algorithm,
+                      "nccl: algorithms to choose from, as Tree,Ring; fixed: one, or one per dimension, as ring,direct "
+                      "(default: all)")
+          ->type_name("NAMES");
   command
-      .add_option("--algo", question.algorithm,
-                  "nccl: algorithms to choose from, as Tree,Ring; fixed: one, or one per dimension, as ring,direct "
-                  "(default: all)")
-      ->type_name("NAMES");
+      .add_option("--algorithm", question.algorithm_file,
+                  "Algorithm of your own: MSCCL's XML, or the prefix of Chakra traces of sends")
+      ->type_name("FILE")
+      ->excludes(names);
+  command
+      .add_option("--algorithm-size", question.algorithm_size,
+                  "Size of a rank's buffer that those traces were written for")
+      ->type_name("SIZE");
   command.add_option("--proto", question.protocol, "nccl: protocols to choose from: LL, LL128, Simple (default: all)")
       ->type_name("NAMES");
   command

@@ -90,4 +90,15 @@ Layout make_layout(const Request& request, Split split, std::uint32_t window) {
   return layout;
 }
 
+Layout make_layout(const Request& request, const MessageTable& table) {
+  check(request);
+  ORRERY_ASSERT(request.bytes_of_rank.empty());
+  Layout layout;
+  layout.ranks = request.ranks;
+  layout.root = request.root;
+  layout.table = &table;
+  layout.buffer = request.bytes;
+  return layout;
+}
+
 }  // namespace orrery::collectives

@@ -15,6 +15,8 @@ namespace orrery::collectives {
 // other kinds always have one piece per rank (all_to_all: per pair of ranks).
 enum class Split : std::uint8_t { kWhole, kPerRank, kPowerOfTwo };
 
+class MessageTable;
+
 struct Layout {
   std::uint32_t ranks = 1;
   std::uint32_t root = 0;
@@ -25,7 +27,9 @@ struct Layout {
   bool descending = false;    // as in Request
   bool nearest_first = false;
 
-  Bytes piece{0};                  // weight of a piece where all weigh the same: ceil(S / parts)
+  Bytes piece{0};                       // weight of a piece where all weigh the same: ceil(S / parts)
+  const MessageTable* table = nullptr;  // of an algorithm that a file gives, which outlives the layout
+  Bytes buffer{0};                      // Request::bytes, which the table has the shares of
   std::vector<Bytes> running_sum;  // where they differ: [r] = weight of one piece of each rank before r; ranks + 1 long
 
   // One piece of each of `count` ranks from `first` on, around the ring of ranks; count <= ranks.
@@ -35,5 +39,7 @@ struct Layout {
 
 // Asserts that the request is consistent; throws InputError when sizes pass 2^62 bytes.
 Layout make_layout(const Request& request, Split split, std::uint32_t window);
+// The same for messages of which each has its share of the buffer.
+Layout make_layout(const Request& request, const MessageTable& table);
 
 }  // namespace orrery::collectives

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "collectives/message_table.h"
 #include "core/assert.h"
 
 namespace orrery::collectives {
@@ -20,6 +22,7 @@ class ChainWalk {
       : schedule_(schedule), latency_(latency), ranks_(schedule.ranks()) {
     for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
       ranks_[rank].arrivals.assign(schedule.receives(rank), kNotThere);
+      add_lanes(rank);
       pending_.push_back(rank);
     }
   }
@@ -30,43 +33,91 @@ class ChainWalk {
       pending_.pop_back();
       advance(rank);
     }
-    for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank)
-      ORRERY_ASSERT(ranks_[rank].next_send == schedule_.sends(rank));
+    for (const Rank& rank : ranks_)
+      for (const Lane& lane : rank.lanes) ORRERY_ASSERT(lane.next_send == lane.end);
     return last_;
   }
 
  private:
-  struct Rank {
-    std::vector<Duration> arrivals;  // by receive slot
+  // Sends that start in order; of all but a table there is one.
+  struct Lane {
     std::uint32_t next_send = 0;
+    std::uint32_t end = 0;
     Duration now{};  // start of the latest send
     // The needs that were met last: many sends in a row often wait for the same.
     SlotRange met;
   };
+  struct Rank {
+    std::vector<Duration> arrivals;  // by receive slot
+    std::vector<Lane> lanes;
+    std::vector<Duration> starts;  // of the sends, of a table
+  };
 
-  // Sends start in order, so each starts no earlier than the one before; that one's release adds no latency.
+  void add_lanes(std::uint32_t number) {
+    Rank& rank = ranks_[number];
+    if (schedule_.table() == nullptr) {
+      rank.lanes.push_back({0, schedule_.sends(number), {}, {}});
+      return;
+    }
+    std::uint32_t first = 0;
+    for (const std::uint32_t end : schedule_.table()->program(number).lane_ends)
+      rank.lanes.push_back({std::exchange(first, end), end, {}, {}});
+    rank.starts.assign(schedule_.sends(number), kNotThere);
+  }
+
+  // A send of one lane may be what another lane waits for.
   void advance(std::uint32_t number) {
     Rank& rank = ranks_[number];
-    for (const std::uint32_t sends = schedule_.sends(number); rank.next_send < sends; ++rank.next_send) {
-      const Step step = schedule_.step(number, rank.next_send);
-      if (!meet(rank, step.needs)) return;
+    bool goes_on = true;
+    while (goes_on) {
+      goes_on = false;
+      for (Lane& lane : rank.lanes) goes_on = advance(number, rank, lane) || goes_on;
+      goes_on = goes_on && rank.lanes.size() > 1;
+    }
+  }
+
+  // Each send starts no earlier than the one before; that one's release adds no latency. Whether there was one.
+  bool advance(std::uint32_t number, Rank& rank, Lane& lane) {
+    const std::uint32_t first = lane.next_send;
+    for (; lane.next_send < lane.end; ++lane.next_send) {
+      const Step step = schedule_.step(number, lane.next_send);
+      if (!meet(rank, lane, step.needs) || !meet_rest(number, rank, lane, step)) break;
       Rank& receiver = ranks_[step.to];
-      const Duration arrival = saturating_add(rank.now, latency_(number, step.to));
+      const Duration arrival = saturating_add(lane.now, latency_(number, step.to));
       receiver.arrivals[step.slot] = arrival;
       last_ = std::max(last_, arrival);
       pending_.push_back(step.to);
     }
+    return lane.next_send > first;
   }
 
-  static bool meet(Rank& rank, SlotRange needs) {
-    if (needs == rank.met) return true;
-    Duration latest = rank.now;
+  static bool meet(Rank& rank, Lane& lane, SlotRange needs) {
+    if (needs == lane.met) return true;
+    Duration latest = lane.now;
     for (std::uint32_t slot = needs.begin; slot < needs.end; ++slot) {
       if (rank.arrivals[slot] == kNotThere) return false;
       latest = std::max(latest, rank.arrivals[slot]);
     }
-    rank.now = latest;
-    rank.met = needs;
+    lane.now = latest;
+    lane.met = needs;
+    return true;
+  }
+
+  // What only the sends of a table wait for: others have sent in order.
+  bool meet_rest(std::uint32_t number, Rank& rank, Lane& lane, const Step& step) {
+    if (schedule_.table() == nullptr) return true;
+    const auto meet_send = [&](std::uint32_t send) {
+      if (rank.starts[send] == kNotThere) return false;
+      lane.now = std::max(lane.now, rank.starts[send]);
+      return true;
+    };
+    if (step.after_send && !meet_send(*step.after_send)) return false;
+    if (const MoreWaits* more = schedule_.table()->more_waits(number, lane.next_send)) {
+      for (const SlotRange& needs : more->needs)
+        if (!meet(rank, lane, needs)) return false;
+      if (!std::ranges::all_of(more->after_sends, meet_send)) return false;
+    }
+    rank.starts[lane.next_send] = lane.now;
     return true;
   }
 

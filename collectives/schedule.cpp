@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "collectives/algorithms.h"
+#include "collectives/message_table.h"
 #include "collectives/program.h"
 #include "core/assert.h"
 
@@ -59,6 +60,12 @@ Schedule make_schedule(const Algorithm& algorithm, Request request) {
   const std::uint32_t window = request.window.value_or(algorithm.window.value_or(program->default_window));
   Layout layout = make_layout(request, program->split, window);
   return Schedule(std::move(request), std::move(layout), *program);
+}
+
+Schedule make_schedule(const MessageTable& table, Request request) {
+  ORRERY_ASSERT(request.ranks == table.ranks() && request.bytes_of_rank.empty());
+  Layout layout = make_layout(request, table);
+  return Schedule(std::move(request), std::move(layout), table_program());
 }
 
 }  // namespace orrery::collectives

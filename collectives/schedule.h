@@ -6,6 +6,9 @@
 // the last byte of send `after_send` has left. The rank is through when all its sends are released (last byte left) and
 // all its receives have arrived. A send on a link of bandwidth B and latency L is released bytes/B after its start and
 // arrives L later.
+//
+// Sends start in the order of their numbers. A program that a file gives (message_table.h) has several lanes of
+// sends instead, beside one another, and may wait for more than `needs` and `after_send` say.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +36,9 @@ class Schedule {
   // The index-th send of `rank`, index < sends(rank): arithmetic, no allocation, no loop over ranks.
   Step step(std::uint32_t rank, std::uint32_t index) const;
 
+  // The table that the programs are in; null for those of an algorithm.
+  const MessageTable* table() const { return layout_.table; }
+
   // All sends of all ranks are alike: as many from each, of the same bytes, to the rank's one successor; all ranks are
   // on one ring of successors; send i waits for the release of send i-1 and passes on receive i-1, which was send i-1
   // there. So what holds for one step holds for all.
@@ -47,7 +53,8 @@ class Schedule {
   // link carries what its messages share once, and every receiver has the sum of all that was sent.
   bool is_in_network() const;
 
-  // Which pieces that send carries, each once, for checking the meaning; simulation never asks. In all_gather, gather,
+  // Which pieces that send carries, each once, for checking the meaning; simulation never asks, and a table does not
+  // say. In all_gather, gather,
   // scatter, reduce_scatter and barrier piece p is the contribution or the result of rank p; in all_to_all piece
   // source * ranks + destination; elsewhere the p-th part of the buffer, cut into piece_kinds() parts.
   std::vector<PieceId> pieces(std::uint32_t rank, std::uint32_t index) const;
@@ -55,6 +62,7 @@ class Schedule {
 
  private:
   friend Schedule make_schedule(const Algorithm&, Request);
+  friend Schedule make_schedule(const MessageTable&, Request);
   Schedule(Request request, Layout layout, const Program& program);
 
   Request request_;
@@ -65,5 +73,7 @@ class Schedule {
 // The schedule of `request` by `algorithm`, which must support its kind. Throws InputError when the sizes are so large
 // that bytes of a message could pass 2^62. `root` and the number of `bytes_of_rank` must fit `ranks`.
 Schedule make_schedule(const Algorithm& algorithm, Request request);
+// By a table, which outlives it: its kind, ranks and root, and no sizes by rank.
+Schedule make_schedule(const MessageTable& table, Request request);
 
 }  // namespace orrery::collectives

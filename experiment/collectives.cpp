@@ -7,23 +7,46 @@
 #include <fmt/format.h>
 
 #include "core/config/quantity_text.h"
+#include "core/config/tree.h"
 #include "core/suggest.h"
+#include "experiment/algorithm_file.h"
 #include "network/fabric/compose.h"
 
 namespace orrery::experiment {
 namespace {
 
-constexpr std::array<std::string_view, 7> kFixedKeys = {
-    "algorithms", "chunks", "queue", "queue_scope", "active_chunks", "dimension_order", "logical_dimensions"};
+constexpr std::array<std::string_view, 8> kFixedKeys = {"algorithms",      "algorithm_size",    "chunks",
+                                                        "queue",           "queue_scope",       "active_chunks",
+                                                        "dimension_order", "logical_dimensions"};
 constexpr std::array<std::string_view, 5> kNcclKeys = {"version", "launch", "algo", "proto", "constants"};
 
-void read_algorithms_of(Section& section, CollectiveKind kind, system::CollectiveOptions& options,
-                        std::vector<NamedAlgorithms>& named) {
+// Files in place of names: each for the groups of its number of ranks, in whole.
+void read_tables(Section& section, CollectiveKind kind, std::span<const std::string> files,
+                 std::optional<Bytes> written_for, system::CollectiveOptions& options) {
+  auto& tables = options.tables[static_cast<std::size_t>(kind)];
+  const Location where = section.where(name_of(kind));
+  for (const std::string& file : files) {
+    if (!names_algorithm_file(file)) {
+      section.error(name_of(kind), fmt::format("'{}' beside the file of an algorithm", printable(file, 40)),
+                    "a file runs a group in whole, over all dimensions: name files only, or none");
+      continue;
+    }
+    const auto table = load_algorithm(path_from(where.file, file).lexically_normal().string(), kind, written_for);
+    if (options.table(kind, table->ranks()) != nullptr)
+      section.error(name_of(kind), fmt::format("two files for {} ranks", table->ranks()));
+    tables.push_back(table);
+  }
+}
+
+void read_algorithms_of(Section& section, CollectiveKind kind, std::optional<Bytes> written_for,
+                        system::CollectiveOptions& options, std::vector<NamedAlgorithms>& named) {
   const std::size_t errors = section.errors();
   const std::vector<std::string> names = section.words(
       name_of(kind),
-      "algorithm for each dimension of the cluster, the innermost first; `orrery list algorithms` names them");
+      "algorithm for each dimension of the cluster, the innermost first; `orrery list algorithms` names them. Or files "
+      "with algorithms, each for the groups of its number of ranks");
   if (!section.has(name_of(kind)) || !section.sound(errors)) return;
+  if (std::ranges::any_of(names, names_algorithm_file)) return read_tables(section, kind, names, written_for, options);
   bool is_in_network = false;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string& name = names[i];
@@ -46,6 +69,14 @@ void read_algorithms_of(Section& section, CollectiveKind kind, system::Collectiv
 
 std::vector<NamedAlgorithms> read_fixed(Section& section, system::CollectiveOptions& options) {
   std::vector<NamedAlgorithms> named;
+  std::optional<Bytes> written_for;
+  section.takes("algorithm_size", written_for,
+                "with `library: fixed`: size of the buffer of one rank for which Chakra graphs of an algorithm were "
+                "written; their messages are scaled from it. Without it: as if no contribution were sent twice");
+  if (written_for && *written_for < Bytes(1)) {
+    section.error("algorithm_size", "no bytes", "write the size for which the graphs were written: 1M");
+    written_for.reset();
+  }
   section.section(
       "algorithms",
       "with `library: fixed`: algorithms by collective, one per dimension. Without it: direct for all_to_all and on "
@@ -55,7 +86,7 @@ std::vector<NamedAlgorithms> read_fixed(Section& section, system::CollectiveOpti
       "on a "
       "ring or a torus is one ring in one direction. Example: `{all_reduce: [ring, halving-doubling]}`",
       [&](Section& s) {
-        for (const CollectiveKind kind : kAllCollectiveKinds) read_algorithms_of(s, kind, options, named);
+        for (const CollectiveKind kind : kAllCollectiveKinds) read_algorithms_of(s, kind, written_for, options, named);
       });
   section.takes(
       "chunks", options.chunks, {1, 65536},

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <iterator>
 #include <memory>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -67,6 +68,28 @@ void warn_of_rings(const Experiment& experiment, const workload::Job& job, const
                         "mesh, equally spaced ones");
 }
 
+// Says so where groups have other numbers of ranks than the files with algorithms.
+void warn_of_tables(const Experiment& experiment, const workload::Job& job, const workload::Matching& matching,
+                    Diagnostics& diagnostics) {
+  const system::CollectiveOptions& options = experiment.simulation.collectives;
+  for (const CollectiveKind kind : kAllCollectiveKinds) {
+    if (options.tables[static_cast<std::size_t>(kind)].empty()) continue;
+    std::set<std::size_t> others;  // numbers of ranks
+    for (std::uint32_t i = 0; i < job.communicators.size(); ++i) {
+      const std::size_t ranks = job.communicators[i].members.size();
+      const bool calls = std::ranges::find(matching.calls(GroupId(i)), kind, &workload::CollectiveCall::kind) !=
+                         matching.calls(GroupId(i)).end();
+      if (calls && ranks > 1 && options.table(kind, static_cast<std::uint32_t>(ranks)) == nullptr) others.insert(ranks);
+    }
+    if (!others.empty())
+      diagnostics.warning({experiment.file},
+                          fmt::format("no file of collectives.algorithms.{} is for groups of {} ranks, which run the "
+                                      "default algorithm",
+                                      name_of(kind), fmt::join(others, ", ")),
+                          "an algorithm file is for one number of ranks; name one for each");
+  }
+}
+
 // Says so where switches between the nodes could add up, and no collective makes use of it.
 void warn_of_idle_switches(const Experiment& experiment, const workload::Job& job, const workload::Matching& matching,
                            const system::CollectivePlans& plans, Diagnostics& diagnostics) {
@@ -98,6 +121,7 @@ void warn_of_collectives(const Experiment& experiment, const workload::Job& job,
   const system::CollectivePlans plans(job, matching, experiment.fabric, placement, experiment.simulation.collectives);
   warn_of_rings(experiment, job, matching, plans, diagnostics);
   warn_of_idle_switches(experiment, job, matching, plans, diagnostics);
+  warn_of_tables(experiment, job, matching, diagnostics);
 }
 
 // Says so where `compute: roofline` has nothing to work on.

@@ -17,6 +17,7 @@
 #include "collectives/nccl/options.h"
 #include "core/config/quantity_text.h"
 #include "core/error.h"
+#include "experiment/algorithm_file.h"
 
 namespace orrery::study {
 namespace {
@@ -131,6 +132,22 @@ std::int64_t size_of(std::string_view option, std::string_view text) {
                    "write whole bytes, with K, M, G or T for 2^10, 2^20, 2^30 or 2^40: 8, 32K, 16G");
 }
 
+// The file of --algorithm, as the configuration names it.
+void set_file(ConfigValue& root, const CollectiveQuestion& question, const BenchmarkOperation& operation,
+              const ConfigFiles& files, Diagnostics& diagnostics) {
+  // A bare name is a file, too, here.
+  const std::string& file = question.algorithm_file;
+  const std::string path = experiment::names_algorithm_file(file) ? file : "./" + file;
+  ConfigValue list{ConfigValue::Kind::kList, {"--algorithm"}, {}, {option_value("--algorithm", path)}, {}};
+  set_value(root, fmt::format("collectives.algorithms.{}", name_of(*operation.kind)), std::move(list), files,
+            diagnostics);
+  if (!question.algorithm_size.empty())
+    set_value(
+        root, "collectives.algorithm_size",
+        option_value("--algorithm-size", fmt::format("{} B", size_of("--algorithm-size", question.algorithm_size))),
+        files, diagnostics);
+}
+
 double factor_of(const std::string& text) {
   if (text.empty()) return 2;
   double factor = 0;
@@ -162,8 +179,10 @@ std::string cluster_title(const std::string& cluster) {
 experiment::Experiment read_question(const CollectiveQuestion& question, const BenchmarkOperation& operation,
                                      const ConfigFiles& files, Diagnostics& diagnostics) {
   refuse_choice("--algo", "algorithm", question.algorithm, operation);
+  refuse_choice("--algorithm", "algorithm", question.algorithm_file, operation);
   refuse_choice("--proto", "protocol", question.protocol, operation);
   ConfigValue root = machine_of(question, files, diagnostics);
+  if (!question.algorithm_file.empty()) set_file(root, question, operation, files, diagnostics);
   if (question.algorithm.empty())
     return experiment::read_machine(cluster_origin(question.cluster), std::move(root), files, diagnostics);
   // Which library there is and how many dimensions are known when all has been read; warnings come with the second

@@ -19,10 +19,12 @@ struct CollectiveQuestion {
   std::string cluster;             // a name, a file or, in braces, the cluster itself
   std::string nodes{};             // the cluster's own number
   std::string devices_per_node{};  // all; else the first so many of each. Of `dims`, the first dimension is a node.
-  std::string algorithm{};  // for all dimensions, or "a,b": one per dimension, case ignored; of nccl: any of them
-  std::string protocol{};   // of nccl: any of "a,b", case ignored
-  std::string launch{};     // of nccl
-  std::string library{};    // the configuration's own
+  std::string algorithm{};       // for all dimensions, or "a,b": one per dimension, case ignored; of nccl: any of them
+  std::string algorithm_file{};  // in place of `algorithm`
+  std::string algorithm_size{};  // for which that was written, where it does not say
+  std::string protocol{};        // of nccl: any of "a,b", case ignored
+  std::string launch{};          // of nccl
+  std::string library{};         // the configuration's own
   std::vector<std::string> settings{};
 };
 

@@ -76,11 +76,23 @@ std::string logical_group_algorithm(CollectiveKind kind, const system::Collectiv
   return used;
 }
 
+// That of a file, which has to be for as many ranks.
+std::string file_algorithm(CollectiveKind kind, const system::CollectiveOptions& options, std::uint32_t ranks) {
+  if (const collectives::MessageTable* table = options.table(kind, ranks)) return table->name();
+  const collectives::MessageTable& first = *options.tables[static_cast<std::size_t>(kind)].front();
+  throw InputError(
+      {"--algorithm"},
+      fmt::format("'{}' is an algorithm of {} ranks, and {} take part here", first.name(), first.ranks(), ranks),
+      "choose --nodes and --gpus-per-node so that as many do, or write the algorithm for them");
+}
+
 // With the fixed library, for all sizes: "ring", "halving-doubling+ring", one per dimension in use. `devices` by rank.
 // InputError where the configuration names another algorithm for ranks that are no whole part of the cluster: those
 // form one logical ring, which has its own.
 std::string fixed_algorithms(CollectiveKind kind, const experiment::Experiment& experiment,
                              std::span<const DeviceId> devices) {
+  if (!experiment.simulation.collectives.tables[static_cast<std::size_t>(kind)].empty())
+    return file_algorithm(kind, experiment.simulation.collectives, static_cast<std::uint32_t>(devices.size()));
   const system::CollectiveOptions& options = experiment.simulation.collectives;
   const std::vector<network::LogicalDimension> dimensions =
       system::collective_dimensions(experiment.fabric, options.logical_dimensions);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "collectives/message_table.h"
 #include "core/slab.h"
 #include "system/execution/chunk_queues.h"
 
@@ -11,14 +12,16 @@ namespace {
 
 constexpr std::uint32_t kNone = PhaseState::kNone;
 
-// What of a Step decides when and what a member sends.
+// What of a Step decides when and what a member sends: the next one of a lane.
 struct NextSend {
   std::uint32_t index = 0;
+  std::uint32_t end = 0;     // of the lane
   std::uint32_t to = kNone;  // on the line; kNone until it was worked out
   std::uint32_t slot = 0;
   std::uint32_t after_send = kNone;
   collectives::SlotRange needs;
   Bytes bytes{0};
+  const collectives::MoreWaits* more = nullptr;  // of a table
 };
 // The receiver of the last send, nearly always that of the next as well.
 struct Peer {
@@ -39,14 +42,15 @@ struct Predicted {
 // A member's program of a phase, while that is active. As there are many, each begins a cache line.
 struct alignas(64) Program {
   Program(const Call& call, std::uint32_t state);
-  void work_out_next(const Call& call, std::uint32_t state);
-  void find_peer(const Call& call, std::uint32_t state);
+  void work_out(NextSend& send, const Call& call, std::uint32_t state) const;
+  void find_peer(const NextSend& send, const Call& call, std::uint32_t state);
 
   SlotSet released;
   std::uint32_t sends = 0;
   std::uint32_t receives = 0;
-  std::uint32_t on_line = 0;  // the place of who runs it
-  NextSend next;
+  std::uint32_t on_line = 0;    // the place of who runs it
+  NextSend next;                // of the first lane
+  std::vector<NextSend> lanes;  // the others, of a table
   Peer peer;
   Predicted predicted;  // the latest, if nobody was told
 };
@@ -56,19 +60,37 @@ Program::Program(const Call& call, std::uint32_t state) {
   on_line = call.plan->layout->coordinate(call.cast->position(key.seat), phase.phase.axis);
   sends = phase.schedule().sends(on_line);
   receives = phase.schedule().receives(on_line);
+  next.end = sends;
+  const collectives::MessageTable* table = phase.schedule().table();
+  if (table == nullptr) return;
+  const std::vector<std::uint32_t>& ends = table->program(on_line).lane_ends;
+  next.end = ends.front();
+  for (std::size_t lane = 1; lane < ends.size(); ++lane) {
+    lanes.emplace_back().index = ends[lane - 1];
+    lanes.back().end = ends[lane];
+  }
 }
 
-void Program::work_out_next(const Call& call, std::uint32_t state) {
+void Program::work_out(NextSend& send, const Call& call, std::uint32_t state) const {
   const std::size_t number = call.plan->phases.size() == 1 ? 0 : state % call.plan->phases.size();
-  const collectives::Step step = call.plan->phases[number].schedule().step(on_line, next.index);
-  next = {next.index, step.to, step.slot, step.after_send.value_or(kNone), step.needs, step.bytes};
+  const collectives::Schedule& schedule = call.plan->phases[number].schedule();
+  const collectives::Step step = schedule.step(on_line, send.index);
+  const collectives::MessageTable* table = schedule.table();
+  send = {send.index,
+          send.end,
+          step.to,
+          step.slot,
+          step.after_send.value_or(kNone),
+          step.needs,
+          step.bytes,
+          table == nullptr ? nullptr : table->more_waits(on_line, send.index)};
 }
 
-void Program::find_peer(const Call& call, std::uint32_t state) {
+void Program::find_peer(const NextSend& send, const Call& call, std::uint32_t state) {
   const StateKey key = call.key_of(state);
-  const Outgoing found = call.cast->outgoing(key.phase, key.seat, next.index, next.to);
+  const Outgoing found = call.cast->outgoing(key.phase, key.seat, send.index, send.to);
   const bool is_class = found.of != nullptr && !found.of->is_uniform_ring;
-  peer = {is_class || found.count == 0 ? kNone : next.to,
+  peer = {is_class || found.count == 0 ? kNone : send.to,
           call.state_of({found.receiver, key.chunk, key.phase}),
           found.path,
           found.count,
@@ -112,7 +134,9 @@ class StepRunner final : public Runner {
   std::vector<network::MessagePart> split_message(std::uint32_t message, std::span<const Sender> senders) override;
 
   Program& program_of(const PhaseState& phase) { return programs_[phase.program]; }
-  void send(std::uint32_t call, std::uint32_t state, Program& program);
+  bool send_all(std::uint32_t call, std::uint32_t state, Program& program, NextSend& next);
+  bool may_start(const PhaseState& phase, Program& program, const NextSend& next);
+  void send(std::uint32_t call, std::uint32_t state, Program& program, const NextSend& next);
   void book_predicted(Program& program) const;
   void await_predicted(Program& program);
   void split_programs(Call& part, const Call& whole, std::span<const std::uint32_t> parent_seat);
@@ -128,15 +152,9 @@ bool StepRunner::advance(std::uint32_t number, std::uint32_t state) {
   if (phase.program == kNone) phase.program = programs_.put(Program(call, state));
   Program& program = program_of(phase);
   book_predicted(program);
-  for (; program.next.index < program.sends; ++program.next.index, program.next.to = kNone) {
-    if (program.next.to == kNone) program.work_out_next(call, state);
-    if (!phase.arrived.covers(program.next.needs.begin, program.next.needs.end)) return false;
-    if (program.next.after_send != kNone && !program.released.contains(program.next.after_send)) {
-      if (program.predicted.send == program.next.after_send) await_predicted(program);
-      return false;
-    }
-    send(number, state, program);
-  }
+  bool all_sent = send_all(number, state, program, program.next);
+  for (NextSend& lane : program.lanes) all_sent = send_all(number, state, program, lane) && all_sent;
+  if (!all_sent) return false;
   if (phase.arrived.prefix() != program.receives) return false;
   if (program.released.prefix() != program.sends) {
     await_predicted(program);
@@ -146,10 +164,35 @@ bool StepRunner::advance(std::uint32_t number, std::uint32_t state) {
   return true;
 }
 
-void StepRunner::send(std::uint32_t number, std::uint32_t state, Program& program) {
-  const NextSend& next = program.next;
+// Whether all of the lane has been sent.
+bool StepRunner::send_all(std::uint32_t number, std::uint32_t state, Program& program, NextSend& next) {
+  const Call& call = calls_[number];
+  for (; next.index < next.end; ++next.index, next.to = kNone) {
+    if (next.to == kNone) program.work_out(next, call, state);
+    if (!may_start(call.states[state], program, next)) return false;
+    send(number, state, program, next);
+  }
+  return true;
+}
+
+bool StepRunner::may_start(const PhaseState& phase, Program& program, const NextSend& next) {
+  const auto is_there = [&](const collectives::SlotRange& slots) {
+    return phase.arrived.covers(slots.begin, slots.end);
+  };
+  const auto is_released = [&](std::uint32_t send) {
+    if (program.released.contains(send)) return true;
+    if (program.predicted.send == send) await_predicted(program);
+    return false;
+  };
+  if (!is_there(next.needs)) return false;
+  if (next.more != nullptr && !std::ranges::all_of(next.more->needs, is_there)) return false;
+  if (next.after_send != kNone && !is_released(next.after_send)) return false;
+  return next.more == nullptr || std::ranges::all_of(next.more->after_sends, is_released);
+}
+
+void StepRunner::send(std::uint32_t number, std::uint32_t state, Program& program, const NextSend& next) {
   const Peer& peer = program.peer;
-  if (peer.on_line != next.to) program.find_peer(calls_[number], state);
+  if (peer.on_line != next.to) program.find_peer(next, calls_[number], state);
   if (peer.count == 0) return;  // an earlier send stands for it
   const std::uint32_t id =
       messages_.put({number, state, peer.state, next.index, next.slot, peer.is_class, peer.folded, {}});
@@ -203,7 +246,8 @@ void StepRunner::on_release_predicted(std::uint32_t id, Time release) {
   await_predicted(program);
   program.predicted = {message.index, id, release};
   NextSend& next = program.next;
-  if (next.index < program.sends && next.to == kNone) program.work_out_next(call, message.from_state);
+  if (!program.lanes.empty() || next.more != nullptr) return await_predicted(program);
+  if (next.index < program.sends && next.to == kNone) program.work_out(next, call, message.from_state);
   const bool waits_for_it = next.index == program.sends ? phase.arrived.prefix() == program.receives
                                                         : next.after_send == message.index &&
                                                               phase.arrived.covers(next.needs.begin, next.needs.end);
@@ -268,6 +312,7 @@ void StepRunner::split_programs(Call& part, const Call& whole, std::span<const s
     Program& program = program_of(phase);
     program.on_line = part.plan->layout->coordinate(part.cast->position(key.seat), part.phase(key).phase.axis);
     program.next.to = kNone;
+    for (NextSend& lane : program.lanes) lane.to = kNone;
     program.peer = {};
   }
 }

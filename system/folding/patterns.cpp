@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <utility>
 
+#include "collectives/message_table.h"
 #include "core/hash.h"
 
 namespace orrery::system {
@@ -134,6 +136,12 @@ ProgramKinds::ProgramKinds(const collectives::Schedule& schedule, std::uint32_t 
   if (schedule.is_uniform_ring()) return;
   sends_.resize(sends);
   receives_.resize(receives);
+  if (schedule.table() != nullptr) {  // each is one of its own
+    std::iota(sends_.begin(), sends_.end(), 0);
+    std::iota(receives_.begin(), receives_.end(), 0);
+    hash_ = schedule.table()->program(rank).hash;
+    return;
+  }
   std::vector<collectives::Step> steps;
   std::vector<bool> is_waited_for(sends);  // sends that another one comes after
   std::vector<bool> is_edge(receives + 1);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -62,6 +63,17 @@ std::vector<collectives::PlanAxis> plan_axes(const CommunicatorLayout& layout,
   return axes;
 }
 
+void require_doable(const PlanRequest& request, const collectives::MessageTable& table) {
+  if (!request.bytes_of_member.empty())
+    throw InputError(
+        {},
+        fmt::format("an {} whose members have different sizes cannot run by '{}'", name_of(request.kind), table.name()),
+        "algorithm files are for equal sizes");
+  if (has_root(request.kind) && request.root != table.root())
+    throw InputError({}, fmt::format("a {} with root {} cannot run by '{}', whose root is {}", name_of(request.kind),
+                                     request.root, table.name(), table.root()));
+}
+
 void connect(std::vector<PlannedPhase>& phases) {
   for (std::uint32_t i = 0; i < phases.size(); ++i)
     for (const std::uint32_t before : phases[i].phase.after) phases[before].then.push_back(i);
@@ -83,6 +95,12 @@ void append(std::vector<collectives::Phase>& phases, std::vector<collectives::Ph
 }
 
 }  // namespace
+
+const collectives::MessageTable* CollectiveOptions::table(CollectiveKind kind, std::uint32_t ranks) const {
+  for (const auto& table : tables[static_cast<std::size_t>(kind)])
+    if (table->ranks() == ranks) return table.get();
+  return nullptr;
+}
 
 std::vector<std::string> granularity_names() { return {"step", "phase"}; }
 
@@ -108,6 +126,8 @@ collectives::Algorithm choose_algorithm(CollectiveKind kind, const CollectiveOpt
 std::vector<DimensionAlgorithm> choose_algorithms(CollectiveKind kind, const CollectiveOptions& options,
                                                   const CommunicatorLayout& layout,
                                                   std::span<const network::LogicalDimension> dimensions) {
+  if (const collectives::MessageTable* table = options.table(kind, layout.size()))
+    return {{0, *collectives::find_algorithm("ring"), false, table}};  // positions are those of a logical ring
   if (!layout.cuboid) {
     // Whose members are on nodes of their own has the switches between them.
     const std::uint32_t dimension = layout.apart ? static_cast<std::uint32_t>(dimensions.size() - 1) : UINT32_MAX;
@@ -134,6 +154,7 @@ CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLay
   plan.layout = &layout;
   plan.root = layout.coordinates(layout.position_of[request.root]);
   if (layout.size() == 1) return plan;
+  if (const collectives::MessageTable* table = algorithms.front().table) require_doable(request, *table);
   const bool splits = request.bytes.count() > 0 && request.bytes_of_member.empty();
   // Never chunks of less than a byte: each is rounded up to one.
   if (splits) plan.chunks = static_cast<std::uint32_t>(std::min<std::int64_t>(options.chunks, request.bytes.count()));
@@ -158,10 +179,17 @@ CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLay
   for (collectives::Phase& phase : phases) {
     const collectives::PlanAxis& axis = axes[phase.axis];
     const auto chosen = std::ranges::find(algorithms, axis.dimension, &DimensionAlgorithm::dimension);
-    collectives::Schedule schedule =
-        collectives::make_schedule(chosen->algorithm, {phase.kind, axis.size, phase.root, phase.bytes,
-                                                       by_position(request.bytes_of_member, layout, phase.parts),
-                                                       std::nullopt, phase.descending, chosen->nearest_first});
+    collectives::Request of_phase{phase.kind,
+                                  axis.size,
+                                  phase.root,
+                                  phase.bytes,
+                                  by_position(request.bytes_of_member, layout, phase.parts),
+                                  std::nullopt,
+                                  phase.descending,
+                                  chosen->nearest_first};
+    collectives::Schedule schedule = chosen->table != nullptr
+                                         ? collectives::make_schedule(*chosen->table, std::move(of_phase))
+                                         : collectives::make_schedule(chosen->algorithm, std::move(of_phase));
     plan.phases.push_back({std::move(phase), std::move(schedule)});
   }
   connect(plan.phases);

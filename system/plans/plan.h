@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include "collectives/aggregate.h"
 #include "collectives/algorithms.h"
+#include "collectives/message_table.h"
 #include "collectives/nccl/constants_config.h"
 #include "collectives/nccl/options.h"
 #include "collectives/phase_plan.h"
@@ -45,6 +47,8 @@ std::vector<std::string> granularity_names();
 struct CollectiveOptions {
   std::array<std::vector<collectives::Algorithm>, kAllCollectiveKinds.size()>
       algorithms;  // by kind, per fabric dimension; empty: default
+  // By kind: the algorithms of files, each for groups of as many ranks as it has, which run it as one whole.
+  std::array<std::vector<std::shared_ptr<const collectives::MessageTable>>, kAllCollectiveKinds.size()> tables{};
   std::uint32_t chunks = 1;
   QueuePolicy queue = QueuePolicy::kFifo;
   QueueScope queue_scope = QueueScope::kCollective;
@@ -57,6 +61,9 @@ struct CollectiveOptions {
   std::optional<collectives::NcclOptions> nccl{};                  // with `library: nccl`, whose granularity is kPhase
   std::optional<collectives::NcclConstantsFile> nccl_constants{};  // likewise
   const GroupLibrary* library = nullptr;
+
+  // That of groups of `ranks`; null where no file has one.
+  const collectives::MessageTable* table(CollectiveKind kind, std::uint32_t ranks) const;
 };
 
 struct PlannedPhase {
@@ -100,15 +107,17 @@ collectives::Algorithm choose_algorithm(CollectiveKind kind, const CollectiveOpt
 struct DimensionAlgorithm {
   std::uint32_t dimension = 0;
   collectives::Algorithm algorithm;
-  bool nearest_first = false;  // as in Request
+  bool nearest_first = false;                        // as in Request
+  const collectives::MessageTable* table = nullptr;  // of the whole group, in place of the algorithm
 };
 std::vector<DimensionAlgorithm> choose_algorithms(CollectiveKind kind, const CollectiveOptions& options,
                                                   const CommunicatorLayout& layout,
                                                   std::span<const network::LogicalDimension> dimensions);
 
 // `algorithms` as chosen for the layout, in which the axes of a dimension are one where its algorithm does not go along
-// each (Algorithm::both_ways). `layout` must be of one axis where sizes differ. `bandwidths` of the dimensions, as of
-// bandwidths_along().
+// each (Algorithm::both_ways). `layout` must be of one axis where sizes differ or there is a table. `bandwidths` of the
+// dimensions, as of bandwidths_along(). Throws InputError where a table cannot do what is asked: with another root, or
+// with sizes that differ.
 CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLayout& layout,
                                const CollectiveOptions& options, std::span<const DimensionAlgorithm> algorithms,
                                std::span<const Bandwidth> bandwidths);

@@ -125,6 +125,8 @@ CollectivePlan CollectivePlans::make_plan(GroupId group, const workload::Collect
   if (options_.library != nullptr)
     return plan_transfer(request, own, *group_layout_of_[index_of(group)], *options_.library);
   const std::vector<DimensionAlgorithm> algorithms = choose_algorithms(call.kind, options_, own, dimensions_);
+  if (algorithms.front().table != nullptr)
+    return plan_collective(request, shared(logical_ring(own.size())), options_, algorithms, bandwidths_);
   std::optional<CommunicatorLayout> merged = merge_axes(own, [&](std::uint32_t dimension) {
     return !std::ranges::find(algorithms, dimension, &DimensionAlgorithm::dimension)->algorithm.both_ways;
   });

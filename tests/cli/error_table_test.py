@@ -8,6 +8,7 @@ tests/cli/errors.md; the test fails when that file is out of date, --update writ
 import json
 import sys
 
+import broken_algorithms
 import broken_commands
 import broken_configs
 import broken_imports
@@ -62,7 +63,7 @@ def main():
     text = INTRODUCTION
     rows = 0
     names = set()
-    for table in (broken_commands, broken_configs, broken_jobs, broken_traces, broken_imports):
+    for table in (broken_commands, broken_configs, broken_jobs, broken_traces, broken_imports, broken_algorithms):
         text += f"\n## {table.TITLE}\n"
         for row in table.ROWS:
             rows += 1

@@ -49,6 +49,7 @@ def files():
             "stuck.yaml": JOB.replace("prefix: rank", "prefix: stuck"), "stuck.0.et": small_trace(),
             "stuck.1.et": alone(), "mine.csv": OPERATORS, "resnet.txt": MICRO,
             "my-device.yaml": (SOURCE / "configs" / "devices" / "a40.yaml").read_text(),
+            "all-pairs-8.xml": (SOURCE / "docs" / "examples" / "all-pairs-8.xml").read_text(),
             "my-cluster.yaml": (SOURCE / "configs" / "clusters" / "dgx-a100.yaml").read_text()}
 
 

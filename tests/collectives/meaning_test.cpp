@@ -4,12 +4,13 @@
 
 #include <catch2/catch.hpp>
 
+#include "collectives/oracle/oracle.h"
 #include "tests/collectives/every_schedule.h"
-#include "tests/collectives/oracle/oracle.h"
 
 namespace orrery {
 namespace {
 
+using collectives::Verdict;
 // The larger the group, the fewer orders are tried here; the slow tests try more.
 std::vector<std::uint64_t> seeds(std::uint32_t ranks) {
   return ranks <= 12 ? std::vector<std::uint64_t>{1, 2, 3} : std::vector<std::uint64_t>{1};

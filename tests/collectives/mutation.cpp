@@ -8,12 +8,16 @@
 
 #include <fmt/format.h>
 
-#include "tests/collectives/oracle/message_order.h"
-#include "tests/collectives/oracle/oracle.h"
+#include "collectives/oracle/message_order.h"
+#include "collectives/oracle/oracle.h"
 
 namespace orrery {
 namespace {
 
+using collectives::Exchange;
+using collectives::Message;
+using collectives::MessageOrder;
+using collectives::Verdict;
 using Random = std::mt19937_64;
 
 void forget(std::vector<std::uint32_t>& after, std::uint32_t message) { std::erase(after, message); }

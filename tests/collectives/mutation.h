@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tests/collectives/oracle/exchange.h"
+#include "collectives/oracle/exchange.h"
 
 namespace orrery {
 
@@ -26,7 +26,7 @@ struct MutationReport {
 //   forgetting a receive that it waits for, unless the rest of its dependencies imply it, or the exchange waits for
 //   more than the data needs (as a plan does between phases).
 enum class Waits : std::uint8_t { kOnlyForData, kForMore };
-MutationReport try_mutations(const Exchange& exchange, std::size_t most, std::uint64_t seed,
+MutationReport try_mutations(const collectives::Exchange& exchange, std::size_t most, std::uint64_t seed,
                              Waits waits = Waits::kOnlyForData);
 
 }  // namespace orrery

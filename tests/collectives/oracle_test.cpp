@@ -4,11 +4,14 @@
 
 #include <catch2/catch.hpp>
 
-#include "tests/collectives/oracle/oracle.h"
+#include "collectives/oracle/oracle.h"
 
 namespace orrery {
 namespace {
 
+using collectives::Exchange;
+using collectives::Message;
+using collectives::Verdict;
 using enum CollectiveKind;
 constexpr std::array<std::uint64_t, 3> kSeeds = {1, 2, 3};
 constexpr collectives::Combine kCopy = collectives::Combine::kCopy;

@@ -12,6 +12,8 @@
 namespace orrery {
 namespace {
 
+using collectives::Exchange;
+using collectives::Message;
 using enum CollectiveKind;
 using Coordinates = std::vector<std::uint32_t>;
 

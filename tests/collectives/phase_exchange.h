@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "collectives/oracle/exchange.h"
 #include "collectives/phase_plan.h"
 #include "core/units.h"
-#include "tests/collectives/oracle/exchange.h"
 
 namespace orrery {
 
@@ -26,7 +26,7 @@ struct Cuboid {
 };
 
 struct PhaseExchange {
-  Exchange exchange;
+  collectives::Exchange exchange;
   std::string wrong_size;  // the first message whose bytes are not those of its units; "" if none
 };
 

@@ -4,8 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "collectives/oracle/oracle.h"
 #include "tests/collectives/every_schedule.h"
-#include "tests/collectives/oracle/oracle.h"
 #include "tests/collectives/phase_exchange.h"
 
 namespace orrery {

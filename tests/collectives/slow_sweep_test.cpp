@@ -5,9 +5,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "collectives/oracle/oracle.h"
 #include "tests/collectives/every_schedule.h"
 #include "tests/collectives/mutation.h"
-#include "tests/collectives/oracle/oracle.h"
 #include "tests/collectives/phase_exchange.h"
 
 namespace orrery {

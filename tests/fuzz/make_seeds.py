@@ -7,8 +7,12 @@ Everything here is made up; no trace of anybody else is copied.
 import gzip
 import json
 import os
+import pathlib
 import struct
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+import algorithm_files  # noqa: E402
 
 
 def varint(value):
@@ -358,11 +362,18 @@ def kineto_seeds():
     return [json.dumps(seed).encode() for seed in (whole, whole | {"traceEvents": events[:-1]}, device, world, {"traceEvents": []})]
 
 
+def msccl_seeds():
+    return [text.encode() for text in (
+        algorithm_files.ring(2), algorithm_files.ring(3), algorithm_files.two_rings(3), algorithm_files.all_pairs(3),
+        algorithm_files.all_gather_ring(3, 2))]
+
+
 def main():
     corpora = {"fuzz_alike": alike_seeds(), "fuzz_chakra": binary_seeds(), "fuzz_chakra_json": json_seeds(), "fuzz_gzip": gzip_seeds(),
                "fuzz_config": config_seeds(), "fuzz_quantity": quantity_seeds(), "fuzz_topo_matrix": topo_matrix_seeds(),
                "fuzz_nccl_log": nccl_log_seeds(), "fuzz_astra_text": astra_text_seeds(), "fuzz_simai": simai_seeds(),
-               "fuzz_goal": goal_seeds(), "fuzz_kineto": kineto_seeds()}
+               "fuzz_goal": goal_seeds(), "fuzz_kineto": kineto_seeds(),
+               "fuzz_msccl": msccl_seeds()}
     for name, seeds in corpora.items():
         folder = os.path.join(sys.argv[1], name)
         os.makedirs(folder, exist_ok=True)

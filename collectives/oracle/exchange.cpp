@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tests/collectives/oracle/exchange.h"
+#include "collectives/oracle/exchange.h"
 
 #include <map>
 #include <optional>
@@ -7,7 +7,7 @@
 
 #include "core/assert.h"
 
-namespace orrery {
+namespace orrery::collectives {
 namespace {
 
 constexpr std::uint32_t kNobody = UINT32_MAX;
@@ -18,7 +18,7 @@ struct Numbering {
   std::vector<std::vector<std::uint32_t>> received;  // [rank][slot]
 };
 
-Numbering number_messages(const collectives::Schedule& schedule) {
+Numbering number_messages(const Schedule& schedule) {
   Numbering numbering;
   std::uint32_t count = 0;
   for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank) {
@@ -28,7 +28,7 @@ Numbering number_messages(const collectives::Schedule& schedule) {
   }
   for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank)
     for (std::uint32_t i = 0; i < schedule.sends(rank); ++i) {
-      const collectives::Step step = schedule.step(rank, i);
+      const Step step = schedule.step(rank, i);
       ORRERY_ASSERT(step.to < schedule.ranks() && step.slot < numbering.received[step.to].size());
       std::uint32_t& slot = numbering.received[step.to][step.slot];
       ORRERY_ASSERT(slot == kNobody);
@@ -41,21 +41,19 @@ Numbering number_messages(const collectives::Schedule& schedule) {
 
 // What the ranks send goes up to one switch. A rank that receives is sent what of it is there, but for what is its own
 // alone, once all of that is there.
-Exchange expand_in_network(const collectives::Schedule& schedule) {
-  const collectives::Request& request = schedule.request();
+Exchange expand_in_network(const Schedule& schedule) {
+  const Request& request = schedule.request();
   Exchange exchange{request.kind, request.ranks, request.root, schedule.piece_kinds(), {}, 1};
   const std::uint32_t the_switch = request.ranks;
-  std::vector<std::optional<collectives::Combine>> receives(request.ranks);
-  std::map<collectives::PieceId, std::vector<std::uint32_t>>
-      sent;  // up, by piece: messages, which are in the order of the ranks
+  std::vector<std::optional<Combine>> receives(request.ranks);
+  std::map<PieceId, std::vector<std::uint32_t>> sent;  // up, by piece: messages, which are in the order of the ranks
   for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank) {
     if (schedule.sends(rank) == 0) continue;
-    const std::vector<collectives::PieceId> pieces = schedule.pieces(rank, 0);
-    for (const collectives::PieceId piece : pieces)
-      sent[piece].push_back(static_cast<std::uint32_t>(exchange.messages.size()));
-    exchange.messages.push_back({rank, the_switch, pieces, collectives::Combine::kReduce, {}});
+    const std::vector<PieceId> pieces = schedule.pieces(rank, 0);
+    for (const PieceId piece : pieces) sent[piece].push_back(static_cast<std::uint32_t>(exchange.messages.size()));
+    exchange.messages.push_back({rank, the_switch, pieces, Combine::kReduce, {}});
     for (std::uint32_t i = 0; i < schedule.sends(rank); ++i) {
-      const collectives::Step step = schedule.step(rank, i);
+      const Step step = schedule.step(rank, i);
       ORRERY_ASSERT(step.to < schedule.ranks() && schedule.pieces(rank, i) == pieces);
       receives[step.to] = step.combine;
     }
@@ -77,14 +75,14 @@ Exchange expand_in_network(const collectives::Schedule& schedule) {
 
 }  // namespace
 
-Exchange expand(const collectives::Schedule& schedule) {
+Exchange expand(const Schedule& schedule) {
   if (schedule.is_in_network()) return expand_in_network(schedule);
-  const collectives::Request& request = schedule.request();
+  const Request& request = schedule.request();
   Exchange exchange{request.kind, request.ranks, request.root, schedule.piece_kinds(), {}, 0};
   const Numbering numbering = number_messages(schedule);
   for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank)
     for (std::uint32_t i = 0; i < schedule.sends(rank); ++i) {
-      const collectives::Step step = schedule.step(rank, i);
+      const Step step = schedule.step(rank, i);
       ORRERY_ASSERT(step.needs.end <= numbering.received[rank].size());
       Message message{rank, step.to, schedule.pieces(rank, i), step.combine, {}};
       for (std::uint32_t slot = step.needs.begin; slot < step.needs.end; ++slot)
@@ -95,4 +93,4 @@ Exchange expand(const collectives::Schedule& schedule) {
   return exchange;
 }
 
-}  // namespace orrery
+}  // namespace orrery::collectives

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace orrery {
+namespace orrery::collectives {
 
 // A set as a row of bits; sets that meet have equal lengths.
 using BitRow = std::span<std::uint64_t>;
@@ -43,4 +43,4 @@ class BitMatrix {
   std::vector<std::uint64_t> data_;
 };
 
-}  // namespace orrery
+}  // namespace orrery::collectives

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// From what a file says that ranks do to the programs that are simulated: sends, and what each waits for.
+#pragma once
+
+#include <string>
+
+#include "collectives/custom/actions.h"
+#include "collectives/message_table.h"
+
+namespace orrery::collectives {
+
+// `written` has passed check_written() (check.h). `name`: of the algorithm, for people.
+MessageTable compile(std::string name, const WrittenCollective& written);
+
+}  // namespace orrery::collectives

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: MIT
+#include "collectives/custom/msccl.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+#include <pugixml.hpp>
+
+#include "collectives/oracle/meaning.h"
+#include "core/suggest.h"
+
+namespace orrery::collectives {
+namespace {
+
+using enum CollectiveKind;
+using Kind = Action::Kind;
+
+constexpr std::int64_t kMostGpus = 65536;
+constexpr std::int64_t kMostChunks = std::int64_t{1} << 20;    // of a buffer
+constexpr std::uint64_t kMostPlaces = std::uint64_t{1} << 21;  // of all GPUs: some hundred megabytes
+
+constexpr std::array<std::pair<std::string_view, CollectiveKind>, 8> kCollectives = {{
+    {"allreduce", kAllReduce},
+    {"allgather", kAllGather},
+    {"reducescatter", kReduceScatter},
+    {"alltoall", kAllToAll},
+    {"broadcast", kBroadcast},
+    {"reduce", kReduce},
+    {"gather", kGather},
+    {"scatter", kScatter},
+}};
+
+// What a step does.
+struct StepType {
+  std::string_view name;
+  bool receives = false;
+  bool sends = false;
+  bool reduces = false;
+  bool stores = false;  // in dst
+  bool reads = false;   // src
+};
+constexpr std::array kStepTypes = {
+    StepType{.name = "cpy", .stores = true, .reads = true},
+    StepType{.name = "nop"},
+    StepType{.name = "r", .receives = true, .stores = true},
+    StepType{.name = "rcs", .receives = true, .sends = true, .stores = true},
+    StepType{.name = "re", .reduces = true, .stores = true, .reads = true},
+    StepType{.name = "rrc", .receives = true, .reduces = true, .stores = true, .reads = true},
+    StepType{.name = "rrcs", .receives = true, .sends = true, .reduces = true, .stores = true, .reads = true},
+    StepType{.name = "rrs", .receives = true, .sends = true, .reduces = true, .reads = true},
+    StepType{.name = "s", .sends = true, .reads = true},
+};
+
+// The document, and where its elements stand.
+class Document {
+ public:
+  Document(std::string file, std::string_view text) : file_(std::move(file)) {
+    for (std::size_t at = 0; at < text.size(); ++at)
+      if (text[at] == '\n') line_ends_.push_back(static_cast<std::ptrdiff_t>(at));
+    const pugi::xml_parse_result result = document_.load_buffer(text.data(), text.size());
+    if (!result)
+      throw InputError(
+          {file_, line_at(result.offset), 0}, fmt::format("no XML: {}", result.description()),
+          "an algorithm file is MSCCL's XML, or a set of Chakra traces that --algorithm names by their prefix");
+  }
+
+  const std::string& file() const { return file_; }
+  pugi::xml_node root() const { return document_.document_element(); }
+  int line_of(const pugi::xml_node& node) const { return line_at(node.offset_debug()); }
+
+  [[noreturn]] void refuse(const pugi::xml_node& node, std::string message, std::string hint = {}) const {
+    throw InputError({file_, line_of(node), 0}, std::move(message), std::move(hint));
+  }
+
+  std::string text(const pugi::xml_node& node, const char* key) const {
+    const pugi::xml_attribute attribute = node.attribute(key);
+    if (!attribute) refuse(node, fmt::format("<{}> has no attribute '{}'", name_of(node), key));
+    return attribute.value();
+  }
+
+  std::int64_t number(const pugi::xml_node& node, const char* key, std::int64_t least, std::int64_t most,
+                      std::optional<std::int64_t> fallback = {}) const {
+    if (fallback && !node.attribute(key)) return *fallback;
+    const std::string word = text(node, key);
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc{} || end != word.data() + word.size() || value < least || value > most)
+      refuse(node, fmt::format("{}=\"{}\" of <{}>: expected a whole number from {} to {}", key, printable(word, 40),
+                               name_of(node), least, most));
+    return value;
+  }
+
+  std::uint32_t count(const pugi::xml_node& node, const char* key, std::int64_t least, std::int64_t most) const {
+    return static_cast<std::uint32_t>(number(node, key, least, most));
+  }
+
+  static std::string name_of(const pugi::xml_node& node) { return printable(node.name(), 40); }
+
+ private:
+  int line_at(std::ptrdiff_t offset) const {
+    return static_cast<int>(std::ranges::lower_bound(line_ends_, offset) - line_ends_.begin()) + 1;
+  }
+
+  std::string file_;
+  std::vector<std::ptrdiff_t> line_ends_;
+  pugi::xml_document document_;
+};
+
+CollectiveKind read_kind(const Document& document) {
+  const std::string given = document.text(document.root(), "coll");
+  std::string word;
+  for (const char c : given)
+    if (c != '_' && c != '-') word += c;
+  const auto found = std::ranges::find(kCollectives, word, &decltype(kCollectives)::value_type::first);
+  if (found != kCollectives.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& [name, kind] : kCollectives) names.emplace_back(name);
+  document.refuse(document.root(), fmt::format("unknown collective coll=\"{}\"", printable(given, 40)),
+                  suggestion(word, names));
+}
+
+class Reader {
+ public:
+  explicit Reader(const Document& document) : document_(document) {}
+
+  WrittenCollective read() {
+    const pugi::xml_node root = document_.root();
+    if (std::string_view(root.name()) != "algo")
+      document_.refuse(root, fmt::format("the document is a <{}>, not an <algo>", Document::name_of(root)),
+                       "an algorithm file is MSCCL's XML");
+    written_.kind = read_kind(document_);
+    written_.ranks = document_.count(root, "ngpus", 1, kMostGpus);
+    written_.files = {document_.file()};
+    written_.actions.resize(written_.ranks);
+    read_buffers(root);
+    read_gpus(root);
+    return std::move(written_);
+  }
+
+ private:
+  struct Block {
+    pugi::xml_node node;
+    std::uint32_t id = 0;
+    std::int64_t send = -1;  // peers
+    std::int64_t receive = -1;
+    std::uint64_t channel = 0;
+    std::vector<std::uint32_t> first;  // action of each step
+    std::vector<std::uint32_t> last;
+  };
+  struct Gpu {
+    pugi::xml_node node;
+    std::uint32_t id = 0;
+    std::uint32_t scratch = 0;
+    std::map<std::uint32_t, Block> blocks;
+  };
+  // Sizes of the buffers: as the collective has them, or as the file says where that is more.
+  void read_buffers(const pugi::xml_node& root) {
+    Buffers buffers;
+    const std::uint32_t chunks = document_.count(root, "nchunksperloop", 1, kMostChunks);
+    const bool is_shared = written_.kind != kAllReduce && written_.kind != kReduce && written_.kind != kBroadcast;
+    if (is_shared && chunks % written_.ranks != 0)
+      document_.refuse(
+          root, fmt::format("nchunksperloop=\"{}\" does not divide among the {} GPUs, as the buffer of {} has to",
+                            chunks, written_.ranks, document_.text(root, "coll")));
+    buffers.share = is_shared ? chunks / written_.ranks : 1;
+    buffers.in_place = document_.number(root, "inplace", 0, 1, 0) == 1;
+    const bool gathers = written_.kind == kAllGather || written_.kind == kGather;
+    const bool scatters = written_.kind == kReduceScatter || written_.kind == kScatter;
+    buffers.input = gathers ? buffers.share : chunks;
+    buffers.output = scatters ? buffers.share : chunks;
+    written_.whole = gathers ? buffers.share : chunks;
+    for (const pugi::xml_node& gpu : root.children("gpu")) {
+      const std::uint32_t input = document_.count(gpu, "i_chunks", 0, kMostChunks);
+      const std::uint32_t output = document_.count(gpu, "o_chunks", 0, kMostChunks);
+      if (!buffers.in_place) {
+        buffers.input = std::max(buffers.input, input);
+        buffers.output = std::max(buffers.output, output);
+      }
+      buffers.scratch = std::max(buffers.scratch, document_.count(gpu, "s_chunks", 0, kMostChunks));
+    }
+    written_.chunks = std::uint64_t{chunks} * (written_.kind == kAllToAll ? written_.ranks : 1);
+    written_.buffers = buffers;
+  }
+
+  void read_gpus(const pugi::xml_node& root) {
+    std::map<std::uint32_t, Gpu> gpus;
+    for (const pugi::xml_node& node : root.children()) {
+      if (node.type() != pugi::node_element) continue;
+      if (std::string_view(node.name()) != "gpu") document_.refuse(node, unknown(node, "gpu"));
+      Gpu gpu{node,
+              document_.count(node, "id", 0, std::int64_t{written_.ranks} - 1),
+              document_.count(node, "s_chunks", 0, kMostChunks),
+              {}};
+      if (gpus.contains(gpu.id)) document_.refuse(node, fmt::format("gpu {} is there twice", gpu.id));
+      read_blocks(gpu);
+      gpus.emplace(gpu.id, std::move(gpu));
+    }
+    for (std::uint32_t rank = 0; rank < written_.ranks; ++rank)
+      if (!gpus.contains(rank))
+        document_.refuse(root, fmt::format("ngpus=\"{}\", and there is no gpu {}", written_.ranks, rank),
+                         "write one <gpu> for each of them, numbered from 0");
+    require_few_places(root);
+    for (auto& [id, gpu] : gpus) read_steps(gpu);
+    written_.buffers->scratch += registers_;
+    require_few_places(root);
+  }
+
+  void require_few_places(const pugi::xml_node& root) const {
+    const std::uint64_t places = std::uint64_t{written_.buffers->places()} * written_.ranks;
+    const std::uint64_t pieces = written_.chunks;
+    if (std::max(places, pieces) > kMostPlaces)
+      document_.refuse(root, fmt::format("the buffers of all GPUs have {} chunks; at most {} can be checked",
+                                         std::max(places, pieces), kMostPlaces));
+  }
+
+  static std::string unknown(const pugi::xml_node& node, std::string_view expected) {
+    return fmt::format("unknown element <{}>; expected <{}>", Document::name_of(node), expected);
+  }
+
+  void read_blocks(Gpu& gpu) {
+    std::map<std::pair<std::int64_t, std::uint64_t>, std::uint32_t> senders, receivers;  // by peer and channel
+    for (const pugi::xml_node& node : gpu.node.children()) {
+      if (node.type() != pugi::node_element) continue;
+      if (std::string_view(node.name()) != "tb") document_.refuse(node, unknown(node, "tb"));
+      Block block{node,
+                  document_.count(node, "id", 0, kMostChunks),
+                  peer(node, "send"),
+                  peer(node, "recv"),
+                  static_cast<std::uint64_t>(document_.number(node, "chan", 0, kMostChunks)),
+                  {},
+                  {}};
+      if (block.send == gpu.id || block.receive == gpu.id)
+        document_.refuse(node, fmt::format("tb {} of gpu {} has its own GPU as a peer", block.id, gpu.id),
+                         "a copy within the GPU is a step of type cpy");
+      claim(node, gpu.id, block.id, "send to", block.send, block.channel, senders);
+      claim(node, gpu.id, block.id, "receive from", block.receive, block.channel, receivers);
+      if (!gpu.blocks.emplace(block.id, block).second)
+        document_.refuse(node, fmt::format("tb {} of gpu {} is there twice", block.id, gpu.id));
+    }
+  }
+
+  std::int64_t peer(const pugi::xml_node& node, const char* key) const {
+    const std::int64_t number = document_.number(node, key, INT32_MIN, INT32_MAX);
+    if (number < -1 || number >= std::int64_t{written_.ranks})
+      document_.refuse(node,
+                       fmt::format("{}=\"{}\": there is no such GPU; the peers are 0 to {}, or -1 for none", key,
+                                   number, written_.ranks - 1),
+                       fmt::format("<algo> says ngpus=\"{}\"", written_.ranks));
+    return number;
+  }
+
+  // A connection is one block's.
+  void claim(const pugi::xml_node& node, std::uint32_t gpu, std::uint32_t block, std::string_view what,
+             std::int64_t peer, std::uint64_t channel,
+             std::map<std::pair<std::int64_t, std::uint64_t>, std::uint32_t>& owners) const {
+    if (peer < 0) return;
+    const auto [owner, is_first] = owners.try_emplace({peer, channel}, block);
+    if (!is_first)
+      document_.refuse(node,
+                       fmt::format("tb {} and tb {} of gpu {} both {} gpu {} on channel {}", owner->second, block, gpu,
+                                   what, peer, channel),
+                       "a channel between two GPUs is one thread block's: give one of them another `chan`");
+  }
+
+  void read_steps(Gpu& gpu) {
+    registers_of_gpu_ = 0;
+    for (auto& [id, block] : gpu.blocks) {
+      std::uint32_t expected = 0;
+      for (const pugi::xml_node& node : block.node.children()) {
+        if (node.type() != pugi::node_element) continue;
+        if (std::string_view(node.name()) != "step") document_.refuse(node, unknown(node, "step"));
+        if (document_.number(node, "s", 0, INT32_MAX) != expected)
+          document_.refuse(node,
+                           fmt::format("step s=\"{}\" of gpu {}, tb {} stands where step {} is expected",
+                                       printable(node.attribute("s").value(), 40), gpu.id, id, expected),
+                           "the steps of a thread block are numbered 0, 1, 2, ... in their order");
+        ++expected;
+        read_step(gpu, block, node);
+      }
+    }
+    registers_ = std::max(registers_, registers_of_gpu_);
+    for (auto& [id, block] : gpu.blocks) connect(gpu, block);
+  }
+
+  const StepType& type_of(const pugi::xml_node& node) const {
+    const std::string type = document_.text(node, "type");
+    const auto found = std::ranges::find(kStepTypes, type, &StepType::name);
+    if (found != kStepTypes.end()) return *found;
+    std::vector<std::string> names;
+    for (const StepType& known : kStepTypes) names.emplace_back(known.name);
+    document_.refuse(node, fmt::format("unknown step type \"{}\"", printable(type, 40)),
+                     fmt::format("known: {}", fmt::join(names, ", ")));
+  }
+
+  std::uint32_t place(const Gpu& gpu, const pugi::xml_node& node, const char* buffer_key, const char* offset_key,
+                      std::uint32_t count) const {
+    const std::string buffer = document_.text(node, buffer_key);
+    const Buffers& buffers = *written_.buffers;
+    if (buffer != "i" && buffer != "o" && buffer != "s")
+      document_.refuse(node, fmt::format("{}=\"{}\": expected i, o or s", buffer_key, printable(buffer, 40)),
+                       "i is the input buffer, o the output, s scratch");
+    const std::uint32_t size = buffer == "i" ? buffers.input : buffer == "o" ? buffers.output : gpu.scratch;
+    const std::int64_t offset = document_.number(node, offset_key, 0, kMostChunks);
+    if (offset + count > size)
+      document_.refuse(node,
+                       fmt::format("{}[{}..{}] of gpu {} is outside the buffer, which has {} chunks", buffer, offset,
+                                   offset + count - 1, gpu.id, size),
+                       "i_chunks, o_chunks and s_chunks of <gpu> say how many there are");
+    const Buffers::Kind kind = buffer == "i"   ? Buffers::Kind::kInput
+                               : buffer == "o" ? Buffers::Kind::kOutput
+                                               : Buffers::Kind::kScratch;
+    return static_cast<std::uint32_t>(
+        place_in(buffers, written_.kind, gpu.id, kind, static_cast<std::uint32_t>(offset)));
+  }
+
+  // One step is up to three actions: src is copied to where the sum is made, a message comes in, another goes out.
+  void read_step(const Gpu& gpu, Block& block, const pugi::xml_node& node) {
+    const StepType& type = type_of(node);
+    Action action;
+    action.line = document_.line_of(node);
+    action.name = fmt::format("gpu {}, tb {}, step {} ({})", gpu.id, block.id, block.first.size(), type.name);
+    action.count = static_cast<std::uint32_t>(document_.number(node, "cnt", 1, kMostChunks, 1));
+    action.channel = block.channel;
+    std::vector<Action>& actions = written_.actions[gpu.id];
+    block.first.push_back(static_cast<std::uint32_t>(actions.size()));
+    const auto add = [&](Kind kind, std::uint32_t from, std::uint32_t to, Combine combine, std::int64_t peer) {
+      if (actions.size() > block.first.back()) action.after = {static_cast<std::uint32_t>(actions.size() - 1)};
+      action.kind = kind;
+      action.from = from;
+      action.to = to;
+      action.combine = combine;
+      action.peer = peer < 0 ? 0 : static_cast<std::uint32_t>(peer);
+      actions.push_back(action);
+    };
+    if (type.sends && block.send < 0) refuse_peer(gpu, block, node, type, "send");
+    if (type.receives && block.receive < 0) refuse_peer(gpu, block, node, type, "recv");
+    std::uint32_t source = type.reads ? place(gpu, node, "srcbuf", "srcoff", action.count) : Action::kNowhere;
+    std::uint32_t result = type.stores ? place(gpu, node, "dstbuf", "dstoff", action.count) : source;
+    const Combine combine = type.reduces ? Combine::kReduce : Combine::kCopy;
+    if (type.receives) {
+      if (type.reduces && !type.stores) result = take_registers(action.count);
+      if (type.reduces && source != result) add(Kind::kLocal, source, result, Combine::kCopy, -1);
+      add(Kind::kReceive, Action::kNowhere, result, combine, block.receive);
+    } else if (!type.sends) {
+      add(Kind::kLocal, source, result, combine, -1);
+    }
+    if (type.sends) add(Kind::kSend, result, Action::kNowhere, Combine::kCopy, block.send);
+    block.last.push_back(static_cast<std::uint32_t>(actions.size() - 1));
+  }
+
+  [[noreturn]] void refuse_peer(const Gpu& gpu, const Block& block, const pugi::xml_node& node, const StepType& type,
+                                std::string_view key) const {
+    document_.refuse(
+        node,
+        fmt::format("a step of type {} in tb {} of gpu {}, which has {}=\"-1\"", type.name, block.id, gpu.id, key),
+        fmt::format("name the peer: <tb {}=\"...\">", key));
+  }
+
+  std::uint32_t take_registers(std::uint32_t count) {
+    const std::uint32_t first = written_.buffers->places() + registers_of_gpu_;
+    registers_of_gpu_ += count;
+    if (registers_of_gpu_ > kMostPlaces) document_.refuse(document_.root(), "too many steps of type rrs to check");
+    return first;
+  }
+
+  // What steps come after: the one before them, and the one that they name.
+  void connect(const Gpu& gpu, const Block& block) {
+    std::uint32_t step = 0;
+    std::vector<Action>& actions = written_.actions[gpu.id];
+    for (const pugi::xml_node& node : block.node.children("step")) {
+      std::vector<std::uint32_t>& after = actions[block.first[step]].after;
+      if (step > 0) after.push_back(block.last[step - 1]);
+      const std::int64_t other = document_.number(node, "depid", -1, kMostChunks, -1);
+      if (other >= 0) {
+        const auto found = gpu.blocks.find(static_cast<std::uint32_t>(other));
+        if (found == gpu.blocks.end())
+          document_.refuse(node, fmt::format("depid=\"{}\": gpu {} has no such thread block", other, gpu.id));
+        const auto steps = std::ssize(found->second.last);
+        const std::int64_t which = document_.number(node, "deps", INT32_MIN, INT32_MAX);
+        if (which < 0 || which >= steps)
+          document_.refuse(node, fmt::format("deps=\"{}\": tb {} of gpu {} has {} steps", which, other, gpu.id, steps),
+                           "they are numbered from 0");
+        after.push_back(found->second.last[static_cast<std::size_t>(which)]);
+      }
+      ++step;
+    }
+  }
+
+  const Document& document_;
+  WrittenCollective written_;
+  std::uint32_t registers_ = 0;  // of any GPU, for sums that are sent and not stored
+  std::uint32_t registers_of_gpu_ = 0;
+};
+
+}  // namespace
+
+MscclAlgorithm read_msccl(const std::string& file, std::string_view text) {
+  const Document document(file, text);
+  WrittenCollective written = Reader(document).read();
+  return {document.root().attribute("name").value(), std::move(written)};
+}
+
+}  // namespace orrery::collectives

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// Which send meets which receive: the k-th of a channel between two ranks the k-th.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "collectives/custom/actions.h"
+
+namespace orrery::collectives {
+
+struct Pairing {
+  // By rank, by action: the action of the peer, and a receive's place among the rank's receives, which are numbered in
+  // the order of the actions. Of other actions they mean nothing.
+  std::vector<std::vector<std::uint32_t>> ends;
+  std::vector<std::vector<std::uint32_t>> slots;
+};
+
+// Throws InputError, which names the action, where one has no other end, or the two differ in size.
+Pairing pair_messages(const WrittenCollective& written);
+
+}  // namespace orrery::collectives
