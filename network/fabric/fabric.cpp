@@ -239,6 +239,27 @@ std::optional<std::vector<std::uint32_t>> Fabric::congruence(std::span<const Dev
   return result;
 }
 
+bool Fabric::has_nodes_alike() const {
+  const auto* layout = std::get_if<ClusterLayout>(&parts_.layout);
+  if (layout == nullptr || has_odd_links_) return false;
+  const Tier& scale_out = layout->scale_out;
+  return scale_out.topology == nullptr || (scale_out.topology->shape->above != nullptr && scale_out.switches == 1 &&
+                                           scale_out.links == 2 * scale_out.parameters.size);
+}
+
+Fabric::AtNode Fabric::at_node(LinkId link) const {
+  const ClusterLayout& layout = std::get<ClusterLayout>(parts_.layout);
+  if (layout.node.holds(link))
+    return {(index_of(link) - layout.node.first_link) / layout.node.links, layout.node.links};
+  if (layout.scale_out.holds(link)) {
+    const TopologyLink joins = place_of(layout.scale_out, link).link;
+    const std::uint32_t nic = std::min(joins.from, joins.to);  // the switch comes after the members
+    return {nic / layout.nics_per_node, layout.nics_per_node};
+  }
+  const LinkEnds ends = layout.ends(link);
+  return {index_of(std::min(ends.from, ends.to)) / layout.devices_per_node, layout.devices_per_node};
+}
+
 LinkEnds Fabric::ends(LinkId link) const {
   ORRERY_ASSERT(index_of(link) < link_count());
   return std::visit([&](const auto& layout) { return layout.ends(link); }, parts_.layout);

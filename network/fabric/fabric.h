@@ -152,6 +152,16 @@ class Fabric {
   // routes, link for link, each device for its like. Nothing where that cannot be said in short.
   std::optional<std::vector<std::uint32_t>> congruence(std::span<const DeviceId> devices) const;
 
+  // Where one switch joins the nodes, every link is at one of them, and nodes that trade places, each with all that is
+  // at it, leave every route as it is, link for link.
+  bool has_nodes_alike() const;
+  struct AtNode {
+    std::uint32_t node = 0;
+    std::uint32_t stride = 0;  // the same link of the next node is so much further
+  };
+  // Of a fabric that has_nodes_alike().
+  AtNode at_node(LinkId link) const;
+
   // Whether the way from one of these devices to any other of them follows from each of the two by itself, since the
   // same switches join them all. True only where that is known without looking at all routes.
   bool share_switches(std::span<const DeviceId> devices) const;

@@ -2,6 +2,7 @@
 #include "system/folding/colour_refinement.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "core/assert.h"
@@ -34,10 +35,14 @@ std::uint32_t ColourRefinement::Blocks::take(std::uint32_t length) {
   return index;
 }
 
-ColourRefinement::Vertex ColourRefinement::add_vertex(std::uint64_t own) {
+ColourRefinement::Vertex ColourRefinement::add_vertex(std::uint64_t own, std::uint32_t weight) {
   const Vertex vertex = vertex_count();
   ORRERY_ASSERT(vertex != kNone);
   new_own_.push_back(own);
+  if (weight != 1) {
+    weights_.resize(vertex, 1);
+    weights_.push_back(weight);
+  }
   append(colours_, kNone);
   append(signatures_, {});
   append(first_block_, kNone);
@@ -45,19 +50,20 @@ ColourRefinement::Vertex ColourRefinement::add_vertex(std::uint64_t own) {
   return vertex;
 }
 
-void ColourRefinement::add_edge(Vertex a, Vertex b, std::uint64_t label_of_b_at_a, std::uint64_t label_of_a_at_b) {
-  new_edges_.push_back({a, b, label_pair(label_of_b_at_a, label_of_a_at_b)});
+void ColourRefinement::add_edge(Vertex a, Vertex b, End b_at_a, End a_at_b) {
+  new_edges_.push_back({a, b, label_pair(b_at_a, a_at_b)});
   if (new_edges_.size() >= kMostNewEdges) attach_new_edges();
 }
 
 // Edges that are added one after the other have few labels.
-std::uint32_t ColourRefinement::label_pair(std::uint64_t at_a, std::uint64_t at_b) {
+std::uint32_t ColourRefinement::label_pair(End at_a, End at_b) {
   const LabelPair pair{at_a, at_b};
-  auto& recent = recent_labels_[(at_a + 3 * at_b) % recent_labels_.size()];
+  auto& recent = recent_labels_[(at_a.label + 3 * at_b.label) % recent_labels_.size()];
   if (recent.second != 0 && recent.first == pair) return recent.second - 1;
   const auto [known, is_new] = label_pairs_.try_emplace(pair, static_cast<std::uint32_t>(labels_.size()));
   if (is_new)
-    for (const std::uint64_t label : {at_a, at_b}) labels_.push_back({mixed(label), mixed(label ^ 0x5851f42d4c957f2d)});
+    for (const End& end : {at_a, at_b})
+      labels_.push_back({mixed(end.label), mixed(end.label ^ 0x5851f42d4c957f2d), end.times});
   recent = {pair, known->second + 1};
   return known->second;
 }
@@ -119,9 +125,10 @@ void ColourRefinement::place_new_vertices() {
     } else {
       const auto [place, is_first] = class_of.try_emplace(own, class_count());
       colours_[vertex] = place->second;
-      if (is_first) classes_.push_back({0, 0, 0, 0, epoch_, kNone, {}});
+      if (is_first) classes_.push_back({0, 0, 0, 0, 0, epoch_, kNone, {}});
     }
     ++classes_[colours_[vertex]].size;
+    classes_[colours_[vertex]].weight += weight(vertex);
   }
   std::uint32_t begin = first;
   for (Colour colour = first_class; colour < class_count(); ++colour) {
@@ -229,10 +236,14 @@ void ColourRefinement::take_out(Colour colour, std::uint32_t count, const Signat
   const std::uint32_t begin = classes_[colour].begin;
   classes_[colour].begin += count;
   classes_[colour].size -= count;
-  classes_.push_back({begin, count, 0, 0, epoch_, before(colour).value_or(kNone), signature});
+  classes_.push_back({begin, count, 0, 0, 0, epoch_, before(colour).value_or(kNone), signature});
   note_change(colour);
   note_change(to);
-  for (const Vertex vertex : members(to)) colours_[vertex] = to;
+  for (const Vertex vertex : members(to)) {
+    colours_[vertex] = to;
+    classes_[to].weight += weight(vertex);
+  }
+  classes_[colour].weight -= classes_[to].weight;
   moves_.push_back({to, colour});
 }
 
@@ -249,15 +260,15 @@ std::optional<ColourRefinement::Colour> ColourRefinement::before(Colour colour) 
 }
 
 bool ColourRefinement::is_equitable() const {
-  using Neighbours = std::vector<std::pair<std::uint64_t, Colour>>;
+  using Neighbours = std::map<std::pair<std::uint64_t, Colour>, std::uint64_t>;  // by label and class: how many
   for (Colour colour = 0; colour < class_count(); ++colour) {
     std::optional<Neighbours> of_class;
     for (const Vertex vertex : members(colour)) {
       Neighbours neighbours;
       for_each_half(vertex, [&](const Half& half) {
-        neighbours.emplace_back(labels_[half.label_there ^ 1].low, colours_[half.to]);
+        const Label& label = labels_[half.label_there ^ 1];
+        neighbours[{label.low, colours_[half.to]}] += label.times;
       });
-      std::ranges::sort(neighbours);
       if (colours_[vertex] != colour || (of_class && neighbours != *of_class)) return false;
       of_class = std::move(neighbours);
     }

@@ -11,6 +11,9 @@
 // looking at the others. The half-edges of a vertex lie side by side too, in one block for each refine() that brought
 // it edges.
 //
+// A vertex may stand for many that are known to be alike, as many as it weighs: its edges then say how often each end
+// sees the other.
+//
 // After Paige and Tarjan, "Three partition refinement algorithms", SIAM J. Comput. 16 (1987), and Berkholz, Bonsma and
 // Grohe, "Tight lower and upper bounds for the complexity of canonical colour refinement", ESA 2013.
 #pragma once
@@ -34,9 +37,18 @@ class ColourRefinement {
   using Colour = std::uint32_t;
 
   // A vertex that is told apart by `own`.
-  Vertex add_vertex(std::uint64_t own);
-  // Each end sees the other under a label.
-  void add_edge(Vertex a, Vertex b, std::uint64_t label_of_b_at_a, std::uint64_t label_of_a_at_b);
+  Vertex add_vertex(std::uint64_t own, std::uint32_t weight = 1);
+  // Each end sees the other under a label, so many times.
+  struct End {
+    std::uint64_t label;
+    std::uint32_t times;
+
+    bool operator==(const End&) const = default;
+  };
+  void add_edge(Vertex a, Vertex b, End b_at_a, End a_at_b);
+  void add_edge(Vertex a, Vertex b, std::uint64_t label_of_b_at_a, std::uint64_t label_of_a_at_b) {
+    add_edge(a, b, End{label_of_b_at_a, 1}, End{label_of_a_at_b, 1});
+  }
   // The same label at both ends.
   void add_edge(Vertex a, Vertex b, std::uint64_t label) { add_edge(a, b, label, label); }
 
@@ -55,13 +67,15 @@ class ColourRefinement {
   std::span<const Vertex> members(Colour colour) const {
     return std::span(members_).subspan(classes_[colour].begin, classes_[colour].size);
   }
-  std::uint32_t class_size(Colour colour) const { return classes_[colour].size; }
+  // What its members weigh.
+  std::uint32_t class_size(Colour colour) const { return classes_[colour].weight; }
+  std::uint32_t weight(Vertex vertex) const { return vertex < weights_.size() ? weights_[vertex] : 1; }
   std::uint32_t class_count() const { return static_cast<std::uint32_t>(classes_.size()); }
   std::uint32_t vertex_count() const { return static_cast<std::uint32_t>(signatures_.size()); }
-  // Once for each edge.
+  // Once for each edge: the neighbour, and how often the vertex sees it.
   template <class Visit>
   void for_each_neighbour(Vertex vertex, const Visit& visit) const {
-    for_each_half(vertex, [&](const Half& half) { visit(half.to); });
+    for_each_half(vertex, [&](const Half& half) { visit(half.to, labels_[half.label_there ^ 1].times); });
   }
 
   // Whether the partition is what it claims to be, neighbour by neighbour.
@@ -74,6 +88,7 @@ class ColourRefinement {
   struct Label {
     std::uint64_t low = 0;
     std::uint64_t high = 0;
+    std::uint32_t times = 1;
   };
   // A sum over the neighbours of a vertex, in two independent hashes.
   struct Signature {
@@ -81,12 +96,12 @@ class ColourRefinement {
     std::uint64_t high = 0;
 
     void add(Colour colour, const Label& label) {
-      low += mixed(label.low + colour);
-      high += mixed(label.high ^ (std::uint64_t{colour} << 20));
+      low += label.times * mixed(label.low + colour);
+      high += label.times * mixed(label.high ^ (std::uint64_t{colour} << 20));
     }
     void remove(Colour colour, const Label& label) {
-      low -= mixed(label.low + colour);
-      high -= mixed(label.high ^ (std::uint64_t{colour} << 20));
+      low -= label.times * mixed(label.low + colour);
+      high -= label.times * mixed(label.high ^ (std::uint64_t{colour} << 20));
     }
     bool operator==(const Signature&) const = default;
   };
@@ -96,13 +111,15 @@ class ColourRefinement {
   // Labels are interned in pairs, side by side: of each end at the other. One half sees by the first, the other by the
   // second.
   struct LabelPair {
-    std::uint64_t at_a;
-    std::uint64_t at_b;
+    End at_a;
+    End at_b;
 
     bool operator==(const LabelPair&) const = default;
   };
   struct LabelPairHash {
-    std::size_t operator()(const LabelPair& pair) const { return mixed(pair.at_a) + pair.at_b; }
+    std::size_t operator()(const LabelPair& pair) const {
+      return mixed(pair.at_a.label + pair.at_a.times) + pair.at_b.label;
+    }
   };
   struct NewEdge {
     Vertex a = 0;
@@ -132,6 +149,7 @@ class ColourRefinement {
   struct Class {
     std::uint32_t begin = 0;  // in members_
     std::uint32_t size = 0;
+    std::uint32_t weight = 0;      // of the members together
     std::uint32_t dirty = 0;       // of them, the first
     std::uint32_t changed_in = 0;  // epoch
     std::uint32_t created_in = 0;  // epoch, before which its members were part of:
@@ -152,7 +170,7 @@ class ColourRefinement {
       block = head->to;
     }
   }
-  std::uint32_t label_pair(std::uint64_t at_a, std::uint64_t at_b);
+  std::uint32_t label_pair(End at_a, End at_b);
   void attach_new_edges();
   void place_new_vertices();
   void mark_dirty(Vertex vertex);
@@ -166,6 +184,7 @@ class ColourRefinement {
 
   std::vector<Colour> colours_;
   std::vector<Signature> signatures_;
+  std::vector<std::uint32_t> weights_;  // up to the last that is not 1
   std::vector<std::uint32_t> first_block_;
   std::vector<std::uint32_t> next_half_;  // while edges are attached: how many, then where the next goes; else 0
   std::vector<Vertex> members_;           // class by class

@@ -172,9 +172,8 @@ std::uint32_t FoldedCast::use(FirstUse use) {
   const bool is_send = graph.kind(use.node) == workload::NodeKind::kSend;
   std::uint32_t used = 0;
   for (const RankId rank : folding_.actors().ranks_of(agent_of(use.rank)))
-    if (is_send ? symmetry_.use_sends(rank, graph.peer_slot(use.node))
-                : symmetry_.use_communicator(input_.job.communicator(rank, use.node)))
-      ++used;
+    used += is_send ? symmetry_.use_sends(rank, graph.peer_slot(use.node))
+                    : symmetry_.use_communicator(input_.job.communicator(rank, use.node));
   return used;
 }
 

@@ -44,7 +44,7 @@ std::vector<network::LinkShare> shares_of(std::vector<LinkId>& route) {
 
 Symmetry::Symmetry(const workload::Job& job, const workload::Matching& matching, const network::Fabric& fabric,
                    std::span<const DeviceId> placement, CollectivePlans& plans, Granularity granularity,
-                   std::span<const std::uint64_t> own)
+                   std::span<const std::uint64_t> own, bool by_replicas)
     : job_(job),
       fabric_(fabric),
       placement_(placement),
@@ -53,12 +53,14 @@ Symmetry::Symmetry(const workload::Job& job, const workload::Matching& matching,
       patterns_(matching, plans, granularity),
       private_rings_(job, fabric, placement, plans, patterns_, granularity),
       pairings_(job, matching),
+      replicas_({job, fabric, placement, own, plans, patterns_, pairings_, by_replicas}),
       communicators_(job.communicators.size()),
       first_slot_{0},
       link_vertices_(fabric.link_count(), kNotInUse) {
   ORRERY_ASSERT(own.size() == job.ranks.size());
-  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
-    refinement_.add_vertex(hash_of({kRank, job.ranks[rank].graph, own[rank]}));
+  for (Vertex vertex = 0; vertex < replicas_.kinds(); ++vertex) {
+    const std::uint32_t rank = index_of(rank_of(vertex));
+    refinement_.add_vertex(hash_of({kRank, job.ranks[rank].graph, own[rank]}), replicas_.copies(vertex));
     first_slot_.push_back(first_slot_.back() + static_cast<std::uint32_t>(job.ranks[rank].peers.size()));
   }
   sends_.assign(first_slot_.back(), kNotInUse);
@@ -68,16 +70,18 @@ Symmetry::Symmetry(const workload::Job& job, const workload::Matching& matching,
   stages_.programs = rank_classes_;
 }
 
-bool Symmetry::use_communicator(GroupId group) {
+std::uint32_t Symmetry::use_communicator(GroupId replica) {
+  const GroupId group = replicas_.first(replica);
   UsedCommunicator& communicator = communicators_[index_of(group)];
-  if (communicator.vertex || patterns_.of(group).empty()) return false;
+  if (communicator.vertex || patterns_.of(group).empty()) return 0;
   const Vertex vertex = refinement_.vertex_count();
   const std::uint64_t lines = granularity_ == Granularity::kPhase ? add_whole_lines(group, vertex) : 0;
-  refinement_.add_vertex(hash_of({own_colour(group), lines}));
+  refinement_.add_vertex(hash_of({own_colour(group), lines}), replicas_.copies(group));
   communicator.vertex = vertex;
   for (std::uint32_t member = 0; member < plans_.layout(group).size(); ++member)
-    refinement_.add_edge(vertex, index_of(rank_of(group, member)),
-                         hash_of({kMember, slot_of(group, member), program_hash(group, member)}));
+    ties_.push_back({vertex, vertex_of(rank_of(group, member)),
+                     hash_of({kMember, slot_of(group, member), program_hash(group, member)})});
+  tie();
   for (std::uint32_t i = 0; i < patterns_.of(group).size(); ++i) {
     communicator.first_line.push_back(refinement_.vertex_count());
     communicator.complete.push_back(add_complete_exchanges(group, patterns_.of(group)[i]));
@@ -85,7 +89,23 @@ bool Symmetry::use_communicator(GroupId group) {
     granularity_ == Granularity::kPhase ? add_lines(group, i) : add_messages(group, i);
   }
   group_vertices_.push_back({vertex, refinement_.vertex_count(), group});
-  return true;
+  return replicas_.copies(group);
+}
+
+// Those of replicas that are the same to a vertex are one edge, by which both ends of all of them come together.
+void Symmetry::tie() {
+  if (replicas_.any()) std::ranges::sort(ties_);
+  for (auto first = ties_.begin(); first != ties_.end();) {
+    const auto end = replicas_.any() ? std::find_if(first, ties_.end(), [&](const Tie& tie) { return tie != *first; })
+                                     : std::next(first);
+    const auto times = static_cast<std::uint64_t>(end - first);
+    const std::uint64_t all = times * refinement_.weight(first->from), there = refinement_.weight(first->to);
+    ORRERY_ASSERT(all % there == 0);
+    refinement_.add_edge(first->from, first->to, {first->how, static_cast<std::uint32_t>(times)},
+                         {first->how, static_cast<std::uint32_t>(all / there)});
+    first = end;
+  }
+  ties_.clear();
 }
 
 std::uint64_t Symmetry::own_colour(GroupId group) const {
@@ -149,7 +169,7 @@ bool Symmetry::add_complete_exchange(GroupId group, const Pattern& pattern, std:
   for (const Line& line : lines) {
     const Vertex vertex = refinement_.add_vertex(hash_of({kExchange, key}));
     for (const std::uint32_t member : line.members)
-      refinement_.add_edge(vertex, index_of(rank_of(group, member)), hash_of({kMember, slot_of(group, member)}));
+      refinement_.add_edge(vertex, vertex_of(rank_of(group, member)), hash_of({kMember, slot_of(group, member)}));
     cross_ways(group, {0, phase, line.members}, key, line.ways);
   }
   return true;
@@ -161,8 +181,8 @@ void Symmetry::cross_ways(GroupId group, const PatternLine& line, std::uint64_t 
     for (const auto sort : {kSends, kReceives}) {
       route_ = sort == kSends ? ways.out[i] : ways.in[i];
       for (const network::LinkShare& share : shares_of(route_))
-        crossings_.push_back(
-            {index_of(rank), share.link, hash_of({kCrosses, key, slot_of(group, line.members[i]), sort, share.times})});
+        crossings_.push_back({vertex_of(rank), share.link,
+                              hash_of({kCrosses, key, slot_of(group, line.members[i]), sort, share.times})});
     }
   }
 }
@@ -182,9 +202,9 @@ void Symmetry::add_messages(GroupId group, std::uint32_t number) {
     refinement_.add_vertex(
         hash_of({kMessage, pattern.key, message.phase, kinds[from]->of_send(message.send),
                  kinds[to]->of_receive(message.slot), static_cast<std::uint64_t>(latency.count()), bytes}));
-    refinement_.add_edge(vertex, index_of(rank_of(group, message.from)),
+    refinement_.add_edge(vertex, vertex_of(rank_of(group, message.from)),
                          hash_of({kSends, slot_of(group, message.from)}));
-    refinement_.add_edge(vertex, index_of(rank_of(group, message.to)),
+    refinement_.add_edge(vertex, vertex_of(rank_of(group, message.to)),
                          hash_of({kReceives, slot_of(group, message.to)}));
   });
 }
@@ -221,9 +241,11 @@ void Symmetry::add_lines(GroupId group, std::uint32_t number) {
     const LineTraffic traffic = this->traffic(group, number, line);
     const Vertex vertex = refinement_.add_vertex(
         hash_of({kLine, pattern.key, line.phase, static_cast<std::uint64_t>(traffic.latency.count()),
-                 static_cast<std::uint64_t>(traffic.least.count())}));
+                 static_cast<std::uint64_t>(traffic.least.count())}),
+        replicas_.copies(group));
     for (const std::uint32_t member : line.members)
-      refinement_.add_edge(vertex, index_of(rank_of(group, member)), hash_of({kMember, slot_of(group, member)}));
+      ties_.push_back({vertex, vertex_of(rank_of(group, member)), hash_of({kMember, slot_of(group, member)})});
+    tie();
     for (const network::LinkLoad& load : traffic.loads)
       crossings_.push_back(
           {vertex, load.link, hash_of({kCrosses, static_cast<std::uint64_t>(load.bytes.count()), load.connections})});
@@ -236,11 +258,12 @@ LineTraffic Symmetry::traffic(GroupId group, std::uint32_t pattern, const Patter
   return traffic_of(*patterns_.of(group)[pattern].plan, line.phase, devices, fabric_);
 }
 
-bool Symmetry::use_sends(RankId from, std::uint32_t peer_slot) {
-  if (sends(from, peer_slot) != kNotInUse) return false;
+std::uint32_t Symmetry::use_sends(RankId replica, std::uint32_t peer_slot) {
+  if (sends(replica, peer_slot) != kNotInUse) return 0;
+  const RankId from = rank_of(vertex_of(replica));
   const RankId to = job_.ranks[index_of(from)].peers[peer_slot];
   const TransferSlots &here = transfer_slots(from), &there = transfer_slots(to);
-  if (here.sends(peer_slot).empty()) return false;
+  if (here.sends(peer_slot).empty()) return 0;
   const Pairing& pairing = pairings_.find(from, peer_slot);
   const std::uint32_t slot_there = pairing.receive_slot;
   // To several slots of one rank: of these nobody else has the like.
@@ -251,9 +274,10 @@ bool Symmetry::use_sends(RankId from, std::uint32_t peer_slot) {
   const Duration latency = cross_route(vertex, from_device, to_device);
   refinement_.add_vertex(hash_of({kPair, own, static_cast<std::uint64_t>(latency.count()),
                                   // only a library makes a difference there
-                                  plans_.library() != nullptr && is_same_node}));
-  sends_[first_slot_[index_of(from)] + peer_slot] = vertex;
-  const std::uint32_t received_at = first_slot_[index_of(to)] + slot_there;
+                                  plans_.library() != nullptr && is_same_node}),
+                         replicas_.copies(vertex_of(from)));
+  sends_[first_slot_[vertex_of(from)] + peer_slot] = vertex;
+  const std::uint32_t received_at = first_slot_[vertex_of(to)] + slot_there;
   if (Vertex& first = received_[received_at]; first == kNotInUse) {
     first = vertex;
   } else {
@@ -263,15 +287,16 @@ bool Symmetry::use_sends(RankId from, std::uint32_t peer_slot) {
   }
   // A message may be like another of the same rank; but ranks are alike only peer by peer, so that each operation of
   // one is the same operation of the other.
-  refinement_.add_edge(vertex, index_of(from), hash_of({kSends, kPair, here.send_kind(peer_slot)}),
+  refinement_.add_edge(vertex, vertex_of(from), hash_of({kSends, kPair, here.send_kind(peer_slot)}),
                        hash_of({kSends, kPair, peer_slot}));
-  refinement_.add_edge(vertex, index_of(to), hash_of({kReceives, kPair, there.receive_kind(slot_there)}),
+  ORRERY_ASSERT(replicas_.copies(vertex_of(to)) == replicas_.copies(vertex_of(from)));  // each has one such peer
+  refinement_.add_edge(vertex, vertex_of(to), hash_of({kReceives, kPair, there.receive_kind(slot_there)}),
                        hash_of({kReceives, kPair, slot_there}));
-  return true;
+  return replicas_.copies(vertex_of(from));
 }
 
 std::span<const Symmetry::Vertex> Symmetry::received(RankId to, std::uint32_t peer_slot) const {
-  const std::uint32_t slot = first_slot_[index_of(to)] + peer_slot;
+  const std::uint32_t slot = first_slot_[vertex_of(to)] + peer_slot;
   if (const auto several = received_several_.find(slot); several != received_several_.end()) return several->second;
   return std::span(received_).subspan(slot, received_[slot] == kNotInUse ? 0 : 1);
 }
@@ -290,7 +315,7 @@ void Symmetry::refine() {
 // Classes are never given up, and what they are of never changes.
 void Symmetry::count_rank_classes() {
   for (; counted_classes_ < refinement_.class_count(); ++counted_classes_)
-    if (members(counted_classes_).front() < job_.ranks.size()) ++rank_classes_;
+    if (members(counted_classes_).front() < replicas_.kinds()) ++rank_classes_;
 }
 
 // The message crosses each link of the route, whose latency is returned.
@@ -306,20 +331,28 @@ Duration Symmetry::cross_route(Vertex message, DeviceId from, DeviceId to) {
 void Symmetry::cross_links() {
   link_runs_.push_back({refinement_.vertex_count(), static_cast<std::uint32_t>(used_links_.size())});
   for (const Crossing& crossing : std::exchange(crossings_, {})) {
-    Vertex& link = link_vertices_[index_of(crossing.link)];
+    const LinkId first = replicas_.first(crossing.link);
+    Vertex& link = link_vertices_[index_of(first)];
     if (link == kNotInUse) {
-      link = refinement_.add_vertex(hash_of({kLink, fabric_.kind_of(crossing.link)}));
-      used_links_.push_back(crossing.link);
+      link = refinement_.add_vertex(hash_of({kLink, fabric_.kind_of(first)}), replicas_.copies(first));
+      used_links_.push_back(first);
     }
-    refinement_.add_edge(crossing.vertex, link, crossing.how);
+    ties_.push_back({crossing.vertex, link, crossing.how});
+    if (!replicas_.any()) tie();
   }
+  tie();
   if (link_runs_.back().begin == used_links_.size()) link_runs_.pop_back();
 }
 
 bool Symmetry::is_alone(GroupId group) const {
-  const auto is_of_group = [&](const Origin& user) {
-    const bool is_call = user.kind == Origin::Kind::kCommunicator || user.kind == Origin::Kind::kMessage;
-    return is_call && user.id == index_of(group);
+  const auto is_crossed_by_others = [&](LinkId link) {
+    bool is_crossed = false;
+    refinement_.for_each_neighbour(link_vertex(link), [&](Vertex vertex, std::uint32_t times) {
+      const Origin user = origin(vertex);
+      const bool is_call = user.kind == Origin::Kind::kCommunicator || user.kind == Origin::Kind::kMessage;
+      is_crossed = is_crossed || !is_call || user.id != index_of(group) || times > 1;  // more than once: by replicas
+    });
+    return is_crossed;
   };
   bool is_alone = true;
   for (std::uint32_t pattern = 0; pattern < patterns_.of(group).size(); ++pattern) {
@@ -330,21 +363,21 @@ bool Symmetry::is_alone(GroupId group) const {
     for_each_line(patterns_.of(group)[pattern], [&](const PatternLine& line) {
       if (!is_alone) return;
       for (const network::LinkLoad& load : traffic(group, pattern, line).loads)
-        is_alone = is_alone && std::ranges::all_of(users(load.link), is_of_group);
+        is_alone = is_alone && !is_crossed_by_others(load.link);
     });
   }
   return is_alone;
 }
 
 std::optional<Symmetry::Colour> Symmetry::colour(LinkId link) const {
-  const Vertex vertex = link_vertices_[index_of(link)];
+  const Vertex vertex = link_vertex(link);
   if (vertex == kNotInUse) return std::nullopt;
   return refinement_.colour(vertex);
 }
 
 Symmetry::Origin Symmetry::origin(Vertex vertex) const {
   using enum Origin::Kind;
-  if (vertex < job_.ranks.size()) return {kRank, vertex};
+  if (vertex < replicas_.kinds()) return {kRank, index_of(rank_of(vertex))};
   const auto group = std::ranges::upper_bound(group_vertices_, vertex, {}, &VerticesOfGroup::first);
   if (group != group_vertices_.begin() && vertex < std::prev(group)->end)
     return {std::prev(group)->first == vertex ? kCommunicator : kMessage, index_of(std::prev(group)->group)};
@@ -355,18 +388,19 @@ Symmetry::Origin Symmetry::origin(Vertex vertex) const {
     if (at < end) return {kLink, index_of(used_links_[at])};
   }
   Origin sends{kSends, 0};
-  refinement_.for_each_neighbour(vertex, [&](Vertex rank) {
-    if (rank >= job_.ranks.size()) return;
-    for (std::uint32_t slot = 0; slot < job_.ranks[rank].peers.size(); ++slot)
-      if (this->sends(RankId(rank), slot) == vertex) sends.id = rank;
+  refinement_.for_each_neighbour(vertex, [&](Vertex neighbour, std::uint32_t) {
+    if (neighbour >= replicas_.kinds()) return;
+    const RankId rank = rank_of(neighbour);
+    for (std::uint32_t slot = 0; slot < job_.ranks[index_of(rank)].peers.size(); ++slot)
+      if (this->sends(rank, slot) == vertex) sends.id = index_of(rank);
   });
   return sends;
 }
 
 std::vector<Symmetry::Origin> Symmetry::users(LinkId link) const {
   std::vector<Origin> users;
-  refinement_.for_each_neighbour(link_vertices_[index_of(link)],
-                                 [&](Vertex vertex) { users.push_back(origin(vertex)); });
+  refinement_.for_each_neighbour(link_vertex(link),
+                                 [&](Vertex vertex, std::uint32_t) { users.push_back(origin(vertex)); });
   return users;
 }
 

@@ -12,7 +12,9 @@
 // out and the other's way in, what a rank or link has to do with it follows from who is on its line: the messages of
 // the line are one vertex, and what is on a rank's ways is tied to the rank.
 //
-// The partition is of the communicators and pairs of ranks in use; it gets finer when more come into use.
+// The partition is of the communicators and pairs of ranks in use; it gets finer when more come into use. Of replicas
+// (system/folding/replicas.h) the first stands for all: only it has vertices, which weigh as much as there are
+// replicas.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +28,7 @@
 #include "system/folding/colour_refinement.h"
 #include "system/folding/pairings.h"
 #include "system/folding/patterns.h"
+#include "system/folding/replicas.h"
 #include "system/plans/line_traffic.h"
 #include "system/plans/plans.h"
 #include "system/plans/transfer_slots.h"
@@ -36,16 +39,19 @@ namespace orrery::system {
 
 class Symmetry {
  public:
-  // `own` tells ranks apart from the start (their graphs do in any case). All but `own` outlive it.
+  // `own` tells ranks apart from the start (their graphs do in any case). All but `own` outlive it. The classes are the
+  // same whether they are found by replicas or not.
   Symmetry(const workload::Job& job, const workload::Matching& matching, const network::Fabric& fabric,
            std::span<const DeviceId> placement, CollectivePlans& plans, Granularity granularity,
-           std::span<const std::uint64_t> own);
+           std::span<const std::uint64_t> own, bool by_replicas = true);
 
   Granularity granularity() const { return granularity_; }
-  // Brings the calls of a communicator into use. False if it has none or they are in use already.
-  bool use_communicator(GroupId group);
+  const Replicas& replicas() const { return replicas_; }
+  // Brings the calls of a communicator and its replicas into use. Returns how many these are: 0 if they have no calls
+  // or are in use already.
+  std::uint32_t use_communicator(GroupId group);
   // Likewise all sends of a rank to one of its peers.
-  bool use_sends(RankId from, std::uint32_t peer_slot);
+  std::uint32_t use_sends(RankId from, std::uint32_t peer_slot);
   // The classes of all that is in use.
   void refine();
   // How many classes of ranks there are by what they run, and how many more because of whom they talk to and because of
@@ -60,8 +66,8 @@ class Symmetry {
 
   using Vertex = ColourRefinement::Vertex;
   using Colour = ColourRefinement::Colour;
-  Colour colour(RankId rank) const { return refinement_.colour(index_of(rank)); }
-  Colour colour(GroupId group) const { return refinement_.colour(*communicators_[index_of(group)].vertex); }
+  Colour colour(RankId rank) const { return refinement_.colour(vertex_of(rank)); }
+  Colour colour(GroupId group) const { return refinement_.colour(*used(group).vertex); }
   Colour colour_of(Vertex message) const { return refinement_.colour(message); }
   // Nothing for a link that no message in use crosses.
   std::optional<Colour> colour(LinkId link) const;
@@ -80,18 +86,20 @@ class Symmetry {
     std::uint32_t id = 0;
   };
   Origin origin(Vertex vertex) const;
-  // Of a class, in no order.
+  // Of a class, in no order; of replicas one.
   std::span<const Vertex> members(Colour colour) const { return refinement_.members(colour); }
+  // Of a vertex that is a rank's.
+  RankId rank_of(Vertex vertex) const { return replicas_.first_rank(vertex); }
   // The messages and communicators that cross a link, once for each.
   std::vector<Origin> users(LinkId link) const;
 
   const TransferSlots& transfer_slots(RankId rank) const { return pairings_.slots(rank); }
   static constexpr Vertex kNotInUse = UINT32_MAX;
   // All sends of a rank to a peer.
-  Vertex sends(RankId from, std::uint32_t peer_slot) const { return sends_[first_slot_[index_of(from)] + peer_slot]; }
+  Vertex sends(RankId from, std::uint32_t peer_slot) const { return sends_[first_slot_[vertex_of(from)] + peer_slot]; }
   // The messages in use that a rank receives from a peer: one, unless the peer has several slots for it.
   std::span<const Vertex> received(RankId to, std::uint32_t peer_slot) const;
-  bool is_in_use(GroupId group) const { return communicators_[index_of(group)].vertex.has_value(); }
+  bool is_in_use(GroupId group) const { return used(group).vertex.has_value(); }
 
   const Patterns& patterns() const { return patterns_; }
   // The first message of a pattern of a communicator in use; the others follow.
@@ -128,6 +136,10 @@ class Symmetry {
     std::vector<std::vector<bool>> complete;
   };
 
+  Vertex vertex_of(RankId rank) const { return replicas_.kind(rank); }
+  const UsedCommunicator& used(GroupId group) const { return communicators_[index_of(replicas_.first(group))]; }
+  Vertex link_vertex(LinkId link) const { return link_vertices_[index_of(replicas_.first(link))]; }
+  void tie();
   std::uint64_t own_colour(GroupId group) const;
   std::uint64_t program_hash(GroupId group, std::uint32_t member);
   bool is_whole(GroupId group, const PatternLine& line) const {
@@ -154,13 +166,14 @@ class Symmetry {
   PrivateRings private_rings_;
   KindsOfRanks kinds_;
   Pairings pairings_;
+  Replicas replicas_;
   ColourRefinement refinement_;
   Stages stages_;
   std::uint32_t rank_classes_ = 0;
   Colour counted_classes_ = 0;  // those before are counted
   std::vector<UsedCommunicator> communicators_;
-  // Peer slots of all ranks are numbered rank after rank.
-  std::vector<std::uint32_t> first_slot_;  // by rank, and their number
+  // Peer slots of all ranks that have vertices are numbered rank after rank.
+  std::vector<std::uint32_t> first_slot_;  // by vertex, and their number
   std::vector<Vertex> sends_;              // by peer slot of all ranks
   std::vector<Vertex> received_;           // likewise: the first
   std::map<std::uint32_t, std::vector<Vertex>> received_several_;
@@ -171,6 +184,14 @@ class Symmetry {
     std::uint64_t how;
   };
   std::vector<Crossing> crossings_;  // of what came into use since the last refine()
+  struct Tie {
+    Vertex from;
+    Vertex to;
+    std::uint64_t how;  // at both ends
+
+    auto operator<=>(const Tie&) const = default;
+  };
+  std::vector<Tie> ties_;  // scratch: edges to come
   // Whose a vertex is, each by ascending vertex.
   struct VerticesOfGroup {
     Vertex first;  // of the communicator, then its messages

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <unordered_map>
 #include <vector>
 
 #include "collectives/longest_chain.h"
@@ -51,6 +50,39 @@ class SentBy {
   std::vector<std::uint32_t> receivers_;
 };
 
+// What messages put on links: noted one by one, summed up now and then.
+class LinkSums {
+ public:
+  void add(const LinkTraffic& crossing) {
+    if (sums_.size() == summed_at_) sum_up();
+    sums_.push_back(crossing);
+  }
+  std::vector<LinkTraffic> take() {
+    sum_up();
+    return std::move(sums_);
+  }
+
+ private:
+  void sum_up() {
+    std::ranges::sort(sums_, {}, &LinkTraffic::link);
+    std::size_t links = 0;
+    for (const LinkTraffic& crossing : sums_) {
+      if (links > 0 && sums_[links - 1].link == crossing.link) {
+        LinkTraffic& sum = sums_[links - 1];
+        sum.within = saturating_add(sum.within, crossing.within);
+        sum.between = saturating_add(sum.between, crossing.between);
+      } else {
+        sums_[links++] = crossing;
+      }
+    }
+    sums_.resize(links);
+    summed_at_ = std::max(summed_at_, 2 * links);
+  }
+
+  std::vector<LinkTraffic> sums_;
+  std::size_t summed_at_ = 4096;
+};
+
 }  // namespace
 
 LineTraffic in_network_traffic(const collectives::Schedule& schedule, std::span<const DeviceId> devices,
@@ -76,22 +108,19 @@ LineTraffic in_network_traffic(const collectives::Schedule& schedule, std::span<
 GroupTraffic traffic_by_link(const collectives::Aggregate& transfer, const NodeMembers& nodes,
                              std::span<const DeviceId> devices, const network::Fabric& fabric) {
   GroupTraffic traffic;
-  std::vector<LinkTraffic>& links = traffic.links;
-  std::unordered_map<std::uint32_t, std::size_t> number;               // by link
+  LinkSums sums;
   std::vector<Bytes> within(devices.size()), between(devices.size());  // sent, by member
   std::vector<LinkId> route;
   for_each_message(transfer, nodes, devices, fabric, [&](const GroupMessage& message) {
-    const auto add = [&](Bytes& sum) { sum = saturating_add(sum, message.bytes); };
-    add(message.is_within ? within[message.from] : between[message.from]);
+    Bytes& sent = (message.is_within ? within : between)[message.from];
+    sent = saturating_add(sent, message.bytes);
     fabric.route(devices[message.from], devices[message.to], route);
-    for (const LinkId link : route) {
-      const auto [known, is_new] = number.try_emplace(index_of(link), links.size());
-      if (is_new) links.push_back({link, Bytes(0), Bytes(0)});
-      add(message.is_within ? links[known->second].within : links[known->second].between);
-    }
+    const Bytes none(0);
+    for (const LinkId link : route)
+      sums.add({link, message.is_within ? message.bytes : none, message.is_within ? none : message.bytes});
   });
-  std::ranges::sort(links, {}, &LinkTraffic::link);
-  if (links.empty()) return traffic;
+  traffic.links = sums.take();
+  if (traffic.links.empty()) return traffic;
   traffic.most_within = *std::ranges::max_element(within);
   traffic.most_between = *std::ranges::max_element(between);
   return traffic;
