@@ -106,10 +106,9 @@ void Simulation::Parts::split(const ClassSplit& split) {
 }
 
 std::vector<network::LinkUsage> Simulation::Parts::link_usage() const {
-  const std::vector<network::LinkUsage> of_acting = network_->link_usage();
-  std::vector<network::LinkUsage> usage;
-  for (std::uint32_t link = 0; link < of_acting.size(); ++link)
-    usage.push_back(of_acting[index_of(cast_->acting(LinkId(link)))]);
+  std::vector<network::LinkUsage> usage = network_->link_usage();
+  for (std::uint32_t link = 0; link < usage.size(); ++link)
+    usage[link] = usage[index_of(cast_->acting(LinkId(link)))];  // who acts for others acts for itself
   return usage;
 }
 

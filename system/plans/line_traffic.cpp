@@ -8,6 +8,7 @@
 
 #include "collectives/longest_chain.h"
 #include "core/error.h"
+#include "core/hash.h"
 #include "network/fabric/fabric.h"
 
 namespace orrery::system {
@@ -50,37 +51,36 @@ class SentBy {
   std::vector<std::uint32_t> receivers_;
 };
 
-// What messages put on links: noted one by one, summed up now and then.
+// What messages put on links, found by link in a flat table.
 class LinkSums {
  public:
-  void add(const LinkTraffic& crossing) {
-    if (sums_.size() == summed_at_) sum_up();
-    sums_.push_back(crossing);
+  LinkTraffic& of(LinkId link) {
+    if (2 * links_.size() >= numbers_.size()) grow();
+    std::uint32_t& number = place_of(link);
+    if (number == 0) {
+      links_.push_back({link, Bytes(0), Bytes(0)});
+      number = static_cast<std::uint32_t>(links_.size());
+    }
+    return links_[number - 1];
   }
-  std::vector<LinkTraffic> take() {
-    sum_up();
-    return std::move(sums_);
-  }
+  std::vector<LinkTraffic> take() { return std::move(links_); }
 
  private:
-  void sum_up() {
-    std::ranges::sort(sums_, {}, &LinkTraffic::link);
-    std::size_t links = 0;
-    for (const LinkTraffic& crossing : sums_) {
-      if (links > 0 && sums_[links - 1].link == crossing.link) {
-        LinkTraffic& sum = sums_[links - 1];
-        sum.within = saturating_add(sum.within, crossing.within);
-        sum.between = saturating_add(sum.between, crossing.between);
-      } else {
-        sums_[links++] = crossing;
-      }
+  // Where the number of the link is, or 0, where it would be.
+  std::uint32_t& place_of(LinkId link) {
+    std::size_t place = mixed(index_of(link));
+    while (true) {
+      std::uint32_t& number = numbers_[place++ & (numbers_.size() - 1)];
+      if (number == 0 || links_[number - 1].link == link) return number;
     }
-    sums_.resize(links);
-    summed_at_ = std::max(summed_at_, 2 * links);
+  }
+  void grow() {
+    numbers_.assign(std::max<std::size_t>(64, 2 * numbers_.size()), 0);
+    for (std::uint32_t link = 0; link < links_.size(); ++link) place_of(links_[link].link) = link + 1;
   }
 
-  std::vector<LinkTraffic> sums_;
-  std::size_t summed_at_ = 4096;
+  std::vector<LinkTraffic> links_;
+  std::vector<std::uint32_t> numbers_;  // 0: none; that of link l is l + 1
 };
 
 }  // namespace
@@ -115,11 +115,14 @@ GroupTraffic traffic_by_link(const collectives::Aggregate& transfer, const NodeM
     Bytes& sent = (message.is_within ? within : between)[message.from];
     sent = saturating_add(sent, message.bytes);
     fabric.route(devices[message.from], devices[message.to], route);
-    const Bytes none(0);
-    for (const LinkId link : route)
-      sums.add({link, message.is_within ? message.bytes : none, message.is_within ? none : message.bytes});
+    for (const LinkId link : route) {
+      LinkTraffic& sum = sums.of(link);
+      Bytes& bytes = message.is_within ? sum.within : sum.between;
+      bytes = saturating_add(bytes, message.bytes);
+    }
   });
   traffic.links = sums.take();
+  std::ranges::sort(traffic.links, {}, &LinkTraffic::link);
   if (traffic.links.empty()) return traffic;
   traffic.most_within = *std::ranges::max_element(within);
   traffic.most_between = *std::ranges::max_element(between);
