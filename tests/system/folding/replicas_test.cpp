@@ -192,3 +192,19 @@ TEST_CASE("Replicas of a job are as many as its data-parallel ranks") {
   c.own[17] = 1;  // in whose row all are told apart, but not those beside it
   compare_growing(c, random);
 }
+
+// Alike in whom they talk to, as far as kinds and places go.
+TEST_CASE("Nodes whose ranks talk to one another are no replicas of nodes whose ranks talk across") {
+  std::mt19937_64 random(1);
+  Case c{read_machine_text("cluster: dgx-a100\nnodes: 8"), {}, {}, {}};
+  JobBuilder job(64);
+  for (std::uint32_t node = 0; node < 8; ++node) {
+    const std::uint32_t to = node < 4 ? node : node ^ 1;
+    job.send(8 * node, 8 * to + 1, Bytes(1000));
+    job.receive(8 * to + 1, 8 * node, Bytes(1000));
+  }
+  c.job = job.build();
+  for (std::uint32_t rank = 0; rank < 64; ++rank) c.placement.push_back(DeviceId(rank));
+  c.own.assign(64, 0);
+  CHECK(compare_growing(c, random));
+}
