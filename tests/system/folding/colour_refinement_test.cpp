@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <map>
 #include <random>
@@ -174,4 +175,47 @@ TEST_CASE("one different vertex tells a ring apart by distance") {
   refinement.refine();
   CHECK(refinement.class_count() == 1 + 501);  // the mark, distances 0 .. 500
   CHECK(refinement.is_equitable());
+}
+
+// Any equitable partition will do in place of the vertices: here one that also heeds a mark on some of them.
+TEST_CASE("500 random graphs have the classes of their quotients") {
+  std::mt19937_64 random(29);
+  int smaller = 0;
+  for (int trial = 0; trial < 500; ++trial) {
+    Graph graph = random_graph(random);
+    for (Edge& edge : graph.edges) edge.label_at_b = edge.label_at_a;
+    Graph marked = graph;
+    for (std::uint64_t& own : marked.own) own += random() % 40 == 0 ? 2 : 0;
+    const std::vector<std::uint32_t> plain = by_definition(graph), kinds = by_definition(marked);
+    std::map<std::uint32_t, std::uint32_t> weight;
+    for (const std::uint32_t kind : kinds) ++weight[kind];
+    ColourRefinement quotient;
+    std::map<std::uint32_t, std::uint32_t> vertex_of;  // by kind, which is numbered by its first vertex
+    for (std::uint32_t v = 0; v < graph.own.size(); ++v)
+      if (!vertex_of.contains(kinds[v])) vertex_of[kinds[v]] = quotient.add_vertex(graph.own[v], weight[kinds[v]]);
+    std::map<std::array<std::uint64_t, 3>, std::uint32_t> ends;  // by kinds, here and there, and label
+    for (const Edge& edge : graph.edges) {
+      ++ends[{kinds[edge.a], kinds[edge.b], edge.label_at_a}];
+      ++ends[{kinds[edge.b], kinds[edge.a], edge.label_at_a}];
+    }
+    for (const auto& [end, count] : ends) {
+      const auto a = static_cast<std::uint32_t>(end[0]), b = static_cast<std::uint32_t>(end[1]);
+      REQUIRE(count % weight[a] == 0);
+      const std::uint32_t times = count / weight[a];
+      if (a < b) quotient.add_edge(vertex_of[a], vertex_of[b], {end[2], times}, {end[2], count / weight[b]});
+      if (a == b) quotient.add_edge(vertex_of[a], vertex_of[a], {end[2], times - times / 2}, {end[2], times / 2});
+    }
+    quotient.refine();
+    REQUIRE(quotient.is_equitable());
+    std::map<std::uint32_t, std::uint32_t> colour_of, size_of;  // by plain class
+    for (const std::uint32_t colour : plain) ++size_of[colour];
+    REQUIRE(quotient.class_count() == size_of.size());
+    for (std::uint32_t v = 0; v < graph.own.size(); ++v) {
+      const std::uint32_t colour = quotient.colour(vertex_of[kinds[v]]);
+      REQUIRE(colour_of.try_emplace(plain[v], colour).first->second == colour);
+      REQUIRE(quotient.class_size(colour) == size_of[plain[v]]);
+    }
+    smaller += vertex_of.size() < graph.own.size() ? 1 : 0;
+  }
+  CHECK(smaller > 200);
 }
