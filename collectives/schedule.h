@@ -5,10 +5,10 @@
 // A rank runs its program like this. Send i may start when all receives in `needs` have arrived and been combined, and
 // the last byte of send `after_send` has left. The rank is through when all its sends are released (last byte left) and
 // all its receives have arrived. A send on a link of bandwidth B and latency L is released bytes/B after its start and
-// arrives L later.
+// arrives L later. Sends start in order, and what a receive adds is in none of those before the first that needs it.
 //
-// Sends start in the order of their numbers. A program that a file gives (message_table.h) has several lanes of
-// sends instead, beside one another, and may wait for more than `needs` and `after_send` say.
+// A program that a file gives (message_table.h) has several lanes of sends instead, beside one another, may wait for more
+// than `needs` and `after_send` say, and adds at once.
 #pragma once
 
 #include <cstdint>

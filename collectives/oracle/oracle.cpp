@@ -84,14 +84,29 @@ std::vector<std::vector<Access>> accesses_of_copies(const Exchange& exchange) {
   return accesses;
 }
 
+// A reduction stays beside the copy until the first send that waits for it, or until the end: whether `other`, which
+// reads or overwrites the copy, is over by then.
+bool is_over_before_adding(const Exchange& exchange, const MessageOrder& order, std::uint32_t reduction,
+                           const Access& other) {
+  for (std::uint32_t m = 0; m < exchange.messages.size(); ++m) {
+    const Message& message = exchange.messages[m];
+    if (message.from != exchange.messages[reduction].to) continue;
+    if (std::ranges::find(message.after, reduction) == message.after.end()) continue;
+    if (other.writes ? !order.arrived_before(other.message, m) : !order.released_before(other.message, m)) return false;
+  }
+  return true;
+}
+
 bool is_race(const Exchange& exchange, const MessageOrder& order, const Access& write, const Access& other) {
   const std::uint32_t a = write.message;
   const std::uint32_t b = other.message;
   const auto reduces = [&](std::uint32_t m) { return exchange.messages[m].combine == Combine::kReduce; };
   if (a == b || order.arrived_before(a, b)) return false;
-  if (!other.writes) return !order.released_before_landing(b, a);
-  const bool adds_up = !exchange.buffers && reduces(a) && reduces(b);
-  return !order.arrived_before_landing(b, a) && !order.arrived_before_landing(a, b) && !adds_up;
+  if (!other.writes && order.released_before_landing(b, a)) return false;
+  if (other.writes && (order.arrived_before_landing(b, a) || order.arrived_before_landing(a, b))) return false;
+  if (exchange.buffers) return true;
+  if (!other.writes || !reduces(b)) return !reduces(a) || !is_over_before_adding(exchange, order, a, other);
+  return !reduces(a) && !is_over_before_adding(exchange, order, b, write);
 }
 
 std::optional<Verdict> find_race(const Exchange& exchange, const MessageOrder& order) {

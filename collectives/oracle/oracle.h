@@ -23,8 +23,9 @@ struct Verdict {
 //   twice
 //      in a message, every dependency one of the sender's own messages (to land, of the receiver's), no cycle.
 //   2. Races: two messages that touch a rank's copy of a piece, one of them writing, are ordered by their dependencies,
-//      unless both reduce (with buffers, even then). A message reads from its start to its release and may write until
-//      it arrives.
+//      unless both reduce. A message reads from its start to its release and may write until it arrives. What is to
+//      be added is kept beside the copy until a send of the receiver that waits for it starts, or until the end:
+//      before that, the copy may still be read and overwritten. With buffers neither holds: sums are written at once.
 //   3. Meaning, replayed once per seed in a random order that the dependencies allow: no message reads a piece that was
 //      never written, reduces onto nothing or counts a contribution twice, and in the end every rank has exactly what
 //      the collective promises.

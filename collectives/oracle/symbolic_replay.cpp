@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -101,9 +102,10 @@ class Replay {
       std::swap(ready_[random_() % ready_.size()], ready_.back());
       const std::uint32_t m = ready_.back();
       ready_.pop_back();
-      if (const std::string reason = advance(m); !reason.empty())
-        return {false, describe(exchange_, m) + " " + reason, m};
+      if (std::optional<Verdict> wrong = advance(m)) return *std::move(wrong);
     }
+    for (std::uint32_t m = 0; m < messages_.size(); ++m)
+      if (std::optional<Verdict> wrong = add(m)) return *std::move(wrong);
     std::string reason = state_.broken_promise();
     return {reason.empty(), std::move(reason), {}};
   }
@@ -121,6 +123,7 @@ class Replay {
     std::vector<Waiter> release_unblocks;
     std::vector<Waiter> arrival_unblocks;
     std::vector<Content> carried;  // as `pieces`
+    bool is_aside = false;         // arrived, and to be added when a send of the receiver waits for it
   };
 
   // Who waits at `rank` for a message that it sends or receives.
@@ -129,7 +132,7 @@ class Replay {
     return exchange_.messages[message].to == rank ? progress.arrival_unblocks : progress.release_unblocks;
   }
 
-  std::string advance(std::uint32_t m) {
+  std::optional<Verdict> advance(std::uint32_t m) {
     Progress& progress = messages_[m];
     switch (progress.stage) {
       case Stage::kWaiting:
@@ -156,19 +159,38 @@ class Replay {
     }
   }
 
-  std::string read(std::uint32_t m) {
+  std::optional<Verdict> read(std::uint32_t m) {
     const Message& message = exchange_.messages[m];
+    for (const std::uint32_t earlier : message.after)
+      if (exchange_.messages[earlier].to == message.from)
+        if (std::optional<Verdict> wrong = add(earlier)) return wrong;
     for (const PieceId place : message.pieces) {
       const BitRow copy = state_.copy(message.from, place);
       if (is_empty(copy))
-        return exchange_.buffers ? fmt::format("reads {}, which is not written then", name_of_place(exchange_, place))
-                                 : fmt::format("reads piece {}, which its sender never got", place);
+        return fault(m, exchange_.buffers
+                            ? fmt::format("reads {}, which is not written then", name_of_place(exchange_, place))
+                            : fmt::format("reads piece {}, which its sender never got", place));
       messages_[m].carried.push_back({state_.piece_at(message.from, place), {copy.begin(), copy.end()}});
     }
     return {};
   }
 
-  std::string write(std::uint32_t m) {
+  std::optional<Verdict> write(std::uint32_t m) {
+    const Message& message = exchange_.messages[m];
+    messages_[m].is_aside = message.combine == Combine::kReduce;
+    if (messages_[m].is_aside) return exchange_.buffers ? add(m) : std::nullopt;
+    const std::vector<PieceId>& places = exchange_.places_of(message);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const auto& [piece, givers] = messages_[m].carried[i];
+      std::ranges::copy(givers, state_.copy(message.to, places[i]).begin());
+      state_.piece_at(message.to, places[i]) = piece;
+    }
+    messages_[m].carried.clear();
+    return {};
+  }
+
+  std::optional<Verdict> add(std::uint32_t m) {
+    if (!std::exchange(messages_[m].is_aside, false)) return {};
     const Message& message = exchange_.messages[m];
     const std::vector<PieceId>& places = exchange_.places_of(message);
     for (std::size_t i = 0; i < places.size(); ++i) {
@@ -176,20 +198,20 @@ class Replay {
       const ConstBitRow carried = givers;
       const BitRow copy = state_.copy(message.to, places[i]);
       PieceId& held = state_.piece_at(message.to, places[i]);
-      if (message.combine == Combine::kCopy) {
-        std::ranges::copy(carried, copy.begin());
-        held = piece;
-        continue;
-      }
       const std::string name = name_of_piece(exchange_, piece);
-      if (is_empty(copy) && message.to < exchange_.ranks) return fmt::format("reduces {} onto nothing", name);
-      if (!is_empty(copy) && held != piece) return fmt::format("adds {} to {}", name, name_of_piece(exchange_, held));
-      if (intersects(copy, carried)) return fmt::format("counts a contribution to {} twice", name);
+      if (is_empty(copy) && message.to < exchange_.ranks) return fault(m, fmt::format("reduces {} onto nothing", name));
+      if (!is_empty(copy) && held != piece)
+        return fault(m, fmt::format("adds {} to {}", name, name_of_piece(exchange_, held)));
+      if (intersects(copy, carried)) return fault(m, fmt::format("counts a contribution to {} twice", name));
       add_all(copy, carried);
       held = piece;
     }
     messages_[m].carried.clear();
     return {};
+  }
+
+  Verdict fault(std::uint32_t m, const std::string& what) const {
+    return {false, describe(exchange_, m) + " " + what, m};
   }
 
   const Exchange& exchange_;

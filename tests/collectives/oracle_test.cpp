@@ -67,7 +67,25 @@ TEST_CASE("adding onto nothing and adding twice are errors") {
 TEST_CASE("returning a sum before the sender's own contribution has left is a race") {
   Exchange exchange = sum_of_two();
   exchange.messages[1].after.clear();
-  CHECK(reason(exchange) == "message 0 (1 -> 0) and message 1 (0 -> 1) race for piece 0 of rank 0");
+  CHECK(reason(exchange) == "message 1 (0 -> 1) and message 0 (1 -> 0) race for piece 0 of rank 1");
+}
+
+TEST_CASE("what is to be added waits beside the copy until a send needs it, or for the end") {
+  constexpr collectives::Combine kReduce = collectives::Combine::kReduce;
+  // Two swap and add; then each passes on to a third and a fourth, which swap before.
+  CHECK(reason({kAllReduce, 2, 0, 1, {{0, 1, {0}, kReduce, {}}, {1, 0, {0}, kReduce, {}}}}) == "");
+  // Rank 2 adds to rank 0, which then swaps with rank 1 and returns the sum.
+  Exchange exchange{
+      kAllReduce,
+      3,
+      0,
+      1,
+      {{2, 0, {0}, kReduce, {}}, {0, 1, {0}, kReduce, {0}}, {1, 0, {0}, kReduce, {}}, {0, 2, {0}, kCopy, {1, 2}}}};
+  CHECK(reason(exchange) == "");
+  exchange.messages[3].after = {0, 2};
+  CHECK(reason(exchange) == "message 2 (1 -> 0) and message 1 (0 -> 1) race for piece 0 of rank 0");
+  exchange.messages[3].after = {0, 1};
+  CHECK(reason(exchange) == "piece 0 of rank 2 ends without the contribution of rank 1");
 }
 
 TEST_CASE("two sums may arrive in any order, two copies may not") {
