@@ -50,6 +50,8 @@ std::uint32_t parts_of(const Request& request, Split split) {
       return request.ranks;
     case Split::kPowerOfTwo:
       return std::bit_floor(request.ranks);
+    case Split::kSegments:
+      return kSegments;
   }
   ORRERY_ASSERT(false);
 }

@@ -13,7 +13,10 @@ namespace orrery::collectives {
 
 // Into how many parts an algorithm cuts a buffer that has no parts of its own (all_reduce, broadcast, reduce). The
 // other kinds always have one piece per rank (all_to_all: per pair of ranks).
-enum class Split : std::uint8_t { kWhole, kPerRank, kPowerOfTwo };
+enum class Split : std::uint8_t { kWhole, kPerRank, kPowerOfTwo, kSegments };
+
+// Of kSegments: enough to keep all levels of a tree busy.
+inline constexpr std::uint32_t kSegments = 16;
 
 class MessageTable;
 

@@ -50,55 +50,93 @@ class Planner {
   std::uint32_t axes() const { return static_cast<std::uint32_t>(std::popcount(aligned_)); }
 
   void add(CollectiveKind kind, Direction direction, Bytes bytes, Passed passed, bool is_rooted = false) {
-    std::vector<std::uint32_t> before;  // the ends of the parts of the stage before
+    std::vector<std::uint32_t> before;
     for (std::size_t i = 0; i < stages_.size(); ++i) {
       const Stage& stage = stages_[direction == Direction::kUp ? i : stages_.size() - 1 - i];
-      std::vector<std::uint32_t> ends;
-      for (std::uint32_t part = 0; part < stage.size(); ++part) {
-        std::vector<std::uint32_t> after = before;
-        Bytes part_bytes = ceil_div(bytes, static_cast<std::int64_t>(stage.size()));
-        for (std::size_t j = 0; j < stage[part].size(); ++j) {
-          const Leg& leg = stage[part][direction == Direction::kUp ? j : stage[part].size() - 1 - j];
-          phases_.push_back({leg.axis, kind, part_bytes, is_rooted && !root_.empty() ? root_[leg.axis] : 0,
-                             is_rooted ? leg.aligned : 0, leg.descending, part,
-                             static_cast<std::uint32_t>(stage.size()), std::move(after)});
-          part_bytes = passed(part_bytes, leg.size);
-          after = {static_cast<std::uint32_t>(phases_.size() - 1)};
-        }
-        ends.push_back(after.front());
-      }
-      for (const Leg& leg : stage.front()) bytes = passed(bytes, leg.size);
-      before = std::move(ends);
+      add_stage_phases(stage, {kind, direction, passed, is_rooted}, bytes, before);
     }
   }
 
-  // The all-gathers undo the reduce-scatters, the last one first, with the shards as they were rounded on the way up. A
-  // part of the topmost dimension turns round by itself, or is reduced as a whole.
-  void all_reduce(std::span<const PlanAxis> axes, Bytes bytes, AllReduceTop top) {
-    add(kReduceScatter, Direction::kUp, bytes, scattered);
-    const auto count = static_cast<std::uint32_t>(phases_.size());
-    auto halves = count;
-    if (top == AllReduceTop::kWhole) {
-      ORRERY_ASSERT(stages_.back().size() == 1 && stages_.back().front().size() == 1);
-      phases_.back().kind = kAllReduce;
-      --halves;
+  // The way down undoes the way up, the last phase first, with the shards as they were rounded on the way up. A part of
+  // the topmost dimension turns round by itself, or is reduced as a whole.
+  void all_reduce(std::span<const PlanAxis> axes, Bytes bytes) {
+    std::vector<std::uint32_t> before;
+    std::uint32_t rooted = 0;  // the axes on which only the root's coordinate goes on
+    for (const Stage& stage : stages_) {
+      const AllReduceBy by = axes[stage.front().front().axis].all_reduce;
+      const auto first = phases_.size();
+      if (by == AllReduceBy::kShards) {
+        add_stage_phases(stage, {kReduceScatter, Direction::kUp, scattered}, bytes, before);
+      } else {
+        ORRERY_ASSERT(stage.front().size() == 1);
+        const bool is_root = by == AllReduceBy::kRoot && &stage != &stages_.back();
+        add_stage_phases(stage, {is_root ? kReduce : kAllReduce, Direction::kUp, same}, bytes, before);
+      }
+      for (std::size_t i = first; i < phases_.size(); ++i) phases_[i].aligned = rooted;
+      if (phases_.back().kind == kReduce) {
+        rooted |= 1U << phases_.back().axis;
+        for (std::size_t i = first; i < phases_.size(); ++i) phases_[i].root = root_of(phases_[i].axis);
+      }
     }
-    for (std::uint32_t i = halves; i-- > 0;) {
-      Phase undo = phases_[i];
-      undo.kind = kAllGather;
-      undo.bytes = scattered(undo.bytes, axes[undo.axis].size);
-      undo.after.clear();
-      for (std::uint32_t later = i + 1; later < count; ++later)
-        if (std::ranges::find(phases_[later].after, i) != phases_[later].after.end())
-          undo.after.push_back(count + halves - 1 - later);
-      if (undo.after.empty()) undo.after = {i};
-      phases_.push_back(std::move(undo));
-    }
+    undo_all(axes);
   }
 
   std::vector<Phase> phases() && { return std::move(phases_); }
 
  private:
+  // What the parts of a dimension run.
+  struct Pass {
+    CollectiveKind kind;
+    Direction direction;
+    Passed passed;
+    bool is_rooted = false;
+  };
+
+  std::uint32_t root_of(std::uint32_t axis) const { return root_.empty() ? 0 : root_[axis]; }
+
+  // `bytes` and `before`, the ends of the parts of the stage before, become those of this stage.
+  void add_stage_phases(const Stage& stage, const Pass& pass, Bytes& bytes, std::vector<std::uint32_t>& before) {
+    std::vector<std::uint32_t> ends;
+    for (std::uint32_t part = 0; part < stage.size(); ++part) {
+      std::vector<std::uint32_t> after = before;
+      Bytes part_bytes = ceil_div(bytes, static_cast<std::int64_t>(stage.size()));
+      for (std::size_t j = 0; j < stage[part].size(); ++j) {
+        const Leg& leg = stage[part][pass.direction == Direction::kUp ? j : stage[part].size() - 1 - j];
+        phases_.push_back({leg.axis, pass.kind, part_bytes, pass.is_rooted ? root_of(leg.axis) : 0,
+                           pass.is_rooted ? leg.aligned : 0, leg.descending, part,
+                           static_cast<std::uint32_t>(stage.size()), std::move(after)});
+        part_bytes = pass.passed(part_bytes, leg.size);
+        after = {static_cast<std::uint32_t>(phases_.size() - 1)};
+      }
+      ends.push_back(after.front());
+    }
+    for (const Leg& leg : stage.front()) bytes = pass.passed(bytes, leg.size);
+    before = std::move(ends);
+  }
+
+  // All-gathers after reduce-scatters, broadcasts after reduces; an all-reduce has nothing to undo.
+  void undo_all(std::span<const PlanAxis> axes) {
+    const std::size_t count = phases_.size();
+    std::vector<std::vector<std::uint32_t>> done(count);  // the phases with which all from that one on is done
+    for (std::size_t i = count; i-- > 0;) {
+      std::vector<std::uint32_t> after;
+      for (std::size_t later = i + 1; later < count; ++later)
+        if (std::ranges::find(phases_[later].after, i) != phases_[later].after.end())
+          for (const std::uint32_t end : done[later])
+            if (std::ranges::find(after, end) == after.end()) after.push_back(end);
+      if (after.empty()) after = {static_cast<std::uint32_t>(i)};
+      done[i] = after;
+      if (phases_[i].kind == kAllReduce) continue;
+      Phase undo = phases_[i];
+      const bool is_shard = undo.kind == kReduceScatter;
+      undo.kind = is_shard ? kAllGather : kBroadcast;
+      if (is_shard) undo.bytes = scattered(undo.bytes, axes[undo.axis].size);
+      undo.after = std::move(after);
+      done[i] = {static_cast<std::uint32_t>(phases_.size())};
+      phases_.push_back(std::move(undo));
+    }
+  }
+
   void add_stage(std::span<const PlanAxis> axes, std::uint32_t first, std::uint32_t last, bool is_cut) {
     std::vector<std::uint32_t> turn;  // axes of the dimension with more than one rank
     bool both_ways = false;
@@ -141,8 +179,7 @@ std::uint32_t rank_count(std::span<const PlanAxis> axes) {
 }  // namespace
 
 std::vector<Phase> plan_phases(CollectiveKind kind, std::span<const PlanAxis> axes, Bytes bytes,
-                               std::span<const std::uint32_t> root, AllReduceTop top,
-                               std::span<const std::uint32_t> order) {
+                               std::span<const std::uint32_t> root, std::span<const std::uint32_t> order) {
   using enum Direction;
   ORRERY_ASSERT(bytes >= Bytes(0) && axes.size() <= kMostAxes);
   require_countable(kind, rank_count(axes), bytes);
@@ -153,7 +190,7 @@ std::vector<Phase> plan_phases(CollectiveKind kind, std::span<const PlanAxis> ax
   constexpr bool kRooted = true;
   switch (kind) {
     case kAllReduce:
-      planner.axes() == 1 ? planner.add(kind, kUp, bytes, same) : planner.all_reduce(axes, bytes, top);
+      planner.axes() == 1 ? planner.add(kind, kUp, bytes, same) : planner.all_reduce(axes, bytes);
       break;
     case kReduceScatter:
       planner.add(kind, kUp, bytes, scattered);

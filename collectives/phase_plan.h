@@ -3,6 +3,7 @@
 // along its axis (which differ in that coordinate only).
 //
 //   all_reduce      reduce_scatter up the axes, all_gather down      all_to_all   up, the whole buffer in each
+//                   (or as AllReduceBy says)
 //   reduce_scatter  up                                               all_gather   down
 //   reduce, gather  up, in the lines that hold what the root needs   barrier      up
 //   broadcast, scatter  down, in the lines that already hold data
@@ -24,16 +25,21 @@
 
 namespace orrery::collectives {
 
+// How an all-reduce over several dimensions runs on one of them.
+enum class AllReduceBy : std::uint8_t {
+  kShards,  // reduce-scatter on the way up, all-gather on the way down
+  kRoot,    // reduce to the rank with coordinate 0, which alone goes on, and broadcast; whole on the last dimension
+  kWhole,   // an all-reduce on the way up, of what a rank has there
+};
+
 struct PlanAxis {
   std::uint32_t size = 1;
-  std::uint32_t dimension = 0;  // those of one dimension are side by side
-  bool both_ways = false;       // a ring in each direction
+  std::uint32_t dimension = 0;                    // those of one dimension are side by side
+  bool both_ways = false;                         // a ring in each direction
+  AllReduceBy all_reduce = AllReduceBy::kShards;  // of all axes of a dimension alike; of several of them kShards
 
   bool operator==(const PlanAxis&) const = default;
 };
-
-// How an all-reduce runs on the last of its dimensions.
-enum class AllReduceTop : std::uint8_t { kHalves, kWhole };
 
 struct Phase {
   std::uint32_t axis = 0;
@@ -55,12 +61,10 @@ struct Phase {
 
 // The phases of a collective of `bytes` input per rank (as in Request::bytes), in order. Sizes are split by ceil(S/n).
 // `root` are the root's coordinates, one per axis; may be empty for kinds without a root. At most 32 axes. Throws
-// InputError when the result of a gather would pass 2^62 bytes. With `top` kWhole an all-reduce is one phase on the
-// last dimension, which has one axis, between the halves on the others. `order`: the dimensions from the first to the
-// last where it is not that of `axes`, for all_reduce, reduce_scatter and all_gather.
+// InputError when the result of a gather would pass 2^62 bytes. `order`: the dimensions from the first to the last where
+// it is not that of `axes`, for all_reduce, reduce_scatter and all_gather.
 std::vector<Phase> plan_phases(CollectiveKind kind, std::span<const PlanAxis> axes, Bytes bytes,
-                               std::span<const std::uint32_t> root = {}, AllReduceTop top = AllReduceTop::kHalves,
-                               std::span<const std::uint32_t> order = {});
+                               std::span<const std::uint32_t> root = {}, std::span<const std::uint32_t> order = {});
 
 // Whether the rank at `coordinates` takes part in `phase`; `root` as given to plan_phases.
 bool participates(const Phase& phase, std::span<const std::uint32_t> coordinates, std::span<const std::uint32_t> root);

@@ -32,7 +32,7 @@ struct Program {
 };
 
 // Trees and chains towards or from a root: what `ring` and `halving-doubling` do for broadcast, reduce, gather and
-// scatter. Null for the other kinds.
+// scatter; a tree also all-reduces. Null for the other kinds.
 const Program* chain(CollectiveKind kind);
 const Program* binomial_tree(CollectiveKind kind);
 

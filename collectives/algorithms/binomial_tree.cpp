@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Binomial trees: the rooted collectives of `halving-doubling`, for any number of ranks. A rank's place is its distance
-// from the root; its parent is its place without the lowest set bit, its children are place + 2^j below that bit.
+// Binomial trees, for any number of ranks: `binomial-tree`, and the rooted collectives of `halving-doubling`. A rank's
+// place is its distance from the root; its parent is its place without the lowest set bit, its children are place + 2^j
+// below that bit. An all-reduce goes up the tree and down again.
 #include <algorithm>
 #include <array>
 #include <bit>
 
-#include "collectives/program.h"
+#include "collectives/algorithms/reduce_broadcast.h"
 
 namespace orrery::collectives {
 namespace {
@@ -82,15 +83,36 @@ std::vector<PieceId> pieces_of_subtree(const Layout& layout, std::uint32_t rank,
 }
 
 using enum CollectiveKind;
+constexpr Program kReduceProgram = {kReduce,
+                                    Split::kWhole,
+                                    parent_only,
+                                    to_children,
+                                    reduce,
+                                    whole,
+                                    "log2(n)(a + S/b) for n = 2^k, at most ceil(log2(n))(a + S/b) else"};
+constexpr Program kBroadcastProgram = {kBroadcast,
+                                       Split::kWhole,
+                                       to_children,
+                                       parent_only,
+                                       broadcast,
+                                       whole,
+                                       "log2(n)(a + S/b) for n = 2^k, at most ceil(log2(n))(a + S/b) else"};
+
+struct UpAndDown {
+  static const Program& reduce() { return kReduceProgram; }
+  static const Program& broadcast() { return kBroadcastProgram; }
+  static SlotRange root_needs(const Layout& layout, std::uint32_t) { return {0, to_children(layout, layout.root)}; }
+};
+
 constexpr std::array kPrograms = {
-    Program{kReduce, Split::kWhole, parent_only, to_children, reduce, whole,
-            "log2(n)(a + S/b) for n = 2^k, at most ceil(log2(n))(a + S/b) else"},
+    reduce_broadcast::program<UpAndDown>(Split::kWhole,
+                                         "2 log2(n)(a + S/b) for n = 2^k, at most 2 ceil(log2(n))(a + S/b) else"),
+    kReduceProgram,
     Program{kGather, Split::kPerRank, parent_only, to_children, gather, pieces_of_subtree,
             "log2(n)a + (n-1)S/b for n = 2^k, at most ceil(log2(n))a + (n-1)S/b else"},
     Program{kScatter, Split::kPerRank, to_children, parent_only, scatter, pieces_of_child,
             "log2(n)a + (n-1)c/b for n = 2^k, at most ceil(log2(n))a + (n-1)c/b else"},
-    Program{kBroadcast, Split::kWhole, to_children, parent_only, broadcast, whole,
-            "log2(n)(a + S/b) for n = 2^k, at most ceil(log2(n))(a + S/b) else"},
+    kBroadcastProgram,
 };
 
 }  // namespace

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The hypercube inside a group of any size, for `halving-doubling`. Of n = 2^k + surplus ranks, the first `surplus`
-// pairs (2j, 2j+1) act as one corner: 2j+1 first sends its part to 2j (fold) and gets its result from it at the end
-// (unfold). In between, 2^k corners exchange with a partner in every round.
+// The hypercube inside a group of any size, for algorithms of exchanges between partners. Of n = 2^k + surplus ranks,
+// the first `surplus` pairs (2j, 2j+1) act as one corner: 2j+1 first sends its part to 2j (fold) and gets its result
+// from it at the end (unfold). In between, 2^k corners exchange with a partner in every round.
 //
 // A kind says what moves, as a struct C with
-//   rounds(layout), distance(layout, round)                 the partner is corner ^ distance
+//   rounds(layout), partner(layout, corner, round)          whom a corner exchanges with; its partner's is the corner
 //   fold(layout, rank), unfold(layout, rank)                what the folded `rank` sends first and gets last
 //   exchange(layout, corner, round)                         what a corner sends to its partner
 // whose results are a cargo with piece_count(layout), bytes(layout), pieces(layout) and combine.
@@ -104,7 +104,7 @@ template <class C>
 Receipt receipt(const Layout& layout, std::uint32_t rank, std::uint32_t index) {
   if (is_folded(layout, rank)) return {rank - 1, 0};
   if (index == C::rounds(layout)) return {rank + 1, 0};
-  const std::uint32_t partner = rank_of(layout, corner_of(layout, rank) ^ C::distance(layout, index));
+  const std::uint32_t partner = rank_of(layout, C::partner(layout, corner_of(layout, rank), index));
   return {partner, index + (has_folded(layout, partner) ? 1 : 0)};
 }
 
@@ -126,8 +126,8 @@ std::vector<PieceId> pieces(const Layout& layout, std::uint32_t rank, std::uint3
 }
 
 template <class C>
-constexpr Program program(CollectiveKind kind, std::string_view cost) {
-  return {kind, Split::kPowerOfTwo, messages<C>, messages<C>, step<C>, pieces<C>, cost};
+constexpr Program program(CollectiveKind kind, std::string_view cost, Split split = Split::kPowerOfTwo) {
+  return {kind, split, messages<C>, messages<C>, step<C>, pieces<C>, cost};
 }
 
 }  // namespace orrery::collectives::cube

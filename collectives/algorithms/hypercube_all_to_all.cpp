@@ -47,7 +47,9 @@ struct Parcel {
 
 struct AllToAll {
   static std::uint32_t rounds(const Layout& layout) { return layout.rounds; }
-  static std::uint32_t distance(const Layout&, std::uint32_t round) { return 1U << round; }
+  static std::uint32_t partner(const Layout&, std::uint32_t corner, std::uint32_t round) {
+    return corner ^ (1U << round);
+  }
   static Parcel fold(const Layout& layout, std::uint32_t rank) { return {{rank, 1}, cube::all_corners(layout), rank}; }
   static Parcel unfold(const Layout& layout, std::uint32_t rank) { return {{0, layout.ranks}, {}, rank, true}; }
   static Parcel exchange(const Layout& layout, std::uint32_t corner, std::uint32_t round) {

@@ -57,8 +57,10 @@ std::vector<collectives::PlanAxis> plan_axes(const CommunicatorLayout& layout,
   for (std::size_t axis = 0; axis < layout.sizes.size(); ++axis) {
     const std::uint32_t dimension = layout.cuboid ? layout.dimensions[axis] : 0;
     while (algorithms[at].dimension != dimension) ++at;
-    const bool both_ways = algorithms[at].algorithm.both_ways && !layout.open[axis] && layout.sizes[axis] > 2;
-    axes.push_back({layout.sizes[axis], dimension, both_ways});
+    const collectives::Algorithm& algorithm = algorithms[at].algorithm;
+    const bool has_ends = algorithm.along_axes && layout.open[axis];
+    const bool both_ways = algorithm.both_ways && !has_ends && layout.sizes[axis] > 2;
+    axes.push_back({layout.sizes[axis], dimension, both_ways, algorithm.all_reduce_by()});
   }
   return axes;
 }
@@ -160,15 +162,15 @@ CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLay
   if (splits) plan.chunks = static_cast<std::uint32_t>(std::min<std::int64_t>(options.chunks, request.bytes.count()));
   const Bytes chunk = ceil_div(request.bytes, plan.chunks);
   const std::vector<collectives::PlanAxis> axes = plan_axes(layout, algorithms);
-  const auto top = algorithms.back().algorithm.splits_all_reduce() ? collectives::AllReduceTop::kHalves
-                                                                   : collectives::AllReduceTop::kWhole;
+  const bool has_shards = std::ranges::all_of(axes, [](const collectives::PlanAxis& axis) {
+    return axis.all_reduce == collectives::AllReduceBy::kShards;
+  });
   std::vector<std::vector<std::uint32_t>> orders(1);
-  if (options.order == DimensionOrder::kThemis && may_reorder(request.kind) && plan.chunks > 1 &&
-      top == collectives::AllReduceTop::kHalves)
+  if (options.order == DimensionOrder::kThemis && may_reorder(request.kind) && plan.chunks > 1 && has_shards)
     orders = balanced_orders(axes, chunk, plan.chunks, bandwidths);
   std::vector<collectives::Phase> phases;
   for (const std::vector<std::uint32_t>& order : orders)
-    append(phases, collectives::plan_phases(request.kind, axes, chunk, plan.root, top, order));
+    append(phases, collectives::plan_phases(request.kind, axes, chunk, plan.root, order));
   // Chunks that go ways of their own are parts of one.
   plan.chunks /= static_cast<std::uint32_t>(orders.size());
   if (std::uint64_t{layout.size()} * plan.chunks * phases.size() > kMostStates)

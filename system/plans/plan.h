@@ -115,7 +115,7 @@ std::vector<DimensionAlgorithm> choose_algorithms(CollectiveKind kind, const Col
                                                   std::span<const network::LogicalDimension> dimensions);
 
 // `algorithms` as chosen for the layout, in which the axes of a dimension are one where its algorithm does not go along
-// each (Algorithm::both_ways). `layout` must be of one axis where sizes differ or there is a table. `bandwidths` of the
+// each (Algorithm::along_axes). `layout` must be of one axis where sizes differ or there is a table. `bandwidths` of the
 // dimensions, as of bandwidths_along(). Throws InputError where a table cannot do what is asked: with another root, or
 // with sizes that differ.
 CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLayout& layout,

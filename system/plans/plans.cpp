@@ -128,7 +128,7 @@ CollectivePlan CollectivePlans::make_plan(GroupId group, const workload::Collect
   if (algorithms.front().table != nullptr)
     return plan_collective(request, shared(logical_ring(own.size())), options_, algorithms, bandwidths_);
   std::optional<CommunicatorLayout> merged = merge_axes(own, [&](std::uint32_t dimension) {
-    return !std::ranges::find(algorithms, dimension, &DimensionAlgorithm::dimension)->algorithm.both_ways;
+    return !std::ranges::find(algorithms, dimension, &DimensionAlgorithm::dimension)->algorithm.along_axes;
   });
   const CommunicatorLayout& used = merged ? shared(std::move(*merged)) : own;
   if (call.bytes_of_member.empty() || used.sizes.size() == 1)

@@ -9,14 +9,16 @@
 namespace orrery {
 
 std::vector<Case> every_case() {
-  std::vector<std::string> names = collectives::algorithm_names();
-  names.emplace_back("direct3");
+  std::vector<std::string> names = {"direct3"};
+  for (const collectives::Algorithm& algorithm : collectives::algorithms()) names.emplace_back(algorithm.name);
   std::vector<Case> cases;
   for (const std::string& name : names)
     for (const CollectiveKind kind : kAllCollectiveKinds) {
-      if (!collectives::find_algorithm(name).value().supports(kind)) continue;
-      cases.push_back({name, kind, name == "bidirectional-ring"});
+      const collectives::Algorithm algorithm = collectives::find_algorithm(name).value();
+      if (!algorithm.supports(kind)) continue;
+      cases.push_back({name, kind, algorithm.both_ways});
       if (name == "halving-doubling") cases.push_back({name, kind, false, true});
+      if (name == "double-binary-tree") cases.push_back({name, kind});
     }
   return cases;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The cases of the property tests: every algorithm of the table (one with a window, both orders of halving-doubling,
-// the descending ring of a bidirectional one) with every kind it supports.
+// both trees of a double one, the descending ring of a bidirectional one) with every kind it supports.
 #pragma once
 
 #include <cstdint>

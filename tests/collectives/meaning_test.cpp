@@ -17,8 +17,10 @@ std::vector<std::uint64_t> seeds(std::uint32_t ranks) {
 }
 
 TEST_CASE("every algorithm does every kind for 1 to 33 ranks") {
-  // bidirectional-ring, direct, direct3, halving-doubling in two orders, ring; nine kinds each; in-network four
-  CHECK(every_case().size() == 6 * 9 + 4);
+  // bidirectional-ring, direct, direct3, halving-doubling in two orders, ring; nine kinds each; binomial-tree five,
+  // in-network and swing four, recursive-doubling, server and each tree of double-binary-tree three, bruck two,
+  // pairwise and one-by-one one
+  CHECK(every_case().size() == 6 * 9 + 5 + 2 * 4 + 4 * 3 + 2 + 2 * 1);
   for (const Case& c : every_case())
     for (std::uint32_t ranks = 1; ranks <= 33; ++ranks)
       for (const std::uint32_t root : some_roots(c.kind, ranks)) {
@@ -27,6 +29,13 @@ TEST_CASE("every algorithm does every kind for 1 to 33 ranks") {
         CHECK(verdict.reason == "");
         CHECK(verdict.correct);
       }
+}
+
+TEST_CASE("every algorithm does every kind for 64 ranks") {
+  for (const Case& c : every_case()) {
+    INFO(title(c, 64, 21));
+    CHECK(check_meaning(expand(schedule_of(c, 64, is_rooted(c.kind) ? 21 : 0)), seeds(64)).reason == "");
+  }
 }
 
 TEST_CASE("each receive slot is filled by exactly one send") {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "collectives/oracle/exchange.h"
+#include "tests/collectives/every_schedule.h"
 
 namespace orrery {
 
@@ -26,6 +27,10 @@ struct MutationReport {
 //   forgetting a receive that it waits for, unless the rest of its dependencies imply it, or the exchange waits for
 //   more than the data needs (as a plan does between phases).
 enum class Waits : std::uint8_t { kOnlyForData, kForMore };
+// Pairwise exchange and Bruck's end a round before they begin the next, with pieces that may have been there before.
+inline Waits waits_of(const Case& c) {
+  return c.algorithm == "pairwise" || c.algorithm == "bruck" ? Waits::kForMore : Waits::kOnlyForData;
+}
 MutationReport try_mutations(const collectives::Exchange& exchange, std::size_t most, std::uint64_t seed,
                              Waits waits = Waits::kOnlyForData);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,9 +21,10 @@ using Coordinates = std::vector<std::uint32_t>;
 // Which units of the cuboid's data a local piece of a phase stands for, at a rank with these coordinates.
 class Units {
  public:
-  // `order`: the axes as the slice goes up them.
-  Units(const Cuboid& cuboid, CollectiveKind kind, collectives::PieceId piece_kinds, std::vector<std::uint32_t> order)
-      : cuboid_(cuboid), kind_(kind), piece_kinds_(piece_kinds), order_(std::move(order)) {}
+  // `order`: the axes as the slice goes up them; `cut`: those on which an all-reduce hands out shards.
+  Units(const Cuboid& cuboid, CollectiveKind kind, collectives::PieceId piece_kinds, std::vector<std::uint32_t> order,
+        std::set<std::uint32_t> cut)
+      : cuboid_(cuboid), kind_(kind), piece_kinds_(piece_kinds), order_(std::move(order)), cut_(std::move(cut)) {}
 
   std::vector<collectives::PieceId> of(std::uint32_t axis, const Coordinates& at, collectives::PieceId piece,
                                        collectives::PieceId local_kinds) const {
@@ -30,11 +32,8 @@ class Units {
       case kBroadcast:
       case kReduce:
         return part(piece, local_kinds);
-      case kAllReduce:  // of one axis has as many units as local pieces
-        if (piece_kinds_ != cuboid_.ranks() || local_kinds == piece_kinds_) return part(piece, local_kinds);
-        if (local_kinds == 1)  // all that the rank has come to hold
-          return matching([&](const Coordinates& u) { return below(u, at, axis); });
-        return matching([&](const Coordinates& u) { return below(u, at, axis) && u[axis] == piece; });
+      case kAllReduce:
+        return part_of_held(axis, at, piece, local_kinds);
       case kReduceScatter:
       case kAllGather:
         return matching([&](const Coordinates& u) { return below(u, at, axis) && u[axis] == piece; });
@@ -49,6 +48,26 @@ class Units {
   }
 
  private:
+  // Of what a rank has come to hold of the buffer: in an all-reduce each coordinate of the cuboid has as many units.
+  std::vector<collectives::PieceId> part_of_held(std::uint32_t axis, const Coordinates& at, collectives::PieceId piece,
+                                                 collectives::PieceId parts) const {
+    std::vector<collectives::PieceId> held;
+    const collectives::PieceId each = piece_kinds_ / cuboid_.ranks();
+    const bool is_shard = cut_.contains(axis) && order_.size() > 1;
+    for (collectives::PieceId u = 0; u < piece_kinds_; ++u) {
+      const Coordinates of = cuboid_.coordinates(static_cast<std::uint32_t>(u / each));
+      const bool is_held = std::all_of(order_.begin(), place(axis), [&](std::uint32_t other) {
+        return !cut_.contains(other) || of[other] == at[other];
+      });
+      if (is_held && (!is_shard || of[axis] == piece)) held.push_back(u);
+    }
+    if (is_shard) return held;
+    const auto bound = [&](collectives::PieceId p) {
+      return held.begin() + static_cast<std::ptrdiff_t>(p * held.size() / parts);
+    };
+    return {bound(piece), bound(piece + 1)};
+  }
+
   // Coordinates on the axes before and after agree.
   bool below(const Coordinates& a, const Coordinates& b, std::uint32_t axis) const {
     return std::all_of(order_.begin(), place(axis), [&](std::uint32_t other) { return a[other] == b[other]; });
@@ -90,6 +109,7 @@ class Units {
   CollectiveKind kind_;
   collectives::PieceId piece_kinds_;
   std::vector<std::uint32_t> order_;
+  std::set<std::uint32_t> cut_;
 };
 
 // A plan, and which of its phases a slice goes through.
@@ -108,6 +128,13 @@ struct SlicedPlan {
     if (kind == kAllGather || kind == kBroadcast || kind == kScatter) std::ranges::reverse(order);
     return order;
   }
+  // The axes on which shards are handed out.
+  std::set<std::uint32_t> cut() const {
+    std::set<std::uint32_t> cut;
+    for (const collectives::Phase& phase : phases)
+      if (phase.kind == kReduceScatter) cut.insert(phase.axis);
+    return cut;
+  }
   // Whether a phase comes after another one.
   bool is_after(std::uint32_t phase, std::uint32_t earlier) const {
     return std::ranges::any_of(phases[phase].after,
@@ -121,7 +148,7 @@ class PlanExpander {
                const SlicedPlan& plan, std::uint32_t slice)
       : cuboid_(cuboid),
         plan_(plan),
-        units_(cuboid, kind, piece_kinds, plan.order(kind, slice)),
+        units_(cuboid, kind, piece_kinds, plan.order(kind, slice), plan.cut()),
         root_(cuboid.coordinates(root)) {
     result_.exchange = {kind, cuboid.ranks(), root, piece_kinds, {}, 0};
   }
@@ -225,16 +252,15 @@ PhaseExchange expand_plan(CollectiveKind kind, const Cuboid& cuboid, std::uint32
                           const std::vector<std::string>& algorithm_of_axis, std::uint32_t slice) {
   const std::vector<std::uint32_t> root_at = cuboid.coordinates(root);
   const std::uint32_t slices = slices_of(kind, cuboid);
+  const auto algorithm_of = [&](std::size_t axis) {
+    return collectives::find_algorithm(algorithm_of_axis[axis]).value();
+  };
+  std::vector<collectives::PlanAxis> axes = cuboid.axes();
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) axes[axis].all_reduce = algorithm_of(axis).all_reduce_by();
   const auto plan_for = [&](collectives::PieceId units) {
     const bool is_shard = kind == kAllGather || kind == kGather;
-    const bool halves = cuboid.sizes.empty() ||
-                        collectives::find_algorithm(algorithm_of_axis[cuboid.sizes.size() - 1])->splits_all_reduce();
     const Bytes bytes = kUnitBytes * slices * (is_shard ? 1 : static_cast<std::int64_t>(units));
-    return SlicedPlan{
-        collectives::plan_phases(kind, cuboid.axes(), bytes, root_at,
-                                 halves ? collectives::AllReduceTop::kHalves : collectives::AllReduceTop::kWhole,
-                                 cuboid.order),
-        slices};
+    return SlicedPlan{collectives::plan_phases(kind, axes, bytes, root_at, cuboid.order), slices};
   };
   const auto schedule_for = [&](const collectives::Phase& phase) {
     collectives::Request request;
@@ -243,11 +269,17 @@ PhaseExchange expand_plan(CollectiveKind kind, const Cuboid& cuboid, std::uint32
     request.root = phase.root;
     request.bytes = phase.bytes;
     request.descending = phase.descending;
-    return collectives::make_schedule(collectives::find_algorithm(algorithm_of_axis[phase.axis]).value(), request);
+    return collectives::make_schedule(algorithm_of(phase.axis), request);
   };
   collectives::PieceId units = cuboid.ranks();
-  if (const SlicedPlan plan = plan_for(units); !plan.phases.empty() && plan.phases[0].kind == kAllReduce)
-    units = schedule_for(plan.phases[0]).piece_kinds();
+  if (kind == kAllReduce || kind == kReduce || kind == kBroadcast) {
+    // As many for each rank that every program can cut what its ranks hold.
+    collectives::PieceId each = 1;
+    for (const collectives::Phase& phase : plan_for(units).phases)
+      if (phase.kind == kAllReduce || phase.kind == kReduce || phase.kind == kBroadcast)
+        each = std::lcm(each, schedule_for(phase).piece_kinds());
+    units *= each;
+  }
   const SlicedPlan plan = plan_for(units);
   const collectives::PieceId piece_kinds = kind == kAllToAll ? units * units : units;
   PlanExpander expander(kind, cuboid, root, piece_kinds, plan, slice);

@@ -11,6 +11,7 @@
 namespace orrery {
 namespace {
 
+using enum CollectiveKind;
 constexpr std::array<std::uint64_t, 2> kPlanSeeds = {1, 2};
 
 const std::vector<Cuboid> kCuboids = {
@@ -32,9 +33,9 @@ void check_plan(CollectiveKind kind, const Cuboid& cuboid, const std::vector<std
 TEST_CASE("phases together do what the collective means, in bytes that fit their data") {
   for (const CollectiveKind kind : kAllCollectiveKinds)
     for (const Cuboid& cuboid : kCuboids)
-      for (const std::string& algorithm : collectives::algorithm_names())
-        if (!collectives::find_algorithm(algorithm)->is_in_network())
-          check_plan(kind, cuboid, std::vector<std::string>(cuboid.sizes.size() + 1, algorithm));
+      for (const collectives::Algorithm& algorithm : collectives::algorithms())
+        if (algorithm.supports(kind) && !algorithm.is_in_network())
+          check_plan(kind, cuboid, std::vector<std::string>(cuboid.sizes.size() + 1, std::string(algorithm.name)));
 }
 
 TEST_CASE("the last dimension may add up in its switches, between the halves on the others") {
@@ -75,6 +76,17 @@ TEST_CASE("chunks may go through the dimensions in any order") {
       check_plan(kind, {{2, 2, 3, 2}, {0, 0, 1, 2}, true, order}, std::vector<std::string>(4, "bidirectional-ring"));
     } while (std::ranges::next_permutation(order).found);
   }
+}
+
+// A whole all-reduce, or one by a root, below, between and above dimensions with shards.
+TEST_CASE("an all-reduce may hand out shards on some dimensions and not on others") {
+  const std::vector<std::string> names = {"ring", "recursive-doubling", "server"};
+  for (const std::string& first : names)
+    for (const std::string& second : names)
+      for (const std::string& third : names) check_plan(kAllReduce, {{2, 3, 2}}, {first, second, third});
+  check_plan(kAllReduce, {{4, 3}}, {"double-binary-tree", "one-by-one"});
+  check_plan(kAllReduce, {{3, 2, 2}, {0, 0, 1}, true}, {"bidirectional-ring", "bidirectional-ring", "server"});
+  check_plan(kAllReduce, {{2, 3, 2}, {0, 1, 1}, true}, {"server", "bidirectional-ring", "bidirectional-ring"});
 }
 
 TEST_CASE("each axis may have an algorithm of its own") {

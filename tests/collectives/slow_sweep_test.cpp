@@ -39,7 +39,7 @@ TEST_CASE("no message of a small group and no sampled one of a larger group can 
       for (const std::uint32_t root : some_roots(c.kind, ranks)) {
         INFO(title(c, ranks, root));
         const std::size_t most = ranks < 10 ? SIZE_MAX : 20;
-        CHECK(try_mutations(expand(schedule_of(c, ranks, root)), most, ranks + 100).survivor == "");
+        CHECK(try_mutations(expand(schedule_of(c, ranks, root)), most, ranks + 100, waits_of(c)).survivor == "");
       }
 }
 
@@ -54,8 +54,9 @@ std::vector<std::string> on_all_dimensions(const std::string& algorithm, const C
 TEST_CASE("no message of a plan over a cuboid can be changed unnoticed") {
   for (const CollectiveKind kind : kAllCollectiveKinds)
     for (const Cuboid& cuboid : {Cuboid{{3, 2}}, Cuboid{{2, 2, 2}}})
-      for (const std::string& algorithm : collectives::algorithm_names()) {
-        if (!collectives::find_algorithm(algorithm)->supports(kind)) continue;
+      for (const collectives::Algorithm& each : collectives::algorithms()) {
+        if (!each.supports(kind)) continue;
+        const std::string algorithm(each.name);
         const PhaseExchange plan = expand_plan(kind, cuboid, cuboid.ranks() - 1, on_all_dimensions(algorithm, cuboid));
         INFO(name_of(kind) << " by " << algorithm << " on " << cuboid.ranks() << " ranks");
         CHECK(try_mutations(plan.exchange, 60, 1, Waits::kForMore).survivor == "");
@@ -65,9 +66,10 @@ TEST_CASE("no message of a plan over a cuboid can be changed unnoticed") {
 TEST_CASE("plans over larger cuboids do what the collective means") {
   for (const CollectiveKind kind : kAllCollectiveKinds)
     for (const Cuboid& cuboid : {Cuboid{{4, 5}}, Cuboid{{3, 3, 3}}, Cuboid{{2, 3, 2, 2}}})
-      for (const std::string& algorithm : collectives::algorithm_names())
+      for (const collectives::Algorithm& each : collectives::algorithms())
         for (std::uint32_t root = 0; root < roots(kind, cuboid.ranks()); root += 5) {
-          if (!collectives::find_algorithm(algorithm)->supports(kind)) continue;
+          if (!each.supports(kind)) continue;
+          const std::string algorithm(each.name);
           const PhaseExchange plan = expand_plan(kind, cuboid, root, on_all_dimensions(algorithm, cuboid));
           INFO(name_of(kind) << " by " << algorithm << " on " << cuboid.ranks() << " ranks, root " << root);
           CHECK(check_meaning(plan.exchange, kSeeds).reason == "");

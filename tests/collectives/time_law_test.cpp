@@ -17,11 +17,12 @@ using enum CollectiveKind;
 constexpr Duration kLatency{700};
 constexpr Bandwidth kBandwidth{1'000'000'000'000};  // a byte per picosecond, so that laws have no rounding
 
-// Runs the programs of all ranks; for each rank and each index or slot the instant when it is released or there.
+// Runs the programs of all ranks, sends in order; for each rank and each index or slot the instant when it is released
+// or there.
 class Execution {
  public:
   explicit Execution(const collectives::Schedule& schedule)
-      : schedule_(schedule), released_(schedule.ranks()), arrived_(schedule.ranks()) {
+      : schedule_(schedule), started_(schedule.ranks()), released_(schedule.ranks()), arrived_(schedule.ranks()) {
     for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank) arrived_[rank].resize(schedule.receives(rank));
   }
 
@@ -42,10 +43,12 @@ class Execution {
     if (index == schedule_.sends(rank)) return false;
     const collectives::Step step = schedule_.step(rank, index);
     Duration start = step.after_send ? released_[rank].at(*step.after_send) : Duration(0);
+    start = std::max(start, started_[rank]);
     for (std::uint32_t slot = step.needs.begin; slot < step.needs.end; ++slot) {
       if (!arrived_[rank].at(slot)) return false;
       start = std::max(start, *arrived_[rank][slot]);
     }
+    started_[rank] = start;
     released_[rank].push_back(start + step.bytes / kBandwidth);
     arrived_[step.to].at(step.slot) = released_[rank].back() + kLatency;
     finish_ = std::max(finish_, released_[rank].back() + kLatency);
@@ -53,12 +56,14 @@ class Execution {
   }
 
   const collectives::Schedule& schedule_;
+  std::vector<Duration> started_;  // the latest send
   std::vector<std::vector<Duration>> released_;
   std::vector<std::vector<std::optional<Duration>>> arrived_;
   Duration finish_{0};
 };
 
 const std::string kCube = "halving-doubling";
+const std::string kDoubleTree = "double-binary-tree";
 
 // Picoseconds, with n ranks, latency a, and S and c = ceil(S/n) bytes at a byte per picosecond.
 using TimeLaw = std::function<std::int64_t(std::int64_t n, std::int64_t a, std::int64_t S, std::int64_t c)>;
@@ -76,6 +81,7 @@ std::int64_t floor_log2(std::int64_t n) { return ceil_log2(n + 1) - 1; }
 // Where all ranks are equally far, neither the way round a ring nor the order of partners matters.
 std::vector<Case> cases_of(const Law& law) {
   if (law.algorithm == "ring") return {{"ring", law.kind}, {"bidirectional-ring", law.kind, true}};
+  if (law.algorithm == kDoubleTree) return {{kDoubleTree, law.kind}, {kDoubleTree, law.kind, true}};
   if (law.algorithm == kCube) return {{kCube, law.kind}, {kCube, law.kind, false, true}};
   return {{law.algorithm, law.kind}};
 }
@@ -179,6 +185,109 @@ TEST_CASE("halving-doubling takes log2 of n rounds when n is a power of two") {
           {kCube, kBarrier, [](auto n, auto a, auto, auto) { return floor_log2(n) * a; }},
       },
       {1, 2, 4, 8, 16, 32}, kEqual);
+}
+
+TEST_CASE("swing takes the times of halving-doubling where all ranks are equally far") {
+  check_laws(
+      {
+          {"swing", kReduceScatter, [](auto n, auto a, auto, auto c) { return floor_log2(n) * a + (n - 1) * c; }},
+          {"swing", kAllGather, [](auto n, auto a, auto S, auto) { return floor_log2(n) * a + (n - 1) * S; }},
+          {"swing", kAllReduce, [](auto n, auto a, auto, auto c) { return 2 * (floor_log2(n) * a + (n - 1) * c); }},
+          {"swing", kBarrier, [](auto n, auto a, auto, auto) { return floor_log2(n) * a; }},
+      },
+      {1, 2, 4, 8, 16, 32, 64}, kEqual);
+  check_laws(
+      {
+          {"swing", kBarrier, [](auto n, auto a, auto, auto) { return (floor_log2(n) + 2) * a; }},
+          {"swing", kReduceScatter, [](auto n, auto a, auto, auto c) { return (floor_log2(n) + 2) * a + 3 * n * c; }},
+          {"swing", kAllGather, [](auto n, auto a, auto S, auto) { return (floor_log2(n) + 2) * a + 3 * n * S; }},
+          {"swing", kAllReduce,
+           [](auto n, auto a, auto S, auto) {
+             const std::int64_t m = std::int64_t{1} << floor_log2(n);
+             return 2 * (floor_log2(m) + 1) * a + (4 * m - 2) * ((S + m - 1) / m);
+           }},
+      },
+      {3, 5, 6, 7, 9, 12, 15, 17, 31, 33}, kAtMost);
+}
+
+TEST_CASE("recursive doubling exchanges whole buffers in log2 of n rounds, and in two more where ranks are folded") {
+  check_laws({{"recursive-doubling", kAllReduce, [](auto n, auto a, auto S, auto) { return floor_log2(n) * (a + S); }}},
+             {1, 2, 4, 8, 16, 32, 64}, kEqual);
+  check_laws(
+      {{"recursive-doubling", kAllReduce, [](auto n, auto a, auto S, auto) { return (floor_log2(n) + 2) * (a + S); }}},
+      {7, 15, 31, 63}, kEqual);  // all but one are folded
+  check_laws(
+      {{"recursive-doubling", kAllReduce, [](auto n, auto a, auto S, auto) { return (floor_log2(n) + 2) * (a + S); }}},
+      {3, 5, 6, 9, 12, 17, 33}, kAtMost);
+  check_laws(
+      {
+          {"recursive-doubling", kAllGather,
+           [](auto n, auto a, auto S, auto) { return floor_log2(n) * a + (n - 1) * S; }},
+          {"recursive-doubling", kBarrier, [](auto n, auto a, auto, auto) { return floor_log2(n) * a; }},
+      },
+      {1, 2, 4, 8, 16, 32, 64}, kEqual);
+}
+
+TEST_CASE("a binomial tree takes log2 of n levels up and as many down") {
+  const auto law = [](auto n, auto a, auto S, auto) { return 2 * ceil_log2(n) * (a + S); };
+  check_laws({{"binomial-tree", kAllReduce, law}}, {1, 2, 4, 8, 16, 32, 64}, kEqual);
+  check_laws({{"binomial-tree", kAllReduce, law}}, {3, 5, 6, 7, 9, 12, 15, 17, 31, 33}, kAtMost);
+}
+
+TEST_CASE("a tree of a double binary tree pipelines 16 segments up and down ceil(log2 n) levels") {
+  const auto segment = [](std::int64_t S) { return (S + 15) / 16; };
+  // The last segment follows the first one at a distance of 15.
+  const auto one_way = [=](auto n, auto a, auto S, auto) {
+    return ceil_log2(n) * (a + segment(S)) + (n > 1 ? 15 * segment(S) : 0);
+  };
+  check_laws({{kDoubleTree, kReduce, one_way}, {kDoubleTree, kBroadcast, one_way}},
+             {1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64}, kEqual);
+  // Up as in a reduce. The rank below the root, one level less high, hands the sum on when it is there, two levels
+  // later, and when its own last segment has gone up.
+  const auto both = [=](auto n, auto a, auto S, auto) {
+    const std::int64_t level = a + segment(S);
+    const std::int64_t rest = 15 * segment(S);
+    return (2 * ceil_log2(n) - 2) * level + rest + std::max(2 * level, rest);
+  };
+  check_laws({{kDoubleTree, kAllReduce, both}}, {4, 8, 16, 32, 64}, kEqual);
+  check_laws({{kDoubleTree, kAllReduce, both}}, {2, 3, 5, 6, 7, 9, 12, 15, 17, 31, 33}, kAtMost);
+}
+
+TEST_CASE("bruck takes ceil(log2 n) rounds for any number of ranks") {
+  const auto bits = [](std::int64_t n) {
+    std::int64_t sum = 0;
+    for (std::int64_t offset = 1; offset < n; ++offset) sum += std::popcount(static_cast<std::uint64_t>(offset));
+    return sum;
+  };
+  check_laws(
+      {
+          {"bruck", kAllGather, [](auto n, auto a, auto S, auto) { return ceil_log2(n) * a + (n - 1) * S; }},
+          {"bruck", kAllToAll, [=](auto n, auto a, auto, auto c) { return ceil_log2(n) * a + bits(n) * c; }},
+      },
+      {1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64}, kEqual);
+  CHECK(bits(64) == 6 * 64 / 2);
+}
+
+TEST_CASE("exchanges with one rank after another take n - 1 turns") {
+  check_laws(
+      {
+          {"pairwise", kAllToAll, [](auto n, auto a, auto, auto c) { return (n - 1) * (a + c); }},
+          // No send waits for what comes in.
+          {"one-by-one", kAllReduce, [](auto n, auto a, auto S, auto) { return a + (n - 1) * S; }},
+          {"one-by-one-partitioned", kAllReduce, [](auto n, auto a, auto, auto c) { return 2 * (a + (n - 1) * c); }},
+      },
+      {2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64}, kEqual);
+}
+
+TEST_CASE("one parameter server takes two rounds of whole buffers, sharded ones two of shares") {
+  check_laws(
+      {
+          {"server", kAllReduce, [](auto, auto a, auto S, auto) { return 2 * (a + S); }},
+          {"server", kReduce, [](auto, auto a, auto S, auto) { return a + S; }},
+          {"server", kBroadcast, [](auto, auto a, auto S, auto) { return a + S; }},
+          {"sharded-server", kAllReduce, [](auto, auto a, auto, auto c) { return 2 * (a + c); }},
+      },
+      {2, 3, 4, 5, 7, 8, 16, 33, 64}, kEqual);
 }
 
 TEST_CASE("halving-doubling folds and unfolds the surplus of other groups, one message each") {
