@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <array>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "cli/session.h"
 #include "core/input_files.h"
 #include "study/benchmark/question.h"
+#include "study/benchmark/steps.h"
 #include "study/benchmark/study.h"
 
 namespace orrery::cli {
@@ -20,7 +22,20 @@ struct CollectiveCommandOptions {
   std::string operation;
   study::BenchmarkSizes sizes{};
   study::CollectiveQuestion question{};  // of each cluster
+  bool steps = false;
 };
+
+// The messages of one collective, in place of its times.
+void give_steps(const CollectiveCommandOptions& options, const study::BenchmarkOperation& operation,
+                std::span<const Bytes> sizes, const Session& session) {
+  if (options.clusters.size() > 1 || sizes.size() > 1)
+    throw InputError({"--steps"}, "the steps of one collective are printed",
+                     options.clusters.size() > 1 ? "give one --cluster" : "give one size: -b alone");
+  study::CollectiveQuestion question = options.question;
+  question.cluster = options.clusters.front();
+  const study::CollectiveSteps steps = study::collective_steps(question, operation, sizes.front(), session.files);
+  session.outputs.give({study::steps_text(steps), study::to_json(steps)});
+}
 
 void collective(const CollectiveCommandOptions& options, const Session& session) {
   const Outputs& outputs = session.outputs;
@@ -37,6 +52,7 @@ void collective(const CollectiveCommandOptions& options, const Session& session)
   outputs.check();
   const study::BenchmarkOperation operation = study::benchmark_operation_named(options.operation, "--op");
   const std::vector<Bytes> sizes = study::sizes_of(options.sizes, operation);
+  if (options.steps) return give_steps(options, operation, sizes, session);
   std::vector<study::CollectiveTable> tables;
   study::CollectiveQuestion question = options.question;
   for (const std::string& cluster : options.clusters) {
@@ -101,6 +117,8 @@ void add_collective_command(CLI::App& app, Session& session) {
   command
       .add_option("--library", question.library, "nccl or fixed (default: nccl for clusters of GPU nodes, else fixed)")
       ->type_name("NAME");
+  command.add_flag("--steps", options.steps,
+                   "Print who sends what to whom in each round instead, for at most 64 ranks (library fixed)");
   add_outputs(command, session);
   add_set(command, question.settings, "network.model=flow");
   command.callback([&] { collective(options, session); });

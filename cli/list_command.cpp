@@ -15,6 +15,7 @@
 #include "cli/session.h"
 #include "collectives/algorithms.h"
 #include "collectives/libraries.h"
+#include "collectives/rounds.h"
 #include "core/config/quantity_text.h"
 #include "core/input_files.h"
 #include "experiment/sections.h"
@@ -196,16 +197,31 @@ Listing shipped(const ConfigFiles& files, const std::string& folder, FiguresOf f
   return listing;
 }
 
+// Rounds and fan-in are those of a group of this size.
+constexpr std::uint32_t kCountedRanks = 16;
+
 Listing algorithm_list() {
   Listing listing;
   for (const collectives::Algorithm& algorithm : collectives::algorithms()) {
     add(listing, algorithm.name, {}, algorithm.description);
-    Json& costs = listing.items.back()["time"] = Json::object();
+    Json& item = listing.items.back();
+    Json& costs = item["time"] = Json::object();
+    Json& counts = item["of_16_ranks"] = Json::object();
     for (const CollectiveKind kind : kAllCollectiveKinds) {
       if (!algorithm.supports(kind)) continue;
-      costs[std::string(name_of(kind))] = algorithm.cost(kind);
-      listing.table.row({"", fmt::format("  {:<15} {}", name_of(kind), algorithm.cost(kind))});
+      const std::string name(name_of(kind));
+      const collectives::Rounds rounds =
+          collectives::rounds_of(algorithm, {.kind = kind, .ranks = kCountedRanks, .bytes_of_rank = {}, .window = {}});
+      costs[name] = algorithm.cost(kind);
+      counts[name] = {{"rounds", rounds.count}, {"fan_in", rounds.fan_in}};
+      listing.table.row({"", fmt::format("  {:<15} {} ranks: {:>2} {}, fan-in {:>2}   {}", name, kCountedRanks,
+                                         rounds.count, rounds.count == 1 ? "round " : "rounds", rounds.fan_in,
+                                         algorithm.cost(kind))});
     }
+  }
+  for (const collectives::AlgorithmAlias& alias : collectives::algorithm_aliases()) {
+    add(listing, alias.name, {}, fmt::format("another name of {}: {}", alias.algorithm, alias.description));
+    listing.items.back()["stands_for"] = alias.algorithm;
   }
   return listing;
 }

@@ -159,6 +159,7 @@ ANSWERS = {  # command: the schema of its document
     "sweep sweep.yaml": "orrery.sweep/1", "check job.yaml": "orrery.check/1", "list models": "orrery.list/1",
     "model show dlrm": "orrery.model/1", "cluster show dgx-a100": "orrery.cluster/1",
     "collective --cluster dgx-a100 --op all_gather -b 1M": "orrery.collective/1",
+    "collective --cluster dgx-a100 --op all_gather -b 1M --algo direct --steps": "orrery.steps/1",
     "workload inspect rank": "orrery.workload/1", "workload lint rank": "orrery.lint/1",
     "validate --compute-table mine.csv": "orrery.validation/1"}
 

@@ -87,6 +87,55 @@ TEST_CASE("one dimension takes its closed form, to the picosecond") {
   }
 }
 
+TEST_CASE("the algorithms of MPI and the double binary tree take their closed forms") {
+  using enum CollectiveKind;
+  const auto lone = [](Bytes bytes) { return message(bytes, kBandwidth, kLatency); };
+  for (const std::uint32_t n : {4u, 8u, 16u}) {
+    const Fabric fabric = one_dimension("switch", n, kBandwidth, kLatency);
+    const int levels = std::countr_zero(n);
+    for (const std::int64_t size : kSizes) {
+      const Bytes s(size), c = ceil_div(s, n);
+      const Bytes segment = ceil_div(ceil_div(s, 2), 16);  // of a tree's half
+      const Duration rest = 15 * (segment / kBandwidth);
+      const auto time = [&](const std::string& algorithm, CollectiveKind kind) {
+        return simulate_collective(kind, s, fabric, always(algorithm));
+      };
+      INFO("n=" << n << " S=" << size);
+      CHECK(time("recursive-doubling", kAllReduce) == levels * lone(s));
+      CHECK(time("recursive-doubling", kAllGather) == expected("", kAllGather, n, s, kBandwidth, kLatency));
+      CHECK(time("rabenseifner", kAllReduce) == expected("", kAllReduce, n, s, kBandwidth, kLatency));
+      CHECK(time("swing", kAllReduce) == expected("", kAllReduce, n, s, kBandwidth, kLatency));
+      CHECK(time("swing", kReduceScatter) == expected("", kReduceScatter, n, s, kBandwidth, kLatency));
+      CHECK(time("binomial-tree", kAllReduce) == 2 * levels * lone(s));
+      CHECK(time("double-binary-tree", kReduce) == levels * lone(segment) + rest);
+      CHECK(time("double-binary-tree", kBroadcast) == levels * lone(segment) + rest);
+      CHECK(time("double-binary-tree", kAllReduce) ==
+            (2 * levels - 2) * lone(segment) + rest + std::max(2 * lone(segment), rest));
+      CHECK(time("bruck", kAllToAll) == levels * lone(c * (n / 2)));
+      CHECK(time("bruck", kAllGather) == expected("", kAllGather, n, s, kBandwidth, kLatency));
+      CHECK(time("pairwise", kAllToAll) == (n - 1) * lone(c));
+      CHECK(time("server", kAllReduce) == 2 * lone(s));
+      CHECK(time("sharded-server", kAllReduce) == 2 * lone(c));
+      CHECK(time("one-by-one", kAllReduce) == kLatency + (n - 1) * (s / kBandwidth));
+    }
+  }
+}
+
+// Of 4 by 3 ranks. Within, a server or the whole buffer; across, a ring of the servers or of everybody.
+TEST_CASE("an all-reduce over two dimensions may go by a root or as a whole on the first") {
+  const std::vector<DimensionSpec> dimensions = {dimension("switch", 4, Bandwidth(300'000'000'000), Duration(700'000)),
+                                                 dimension("ring", 3, Bandwidth(50'000'000'000), Duration(2'000'000))};
+  const Fabric fabric = compose(dimensions);
+  const Bytes size(1'000'003);
+  const Duration within = message(size, dimensions[0].bandwidth, dimensions[0].latency);
+  const Duration across = 4 * message(ceil_div(size, 3), dimensions[1].bandwidth, dimensions[1].latency);
+  for (const std::string first : {"server", "recursive-doubling"}) {
+    CollectiveOptions options;
+    for (auto& list : options.algorithms) list = {*find_algorithm(first), *find_algorithm("ring")};
+    CHECK(simulate_collective(CollectiveKind::kAllReduce, size, fabric, options) == 2 * within + across);
+  }
+}
+
 TEST_CASE("a ring on a ring takes 2(n-1)(a + ceil(S/n)/b)") {
   for (const std::uint32_t n : {2u, 3u, 7u, 16u}) {
     const Fabric fabric = one_dimension("ring", n, kBandwidth, kLatency);
