@@ -11,6 +11,7 @@
 #include "core/config/quantity_text.h"
 #include "experiment/experiment.h"
 #include "report/table.h"
+#include "study/benchmark/study.h"
 #include "system/plans/plans.h"
 #include "workload/matching/matching.h"
 
@@ -85,7 +86,11 @@ void add_line(const collectives::Schedule& schedule, const Line& line, StepPhase
 StepPhase phase_of(const system::CollectivePlan& plan, std::size_t number) {
   const collectives::Phase& planned = plan.phases[number].phase;
   const system::CommunicatorLayout& layout = *plan.layout;
-  StepPhase phase{.kind = planned.kind, .part = planned.part, .parts = planned.parts, .after = planned.after};
+  StepPhase phase;
+  phase.kind = planned.kind;
+  phase.part = planned.part;
+  phase.parts = planned.parts;
+  phase.after = planned.after;
   phase.ranks = layout.sizes[planned.axis];
   phase.lines = 0;
   for (std::uint32_t position = 0; position < layout.size(); ++position) {
@@ -103,6 +108,7 @@ CollectiveSteps steps(const CollectiveQuestion& question, const BenchmarkOperati
   const experiment::Experiment experiment = read_question(question, operation, files, ignored);
   const std::vector<DeviceId> devices = benchmark_devices(question, experiment.fabric);
   check_question(operation, experiment, devices.size());
+  check_collective(question, operation, {&size, 1}, files);
   const workload::Job job = benchmark_job(operation, size, static_cast<std::uint32_t>(devices.size()));
   const workload::Matching matching = workload::match(job);
   const system::CollectiveOptions& options = experiment.simulation.collectives;

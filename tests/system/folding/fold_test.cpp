@@ -89,6 +89,21 @@ TEST_CASE("every collective, algorithm and topology folds without a difference")
           }
 }
 
+TEST_CASE("every collective and algorithm of larger groups folds without a difference") {
+  for (const Algorithm& algorithm : algorithms())
+    for (const CollectiveKind kind : kAllCollectiveKinds) {
+      if (!algorithm.supports(kind)) continue;
+      for (const std::uint32_t ranks : {16u, 24u, 64u}) {
+        INFO(algorithm.name << ' ' << name_of(kind) << " of " << ranks);
+        SimulationOptions options;
+        options.collectives = always(algorithm.name);
+        if (algorithm.is_in_network()) options.collectives.granularity = Granularity::kPhase;
+        fold_and_compare(everybody_calls(ranks, kind, Bytes(100'003)),
+                         one_dimension("switch", ranks, kBandwidth, kLatency), options, NetworkModel::kFlow);
+      }
+    }
+}
+
 // 2 (n-1) n messages; but for the ranks there are n links up and n down, the communicator and the exchange.
 TEST_CASE("where all send the same to all, no message is compared") {
   constexpr std::uint32_t kRanks = 100;

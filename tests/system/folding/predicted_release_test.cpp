@@ -61,7 +61,8 @@ void check_same(const Outcome& predicted, const Outcome& reported) {
 
 // Where sends wait for sends (direct1, direct2), where for receives (ring), and where for both; links faster and slower
 // than their latencies are long.
-const std::vector<std::string> kAlgorithms = {"ring", "direct", "direct1", "direct2", "halving-doubling"};
+const std::vector<std::string> kAlgorithms = {"ring",  "direct",   "direct1", "direct2",           "halving-doubling",
+                                              "swing", "pairwise", "server",  "double-binary-tree"};
 const std::vector<std::vector<DimensionSpec>> kFabrics = {
     {dimension("ring", 6, Bandwidth(25'000'000'001), Duration(3))},
     {dimension("switch", 8, Bandwidth(900'000'000'000), Duration(5'000'000))},
