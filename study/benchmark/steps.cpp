@@ -27,6 +27,9 @@ void check_question(const BenchmarkOperation& operation, const experiment::Exper
   if (experiment.nccl)
     throw InputError({"--steps"}, "NCCL pipelines a collective over many channels at once: it has no steps to print",
                      "add --library fixed, or name an algorithm of that library: --algo ring");
+  if (experiment.simulation.collectives.table(*operation.kind, static_cast<std::uint32_t>(ranks)) != nullptr)
+    throw InputError({"--steps"}, "an algorithm file says its steps itself",
+                     "leave --steps out, or name an algorithm in place of the file: --algo ring");
   if (ranks > kMostDrawn)
     throw InputError({"--steps"}, fmt::format("{} ranks; steps are printed for at most {}", ranks, kMostDrawn),
                      "take fewer with --nodes or --gpus-per-node");
