@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/session.h"
 #include "core/input_files.h"
+#include "study/benchmark/algorithms.h"
 #include "study/benchmark/question.h"
 #include "study/benchmark/steps.h"
 #include "study/benchmark/study.h"
@@ -23,6 +24,7 @@ struct CollectiveCommandOptions {
   study::BenchmarkSizes sizes{};
   study::CollectiveQuestion question{};  // of each cluster
   bool steps = false;
+  std::string plot{};
 };
 
 // The messages of one collective, in place of its times.
@@ -37,11 +39,34 @@ void give_steps(const CollectiveCommandOptions& options, const study::BenchmarkO
   session.outputs.give({study::steps_text(steps), study::to_json(steps)});
 }
 
+// What was found, and what each table is called beside the others.
+struct Answers {
+  std::vector<study::CollectiveTable> tables;
+  std::vector<std::string> names;
+  std::string text;
+
+  void add(study::CollectiveTable table, std::string name) {
+    tables.push_back(std::move(table));
+    names.push_back(std::move(name));
+  }
+};
+
+study::CollectiveTable study_one(const study::CollectiveQuestion& question, const study::BenchmarkOperation& operation,
+                                 std::span<const Bytes> sizes, const Session& session) {
+  Progress progress;
+  study::CollectiveTable table = study::study_collective(question, operation, sizes, session.files, std::ref(progress));
+  progress.clear();
+  print_warnings(table.warnings);
+  return table;
+}
+
 void collective(const CollectiveCommandOptions& options, const Session& session) {
   const Outputs& outputs = session.outputs;
-  if ((!outputs.json.empty() || !outputs.out.empty()) && options.clusters.size() > 1)
-    throw InputError({outputs.json.empty() ? "--out" : "--json"}, "one document holds one cluster",
-                     "run the command once for each --cluster");
+  const bool is_each = options.question.algorithm == study::kEachAlgorithm;
+  if ((!outputs.json.empty() || !outputs.out.empty()) && (options.clusters.size() > 1 || is_each))
+    throw InputError({outputs.json.empty() ? "--out" : "--json"},
+                     is_each ? "one document holds one algorithm" : "one document holds one cluster",
+                     is_each ? "run the command once for each --algo" : "run the command once for each --cluster");
   for (const std::string& cluster : options.clusters) {
     note_input(cluster);
     if (const std::size_t comma = cluster.find(','); comma != std::string::npos && !cluster.starts_with('{'))
@@ -53,17 +78,33 @@ void collective(const CollectiveCommandOptions& options, const Session& session)
   const study::BenchmarkOperation operation = study::benchmark_operation_named(options.operation, "--op");
   const std::vector<Bytes> sizes = study::sizes_of(options.sizes, operation);
   if (options.steps) return give_steps(options, operation, sizes, session);
-  std::vector<study::CollectiveTable> tables;
-  study::CollectiveQuestion question = options.question;
+  refuse_input(options.plot);
+  check_writable(options.plot);
+  if (!options.plot.empty() && sizes.back() == Bytes(0))
+    throw InputError({"--plot"}, fmt::format("{} has no sizes to draw", operation.name), "leave --plot out");
+  Answers answers;
   for (const std::string& cluster : options.clusters) {
+    study::CollectiveQuestion question = options.question;
     question.cluster = cluster;
-    Progress progress;
-    tables.push_back(study::study_collective(question, operation, sizes, session.files, std::ref(progress)));
-    progress.clear();
-    print_warnings(tables.back().warnings);
+    question.wants_bound = is_each || !options.plot.empty();
+    if (!is_each) {
+      answers.add(study_one(question, operation, sizes, session), cluster);
+      continue;
+    }
+    std::vector<study::CollectiveTable> tables;
+    for (const study::CollectiveQuestion& one : study::with_each_algorithm(question, operation, sizes, session.files)) {
+      tables.push_back(study_one(one, operation, sizes, session));
+      const bool is_alone = options.clusters.size() == 1;
+      answers.add(tables.back(),
+                  is_alone ? one.algorithm : fmt::format("{}, {}", tables.back().cluster, one.algorithm));
+    }
+    answers.text += study::algorithms_text(tables);
   }
-  outputs.give({tables.size() == 1 ? study::collective_text(tables.front()) : study::side_by_side_text(tables),
-                study::to_json(tables.front())});
+  if (!is_each)
+    answers.text = answers.tables.size() == 1 ? study::collective_text(answers.tables.front())
+                                              : study::side_by_side_text(answers.tables);
+  outputs.give({answers.text, study::to_json(answers.tables.front())});
+  if (!options.plot.empty()) write_file(options.plot, study::collective_plot(answers.tables, answers.names));
 }
 
 }  // namespace
@@ -99,9 +140,10 @@ void add_collective_command(CLI::App& app, Session& session) {
       ->excludes(factor);
   CLI::Option* names =
       command
-          .add_option("--algo", question.algorithm,
-                      "nccl: algorithms to choose from, as Tree,Ring; fixed: one, or one per dimension, as ring,direct "
-                      "(default: all)")
+          .add_option(
+              "--algo", question.algorithm,
+              "nccl: algorithms to choose from, as Tree,Ring; fixed: one, or one per dimension, as ring,direct; "
+              "each: all of them, side by side (default: all to choose from)")
           ->type_name("NAMES");
   command
       .add_option("--algorithm", question.algorithm_file,
@@ -117,6 +159,8 @@ void add_collective_command(CLI::App& app, Session& session) {
   command
       .add_option("--library", question.library, "nccl or fixed (default: nccl for clusters of GPU nodes, else fixed)")
       ->type_name("NAME");
+  command.add_option("--plot", options.plot, "Draw time over size as an SVG file, with what no algorithm can beat")
+      ->type_name("FILE");
   command.add_flag("--steps", options.steps,
                    "Print who sends what to whom in each round instead, for at most 64 ranks (library fixed)");
   add_outputs(command, session);

@@ -26,6 +26,7 @@ struct CollectiveQuestion {
   std::string launch{};          // of nccl
   std::string library{};         // the configuration's own
   std::vector<std::string> settings{};
+  bool wants_bound = false;  // least_time() of every row
 };
 
 // The experiment, without a workload. Throws InputError, which names the option that is wrong; warnings go to

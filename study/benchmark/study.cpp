@@ -13,6 +13,7 @@
 #include "core/config/quantity_text.h"
 #include "experiment/experiment.h"
 #include "network/fabric/fabric.h"
+#include "study/benchmark/bound.h"
 #include "system/plans/group_library.h"
 #include "workload/matching/matching.h"
 
@@ -233,6 +234,7 @@ CollectiveTable heading_of(const CollectiveQuestion& question, const Benchmark& 
   table.device = benchmark.experiment.device.name;
   table.network_model = system::network_model_names()[static_cast<std::size_t>(benchmark.experiment.network)];
   if (benchmark.experiment.nccl) table.library = benchmark.experiment.nccl->name();
+  table.algorithm = question.algorithm;
   return table;
 }
 
@@ -279,9 +281,12 @@ CollectiveTable study(const CollectiveQuestion& question, const BenchmarkOperati
     };
   };
   const Choices choices(benchmark, show("latency"));
-  for (const Bytes size : sizes)
+  for (const Bytes size : sizes) {
     table.rows.push_back(
         measure(benchmark, size, choices, show(fmt::format("{} of {}", operation.name, rounded(size)))));
+    if (question.wants_bound)
+      table.rows.back().least = least_time(operation, size, machine.experiment.fabric, machine.devices);
+  }
   warn_of_overload(table, diagnostics);
   table.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());
   return table;

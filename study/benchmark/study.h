@@ -49,6 +49,7 @@ struct CollectiveRow {
   std::optional<std::string> protocol{};  // of nccl: "ll128"
   CollectiveBound bound;
   LinkOverload overload;
+  std::optional<Duration> least{};  // least_time(), if the question asked for it
 };
 
 struct CollectiveTable {
@@ -58,7 +59,8 @@ struct CollectiveTable {
   std::uint32_t nodes = 0;
   std::string device;
   std::string network_model;
-  std::string library{};  // "nccl 2.30.0"; empty: the fixed one
+  std::string library{};    // "nccl 2.30.0"; empty: the fixed one
+  std::string algorithm{};  // that was asked for; empty: any
   std::vector<CollectiveRow> rows;
   std::vector<Problem> warnings;
 };
@@ -71,6 +73,11 @@ CollectiveTable study_collective(const CollectiveQuestion& question, const Bench
 // Throws what study_collective() would, but simulates none of the sizes.
 void check_collective(const CollectiveQuestion& question, const BenchmarkOperation& operation,
                       std::span<const Bytes> sizes, const ConfigFiles& files);
+
+double microseconds(Duration time);
+
+// "16 ranks (2 x 8 a100-sxm-80gb), flow network, nccl 2.30.0".
+std::string machine_text(const CollectiveTable& table);
 
 // nccl-tests' columns, the algorithm (of nccl, the protocol), and what bounds it.
 std::string collective_text(const CollectiveTable& table);

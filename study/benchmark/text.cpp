@@ -10,7 +10,6 @@
 namespace orrery::study {
 namespace {
 
-double microseconds(Duration time) { return seconds(time) * 1e6; }
 std::string time_text(const CollectiveRow& row) { return fmt::format("{:.2f}", microseconds(row.time)); }
 std::string rate_text(double bytes_per_second) { return fmt::format("{:.2f}", bytes_per_second * 1e-9); }
 
@@ -19,17 +18,18 @@ std::string ranks_text(const CollectiveTable& table) {
   return fmt::format("{} ranks ({} x {} {})", table.ranks, table.nodes, table.ranks / table.nodes, table.device);
 }
 
-// "16 ranks (2 x 8 a100-sxm-80gb), flow network, nccl 2.30.0".
-std::string machine_text(const CollectiveTable& table) {
-  return fmt::format("{}, {} network{}", ranks_text(table), table.network_model,
-                     table.library.empty() ? "" : ", " + table.library);
-}
-
 std::string bound_text(const CollectiveBound& bound) {
   return fmt::format("{} ({:.0f} %)", bound.name, 100 * bound.share);
 }
 
 }  // namespace
+
+double microseconds(Duration time) { return seconds(time) * 1e6; }
+
+std::string machine_text(const CollectiveTable& table) {
+  return fmt::format("{}, {} network{}", ranks_text(table), table.network_model,
+                     table.library.empty() ? "" : ", " + table.library);
+}
 
 std::string collective_text(const CollectiveTable& table) {
   const bool has_protocol = !table.library.empty();
