@@ -140,10 +140,9 @@ void add_collective_command(CLI::App& app, Session& session) {
       ->excludes(factor);
   CLI::Option* names =
       command
-          .add_option(
-              "--algo", question.algorithm,
-              "nccl: algorithms to choose from, as Tree,Ring; fixed: one, or one per dimension, as ring,direct; "
-              "each: all of them, side by side (default: all to choose from)")
+          .add_option("--algo", question.algorithm,
+                      "nccl: some, as Tree,Ring; fixed: one, or one per dimension, as ring,direct; each: side by side "
+                      "(default: all)")
           ->type_name("NAMES");
   command
       .add_option("--algorithm", question.algorithm_file,

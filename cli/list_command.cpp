@@ -18,10 +18,10 @@
 #include "collectives/rounds.h"
 #include "core/config/quantity_text.h"
 #include "core/input_files.h"
-#include "experiment/sections.h"
 #include "experiment/docs.h"
 #include "experiment/experiment.h"
 #include "experiment/recorded_run.h"
+#include "experiment/sections.h"
 #include "network/fabric/topology.h"
 #include "report/table.h"
 #include "study/sweep/file.h"
@@ -200,29 +200,40 @@ Listing shipped(const ConfigFiles& files, const std::string& folder, FiguresOf f
 // Rounds and fan-in are those of a group of this size.
 constexpr std::uint32_t kCountedRanks = 16;
 
+void add_algorithm(Listing& listing, const collectives::Algorithm& algorithm) {
+  add(listing, algorithm.name, {}, algorithm.description);
+  Json& item = listing.items.back();
+  Json& costs = item["time"] = Json::object();
+  Json& counts = item["of_16_ranks"] = Json::object();
+  for (const CollectiveKind kind : kAllCollectiveKinds) {
+    if (!algorithm.supports(kind)) continue;
+    const std::string name(name_of(kind));
+    const collectives::Rounds rounds =
+        collectives::rounds_of(algorithm, {.kind = kind, .ranks = kCountedRanks, .bytes_of_rank = {}, .window = {}});
+    costs[name] = algorithm.cost(kind);
+    counts[name] = {{"rounds", rounds.count}, {"fan_in", rounds.fan_in}};
+    listing.table.row(
+        {"", fmt::format("  {:<15} {} ranks: {:>2} {}, fan-in {:>2}   {}", name, kCountedRanks, rounds.count,
+                         rounds.count == 1 ? "round " : "rounds", rounds.fan_in, algorithm.cost(kind))});
+  }
+}
+
+// Both tables are sorted by name.
 Listing algorithm_list() {
   Listing listing;
-  for (const collectives::Algorithm& algorithm : collectives::algorithms()) {
-    add(listing, algorithm.name, {}, algorithm.description);
-    Json& item = listing.items.back();
-    Json& costs = item["time"] = Json::object();
-    Json& counts = item["of_16_ranks"] = Json::object();
-    for (const CollectiveKind kind : kAllCollectiveKinds) {
-      if (!algorithm.supports(kind)) continue;
-      const std::string name(name_of(kind));
-      const collectives::Rounds rounds =
-          collectives::rounds_of(algorithm, {.kind = kind, .ranks = kCountedRanks, .bytes_of_rank = {}, .window = {}});
-      costs[name] = algorithm.cost(kind);
-      counts[name] = {{"rounds", rounds.count}, {"fan_in", rounds.fan_in}};
-      listing.table.row({"", fmt::format("  {:<15} {} ranks: {:>2} {}, fan-in {:>2}   {}", name, kCountedRanks,
-                                         rounds.count, rounds.count == 1 ? "round " : "rounds", rounds.fan_in,
-                                         algorithm.cost(kind))});
+  auto aliases = collectives::algorithm_aliases();
+  const auto add_aliases_before = [&](std::string_view name) {
+    for (; !aliases.empty() && (name.empty() || aliases.front().name < name); aliases = aliases.subspan(1)) {
+      add(listing, aliases.front().name, {},
+          fmt::format("another name of {}: {}", aliases.front().algorithm, aliases.front().description));
+      listing.items.back()["stands_for"] = aliases.front().algorithm;
     }
+  };
+  for (const collectives::Algorithm& algorithm : collectives::algorithms()) {
+    add_aliases_before(algorithm.name);
+    add_algorithm(listing, algorithm);
   }
-  for (const collectives::AlgorithmAlias& alias : collectives::algorithm_aliases()) {
-    add(listing, alias.name, {}, fmt::format("another name of {}: {}", alias.algorithm, alias.description));
-    listing.items.back()["stands_for"] = alias.algorithm;
-  }
+  add_aliases_before({});
   return listing;
 }
 

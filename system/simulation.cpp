@@ -87,8 +87,10 @@ SimulationTotals Simulation::Parts::run(const SimulationProgress& progress) {
 void Simulation::Parts::decide() {
   calls_.advance();
   agents_.decide();
+  const bool uses_anew = !agents_.first_uses().empty();
+  if (!uses_anew) agents_.start_competing();
   calls_.advance();  // those that entered
-  if (agents_.first_uses().empty()) return;
+  if (!uses_anew) return;
   agents_.settle();
   split(cast_->bring_into_use(agents_.first_uses(), engine_.now()));
   agents_.start_first_uses();

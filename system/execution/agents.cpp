@@ -31,6 +31,7 @@ Agents::Agents(Engine& engine, Cast& cast, OperationTimes& times, Calls& calls, 
       calls_(calls),
       transfers_(transfers),
       observer_(observer),
+      scope_(scope),
       repetitions_(cast, calls, observer) {
   for (const workload::ExecutionGraph& graph : job_.graphs) streams_.emplace_back(graph, scope);
   agents_.reserve(cast.agents());
@@ -66,14 +67,19 @@ void Agents::decide() {
 void Agents::issue(std::uint32_t number) {
   Agent& agent = agents_[number];
   while (const std::optional<NodeId> node = agent.execution.take(engine_.now())) {
-    if (agent.execution.is_in_use(*node)) {
-      start(number, *node);
-    } else if (cast_.is_in_use(agent.rank, *node)) {
+    if (!agent.execution.is_in_use(*node)) {
+      if (!cast_.is_in_use(agent.rank, *node)) {
+        first_uses_.push_back({agent.rank, *node});
+        continue;
+      }
       agent.execution.note_use(*node);
-      start(number, *node);
-    } else {
-      first_uses_.push_back({agent.rank, *node});
     }
+    const bool competes =
+        scope_ == QueueScope::kRank && job_.graph(agent.rank).kind(*node) == workload::NodeKind::kCollective;
+    if (competes)
+      competing_.push_back({agent.rank, *node});
+    else
+      start(number, *node);
   }
 }
 
@@ -198,12 +204,19 @@ bool Agents::all_could_join(CallKey call) const {
 }
 
 void Agents::start_first_uses() {
+  first_uses_.insert(first_uses_.end(), competing_.begin(), competing_.end());
+  competing_.clear();
   for (const auto& [rank, node] : first_uses_) {
     const std::uint32_t number = cast_.agent_of(rank);
     start(number, node);
     for (const std::uint32_t part : cast_.latest_split().parts_of(number)) start(part, node);
   }
   first_uses_.clear();
+}
+
+void Agents::start_competing() {
+  for (const auto& [rank, node] : competing_) start(cast_.agent_of(rank), node);
+  competing_.clear();
 }
 
 void Agents::split(const ClassSplit& split) {

@@ -38,6 +38,8 @@ class Agents final : private EventSink {
   std::span<const Cast::FirstUse> first_uses() const { return first_uses_; }
   void split(const ClassSplit& split);
   void start_first_uses();
+  // Where there are none. Calls that compete for a rank's queues start with first uses that they compete with.
+  void start_competing();
   // Nothing happens any more. Where every member waits in another call of a communicator, none has entered a call that
   // all of them could: then they join it. False where there is none, so that no order of the calls goes on from here.
   bool join_ready_calls();
@@ -88,12 +90,14 @@ class Agents final : private EventSink {
   Calls& calls_;
   Transfers& transfers_;
   SimulationObserver& observer_;
+  QueueScope scope_;
   Repetitions repetitions_;
   SimulationProgress progress_;
   std::vector<StreamTable> streams_;  // by graph
   std::vector<Agent> agents_;
   std::vector<std::uint32_t> touched_;
   std::vector<Cast::FirstUse> first_uses_;  // in this round, of communicators and pairs of ranks
+  std::vector<Cast::FirstUse> competing_;   // calls in this round, with QueueScope::kRank
   Time last_step_;
   std::uint64_t started_ = 0;               // operations
   std::optional<std::uint64_t> joined_at_;  // operations started and done when calls were last joined of necessity
