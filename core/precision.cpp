@@ -8,7 +8,8 @@
 namespace orrery {
 
 std::string_view name_of(Precision precision) {
-  constexpr std::array<std::string_view, 5> kNames = {"fp32", "tf32", "fp16", "bf16", "fp8"};
+  constexpr std::array<std::string_view, kAllPrecisions.size()> kNames = {"fp64", "fp32", "tf32", "fp16",
+                                                                             "bf16", "fp8",  "int8"};
   return kNames[static_cast<std::size_t>(precision)];
 }
 
@@ -20,6 +21,8 @@ std::vector<std::string> precision_names() {
 
 Bytes size_of(Precision precision) {
   switch (precision) {
+    case Precision::kFp64:
+      return Bytes(8);
     case Precision::kFp32:
     case Precision::kTf32:
       return Bytes(4);
@@ -27,9 +30,12 @@ Bytes size_of(Precision precision) {
     case Precision::kBf16:
       return Bytes(2);
     case Precision::kFp8:
+    case Precision::kInt8:
       return Bytes(1);
   }
   ORRERY_ASSERT(false);
 }
+
+bool is_of_products_only(Precision precision) { return size_of(precision) == Bytes(1); }
 
 }  // namespace orrery

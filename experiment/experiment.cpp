@@ -175,12 +175,12 @@ void read_notes(Section& section) {
   section.note("source", "sources of the figures, for people");
 }
 
-// Products with weights take the job's precision, the others bf16 where that is fp8.
+// Products with weights take the job's precision, the others bf16 where that is fp8 or int8.
 void check_precision(const workload::TrainingSpec& training, const system::DeviceSpec& device,
                      Diagnostics& diagnostics) {
   std::vector<std::string> known;
   for (const Precision precision : kAllPrecisions)
-    if (device.peak(precision) && (precision != Precision::kFp8 || device.peak(Precision::kBf16)))
+    if (device.peak(precision) && (!is_of_products_only(precision) || device.peak(Precision::kBf16)))
       known.emplace_back(name_of(precision));
   const std::string_view name = name_of(training.precision);
   if (std::ranges::find(known, name) != known.end()) return;

@@ -15,7 +15,7 @@ void read_compute(Section& section, ComputeSpec& compute) {
   section.takes("clock", compute.clock,
                 "share of the clock behind the peak that the device sustains under its power limit");
   section.takes("gemm", compute.gemm, "share of the peak that the main loop of a GEMM reaches");
-  section.takes("fp8", compute.fp8, "share of `gemm` that a GEMM with fp8 operands reaches");
+  section.takes("fp8", compute.fp8, "share of `gemm` that a GEMM with fp8 or int8 operands reaches");
   compute.fp32 = compute.gemm;
   section.takes(
       "fp32", compute.fp32,

@@ -25,7 +25,7 @@ namespace orrery::system {
 struct ComputeSpec {
   Efficiency clock{kFullEfficiency};   // of the clock that the peak is quoted at, under the device's power limit
   Efficiency gemm{780'000};            // of the peak, in the main loop of a matrix product
-  Efficiency fp8{920'000};             // of that, where the operands are fp8
+  Efficiency fp8{920'000};             // of that, where the operands are fp8 or int8
   Efficiency fp32{780'000};            // in place of gemm, where the operands are fp32
   Duration gemm_launch{4'000'000};     // of a matrix product, and of flash attention
   Efficiency memory{850'000};          // of the memory's bandwidth

@@ -117,16 +117,17 @@ double OperatorModel::peak(Precision precision) const {
 }
 
 double OperatorModel::gemm_rate(const workload::Gemm& gemm) const {
-  const double loss = gemm.precision == Precision::kFp8 ? share(device_.compute.fp8) : 1;
+  const double loss = is_of_products_only(gemm.precision) ? share(device_.compute.fp8) : 1;
   const double alignment = gemm.aligned ? 1 : kUnaligned;
   const Efficiency main_loop = gemm.precision == Precision::kFp32 ? device_.compute.fp32 : device_.compute.gemm;
   return peak(gemm.precision) * share(main_loop) * loss * alignment * rates_.gemm;
 }
 
-// A kernel of its own reads the partial sums that every slice has written, in fp32.
+// A kernel of its own reads the partial sums that every slice has written, in fp32 at least.
 double OperatorModel::reduction_time(const workload::Gemm& gemm, double slices) const {
   const double sums = number(gemm.batch) * number(gemm.m) * number(gemm.n) * slices;
-  return seconds(device_.compute.launch) + 2 * sums * number(size_of(Precision::kFp32).count()) / memory_bandwidth_;
+  const Bytes size = std::max(size_of(Precision::kFp32), size_of(gemm.precision));
+  return seconds(device_.compute.launch) + 2 * sums * number(size.count()) / memory_bandwidth_;
 }
 
 // A multiprocessor computes one tile of one slice at a time; the library takes the tiles and slices that are fastest.

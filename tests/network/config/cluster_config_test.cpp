@@ -84,9 +84,9 @@ TEST_CASE("every shipped node and device is right, and every node is used by a c
                                             "gaudi",          "gaudi2",         "gb200",          "gh200",
                                             "h100-pcie",      "h100-sxm",       "h100-sxm-96gb",  "h20",
                                             "h200-sxm",       "h800-sxm",       "l40s",           "mi250x",
-                                            "mi300x",         "p100-sxm",       "rtx4090",        "tpu-v3",
-                                            "tpu-v4",         "v100-sxm2-32gb", "v100-sxm3-32gb", "wormhole",
-                                            "wse-2"});
+                                            "mi300x",         "p100-sxm",       "quadro-rtx-5000", "rtx4090",
+                                            "tpu-v3",         "tpu-v4",         "v100-sxm2-32gb", "v100-sxm3-32gb",
+                                            "wormhole",       "wse-2"});
   for (const std::string& name : devices) {
     INFO(name);
     const Read device = read(fmt::format("cluster: {{device: {}, dims: [{}]}}\n", name, kRing4));

@@ -17,11 +17,13 @@ namespace {
 DeviceSpec device() {
   DeviceSpec device;
   device.name = "some-gpu";
-  for (const auto& [precision, peak] : {std::pair{Precision::kFp32, 12},
+  for (const auto& [precision, peak] : {std::pair{Precision::kFp64, 6},
+                                        {Precision::kFp32, 12},
                                         {Precision::kTf32, 50},
                                         {Precision::kFp16, 100},
                                         {Precision::kBf16, 100},
-                                        {Precision::kFp8, 200}})
+                                        {Precision::kFp8, 200},
+                                        {Precision::kInt8, 200}})
     device.peaks[static_cast<std::size_t>(precision)] = FlopRate(peak * 1'000'000'000'000);
   device.memory_bandwidth = Bandwidth(1'000'000'000'000);
   device.streaming_multiprocessors = 100;
@@ -149,6 +151,23 @@ TEST_CASE("without a number of multiprocessors nothing is rounded up to tiles") 
   // 2 * 1000 * 1001 * (100000 + prologue) at 100 TFLOP/s.
   const double work = 2.0 * 1000 * 1001 * (100000 + elements()) / 100e12 * 1e6;
   CHECK(microseconds(OperatorModel(plain).time(Gemm{1000, 1001, 100000})) == Approx(5 + work).epsilon(1e-6));
+}
+
+TEST_CASE("products in fp64 and int8 take their own peaks and the widths of their operands") {
+  DeviceSpec plain = device();
+  plain.streaming_multiprocessors = 0;
+  plain.memory_bandwidth = Bandwidth(1'000'000'000'000'000);
+  plain.compute.fp8 = Efficiency(500'000);
+  const OperatorModel model(plain);
+  // 2 * 1000 * 1000 * (100000 + 240 bytes of operands) at 6 TFLOP/s, and at half of 200.
+  const double products = 2.0 * 1000 * 1000;
+  CHECK(microseconds(model.time(Gemm{1000, 1000, 100000, 1, Precision::kFp64})) ==
+        Approx(5 + products * (100000 + 240.0 / 8) / 6e12 * 1e6).epsilon(1e-6));
+  CHECK(microseconds(model.time(Gemm{1000, 1000, 100000, 1, Precision::kInt8})) ==
+        Approx(5 + products * (100000 + 240.0) / 100e12 * 1e6).epsilon(1e-6));
+  // Operands of one byte, a result of two; and eight bytes each.
+  CHECK(bytes_of(Gemm{10, 20, 30, 1, Precision::kInt8}) == Bytes(10 * 30 + 30 * 20 + 2 * 10 * 20));
+  CHECK(bytes_of(Gemm{10, 20, 30, 1, Precision::kFp64}) == Bytes(8 * (10 * 30 + 30 * 20 + 10 * 20)));
 }
 
 TEST_CASE("no product is faster than the peak or the memory, and none is faster than a smaller one") {

@@ -62,8 +62,8 @@ struct LayerShape {
   WeightGradients other_weight_gradients() const {
     return weight_gradients == WeightGradients::kApart ? WeightGradients::kApart : WeightGradients::kInline;
   }
-  // Of everything else: fp8 stops at the products with weights.
-  Precision activation() const { return precision == Precision::kFp8 ? Precision::kBf16 : precision; }
+  // Of everything else: fp8 and int8 stop at the products with weights.
+  Precision activation() const { return is_of_products_only(precision) ? Precision::kBf16 : precision; }
   std::int64_t width() const { return size_of(activation()).count(); }
   std::int64_t rank_sequence() const { return model->sequence / context; }
   // Tokens whose layer this rank's tensor group computes, and those it computes norms of by itself.

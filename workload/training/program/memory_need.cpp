@@ -9,7 +9,10 @@
 
 namespace orrery::workload {
 
-Bytes optimizer_state(Precision precision) { return size_of(precision).count() == 4 ? Bytes(8) : Bytes(12); }
+Bytes optimizer_state(Precision precision) {
+  const Bytes size = size_of(precision);
+  return size >= Bytes(4) ? size * 2 : Bytes(12);
+}
 
 std::string_view name_of(MemoryUse use) {
   constexpr std::array<std::string_view, 5> kNames = {"parameters", "gradients", "optimizer", "activations",

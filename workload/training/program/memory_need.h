@@ -26,7 +26,8 @@ inline constexpr std::size_t kMemoryUseCount = 5;
 
 std::string_view name_of(MemoryUse use);  // "parameters", ...
 
-// Of a parameter in mixed precision: a master copy and two moments in fp32. Pure fp32 needs no master copy.
+// Of a parameter in mixed precision: a master copy and two moments in fp32. Pure fp32 and fp64 need no master
+// copy.
 Bytes optimizer_state(Precision precision);
 
 struct MemoryNeed {

@@ -30,6 +30,9 @@ class Check {
     check_batch();
     check_sharing();
     check_exchange();
+    if (training_.precision == Precision::kFp64 && training_.software.gradients != Precision::kFp64)
+      error("precision", fmt::format("gradients in {} of a job in fp64", name_of(training_.software.gradients)),
+            "write workload.gradients: fp64");
     if (training_.transformer() != nullptr) {
       check_transformer(training_, diagnostics_);
     } else {

@@ -6,8 +6,7 @@
 namespace orrery::workload {
 namespace {
 
-// Values of fp8 products leave them in two bytes.
-Bytes result_size(Precision precision) { return precision == Precision::kFp8 ? Bytes(2) : size_of(precision); }
+Bytes result_size(Precision precision) { return is_of_products_only(precision) ? Bytes(2) : size_of(precision); }
 
 Flops work(const Gemm& gemm) { return Flops(2 * gemm.batch * gemm.m * gemm.n * gemm.k); }
 

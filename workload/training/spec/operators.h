@@ -15,8 +15,8 @@
 
 namespace orrery::workload {
 
-// `batch` products C[m][n] = A[m][k] * B[k][n]. Operands and result are of `precision`, but those of fp8 products are
-// two bytes wide where they meet the rest of the model: the result.
+// `batch` products C[m][n] = A[m][k] * B[k][n]. Operands and result are of `precision`, but those of fp8 and int8
+// products are two bytes wide where they meet the rest of the model: the result.
 struct Gemm {
   std::int64_t m = 0;
   std::int64_t n = 0;

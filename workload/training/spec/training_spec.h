@@ -113,8 +113,8 @@ struct TrainingSpec {
   std::map<std::string, Location, std::less<>> locations;  // of its keys, by path: "parallel.tensor"
 
   std::int64_t micro_batches() const { return global_batch / (parallel.data() * micro_batch); }
-  // Of a parameter as ranks keep and exchange it. Only products take fp8, from copies.
-  Bytes parameter_size() const { return precision == Precision::kFp8 ? Bytes(2) : size_of(precision); }
+  // Of a parameter as ranks keep and exchange it. Only products take fp8 and int8, from copies.
+  Bytes parameter_size() const { return is_of_products_only(precision) ? Bytes(2) : size_of(precision); }
   const TransformerSpec* transformer() const { return std::get_if<TransformerSpec>(&model.sizes); }
   // Where a key stands; where its section starts if it is left to its default.
   const Location& where_of(std::string_view path) const;
