@@ -90,6 +90,8 @@ ModelShape shape_of(const workload::ModelSpec& model) {
     return {transformer->layers, transformer->hidden};
   if (const auto* dlrm = std::get_if<workload::DlrmSpec>(&model.sizes))
     return {static_cast<std::int64_t>(dlrm->bottom.size() + dlrm->top.size())};
+  if (const auto* recurrent = std::get_if<workload::RecurrentSpec>(&model.sizes))
+    return {recurrent->encoder + recurrent->decoder, recurrent->hidden};
   std::int64_t layers = 1;  // the classifier
   for (const workload::Convolution& c : std::get<workload::ConvolutionalSpec>(model.sizes).convolutions)
     layers += c.repeat;
@@ -356,11 +358,17 @@ std::string memory_text(std::int64_t parameters, Json& document) {
   return memory.text();
 }
 
+std::string ends_text(const workload::TransformerSpec& transformer) {
+  if (const auto& patches = transformer.patches)
+    return fmt::format("patches of {0} x {0} pixels, {1} classes", patches->size, patches->classes);
+  return fmt::format("vocabulary {}", transformer.vocab);
+}
+
 // The sizes in a line, which the document gets, too.
 std::string sizes_text(const workload::TransformerSpec& transformer, Json& document) {
   std::string text =
-      fmt::format(", hidden {}, {} heads ({} of keys and values), vocabulary {}, sequence {}", transformer.hidden,
-                  transformer.heads, transformer.kv_heads, transformer.vocab, transformer.sequence);
+      fmt::format(", hidden {}, {} heads ({} of keys and values), {}, sequence {}", transformer.hidden,
+                  transformer.heads, transformer.kv_heads, ends_text(transformer), transformer.sequence);
   document.update({{"hidden", transformer.hidden},
                    {"heads", transformer.heads},
                    {"kv_heads", transformer.kv_heads},

@@ -26,6 +26,10 @@ double weights_passed(const TransformerSpec& model, bool has_experts) {
 
 double flops_per_token(const TransformerSpec& model, bool causal_flops) {
   double weights = as_real(model.vocab) * as_real(model.hidden) * as_real(model.predicted()) / as_real(model.sequence);
+  if (model.patches)
+    weights = as_real(model.hidden) *
+              (as_real(model.patches->values() * (model.sequence - 1)) + as_real(model.patches->classes)) /
+              as_real(model.sequence);
   for (std::int64_t layer = 0; layer < model.layers; ++layer)
     weights += weights_passed(model, model.has_experts(layer));
   double head_values = 2 * as_real(model.head_size);
@@ -55,10 +59,16 @@ double model_flops(const TrainingSpec& training) {
   const double batch = as_real(training.global_batch);
   if (const TransformerSpec* model = training.transformer())
     return batch * as_real(model->sequence) * flops_per_token(*model, training.causal_flops);
+  return batch * flops_of_layers(sample_layers(training, 1, 1));
+}
+
+std::vector<LayerProgram> sample_layers(const TrainingSpec& training, std::int64_t batch, std::int64_t ranks) {
   if (const auto* dlrm = std::get_if<DlrmSpec>(&training.model.sizes))
-    return batch * flops_of_layers(dlrm_layers(*dlrm, 1, 1, training.precision));
-  return batch * flops_of_layers(
-                     convolutional_layers(std::get<ConvolutionalSpec>(training.model.sizes), 1, training.precision));
+    return dlrm_layers(*dlrm, batch, ranks, training.precision);
+  if (const auto* recurrent = std::get_if<RecurrentSpec>(&training.model.sizes))
+    return recurrent_layers(*recurrent, batch, training.precision);
+  return convolutional_layers(std::get<ConvolutionalSpec>(training.model.sizes), batch, training.precision,
+                              convolution_kernels(training.software, training.precision));
 }
 
 std::int64_t tokens_per_step(const TrainingSpec& training) {

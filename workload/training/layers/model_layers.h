@@ -53,6 +53,14 @@ ConvolutionKernels convolution_kernels(const SoftwareSpec& software, Precision p
 std::vector<LayerProgram> convolutional_layers(const ConvolutionalSpec& model, std::int64_t batch, Precision precision,
                                                ConvolutionKernels kernels = {});
 
+// What a rank computes for a recurrent model trained in data parallel, for `batch` sentences from 1 to 2^18: the table of
+// words, LSTM layers, attention, and the classifier with the loss. The products with a layer's inputs are one over all
+// words; those with its state wait for one another, word by word.
+std::vector<LayerProgram> recurrent_layers(const RecurrentSpec& model, std::int64_t batch, Precision precision);
+
+// Of a model that is no transformer: for `batch` samples of a rank, where `ranks` have as many each.
+std::vector<LayerProgram> sample_layers(const TrainingSpec& training, std::int64_t batch, std::int64_t ranks);
+
 // FLOPs of one training step over the whole global batch: three times the products of the forward pass, without
 // recomputation. Attention counts 12 * layers * hidden * sequence per token, half of that with causal_flops (Narayanan
 // et al. 2021, appendix). Of experts those that a token passes.

@@ -99,8 +99,77 @@ LayerShape layer_shape(const TrainingSpec& training, double expert_load) {
   return shape;
 }
 
+namespace {
+
+// One product for all patches; all ranks of a tensor group have all of its weights. Images need no gradient.
+LayerProgram patch_embedding(const LayerShape& shape) {
+  const TransformerSpec& model = *shape.model;
+  LayerProgram layer;
+  layer.name = "embedding";
+  layer.parameters.dense = model.patches->values() * model.hidden + 2 * model.hidden + position_parameters(model) +
+                           (model.embedding_norm ? norm_parameters(model) : 0);
+  const std::int64_t patches = shape.micro_batch * (model.sequence - 1);
+  const std::int64_t rank_patches = (patches * shape.own_tokens() + shape.micro_batch * model.sequence - 1) /
+                                    (shape.micro_batch * model.sequence);
+  const Gemm product = linear(shape, rank_patches, model.hidden, model.patches->values());
+  const std::int64_t values = shape.own_tokens() * model.hidden;
+
+  ActionList forward;
+  forward.compute("embedding");
+  forward.add(product);
+  forward.add(element_wise(ElementWiseKind::kAdd, values, 2 * shape.width()));  // positions
+  if (shape.dropout) add_residual(shape, forward);
+  if (model.embedding_norm) add_norm(shape, forward);
+  layer.forward = std::move(forward).take();
+
+  ActionList backward;
+  backward.compute("embedding");
+  if (model.embedding_norm) add_norm_backward(shape, backward);
+  if (shape.dropout) add_residual_backward(shape, backward);
+  const std::vector<Operator> weights = {element_wise(ElementWiseKind::kAdd, values, shape.width()),
+                                         weight_gradient(product)};
+  backward.weight_gradient("embedding weights", weights, layer.parameters, shape.other_weight_gradients());
+  layer.backward = std::move(backward).take();
+  layer.saved = size_of(shape.activation()) * (rank_patches * model.patches->values()) +
+                Bytes(shape.dropout ? values : 0);
+  return layer;
+}
+
+// Of one token of each image. A rank of a tensor group has all of it, and computes it as the others do.
+LayerProgram classifier(const LayerShape& shape) {
+  const TransformerSpec& model = *shape.model;
+  LayerProgram layer;
+  layer.name = "head";
+  const Gemm product = {shape.micro_batch, model.patches->classes, model.hidden, 1, shape.activation()};
+  const std::int64_t scores = product.m * product.n;
+  layer.parameters.dense = norm_parameters(model) + model.patches->classes * (model.hidden + 1);
+
+  ActionList forward;
+  forward.compute("head");
+  add_norm(shape, forward);
+  forward.add(product);
+  forward.add(element_wise(ElementWiseKind::kLoss, scores, 10));  // to fp32, exponentials, sums
+  layer.forward = std::move(forward).take();
+
+  ActionList backward;
+  backward.compute("head");
+  backward.add(element_wise(ElementWiseKind::kLoss, scores, 8));
+  backward.add(input_gradient(product));
+  backward.weight_gradient("head weights", {weight_gradient(product)}, layer.parameters,
+                           shape.other_weight_gradients());
+  add_norm_backward(shape, backward);
+  layer.backward = std::move(backward).take();
+
+  layer.saved = shape.own_activations() * 2 + Bytes(4 * scores);
+  layer.working = Bytes(shape.width() * scores);
+  return layer;
+}
+
+}  // namespace
+
 LayerProgram embedding_layer(const LayerShape& shape) {
   const TransformerSpec& model = *shape.model;
+  if (model.patches) return patch_embedding(shape);
   LayerProgram layer;
   layer.name = "embedding";
   if (model.vocab == 0) return layer;
@@ -160,6 +229,7 @@ LayerProgram transformer_layer(const LayerShape& shape, bool has_experts) {
 
 LayerProgram head_layer(const LayerShape& shape, bool tied_here) {
   const TransformerSpec& model = *shape.model;
+  if (model.patches) return classifier(shape);
   LayerProgram layer;
   layer.name = "head";
   if (model.vocab == 0) return layer;

@@ -58,10 +58,10 @@ class ModelLayers {
     std::int64_t layer = 0;
     for (std::size_t before = 0; before < virtual_stage; ++before) layer += stages_[before];
     std::vector<StageLayer> chunk;
-    if (virtual_stage == 0 && model.vocab > 0) chunk.push_back({priced(Kind::kEmbedding, load)});
+    if (virtual_stage == 0 && model.has_ends()) chunk.push_back({priced(Kind::kEmbedding, load)});
     for (std::int64_t i = 0; i < stages_[virtual_stage]; ++i, ++layer)
       chunk.push_back({priced(model.has_experts(layer) ? Kind::kExperts : Kind::kDense, load), layer});
-    if (virtual_stage + 1 == stages_.size() && model.vocab > 0) chunk.push_back({priced(Kind::kHead, load)});
+    if (virtual_stage + 1 == stages_.size() && model.has_ends()) chunk.push_back({priced(Kind::kHead, load)});
     return chunk;
   }
 
@@ -89,12 +89,7 @@ class ModelLayers {
   std::vector<StageLayer> whole_model() {
     const std::int64_t batch = training_.micro_batch;
     if (others_.empty()) {
-      const auto* dlrm = std::get_if<DlrmSpec>(&training_.model.sizes);
-      const std::vector<LayerProgram> layers =
-          dlrm != nullptr
-              ? dlrm_layers(*dlrm, batch, training_.parallel.data(), training_.precision)
-              : convolutional_layers(std::get<ConvolutionalSpec>(training_.model.sizes), batch, training_.precision,
-                                     convolution_kernels(training_.software, training_.precision));
+      const std::vector<LayerProgram> layers = sample_layers(training_, batch, training_.parallel.data());
       for (const LayerProgram& layer : layers) others_.push_back(price(layer, training_.software.accumulation, times_));
     }
     std::vector<StageLayer> layers;

@@ -220,6 +220,8 @@ double layers_of(const TrainingSpec& training) {
   double layers = 3;
   if (const auto* dlrm = std::get_if<DlrmSpec>(&training.model.sizes))
     layers += real(static_cast<std::int64_t>(dlrm->bottom.size() + dlrm->top.size()));
+  if (const auto* recurrent = std::get_if<RecurrentSpec>(&training.model.sizes))
+    layers += real(recurrent->encoder + recurrent->decoder);
   if (const auto* convolutional = std::get_if<ConvolutionalSpec>(&training.model.sizes))
     for (const Convolution& c : convolutional->convolutions) layers += real(c.repeat);
   return layers;

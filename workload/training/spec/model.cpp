@@ -57,7 +57,11 @@ Parts parts_of(const TransformerSpec& model) {
   const auto whole = [](const char* name, Int128 count) { return Part{name, count, count}; };
   const Int128 expert = expert_layers * mlp(model, model.expert_hidden);
   const Int128 table = Int128{model.hidden} * model.vocab;
-  return {whole("embedding", table),
+  const ImagePatches images = model.patches.value_or(ImagePatches{});
+  // Of images the token that is classified begins as parameters.
+  const Int128 ends = model.patches ? linear(images.values(), model.hidden, true) + model.hidden : table;
+  const Int128 classifier = model.patches ? linear(model.hidden, images.classes, true) : 0;
+  return {whole("embedding", ends),
           whole("positions", model.position == PositionKind::kLearned ? Int128{model.hidden} * model.sequence : 0),
           whole("attention", model.layers * attention(model)),
           whole("mlp", dense_layers * mlp(model, model.ffn_hidden)),
@@ -65,7 +69,7 @@ Parts parts_of(const TransformerSpec& model) {
           {"experts", model.experts * expert, model.experts_per_token * expert},
           whole("shared experts", model.shared_experts * expert),
           whole("norms", norm(model) * (2 * model.layers + (model.embedding_norm ? 2 : 1))),
-          whole("head", model.tied_embeddings ? 0 : table)};
+          whole("head", model.patches ? classifier : model.tied_embeddings ? 0 : table)};
 }
 
 Int128 chain(std::int64_t inputs, const std::vector<std::int64_t>& widths) {
@@ -95,6 +99,27 @@ Parts parts_of(const ConvolutionalSpec& model) {
   }
   return {{"convolutions", convolutions, convolutions},
           {"batch norms", norms, norms},
+          {"classifier", classifier, classifier}};
+}
+
+// Four gates with weights for the input and for the state before, and two biases each, as cuDNN has them.
+Int128 lstm(std::int64_t inputs, std::int64_t hidden) {
+  return 4 * (Int128{hidden} * (inputs + hidden) + 2 * hidden);
+}
+
+// Attention projects words and states, adds them up and weights the sum, which is normalised: a scale and a bias.
+Parts parts_of(const RecurrentSpec& model) {
+  Int128 encoder = 0, decoder = 0;
+  for (std::int64_t i = 0; i < model.encoder; ++i)
+    encoder += model.directions(i) * lstm(model.encoder_inputs(i), model.hidden);
+  for (std::int64_t i = 0; i < model.decoder; ++i) decoder += lstm(model.decoder_inputs(i), model.hidden);
+  const Int128 table = Int128{model.vocab} * model.hidden;
+  const Int128 attention = 2 * linear(model.hidden, model.hidden, false) + 2 * model.hidden + 1;
+  const Int128 classifier = linear(model.hidden, model.vocab, true);
+  return {{"embedding", table, model.hidden},
+          {"encoder", encoder, encoder},
+          {"decoder", decoder, decoder},
+          {"attention", attention, attention},
           {"classifier", classifier, classifier}};
 }
 

@@ -28,6 +28,15 @@ struct LatentAttention {
   std::int64_t value_head = 0;
 };
 
+// A vision transformer's ends: every patch of an image is a token, and so is one more, whose result is classified.
+struct ImagePatches {
+  std::int64_t size = 0;      // pixels of a patch's side
+  std::int64_t channels = 3;  // values of a pixel
+  std::int64_t classes = 0;
+
+  std::int64_t values() const { return size * size * channels; }  // of a patch
+};
+
 struct TransformerSpec {
   std::int64_t hidden = 0;
   std::int64_t layers = 0;
@@ -50,9 +59,12 @@ struct TransformerSpec {
   std::int64_t shared_experts = 0;     // that every token passes
   std::int64_t dense_layers = 0;       // the first ones, which have no experts
   std::optional<LatentAttention> latent;
+  std::optional<ImagePatches> patches;     // in place of a vocabulary
   std::optional<AttentionKind> attention;  // of the software if not given
 
   std::int64_t predicted() const { return predictions > 0 ? predictions : sequence; }
+  // Whether an embedding stands before the layers, and a head behind them.
+  bool has_ends() const { return vocab > 0 || patches; }
   bool has_experts(std::int64_t layer) const { return experts > 0 && layer >= dense_layers; }
 };
 
@@ -93,12 +105,31 @@ struct ConvolutionalSpec {
   std::int64_t classes = 0;
 };
 
-struct ModelSpec {
-  std::string name;  // as results print it; empty: inline
-  std::variant<TransformerSpec, DlrmSpec, ConvolutionalSpec> sizes;
+// LSTM layers that read a sentence and others that write one, with additive attention between them and a classifier
+// behind them, as in GNMT (Wu et al. 2016). Encoder and decoder share a table of words.
+struct RecurrentSpec {
+  std::int64_t hidden = 0;
+  std::int64_t vocab = 0;
+  std::int64_t encoder = 0;        // layers
+  std::int64_t bidirectional = 0;  // of them, the first ones: they read the sentence both ways
+  std::int64_t decoder = 0;        // layers; all but the first take what attention found as well
+  std::int64_t source = 0;         // words of a sentence
+  std::int64_t target = 0;
+
+  std::int64_t directions(std::int64_t layer) const { return layer < bidirectional ? 2 : 1; }
+  // Values that a layer takes for each word.
+  std::int64_t encoder_inputs(std::int64_t layer) const {
+    return layer == 0 ? hidden : hidden * directions(layer - 1);
+  }
+  std::int64_t decoder_inputs(std::int64_t layer) const { return layer == 0 ? hidden : 2 * hidden; }
 };
 
-// Reads a file of configs/models, or the same inline: `kind` says which of the three.
+struct ModelSpec {
+  std::string name;  // as results print it; empty: inline
+  std::variant<TransformerSpec, DlrmSpec, ConvolutionalSpec, RecurrentSpec> sizes;
+};
+
+// Reads a file of configs/models, or the same inline: `kind` says which of the four.
 ModelSpec read_model(Section& section);
 
 // Weights and biases of a part of a model: "attention" of all layers.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads a model: what its kind has in common, and the keys of the two kinds that are no transformers.
+// Reads a model: what its kind has in common, and the keys of the kinds that are no transformers.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -110,6 +110,25 @@ ConvolutionalSpec read_convolutional(Section& section) {
   return model;
 }
 
+RecurrentSpec read_recurrent(Section& section) {
+  RecurrentSpec model;
+  constexpr Range kLayers{1, 1000}, kWords{1, 1024};
+  section.required_section("recurrent", "recurrent: sizes of the LSTM layers, encoder and decoder", [&](Section& s) {
+    s.needs("hidden", model.hidden, {1, 1 << 16}, "values of a layer's state");
+    s.needs("vocab", model.vocab, {1, 1 << 24}, "vocabulary size, including padding");
+    s.needs("encoder", model.encoder, kLayers, "number of encoder layers");
+    s.takes("bidirectional", model.bidirectional, {0, kLayers.most},
+            "number of first encoder layers that read the sentence both ways");
+    s.needs("decoder", model.decoder, kLayers, "number of decoder layers");
+    s.needs("source", model.source, kWords, "words of a sentence that is read: steps of the encoder");
+    s.needs("target", model.target, kWords, "words of a sentence that is written: steps of the decoder");
+    if (s.sound() && model.bidirectional > model.encoder)
+      s.error("bidirectional", fmt::format("{} of {} encoder layers", model.bidirectional, model.encoder),
+              fmt::format("at most {}", model.encoder));
+  });
+  return model;
+}
+
 }  // namespace
 
 ModelSpec read_model(Section& section) {
@@ -117,17 +136,18 @@ ModelSpec read_model(Section& section) {
   section.takes("name", model.name, "name of the model in results", "none");
   const std::size_t kind =
       Choice("kind",
-             "family of the model; keys that are marked \"dlrm\" or \"convolutional\" belong to these families, all "
-             "others to transformers",
-             {"transformer", "dlrm", "convolutional"})
+             "family of the model; keys that are marked \"dlrm\", \"convolutional\" or \"recurrent\" belong to these "
+             "families, all others to transformers",
+             {"transformer", "dlrm", "convolutional", "recurrent"})
           .optional(section, 0);
   section.when(kind == 0, [&] { model.sizes = read_transformer(section); });
   section.when(kind == 1, [&] { model.sizes = read_dlrm(section); });
   section.when(kind == 2, [&] { model.sizes = read_convolutional(section); });
+  section.when(kind == 3, [&] { model.sizes = read_recurrent(section); });
   section.note("parameters", "published number of parameters, for people");
   section.sources();
   if (section.sound() && parameter_count(model) > kMostParameters)
-    section.error(kind == 1 ? "rows" : "convolutions",
+    section.error(kind == 1 ? "rows" : kind == 2 ? "convolutions" : "recurrent",
                   fmt::format("the sizes make {:.1e} parameters", static_cast<double>(parameter_count(model))),
                   "at most 10^15");
   return model;

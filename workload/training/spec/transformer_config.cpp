@@ -88,6 +88,23 @@ void read_latent(Section& section, TransformerSpec& model) {
                   });
 }
 
+void read_patches(Section& section, TransformerSpec& model) {
+  section.section("patches", "vision transformer: images are cut into patches, which are the tokens, and classified",
+                  [&](Section& s) {
+                    ImagePatches patches;
+                    s.needs("size", patches.size, {1, 1024}, "pixels of a patch's side");
+                    s.takes("channels", patches.channels, {1, 1024}, "values of a pixel");
+                    s.needs("classes", patches.classes, kLayerWidth, "number of classes");
+                    model.patches = patches;
+                  });
+  if (!model.patches) return;
+  if (section.has("vocab"))
+    section.error("vocab", "an image has no vocabulary beside its patches", "leave it out");
+  if (section.has("tied_embeddings"))
+    section.error("tied_embeddings", "the classifier of images shares nothing with their embedding", "leave it out");
+  model.tied_embeddings = false;
+}
+
 void read_experts(Section& section, TransformerSpec& model) {
   section.takes("experts", model.experts, kExperts, "number of experts in a layer; 0: all layers are dense");
   section.takes("experts_per_token", model.experts_per_token, kExperts, "number of experts that a token is routed to");
@@ -165,7 +182,8 @@ Int128 most_work(const TransformerSpec& model) {
       std::max(model.ffn_hidden, model.experts > 0 ? model.expert_hidden * model.experts_per_token : std::int64_t{0});
   const Int128 linear = 6 * tokens * model.hidden * (3 * inner + 4 * model.heads * query);
   const Int128 head = 6 * tokens * model.hidden * model.vocab;
-  return std::max({attention, linear, head});
+  const Int128 images = model.patches ? 6 * tokens * model.hidden * model.patches->values() : 0;
+  return std::max({attention, linear, head, images});
 }
 
 void check_size(Section& section, const TransformerSpec& model) {
@@ -192,15 +210,22 @@ TransformerSpec read_transformer(Section& section) {
   model.ffn_hidden = 4 * model.hidden;
   section.accepts("ffn_hidden", model.ffn_hidden, kInner, "inner width of the MLP; without it, 4 * `hidden`");
   section.takes("gated_mlp", model.gated_mlp, "whether the MLP is gated (SwiGLU): three GEMMs instead of two");
-  section.needs("vocab", model.vocab, kVocab,
-                "vocabulary size, including padding; 0: the model has neither embedding nor head");
+  section.know("vocab");
+  section.when(!section.has("patches"), [&] {
+    section.needs("vocab", model.vocab, kVocab,
+                  "vocabulary size, including padding; 0: the model has neither embedding nor head");
+  });
   section.needs("sequence", model.sequence, kSequence, "sequence length in tokens");
   section.accepts(
       "predictions", model.predictions, kSequence,
       "number of tokens in a sequence for which the head computes scores (masked language models); without it, all "
       "tokens");
-  section.takes("tied_embeddings", model.tied_embeddings, "whether the head shares the embedding's table");
+  section.know("tied_embeddings");
+  section.when(!section.has("patches"), [&] {
+    section.takes("tied_embeddings", model.tied_embeddings, "whether the head shares the embedding's table");
+  });
   section.takes("biases", model.biases, "whether linear layers and norms have biases");
+  read_patches(section, model);
   section.takes("embedding_norm", model.embedding_norm, "whether a norm follows the embedding");
   read_experts(section, model);
   read_latent(section, model);
