@@ -80,7 +80,7 @@ const std::array kChapters = std::to_array<Chapter>({
      {"cluster.scale_out.network."}},
     {"Network model", "How messages share the links.", {"network."}},
     {"Collectives", "The library that runs collectives, and its choices.", {"collectives."}},
-    {"Memory", "Memory outside the devices, for MEM nodes of traces.", {"memory."}},
+    {"Memory", "Memory outside the devices, for MEM nodes of traces, input and checkpoints.", {"memory."}},
     {"Perturbation", "Slow or late ranks, noise, and slow links.", {"perturb."}},
     {kSweepChapter, "The keys of a sweep file, which `orrery sweep` takes; they stand in no experiment.", {}},
     {"NCCL's constants",

@@ -39,8 +39,8 @@ void read_network_model(Section& section, ExperimentKeys& experiment) {
 void read_memory(Section& section, ExperimentKeys& experiment) {
   section.section(
       "remote",
-      "remote memory pools that MEM nodes of traces load from and store to; without it, MEM nodes use the device's own "
-      "memory",
+      "remote memory pools that MEM nodes of traces load from and store to, and storage of input and checkpoints; "
+      "without it, MEM nodes use the device's own memory",
       [&](Section& s) {
         system::RemoteMemory memory;
         s.needs("bandwidth", memory.bandwidth, "bandwidth of one pool");
@@ -213,6 +213,14 @@ void check_workload(Section& section, const ExperimentKeys& experiment) {
                         "workload.overlap.gradients: true, or take a workload.software that does, like fsdp-2023");
 }
 
+void check_storage(Section& section, const ExperimentKeys& experiment) {
+  const std::optional<workload::TrainingSpec>& training = experiment.workload.training;
+  if (!training || !(training->input || training->checkpoint) || experiment.simulation.remote_memory) return;
+  section.context().diagnostics().error(training->where_of(training->input ? "input" : "checkpoint"),
+                                        fmt::format("no storage for {}", training->input ? "input" : "checkpoints"),
+                                        "write memory.remote.bandwidth, and memory.remote.shared: node or cluster");
+}
+
 void read_experiment(Section& section, ExperimentKeys& experiment) {
   read_system(section, experiment, [&] {
     section.required_section("workload", "the job: a model to train, or traces to replay", [&](Section& s) {
@@ -222,6 +230,7 @@ void read_experiment(Section& section, ExperimentKeys& experiment) {
   });
   check_workload(section, experiment);
   section.section("memory", "memory outside the devices", [&](Section& s) { read_memory(s, experiment); });
+  check_storage(section, experiment);
   read_placement(section, experiment.placement);
   read_perturb(section, experiment);
   read_fold(section, experiment);

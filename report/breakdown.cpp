@@ -46,6 +46,7 @@ void TimeAccount::take_up(RankId rank) {
   result_ = {};
   now_ = Time{};
   busy_ = {};
+  loading_ = 0;
   open_.clear();
   const workload::ExecutionGraph& graph = job_.graph(rank);
   in_collectives_.assign(graph.communicator_slots(), Duration::zero());
@@ -77,6 +78,10 @@ void TimeAccount::sort_starts(std::span<const system::OperationRecord> operation
 }
 
 void TimeAccount::start(const system::OperationRecord& operation) {
+  if (is_input(operation.node)) {
+    if (!is_checkpoint(operation.node)) ++loading_;
+    return open(operation);
+  }
   switch (graph_->kind(operation.node)) {
     case workload::NodeKind::kNoOp:
       return;
@@ -93,12 +98,26 @@ void TimeAccount::start(const system::OperationRecord& operation) {
     case workload::NodeKind::kCollective:
     case workload::NodeKind::kSend:
     case workload::NodeKind::kReceive:
-      open_.push_back({position_.empty() ? operation.number : position_[index_of(operation.node)], &operation});
-      std::ranges::push_heap(open_, std::greater{});
+      return open(operation);
   }
 }
 
+void TimeAccount::open(const system::OperationRecord& operation) {
+  open_.push_back({position_.empty() ? operation.number : position_[index_of(operation.node)], &operation});
+  std::ranges::push_heap(open_, std::greater{});
+}
+
+bool TimeAccount::is_input(NodeId node) const {
+  const workload::NodeKind kind = graph_->kind(node);
+  return job_.has_input_nodes && (kind == workload::NodeKind::kHostCompute ||
+                                  kind == workload::NodeKind::kMemoryLoad || kind == workload::NodeKind::kMemoryStore);
+}
+
 void TimeAccount::finish(const system::OperationRecord& operation) {
+  if (is_input(operation.node)) {  // the heap finds out
+    if (!is_checkpoint(operation.node)) --loading_;
+    return;
+  }
   switch (graph_->kind(operation.node)) {
     case workload::NodeKind::kCompute:
       --busy(Busy::kDevice);
@@ -122,6 +141,7 @@ void TimeAccount::finish(const system::OperationRecord& operation) {
 void TimeAccount::book_until(Time time) {
   const Duration span = time - now_;
   if (span == Duration::zero()) return;
+  if (loading_ > 0) result_.loading += span;
   while (!open_.empty() && open_.front().operation->end <= now_) {
     std::ranges::pop_heap(open_, std::greater{});
     open_.pop_back();
@@ -139,6 +159,10 @@ void TimeAccount::book_until(Time time) {
 
 // Traces do not say what their messages are for; mostly pipelines send them.
 void TimeAccount::book_blocked(const system::OperationRecord& first, Time until) {
+  if (is_input(first.node)) {
+    result_.exposed[is_checkpoint(first.node) ? kCheckpoint : kInput] += until - now_;
+    return;
+  }
   const Time moving = std::clamp(first.moving, now_, until);
   if (graph_->kind(first.node) == workload::NodeKind::kCollective) {
     result_.wait += moving - now_;

@@ -16,18 +16,22 @@
 
 namespace orrery::report {
 
-// At every instant: a device, host or memory node runs -> compute. Else the first unfinished operation in canonical
+// At every instant: a device, host or memory node runs -> compute; but of a job whose host and memory nodes are its
+// input and checkpoints, these are like communication: exposed as "input" and "checkpoint". Else the first unfinished operation in canonical
 // order decides: a collective or message that moves -> exposed communication; a collective whose members have not all
 // come -> wait; a receive whose sender has not started -> bubble, or wait if it is known not to be of a pipeline.
 // Nothing under way, or finished -> idle.
+inline const std::string kInput = "input", kCheckpoint = "checkpoint";
+
 struct Breakdown {
   Duration compute{};
   Duration host{};                          // of `compute`: the host ran and no device or memory node did
   Duration memory{};                        // of `compute`: remote memory, and no device node did
-  std::map<std::string, Duration> exposed;  // by communicator name; sends and receives by Job::peer_family
+  std::map<std::string, Duration> exposed;  // by communicator name; sends and receives by Job::peer_family; kInput, kCheckpoint
   Duration bubble{};
   Duration wait{};
   Duration idle{};
+  Duration loading{};  // beside all of these: input was on its way
   Time finish;
 
   Duration exposed_total() const;
@@ -59,6 +63,9 @@ class TimeAccount {
   void take_up(RankId rank);
   void sort_starts(std::span<const system::OperationRecord> operations);
   void start(const system::OperationRecord& operation);
+  void open(const system::OperationRecord& operation);
+  bool is_input(NodeId node) const;
+  bool is_checkpoint(NodeId node) const { return graph_->kind(node) == workload::NodeKind::kMemoryStore; }
   void finish(const system::OperationRecord& operation);
   void book_until(Time time);
   void book_blocked(const system::OperationRecord& first, Time until);
@@ -73,6 +80,7 @@ class TimeAccount {
   Breakdown result_;
   Time now_;
   std::array<int, 3> busy_{};
+  int loading_ = 0;
   std::vector<Open> open_;                // a heap, with operations that have ended
   std::vector<Start> starts_;             // of operations that take time, in order
   std::vector<Start> late_;               // scratch of sort_starts()

@@ -33,6 +33,12 @@ bool is_word(const std::string& name) {
   return letters > digits;
 }
 
+std::string name_of_exposed(const std::string& family) {
+  if (family == kInput) return "exposed data loading";
+  if (family == kCheckpoint) return "exposed writing of checkpoints";
+  return "exposed communication (" + family + ")";
+}
+
 }  // namespace
 
 RankParts parts_of(const Breakdown& b, const Result& result) {
@@ -71,7 +77,7 @@ std::vector<Part> mean_parts(const Result& result) {
     add("host", PartKind::kHost, parts.host);
     add("remote memory", PartKind::kMemory, parts.memory);
     for (const auto& [family, time] : parts.exposed)
-      add("exposed communication (" + family + ")", PartKind::kCommunication, time, family);
+      add(name_of_exposed(family), PartKind::kCommunication, time, family);
     add("waiting for members of collectives", PartKind::kWait, parts.wait);
     add("pipeline bubble", PartKind::kBubble, parts.bubble);
     add("idle", PartKind::kIdle, parts.idle);

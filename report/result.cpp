@@ -55,14 +55,26 @@ std::optional<BusiestLink> busiest_of(const network::Fabric& fabric, const std::
   return BusiestLink{network::name_of(fabric, link), seconds(busiest->busy) / seconds(finish)};
 }
 
+// When the last of the rank's operations is done that come before its first iteration.
+Duration initial_time(const workload::Job& job, RankId rank, const std::vector<system::OperationRecord>& operations) {
+  if (job.initial_nodes.empty()) return Duration::zero();
+  const std::uint32_t initial = job.initial_nodes[job.ranks[index_of(rank)].graph];
+  Time end;
+  for (const system::OperationRecord& operation : operations)
+    if (index_of(operation.node) < initial) end = std::max(end, operation.end);
+  return end.time_since_epoch();
+}
+
 }  // namespace
 
-Duration iteration_time(const Result& result) { return result.finish.time_since_epoch() / result.iterations; }
+Duration iteration_time(const Result& result) {
+  return (result.finish.time_since_epoch() - result.initial) / result.iterations;
+}
 
 TrainingFigures training_figures(const workload::TrainingFacts& facts, FlopRate peak, Bytes capacity,
-                                 std::uint32_t devices, Time end) {
+                                 std::uint32_t devices, Duration iterations) {
   TrainingFigures figures;
-  const double rank_seconds = seconds(end) / static_cast<double>(facts.iterations) * static_cast<double>(facts.workers);
+  const double rank_seconds = seconds(iterations) / static_cast<double>(facts.iterations) * static_cast<double>(facts.workers);
   if (rank_seconds > 0) {
     figures.mfu = facts.model_flops / (rank_seconds * static_cast<double>(peak.count()));
     figures.mfu_all_devices = figures.mfu * static_cast<double>(facts.workers) / devices;
@@ -105,6 +117,7 @@ Result make_result(const workload::Job& job, const network::Fabric& fabric, cons
       number = static_cast<std::uint32_t>(result.classes.size());
       log.of(acting, operations);
       result.classes.push_back(account.of(acting, operations, totals.finish));
+      result.initial = std::max(result.initial, initial_time(job, acting, operations));
     }
     result.class_of_rank.push_back(number);
   }

@@ -90,6 +90,7 @@ struct Result {
   bool computes_as_measured = false;  // traces' durations, which no other device changes
   std::string library;                // of collectives: "nccl 2.30.0"; empty: the fixed one
   Time finish;
+  Duration initial{};           // until replicas have the parameters; the iterations come after that
   std::int64_t iterations = 1;  // simulated one after the other until `finish`
   std::optional<TrainingFigures> training;
   std::vector<Breakdown> classes;                   // of ranks that behave alike, in the order of their first ranks
@@ -111,9 +112,9 @@ struct Result {
 // Time of one iteration, the mean of several.
 Duration iteration_time(const Result& result);
 
-// `peak`: of one device in the job's precision. `devices`: of the cluster. `end`: of all iterations.
+// `peak`: of one device in the job's precision. `devices`: of the cluster. `iterations`: the time of all.
 TrainingFigures training_figures(const workload::TrainingFacts& facts, FlopRate peak, Bytes capacity,
-                                 std::uint32_t devices, Time end);
+                                 std::uint32_t devices, Duration iterations);
 
 // Of a job on `ranks` ranks whose training has `tokens`; nothing if it has not or its iteration takes no time. `power`:
 // of a device.

@@ -18,18 +18,20 @@ Json breakdown_json(const Result& result, std::size_t number, const std::vector<
   Json exposed = Json::object();
   for (const auto& [name, time] : result.training ? parts_of(b, result).exposed : b.exposed)
     exposed[printable(name, SIZE_MAX)] = seconds(time);
-  return {{"class", number},
-          {"ranks", ranks.size()},
-          {"first_rank", ranks.front()},
-          {"members", rank_ranges(ranks)},
-          {"compute_s", seconds(b.compute)},
-          {"host_s", seconds(b.host)},
-          {"memory_s", seconds(b.memory)},
-          {"exposed_comm_s", std::move(exposed)},
-          {"bubble_s", seconds(b.bubble)},
-          {"wait_s", seconds(b.wait)},
-          {"idle_s", seconds(b.idle)},
+  Json json = {{"class", number},
+               {"ranks", ranks.size()},
+               {"first_rank", ranks.front()},
+               {"members", rank_ranges(ranks)},
+               {"compute_s", seconds(b.compute)},
+               {"host_s", seconds(b.host)},
+               {"memory_s", seconds(b.memory)},
+               {"exposed_comm_s", std::move(exposed)},
+               {"bubble_s", seconds(b.bubble)},
+               {"wait_s", seconds(b.wait)},
+               {"idle_s", seconds(b.idle)},
           {"finish_s", seconds(b.finish)}};
+  if (b.loading > Duration::zero()) json["loading_s"] = seconds(b.loading);
+  return json;
 }
 
 Json split_json(const system::FoldingStep& split) {
@@ -120,8 +122,9 @@ Json to_json(const Result& result, bool deterministic) {
   document["cluster_devices"] = result.devices;
   document["rank_classes"] = result.classes.size();
   document["link_classes"] = result.link_classes;
-  if (result.iterations > 1) {
-    document["iterations"] = result.iterations;
+  if (result.initial > Duration::zero()) document["initial_broadcast_s"] = seconds(result.initial);
+  if (result.iterations > 1) document["iterations"] = result.iterations;
+  if (result.iterations > 1 || result.initial > Duration::zero()) {
     document["total_time_s"] = seconds(result.finish);  // which the breakdown sums to
   }
   if (result.training) add_training(*result.training, document);

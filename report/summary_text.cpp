@@ -153,6 +153,15 @@ std::string training_text(const TrainingFigures& figures, std::uint32_t devices)
                             rounded(figures.capacity), index_of(figures.fullest), fmt::join(parts, ", "));
 }
 
+// "data is loaded 62.3 % of the time, mean over ranks".
+std::string loading_text(const Result& result) {
+  double loading = 0;
+  for (const std::uint32_t number : result.class_of_rank) loading += seconds(result.classes[number].loading);
+  if (loading == 0) return {};
+  return fmt::format("data is loaded {} of the time, mean over ranks; what of it is exposed is below\n",
+                     share(loading / static_cast<double>(result.class_of_rank.size()), seconds(result.finish)));
+}
+
 }  // namespace
 
 std::string days_text(double seconds) {
@@ -171,6 +180,10 @@ std::string summary_text(const Result& result) {
                                  result.granularity, result.library.empty() ? "" : ", " + result.library);
   if (result.iterations > 1)
     text += fmt::format("mean of {} iterations; the times below are of all of them\n", result.iterations);
+  if (result.initial > Duration::zero())
+    text += fmt::format("before the first: {} to broadcast the parameters, which the times below include\n",
+                        rounded(result.initial));
+  text += loading_text(result);
   if (result.training) text += training_text(*result.training, result.devices);
   if (!parts.empty())
     text += fmt::format("mostly {} ({} of the iteration)", parts.front().name, share(parts.front().seconds, whole));

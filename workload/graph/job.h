@@ -54,6 +54,11 @@ struct Job {
   // By graph: the first node of every iteration but the first, ascending; nodes of an iteration are numbered in one go.
   // Empty: there is one iteration.
   std::vector<std::vector<NodeId>> iteration_starts;
+  // By graph: how many of its first nodes are of no iteration, but prepare the first one. Empty: none.
+  std::vector<std::uint32_t> initial_nodes;
+  // Host and memory nodes bring input and take checkpoints away: they matter to a rank while it waits for them. Else
+  // they are as good as computation.
+  bool has_input_nodes = false;
   std::vector<Problem> warnings;
 
   const ExecutionGraph& graph(RankId rank) const { return graphs[ranks[index_of(rank)].graph]; }

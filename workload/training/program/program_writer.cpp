@@ -19,7 +19,9 @@ std::uint32_t position_in(std::vector<T>& values, const T& value) {
 }  // namespace
 
 void ProgramWriter::begin_iteration() {
-  if (count_ > 0) iteration_starts_.push_back(NodeId(count_));
+  if (!has_begun_) initial_ = count_;
+  has_begun_ = true;
+  if (count_ > initial_) iteration_starts_.push_back(NodeId(count_));
 }
 
 NodeId ProgramWriter::compute(std::string_view name, const Cost& cost) {
@@ -53,6 +55,19 @@ NodeId ProgramWriter::send_beside(std::string_view name, Peer peer, Bytes bytes,
 NodeId ProgramWriter::receive_beside(std::string_view name, Peer peer, Bytes bytes, std::int64_t tag,
                                      const Nodes& after) {
   return write(name, transfer(NodeKind::kReceive, peer, bytes, tag), after);
+}
+
+NodeId ProgramWriter::host_beside(std::string_view name, Duration time, const Nodes& after) {
+  if (time == Duration::zero()) return write(name, {}, after);
+  return write(name, {.kind = NodeKind::kHostCompute, .duration = time}, after);
+}
+
+NodeId ProgramWriter::load_beside(std::string_view name, Bytes bytes, const Nodes& after) {
+  return write(name, {.kind = NodeKind::kMemoryLoad, .bytes = bytes}, after);
+}
+
+NodeId ProgramWriter::store_beside(std::string_view name, Bytes bytes, const Nodes& after) {
+  return write(name, {.kind = NodeKind::kMemoryStore, .bytes = bytes}, after);
 }
 
 std::uint32_t ProgramWriter::stretch_from(std::uint32_t first) {
@@ -93,7 +108,8 @@ StageProgram ProgramWriter::take() && {
           std::move(peers_),
           tagged ? std::move(tags_) : std::vector<std::int64_t>(),
           std::move(memory_),
-          std::move(iteration_starts_)};
+          std::move(iteration_starts_),
+          initial_};
 }
 
 NodeId ProgramWriter::write(std::string_view name, const GraphNode& node, const Nodes& after) {

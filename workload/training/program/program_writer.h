@@ -29,7 +29,7 @@ class ProgramWriter {
   std::uint32_t size() const { return count_; }
   std::uint32_t written_out_size() const { return written_out_size_; }
 
-  // What is written from here on is of the next iteration, if anything was before.
+  // What is written from here on is of the next iteration; what was before the first one is of none.
   void begin_iteration();
 
   // In line: waits for the tail, and is the tail from then on. Work of no time and no size is written too.
@@ -41,6 +41,11 @@ class ProgramWriter {
                            const Nodes& after);
   NodeId send_beside(std::string_view name, Peer peer, Bytes bytes, std::int64_t tag, const Nodes& after);
   NodeId receive_beside(std::string_view name, Peer peer, Bytes bytes, std::int64_t tag, const Nodes& after);
+
+  // On the host, and between remote memory and the device.
+  NodeId host_beside(std::string_view name, Duration time, const Nodes& after);
+  NodeId load_beside(std::string_view name, Bytes bytes, const Nodes& after);
+  NodeId store_beside(std::string_view name, Bytes bytes, const Nodes& after);
 
   // All nodes from `first` on as a stretch, with the tail as its tail.
   std::uint32_t stretch_from(std::uint32_t first);
@@ -72,6 +77,8 @@ class ProgramWriter {
   std::vector<std::int64_t> tags_;
   std::vector<MemoryChange> memory_;
   std::vector<NodeId> iteration_starts_;
+  std::uint32_t initial_ = 0;  // nodes before the first iteration
+  bool has_begun_ = false;     // it has
 };
 
 }  // namespace orrery::workload

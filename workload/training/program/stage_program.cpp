@@ -11,6 +11,7 @@
 
 #include "workload/training/layers/layer_program.h"
 #include "workload/training/program/gradient_synchronisation.h"
+#include "workload/training/program/input_pipeline.h"
 #include "workload/training/program/memory_need.h"
 #include "workload/training/program/parameter_gathers.h"
 #include "workload/training/program/program_writer.h"
@@ -218,13 +219,19 @@ class StageBuilder {
 
   StageProgram build() && {
     const std::vector<StageUnit> units = units_of_iteration(request_);
-    for (std::int64_t i = 0; i < training_.iterations; ++i) run_iteration(units);
+    write_initial_broadcast(training_, request_.group_sizes, parameters_, writer_);
+    for (std::int64_t i = 0; i < training_.iterations; ++i) {
+      run_iteration(units);
+      write_checkpoint(training_, request_.group_sizes, parameters_, i, writer_);
+    }
+    input_.finish();
     return std::move(writer_).take();
   }
 
  private:
   void run_iteration(const std::vector<StageUnit>& units) {
     writer_.begin_iteration();
+    input_.begin_iteration();
     gathers_.begin_iteration(units);
     forward_passes_ = 0;
     for (std::size_t i = 0; i < units.size(); ++i) {
@@ -297,6 +304,7 @@ class StageBuilder {
   const ParameterCount parameters_ = parameters_of(request_);
   ProgramWriter writer_;
   GradientSynchronisation gradients_{training_, groups_, writer_};
+  InputPipeline input_{request_, writer_};
   ParameterGathers gathers_{training_, request_.stage, groups_, writer_};
   LayerWriter layers_{training_, gradients_, writer_};
   StageMessages messages_{request_, writer_};

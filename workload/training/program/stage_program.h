@@ -40,6 +40,7 @@ struct StageProgram {
   std::vector<std::int64_t> tags;          // by transfer index; empty: all zero
   std::vector<MemoryChange> memory;        // in the order of the computation
   std::vector<NodeId> iteration_starts;    // as in a Job
+  std::uint32_t initial_nodes = 0;         // likewise
 };
 
 // A layer of a stage. Layers that are alike share the pricing.

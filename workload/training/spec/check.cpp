@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "core/units.h"
+#include "workload/graph/execution_graph.h"
 
 namespace orrery::workload {
 namespace {
@@ -30,6 +31,7 @@ class Check {
     check_batch();
     check_sharing();
     check_exchange();
+    check_beside_training();
     if (training_.precision == Precision::kFp64 && training_.software.gradients != Precision::kFp64)
       error("precision", fmt::format("gradients in {} of a job in fp64", name_of(training_.software.gradients)),
             "write workload.gradients: fp64");
@@ -125,6 +127,27 @@ class Check {
     if (std::holds_alternative<DlrmSpec>(training_.model.sizes))
       error("parallel.exchange", "a recommendation model keeps its tables on the workers, not on parameter servers",
             "workload.parallel.exchange: collective");
+  }
+
+  void check_beside_training() {
+    if (training_.initial_broadcast && has_servers())
+      error("initial_broadcast", "parameter servers hold the parameters, which workers get from them",
+            "leave it out, or write workload.parallel.exchange: collective");
+    if (training_.checkpoint && has_servers())
+      error("checkpoint", "parameter servers hold the parameters and optimizer states, and write no checkpoints",
+            "leave it out, or write workload.parallel.exchange: collective");
+    if (training_.checkpoint && training_.checkpoint->every > training_.iterations)
+      error("checkpoint",
+            fmt::format("no checkpoint falls into the simulated iterations: one every {}, of {}",
+                        training_.checkpoint->every, training_.iterations),
+            fmt::format("workload.iterations: {}, or a smaller workload.checkpoint.every",
+                        training_.checkpoint->every));
+    if (training_.input) {
+      const Bytes most(kMostNodeBytes.count() / std::max<std::int64_t>(1, training_.global_batch));
+      if (training_.input->sample > most || training_.input->decoded.value_or(Bytes(0)) > most)
+        error("input", fmt::format("a batch of {} samples has more bytes than can be counted", training_.global_batch),
+              "a smaller workload.input.sample, workload.input.decoded or workload.batch.global");
+    }
   }
 
   void check_data_parallel_only() {

@@ -133,10 +133,41 @@ void override_software(Section& section, SoftwareSpec& software) {
   });
 }
 
+void read_input(Section& section, InputSpec& input) {
+  section.needs("sample", input.sample, "size of a sample in storage, which is memory.remote. Example: `110 KB`");
+  section.takes("decoded", input.decoded, "size of a sample as it is copied to the device; without it, as stored");
+  section.takes("decode", input.decode, "time that one core of the host takes to decode a sample");
+  section.takes("cores", input.cores, {1, 1 << 20}, "cores of the host that decode for a rank");
+  section.takes("copy", input.copy,
+                "bandwidth of the copy from the host to the device; without it, copies take no time. Example: "
+                "`12 GB/s`");
+  section.takes("prefetch", input.prefetch, {0, 1000},
+                "iterations whose batches are kept ready; 0: a batch is asked for when it is needed");
+}
+
+void read_beside_training(Section& section, TrainingSpec& training) {
+  note_places(section, "", {"initial_broadcast", "input", "checkpoint"}, training);
+  section.takes("initial_broadcast", training.initial_broadcast,
+                "whether replicas get the parameters by a broadcast before the first iteration; its time is reported "
+                "apart");
+  section.section("input", "input pipeline: samples are read from memory.remote, decoded and copied to the devices of "
+                           "the first pipeline stage",
+                  [&](Section& s) { read_input(s, training.input.emplace()); });
+  section.section("checkpoint", "checkpoints: parameters and optimizer states are written to memory.remote, a share by "
+                                "each replica",
+                  [&](Section& s) {
+                    CheckpointSpec& checkpoint = training.checkpoint.emplace();
+                    s.takes("every", checkpoint.every, {1, 10'000}, "iterations from one checkpoint to the next");
+                    s.takes("asynchronous", checkpoint.asynchronous,
+                            "whether training goes on while a checkpoint is written");
+                  });
+}
+
 void read_steps(Section& section, TrainingSpec& training) {
   section.takes("recompute", training.recompute, {"none", "selective", "full"},
                 "activations that the backward pass recomputes; selective: those that `software.selective` names");
   section.takes("iterations", training.iterations, {1, 10'000}, "number of training steps to simulate");
+  read_beside_training(section, training);
   section.takes("causal_flops", training.causal_flops,
                 "whether model FLOPs (and so MFU) count half of the attention FLOPs, as a causal mask leaves them");
   section.takes(

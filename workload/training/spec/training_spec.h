@@ -92,6 +92,24 @@ struct Parallelism {
   std::int64_t ranks() const { return workers() + (exchange == ExchangeKind::kParameterServer ? servers : 0); }
 };
 
+// How samples come to the devices of the first pipeline stage. They are read from remote memory (`memory.remote`) and
+// decoded and copied by the host, batch after batch. The batches of `prefetch` iterations are kept ready: one is taken
+// when an iteration starts, and another is asked for.
+struct InputSpec {
+  Bytes sample{1};                // as stored
+  std::optional<Bytes> decoded;   // as copied; as stored by default
+  Duration decode{};              // of a sample on one core
+  std::int64_t cores = 1;         // of a rank
+  std::optional<Bandwidth> copy;  // from the host to the device; free without
+  std::int64_t prefetch = 1;      // iterations; 0: a batch is asked for when it is needed
+};
+
+// Parameters and optimizer states that replicas write to remote memory, a share each.
+struct CheckpointSpec {
+  std::int64_t every = 1;  // iterations
+  bool asynchronous = false;
+};
+
 enum class Recompute : std::uint8_t { kNone, kSelective, kFull };
 
 struct TrainingSpec {
@@ -106,6 +124,9 @@ struct TrainingSpec {
   Recompute recompute = Recompute::kNone;
   Precision precision = Precision::kBf16;
   std::int64_t iterations = 1;
+  bool initial_broadcast = false;  // of the parameters among replicas, before the first iteration
+  std::optional<InputSpec> input;
+  std::optional<CheckpointSpec> checkpoint;
   bool causal_flops = false;                               // model FLOPs count the half of attention that is computed
   std::optional<Count> tokens;                             // of the whole training run; samples without tokens
   std::optional<double> price;                             // of a device for an hour, in any currency
