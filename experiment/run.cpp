@@ -172,6 +172,7 @@ Run simulate_job(const Experiment& experiment, const report::RankChoice& ranks, 
                                                experiment.fabric.device_count(),
                                                totals.finish.time_since_epoch() - result.initial);
     result.training->job = job_text(*experiment.workload.training);
+    result.training->ages = report::weight_ages(*training, totals, log);
     result.training->run = report::training_run(*experiment.workload.training, *training, job.ranks.size(),
                                                 experiment.device.power, report::iteration_time(result));
   }

@@ -56,6 +56,13 @@ struct TrainingRun {
   std::optional<double> cost;            // in the currency of the price
 };
 
+// How many updates weights have had between their reading and the update with gradients that were computed with them.
+struct WeightAge {
+  RankId rank{};  // the first of its program: of a pipeline stage, or a server
+  double mean = 0;
+  std::int64_t most = 0;
+};
+
 // What only a training job has.
 struct TrainingFigures {
   double mfu = 0;                   // model FLOPs over peak FLOPs of all workers in the time
@@ -68,6 +75,7 @@ struct TrainingFigures {
   workload::MemoryNeed memory;  // its
   Bytes capacity;               // of a device
   std::optional<TrainingRun> run;
+  std::vector<WeightAge> ages;  // of asynchronous jobs
 };
 
 // What a result was made from, so that it can be told and made again.
@@ -115,6 +123,10 @@ Duration iteration_time(const Result& result);
 // `peak`: of one device in the job's precision. `devices`: of the cluster. `iterations`: the time of all.
 TrainingFigures training_figures(const workload::TrainingFacts& facts, FlopRate peak, Bytes capacity,
                                  std::uint32_t devices, Duration iterations);
+
+// Counted from what happened. Of every program whose weights others may update meanwhile.
+std::vector<WeightAge> weight_ages(const workload::TrainingFacts& facts, const system::SimulationTotals& totals,
+                                   const OperationLog& log);
 
 // Of a job on `ranks` ranks whose training has `tokens`; nothing if it has not or its iteration takes no time. `power`:
 // of a device.

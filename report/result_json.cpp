@@ -86,6 +86,8 @@ void add_training(const TrainingFigures& figures, Json& document) {
   document["mfu_all_devices"] = figures.mfu_all_devices;
   document[figures.has_tokens ? "tokens_per_s_per_gpu" : "samples_per_s_per_gpu"] = figures.tokens_per_s_per_gpu;
   document["model_tflops_per_gpu"] = figures.model_tflops_per_gpu;
+  for (const WeightAge& age : figures.ages)
+    document["weight_age"].push_back({{"rank", index_of(age.rank)}, {"mean", age.mean}, {"most", age.most}});
   if (figures.run) document["training_run"] = run_json(*figures.run, figures.has_tokens);
 }
 

@@ -136,6 +136,14 @@ std::string run_text(const TrainingRun& run, bool has_tokens) {
   return text + "\n";
 }
 
+// "age of weights in updates, mean (most): 2.8 (3) on rank 0, 1.9 (2) on rank 1".
+std::string ages_text(const std::vector<WeightAge>& ages) {
+  std::vector<std::string> parts;
+  for (const WeightAge& age : ages)
+    parts.push_back(fmt::format("{:.3g} ({}) on rank {}", age.mean, age.most, index_of(age.rank)));
+  return fmt::format("age of weights in updates, mean (most): {}\n", fmt::join(parts, ", "));
+}
+
 // What a training job is judged by, and whether it fits.
 std::string training_text(const TrainingFigures& figures, std::uint32_t devices) {
   std::string text = "MFU " + share(figures.mfu, 1);
@@ -143,6 +151,7 @@ std::string training_text(const TrainingFigures& figures, std::uint32_t devices)
     text += fmt::format(" of the devices in use ({} of all {})", share(figures.mfu_all_devices, 1), devices);
   text += fmt::format(", {:.1f} model TFLOP/s and {:.1f} {}/s per device   ({})\n", figures.model_tflops_per_gpu,
                       figures.tokens_per_s_per_gpu, figures.has_tokens ? "tokens" : "samples", figures.job);
+  if (!figures.ages.empty()) text += ages_text(figures.ages);
   if (figures.run) text += run_text(*figures.run, figures.has_tokens);
   std::vector<std::string> parts;
   for (std::size_t use = 0; use < workload::kMemoryUseCount; ++use)

@@ -15,7 +15,7 @@ using namespace orrery::workload;
 namespace {
 
 constexpr std::array kKinds = {ScheduleKind::kGpipe, ScheduleKind::kOneForwardOneBackward, ScheduleKind::kInterleaved,
-                               ScheduleKind::kZeroBubble};
+                               ScheduleKind::kZeroBubble, ScheduleKind::kPipedream};
 
 // "f3.0 b1.1 w0": direction, micro-batch from 1 and, where there are several, the chunk.
 std::string text(const PipelineShape& shape, std::uint32_t stage) {

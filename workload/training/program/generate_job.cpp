@@ -120,8 +120,7 @@ StageRequest stage_request(const TrainingSpec& training, const RankGrid& grid, s
     const bool splits = training.software.scatter_gather && shape.tensor > 1;
     request.gathers_boundary = splits && !shape.sequence_parallel;
     request.boundary = splits ? ceil_div(shape.activations(), shape.tensor) : shape.own_activations();
-    const bool tied = model->tied_embeddings && model->vocab > 0 && training.parallel.pipeline() > 1;
-    if (tied) request.tied = shape.vocab() * model->hidden;
+    if (training.model_ties_stages()) request.tied = shape.vocab() * model->hidden;
   }
   return request;
 }
@@ -224,6 +223,7 @@ TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& time
     request.repeats = loops == Loops::kRepeated;
     StageProgram program = stage_program(request, times);
     result.facts.memory.push_back({RankId(0), memory_need(request), std::move(program.memory)});
+    result.facts.updates.push_back(std::move(program.updates));
     builder.add(std::move(program));
   }
   const std::int64_t parameters = parameters_of(requests.back()).total();
@@ -231,7 +231,9 @@ TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& time
   builder.bind_workers(layers.loads());
   if (training.parallel.exchange == ExchangeKind::kParameterServer)
     for (std::uint32_t server = 0; server < training.parallel.servers; ++server) {
-      builder.add(server_program(training, parameters, server, times));
+      StageProgram program = server_program(training, parameters, server, times);
+      result.facts.updates.push_back(std::move(program.updates));
+      builder.add(std::move(program));
       builder.bind_server(server);
       result.facts.memory.push_back({RankId(0), server_memory(training, parameters), {}});
     }

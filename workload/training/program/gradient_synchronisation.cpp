@@ -60,8 +60,13 @@ class ServerBuilder {
   }
 
   void answer_each() {
-    for (std::uint32_t worker = 0; worker < answered_.size(); ++worker)
-      answer(worker, writer_.compute_beside("optimizer", update_, receive_from(worker)));
+    for (std::uint32_t worker = 0; worker < answered_.size(); ++worker) {
+      const std::optional<std::uint32_t> read =
+          answered_[worker].empty() ? std::nullopt : std::optional(index_of(answered_[worker].front()));
+      const NodeId updated = writer_.compute_beside("optimizer", update_, receive_from(worker));
+      writer_.updates({read, index_of(updated)});
+      answer(worker, updated);
+    }
   }
 
   const TrainingSpec& training_;

@@ -39,8 +39,13 @@ MemoryNeed memory_need(const StageRequest& request) {
   const Bytes weight = training.parameter_size();
   const Bytes gradient = size_of(training.software.gradients);
 
+  // A version for each micro-batch that is under way, so that it goes backward with the weights it went forward with.
+  const PipelineShape shape = pipeline_shape(training);
+  const std::int64_t versions =
+      training.is_flushed() ? 1 : std::min<std::int64_t>(shape.stages - request.stage, shape.micro_batches);
+
   MemoryNeed need;
-  need[MemoryUse::kParameters] = weight * (zero == 3 ? shared : all) + request.tables;
+  need[MemoryUse::kParameters] = weight * ((zero == 3 ? shared : all) * versions) + request.tables;
   need[MemoryUse::kGradients] = gradient * (zero >= 2 ? shared : all);
   const bool elsewhere = training.parallel.exchange == ExchangeKind::kParameterServer;
   need[MemoryUse::kOptimizer] = elsewhere ? Bytes(0) : optimizer_state(training.precision) * (zero >= 1 ? shared : all);

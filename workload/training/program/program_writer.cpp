@@ -109,7 +109,8 @@ StageProgram ProgramWriter::take() && {
           tagged ? std::move(tags_) : std::vector<std::int64_t>(),
           std::move(memory_),
           std::move(iteration_starts_),
-          initial_};
+          initial_,
+          std::move(updates_)};
 }
 
 NodeId ProgramWriter::write(std::string_view name, const GraphNode& node, const Nodes& after) {

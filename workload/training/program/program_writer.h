@@ -57,6 +57,8 @@ class ProgramWriter {
   void takes(std::uint32_t number, Bytes bytes);
   void gives(std::uint32_t number, Bytes bytes);
 
+  void updates(const WeightUpdate& update) { updates_.push_back(update); }
+
   StageProgram take() &&;
 
  private:
@@ -77,6 +79,7 @@ class ProgramWriter {
   std::vector<std::int64_t> tags_;
   std::vector<MemoryChange> memory_;
   std::vector<NodeId> iteration_starts_;
+  std::vector<WeightUpdate> updates_;
   std::uint32_t initial_ = 0;  // nodes before the first iteration
   bool has_begun_ = false;     // it has
 };

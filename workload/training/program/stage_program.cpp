@@ -66,7 +66,7 @@ std::vector<StageUnit> units_of_iteration(const StageRequest& request) {
 bool exchanges_in(const Pass& pass, const TrainingSpec& training) {
   if (pass.kind == PassKind::kForward) return false;
   if (pass.kind == PassKind::kBackward && training.schedule == ScheduleKind::kZeroBubble) return false;
-  return training.parallel.zero >= 2 || pass.micro_batch + 1 == training.micro_batches();
+  return training.parallel.zero >= 2 || !training.is_flushed() || pass.micro_batch + 1 == training.micro_batches();
 }
 
 // Whether nothing outside knows what is within a pass, so that it is as another of its kind. Exchanged gradients and
@@ -220,18 +220,15 @@ class StageBuilder {
   StageProgram build() && {
     const std::vector<StageUnit> units = units_of_iteration(request_);
     write_initial_broadcast(training_, request_.group_sizes, parameters_, writer_);
-    for (std::int64_t i = 0; i < training_.iterations; ++i) {
-      run_iteration(units);
-      write_checkpoint(training_, request_.group_sizes, parameters_, i, writer_);
-    }
+    if (!training_.is_flushed()) run_unflushed(units);
+    for (std::int64_t i = 0; training_.is_flushed() && i < training_.iterations; ++i) run_iteration(units);
     input_.finish();
     return std::move(writer_).take();
   }
 
  private:
   void run_iteration(const std::vector<StageUnit>& units) {
-    writer_.begin_iteration();
-    input_.begin_iteration();
+    begin_iteration();
     gathers_.begin_iteration(units);
     forward_passes_ = 0;
     for (std::size_t i = 0; i < units.size(); ++i) {
@@ -239,7 +236,31 @@ class StageBuilder {
       run(units[i], i);
     }
     finish_iteration();
+    end_iteration();
   }
+
+  // An iteration begins with the forward pass of its first micro-batch, and ends with the update of its last.
+  void run_unflushed(const std::vector<StageUnit>& units) {
+    const std::int64_t micro_batches = training_.micro_batches();
+    for (std::size_t i = 0; i < units.size(); ++i) {
+      const Pass& pass = units[i].pass;
+      const bool is_forward = pass.kind == PassKind::kForward;
+      if (is_forward && units[i].first && pass.micro_batch % micro_batches == 0) begin_iteration();
+      if (is_forward && units[i].first) reads_.push_back(writer_.written_out_size());
+      run(units[i], i);
+      if (is_forward || !units[i].last) continue;
+      finish_iteration();
+      writer_.updates({reads_[pass.micro_batch], writer_.written_out_size() - 1});
+      if ((pass.micro_batch + 1) % micro_batches == 0) end_iteration();
+    }
+  }
+
+  void begin_iteration() {
+    writer_.begin_iteration();
+    input_.begin_iteration();
+  }
+
+  void end_iteration() { write_checkpoint(training_, request_.group_sizes, parameters_, iterations_++, writer_); }
 
   void run(const StageUnit& unit, std::size_t number) {
     if (unit.first) begin(unit);
@@ -309,6 +330,8 @@ class StageBuilder {
   LayerWriter layers_{training_, gradients_, writer_};
   StageMessages messages_{request_, writer_};
   std::uint32_t forward_passes_ = 0;  // of the iteration, so far
+  std::int64_t iterations_ = 0;       // done
+  std::vector<std::uint32_t> reads_;  // where micro-batches begin their forward pass, if the pipeline is not flushed
   struct OpenPass {
     std::uint32_t start = 0;   // first node
     std::uint32_t number = 0;  // its

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +33,12 @@ struct MemoryChange {
   std::int64_t bytes = 0;  // negative: given back
 };
 
+// An update of weights whose gradients were computed with those of an earlier time. Nodes by ExecutionGraph::number().
+struct WeightUpdate {
+  std::optional<std::uint32_t> read;  // when it starts the weights are read; none: before the job
+  std::uint32_t update = 0;
+};
+
 struct StageProgram {
   ExecutionGraph graph;
   NodeLabels labels;
@@ -41,6 +48,7 @@ struct StageProgram {
   std::vector<MemoryChange> memory;        // in the order of the computation
   std::vector<NodeId> iteration_starts;    // as in a Job
   std::uint32_t initial_nodes = 0;         // likewise
+  std::vector<WeightUpdate> updates;       // of weights that others may have updated meanwhile
 };
 
 // A layer of a stage. Layers that are alike share the pricing.

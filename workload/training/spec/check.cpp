@@ -163,6 +163,8 @@ class Check {
       error("schedule.virtual_stages", "only transformers have a pipeline", "leave it out");
     if (training_.schedule == ScheduleKind::kZeroBubble)
       error("schedule.kind", "only transformers put weight gradients off", "workload.schedule.kind: 1f1b");
+    if (!training_.is_flushed())
+      error("schedule.kind", "only transformers have a pipeline", "workload.schedule.kind: 1f1b");
     if (training_.recompute != Recompute::kNone)
       error("recompute", "only transformers recompute activations", "workload.recompute: none");
     check_samples();
@@ -232,7 +234,7 @@ double exchanges(const TrainingSpec& training) {
   const double bucket = real(std::max<std::int64_t>(1, training.software.bucket.count() / 4));
   const double once = training.software.overlap_gradients ? real(parameter_count(training.model)) / bucket + 2 : 2;
   if (training.parallel.exchange != ExchangeKind::kParameterServer)
-    return 2 * once * (training.parallel.zero >= 2 ? real(training.micro_batches()) : 1);
+    return 2 * once * (training.parallel.zero >= 2 || !training.is_flushed() ? real(training.micro_batches()) : 1);
   const double pushes = std::max(once, real(training.parallel.servers));
   return (pushes + 3 * real(training.parallel.servers)) * (1 + real(training.parallel.data()));
 }
@@ -336,8 +338,9 @@ std::vector<std::int64_t> TrainingSpec::layers_of_stages() const {
 }
 
 PipelineShape pipeline_shape(const TrainingSpec& training) {
+  const std::int64_t micro_batches = training.micro_batches() * (training.is_flushed() ? 1 : training.iterations);
   return {training.schedule, static_cast<std::uint32_t>(training.parallel.pipeline()),
-          static_cast<std::uint32_t>(training.virtual_stages), static_cast<std::uint32_t>(training.micro_batches())};
+          static_cast<std::uint32_t>(training.virtual_stages), static_cast<std::uint32_t>(micro_batches)};
 }
 
 AttentionKind attention_of(const TrainingSpec& training) {

@@ -100,8 +100,9 @@ void read_parallel(Section& section, std::int64_t devices, TrainingSpec& trainin
 
 void read_schedule(Section& section, TrainingSpec& training) {
   note_places(section, "schedule.", {"kind", "virtual_stages"}, training);
-  section.takes("kind", training.schedule, {"gpipe", "1f1b", "1f1b-interleaved", "zero-bubble"},
-                "order of the micro-batches' forward and backward passes on a pipeline stage; zero-bubble: ZB-H1");
+  section.takes("kind", training.schedule, {"gpipe", "1f1b", "1f1b-interleaved", "zero-bubble", "pipedream"},
+                "order of the micro-batches' forward and backward passes on a pipeline stage; zero-bubble: ZB-H1; "
+                "pipedream: 1f1b without flushes, each micro-batch updates the weights (weight stashing)");
   section.takes("virtual_stages", training.virtual_stages, {1, 1 << 16},
                 "with `kind: 1f1b-interleaved`: number of model chunks per pipeline stage");
 }

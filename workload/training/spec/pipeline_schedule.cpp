@@ -27,6 +27,7 @@ std::uint32_t warm_up(const PipelineShape& shape, std::uint32_t stage) {
       return passes;
     case ScheduleKind::kOneForwardOneBackward:
     case ScheduleKind::kZeroBubble:
+    case ScheduleKind::kPipedream:
       return std::min(passes, behind);
     case ScheduleKind::kInterleaved:
       return std::min(passes, 2 * behind + (shape.virtual_stages - 1) * shape.stages);
@@ -43,7 +44,7 @@ void add_weight_pass(std::vector<Pass>& order, std::uint32_t stage, std::uint32_
 }  // namespace
 
 std::string_view name_of(ScheduleKind kind) {
-  constexpr std::array<std::string_view, 4> kNames = {"gpipe", "1f1b", "1f1b-interleaved", "zero-bubble"};
+  constexpr std::array<std::string_view, 5> kNames = {"gpipe", "1f1b", "1f1b-interleaved", "zero-bubble", "pipedream"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -23,10 +23,12 @@ namespace orrery::workload {
 // In which order a pipeline stage takes the passes of its micro-batches.
 // kGpipe: all forward, then all backward (Huang et al. 2019). kOneForwardOneBackward: PipeDream-flush (Narayanan et al.
 // 2021). kInterleaved: the same over `virtual_stages` chunks of the model per stage (Megatron-LM, SC'21). kZeroBubble:
-// ZB-H1, weight gradients put off into the bubble (Qi et al. 2023).
-enum class ScheduleKind : std::uint8_t { kGpipe, kOneForwardOneBackward, kInterleaved, kZeroBubble };
+// ZB-H1, weight gradients put off into the bubble (Qi et al. 2023). kPipedream: 1F1B that is never flushed: every
+// micro-batch updates the weights of a stage, which keeps those of its forward pass for its backward pass (weight
+// stashing; Narayanan et al. 2019).
+enum class ScheduleKind : std::uint8_t { kGpipe, kOneForwardOneBackward, kInterleaved, kZeroBubble, kPipedream };
 
-std::string_view name_of(ScheduleKind kind);  // "gpipe", "1f1b", "1f1b-interleaved", "zero-bubble"
+std::string_view name_of(ScheduleKind kind);  // "gpipe", "1f1b", "1f1b-interleaved", ...
 
 // kBackward: of activations and weights, or of activations alone where the schedule has kWeight passes.
 enum class PassKind : std::uint8_t { kForward, kBackward, kWeight };
@@ -133,9 +135,16 @@ struct TrainingSpec {
   Location where;                                          // of the section, for messages
   std::map<std::string, Location, std::less<>> locations;  // of its keys, by path: "parallel.tensor"
 
+  // Whether iterations flow into one another, and every micro-batch updates the weights.
+  bool is_flushed() const { return schedule != ScheduleKind::kPipedream; }
   std::int64_t micro_batches() const { return global_batch / (parallel.data() * micro_batch); }
   // Of a parameter as ranks keep and exchange it. Only products take fp8 and int8, from copies.
   Bytes parameter_size() const { return is_of_products_only(precision) ? Bytes(2) : size_of(precision); }
+  // Whether two stages have the embedding's table.
+  bool model_ties_stages() const {
+    const TransformerSpec* sizes = transformer();
+    return sizes != nullptr && sizes->tied_embeddings && sizes->vocab > 0 && parallel.pipeline() > 1;
+  }
   const TransformerSpec* transformer() const { return std::get_if<TransformerSpec>(&model.sizes); }
   // Where a key stands; where its section starts if it is left to its default.
   const Location& where_of(std::string_view path) const;
@@ -143,7 +152,7 @@ struct TrainingSpec {
   std::vector<std::int64_t> layers_of_stages() const;
 };
 
-// The pipeline of one iteration.
+// The pipeline of one iteration; of all of them where it is not flushed between them.
 PipelineShape pipeline_shape(const TrainingSpec& training);
 
 // The model's, or the software's where the model leaves it open. Of a transformer.

@@ -132,7 +132,21 @@ class TransformerCheck {
             "leave workload.parallel.shard out");
   }
 
+  void check_pipedream() {
+    if (training_.is_flushed()) return;
+    if (parallel_.pipeline() == 1)
+      error("schedule.kind", "a pipeline of one stage has nothing to flush",
+            "workload.schedule.kind: 1f1b, or raise workload.parallel.pipeline");
+    if (parallel_.zero > 0)
+      error("schedule.kind", "weights that every micro-batch updates are not shared among replicas",
+            "workload.parallel.zero: 0, or workload.schedule.kind: 1f1b");
+    if (training_.model_ties_stages())
+      error("schedule.kind", "the first and the last stage share the embedding's table, but update it at different times",
+            "workload.model.tied_embeddings: false, or workload.schedule.kind: 1f1b");
+  }
+
   void check_schedule() {
+    check_pipedream();
     if (training_.virtual_stages > 1 && training_.schedule != ScheduleKind::kInterleaved)
       error("schedule.virtual_stages",
             fmt::format("virtual_stages: {} has no meaning for the schedule {}", training_.virtual_stages,
