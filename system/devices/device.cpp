@@ -61,6 +61,16 @@ DeviceSpec read_device(Section& section) {
   });
   section.takes("streaming_multiprocessors", device.streaming_multiprocessors, {0, 4096},
                 "number of streaming multiprocessors (or compute units), which GEMM times depend on; 0: not known");
+  section.section("systolic", "systolic arrays that GEMMs run on, whose times depend on their sizes", [&](Section& s) {
+    SystolicArrays arrays;
+    s.needs("rows", arrays.rows, {1, 1 << 16}, "rows of cells of an array: values that are summed up on their way");
+    s.needs("columns", arrays.columns, {1, 1 << 16}, "columns of cells of an array: results");
+    s.takes("count", arrays.count, {1, 1 << 16}, "number of arrays");
+    device.systolic = arrays;
+  });
+  if (device.systolic && device.streaming_multiprocessors > 0)
+    section.error("systolic", "a device has systolic arrays or multiprocessors",
+                  "leave out systolic or streaming_multiprocessors");
   section.takes("architecture", device.architecture, architecture_names(),
                 "generation of the NVIDIA or AMD GPU; NCCL's choices and the default software depend on it");
   section.defaulted_section("compute",

@@ -36,6 +36,13 @@ struct ComputeSpec {
   bool operator==(const ComputeSpec&) const = default;
 };
 
+// Arrays of cells, each of which holds a value of one operand while those of the other flow through, one row a cycle.
+struct SystolicArrays {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t count = 1;
+};
+
 struct DeviceSpec {
   std::string name;
   std::array<std::optional<FlopRate>, kAllPrecisions.size()> peaks;  // dense, by Precision
@@ -44,6 +51,7 @@ struct DeviceSpec {
   std::uint32_t streaming_multiprocessors = 0;  // 0: not known
   Architecture architecture = Architecture::kOther;
   ComputeSpec compute;
+  std::optional<SystolicArrays> systolic;  // which matrix products run on
   std::optional<Power> power;  // at most: of the whole board
 
   // The peak for `precision`; bf16 falls back to fp16 and the other way (V100 has no bf16, at the same rate where both

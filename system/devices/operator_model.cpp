@@ -130,10 +130,28 @@ double OperatorModel::reduction_time(const workload::Gemm& gemm, double slices) 
   return seconds(device_.compute.launch) + 2 * sums * number(size.count()) / memory_bandwidth_;
 }
 
+// A tile of one factor, rows by columns, lies in the cells of an array, and the rows of the other flow through it, one a
+// cycle; the last one leaves it `rows + columns - 1` cycles after it has come. Meanwhile the next tile is loaded. Arrays
+// share tiles, and rows where there are fewer tiles than arrays; either factor may be the one that lies still.
+double OperatorModel::systolic_time(const workload::Gemm& gemm) const {
+  const SystolicArrays& arrays = *device_.systolic;
+  const double cells = number(arrays.rows) * number(arrays.columns), count = number(arrays.count);
+  const double cycle = 2 * cells * count / gemm_rate(gemm);
+  const double depth = std::ceil(number(gemm.k) * (gemm.winograd ? kWinograd : 1) / number(arrays.rows));
+  const auto cycles = [&](std::int64_t still, std::int64_t flowing) {
+    const double tiles = number(gemm.batch) * depth * std::ceil(number(still) / number(arrays.columns));
+    const double parts = std::max(1.0, std::floor(count / tiles));
+    const double flow = std::ceil(number(flowing) / parts) + number(arrays.rows) + number(arrays.columns) - 1;
+    return std::ceil(tiles * parts / count) * flow;
+  };
+  return cycle * std::min(cycles(gemm.n, gemm.m), cycles(gemm.m, gemm.n));
+}
+
 // A multiprocessor computes one tile of one slice at a time; the library takes the tiles and slices that are fastest.
 // Without the number of multiprocessors the whole device works on the product as it is.
 double OperatorModel::product_time(const workload::Gemm& gemm) const {
   const double loading = number(workload::bytes_of(gemm).count()) / memory_bandwidth_;
+  if (device_.systolic) return joined(systolic_time(gemm), loading);
   const double rate = gemm_rate(gemm);
   const double prologue = kPrologue / number(size_of(gemm.precision).count());
   const double multiplied = number(gemm.k) * (gemm.winograd ? kWinograd : 1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How long one operator takes on a device: matrix products by tiles, slices of k, waves and memory; element-wise
+// How long one operator takes on a device: matrix products by tiles, slices of k, waves and memory, or by what flows
+// through systolic arrays; element-wise
 // kernels and flash attention by a roofline. docs/compute.md has the equations, where the constants come from, and the
 // errors.
 #pragma once
@@ -41,6 +42,7 @@ class OperatorModel final : public workload::OperatorTimes {
   double peak(Precision precision) const;                 // at the clock that lasts, in FLOP/s
   double gemm_rate(const workload::Gemm& gemm) const;     // in the main loop of a tile of 256 x 128, in FLOP/s
   double product_time(const workload::Gemm& gemm) const;  // without the launch, in seconds
+  double systolic_time(const workload::Gemm& gemm) const;  // of computing alone, in seconds
   double reduction_time(const workload::Gemm& gemm,
                         double slices) const;  // of what slices of k have summed up, in seconds
 

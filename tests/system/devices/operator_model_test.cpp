@@ -153,6 +153,29 @@ TEST_CASE("without a number of multiprocessors nothing is rounded up to tiles") 
   CHECK(microseconds(OperatorModel(plain).time(Gemm{1000, 1001, 100000})) == Approx(5 + work).epsilon(1e-6));
 }
 
+TEST_CASE("a product takes as long on systolic arrays as its rows need to flow through its tiles") {
+  DeviceSpec arrays = device();
+  arrays.streaming_multiprocessors = 0;
+  arrays.memory_bandwidth = Bandwidth(1'000'000'000'000'000);
+  arrays.systolic = SystolicArrays{100, 50, 4};
+  const OperatorModel model(arrays);
+  // 2 * 100 * 50 * 4 FLOPs a cycle at 100 TFLOP/s.
+  const double cycle = 40'000 / 100e12 * 1e6;
+  const auto cycles = [&](const Gemm& gemm) { return (microseconds(model.time(gemm)) - 5) / cycle; };
+  // 3 x 4 tiles of 100 x 50, three on each array; 100,000 rows and 149 more cycles to drain.
+  CHECK(cycles(Gemm{100'000, 200, 300}) == Approx(3 * 100'149).epsilon(1e-5));
+  // A row or a column more is another row or column of tiles: 4 x 4, and 3 x 5 of which three are alone in their turn.
+  CHECK(cycles(Gemm{100'000, 200, 301}) == Approx(4 * 100'149).epsilon(1e-5));
+  CHECK(cycles(Gemm{100'000, 201, 300}) == Approx(4 * 100'149).epsilon(1e-5));
+  // One tile: four arrays take a quarter of the rows each.
+  CHECK(cycles(Gemm{100'000, 50, 100}) == Approx(25'149).epsilon(1e-5));
+  // Few rows: the other factor flows, 100,000 columns past three tiles, each on an array of its own.
+  CHECK(cycles(Gemm{50, 100'000, 300}) == Approx(100'149).epsilon(1e-5));
+  // Large whole products are as fast as the peak.
+  const Gemm whole{1'000'000, 2000, 2000};
+  CHECK(seconds(model.time(whole)) == Approx(seconds(flops_of(whole) / FlopRate(100'000'000'000'000))).epsilon(1e-3));
+}
+
 TEST_CASE("products in fp64 and int8 take their own peaks and the widths of their operands") {
   DeviceSpec plain = device();
   plain.streaming_multiprocessors = 0;
@@ -299,7 +322,7 @@ TEST_CASE("a precision without a peak is an error that says which there are") {
     REQUIRE(error.problems().size() == 1);
     CHECK(error.problems()[0].where.file.empty());
     CHECK(error.problems()[0].message == "device 'some-gpu' has no peak for fp8");
-    CHECK(error.problems()[0].hint == "it computes in fp32, tf32, fp16, bf16; or add peak.fp8 to the device");
+    CHECK(error.problems()[0].hint == "it computes in fp64, fp32, tf32, fp16, bf16, int8; or add peak.fp8 to the device");
   }
   CHECK_THROWS_AS(model.time(FlashAttention{1, 8, 8, 8, true, false, Precision::kFp8}), InputError);
   CHECK_NOTHROW(model.time(ElementWise{ElementWiseKind::kCopy, Bytes(8)}));
