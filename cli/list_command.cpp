@@ -92,6 +92,11 @@ ModelShape shape_of(const workload::ModelSpec& model) {
     return {static_cast<std::int64_t>(dlrm->bottom.size() + dlrm->top.size())};
   if (const auto* recurrent = std::get_if<workload::RecurrentSpec>(&model.sizes))
     return {recurrent->encoder + recurrent->decoder, recurrent->hidden};
+  if (const auto* evoformer = std::get_if<workload::EvoformerSpec>(&model.sizes)) {
+    std::int64_t blocks = 0;
+    for (const workload::EvoformerStack& stack : evoformer->stacks) blocks += stack.blocks;
+    return {blocks};
+  }
   std::int64_t layers = 1;  // the classifier
   for (const workload::Convolution& c : std::get<workload::ConvolutionalSpec>(model.sizes).convolutions)
     layers += c.repeat;

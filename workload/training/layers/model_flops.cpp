@@ -67,6 +67,8 @@ std::vector<LayerProgram> sample_layers(const TrainingSpec& training, std::int64
     return dlrm_layers(*dlrm, batch, ranks, training.precision);
   if (const auto* recurrent = std::get_if<RecurrentSpec>(&training.model.sizes))
     return recurrent_layers(*recurrent, batch, training.precision);
+  if (const auto* evoformer = std::get_if<EvoformerSpec>(&training.model.sizes))
+    return evoformer_layers(*evoformer, batch, training.precision, training.recompute == Recompute::kFull);
   return convolutional_layers(std::get<ConvolutionalSpec>(training.model.sizes), batch, training.precision,
                               convolution_kernels(training.software, training.precision));
 }

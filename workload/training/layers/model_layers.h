@@ -58,6 +58,12 @@ std::vector<LayerProgram> convolutional_layers(const ConvolutionalSpec& model, s
 // words; those with its state wait for one another, word by word.
 std::vector<LayerProgram> recurrent_layers(const RecurrentSpec& model, std::int64_t batch, Precision precision);
 
+// What a rank computes for an Evoformer trained in data parallel, for `batch` proteins from 1 to 2^18. A block is a layer,
+// and so are the passes of all blocks that are recycled: forward alone. `recomputes`: only what goes from block to block
+// is kept. Embedding, templates, the structure module and the losses are left out.
+std::vector<LayerProgram> evoformer_layers(const EvoformerSpec& model, std::int64_t batch, Precision precision,
+                                           bool recomputes);
+
 // Of a model that is no transformer: for `batch` samples of a rank, where `ranks` have as many each.
 std::vector<LayerProgram> sample_layers(const TrainingSpec& training, std::int64_t batch, std::int64_t ranks);
 

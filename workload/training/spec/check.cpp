@@ -165,8 +165,10 @@ class Check {
       error("schedule.kind", "only transformers put weight gradients off", "workload.schedule.kind: 1f1b");
     if (!training_.is_flushed())
       error("schedule.kind", "only transformers have a pipeline", "workload.schedule.kind: 1f1b");
-    if (training_.recompute != Recompute::kNone)
-      error("recompute", "only transformers recompute activations", "workload.recompute: none");
+    const bool is_evoformer = std::holds_alternative<EvoformerSpec>(training_.model.sizes);
+    if (training_.recompute == Recompute::kSelective || (training_.recompute == Recompute::kFull && !is_evoformer))
+      error("recompute", "only transformers recompute activations",
+            is_evoformer ? "workload.recompute: none or full" : "workload.recompute: none");
     check_samples();
   }
 
@@ -247,6 +249,8 @@ double layers_of(const TrainingSpec& training) {
     layers += real(static_cast<std::int64_t>(dlrm->bottom.size() + dlrm->top.size()));
   if (const auto* recurrent = std::get_if<RecurrentSpec>(&training.model.sizes))
     layers += real(recurrent->encoder + recurrent->decoder);
+  if (const auto* evoformer = std::get_if<EvoformerSpec>(&training.model.sizes))
+    for (const EvoformerStack& stack : evoformer->stacks) layers += real(stack.blocks * (1 + evoformer->recycles));
   if (const auto* convolutional = std::get_if<ConvolutionalSpec>(&training.model.sizes))
     for (const Convolution& c : convolutional->convolutions) layers += real(c.repeat);
   return layers;

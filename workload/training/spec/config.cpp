@@ -185,7 +185,8 @@ void read_steps(Section& section, TrainingSpec& training) {
 
 std::string_view default_software(const ModelSpec& model, Architecture architecture) {
   if (std::holds_alternative<ConvolutionalSpec>(model.sizes)) return "pytorch-2021";
-  if (std::holds_alternative<RecurrentSpec>(model.sizes)) return "pytorch-2021";
+  if (std::holds_alternative<RecurrentSpec>(model.sizes) || std::holds_alternative<EvoformerSpec>(model.sizes))
+    return "pytorch-2021";
   if (std::holds_alternative<DlrmSpec>(model.sizes)) return "dlrm-2021";
   switch (architecture) {
     case Architecture::kPascal:
@@ -224,7 +225,7 @@ TrainingSpec read_training(Section& section, Architecture architecture, std::int
       "software", default_software(training.model, architecture),
       "training framework and its generation. Example: `software: megatron-2024`",
       [&](Section& s) { training.software = read_software(s); }, "software",
-      "by the device's architecture; pytorch-2021 for convolutional and recurrent networks, dlrm-2021 for DLRM");
+      "by the device's architecture; dlrm-2021 for DLRM, pytorch-2021 for others that are no transformers");
   override_software(section, training.software);
   read_steps(section, training);
   return training;

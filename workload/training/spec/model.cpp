@@ -123,6 +123,30 @@ Parts parts_of(const RecurrentSpec& model) {
           {"classifier", classifier, classifier}};
 }
 
+// Norms have a scale and a bias; queries, keys and values have no biases, gates and results have.
+Parts parts_of(const EvoformerSpec& model) {
+  const Int128 pair = model.pair, inner = model.pair_heads * model.pair_head, triangle = model.triangle;
+  const auto attention = [](Int128 channels, Int128 values) {
+    return 2 * channels + 4 * channels * values + values + values * channels + channels;
+  };
+  const auto transition = [](Int128 channels) { return 2 * channels + 8 * channels * channels + 5 * channels; };
+  const Int128 update =
+      2 * pair + 4 * (pair * triangle + triangle) + pair * pair + pair + 2 * triangle + triangle * pair + pair;
+  const Int128 pairs =
+      2 * update + 2 * (attention(pair, inner) + pair * model.pair_heads) + transition(pair);
+  Int128 msa = 0, outer = 0, of_pairs = 0;
+  for (const EvoformerStack& stack : model.stacks) {
+    const Int128 channels = stack.channels, values = stack.heads * stack.head;
+    const Int128 columns =
+        stack.global ? attention(channels, values) - 2 * channels * (values - stack.head) : attention(channels, values);
+    msa += stack.blocks * (attention(channels, values) + 2 * pair + pair * stack.heads + columns + transition(channels));
+    outer += stack.blocks * (2 * channels + 2 * (channels * model.outer + model.outer) +
+                             Int128{model.outer} * model.outer * pair + pair);
+    of_pairs += stack.blocks * pairs;
+  }
+  return {{"alignments", msa, msa}, {"outer products", outer, outer}, {"pairs", of_pairs, of_pairs}};
+}
+
 Parts parts_of(const ModelSpec& model) {
   return std::visit([](const auto& sizes) { return parts_of(sizes); }, model.sizes);
 }

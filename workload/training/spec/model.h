@@ -124,12 +124,34 @@ struct RecurrentSpec {
   std::int64_t decoder_inputs(std::int64_t layer) const { return layer == 0 ? hidden : 2 * hidden; }
 };
 
-struct ModelSpec {
-  std::string name;  // as results print it; empty: inline
-  std::variant<TransformerSpec, DlrmSpec, ConvolutionalSpec, RecurrentSpec> sizes;
+// Blocks over alignments of sequences to the residues of a protein, and over pairs of residues (AlphaFold 2, Jumper et
+// al. 2021, supplement 1.6 and 1.7).
+struct EvoformerStack {
+  std::int64_t blocks = 0;
+  std::int64_t sequences = 0;
+  std::int64_t channels = 0;  // of a residue of a sequence
+  std::int64_t heads = 8;
+  std::int64_t head = 32;
+  bool global = false;  // attention along columns takes the mean of the queries
 };
 
-// Reads a file of configs/models, or the same inline: `kind` says which of the four.
+struct EvoformerSpec {
+  std::int64_t residues = 0;
+  std::int64_t pair = 0;  // channels of a pair of residues
+  std::int64_t pair_heads = 4;
+  std::int64_t pair_head = 32;
+  std::int64_t outer = 32;      // channels of which the outer product takes the mean
+  std::int64_t triangle = 128;  // channels of triangle updates
+  std::int64_t recycles = 0;    // passes forward before the one that is trained
+  std::vector<EvoformerStack> stacks;
+};
+
+struct ModelSpec {
+  std::string name;  // as results print it; empty: inline
+  std::variant<TransformerSpec, DlrmSpec, ConvolutionalSpec, RecurrentSpec, EvoformerSpec> sizes;
+};
+
+// Reads a file of configs/models, or the same inline: `kind` says which family.
 ModelSpec read_model(Section& section);
 
 // Weights and biases of a part of a model: "attention" of all layers.

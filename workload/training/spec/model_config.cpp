@@ -122,9 +122,68 @@ RecurrentSpec read_recurrent(Section& section) {
     s.needs("decoder", model.decoder, kLayers, "number of decoder layers");
     s.needs("source", model.source, kWords, "words of a sentence that is read: steps of the encoder");
     s.needs("target", model.target, kWords, "words of a sentence that is written: steps of the decoder");
+    // The FLOPs of training on one sentence, so that batches of many fit 64 bits as well.
+    constexpr Int128 kMostWork = Int128{1} << 44;
+    const Int128 steps = std::max(model.source, model.target), hidden = model.hidden;
+    const Int128 work = std::max(6 * steps * 2 * 4 * hidden * 3 * hidden, 6 * steps * hidden * model.vocab);
+    if (s.sound() && work > kMostWork)
+      s.error("hidden", fmt::format("one sentence takes {:.1e} FLOPs in a single layer", static_cast<double>(work)),
+              fmt::format("at most {:.1e}: reduce hidden, source or target", static_cast<double>(kMostWork)));
     if (s.sound() && model.bidirectional > model.encoder)
       s.error("bidirectional", fmt::format("{} of {} encoder layers", model.bidirectional, model.encoder),
               fmt::format("at most {}", model.encoder));
+  });
+  return model;
+}
+
+EvoformerStack read_stack(Section& s) {
+  EvoformerStack stack;
+  constexpr Range kChannels{1, 1 << 14};
+  s.needs("blocks", stack.blocks, {1, 1000}, "evoformer: number of blocks");
+  s.needs("sequences", stack.sequences, {1, 1 << 16}, "evoformer: sequences of an alignment");
+  s.needs("channels", stack.channels, kChannels, "evoformer: channels of a residue of a sequence");
+  s.takes("heads", stack.heads, {1, 1024}, "evoformer: number of attention heads along rows and columns");
+  s.takes("head", stack.head, {1, 4096}, "evoformer: size of such a head");
+  s.takes("global", stack.global, "evoformer: whether attention along columns takes the mean of the queries");
+  return stack;
+}
+
+// The FLOPs of training on one protein in a product, so that batches of many fit 64 bits as well.
+bool is_too_large(const EvoformerSpec& model) {
+  constexpr Int128 kMostWork = Int128{1} << 44;
+  const Int128 residues = model.residues, pairs = residues * residues;
+  Int128 work = 6 * pairs * std::max<Int128>({4 * Int128{model.pair} * model.pair, residues * model.triangle,
+                                              Int128{model.outer} * model.outer * model.pair,
+                                              residues * model.pair_heads * model.pair_head,
+                                              4 * Int128{model.pair} * model.pair_heads * model.pair_head,
+                                              4 * Int128{model.pair} * model.triangle});
+  for (const EvoformerStack& stack : model.stacks) {
+    const Int128 cells = residues * stack.sequences, values = Int128{stack.heads} * stack.head;
+    work = std::max<Int128>({work, 6 * cells * 4 * stack.channels * std::max<Int128>(values, stack.channels),
+                             6 * cells * values * std::max<Int128>(residues, stack.sequences),
+                             6 * pairs * model.outer * model.outer * stack.sequences});
+  }
+  return work > kMostWork;
+}
+
+EvoformerSpec read_evoformer(Section& section) {
+  EvoformerSpec model;
+  constexpr Range kChannels{1, 1 << 14};
+  section.required_section("evoformer", "evoformer: blocks over alignments and pairs of residues", [&](Section& s) {
+    s.needs("residues", model.residues, {1, 1 << 14}, "residues of a protein, or of what is cropped from it");
+    s.needs("pair", model.pair, kChannels, "channels of a pair of residues");
+    s.takes("pair_heads", model.pair_heads, {1, 1024}, "number of heads of triangle attention");
+    s.takes("pair_head", model.pair_head, {1, 4096}, "size of such a head");
+    s.takes("outer", model.outer, {1, 1024}, "channels of which the outer product takes the mean");
+    s.takes("triangle", model.triangle, kChannels, "channels of triangle updates");
+    s.takes("recycles", model.recycles, {0, 100}, "passes forward before the one that is trained");
+    s.list("stacks", "stacks of blocks, one behind the other",
+           [&](Section& stack) { model.stacks.push_back(read_stack(stack)); });
+    if (s.sound() && model.stacks.empty())
+      s.error("stacks", "'stacks' must be a list of at least one", "each has blocks, sequences and channels");
+    if (s.sound() && is_too_large(model))
+      s.error("residues", "one protein takes more than 1.8e+13 FLOPs in a single product",
+              "reduce residues, sequences or channels");
   });
   return model;
 }
@@ -136,18 +195,19 @@ ModelSpec read_model(Section& section) {
   section.takes("name", model.name, "name of the model in results", "none");
   const std::size_t kind =
       Choice("kind",
-             "family of the model; keys that are marked \"dlrm\", \"convolutional\" or \"recurrent\" belong to these "
-             "families, all others to transformers",
-             {"transformer", "dlrm", "convolutional", "recurrent"})
+             "family of the model; keys that are marked \"dlrm\", \"convolutional\", \"recurrent\" or \"evoformer\" "
+             "belong to these families, all others to transformers",
+             {"transformer", "dlrm", "convolutional", "recurrent", "evoformer"})
           .optional(section, 0);
   section.when(kind == 0, [&] { model.sizes = read_transformer(section); });
   section.when(kind == 1, [&] { model.sizes = read_dlrm(section); });
   section.when(kind == 2, [&] { model.sizes = read_convolutional(section); });
   section.when(kind == 3, [&] { model.sizes = read_recurrent(section); });
+  section.when(kind == 4, [&] { model.sizes = read_evoformer(section); });
   section.note("parameters", "published number of parameters, for people");
   section.sources();
   if (section.sound() && parameter_count(model) > kMostParameters)
-    section.error(kind == 1 ? "rows" : kind == 2 ? "convolutions" : "recurrent",
+    section.error(kind == 1 ? "rows" : kind == 2 ? "convolutions" : kind == 3 ? "recurrent" : "evoformer",
                   fmt::format("the sizes make {:.1e} parameters", static_cast<double>(parameter_count(model))),
                   "at most 10^15");
   return model;
