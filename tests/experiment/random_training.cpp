@@ -107,12 +107,14 @@ workload::TrainingSpec random_training(std::mt19937_64& random) {
   training.parallel = random_parallelism(dice);
   training.software = random_software(dice);
   training.schedule = dice.one_of({workload::ScheduleKind::kGpipe, workload::ScheduleKind::kOneForwardOneBackward,
-                                   workload::ScheduleKind::kInterleaved, workload::ScheduleKind::kZeroBubble});
+                                   workload::ScheduleKind::kInterleaved, workload::ScheduleKind::kZeroBubble,
+                                   workload::ScheduleKind::kPipedream});
   const workload::TransformerSpec model = random_transformer(dice);
   training.model.sizes = model;
   if (dice.chance(10))
     training.model.sizes =
         workload::ConvolutionalSpec{{{"first", 3, 8, 3, 8, 1}, {"then", 8, 8, 3, 8, 1, 1, 3}}, 8, 10};
+  if (dice.chance(10)) training.model.sizes = workload::RecurrentSpec{8, 50, 2, 1, 2, 3, 4};
   if (dice.chance(10)) training.model.sizes = workload::DlrmSpec{4, 100, 8, 2, 5, {16, 8}, {12, 1}};
   if (training.transformer() == nullptr) {
     const std::int64_t data = training.parallel.data();
@@ -132,6 +134,15 @@ workload::TrainingSpec random_training(std::mt19937_64& random) {
   const std::int64_t micro_batches = dice.one_of<std::int64_t>({1, 2, training.parallel.pipeline(), 4});
   training.global_batch = micro_batches * training.micro_batch * training.parallel.data();
   training.iterations = dice.one_of<std::int64_t>({1, 1, 2});
+  training.initial_broadcast = dice.chance(4);
+  if (dice.chance(4))
+    training.input = workload::InputSpec{.sample = Bytes(1001),
+                                         .decode = dice.one_of({Duration(0), Duration(700), Duration(90'000)}),
+                                         .cores = dice.one_of<std::int64_t>({1, 3}),
+                                         .copy = dice.chance(2) ? std::optional(Bandwidth(1'000'000'000)) : std::nullopt,
+                                         .prefetch = dice.one_of<std::int64_t>({0, 1, 3})};
+  if (dice.chance(4))
+    training.checkpoint = workload::CheckpointSpec{dice.one_of<std::int64_t>({1, training.iterations}), dice.chance(2)};
   training.precision = dice.one_of({Precision::kBf16, Precision::kFp8, Precision::kFp32});
   return training;
 }
