@@ -9,7 +9,7 @@ namespace orrery {
 
 std::string_view name_of(Precision precision) {
   constexpr std::array<std::string_view, kAllPrecisions.size()> kNames = {"fp64", "fp32", "tf32", "fp16",
-                                                                             "bf16", "fp8",  "int8"};
+                                                                          "bf16", "fp8",  "int8"};
   return kNames[static_cast<std::size_t>(precision)];
 }
 

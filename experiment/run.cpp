@@ -168,9 +168,9 @@ Run simulate_job(const Experiment& experiment, const report::RankChoice& ranks, 
   if (training) {
     const FlopRate peak = experiment.device.peak(experiment.simulation.compute.precision).value_or(FlopRate(1));
     result.iterations = training->iterations;
-    result.training = report::training_figures(*training, peak, experiment.device.memory_capacity,
-                                               experiment.fabric.device_count(),
-                                               totals.finish.time_since_epoch() - result.initial);
+    result.training =
+        report::training_figures(*training, peak, experiment.device.memory_capacity, experiment.fabric.device_count(),
+                                 totals.finish.time_since_epoch() - result.initial);
     result.training->job = job_text(*experiment.workload.training);
     result.training->ages = report::weight_ages(*training, totals, log);
     result.training->run = report::training_run(*experiment.workload.training, *training, job.ranks.size(),

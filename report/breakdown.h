@@ -17,17 +17,18 @@
 namespace orrery::report {
 
 // At every instant: a device, host or memory node runs -> compute; but of a job whose host and memory nodes are its
-// input and checkpoints, these are like communication: exposed as "input" and "checkpoint". Else the first unfinished operation in canonical
-// order decides: a collective or message that moves -> exposed communication; a collective whose members have not all
-// come -> wait; a receive whose sender has not started -> bubble, or wait if it is known not to be of a pipeline.
-// Nothing under way, or finished -> idle.
+// input and checkpoints, these are like communication: exposed as "input" and "checkpoint". Else the first unfinished
+// operation in canonical order decides: a collective or message that moves -> exposed communication; a collective whose
+// members have not all come -> wait; a receive whose sender has not started -> bubble, or wait if it is known not to be
+// of a pipeline. Nothing under way, or finished -> idle.
 inline const std::string kInput = "input", kCheckpoint = "checkpoint";
 
 struct Breakdown {
   Duration compute{};
-  Duration host{};                          // of `compute`: the host ran and no device or memory node did
-  Duration memory{};                        // of `compute`: remote memory, and no device node did
-  std::map<std::string, Duration> exposed;  // by communicator name; sends and receives by Job::peer_family; kInput, kCheckpoint
+  Duration host{};    // of `compute`: the host ran and no device or memory node did
+  Duration memory{};  // of `compute`: remote memory, and no device node did
+  std::map<std::string, Duration>
+      exposed;  // by communicator name; sends and receives by Job::peer_family; kInput, kCheckpoint
   Duration bubble{};
   Duration wait{};
   Duration idle{};

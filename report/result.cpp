@@ -74,7 +74,8 @@ Duration iteration_time(const Result& result) {
 TrainingFigures training_figures(const workload::TrainingFacts& facts, FlopRate peak, Bytes capacity,
                                  std::uint32_t devices, Duration iterations) {
   TrainingFigures figures;
-  const double rank_seconds = seconds(iterations) / static_cast<double>(facts.iterations) * static_cast<double>(facts.workers);
+  const double rank_seconds =
+      seconds(iterations) / static_cast<double>(facts.iterations) * static_cast<double>(facts.workers);
   if (rank_seconds > 0) {
     figures.mfu = facts.model_flops / (rank_seconds * static_cast<double>(peak.count()));
     figures.mfu_all_devices = figures.mfu * static_cast<double>(facts.workers) / devices;

@@ -29,7 +29,7 @@ Json breakdown_json(const Result& result, std::size_t number, const std::vector<
                {"bubble_s", seconds(b.bubble)},
                {"wait_s", seconds(b.wait)},
                {"idle_s", seconds(b.idle)},
-          {"finish_s", seconds(b.finish)}};
+               {"finish_s", seconds(b.finish)}};
   if (b.loading > Duration::zero()) json["loading_s"] = seconds(b.loading);
   return json;
 }

@@ -52,7 +52,7 @@ struct DeviceSpec {
   Architecture architecture = Architecture::kOther;
   ComputeSpec compute;
   std::optional<SystolicArrays> systolic;  // which matrix products run on
-  std::optional<Power> power;  // at most: of the whole board
+  std::optional<Power> power;              // at most: of the whole board
 
   // The peak for `precision`; bf16 falls back to fp16 and the other way (V100 has no bf16, at the same rate where both
   // exist). Nothing if the device has neither.

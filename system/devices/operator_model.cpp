@@ -130,9 +130,9 @@ double OperatorModel::reduction_time(const workload::Gemm& gemm, double slices) 
   return seconds(device_.compute.launch) + 2 * sums * number(size.count()) / memory_bandwidth_;
 }
 
-// A tile of one factor, rows by columns, lies in the cells of an array, and the rows of the other flow through it, one a
-// cycle; the last one leaves it `rows + columns - 1` cycles after it has come. Meanwhile the next tile is loaded. Arrays
-// share tiles, and rows where there are fewer tiles than arrays; either factor may be the one that lies still.
+// A tile of one factor, rows by columns, lies in the cells of an array, and the rows of the other flow through it, one
+// a cycle; the last one leaves it `rows + columns - 1` cycles after it has come. Meanwhile the next tile is loaded.
+// Arrays share tiles, and rows where there are fewer tiles than arrays; either factor may be the one that lies still.
 double OperatorModel::systolic_time(const workload::Gemm& gemm) const {
   const SystolicArrays& arrays = *device_.systolic;
   const double cells = number(arrays.rows) * number(arrays.columns), count = number(arrays.count);

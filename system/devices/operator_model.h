@@ -39,9 +39,9 @@ class OperatorModel final : public workload::OperatorTimes {
   Duration time_of(const workload::Gemm& gemm) const;
   Duration time_of(const workload::FlashAttention& attention) const;
   Duration time_of(const workload::ElementWise& op) const;
-  double peak(Precision precision) const;                 // at the clock that lasts, in FLOP/s
-  double gemm_rate(const workload::Gemm& gemm) const;     // in the main loop of a tile of 256 x 128, in FLOP/s
-  double product_time(const workload::Gemm& gemm) const;  // without the launch, in seconds
+  double peak(Precision precision) const;                  // at the clock that lasts, in FLOP/s
+  double gemm_rate(const workload::Gemm& gemm) const;      // in the main loop of a tile of 256 x 128, in FLOP/s
+  double product_time(const workload::Gemm& gemm) const;   // without the launch, in seconds
   double systolic_time(const workload::Gemm& gemm) const;  // of computing alone, in seconds
   double reduction_time(const workload::Gemm& gemm,
                         double slices) const;  // of what slices of k have summed up, in seconds

@@ -136,11 +136,12 @@ workload::TrainingSpec random_training(std::mt19937_64& random) {
   training.iterations = dice.one_of<std::int64_t>({1, 1, 2});
   training.initial_broadcast = dice.chance(4);
   if (dice.chance(4))
-    training.input = workload::InputSpec{.sample = Bytes(1001),
-                                         .decode = dice.one_of({Duration(0), Duration(700), Duration(90'000)}),
-                                         .cores = dice.one_of<std::int64_t>({1, 3}),
-                                         .copy = dice.chance(2) ? std::optional(Bandwidth(1'000'000'000)) : std::nullopt,
-                                         .prefetch = dice.one_of<std::int64_t>({0, 1, 3})};
+    training.input =
+        workload::InputSpec{.sample = Bytes(1001),
+                            .decode = dice.one_of({Duration(0), Duration(700), Duration(90'000)}),
+                            .cores = dice.one_of<std::int64_t>({1, 3}),
+                            .copy = dice.chance(2) ? std::optional(Bandwidth(1'000'000'000)) : std::nullopt,
+                            .prefetch = dice.one_of<std::int64_t>({0, 1, 3})};
   if (dice.chance(4))
     training.checkpoint = workload::CheckpointSpec{dice.one_of<std::int64_t>({1, training.iterations}), dice.chance(2)};
   training.precision = dice.one_of({Precision::kBf16, Precision::kFp8, Precision::kFp32});

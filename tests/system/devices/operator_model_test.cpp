@@ -322,7 +322,8 @@ TEST_CASE("a precision without a peak is an error that says which there are") {
     REQUIRE(error.problems().size() == 1);
     CHECK(error.problems()[0].where.file.empty());
     CHECK(error.problems()[0].message == "device 'some-gpu' has no peak for fp8");
-    CHECK(error.problems()[0].hint == "it computes in fp64, fp32, tf32, fp16, bf16, int8; or add peak.fp8 to the device");
+    CHECK(error.problems()[0].hint ==
+          "it computes in fp64, fp32, tf32, fp16, bf16, int8; or add peak.fp8 to the device");
   }
   CHECK_THROWS_AS(model.time(FlashAttention{1, 8, 8, 8, true, false, Precision::kFp8}), InputError);
   CHECK_NOTHROW(model.time(ElementWise{ElementWiseKind::kCopy, Bytes(8)}));

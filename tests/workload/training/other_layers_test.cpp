@@ -76,8 +76,7 @@ TEST_CASE("a vision transformer embeds patches by one product and classifies one
   training.micro_batch = 5;
   const LayerShape shape = layer_shape(training, 1);
   const LayerProgram embedding = embedding_layer(shape), head = head_layer(shape, false);
-  CHECK(products(computes(embedding.forward).front()) ==
-        std::vector<Gemm>{Gemm{5 * 16, 64, 12, 1, Precision::kBf16}});
+  CHECK(products(computes(embedding.forward).front()) == std::vector<Gemm>{Gemm{5 * 16, 64, 12, 1, Precision::kBf16}});
   CHECK(flops(embedding.backward) == flops(embedding.forward));  // images have no gradient
   CHECK(products(computes(head.forward).front()) == std::vector<Gemm>{Gemm{5, 10, 64, 1, Precision::kBf16}});
   CHECK(flops(head.backward) == flops(head.forward) * 2);
@@ -94,7 +93,8 @@ TEST_CASE("a vision transformer embeds patches by one product and classifies one
 }
 
 TEST_CASE("an Evoformer's blocks train twice as long backward as forward, and recycled ones go forward alone") {
-  EvoformerSpec small{.residues = 4, .pair = 8, .pair_heads = 2, .pair_head = 4, .outer = 3, .triangle = 5, .recycles = 1};
+  EvoformerSpec small{
+      .residues = 4, .pair = 8, .pair_heads = 2, .pair_head = 4, .outer = 3, .triangle = 5, .recycles = 1};
   small.stacks = {{.blocks = 2, .sequences = 6, .channels = 16, .heads = 2, .head = 4},
                   {.blocks = 1, .sequences = 5, .channels = 8, .heads = 2, .head = 4, .global = true}};
   const std::vector<LayerProgram> layers = evoformer_layers(small, 1, Precision::kBf16, false);

@@ -143,18 +143,21 @@ LayerProgram block(const EvoformerSpec& model, const EvoformerStack& stack, std:
   LayerProgram layer;
   layer.name = "block";
   layer.repeat = stack.blocks;
-  BlockPart rows = attention({"row attention", batch * stack.sequences, residues, stack.channels, stack.heads,
-                              stack.head, false}, precision);
+  BlockPart rows = attention(
+      {"row attention", batch * stack.sequences, residues, stack.channels, stack.heads, stack.head, false}, precision);
   rows.norm(pairs, model.pair).linear(pairs, model.pair, stack.heads, false);  // what pairs add to the scores
   std::move(rows).add_to(layer);
-  attention({"column attention", batch * residues, stack.sequences, stack.channels, stack.heads, stack.head,
-             stack.global}, precision).add_to(layer);
+  attention(
+      {"column attention", batch * residues, stack.sequences, stack.channels, stack.heads, stack.head, stack.global},
+      precision)
+      .add_to(layer);
   transition("alignment transition", cells, stack.channels, precision).add_to(layer);
   outer_product(model, stack, batch, precision).add_to(layer);
   for (int i = 0; i < 2; ++i) triangle_update(model, batch, precision).add_to(layer);
   for (int i = 0; i < 2; ++i) {
-    BlockPart triangle = attention({"triangle attention", batch * residues, residues, model.pair, model.pair_heads,
-                                    model.pair_head, false}, precision);
+    BlockPart triangle = attention(
+        {"triangle attention", batch * residues, residues, model.pair, model.pair_heads, model.pair_head, false},
+        precision);
     triangle.linear(pairs, model.pair, model.pair_heads, false);
     std::move(triangle).add_to(layer);
   }

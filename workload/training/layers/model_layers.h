@@ -53,14 +53,14 @@ ConvolutionKernels convolution_kernels(const SoftwareSpec& software, Precision p
 std::vector<LayerProgram> convolutional_layers(const ConvolutionalSpec& model, std::int64_t batch, Precision precision,
                                                ConvolutionKernels kernels = {});
 
-// What a rank computes for a recurrent model trained in data parallel, for `batch` sentences from 1 to 2^18: the table of
-// words, LSTM layers, attention, and the classifier with the loss. The products with a layer's inputs are one over all
-// words; those with its state wait for one another, word by word.
+// What a rank computes for a recurrent model trained in data parallel, for `batch` sentences from 1 to 2^18: the table
+// of words, LSTM layers, attention, and the classifier with the loss. The products with a layer's inputs are one over
+// all words; those with its state wait for one another, word by word.
 std::vector<LayerProgram> recurrent_layers(const RecurrentSpec& model, std::int64_t batch, Precision precision);
 
-// What a rank computes for an Evoformer trained in data parallel, for `batch` proteins from 1 to 2^18. A block is a layer,
-// and so are the passes of all blocks that are recycled: forward alone. `recomputes`: only what goes from block to block
-// is kept. Embedding, templates, the structure module and the losses are left out.
+// What a rank computes for an Evoformer trained in data parallel, for `batch` proteins from 1 to 2^18. A block is a
+// layer, and so are the passes of all blocks that are recycled: forward alone. `recomputes`: only what goes from block
+// to block is kept. Embedding, templates, the structure module and the losses are left out.
 std::vector<LayerProgram> evoformer_layers(const EvoformerSpec& model, std::int64_t batch, Precision precision,
                                            bool recomputes);
 

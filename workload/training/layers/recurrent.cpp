@@ -62,10 +62,9 @@ LayerProgram lstm(const Sentences& s, const std::string& name, std::int64_t step
   layer.forward.emplace_back(std::move(forward));
   layer.backward.emplace_back(std::move(backward));
   layer.backward.emplace_back(kernels(name + " inputs", {s.product(words, inputs, gates, directions)}));
-  layer.backward.emplace_back(
-      weight_kernels(name + " weights",
-              {s.product(inputs, gates, words, directions), s.product(hidden, gates, words, directions)},
-              layer.parameters.dense));
+  layer.backward.emplace_back(weight_kernels(
+      name + " weights", {s.product(inputs, gates, words, directions), s.product(hidden, gates, words, directions)},
+      layer.parameters.dense));
   layer.saved = s.bytes(directions * words * (gates + 2 * hidden));  // gates, cells and states
   layer.working = s.bytes(directions * words * gates);
   return layer;
@@ -81,18 +80,17 @@ LayerProgram attention(const Sentences& s) {
   LayerProgram layer;
   layer.name = "attention";
   layer.parameters.dense = 2 * hidden * hidden + 2 * hidden + 1;
-  layer.forward.emplace_back(
-      kernels("attention", {s.product(read, hidden, hidden), s.product(written, hidden, hidden), scoring,
-                            s.moved(ElementWiseKind::kSoftmax, 2 * scores), context}));
-  layer.backward.emplace_back(
-      kernels("attention", {s.product(s.model.target, s.model.source, hidden, s.batch),
-                            s.product(s.model.source, hidden, s.model.target, s.batch),
-                            s.moved(ElementWiseKind::kSoftmax, 3 * scores),
-                            s.moved(ElementWiseKind::kActivation, 2 * (read + written) * hidden + scores),
-                            s.product(read, hidden, hidden), s.product(written, hidden, hidden)}));
-  layer.backward.emplace_back(
-      weight_kernels("attention weights", {s.product(hidden, hidden, read), s.product(hidden, hidden, written)},
-              layer.parameters.dense));
+  layer.forward.emplace_back(kernels("attention", {s.product(read, hidden, hidden), s.product(written, hidden, hidden),
+                                                   scoring, s.moved(ElementWiseKind::kSoftmax, 2 * scores), context}));
+  layer.backward.emplace_back(kernels(
+      "attention",
+      {s.product(s.model.target, s.model.source, hidden, s.batch),
+       s.product(s.model.source, hidden, s.model.target, s.batch), s.moved(ElementWiseKind::kSoftmax, 3 * scores),
+       s.moved(ElementWiseKind::kActivation, 2 * (read + written) * hidden + scores), s.product(read, hidden, hidden),
+       s.product(written, hidden, hidden)}));
+  layer.backward.emplace_back(weight_kernels("attention weights",
+                                             {s.product(hidden, hidden, read), s.product(hidden, hidden, written)},
+                                             layer.parameters.dense));
   layer.saved = s.bytes((read + 2 * written) * hidden + scores);
   layer.working = s.bytes(scores);
   return layer;
@@ -101,8 +99,7 @@ LayerProgram attention(const Sentences& s) {
 LayerProgram classifier(const Sentences& s) {
   const std::int64_t words = s.batch * s.model.target, vocab = s.model.vocab, hidden = s.model.hidden;
   // Scores one way, probabilities in fp32 the other.
-  const ElementWise loss{ElementWiseKind::kLoss,
-                         (size_of(s.precision) + size_of(Precision::kFp32)) * (words * vocab)};
+  const ElementWise loss{ElementWiseKind::kLoss, (size_of(s.precision) + size_of(Precision::kFp32)) * (words * vocab)};
   LayerProgram layer;
   layer.name = "classifier";
   layer.parameters.dense = vocab * (hidden + 1);

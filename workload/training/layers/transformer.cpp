@@ -109,8 +109,8 @@ LayerProgram patch_embedding(const LayerShape& shape) {
   layer.parameters.dense = model.patches->values() * model.hidden + 2 * model.hidden + position_parameters(model) +
                            (model.embedding_norm ? norm_parameters(model) : 0);
   const std::int64_t patches = shape.micro_batch * (model.sequence - 1);
-  const std::int64_t rank_patches = (patches * shape.own_tokens() + shape.micro_batch * model.sequence - 1) /
-                                    (shape.micro_batch * model.sequence);
+  const std::int64_t rank_patches =
+      (patches * shape.own_tokens() + shape.micro_batch * model.sequence - 1) / (shape.micro_batch * model.sequence);
   const Gemm product = linear(shape, rank_patches, model.hidden, model.patches->values());
   const std::int64_t values = shape.own_tokens() * model.hidden;
 
@@ -130,8 +130,8 @@ LayerProgram patch_embedding(const LayerShape& shape) {
                                          weight_gradient(product)};
   backward.weight_gradient("embedding weights", weights, layer.parameters, shape.other_weight_gradients());
   layer.backward = std::move(backward).take();
-  layer.saved = size_of(shape.activation()) * (rank_patches * model.patches->values()) +
-                Bytes(shape.dropout ? values : 0);
+  layer.saved =
+      size_of(shape.activation()) * (rank_patches * model.patches->values()) + Bytes(shape.dropout ? values : 0);
   return layer;
 }
 

@@ -30,11 +30,11 @@ class InputPipeline {
 
   const TrainingSpec& training_;
   ProgramWriter& writer_;
-  const InputSpec* input_ = nullptr;              // of a stage that takes samples
-  std::int64_t samples_ = 0;                      // of a rank and iteration
-  std::int64_t parts_ = 1;                        // ranks that share their bytes
-  std::int64_t started_ = 0;                      // iterations
-  std::vector<ProgramWriter::Nodes> starts_;      // of the iterations: what asks for a batch
+  const InputSpec* input_ = nullptr;          // of a stage that takes samples
+  std::int64_t samples_ = 0;                  // of a rank and iteration
+  std::int64_t parts_ = 1;                    // ranks that share their bytes
+  std::int64_t started_ = 0;                  // iterations
+  std::vector<ProgramWriter::Nodes> starts_;  // of the iterations: what asks for a batch
 };
 
 // All parameters of a rank, from the first of its replicas.

@@ -137,11 +137,11 @@ class Check {
       error("checkpoint", "parameter servers hold the parameters and optimizer states, and write no checkpoints",
             "leave it out, or write workload.parallel.exchange: collective");
     if (training_.checkpoint && training_.checkpoint->every > training_.iterations)
-      error("checkpoint",
-            fmt::format("no checkpoint falls into the simulated iterations: one every {}, of {}",
-                        training_.checkpoint->every, training_.iterations),
-            fmt::format("workload.iterations: {}, or a smaller workload.checkpoint.every",
-                        training_.checkpoint->every));
+      error(
+          "checkpoint",
+          fmt::format("no checkpoint falls into the simulated iterations: one every {}, of {}",
+                      training_.checkpoint->every, training_.iterations),
+          fmt::format("workload.iterations: {}, or a smaller workload.checkpoint.every", training_.checkpoint->every));
     if (training_.input) {
       const Bytes most(kMostNodeBytes.count() / std::max<std::int64_t>(1, training_.global_batch));
       if (training_.input->sample > most || training_.input->decoded.value_or(Bytes(0)) > most)

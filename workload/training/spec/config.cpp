@@ -151,11 +151,13 @@ void read_beside_training(Section& section, TrainingSpec& training) {
   section.takes("initial_broadcast", training.initial_broadcast,
                 "whether replicas get the parameters by a broadcast before the first iteration; its time is reported "
                 "apart");
-  section.section("input", "input pipeline: samples are read from memory.remote, decoded and copied to the devices of "
-                           "the first pipeline stage",
+  section.section("input",
+                  "input pipeline: samples are read from memory.remote, decoded and copied to the devices of "
+                  "the first pipeline stage",
                   [&](Section& s) { read_input(s, training.input.emplace()); });
-  section.section("checkpoint", "checkpoints: parameters and optimizer states are written to memory.remote, a share by "
-                                "each replica",
+  section.section("checkpoint",
+                  "checkpoints: parameters and optimizer states are written to memory.remote, a share by "
+                  "each replica",
                   [&](Section& s) {
                     CheckpointSpec& checkpoint = training.checkpoint.emplace();
                     s.takes("every", checkpoint.every, {1, 10'000}, "iterations from one checkpoint to the next");

@@ -69,7 +69,9 @@ Parts parts_of(const TransformerSpec& model) {
           {"experts", model.experts * expert, model.experts_per_token * expert},
           whole("shared experts", model.shared_experts * expert),
           whole("norms", norm(model) * (2 * model.layers + (model.embedding_norm ? 2 : 1))),
-          whole("head", model.patches ? classifier : model.tied_embeddings ? 0 : table)};
+          whole("head", model.patches           ? classifier
+                        : model.tied_embeddings ? 0
+                                                : table)};
 }
 
 Int128 chain(std::int64_t inputs, const std::vector<std::int64_t>& widths) {
@@ -103,9 +105,7 @@ Parts parts_of(const ConvolutionalSpec& model) {
 }
 
 // Four gates with weights for the input and for the state before, and two biases each, as cuDNN has them.
-Int128 lstm(std::int64_t inputs, std::int64_t hidden) {
-  return 4 * (Int128{hidden} * (inputs + hidden) + 2 * hidden);
-}
+Int128 lstm(std::int64_t inputs, std::int64_t hidden) { return 4 * (Int128{hidden} * (inputs + hidden) + 2 * hidden); }
 
 // Attention projects words and states, adds them up and weights the sum, which is normalised: a scale and a bias.
 Parts parts_of(const RecurrentSpec& model) {
@@ -132,14 +132,14 @@ Parts parts_of(const EvoformerSpec& model) {
   const auto transition = [](Int128 channels) { return 2 * channels + 8 * channels * channels + 5 * channels; };
   const Int128 update =
       2 * pair + 4 * (pair * triangle + triangle) + pair * pair + pair + 2 * triangle + triangle * pair + pair;
-  const Int128 pairs =
-      2 * update + 2 * (attention(pair, inner) + pair * model.pair_heads) + transition(pair);
+  const Int128 pairs = 2 * update + 2 * (attention(pair, inner) + pair * model.pair_heads) + transition(pair);
   Int128 msa = 0, outer = 0, of_pairs = 0;
   for (const EvoformerStack& stack : model.stacks) {
     const Int128 channels = stack.channels, values = stack.heads * stack.head;
     const Int128 columns =
         stack.global ? attention(channels, values) - 2 * channels * (values - stack.head) : attention(channels, values);
-    msa += stack.blocks * (attention(channels, values) + 2 * pair + pair * stack.heads + columns + transition(channels));
+    msa +=
+        stack.blocks * (attention(channels, values) + 2 * pair + pair * stack.heads + columns + transition(channels));
     outer += stack.blocks * (2 * channels + 2 * (channels * model.outer + model.outer) +
                              Int128{model.outer} * model.outer * pair + pair);
     of_pairs += stack.blocks * pairs;

@@ -118,9 +118,7 @@ struct RecurrentSpec {
 
   std::int64_t directions(std::int64_t layer) const { return layer < bidirectional ? 2 : 1; }
   // Values that a layer takes for each word.
-  std::int64_t encoder_inputs(std::int64_t layer) const {
-    return layer == 0 ? hidden : hidden * directions(layer - 1);
-  }
+  std::int64_t encoder_inputs(std::int64_t layer) const { return layer == 0 ? hidden : hidden * directions(layer - 1); }
   std::int64_t decoder_inputs(std::int64_t layer) const { return layer == 0 ? hidden : 2 * hidden; }
 };
 

@@ -152,11 +152,12 @@ EvoformerStack read_stack(Section& s) {
 bool is_too_large(const EvoformerSpec& model) {
   constexpr Int128 kMostWork = Int128{1} << 44;
   const Int128 residues = model.residues, pairs = residues * residues;
-  Int128 work = 6 * pairs * std::max<Int128>({4 * Int128{model.pair} * model.pair, residues * model.triangle,
-                                              Int128{model.outer} * model.outer * model.pair,
-                                              residues * model.pair_heads * model.pair_head,
-                                              4 * Int128{model.pair} * model.pair_heads * model.pair_head,
-                                              4 * Int128{model.pair} * model.triangle});
+  Int128 work =
+      6 * pairs *
+      std::max<Int128>({4 * Int128{model.pair} * model.pair, residues * model.triangle,
+                        Int128{model.outer} * model.outer * model.pair, residues * model.pair_heads * model.pair_head,
+                        4 * Int128{model.pair} * model.pair_heads * model.pair_head,
+                        4 * Int128{model.pair} * model.triangle});
   for (const EvoformerStack& stack : model.stacks) {
     const Int128 cells = residues * stack.sequences, values = Int128{stack.heads} * stack.head;
     work = std::max<Int128>({work, 6 * cells * 4 * stack.channels * std::max<Int128>(values, stack.channels),
@@ -207,7 +208,10 @@ ModelSpec read_model(Section& section) {
   section.note("parameters", "published number of parameters, for people");
   section.sources();
   if (section.sound() && parameter_count(model) > kMostParameters)
-    section.error(kind == 1 ? "rows" : kind == 2 ? "convolutions" : kind == 3 ? "recurrent" : "evoformer",
+    section.error(kind == 1   ? "rows"
+                  : kind == 2 ? "convolutions"
+                  : kind == 3 ? "recurrent"
+                              : "evoformer",
                   fmt::format("the sizes make {:.1e} parameters", static_cast<double>(parameter_count(model))),
                   "at most 10^15");
   return model;

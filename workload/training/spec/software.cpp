@@ -241,8 +241,7 @@ SoftwareSpec read_software(Section& section) {
 }
 
 Precision read_gradients(Section& section, Precision fallback, std::string_view documented) {
-  constexpr std::array<Precision, 4> kKinds = {Precision::kFp32, Precision::kBf16, Precision::kFp16,
-                                               Precision::kFp64};
+  constexpr std::array<Precision, 4> kKinds = {Precision::kFp32, Precision::kBf16, Precision::kFp16, Precision::kFp64};
   std::vector<std::string> names;
   for (const Precision kind : kKinds) names.emplace_back(name_of(kind));
   const auto at = static_cast<std::size_t>(std::ranges::find(kKinds, fallback) - kKinds.begin());

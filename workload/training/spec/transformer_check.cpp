@@ -141,7 +141,8 @@ class TransformerCheck {
       error("schedule.kind", "weights that every micro-batch updates are not shared among replicas",
             "workload.parallel.zero: 0, or workload.schedule.kind: 1f1b");
     if (training_.model_ties_stages())
-      error("schedule.kind", "the first and the last stage share the embedding's table, but update it at different times",
+      error("schedule.kind",
+            "the first and the last stage share the embedding's table, but update it at different times",
             "workload.model.tied_embeddings: false, or workload.schedule.kind: 1f1b");
   }
 
