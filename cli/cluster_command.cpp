@@ -18,6 +18,7 @@
 #include "experiment/recorded_run.h"
 #include "experiment/sections.h"
 #include "network/config/cluster.h"
+#include "network/fabric/measures.h"
 #include "network/fabric/summary.h"
 #include "report/table.h"
 
@@ -57,11 +58,43 @@ std::string links_text(const network::Fabric& fabric, const network::FabricSumma
   return table.text();
 }
 
+// Of a fabric that is not too large for them.
+std::string measures_text(const network::Fabric& fabric) {
+  std::string text;
+  if (const auto diameter = network::diameter_of(fabric))
+    text += fmt::format("  diameter: {}, {}\n", counted(diameter->links, "link"), to_text(diameter->latency));
+  if (const auto bisection = network::bisection_of(fabric))
+    text += fmt::format("  bisection: {:.6g} GB/s\n", static_cast<double>(bisection->count()) / 1e9);
+  if (text.empty()) return {};
+  return "\nBetween devices (at most of any two; from half of them to the other half, one way, as messages get it)\n" +
+         text;
+}
+
+double cost_of(const std::vector<network::KindCost>& costs) {
+  double sum = 0;
+  for (const network::KindCost& cost : costs) sum += static_cast<double>(cost.count) * cost.each;
+  return sum;
+}
+
+std::string costs_text(const network::Fabric& fabric) {
+  const std::vector<network::KindCost> costs = network::costs_of(fabric);
+  if (costs.empty()) return {};
+  report::Table table;
+  table.column("kind", report::Table::Align::kLeft);
+  for (const char* heading : {"count", "each", "cost"}) table.column(heading);
+  const auto amount = [](double price) { return fmt::format("{:.2f}", price); };
+  for (const network::KindCost& cost : costs)
+    table.row({cost.kind, fmt::format("{}", cost.count), amount(cost.each),
+               amount(static_cast<double>(cost.count) * cost.each)});
+  table.row({"together", "", "", amount(cost_of(costs))});
+  return "\nCost (of what has a price)\n" + table.text();
+}
+
 std::string text_of(const network::Fabric& fabric, const ConfigValue& root) {
   const network::FabricSummary summary = network::summarise(fabric);
   std::string text = vertices_text(fabric, summary) + "\nDimensions\n" + dimensions_text(fabric) +
                      "\nLinks (of each, one way; efficiency: the share of the nominal bandwidth that messages get)\n" +
-                     links_text(fabric, summary);
+                     links_text(fabric, summary) + measures_text(fabric) + costs_text(fabric);
   const std::vector<std::string> assumed = network::assumed_figures(root);
   if (!assumed.empty()) text += "\nAssumed: figures that were not read in a source\n";
   for (const std::string& figure : assumed) text += "  " + figure + "\n";
@@ -96,6 +129,10 @@ nlohmann::ordered_json document_of(const std::string& cluster, const network::Fa
                                  {"bandwidth", kind.link.nominal.count()},
                                  {"efficiency", static_cast<double>(kind.link.efficiency.count()) / 1e6},
                                  {"latency_s", seconds(kind.link.latency)}});
+  if (const auto diameter = network::diameter_of(fabric))
+    document["diameter"] = {{"links", diameter->links}, {"latency_s", seconds(diameter->latency)}};
+  if (const auto bisection = network::bisection_of(fabric)) document["bisection_bandwidth"] = bisection->count();
+  if (const auto costs = network::costs_of(fabric); !costs.empty()) document["cost"] = cost_of(costs);
   document["assumed"] = network::assumed_figures(root);
   return document;
 }

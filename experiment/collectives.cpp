@@ -80,9 +80,11 @@ std::vector<NamedAlgorithms> read_fixed(Section& section, system::CollectiveOpti
   section.section(
       "algorithms",
       "with `library: fixed`: algorithms by collective, one per dimension. Without it: direct for all_to_all and on "
-      "fully-connected; halving-doubling for 2^k ranks on a switch, fat-tree or rail-optimised; bidirectional-ring on "
-      "a ring, a torus (rings along all its axes at once) or a mesh; in-network between nodes whose switches reduce; "
-      "ring for all else (dragonfly, edge-list, groups that are not a whole part of a dimension). The algorithm ring "
+      "fully-connected; halving-doubling for 2^k ranks on a switch, fat-tree, rail-optimised, butterfly or hypercube; "
+      "bidirectional-ring on a ring, a torus (rings along all its axes at once) or a mesh; in-network between nodes "
+      "whose switches reduce; "
+      "ring for all else (dragonfly, flattened-butterfly, edge-list, groups that are not a whole part of a dimension). "
+      "The algorithm ring "
       "on a "
       "ring or a torus is one ring in one direction. Example: `{all_reduce: [ring, halving-doubling]}`",
       [&](Section& s) {

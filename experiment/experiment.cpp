@@ -167,7 +167,7 @@ void read_fold(Section& section, ExperimentKeys& experiment) {
 
 void read_perturb(Section& section, ExperimentKeys& experiment) {
   section.section("perturb", "slow or late ranks, noise, and slow links",
-                  [&](Section& s) { experiment.simulation.perturbation = read_perturbation(s, experiment.fabric); });
+                  [&](Section& s) { experiment.simulation.perturbation = read_perturbation(s, experiment.network, experiment.fabric); });
 }
 
 void read_notes(Section& section) {

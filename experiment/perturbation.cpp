@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/config/quantity_text.h"
+#include "core/hash.h"
 #include "network/fabric/link_names.h"
 
 namespace orrery::experiment {
@@ -98,18 +99,117 @@ std::string hint_for(const SplitName& split, const Location& where) {
              : fmt::format("a name with dots is one key: links: {{{}}}", links);
 }
 
-void read_link(const ConfigEntry& entry, Section& section, std::optional<network::Fabric>& fabric) {
+std::vector<network::BandwidthStep> read_steps(Section& section) {
+  std::vector<network::BandwidthStep> steps;
+  section.list("at",
+               "changes over time: from each `time` on, another share of the bandwidth. Example: `at: [{time: 2 ms, "
+               "bandwidth: 50 %}, {time: 5 ms, bandwidth: 100 %}]`",
+               [&](Section& step) {
+                 Duration time{};
+                 Efficiency share = kFullEfficiency;
+                 step.needs("time", time, "time of the change, from the start of the job");
+                 step.needs("bandwidth", share,
+                            "share of the bandwidth (that `bandwidth` beside `at` leaves) from then on");
+                 if (!step.sound()) return;
+                 const Time at{time};
+                 if (at <= (steps.empty() ? Time{} : steps.back().time))
+                   step.error("time",
+                              fmt::format("{}.time: {} is not after {}", step.path(), to_text(time),
+                                          steps.empty() ? "the start" : "the change before it"),
+                              steps.empty() ? "what holds from the start on is `bandwidth` beside `at`"
+                                            : "list the changes in the order of their times");
+                 steps.push_back({at, share});
+               });
+  return steps;
+}
+
+// The link's number makes a stream of the seed.
+std::optional<network::BackgroundTraffic> read_traffic(Section& section) {
+  network::BackgroundTraffic traffic;
+  double least = 0, most = 0;
+  section.takes("least", least, "the least share of the bandwidth that others take in a period");
+  section.needs("most", most, "the largest share that they take, less than 100 %; all shares between are as likely");
+  section.needs("period", traffic.period, "time between two draws, the first at the start of the job");
+  section.takes("seed", traffic.stream, {0}, "seed of the random numbers");
+  if (!section.sound()) return std::nullopt;
+  traffic.least = std::llround(least * kMillion);
+  traffic.most = most < 1 ? std::llround(most * kMillion) : kFullEfficiency.count();
+  if (traffic.most >= kFullEfficiency.count())
+    section.error("most", fmt::format("{}.most: {} leaves nothing of the link", section.path(), most),
+                  "a share below 100 %");
+  else if (traffic.least > traffic.most)
+    section.error("least", fmt::format("{}.least: {} is more than `most`, {}", section.path(), least, most),
+                  "`least` and `most` are the ends of a range");
+  if (traffic.period <= Duration::zero())
+    section.error("period", fmt::format("{}.period: not a time between two draws", section.path()), "above 0");
+  return section.sound() ? std::optional(traffic) : std::nullopt;
+}
+
+// What a name of links is given.
+struct LinkFault {
   Efficiency share = kFullEfficiency;
   Duration latency{};
-  section.takes("bandwidth", share,
+  std::vector<network::BandwidthStep> steps;
+  std::optional<network::BackgroundTraffic> traffic;
+  bool is_dead = false;
+
+  bool is_steady() const { return steps.empty() && !traffic; }
+};
+
+void apply(const LinkFault& fault, LinkId number, network::Fabric& fabric) {
+  const network::Link link = fabric.link(number);
+  fabric.set_bandwidth(number, link.bandwidth * fault.share);
+  fabric.set_latency(number, saturating_add(link.latency, fault.latency));
+  if (fault.is_steady()) return;
+  network::LinkCourse course;
+  if (!fault.steps.empty()) course.steps.push_back(fault.steps);
+  if (fault.traffic) {
+    course.traffic.push_back(*fault.traffic);
+    course.traffic.back().stream = hash_of({fault.traffic->stream, index_of(number)});
+  }
+  fabric.add_course(number, course);
+}
+
+void read_what_is_left(const ConfigEntry& entry, Section& section, system::NetworkModel model, LinkFault& fault) {
+  section.takes("bandwidth", fault.share,
                 "share of the bandwidth that is left; routes stay, and libraries choose as if the links were intact");
-  section.takes("latency", latency, "latency in addition to the link's own");
+  section.takes("latency", fault.latency, "latency in addition to the link's own");
+  fault.steps = read_steps(section);
+  section.section("traffic",
+                  "traffic of others on each of the links, drawn anew from period to period. Example: `traffic: {most: "
+                  "60 %, period: 1 ms}`",
+                  [&](Section& traffic) { fault.traffic = read_traffic(traffic); });
   constexpr Efficiency kLeastUsual{kFullEfficiency.count() / 10};
-  if (share < kLeastUsual)
+  if (fault.share < kLeastUsual)
     section.warning("bandwidth",
                     fmt::format("{}.bandwidth: {} leaves a transfer {:.3g} times as long", section.path(),
-                                to_text(share), double(kFullEfficiency.count()) / double(share.count())),
+                                to_text(fault.share), double(kFullEfficiency.count()) / double(fault.share.count())),
                     "it is what is left of the bandwidth: write 97 % for 3 % less");
+  if (!fault.is_steady() && model != system::NetworkModel::kFlow)
+    section.context().diagnostics().error(
+        entry.where,
+        fmt::format("{}: links change over time in the flow network only, and this is {}", section.path(),
+                    system::network_model_names()[static_cast<std::size_t>(model)]),
+        "write network.model: flow, or a share that stays: `bandwidth` without `at` and `traffic`");
+}
+
+LinkFault read_fault(const ConfigEntry& entry, Section& section, system::NetworkModel model) {
+  LinkFault fault;
+  section.accepts("dead", fault.is_dead,
+                  "whether the links are gone: messages take the fewest others that are left between their ends");
+  if (fault.is_dead)
+    for (const char* key : {"bandwidth", "latency", "at", "traffic"}) {
+      section.know(key);
+      if (section.has(key))
+        section.error(key, fmt::format("'{}' means nothing of links that are dead", key), "leave it or `dead` out");
+    }
+  section.when(!fault.is_dead, [&] { read_what_is_left(entry, section, model, fault); });
+  return fault;
+}
+
+void read_link(const ConfigEntry& entry, Section& section, system::NetworkModel model,
+               std::optional<network::Fabric>& fabric) {
+  const LinkFault fault = read_fault(entry, section, model);
   if (!fabric) return;
   std::vector<LinkId> links = network::links_named(*fabric, entry.key);
   if (const auto now = network::renamed_link(*fabric, entry.key); links.empty() && now) {
@@ -126,16 +226,14 @@ void read_link(const ConfigEntry& entry, Section& section, std::optional<network
         entry.where, fmt::format("{}: no link or end of links is called so", section.path()),
         split ? hint_for(*split, entry.where) : network::link_name_hint(*fabric, entry.key));
   }
-  for (const LinkId number : links) {
-    const network::Link link = fabric->link(number);
-    fabric->set_bandwidth(number, link.bandwidth * share);
-    fabric->set_latency(number, saturating_add(link.latency, latency));
-  }
+  if (fault.is_dead) return fabric->remove_links(links);
+  for (const LinkId number : links) apply(fault, number, *fabric);
 }
 
 }  // namespace
 
-system::Perturbation read_perturbation(Section& perturb, std::optional<network::Fabric>& fabric) {
+system::Perturbation read_perturbation(Section& perturb, system::NetworkModel model,
+                                       std::optional<network::Fabric>& fabric) {
   system::Perturbation perturbation;
   perturb.map("ranks", "RANK", "slow or late ranks, by number. Example: `ranks: {5: {compute: 1.3}}`",
               [&](const ConfigEntry& entry, Section& section) { read_rank(entry, section, perturbation); });
@@ -144,7 +242,7 @@ system::Perturbation read_perturbation(Section& perturb, std::optional<network::
   perturb.map("links", "NAME",
               "slow links, by name: a class (`nic.up`), one link of a class (`nic.up[5]`), or all links of a device, "
               "switch or NIC (`node1.nic0`). Example: `links: {nic.up: {bandwidth: 50 %}}`",
-              [&](const ConfigEntry& entry, Section& section) { read_link(entry, section, fabric); });
+              [&](const ConfigEntry& entry, Section& section) { read_link(entry, section, model, fabric); });
   return perturbation;
 }
 

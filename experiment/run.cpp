@@ -200,7 +200,7 @@ Run simulate_experiment(const Experiment& experiment, bool allow_oom, const repo
   check_memory(experiment, allow_oom, diagnostics);
   const system::SimulationOptions& options = experiment.simulation;
   if (experiment.workload.training && options.fold == system::FoldMode::kAuto && options.fast_forward &&
-      !options.perturbation.disturbs_ranks()) {
+      !options.perturbation.disturbs_ranks() && experiment.fabric.is_steady()) {
     const Diagnostics before = diagnostics;
     try {
       return simulate_job(experiment, ranks, workload::Loops::kRepeated, diagnostics, started, progress);

@@ -17,6 +17,7 @@
 #include "network/fabric/fabric.h"
 #include "system/devices/device.h"
 #include "system/devices/perturbation.h"
+#include "system/network_model.h"
 #include "system/plans/plan.h"
 #include "workload/traces/load_job.h"
 #include "workload/training/spec/training_spec.h"
@@ -46,8 +47,9 @@ WorkloadSource read_workload(Section& section, Architecture architecture, std::i
 
 // --- perturb
 
-// The links of `fabric`, if there is one, become as `perturb.links` says.
-system::Perturbation read_perturbation(Section& perturb, std::optional<network::Fabric>& fabric);
+// The links of `fabric`, if there is one, become as `perturb.links` says. Not every model lets them change over time.
+system::Perturbation read_perturbation(Section& perturb, system::NetworkModel model,
+                                       std::optional<network::Fabric>& fabric);
 
 // --- collectives
 

@@ -122,6 +122,9 @@ class Network {
   virtual Time start(const Message& message) = 0;
   static constexpr Time kNotPredicted = Time::max();
 
+  // Whether links stay as they are, so that what happened may be repeated at another time.
+  bool is_steady() const { return fabric_.is_steady(); }
+
   // Counts messages of `bytes` that were sent on a path one after the other, by a caller that knows their times because
   // nothing else uses its links: they are in link_usage() as if they had been started. Returns the transfer time of
   // each.

@@ -96,7 +96,7 @@ PathId PathTable::add_class(std::span<const LinkShare> shares, Duration latency)
   entry.kind = Kind::kClass;
   for (const LinkShare& share : shares) {
     entry.path.narrowest = std::min(entry.path.narrowest, fabric_.link(share.link).bandwidth);
-    entry.overlaps = entry.overlaps || share.weight() > 1;
+    entry.must_share = entry.must_share || share.weight() > 1 || !fabric_.link(share.link).is_steady();
     stored_.push_back(share.link);
   }
   entries_.push_back(entry);
@@ -114,6 +114,7 @@ PathId PathTable::add_group(std::span<const LinkLoad> loads, Duration latency) {
   for (const LinkLoad& load : loads) {
     group.loads.push_back({load, transfer_alone(fabric_, load)});
     entry.traffic.transfer = std::max(entry.traffic.transfer, group.loads.back().transfer);
+    entry.must_share = entry.must_share || !fabric_.link(load.link).is_steady();
     stored_.push_back(load.link);
   }
   entries_.push_back(entry);
@@ -146,6 +147,7 @@ void PathTable::add(DeviceId from, DeviceId to) {
     const Link& link = fabric_.link(id);
     entry.path.narrowest = std::min(entry.path.narrowest, link.bandwidth);
     entry.path.latency = saturating_add(entry.path.latency, link.latency);
+    entry.must_share = entry.must_share || !link.is_steady();
   }
   if (route_.size() <= kStoredHops) {
     entry.hops = static_cast<std::uint32_t>(route_.size());

@@ -99,8 +99,8 @@ class PathTable {
     return groups_[entries_[static_cast<std::size_t>(path)].group].loads;
   }
   bool has_links_once(PathId path) const;  // of a group
-  // A message on it can have its links for itself.
-  bool can_be_alone(PathId path) const { return !entries_[static_cast<std::size_t>(path)].overlaps; }
+  // A message on it can have its links for itself, and they are as fast from its start to its end.
+  bool can_be_alone(PathId path) const { return !entries_[static_cast<std::size_t>(path)].must_share; }
 
   // Counts messages; returns how long the transfer of each takes if it shares nothing: nothing on an empty path.
   Duration send(PathId path, Bytes bytes, std::int64_t messages = 1);
@@ -128,7 +128,7 @@ class PathTable {
     std::uint32_t hops = 0;   // and how many there are; kLong if they are not stored
     std::uint32_t group = 0;  // where its loads are in groups_
     Kind kind = Kind::kPair;
-    bool overlaps = false;  // messages of the class share links with one another
+    bool must_share = false;  // messages of the class share links with one another, or a link changes over time
   };
   struct Group {
     std::vector<GroupLoad> loads;

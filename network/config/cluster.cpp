@@ -12,6 +12,8 @@
 #include "network/fabric/cluster.h"
 #include "network/fabric/compose.h"
 #include "network/fabric/link_type.h"
+#include "network/fabric/measures.h"
+#include "network/fabric/summary.h"
 #include "network/fabric/topology_config.h"
 
 namespace orrery::network {
@@ -181,14 +183,48 @@ std::vector<DimensionSpec> read_dimensions(Section& section, const std::optional
   return dimensions;
 }
 
-FabricSpec read_fabric(Section& cluster, const std::optional<NodeCount>& nodes, const ClusterReaders& readers,
-                       const Routing& routing) {
+struct Prices {
+  std::vector<KindPrice> of_kind;
+  std::vector<Location> where;
+};
+
+void read_prices(Section& cluster, Prices& prices) {
+  cluster.map("prices", "KIND",
+              "prices of a kind of vertices (`gpu`, `nic`, `switch`, `leaf`) or a class of links (`nic.up`: with its "
+              "transceivers), as `cluster show` names them, which adds them up. Example: `prices: {nic: {each: 1500}}`",
+              [&](const ConfigEntry& entry, Section& section) {
+                KindPrice price{entry.key, 0};
+                section.needs("each", price.each, "price of each of the kind, in any currency");
+                section.note("source", "sources of the figures, for people");
+                prices.of_kind.push_back(std::move(price));
+                prices.where.push_back(entry.where);
+              });
+}
+
+// Those that the fabric has something for.
+void give_prices(Fabric& fabric, Prices prices, Diagnostics& diagnostics) {
+  fabric.set_prices(std::move(prices.of_kind));
+  const std::vector<KindCost> costs = costs_of(fabric);
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    if (costs[i].count > 0) continue;
+    std::vector<std::string> known(fabric.link_classes().begin(), fabric.link_classes().end());
+    for (const VertexKind& kind : summarise(fabric).vertices) known.push_back(kind.name);
+    diagnostics.error(
+        prices.where[i],
+        fmt::format("cluster.prices.{}: the cluster has no vertices or links of this kind", printable(costs[i].kind)),
+        fmt::format("kinds: {}", fmt::join(known, ", ")));
+  }
+}
+
+FabricSpec read_fabric(Section& cluster, Prices& prices, const std::optional<NodeCount>& nodes,
+                       const ClusterReaders& readers, const Routing& routing) {
   cluster.note("name", "a label for people; Orrery does not use it");
   cluster.sources();
   cluster.section("nccl",
                   "constants of the `nccl` library that were measured on this cluster (`orrery calibrate` writes "
                   "them); they win over `collectives.constants`",
                   readers.nccl);
+  read_prices(cluster, prices);
   const ReadDevice& read_device = readers.device;
   const bool has_dimensions = cluster.has("dims");
   for (const char* key : {"node", "nodes", "scale_out"}) {
@@ -230,11 +266,13 @@ std::optional<Fabric> read_cluster(Section& experiment, const ClusterReaders& re
               .maybe(experiment))
     nodes = {narrow(*count), experiment.where("nodes")};
   std::optional<FabricSpec> spec;
+  Prices prices;
   experiment.required_section(
       "cluster", "the hardware that the job runs on. Example: `cluster: dgx-a100`",
-      [&](Section& cluster) { spec = read_fabric(cluster, nodes, readers, routing); }, "clusters");
+      [&](Section& cluster) { spec = read_fabric(cluster, prices, nodes, readers, routing); }, "clusters");
   if (!spec || !experiment.sound(errors)) return std::nullopt;
   Fabric fabric = build(*spec, routing);
+  give_prices(fabric, std::move(prices), experiment.context().diagnostics());
   const std::string problem = left_problem(fabric);
   if (problem.empty()) return fabric;
   experiment.error("cluster", problem, "raise the efficiency or the bandwidth");

@@ -62,6 +62,11 @@ void read_host_links(Section& section, std::uint32_t devices, NicSpec& spec) {
   spec.host_efficiency = host.efficiency;
   section.needs("host_latency", spec.host_latency,
                 "with `fabric`: latency between a device and its NICs, without software");
+  section.accepts(
+      "gpu_direct", spec.gpu_direct,
+      "with `fabric`: whether NICs reach the memory of devices (GPUDirect RDMA), as by default; otherwise what a NIC "
+      "moves is "
+      "copied through the host's memory, over links of its own as wide as `host_bandwidth` (`host-memory`)");
   if (spec.count <= devices) return;
   const std::uint32_t share = spec.count / devices;
   if (spec.count % devices != 0)
@@ -70,6 +75,9 @@ void read_host_links(Section& section, std::uint32_t devices, NicSpec& spec) {
   if (spec.bandwidth > Bandwidth(Bandwidth::max().count() / share))
     section.error("bandwidth",
                   fmt::format("{} NICs of {} make more than can be counted", share, to_text(spec.bandwidth)));
+  if (!spec.gpu_direct && spec.host_bandwidth > Bandwidth(Bandwidth::max().count() / share))
+    section.error("host_bandwidth", fmt::format("{} links of {} to the host's memory make more than can be counted",
+                                                share, to_text(spec.host_bandwidth)));
 }
 
 void read_nics_of(Section& section, std::uint32_t devices, NicSpec& spec) {

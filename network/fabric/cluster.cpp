@@ -35,6 +35,18 @@ ClusterLayout lay_out_nodes(const ClusterSpec& cluster, FabricParts& parts) {
   return layout;
 }
 
+// Between each NIC's end of PCIe and the host's memory. What crosses it is once more on PCIe, for half of that time up
+// and for the other half down.
+std::uint32_t add_staging(FabricParts& parts, const NicSpec& nics, std::uint32_t nics_per_node, std::uint32_t nodes) {
+  const std::uint32_t count = nodes * nics_per_node;
+  const std::uint64_t slots = nics.count / nics_per_node;
+  const Bandwidth bandwidth = nics.host_bandwidth * static_cast<std::int64_t>(slots);
+  const Duration up = nics.host_latency / 2;
+  const std::uint32_t first = add_links(parts, count, bandwidth, nics.host_efficiency, up, "host-memory.up");
+  add_links(parts, count, bandwidth, nics.host_efficiency, nics.host_latency - up, "host-memory.down");
+  return first;
+}
+
 InterconnectKind interconnect_of(const ClusterSpec& cluster) {
   InterconnectKind kind;
   kind.within = cluster.node.interconnect;
@@ -70,7 +82,8 @@ std::uint64_t link_count(const ClusterSpec& cluster) {
   if (cluster.nodes == 1) return inside;
   const std::uint64_t pairs = (nics_inside(cluster.node) ? 0U : 1U) + (cluster.scale_out->network.stack ? 1U : 0U);
   const std::uint64_t of_devices = 2 * pairs * cluster.nodes * cluster.node.devices;
-  return inside + of_devices + cluster.scale_out->topology->shape->links(scale_out_parameters(cluster));
+  const std::uint64_t of_nics = stages_in_host(cluster.node) ? 2 * cluster.nodes * nic_trunks(cluster.node) : 0;
+  return inside + of_devices + of_nics + cluster.scale_out->topology->shape->links(scale_out_parameters(cluster));
 }
 
 Fabric build_cluster(const ClusterSpec& cluster) {
@@ -98,6 +111,7 @@ Fabric build_cluster(const ClusterSpec& cluster) {
           add_links(parts, parts.devices, nics.host_bandwidth, nics.host_efficiency, nics.host_latency, pcie + ".up");
       add_links(parts, parts.devices, nics.host_bandwidth, nics.host_efficiency, nics.host_latency, pcie + ".down");
     }
+    if (stages_in_host(node)) layout.first_staging_link = add_staging(parts, nics, layout.nics_per_node, cluster.nodes);
     if (const std::optional<HostStack>& stack = cluster.scale_out->network.stack) {
       layout.first_stack_link =
           add_links(parts, parts.devices, stack->bandwidth, kFullEfficiency, stack->latency, "stack.up");

@@ -29,6 +29,9 @@ struct NicSpec {
   // Where the NICs are not in the node's graph: the host link between a device and its NICs (PCIe), per direction.
   Bandwidth host_bandwidth{1};
   Duration host_latency{};
+  // Then: whether a NIC reads and writes the memory of its devices. Otherwise all it moves goes through the host's
+  // memory, up and down a link of its own, as wide as a device's.
+  bool gpu_direct = true;
   // Where they are: the NIC that each device uses.
   std::vector<std::uint32_t> of{};
   std::optional<Efficiency> efficiency{};  // of the NICs and of the fabric that joins them; nothing: the network's
@@ -53,6 +56,9 @@ struct ScaleOutSpec {
 
 // Whether the NICs are vertices of the node's graph, in place of host links.
 inline bool nics_inside(const NodeSpec& node) { return node.fabric.own.graph.spec().nics > 0; }
+
+// Whether what the NICs move is copied through the host's memory.
+inline bool stages_in_host(const NodeSpec& node) { return node.nics && !node.nics->gpu_direct; }
 
 // NICs that the scale-out fabric joins, per node: those that are one device's own are one trunk. The node has `nics`.
 std::uint32_t nic_trunks(const NodeSpec& node);

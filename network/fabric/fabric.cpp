@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/assert.h"
+#include "core/error.h"
 
 namespace orrery::network {
 namespace {
@@ -121,6 +122,13 @@ std::uint32_t ClusterLayout::nic_of(std::uint32_t device) const {
          static_cast<std::uint32_t>(slot * nics_per_node / devices_per_node);
 }
 
+void ClusterLayout::stage(std::uint32_t nic, std::vector<LinkId>& out) const {
+  if (!first_staging_link) return;
+  const std::uint32_t nics = devices / devices_per_node * nics_per_node;
+  out.push_back(LinkId(*first_staging_link + nic));
+  out.push_back(LinkId(*first_staging_link + nics + nic));
+}
+
 void ClusterLayout::route(DeviceId from, DeviceId to, std::vector<LinkId>& out) const {
   const std::uint32_t source = index_of(from);
   const std::uint32_t target = index_of(to);
@@ -139,7 +147,9 @@ void ClusterLayout::route(DeviceId from, DeviceId to, std::vector<LinkId>& out) 
     node.route(source_node, source % devices_per_node, member_of_nic(source_nic), ends, out);
   else
     out.push_back(LinkId(first_host_link + source));
+  stage(source_nic, out);
   scale_out.route(0, source_nic, target_nic, ends, out);
+  stage(target_nic, out);
   if (nics_inside)
     node.route(target / devices_per_node, member_of_nic(target_nic), target % devices_per_node, ends, out);
   else
@@ -161,6 +171,24 @@ bool ClusterLayout::share_switches(std::span<const DeviceId> group) const {
   return seen == group.size() && scale_out.share_switches(nics);
 }
 
+bool ClusterLayout::passes(LinkId in, LinkId out) const {
+  const VertexId at = ends(in).to;
+  if (index_of(at) < devices) return index_of(ends(in).from) < devices && index_of(ends(out).to) < devices;
+  return !is_nic(at) || scale_out.holds(in) != scale_out.holds(out);
+}
+
+void ClusterLayout::pass_hosts(const Endpoints& between, std::vector<LinkId>& way) const {
+  if (between.from / devices_per_node == between.to / devices_per_node) return;
+  std::vector<LinkId> links = std::move(way);
+  way.clear();
+  if (first_stack_link) way.push_back(LinkId(*first_stack_link + between.from));
+  for (const LinkId link : links) {
+    way.push_back(link);
+    if (const VertexId at = ends(link).to; is_nic(at)) stage(index_of(at) - first_nic, way);
+  }
+  if (first_stack_link) way.push_back(LinkId(*first_stack_link + devices + between.to));
+}
+
 LinkEnds ClusterLayout::ends(LinkId link) const {
   if (node.holds(link)) {
     const Place place = place_of(node, link);
@@ -174,6 +202,11 @@ LinkEnds ClusterLayout::ends(LinkId link) const {
   if (first_stack_link && index_of(link) - *first_stack_link < 2 * devices) {
     const VertexId device{(index_of(link) - *first_stack_link) % devices};
     return {device, device};
+  }
+  const std::uint32_t nics = devices / devices_per_node * nics_per_node;
+  if (first_staging_link && index_of(link) - *first_staging_link < 2 * nics) {
+    const VertexId nic{first_nic + (index_of(link) - *first_staging_link) % nics};
+    return {nic, nic};
   }
   const std::uint32_t offset = index_of(link) - first_host_link;
   ORRERY_ASSERT(offset < 2 * devices);
@@ -208,6 +241,27 @@ void Fabric::set_latency(LinkId link, Duration latency) {
   Link kind = this->link(link);
   kind.latency = latency;
   set(link, kind);
+}
+
+void Fabric::add_course(LinkId link, const LinkCourse& course) {
+  Link kind = this->link(link);
+  LinkCourse all = kind.is_steady() ? LinkCourse() : courses_[kind.course];
+  all.steps.insert(all.steps.end(), course.steps.begin(), course.steps.end());
+  all.traffic.insert(all.traffic.end(), course.traffic.begin(), course.traffic.end());
+  // Courses that are alike come side by side, those of one name, unless each link draws its own.
+  if (courses_.empty() || courses_.back() != all) courses_.push_back(std::move(all));
+  kind.course = static_cast<std::uint32_t>(courses_.size() - 1);
+  set(link, kind);
+}
+
+Bandwidth Fabric::bandwidth_at(LinkId link, Time time) const {
+  const Link& kind = this->link(link);
+  return kind.is_steady() ? kind.bandwidth : courses_[kind.course].bandwidth_at(kind.bandwidth, time);
+}
+
+Time Fabric::next_change(LinkId link, Time time) const {
+  const Link& kind = this->link(link);
+  return kind.is_steady() ? Time::max() : courses_[kind.course].next_change(time);
 }
 
 void Fabric::set(LinkId link, const Link& kind) {
@@ -274,10 +328,41 @@ void Fabric::route(DeviceId from, DeviceId to, std::vector<LinkId>& out) const {
   ORRERY_ASSERT(index_of(from) < device_count() && index_of(to) < device_count());
   out.clear();
   std::visit([&](const auto& layout) { layout.route(from, to, out); }, parts_.layout);
+  if (detours_ && std::ranges::any_of(out, [&](LinkId link) { return detours_->is_dead(link); }))
+    go_round(from, to, out);
+}
+
+void Fabric::go_round(DeviceId from, DeviceId to, std::vector<LinkId>& out) const {
+  const Endpoints ends{index_of(from), index_of(to)};
+  std::visit(
+      [&](const auto& layout) {
+        detours_->find(ends, layout.routing(), out);
+        if (!out.empty()) layout.pass_hosts(ends, out);
+      },
+      parts_.layout);
+  if (!out.empty()) return;
+  throw InputError({},
+                   fmt::format("no way is left from {} to {}: links between them are dead",
+                               vertex_name(VertexId(ends.from)), vertex_name(VertexId(ends.to))),
+                   "leave perturb.links some other link; or write what the link still has: `bandwidth: 1 %`");
+}
+
+void Fabric::remove_links(std::span<const LinkId> links) {
+  dead_.insert(dead_.end(), links.begin(), links.end());
+  std::vector<Detours::Edge> edges;
+  for (std::uint32_t link = 0; link < link_count(); ++link) {
+    const LinkEnds of = ends(LinkId(link));
+    edges.push_back({index_of(of.from), index_of(of.to)});
+  }
+  detours_ = std::make_shared<const Detours>(
+      std::move(edges), vertex_count(), dead_, [layout = parts_.layout](LinkId in, LinkId out) {
+        return std::visit([&](const auto& l) { return l.passes(in, out); }, layout);
+      });
+  has_odd_links_ = true;
 }
 
 bool Fabric::share_switches(std::span<const DeviceId> devices) const {
-  return !devices.empty() &&
+  return !devices.empty() && !detours_ &&
          std::visit([&](const auto& layout) { return layout.share_switches(devices); }, parts_.layout);
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +15,8 @@
 #include "core/ids.h"
 #include "core/machine_kind.h"
 #include "core/units.h"
+#include "network/fabric/detours.h"
+#include "network/fabric/link_course.h"
 #include "network/fabric/topology.h"
 
 namespace orrery::network {
@@ -59,6 +62,11 @@ struct ComposedLayout {
   bool share_switches(std::span<const DeviceId> devices) const;
   LinkEnds ends(LinkId link) const;
   std::string vertex_name(VertexId vertex) const;
+  // Whether a message may leave the vertex that one link leads to by another that begins there.
+  bool passes(LinkId, LinkId) const { return true; }
+  // Puts links from a vertex to itself into a way between two devices that was found without them.
+  void pass_hosts(const Endpoints&, std::vector<LinkId>&) const {}
+  const Routing& routing() const { return tiers.front().parameters.routing; }
 };
 
 // Nodes of one kind: a fabric inside each, and, between nodes, device -> NIC -> scale-out fabric -> NIC -> device.
@@ -74,15 +82,27 @@ struct ClusterLayout {
   Tier node;
   Tier scale_out;                     // one instance, whose members are the NICs
   std::uint32_t first_host_link = 0;  // one up link per device, then one down link per device
+  // Where NICs do not reach the memory of devices: one link up to the host's memory per NIC, then one down per NIC;
+  // what the NIC moves crosses both.
+  std::optional<std::uint32_t> first_staging_link{};
   // Where software of the host moves the data: one link out of each device, then one into each; both are at the device.
   std::optional<std::uint32_t> first_stack_link{};
   std::uint32_t first_nic = 0;  // vertex
 
   std::uint32_t nic_of(std::uint32_t device) const;
+  void stage(std::uint32_t nic, std::vector<LinkId>& out) const;
   void route(DeviceId from, DeviceId to, std::vector<LinkId>& out) const;
   bool share_switches(std::span<const DeviceId> group) const;
   LinkEnds ends(LinkId link) const;
   std::string vertex_name(VertexId vertex) const;
+  // As in ComposedLayout: NICs pass on what goes to or comes from the other nodes, devices what goes from one device
+  // to another.
+  bool passes(LinkId in, LinkId out) const;
+  void pass_hosts(const Endpoints& ends, std::vector<LinkId>& way) const;
+  const Routing& routing() const { return scale_out.parameters.routing; }
+  bool is_nic(VertexId vertex) const {
+    return index_of(vertex) >= first_nic && index_of(vertex) - first_nic < devices / devices_per_node * nics_per_node;
+  }
 };
 
 using FabricLayout = std::variant<ComposedLayout, ClusterLayout>;
@@ -93,6 +113,10 @@ struct Link {
   std::uint16_t link_class = 0;  // into Fabric::link_classes()
   Bandwidth nominal{1};
   Efficiency efficiency = kFullEfficiency;
+  std::uint32_t course = kSteady;  // into Fabric's courses: how `bandwidth` changes over time
+
+  static constexpr std::uint32_t kSteady = UINT32_MAX;
+  bool is_steady() const { return course == kSteady; }
 
   bool operator==(const Link&) const = default;
 };
@@ -117,6 +141,12 @@ struct FabricParts {
   InterconnectKind interconnect{};
 };
 
+// Of each vertex or link of a kind, in any currency.
+struct KindPrice {
+  std::string kind;  // as FabricSummary has it, or a class of links
+  double each = 0;
+};
+
 class Fabric {
  public:
   explicit Fabric(FabricParts parts);
@@ -133,6 +163,13 @@ class Fabric {
   // Gives one link another bandwidth than its like have: a flaky cable, a throttled NIC.
   void set_bandwidth(LinkId link, Bandwidth bandwidth);
   void set_latency(LinkId link, Duration latency);
+  // Lets the bandwidth of a link change over time, also otherwise than by the courses that were added before.
+  void add_course(LinkId link, const LinkCourse& course);
+  // Whether the bandwidth of any link does.
+  bool is_steady() const { return courses_.empty(); }
+  // What a link has at a time, and when it may have another bandwidth next; Time::max(): never.
+  Bandwidth bandwidth_at(LinkId link, Time time) const;
+  Time next_change(LinkId link, Time time) const;
   LinkEnds ends(LinkId link) const;
   // "node3.gpu0", "node3.nic1", "leaf2".
   std::string vertex_name(VertexId vertex) const;
@@ -142,10 +179,18 @@ class Fabric {
   // The first varies fastest; the product of the sizes is device_count().
   std::span<const LogicalDimension> dimensions() const { return parts_.dimensions; }
 
+  // For people: no time depends on them.
+  void set_prices(std::vector<KindPrice> prices) { prices_ = std::move(prices); }
+  std::span<const KindPrice> prices() const { return prices_; }
+
   // What the configuration says of a real cluster; nothing is known of dimensions.
   const InterconnectKind& interconnect() const { return parts_.interconnect; }
 
+  // Takes links away: what crossed them goes the fewest other links that are left.
+  void remove_links(std::span<const LinkId> links);
+
   // Replaces `out` by the links from one device to another, in the order of travel; none if they are the same.
+  // Throws InputError where no way is left between two.
   void route(DeviceId from, DeviceId to, std::vector<LinkId>& out) const;
 
   // Where the devices of a group lie, up to the numbers of nodes and switches: groups of equal congruence have the same
@@ -171,9 +216,14 @@ class Fabric {
 
  private:
   void set(LinkId link, const Link& kind);
+  void go_round(DeviceId from, DeviceId to, std::vector<LinkId>& out) const;
 
   FabricParts parts_;
-  bool has_odd_links_ = false;  // links that are not as their like
+  std::vector<LinkCourse> courses_;  // distinct ones
+  std::vector<KindPrice> prices_;
+  std::vector<LinkId> dead_;
+  std::shared_ptr<const Detours> detours_;  // null: no link is dead
+  bool has_odd_links_ = false;              // links that are not as their like
 };
 
 // The sum over the links of the route, at most Duration::max().

@@ -49,13 +49,20 @@ struct RouterGroups {
   Duration global_latency{};
 };
 
+// Of a butterfly.
+struct FlyStages {
+  std::uint32_t ports = 1;  // of a switch, on either side
+  std::uint32_t stages = 1;
+};
+
 // What a topology knows beyond its size: left by its reader for its other functions.
 struct TopologyOwn {
   std::uint32_t size = 0;            // members, where its keys say how many; 0: any number
   std::uint32_t rails = 1;           // how many members, side by side, are of one node
-  std::vector<std::uint32_t> sizes;  // of a grid, along each axis
+  std::vector<std::uint32_t> sizes;  // of a grid of members, or of routers, along each axis
   TreeStages tree;
   RouterGroups groups;
+  FlyStages fly;
   RoutedGraph graph;
 };
 

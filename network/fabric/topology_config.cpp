@@ -49,8 +49,40 @@ Efficiency read_efficiency(Section& section, std::string_view key, std::string_v
   return section.optional<Efficiency>(key, fallback, meaning, documented);
 }
 
+std::uint32_t read_router_ports(Section& section) {
+  std::uint32_t ports = 1;
+  section.needs("router_ports", ports, {1, 4096}, "dragonfly, flattened-butterfly: number of members on a router");
+  return ports;
+}
+
+void read_sizes(Section& section, TopologyOwn& own) {
+  constexpr std::string_view kHint = "whole numbers from 1, for example sizes: [4, 4, 4]";
+  own.sizes = {1};
+  own.size = 1;
+  const std::vector<std::string> sizes =
+      section.words("sizes",
+                    "mesh, torus: number of members (flattened-butterfly: of routers) along each axis; the first axis "
+                    "varies fastest. Example: `[4, 4, 4]`");
+  if (!section.has("sizes"))
+    return section.error("sizes", fmt::format("'{}.sizes' is missing", section.path()), std::string(kHint));
+  if (sizes.empty() || sizes.size() > kMostAxes)
+    return section.error("sizes", fmt::format("{} axes; 1 to {} are possible", sizes.size(), kMostAxes),
+                         std::string(kHint));
+  own.sizes.clear();
+  for (const std::string& text : sizes) {
+    const std::int64_t size = parse_whole_number(text).value_or(0);
+    if (size < 1 || size > UINT32_MAX)
+      return section.error("sizes", fmt::format("invalid number of members '{}'", printable(text, 40)),
+                           std::string(kHint));
+    if (size > kMostDevices / own.size)
+      return section.error("sizes", fmt::format("the axes make more than {} members", kMostDevices));
+    own.size *= static_cast<std::uint32_t>(size);
+    own.sizes.push_back(static_cast<std::uint32_t>(size));
+  }
+}
+
 bool is_outside(std::string_view name) {
-  return name == "nic-pcie" || name == "host" || name == "nic" || name == "stack";
+  return name == "nic-pcie" || name == "host" || name == "nic" || name == "host-memory" || name == "stack";
 }
 
 std::string reserved_name_problem(std::string_view name) {

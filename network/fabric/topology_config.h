@@ -36,7 +36,16 @@ Efficiency read_efficiency(Section& section, std::string_view key = "efficiency"
 std::string read_name(Section& section, std::string fallback, std::string_view meaning,
                       std::string_view documented = {});
 
-// Whether a class of links of this name leads out of the node: "nic-pcie", "nic", "stack", or the
+// Keys that several topologies have: the number of members on a router, and the sizes of a grid (own.sizes) with what
+// they multiply to (own.size).
+inline constexpr std::size_t kMostAxes = 6;
+std::uint32_t read_router_ports(Section& section);
+void read_sizes(Section& section, TopologyOwn& own);
+inline constexpr std::string_view kTrunkLatencyMeaning =
+    "fat-tree, rail-optimised, butterfly, flattened-butterfly: latency of a link between two switches, including the "
+    "switch that it leads to";
+
+// Whether a class of links of this name leads out of the node: "nic-pcie", "nic", "host-memory", "stack", or the
 // former "host".
 bool is_outside(std::string_view name);
 

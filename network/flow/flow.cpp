@@ -55,7 +55,7 @@ Duration FlowNetwork::count_private(PathId path, Bytes bytes, std::uint64_t mess
 }
 
 bool FlowNetwork::count_groups(PathId path, std::uint64_t groups) {
-  if (!paths_.has_links_once(path)) return false;
+  if (!paths_.has_links_once(path) || !paths_.can_be_alone(path)) return false;
   paths_.send_group(path, static_cast<std::int64_t>(groups));
   uncontended_.count_groups(path, static_cast<std::int64_t>(groups));
   return true;
@@ -70,8 +70,45 @@ void FlowNetwork::settle() {
       message.recipient->on_release_predicted(message.id, engine_.now() + message.transfer);
   }
   started_.clear();
+  if (!fabric_.is_steady()) change_links();
   solver_.solve();
   ends_.settle();
+  if (!fabric_.is_steady()) await_change();
+}
+
+// Links that are new to the graph, too, get what they have now.
+void FlowNetwork::change_links() {
+  std::vector<std::uint32_t> due;
+  bool is_used = false;
+  for (const std::uint32_t link : graph_.changing()) {
+    if (graph_.link(link).change > engine_.now()) continue;
+    due.push_back(link);
+    is_used = is_used || !graph_.link(link).users.empty();
+  }
+  if (due.empty()) return;
+  const std::vector<Moving> moving = is_used ? take_off() : std::vector<Moving>();
+  for (const std::uint32_t link : due) graph_.change(link, engine_.now());
+  for (const Moving& message : moving) put_back(message);
+}
+
+// Only while flows are under way: the job does not wait for links that nobody uses.
+void FlowNetwork::await_change() {
+  Time due = Time::max();
+  for (const std::uint32_t link : graph_.changing())
+    if (!graph_.link(link).users.empty()) due = std::min(due, graph_.link(link).change);
+  if (due == change_due_) return;
+  if (change_due_ != Time::max()) engine_.cancel(change_);
+  change_due_ = due;
+  if (due != Time::max()) change_ = engine_.after(due - engine_.now(), *this, kChange);
+}
+
+// On the links that it was on.
+void FlowNetwork::put_back(const Moving& message) {
+  if (message.owner.group != kNoIndex) return share(create_part(message));
+  const std::uint32_t flow = graph_.create(message.left);
+  own(flow, message.owner);
+  cross(graph_, flow, paths_, message.owner.path);
+  share(flow);
 }
 
 std::vector<LinkUsage> FlowNetwork::link_usage() const {
@@ -87,6 +124,10 @@ void FlowNetwork::on_event(std::uint64_t payload) {
     // Not as a Message: that would be copied in other pieces than it was just written in, which takes a while.
     const UncontendedFlow flow = uncontended_.end(PathId(static_cast<std::uint32_t>(payload)));
     return report_end({flow.recipient, flow.id, flow.path});
+  }
+  if (payload == kChange) {
+    change_due_ = Time::max();  // settle() does the rest
+    return;
   }
   ending_.clear();
   ended_.clear();

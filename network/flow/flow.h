@@ -10,6 +10,9 @@
 // A group of messages is many connections, of which each is as good as another's on the link where they meet: on every
 // link its load is a flow of its own, with the share of so many messages as it has connections there. The flows of one
 // group do not wait for one another; it ends with the last.
+//
+// When the bandwidth of a link changes, all flows leave their links and come back with what they still have to go:
+// nothing is remembered of what they had before.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +44,9 @@ class FlowNetwork : public Network, private EventSink {
   std::vector<LinkUsage> link_usage() const override;
 
  private:
-  // Payloads: flows that share links end, or one of uncontended_.
+  // Payloads: flows that share links end, the bandwidth of a link changes, or one of uncontended_ ends.
   static constexpr std::uint64_t kEnds = 0;
+  static constexpr std::uint64_t kChange = 1;
   static constexpr std::uint64_t kUncontended = std::uint64_t{1} << 32;
 
   // Whose end the end of a flow is.
@@ -70,7 +74,10 @@ class FlowNetwork : public Network, private EventSink {
   std::uint32_t create_part(const Moving& part);
   void adopt(const UncontendedFlow& message);
   void own(std::uint32_t flow, const Owner& owner);
+  void change_links();
+  void await_change();
   std::vector<Moving> take_off();
+  void put_back(const Moving& message);
   void put_back(std::span<const Moving> moving, std::span<const LinkSplit> links);
   void join(std::uint32_t flow);
   void share(std::uint32_t flow);
@@ -85,6 +92,8 @@ class FlowNetwork : public Network, private EventSink {
   UncontendedFlows uncontended_;
   std::vector<Owner> owners_;             // by flow
   Slab<Group> groups_;                    // of which flows share links, or may
+  EventHandle change_;                    // of links, while flows are on some that change
+  Time change_due_ = Time::max();         // then
   std::vector<UncontendedFlow> started_;  // in this instant, on no link yet
   std::vector<std::uint32_t> ending_;     // scratch of on_event()
   std::vector<Owner> ended_;              // scratch of on_event()

@@ -58,7 +58,19 @@ std::uint32_t FlowGraph::number_of(LinkId id) {
   added.bandwidth = fabric_.link(id).bandwidth;
   added.left = added.bandwidth.count();
   added.id = id;
+  if (!fabric_.link(id).is_steady()) {
+    changing_.push_back(known);
+    added.change = Time::min();
+  }
   return known;
+}
+
+void FlowGraph::change(std::uint32_t index, Time now) {
+  FlowLink& link = links_[index];
+  ORRERY_ASSERT(link.users.empty());
+  link.bandwidth = fabric_.bandwidth_at(link.id, now);
+  link.left = link.bandwidth.count();
+  link.change = fabric_.next_change(link.id, now);
 }
 
 void FlowGraph::split(std::span<const LinkSplit> links) {

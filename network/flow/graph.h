@@ -50,7 +50,8 @@ struct alignas(64) FlowLink {
   Int128 next = 0;  // the least Flow::end of them, if it is known
 
   LinkId id{};
-  Duration busy{};  // until `busy_since`, if it has users now
+  Time change = Time::max();  // when the bandwidth may be another; has passed while that of a new link is not known
+  Duration busy{};            // until `busy_since`, if it has users now
   Time busy_since;
 };
 
@@ -97,6 +98,10 @@ class FlowGraph {
   std::span<const std::uint32_t> bottlenecks() const { return bottlenecks_; }  // likewise
   FlowLink& link(std::uint32_t index) { return links_[index]; }
   std::span<FlowLink> links() { return links_; }
+  // Links whose bandwidth changes over time, of those that were used.
+  std::span<const std::uint32_t> changing() const { return changing_; }
+  // Gives one of them, which nobody uses, what it has now.
+  void change(std::uint32_t link, Time now);
   std::uint32_t link_count() const { return static_cast<std::uint32_t>(links_.size()); }
   // What that leaves of its links is the caller's to change.
   void set_rate(std::uint32_t flow, std::int64_t rate) { rates_[flow] = rate; }
@@ -120,6 +125,7 @@ class FlowGraph {
   std::vector<std::uint32_t> bottlenecks_;
   std::vector<std::span<const FlowCrossing>> routes_;  // in flows_
   std::vector<std::uint32_t> free_;                    // of flows_
+  std::vector<std::uint32_t> changing_;                // links
   std::uint64_t mark_ = 0;
 };
 

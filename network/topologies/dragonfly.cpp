@@ -10,6 +10,7 @@
 #include "core/config/config.h"
 #include "network/fabric/link_type.h"
 #include "network/fabric/topology.h"
+#include "network/fabric/topology_config.h"
 
 namespace orrery::network {
 namespace {
@@ -128,7 +129,7 @@ extern constinit const TopologyShape kDragonflyShape{kClasses, switches, links, 
 
 void read_dragonfly(Section& section, const Members&, TopologyOwn& own) {
   RouterGroups& groups = own.groups;
-  section.needs("router_ports", groups.router_ports, {1, 4096}, "dragonfly: number of members on a router");
+  groups.router_ports = read_router_ports(section);
   section.needs("group_routers", groups.group_routers, {1, 4096}, "dragonfly: number of routers in a group");
   groups.local_bandwidth = read_link_bandwidth(section, "local_bandwidth",
                                                "dragonfly: bandwidth between two routers of a group, per direction");

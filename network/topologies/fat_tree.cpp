@@ -16,6 +16,7 @@
 #include "core/config/config.h"
 #include "network/fabric/link_type.h"
 #include "network/fabric/topology.h"
+#include "network/fabric/topology_config.h"
 
 namespace orrery::network {
 namespace {
@@ -239,9 +240,7 @@ void read_fat_tree(Section& section, const Members&, TopologyOwn& own) {
                "fat-tree, rail-optimised, with `pod_leaves`: bandwidth from a pod's leaf switches divided by the pod's "
                "bandwidth to the core");
   });
-  section.needs(
-      "trunk_latency", tree.trunk_latency,
-      "fat-tree, rail-optimised: latency of a link between two switches, including the switch that it leads to");
+  section.needs("trunk_latency", tree.trunk_latency, kTrunkLatencyMeaning);
   section.takes("uplinks", tree.uplinks, {0, kMostPorts},
                 "fat-tree, rail-optimised: number of links from a leaf switch to the spine, among which "
                 "`network.routing` chooses; 0: as many as are needed if each is as wide as a member's link");

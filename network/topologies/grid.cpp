@@ -10,12 +10,13 @@
 #include "core/config/config.h"
 #include "core/config/quantity_text.h"
 #include "network/fabric/topology.h"
+#include "network/fabric/topology_config.h"
 
 namespace orrery::network {
 namespace {
 
 constexpr std::array<std::string_view, 6> kClasses = {"axis0", "axis1", "axis2", "axis3", "axis4", "axis5"};
-constexpr std::string_view kHint = "whole numbers from 1, for example sizes: [4, 4, 4]";
+static_assert(kClasses.size() == kMostAxes);
 
 enum class Ends { kClosed, kOpen };
 
@@ -118,27 +119,6 @@ constexpr TopologyShape shape() {
 extern constinit const TopologyShape kMeshShape = shape<Ends::kOpen>();
 extern constinit const TopologyShape kTorusShape = shape<Ends::kClosed>();
 
-void read_grid(Section& section, const Members&, TopologyOwn& own) {
-  own.sizes = {1};
-  own.size = 1;
-  const std::vector<std::string> sizes = section.words(
-      "sizes", "mesh, torus: number of members along each axis; the first axis varies fastest. Example: `[4, 4, 4]`");
-  if (!section.has("sizes"))
-    return section.error("sizes", fmt::format("'{}.sizes' is missing", section.path()), std::string(kHint));
-  if (sizes.empty() || sizes.size() > kClasses.size())
-    return section.error("sizes", fmt::format("{} axes; 1 to {} are possible", sizes.size(), kClasses.size()),
-                         std::string(kHint));
-  own.sizes.clear();
-  for (const std::string& text : sizes) {
-    const std::int64_t size = parse_whole_number(text).value_or(0);
-    if (size < 1 || size > UINT32_MAX)
-      return section.error("sizes", fmt::format("invalid number of members '{}'", printable(text, 40)),
-                           std::string(kHint));
-    if (size > kMostDevices / own.size)
-      return section.error("sizes", fmt::format("the axes make more than {} members", kMostDevices));
-    own.size *= static_cast<std::uint32_t>(size);
-    own.sizes.push_back(static_cast<std::uint32_t>(size));
-  }
-}
+void read_grid(Section& section, const Members&, TopologyOwn& own) { read_sizes(section, own); }
 
 }  // namespace orrery::network

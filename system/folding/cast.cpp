@@ -133,7 +133,7 @@ std::string first_use_text(const workload::Job& job, Cast::FirstUse first, std::
 std::unique_ptr<Cast> make_cast(const CastInput& input, const CastOptions& options, Granularity granularity,
                                 const RankColours& own) {
   std::string why_not = reason_not_to_fold(input, options.fold, granularity);
-  if (why_not.empty()) return folded_cast(input, options.fast_forward, granularity, own);
+  if (why_not.empty()) return folded_cast(input, options.fast_forward && input.network.is_steady(), granularity, own);
   if (granularity == Granularity::kStep) refuse_too_many_messages(input, why_not);
   return every_rank(input, std::move(why_not));
 }

@@ -22,7 +22,7 @@ constexpr std::uint64_t kMostStates = std::uint64_t{1} << 25;
 // ring sends less over the spine, and the configuration has to name it. A dragonfly has few ways between its groups,
 // and of an edge list nothing is known: rings, as on grids.
 bool is_one_switch(std::string_view topology) {
-  return topology == "switch" || topology == "fat-tree" || topology == "rail-optimised";
+  return topology == "switch" || topology == "fat-tree" || topology == "rail-optimised" || topology == "butterfly";
 }
 
 // Whether all members are alike far from one another; elsewhere long messages had better stay near.
@@ -36,7 +36,8 @@ bool is_grid(std::string_view topology, std::uint32_t size) {
 std::string_view default_algorithm(CollectiveKind kind, std::string_view topology, std::uint32_t size) {
   if (kind == CollectiveKind::kAllToAll) return "direct";
   if (topology == "fully-connected") return "direct";
-  if (is_one_switch(topology) && std::has_single_bit(size)) return "halving-doubling";
+  // The partners of halving-doubling are neighbours on a hypercube.
+  if ((is_one_switch(topology) || topology == "hypercube") && std::has_single_bit(size)) return "halving-doubling";
   return is_grid(topology, size) ? "bidirectional-ring" : "ring";
 }
 

@@ -23,10 +23,13 @@ struct Defaults {
 };
 
 const std::map<std::string, Defaults> kDefaults = {
+    {"butterfly", {"halving-doubling", "ring"}},
     {"dragonfly", {"ring", "ring"}},
     {"edge-list", {"ring", "ring"}},
     {"fat-tree", {"halving-doubling", "ring"}},
+    {"flattened-butterfly", {"ring", "ring"}},
     {"fully-connected", {"direct", "direct"}},
+    {"hypercube", {"halving-doubling", "ring"}},
     {"mesh", {"bidirectional-ring", "bidirectional-ring"}},
     {"rail-optimised", {"halving-doubling", "ring"}},
     {"ring", {"bidirectional-ring", "bidirectional-ring"}},

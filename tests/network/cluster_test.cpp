@@ -75,6 +75,30 @@ TEST_CASE("messages stay inside a node, or leave it through host path, NIC and s
   CHECK(cost(fabric, 9, 17).narrowest == kNic);
 }
 
+TEST_CASE(
+    "without GPUDirect what a NIC moves goes up to the host's memory and down again, both ways of it on one link") {
+  ClusterSpec spec = cluster(2, 8, 4);
+  spec.node.nics->gpu_direct = false;
+  spec.node.nics->host_latency = Duration(500'001);
+  const Fabric fabric = build_cluster(spec);
+  CHECK(fabric.link_count() == build_cluster(cluster(2, 8, 4)).link_count() + 2 * 2 * 4);
+  CHECK(classes_on_route(fabric, 1, 7) == "nvlink.up nvlink.down ");
+  CHECK(classes_on_route(fabric, 1, 9) ==
+        "pcie.up host-memory.up host-memory.down nic.up nic.down host-memory.up host-memory.down pcie.down ");
+  CHECK(cost(fabric, 1, 9).latency == Duration(4 * 500'001 + 600'001));  // PCIe twice on either side
+  CHECK(cost(fabric, 1, 9).narrowest == kNic);
+  CHECK(fabric.link(link_on_route(fabric, 1, 9, 1)).bandwidth == kPcie);
+  // Two devices share a NIC, and what it sends and receives its way to memory.
+  for (std::size_t hop = 1; hop <= 2; ++hop) {
+    CHECK(link_on_route(fabric, 0, 9, hop) == link_on_route(fabric, 1, 9, hop));
+    CHECK(link_on_route(fabric, 0, 9, hop) == link_on_route(fabric, 9, 0, hop + 4));
+    CHECK(link_on_route(fabric, 0, 9, hop) != link_on_route(fabric, 2, 9, hop));
+  }
+  ClusterSpec wide = cluster(2, 2, 4);
+  wide.node.nics->gpu_direct = false;
+  CHECK(cost(build_cluster(wide), 0, 2).narrowest == kPcie);  // of the device; two slots lead to memory
+}
+
 TEST_CASE("dimensions are the devices of a node and the nodes, the second only where there is more than one") {
   const Fabric one = build_cluster(cluster(1, 8, 8));
   REQUIRE(one.dimensions().size() == 1);

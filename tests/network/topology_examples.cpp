@@ -12,6 +12,9 @@ namespace {
 
 const std::map<std::string, std::vector<std::string>>& keys_by_topology() {
   static const std::map<std::string, std::vector<std::string>> keys = {
+      {"butterfly",
+       {"ports: 2, stages: 1, trunk_latency: 100 ns", "ports: 2, stages: 4, trunk_latency: 100 ns",
+        "ports: 3, stages: 3, trunk_latency: 0 ns", "ports: 5, stages: 2, trunk_latency: 7 ns"}},
       {"dragonfly",
        {"router_ports: 2, group_routers: 3, local_bandwidth: 3 GB/s, global_bandwidth: 5 GB/s, local_latency: 11 ns, "
         "global_latency: 101 ns",
@@ -35,6 +38,12 @@ const std::map<std::string, std::vector<std::string>>& keys_by_topology() {
         "leaf_ports: 3, oversubscription: 2, trunk_latency: 300 ns",
         "leaf_ports: 2, pod_leaves: 2, core_oversubscription: 1.5, trunk_latency: 300 ns",
         "leaf_ports: 3, uplinks: 5, pod_leaves: 2, core_uplinks: 3, trunk_latency: 300 ns"}},
+      {"flattened-butterfly",
+       {"router_ports: 2, sizes: [4], router_bandwidth: 3 GB/s, trunk_latency: 50 ns",
+        "router_ports: 1, sizes: [3, 4], router_bandwidth: 3 GB/s, trunk_latency: 50 ns",
+        "router_ports: 3, sizes: [1], router_bandwidth: 3 GB/s, trunk_latency: 50 ns",
+        "router_ports: 2, sizes: [2, 1, 3, 2], router_bandwidth: 3 GB/s, trunk_latency: 0 ns"}},
+      {"hypercube", {"axes: 0", "axes: 1", "axes: 3", "axes: 6"}},
       {"mesh", {"sizes: [1]", "sizes: [2]", "sizes: [5]", "sizes: [3, 4]", "sizes: [2, 3, 4]", "sizes: [1, 4, 1, 2]"}},
       {"rail-optimised",
        {"leaf_ports: 4, trunk_latency: 300 ns, rails: 1",

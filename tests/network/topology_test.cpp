@@ -118,10 +118,13 @@ TEST_CASE("every topology: the largest allowed size routes without wrapping arou
   std::mt19937 random(7);
   const auto below = [&](std::uint32_t bound) { return static_cast<std::uint32_t>(random() % bound); };
   const std::map<std::string_view, std::string> large = {
+      {"butterfly", "ports: 16, stages: 6, trunk_latency: 1 ns"},
       {"dragonfly",
        "router_ports: 16, group_routers: 128, local_bandwidth: 1 GB/s, global_bandwidth: 1 GB/s, local_latency: 1 ns, "
        "global_latency: 1 ns"},
       {"fat-tree", "leaf_ports: 1, pod_leaves: 1, trunk_latency: 1 ns"},
+      {"flattened-butterfly", "router_ports: 16, sizes: [1024, 1024], router_bandwidth: 1 GB/s, trunk_latency: 1 ns"},
+      {"hypercube", "axes: 24"},
       {"mesh", "sizes: [4096, 4096]"},
       {"rail-optimised", "leaf_ports: 1, pod_leaves: 1, trunk_latency: 1 ns, rails: 8"},
       {"torus", "sizes: [2, 2, 2, 2, 1024, 1024]"},
@@ -168,11 +171,56 @@ TEST_CASE("a ring goes the shortest way, and up where both ways are equally long
   CHECK(route(ring, p, 2, 5) == std::vector<std::uint32_t>{2, 3, 4});   // 3 either way: up
 }
 
+TEST_CASE("a hypercube puts bits right from the lowest, over links of its members in the order of the bits") {
+  TopologyParameters p{8, Bandwidth(1), Duration(1)};
+  p.own.sizes = {2, 2, 2};
+  const Topology& cube = named("hypercube");
+  CHECK(cube.shape->links(p) == 24);
+  CHECK(route(cube, p, 0, 7) == std::vector<std::uint32_t>{0, 3 * 1 + 1, 3 * 3 + 2});
+  CHECK(route(cube, p, 6, 2) == std::vector<std::uint32_t>{3 * 6 + 2});
+  CHECK(route(cube, p, 5, 6) == std::vector<std::uint32_t>{3 * 5, 3 * 4 + 1});
+}
+
+TEST_CASE("a butterfly replaces digits from the highest, one in each stage") {
+  TopologyParameters p{9, Bandwidth(1), Duration(5)};
+  p.own.fly = {3, 2};
+  p.own.tree.trunk_latency = Duration(7);
+  const Topology& fly = named("butterfly");
+  CHECK(fly.shape->links(p) == 27);
+  CHECK(fly.shape->switches(p) == 6);
+  // 5 is 12 in threes, 7 is 21: wire 5, then 22 = 8, then 21 = 7.
+  CHECK(route(fly, p, 5, 7) == std::vector<std::uint32_t>{5, 9 + 8, 18 + 7});
+  CHECK(fly.shape->link(p, 5).to == 9 + 2);  // switch 2 of the first stage takes 2, 5 and 8,
+  CHECK(fly.shape->link(p, 9 + 8).from == 9 + 2);
+  CHECK(fly.shape->link(p, 9 + 8).to == 9 + 3 + 2);  // the last of the second 6, 7 and 8
+  CHECK(fly.shape->link(p, 18 + 7).from == 9 + 3 + 2);
+  CHECK(fly.shape->link(p, 18 + 7).to == 7);
+  CHECK(fly.shape->link(p, 5).latency + fly.shape->link(p, 17).latency + fly.shape->link(p, 25).latency ==
+        Duration(12));
+}
+
+TEST_CASE("a flattened butterfly takes one hop along each axis, the first first") {
+  TopologyParameters p{24, Bandwidth(1), Duration(5)};
+  p.own.sizes = {3, 4};
+  p.own.groups.router_ports = 2;
+  p.own.groups.local_bandwidth = Bandwidth(9);
+  const Topology& flat = named("flattened-butterfly");
+  CHECK(flat.shape->switches(p) == 12);
+  CHECK(flat.shape->links(p) == 2 * 24 + 12 * (2 + 3));
+  // Member 3 is on router 1, at (1, 0); member 22 on router 11, at (2, 3): over router 2.
+  CHECK(route(flat, p, 3, 22) == std::vector<std::uint32_t>{3, 48 + 5 * 1 + 1, 48 + 5 * 2 + 2 + 2, 24 + 22});
+  CHECK(flat.shape->link(p, 48 + 5 * 1 + 1).to == 24 + 2);
+  CHECK(flat.shape->link(p, 48 + 5 * 2 + 4).to == 24 + 11);
+  CHECK(flat.shape->link(p, 48 + 5 * 2 + 4).bandwidth == Bandwidth(9));
+  CHECK(route(flat, p, 2, 3) == std::vector<std::uint32_t>{2, 24 + 3});
+  CHECK(flat.shape->switch_name(p, 11) == "router2-3");
+}
+
 TEST_CASE("topologies are found by name, hyphen or underscore") {
   CHECK(topology_named("fully_connected") == topology_named("fully-connected"));
   CHECK(topology_named("fully-connected") != nullptr);
   CHECK(topology_named("Ring") == nullptr);
   CHECK(topology_named("") == nullptr);
-  CHECK(switched_topology_names() ==
-        std::vector<std::string>{"dragonfly", "edge-list", "fat-tree", "rail-optimised", "switch"});
+  CHECK(switched_topology_names() == std::vector<std::string>{"butterfly", "dragonfly", "edge-list", "fat-tree",
+                                                              "flattened-butterfly", "rail-optimised", "switch"});
 }

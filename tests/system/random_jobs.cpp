@@ -217,6 +217,27 @@ void slow_a_link(Random& random, network::Fabric& fabric) {
   fabric.set_bandwidth(link, Bandwidth(fabric.link(link).bandwidth.count() / (2 + below(random, 3))));
 }
 
+void change_links(Random& random, network::Fabric& fabric) {
+  for (std::uint32_t i = below(random, 3); i < 3; ++i) {
+    network::LinkCourse course;
+    std::vector<network::BandwidthStep> steps;
+    Time time{};
+    for (std::uint32_t count = below(random, 4); count > 0; --count) {
+      time += Duration(1 + below(random, 400) * std::int64_t{1'000'000});
+      steps.push_back({time, Efficiency(10'000 + 10'000 * below(random, 99))});
+    }
+    if (!steps.empty()) course.steps.push_back(std::move(steps));
+    if (below(random, 2) == 0)
+      course.traffic.push_back({100'000, 700'000, Duration(50'000'000 + below(random, 1000)), below(random, 9)});
+    // One link, or those of its kind from there on.
+    const std::uint32_t first = below(random, fabric.link_count());
+    const std::uint32_t kind = fabric.kind_of(LinkId(first));
+    const std::uint32_t end = below(random, 2) == 0 ? first + 1 : fabric.link_count();
+    for (std::uint32_t link = first; link < end && fabric.kind_of(LinkId(link)) == kind; ++link)
+      if (course != network::LinkCourse()) fabric.add_course(LinkId(link), course);
+  }
+}
+
 system::Perturbation random_perturbation(Random& random, std::uint32_t ranks) {
   system::Perturbation perturbation;
   const system::TimeFactor compute(one_of<std::int64_t>(random, {500'000, 1'300'000, 2'000'001}));

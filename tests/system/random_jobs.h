@@ -21,6 +21,8 @@ RandomMachine random_machine(std::mt19937_64& random);
 experiment::Experiment read_machine_text(const std::string& text);
 // One link of every third fabric gets a fraction of its bandwidth.
 void slow_a_link(std::mt19937_64& random, network::Fabric& fabric);
+// Lets some links change over time.
+void change_links(std::mt19937_64& random, network::Fabric& fabric);
 
 // Ranks that are slow, fast or late, many of them alike, and in every third case noise of each kind.
 system::Perturbation random_perturbation(std::mt19937_64& random, std::uint32_t ranks);

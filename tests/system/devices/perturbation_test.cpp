@@ -250,6 +250,18 @@ TEST_CASE("a link at half its bandwidth doubles a transfer, and added latency ad
   CHECK(end_of("gpu2: {bandwidth: 25 %, latency: 3 us}", 1) == at(42 * kMicrosecond));
   CHECK(end_of("gpu2: {bandwidth: 25 %, latency: 3 us}", 2) == at(165 * kMicrosecond));
   CHECK(end_of("dim0.up: {latency: 5 us}, dim0.down: {latency: 7 us}", 3) == at(54 * kMicrosecond));
+  // 500 kB in the first 20 us, the rest at half of that; and a quarter for the next 10 us.
+  CHECK(end_of("dim0.up: {at: [{time: 20 us, bandwidth: 50 %}]}", 1) == at(62 * kMicrosecond));
+  CHECK(end_of("dim0.up: {at: [{time: 20 us, bandwidth: 25 %}, {time: 30 us, bandwidth: 100 %}]}", 1) ==
+        at(Duration(49'500'000)));
+  CHECK(end_of("dim0.up: {bandwidth: 50 %, at: [{time: 20 us, bandwidth: 50 %}]}", 1) == at(142 * kMicrosecond));
+  CHECK(end_of("dim0.down: {traffic: {least: 50 %, most: 50 %, period: 1 us}}", 1) == at(82 * kMicrosecond));
+  CHECK(end_of("dim0.down: {traffic: {most: 90 %, period: 1 us}}", 1) >
+        end_of("dim0.down: {traffic: {most: 10 %, period: 1 us}}", 1));
+  CHECK(end_of("dim0.down: {traffic: {most: 90 %, period: 1 us}}", 1) ==
+        end_of("dim0.down: {traffic: {most: 90 %, period: 1 us}}", 1));
+  CHECK(end_of("dim0.down: {traffic: {most: 90 %, period: 1 us}}", 1) !=
+        end_of("dim0.down: {traffic: {most: 90 %, period: 1 us, seed: 2}}", 1));
   // Names that overlap: what one leaves the other takes its share of.
   CHECK(end_of("dim0.up: {bandwidth: 50 %}, gpu0: {bandwidth: 50 %}", 1) == at(162 * kMicrosecond));
 }
@@ -276,6 +288,29 @@ TEST_CASE("500 random jobs with random perturbations fold without a difference")
   CHECK(classes * 100 < ranks * 95);
   CHECK(splits > 100);
   WARN(classes << " classes for " << ranks << " ranks, " << splits << " times more of them");
+}
+
+TEST_CASE("300 random jobs on links that change over time fold without a difference") {
+  std::mt19937_64 random(23);
+  std::uint64_t ranks = 0, classes = 0, unlike = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    const RandomMachine machine = random_machine(random);
+    INFO("trial " << trial << "\n" << machine.text);
+    Experiment experiment = read_machine_text(machine.text);
+    if (experiment.network != NetworkModel::kFlow) continue;
+    const Job job = random_job(random, machine.ranks);
+    const Time steady = simulate(job, experiment.fabric, experiment.simulation, network_of(experiment)).totals.finish;
+    change_links(random, experiment.fabric);
+    SimulationOptions options = experiment.simulation;
+    options.fast_forward = trial % 2 == 0;
+    const Outcome folded = fold_and_compare(job, experiment.fabric, options, network_of(experiment));
+    ranks += machine.ranks;
+    classes += folded.totals.rank_classes;
+    unlike += folded.totals.finish != steady ? 1U : 0U;
+  }
+  CHECK(classes * 100 < ranks * 95);
+  CHECK(unlike > 60);
+  WARN(classes << " classes for " << ranks << " ranks, " << unlike << " jobs that take another time");
 }
 
 TEST_CASE("a rank that the job does not have is refused where it stands") {
