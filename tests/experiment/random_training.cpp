@@ -138,6 +138,7 @@ workload::TrainingSpec random_training(std::mt19937_64& random) {
   if (dice.chance(4))
     training.input =
         workload::InputSpec{.sample = Bytes(1001),
+                            .decoded = std::nullopt,
                             .decode = dice.one_of({Duration(0), Duration(700), Duration(90'000)}),
                             .cores = dice.one_of<std::int64_t>({1, 3}),
                             .copy = dice.chance(2) ? std::optional(Bandwidth(1'000'000'000)) : std::nullopt,

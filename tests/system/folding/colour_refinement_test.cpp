@@ -185,7 +185,7 @@ TEST_CASE("500 random graphs have the classes of their quotients") {
     Graph graph = random_graph(random);
     for (Edge& edge : graph.edges) edge.label_at_b = edge.label_at_a;
     Graph marked = graph;
-    for (std::uint64_t& own : marked.own) own += random() % 40 == 0 ? 2 : 0;
+    for (std::uint64_t& own : marked.own) own += random() % 40 == 0 ? std::uint64_t{2} : 0;
     const std::vector<std::uint32_t> plain = by_definition(graph), kinds = by_definition(marked);
     std::map<std::uint32_t, std::uint32_t> weight;
     for (const std::uint32_t kind : kinds) ++weight[kind];

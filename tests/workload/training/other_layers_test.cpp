@@ -13,7 +13,7 @@ using namespace orrery::testing;
 namespace {
 
 // States of 8, 100 words, two encoder layers, the first both ways, two decoder layers; 5 words are read, 3 written.
-const RecurrentSpec kSmall{8, 100, 2, 1, 2, 5, 3};
+const RecurrentSpec kSmallRecurrent{8, 100, 2, 1, 2, 5, 3};
 
 std::vector<Gemm> products(const Compute& compute) {
   std::vector<Gemm> products;
@@ -25,7 +25,7 @@ std::vector<Gemm> products(const Compute& compute) {
 }  // namespace
 
 TEST_CASE("what an LSTM layer makes of its inputs is one product, what it makes of its state one for each word") {
-  const std::vector<LayerProgram> layers = recurrent_layers(kSmall, 7, Precision::kFp16);
+  const std::vector<LayerProgram> layers = recurrent_layers(kSmallRecurrent, 7, Precision::kFp16);
   REQUIRE(layers.size() == 7);  // embedding, two of the encoder, decoder, attention, decoder, classifier
   const LayerProgram& first = layers[1];
   const std::vector<Compute> forward = computes(first.forward);
@@ -49,7 +49,7 @@ TEST_CASE("what an LSTM layer makes of its inputs is one product, what it makes 
 TEST_CASE("a recurrent model trains twice as long backward as forward, and finishes all its parameters") {
   std::int64_t forward = 0, backward = 0, parameters = 0;
   ParameterCount done;
-  for (const LayerProgram& layer : recurrent_layers(kSmall, 7, Precision::kFp16)) {
+  for (const LayerProgram& layer : recurrent_layers(kSmallRecurrent, 7, Precision::kFp16)) {
     forward += flops(layer.forward).count();
     backward += flops(layer.backward).count();
     parameters += layer.parameters.total();
@@ -57,7 +57,7 @@ TEST_CASE("a recurrent model trains twice as long backward as forward, and finis
   }
   CHECK(backward == 2 * forward);
   ModelSpec model;
-  model.sizes = kSmall;
+  model.sizes = kSmallRecurrent;
   CHECK(parameters == parameter_count(model));
   CHECK(done.total() == parameters);
   // The table of 100 words; LSTM: both ways 8 to 8, 16 to 8, 8 to 8, 16 to 8, each with four gates and two biases;
@@ -93,8 +93,14 @@ TEST_CASE("a vision transformer embeds patches by one product and classifies one
 }
 
 TEST_CASE("an Evoformer's blocks train twice as long backward as forward, and recycled ones go forward alone") {
-  EvoformerSpec small{
-      .residues = 4, .pair = 8, .pair_heads = 2, .pair_head = 4, .outer = 3, .triangle = 5, .recycles = 1};
+  EvoformerSpec small{.residues = 4,
+                      .pair = 8,
+                      .pair_heads = 2,
+                      .pair_head = 4,
+                      .outer = 3,
+                      .triangle = 5,
+                      .recycles = 1,
+                      .stacks = {}};
   small.stacks = {{.blocks = 2, .sequences = 6, .channels = 16, .heads = 2, .head = 4},
                   {.blocks = 1, .sequences = 5, .channels = 8, .heads = 2, .head = 4, .global = true}};
   const std::vector<LayerProgram> layers = evoformer_layers(small, 1, Precision::kBf16, false);
