@@ -6,6 +6,7 @@
 #include <ranges>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -26,9 +27,9 @@ namespace {
 // A kind of file that is a part of an experiment.
 struct PartKind {
   std::string_view name;
-  std::array<std::string_view, 3> keys;  // that tell
-  std::string_view place;                // the key of an experiment that it is read as; empty: by itself
-  void (*read)(Section& section);        // the section is the file, or the experiment with nothing but that key
+  std::vector<std::string_view> keys;  // that tell
+  std::string_view place;              // the key of an experiment that it is read as; empty: by itself
+  void (*read)(Section& section);      // the section is the file, or the experiment with nothing but that key
 };
 
 void read_as_cluster(Section& experiment) { network::read_cluster(experiment, unused_cluster_parts()); }
@@ -40,10 +41,13 @@ const std::array<PartKind, 8> kPartKinds = {{
     {"node", {"devices", "nics", "fabric"}, "cluster.node", read_as_cluster},
     {"device", {"peak", "memory", "streaming_multiprocessors"}, "", [](Section& s) { system::read_device(s); }},
     {"library", {"ll_cap", "hop", "chunk"}, "", [](Section& s) { collectives::read_nccl_constants(s); }},
-    {"model", {"hidden", "tables", "convolutions"}, "", [](Section& s) { workload::read_model(s); }},
+    {"model",
+     {"hidden", "tables", "convolutions", "recurrent", "evoformer"},
+     "",
+     [](Section& s) { workload::read_model(s); }},
     {"software", {"rates", "attention", "optimizer"}, "", [](Section& s) { workload::read_software(s); }},
-    {"network", {"kind", "stack", "stack"}, "", [](Section& s) { network::read_network(s); }},
-    {"link", {"bandwidth", "efficiency", "efficiency"}, "", [](Section& s) { network::read_link_type(s); }},
+    {"network", {"kind", "stack"}, "", [](Section& s) { network::read_network(s); }},
+    {"link", {"bandwidth", "efficiency"}, "", [](Section& s) { network::read_link_type(s); }},
 }};
 
 bool has_one_of(const ConfigValue& root, std::span<const std::string_view> keys) {
