@@ -2,6 +2,7 @@
 #include "network/fabric/link_course.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/hash.h"
 

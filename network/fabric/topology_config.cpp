@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "core/config/quantity_text.h"
+
 namespace orrery::network {
 
 TopologyChoice read_topology(Section& section, std::span<const std::string> names, const Members& members,
