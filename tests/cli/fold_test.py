@@ -14,7 +14,7 @@ from orrery_program import SOURCE, Checks, Program, scratch_folder, studies
 TRACES = SOURCE.parent / "shared" / "data" / "traces"
 SETTINGS = [[], ["network.model=alpha-beta"], ["network.granularity=phase"], ["collectives.chunks=3"]]
 # Studies that take long with every rank by itself, on fewer.
-SMALLER = {"opt-175b-992.yaml": ["nodes=2", "workload.parallel.data=2", "workload.batch.global=16"],
+SMALLER = {"opt-175b-992.yaml": ["nodes=2", "workload.parallel.data=2", "workload.batch.global=16", "workload.model.layers=16"],
            "gpt-neox-20b-96.yaml": ["nodes=4", "workload.parallel.data=4", "workload.batch.global=64"],
            "gpt3-175b-1024.yaml": ["nodes=16", "workload.parallel.data=2", "workload.batch.global=32"],
            "gpt3-175b-128-a100.yaml": ["workload.batch.global=16"], "gpt3-175b-128-a800.yaml": ["workload.batch.global=16"]}
