@@ -94,10 +94,17 @@ void collective(const CollectiveCommandOptions& options, const Session& session)
     std::vector<study::CollectiveTable> tables;
     for (const study::CollectiveQuestion& one : study::with_each_algorithm(question, operation, sizes, session.files)) {
       tables.push_back(study_one(one, operation, sizes, session));
+      if (!study::runs_as_asked(tables.back())) {
+        tables.pop_back();
+        continue;
+      }
       const bool is_alone = options.clusters.size() == 1;
       answers.add(tables.back(),
                   is_alone ? one.algorithm : fmt::format("{}, {}", tables.back().cluster, one.algorithm));
     }
+    if (tables.empty())
+      throw InputError({"--algo"}, fmt::format("no algorithm of NCCL does {} here", operation.name),
+                       "leave --algo out");
     answers.text += study::algorithms_text(tables);
   }
   if (!is_each)

@@ -51,6 +51,11 @@ std::vector<CollectiveQuestion> with_each_algorithm(const CollectiveQuestion& qu
   return questions;
 }
 
+bool runs_as_asked(const CollectiveTable& table) {
+  return table.library.empty() ||
+         std::ranges::find(table.rows, table.algorithm, &CollectiveRow::algorithm) != table.rows.end();
+}
+
 std::string algorithms_text(std::span<const CollectiveTable> tables) {
   ORRERY_ASSERT(!tables.empty());
   report::Table text;

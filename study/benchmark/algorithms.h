@@ -21,6 +21,10 @@ std::vector<CollectiveQuestion> with_each_algorithm(const CollectiveQuestion& qu
                                                     const BenchmarkOperation& operation, std::span<const Bytes> sizes,
                                                     const ConfigFiles& files);
 
+// Whether some row runs the algorithm that was asked for: NCCL falls back where an algorithm does not know the
+// operation.
+bool runs_as_asked(const CollectiveTable& table);
+
 // Times of the algorithms of one machine by size, the fastest, and the least time (least_time()) where there is one.
 // `tables` are of one cluster and the same sizes; at least one.
 std::string algorithms_text(std::span<const CollectiveTable> tables);
