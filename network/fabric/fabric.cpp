@@ -311,7 +311,9 @@ Fabric::AtNode Fabric::at_node(LinkId link) const {
     return {nic / layout.nics_per_node, layout.nics_per_node};
   }
   const LinkEnds ends = layout.ends(link);
-  return {index_of(std::min(ends.from, ends.to)) / layout.devices_per_node, layout.devices_per_node};
+  const std::uint32_t end = index_of(std::min(ends.from, ends.to));
+  if (end < layout.devices) return {end / layout.devices_per_node, layout.devices_per_node};
+  return {(end - layout.first_nic) / layout.nics_per_node, layout.nics_per_node};
 }
 
 LinkEnds Fabric::ends(LinkId link) const {

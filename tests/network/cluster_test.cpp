@@ -99,6 +99,31 @@ TEST_CASE(
   CHECK(cost(build_cluster(wide), 0, 2).narrowest == kPcie);  // of the device; two slots lead to memory
 }
 
+TEST_CASE("where nodes are alike every link is at one of them, and the same link of the next a stride further") {
+  ClusterSpec spec = cluster(3, 8, 4);
+  spec.node.nics->gpu_direct = false;
+  spec.scale_out->network.stack = HostStack{Bandwidth(2'000'000'000), Duration(8)};
+  const Fabric fabric = build_cluster(spec);
+  REQUIRE(fabric.has_nodes_alike());
+  const auto end_of = [&](VertexId vertex, std::uint32_t node) {
+    std::string name = fabric.vertex_name(vertex);
+    const std::string own = "node" + std::to_string(node) + ".";
+    return name.starts_with(own) ? name.substr(own.size()) : name;
+  };
+  std::vector<std::uint32_t> of_node(3);
+  for (std::uint32_t i = 0; i < fabric.link_count(); ++i) {
+    const Fabric::AtNode at = fabric.at_node(LinkId(i));
+    REQUIRE(at.node < 3);
+    ++of_node[at.node];
+    const LinkId first{i - at.node * at.stride};
+    CHECK(fabric.at_node(first).node == 0);
+    CHECK(fabric.link(first) == fabric.link(LinkId(i)));
+    CHECK(end_of(fabric.ends(first).from, 0) == end_of(fabric.ends(LinkId(i)).from, at.node));
+    CHECK(end_of(fabric.ends(first).to, 0) == end_of(fabric.ends(LinkId(i)).to, at.node));
+  }
+  CHECK(of_node == std::vector<std::uint32_t>(3, fabric.link_count() / 3));
+}
+
 TEST_CASE("dimensions are the devices of a node and the nodes, the second only where there is more than one") {
   const Fabric one = build_cluster(cluster(1, 8, 8));
   REQUIRE(one.dimensions().size() == 1);
