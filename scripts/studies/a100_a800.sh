@@ -7,8 +7,6 @@
 set -eu
 cd "$(dirname "$0")/../.."
 . scripts/studies/common.sh
-folder=${1:-results/a100_a800}
-mkdir -p "$folder"
 
 step() {  # CLUSTER TENSOR: milliseconds
   figure '.iteration_time_s * 1e3 * 10 | round / 10' run configs/studies/llama2-13b-four-nodes.yaml \

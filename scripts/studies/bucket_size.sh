@@ -7,8 +7,6 @@
 set -eu
 cd "$(dirname "$0")/../.."
 . scripts/studies/common.sh
-folder=${1:-results/bucket_size}
-mkdir -p "$folder"
 
 printf 'bucket (MB)\t25 GB/s (ms)\t100 GB/s (ms)\n' >"$folder/table.tsv"
 for megabytes in 8 16 32 64 128 256 512 1024 2048; do

@@ -4,6 +4,7 @@
 # shellcheck shell=sh
 
 orrery=${ORRERY:-build/release/orrery}
+folder=${1:-results/$(basename "$0" .sh)}
 for tool in "$orrery" jq column; do
   command -v "$tool" >/dev/null || {
     echo "error: '$tool' is missing" >&2
@@ -11,6 +12,7 @@ for tool in "$orrery" jq column; do
     exit 2
   }
 done
+mkdir -p "$folder"
 
 # figure FILTER ARGUMENTS...: that figure of one simulation.
 figure() {

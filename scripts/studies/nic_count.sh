@@ -7,8 +7,6 @@
 set -eu
 cd "$(dirname "$0")/../.."
 . scripts/studies/common.sh
-folder=${1:-results/nic_count}
-mkdir -p "$folder"
 
 printf 'NICs\titeration (ms)\tMFU (%%)\tall-reduce of 1 GiB (GB/s)\n' >"$folder/table.tsv"
 for nics in 1 2 4 8; do
