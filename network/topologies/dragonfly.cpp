@@ -11,6 +11,7 @@
 #include "network/fabric/link_type.h"
 #include "network/fabric/topology.h"
 #include "network/fabric/topology_config.h"
+#include "network/topologies/member_link.h"
 
 namespace orrery::network {
 namespace {
@@ -78,13 +79,9 @@ TopologyLink global_link(const Groups& groups, std::uint32_t offset) {
           part_of(groups.own.global_bandwidth, groups.parallel), groups.own.global_latency};
 }
 
-// The odd picosecond of the members' latency is on the way down.
 TopologyLink link(const TopologyParameters& p, std::uint32_t link) {
   const Groups groups(p);
-  const Duration half = p.latency / 2;
-  if (link < p.size) return {link, p.size + link / groups.ports, 0, p.bandwidth, half};
-  if (link < 2 * p.size)
-    return {p.size + (link - p.size) / groups.ports, link - p.size, 1, p.bandwidth, p.latency - half};
+  if (link < 2 * p.size) return member_link(p, link, groups.ports);
   if (link < groups.first_global()) return local_link(groups, link - groups.first_local());
   return global_link(groups, link - groups.first_global());
 }

@@ -10,6 +10,7 @@
 #include "network/fabric/link_type.h"
 #include "network/fabric/topology.h"
 #include "network/fabric/topology_config.h"
+#include "network/topologies/member_link.h"
 
 namespace orrery::network {
 namespace {
@@ -38,13 +39,9 @@ std::uint64_t links(const TopologyParameters& p) {
   return 2 * std::uint64_t{p.size} + std::uint64_t{routers.count} * routers.peers;
 }
 
-// The odd picosecond of the members' latency is on the way down.
 TopologyLink link(const TopologyParameters& p, std::uint32_t link) {
   const Routers routers(p);
-  const Duration half = p.latency / 2;
-  if (link < p.size) return {link, p.size + link / routers.ports, 0, p.bandwidth, half};
-  if (link < 2 * p.size)
-    return {p.size + (link - p.size) / routers.ports, link - p.size, 1, p.bandwidth, p.latency - half};
+  if (link < 2 * p.size) return member_link(p, link, routers.ports);
   const std::uint32_t router = (link - 2 * p.size) / routers.peers;
   std::uint32_t peer = (link - 2 * p.size) % routers.peers, stride = 1;
   std::size_t axis = 0;

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "network/fabric/topology.h"
+#include "network/topologies/member_link.h"
 
 namespace orrery::network {
 namespace {
@@ -13,13 +14,7 @@ std::uint32_t switches(const TopologyParameters&) { return 1; }
 
 std::uint64_t links(const TopologyParameters& p) { return 2 * std::uint64_t{p.size}; }
 
-// Link i leads up from member i to the switch, link size + i down from the switch to member i. The odd picosecond of
-// the latency is on the way down.
-TopologyLink link(const TopologyParameters& p, std::uint32_t link) {
-  const Duration half = p.latency / 2;
-  if (link < p.size) return {link, p.size, 0, p.bandwidth, half};
-  return {p.size, link - p.size, 1, p.bandwidth, p.latency - half};
-}
+TopologyLink link(const TopologyParameters& p, std::uint32_t link) { return member_link(p, link, p.size); }
 
 void route(const TopologyParameters& p, std::uint32_t from, std::uint32_t to, RouteBuilder& route) {
   route.cross(from);

@@ -101,6 +101,20 @@ LayerShape layer_shape(const TrainingSpec& training, double expert_load) {
 
 namespace {
 
+// Dropout and norm, where the model has them behind its embedding.
+void end_embedding(const LayerShape& shape, ActionList& forward) {
+  if (shape.dropout) add_residual(shape, forward);
+  if (shape.model->embedding_norm) add_norm(shape, forward);
+}
+
+ActionList embedding_backward(const LayerShape& shape) {
+  ActionList backward;
+  backward.compute("embedding");
+  if (shape.model->embedding_norm) add_norm_backward(shape, backward);
+  if (shape.dropout) add_residual_backward(shape, backward);
+  return backward;
+}
+
 // One product for all patches; all ranks of a tensor group have all of its weights. Images need no gradient.
 LayerProgram patch_embedding(const LayerShape& shape) {
   const TransformerSpec& model = *shape.model;
@@ -118,14 +132,10 @@ LayerProgram patch_embedding(const LayerShape& shape) {
   forward.compute("embedding");
   forward.add(product);
   forward.add(element_wise(ElementWiseKind::kAdd, values, 2 * shape.width()));  // positions
-  if (shape.dropout) add_residual(shape, forward);
-  if (model.embedding_norm) add_norm(shape, forward);
+  end_embedding(shape, forward);
   layer.forward = std::move(forward).take();
 
-  ActionList backward;
-  backward.compute("embedding");
-  if (model.embedding_norm) add_norm_backward(shape, backward);
-  if (shape.dropout) add_residual_backward(shape, backward);
+  ActionList backward = embedding_backward(shape);
   const std::vector<Operator> weights = {element_wise(ElementWiseKind::kAdd, values, shape.width()),
                                          weight_gradient(product)};
   backward.weight_gradient("embedding weights", weights, layer.parameters, shape.other_weight_gradients());
@@ -182,14 +192,10 @@ LayerProgram embedding_layer(const LayerShape& shape) {
   forward.compute("embedding");
   forward.add(element_wise(ElementWiseKind::kEmbedding, values, 2 * shape.width()));
   forward.collective("embedding sum", GroupFamily::kTensor, shape.tensor, sum, shape.activations());
-  if (shape.dropout) add_residual(shape, forward);
-  if (model.embedding_norm) add_norm(shape, forward);
+  end_embedding(shape, forward);
   layer.forward = std::move(forward).take();
 
-  ActionList backward;
-  backward.compute("embedding");
-  if (model.embedding_norm) add_norm_backward(shape, backward);
-  if (shape.dropout) add_residual_backward(shape, backward);
+  ActionList backward = embedding_backward(shape);
   if (shape.sequence_parallel)
     backward.collective("embedding gather", GroupFamily::kTensor, shape.tensor, CollectiveKind::kAllGather,
                         shape.own_activations());
