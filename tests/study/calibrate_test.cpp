@@ -16,6 +16,7 @@
 
 #include "study/benchmark/question.h"
 #include "study/benchmark/study.h"
+#include "tests/shipped_files.h"
 
 using namespace orrery;
 using namespace orrery::collectives;
@@ -23,8 +24,6 @@ using namespace orrery::experiment;
 using namespace orrery::study;
 
 namespace {
-
-const ConfigFiles kFiles(ORRERY_SOURCE_DIR "/configs");
 
 // A file that is gone afterwards.
 class TemporaryFile {

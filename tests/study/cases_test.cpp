@@ -6,14 +6,13 @@
 #include <fmt/format.h>
 
 #include "experiment/run.h"
+#include "tests/shipped_files.h"
 
 using namespace orrery;
 using namespace orrery::experiment;
 using namespace orrery::report;
 
 namespace {
-
-const ConfigFiles kFiles(ORRERY_SOURCE_DIR "/configs");
 
 double busiest(const Result& result, const std::string& link_class) {
   const auto found = std::ranges::find(result.links, link_class, &LinkClassUse::name);

@@ -5,14 +5,13 @@
 #include <catch2/catch.hpp>
 
 #include "core/error.h"
+#include "tests/shipped_files.h"
 
 using namespace orrery;
 using namespace orrery::study;
 using namespace std::chrono_literals;
 
 namespace {
-
-const ConfigFiles kFiles(ORRERY_SOURCE_DIR "/configs");
 
 constexpr Bytes kGiB{1 << 30};
 constexpr Bandwidth kNvlink{240'000'000'000};  // 80 % of 300

@@ -7,6 +7,7 @@
 
 #include "study/validate/compute/layers.h"
 #include "study/validate/compute/table.h"
+#include "tests/shipped_files.h"
 
 using namespace orrery;
 using namespace orrery::study;
@@ -15,7 +16,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const ConfigFiles kFiles(ORRERY_SOURCE_DIR "/configs");
 const std::string kHeading =
     "gpu,model,n_head,n_kv_head,hidden,ffn_hidden,vocab,gated_mlp,num_tokens,tp,mlp_up_proj_us\n";
 

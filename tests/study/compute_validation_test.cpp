@@ -10,6 +10,7 @@
 
 #include "study/validate/compute/validation.h"
 #include "system/devices/operator_model.h"
+#include "tests/shipped_files.h"
 
 using namespace orrery;
 using namespace orrery::study;
@@ -18,8 +19,6 @@ using namespace orrery::workload;
 using namespace std::chrono_literals;
 
 namespace {
-
-const ConfigFiles kFiles(ORRERY_SOURCE_DIR "/configs");
 
 ComputeTable shipped_table(const std::string& name) {
   for (ComputeTable& table : list_tables<ComputeTable>(kFiles))

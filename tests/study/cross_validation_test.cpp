@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "study/calibrate/cross_validation.h"
+#include "tests/shipped_files.h"
 
 using namespace orrery;
 using namespace orrery::collectives;
@@ -14,8 +15,6 @@ using namespace orrery::experiment;
 using namespace orrery::study;
 
 namespace {
-
-const ConfigFiles kFiles(ORRERY_SOURCE_DIR "/configs");
 
 std::vector<RefitTable> refit_tables(std::span<const ValidationTable> tables) {
   std::vector<RefitTable> found;

@@ -5,6 +5,7 @@
 
 #include "experiment/experiment.h"
 #include "study/benchmark/study.h"
+#include "tests/shipped_files.h"
 
 using namespace orrery;
 using namespace orrery::experiment;
@@ -12,8 +13,6 @@ using namespace orrery::network;
 using namespace orrery::study;
 
 namespace {
-
-const ConfigFiles kFiles(ORRERY_SOURCE_DIR "/configs");
 
 // A "node" of these is a pod of thousands, and an all-to-all of two of them tens of millions of messages: they are
 // tested as pods of 16 and 64 with as many chips for each NIC.

@@ -7,13 +7,12 @@
 
 #include "core/error.h"
 #include "study/benchmark/study.h"
+#include "tests/shipped_files.h"
 
 using namespace orrery;
 using namespace orrery::study;
 
 namespace {
-
-const ConfigFiles kFiles(ORRERY_SOURCE_DIR "/configs");
 
 constexpr Bytes kGiB{1 << 30};
 

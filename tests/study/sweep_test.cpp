@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/in_parallel.h"
+#include "tests/shipped_files.h"
 
 using namespace orrery;
 using namespace orrery::report;
@@ -21,7 +22,6 @@ using namespace orrery::study;
 namespace {
 
 const std::filesystem::path kSource = ORRERY_SOURCE_DIR;
-const ConfigFiles kFiles(kSource / "configs");
 
 // BERT-large on 2, 4 and 8 devices of a switch; of three devices none of 8 sequences can be shared out.
 constexpr std::string_view kGood = R"(title: a title

@@ -15,6 +15,7 @@
 #include <fmt/ranges.h>
 
 #include "study/validate/training/validation.h"
+#include "tests/shipped_files.h"
 
 using namespace orrery;
 using namespace orrery::study;
@@ -22,7 +23,6 @@ using namespace orrery::workload;
 
 namespace {
 
-const ConfigFiles kFiles(ORRERY_SOURCE_DIR "/configs");
 const std::filesystem::path kPublished = ORRERY_SOURCE_DIR "/../shared/data/training";
 
 using Cells = std::map<std::string, std::string>;

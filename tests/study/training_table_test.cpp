@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "study/validate/training/validation.h"
+#include "tests/shipped_files.h"
 #include "tests/study/training_tables.h"
 
 using namespace orrery;
@@ -20,7 +21,6 @@ using namespace orrery::workload;
 namespace {
 
 const std::filesystem::path kSource(ORRERY_SOURCE_DIR);
-const ConfigFiles kFiles(kSource / "configs");
 
 std::string text_of(const std::filesystem::path& path) {
   std::ifstream stream(path);

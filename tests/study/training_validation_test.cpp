@@ -15,6 +15,7 @@
 
 #include "core/in_parallel.h"
 #include "study/validate/training/cross.h"
+#include "tests/shipped_files.h"
 #include "tests/study/training_tables.h"
 #include "workload/training/spec/software.h"
 
@@ -25,7 +26,6 @@ using namespace orrery::workload;
 namespace {
 
 const std::filesystem::path kSource(ORRERY_SOURCE_DIR);
-const ConfigFiles kFiles(kSource / "configs");
 
 TrainingTable table_of(const std::string& text) {
   Diagnostics diagnostics;

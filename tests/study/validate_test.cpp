@@ -7,13 +7,12 @@
 
 #include "study/benchmark/study.h"
 #include "study/validate/collectives/validate.h"
+#include "tests/shipped_files.h"
 
 using namespace orrery;
 using namespace orrery::study;
 
 namespace {
-
-const ConfigFiles kFiles(ORRERY_SOURCE_DIR "/configs");
 
 ValidationTable table(std::string name, std::vector<ValidationRow> rows) {
   ValidationTable table;

@@ -2,6 +2,7 @@
 // The shipped measurements read, name machines that exist, and are what was taken down; wrong ones are refused where
 // they stand.
 #include "study/validate/collectives/validate.h"
+#include "tests/shipped_files.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -20,7 +21,6 @@ using namespace orrery::study;
 namespace {
 
 const std::filesystem::path kSource(ORRERY_SOURCE_DIR);
-const ConfigFiles kFiles(kSource / "configs");
 
 std::string text_of(const std::filesystem::path& path) {
   std::ifstream stream(path);
