@@ -129,6 +129,11 @@ void ClusterLayout::stage(std::uint32_t nic, std::vector<LinkId>& out) const {
   out.push_back(LinkId(*first_staging_link + nics + nic));
 }
 
+void ClusterLayout::pass_node(std::uint32_t from, std::uint32_t to, const Endpoints& ends,
+                              std::vector<LinkId>& out) const {
+  if (from != to) node.route(from / devices_per_node, from % devices_per_node, to % devices_per_node, ends, out);
+}
+
 void ClusterLayout::route(DeviceId from, DeviceId to, std::vector<LinkId>& out) const {
   const std::uint32_t source = index_of(from);
   const std::uint32_t target = index_of(to);
@@ -140,20 +145,25 @@ void ClusterLayout::route(DeviceId from, DeviceId to, std::vector<LinkId>& out) 
     return;
   }
   const auto member_of_nic = [&](std::uint32_t nic) { return devices_per_node + nic % nics_per_node; };
-  const std::uint32_t source_nic = nic_of(source);
-  const std::uint32_t target_nic = nic_of(target);
+  const Endpoints ways{way_out(source), way_in(target)};
+  const std::uint32_t source_nic = nic_of_way(ways.from);
+  const std::uint32_t target_nic = nic_of_way(ways.to);
   if (first_stack_link) out.push_back(LinkId(*first_stack_link + source));
-  if (nics_inside)
+  if (nics_inside) {
     node.route(source_node, source % devices_per_node, member_of_nic(source_nic), ends, out);
-  else
-    out.push_back(LinkId(first_host_link + source));
+  } else {
+    pass_node(source, ways.from, ends, out);
+    out.push_back(LinkId(first_host_link + ways.from));
+  }
   stage(source_nic, out);
   scale_out.route(0, source_nic, target_nic, ends, out);
   stage(target_nic, out);
-  if (nics_inside)
+  if (nics_inside) {
     node.route(target / devices_per_node, member_of_nic(target_nic), target % devices_per_node, ends, out);
-  else
-    out.push_back(LinkId(first_host_link + devices + target));
+  } else {
+    out.push_back(LinkId(first_host_link + devices + ways.to));
+    pass_node(ways.to, target, ends, out);
+  }
   if (first_stack_link) out.push_back(LinkId(*first_stack_link + devices + target));
 }
 
@@ -177,15 +187,23 @@ bool ClusterLayout::passes(LinkId in, LinkId out) const {
   return !is_nic(at) || scale_out.holds(in) != scale_out.holds(out);
 }
 
+Endpoints ClusterLayout::outer_ends(const Endpoints& ends) const {
+  if (nics_inside || ends.from / devices_per_node == ends.to / devices_per_node) return ends;
+  return {way_out(ends.from), way_in(ends.to)};
+}
+
 void ClusterLayout::pass_hosts(const Endpoints& between, std::vector<LinkId>& way) const {
   if (between.from / devices_per_node == between.to / devices_per_node) return;
+  const Endpoints outer = outer_ends(between);
   std::vector<LinkId> links = std::move(way);
   way.clear();
   if (first_stack_link) way.push_back(LinkId(*first_stack_link + between.from));
+  pass_node(between.from, outer.from, between, way);
   for (const LinkId link : links) {
     way.push_back(link);
     if (const VertexId at = ends(link).to; is_nic(at)) stage(index_of(at) - first_nic, way);
   }
+  pass_node(outer.to, between.to, between, way);
   if (first_stack_link) way.push_back(LinkId(*first_stack_link + devices + between.to));
 }
 
@@ -338,7 +356,7 @@ void Fabric::go_round(DeviceId from, DeviceId to, std::vector<LinkId>& out) cons
   const Endpoints ends{index_of(from), index_of(to)};
   std::visit(
       [&](const auto& layout) {
-        detours_->find(ends, layout.routing(), out);
+        detours_->find(layout.outer_ends(ends), layout.routing(), out);
         if (!out.empty()) layout.pass_hosts(ends, out);
       },
       parts_.layout);
@@ -361,6 +379,20 @@ void Fabric::remove_links(std::span<const LinkId> links) {
         return std::visit([&](const auto& l) { return l.passes(in, out); }, layout);
       });
   has_odd_links_ = true;
+  if (auto* layout = std::get_if<ClusterLayout>(&parts_.layout))
+    layout->take_spare_nics([this](LinkId link) { return detours_->is_dead(link); });
+}
+
+bool Fabric::uses_spare_nics() const {
+  const auto* layout = std::get_if<ClusterLayout>(&parts_.layout);
+  return layout != nullptr && !layout->ways_out.empty();
+}
+
+Fabric::NicUse Fabric::nics_of(DeviceId device) const {
+  const ClusterLayout& layout = std::get<ClusterLayout>(parts_.layout);
+  const std::uint32_t out = layout.way_out(index_of(device)), in = layout.way_in(index_of(device));
+  const std::uint32_t own = layout.own_way(index_of(device));
+  return {layout.nic_of_way(out), layout.nic_of_way(in), out == own && in == own};
 }
 
 bool Fabric::share_switches(std::span<const DeviceId> devices) const {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -64,7 +65,10 @@ struct ComposedLayout {
   std::string vertex_name(VertexId vertex) const;
   // Whether a message may leave the vertex that one link leads to by another that begins there.
   bool passes(LinkId, LinkId) const { return true; }
-  // Puts links from a vertex to itself into a way between two devices that was found without them.
+  // The devices by whose links a way between two devices leads out of their nodes.
+  Endpoints outer_ends(const Endpoints& ends) const { return ends; }
+  // Puts into a way between the outer ends of two devices the links before and behind them, and those from a vertex to
+  // itself.
   void pass_hosts(const Endpoints&, std::vector<LinkId>&) const {}
   const Routing& routing() const { return tiers.front().parameters.routing; }
 };
@@ -88,9 +92,21 @@ struct ClusterLayout {
   // Where software of the host moves the data: one link out of each device, then one into each; both are at the device.
   std::optional<std::uint32_t> first_stack_link{};
   std::uint32_t first_nic = 0;  // vertex
+  // By device, where NICs are dead: by whose way to a NIC it sends to other nodes, and by whose it receives; a way is
+  // called after its NIC where NICs are inside, else after the device with the host link. Empty: each by its own.
+  std::vector<std::uint32_t> ways_out{};
+  std::vector<std::uint32_t> ways_in{};
 
   std::uint32_t nic_of(std::uint32_t device) const;
+  std::uint32_t own_way(std::uint32_t device) const { return nics_inside ? nic_of(device) : device; }
+  std::uint32_t way_out(std::uint32_t device) const { return ways_out.empty() ? own_way(device) : ways_out[device]; }
+  std::uint32_t way_in(std::uint32_t device) const { return ways_in.empty() ? own_way(device) : ways_in[device]; }
+  std::uint32_t nic_of_way(std::uint32_t way) const { return nics_inside ? way : nic_of(way); }
+  // Gives devices whose NICs are dead, or cannot be reached, others of their nodes (spare_nics.cpp).
+  void take_spare_nics(const std::function<bool(LinkId)>& is_dead);
   void stage(std::uint32_t nic, std::vector<LinkId>& out) const;
+  // Appends the way between two devices of a node, if they are two.
+  void pass_node(std::uint32_t from, std::uint32_t to, const Endpoints& ends, std::vector<LinkId>& out) const;
   void route(DeviceId from, DeviceId to, std::vector<LinkId>& out) const;
   bool share_switches(std::span<const DeviceId> group) const;
   LinkEnds ends(LinkId link) const;
@@ -98,6 +114,7 @@ struct ClusterLayout {
   // As in ComposedLayout: NICs pass on what goes to or comes from the other nodes, devices what goes from one device
   // to another.
   bool passes(LinkId in, LinkId out) const;
+  Endpoints outer_ends(const Endpoints& ends) const;
   void pass_hosts(const Endpoints& ends, std::vector<LinkId>& way) const;
   const Routing& routing() const { return scale_out.parameters.routing; }
   bool is_nic(VertexId vertex) const {
@@ -186,8 +203,20 @@ class Fabric {
   // What the configuration says of a real cluster; nothing is known of dimensions.
   const InterconnectKind& interconnect() const { return parts_.interconnect; }
 
-  // Takes links away: what crossed them goes the fewest other links that are left.
+  // Takes links away: what crossed them goes the fewest other links that are left; what crossed a NIC that is dead, by
+  // another NIC of the node.
   void remove_links(std::span<const LinkId> links);
+
+  // By which NICs of its node a device sends to other nodes and receives from them; `own`: as when nothing is dead.
+  struct NicUse {
+    std::uint32_t out = 0;
+    std::uint32_t in = 0;
+    bool own = true;
+  };
+  // Whether any device uses another NIC than its own, or its own over another device.
+  bool uses_spare_nics() const;
+  // Of a fabric that uses_spare_nics().
+  NicUse nics_of(DeviceId device) const;
 
   // Replaces `out` by the links from one device to another, in the order of travel; none if they are the same.
   // Throws InputError where no way is left between two.

@@ -79,8 +79,9 @@ std::vector<LinkId> links_named(const Fabric& fabric, std::string_view name) {
   if (!links.empty() && !parsed.number) return links;
   if (parsed.number && *parsed.number < static_cast<std::int64_t>(links.size()))
     return {links[static_cast<std::size_t>(*parsed.number)]};
+  const std::string_view vertex = name.ends_with(".*") ? name.substr(0, name.size() - 2) : name;
   for (std::uint32_t i = 0; i < fabric.vertex_count(); ++i)
-    if (fabric.vertex_name(VertexId(i)) == name) return links_at(fabric, VertexId(i));
+    if (fabric.vertex_name(VertexId(i)) == vertex) return links_at(fabric, VertexId(i));
   std::vector<LinkId> called_so;
   for (std::uint32_t i = 0; i < fabric.link_count(); ++i)
     if (name_of(fabric, LinkId(i)) == name) called_so.push_back(LinkId(i));

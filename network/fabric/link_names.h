@@ -13,7 +13,8 @@
 
 namespace orrery::network {
 
-// Ascending; none if nothing is called so.
+// Ascending; none if nothing is called so. A device, switch or NIC with ".*" behind it is all links there, as without
+// it.
 std::vector<LinkId> links_named(const Fabric& fabric, std::string_view name);
 
 // Links between a device and its NICs were called "host.up" and "host.down": the name of today for such a name, none

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <string_view>
 
 #include "network/fabric/fabric.h"
+#include "system/plans/node_ports.h"
 
 namespace orrery::system {
 namespace {
@@ -125,9 +127,30 @@ void send_around(std::span<const std::uint32_t> members, Bytes bytes, std::span<
   }
 }
 
-void send_to_node(std::span<const std::uint32_t> from, std::span<const std::uint32_t> to, Bytes bytes,
-                  const Visit& visit) {
-  for (std::size_t place = 0; place < from.size(); ++place) visit({from[place], to[place % to.size()], bytes, false});
+// A node's members, and the places of those whose NICs carry what goes between nodes.
+struct Node {
+  std::span<const std::uint32_t> members;
+  std::span<const std::uint32_t> ports;
+
+  std::uint32_t at(std::size_t port) const { return members[ports[port]]; }
+};
+
+// `bytes` for each member of `from`. Ports of one place send to each other; those that are left, in turn to those that
+// are left, or to all if none are.
+void send_to_node(const Node& from, const Node& to, Bytes bytes, const Visit& visit) {
+  const auto has = [](const Node& node, std::uint32_t place) { return std::ranges::binary_search(node.ports, place); };
+  const Bytes part = portion(bytes, static_cast<Int128>(from.members.size()), static_cast<Int128>(from.ports.size()));
+  std::vector<std::uint32_t> left;  // members
+  for (const std::uint32_t place : to.ports)
+    if (!has(from, place)) left.push_back(to.members[place]);
+  std::size_t turn = 0;
+  for (std::size_t port = 0; port < from.ports.size(); ++port) {
+    const std::uint32_t place = from.ports[port];
+    const bool is_on_rail = has(to, place);
+    const std::uint32_t other = left.empty() ? to.at(port % to.ports.size()) : left[turn % left.size()];
+    if (!is_on_rail) ++turn;
+    visit({from.at(port), is_on_rail ? to.members[place] : other, part, false});
+  }
 }
 
 // At most `most` of 1 .. count - 1, evenly spread; at least one.
@@ -208,14 +231,20 @@ void for_each_message(const collectives::Aggregate& transfer, const NodeMembers&
     return send_to_all(transfer, nodes, devices.size(), visit);
   for (const std::vector<std::uint32_t>& node : nodes) send_around(node, transfer.within, devices, fabric, visit);
   if (transfer.between == Bytes(0) || nodes.size() == 1) return;
+  const std::vector<std::vector<std::uint32_t>> ports = ports_of_nodes(nodes, devices, fabric);
+  std::vector<std::uint32_t> all(std::ranges::max(nodes, {}, &std::vector<std::uint32_t>::size).size());
+  std::iota(all.begin(), all.end(), 0U);
+  const auto node_at = [&](std::size_t node) {
+    return Node{nodes[node], ports.empty() ? std::span(all).first(nodes[node].size()) : std::span(ports[node])};
+  };
   if (transfer.pattern == collectives::NodePattern::kRing) {
     for (std::size_t node = 0; node < nodes.size(); ++node)
-      send_to_node(nodes[node], nodes[(node + 1) % nodes.size()], transfer.between, visit);
+      send_to_node(node_at(node), node_at((node + 1) % nodes.size()), transfer.between, visit);
     return;
   }
   for (const TreeEdge& edge : double_tree(static_cast<std::uint32_t>(nodes.size()))) {
-    send_to_node(nodes[edge.child], nodes[edge.parent], transfer.between, visit);
-    send_to_node(nodes[edge.parent], nodes[edge.child], transfer.between, visit);
+    send_to_node(node_at(edge.child), node_at(edge.parent), transfer.between, visit);
+    send_to_node(node_at(edge.parent), node_at(edge.child), transfer.between, visit);
   }
 }
 

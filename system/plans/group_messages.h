@@ -46,9 +46,10 @@ struct GroupMessage {
 // proportion to their bandwidth. Else half goes to the member before and half to the one after, if there are links from
 // each to both; else all goes to the one after.
 //
-// Between nodes a member sends to the member of its place, modulo the number of members there. kAllPairs: to everybody.
-// Beyond 2^18 messages, which is some 500 ranks, it sends to one member of each other node instead, of which places
-// come in turn, and beyond that to some of the nodes, evenly spread: every NIC carries the same as by all pairs.
+// Between nodes a member sends to the member of its place, modulo the number of members there; where NICs are dead,
+// those that have one carry the others' part (system/plans/node_ports.h). kAllPairs: to everybody. Beyond 2^18
+// messages, which is some 500 ranks, it sends to one member of each other node instead, of which places come in turn,
+// and beyond that to some of the nodes, evenly spread: every NIC carries the same as by all pairs.
 void for_each_message(const collectives::Aggregate& transfer, const NodeMembers& nodes,
                       std::span<const DeviceId> devices, const network::Fabric& fabric,
                       const std::function<void(const GroupMessage&)>& visit);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "network/fabric/link_names.h"
 #include "network/flow/flow.h"
 #include "tests/network/config/read_cluster_text.h"
 #include "tests/network/flow/probe.h"
@@ -94,15 +95,67 @@ TEST_CASE("NICs and devices of nodes pass on nothing that they would not") {
   Fabric fabric = whole;
   fabric.remove_links(std::vector{LinkId(links_between(whole, 0, 1).front())});
   CHECK(links_between(fabric, 0, 1).size() == 2);  // over another device, not over the NIC of both
-  // The NIC of devices 0 and 1 is off the switch: no other is theirs.
+  // The NIC of devices 0 and 1 cannot send: they do so by way of devices 2 and 3, whose NIC can.
   Fabric off = whole;
   const std::vector<std::uint32_t> out = links_between(whole, 0, 4);
   const auto nic = std::ranges::find_if(
       out, [&](std::uint32_t link) { return whole.link_classes()[whole.link(LinkId(link)).link_class] == "nic.up"; });
   off.remove_links(std::vector{LinkId(*nic)});
-  CHECK_THROWS_WITH(links_between(off, 1, 4), Catch::Contains("no way is left from node0.gpu1 to node1.gpu0"));
+  for (const std::uint32_t device : {0u, 1u}) {
+    std::vector<std::uint32_t> way = links_between(whole, device + 2, 4);
+    way.front() = links_between(whole, device, 4).front();  // the host's software is that of the sender
+    way.insert(way.begin() + 1, links_between(whole, device, device + 2).front());
+    CHECK(links_between(off, device, 4) == way);
+  }
   CHECK(links_between(off, 2, 4) == links_between(whole, 2, 4));
   CHECK(links_between(off, 4, 0) == links_between(whole, 4, 0));
+}
+
+TEST_CASE(
+    "neighbours that lose their NICs get different ones, and a device that is cut off from its own gets another") {
+  const std::string text =
+      "cluster: {node: {device: a40, devices: 8, fabric: {topology: switch, bandwidth: 1 GB/s, latency: 1 us}, nics: "
+      "{count: 8, bandwidth: 5 GB/s, host_bandwidth: 4 GB/s, host_latency: 1 us}}, nodes: 2, scale_out: {topology: "
+      "switch, latency: 1 us}}";
+  const auto nics_out = [&](const std::vector<std::string>& dead) {
+    Fabric fabric = read_fabric(text);
+    for (const std::string& name : dead) fabric.remove_links(links_named(fabric, name));
+    std::vector<std::uint32_t> nics;
+    for (std::uint32_t device = 0; device < 8; ++device) nics.push_back(fabric.nics_of(DeviceId(device)).out);
+    return nics;
+  };
+  CHECK(nics_out({"node0.nic0"}) == std::vector<std::uint32_t>{1, 1, 2, 3, 4, 5, 6, 7});
+  CHECK(nics_out({"node0.nic0", "node0.nic1"}) == std::vector<std::uint32_t>{2, 3, 2, 3, 4, 5, 6, 7});
+  CHECK(nics_out({"node0.gpu5.pcie.up"}) == std::vector<std::uint32_t>{0, 1, 2, 3, 4, 4, 6, 7});
+  CHECK(nics_out({"node0.nic4.*"}) == std::vector<std::uint32_t>{0, 1, 2, 3, 5, 5, 6, 7});
+  Fabric whole = read_fabric(text);
+  whole.remove_links(links_named(whole, "fabric.up[0]"));
+  CHECK_FALSE(whole.uses_spare_nics());
+}
+
+TEST_CASE("where NICs are in the node's graph, the nearest that is left takes over") {
+  // Two PCIe switches with a device and two NICs each.
+  const std::string text =
+      "cluster: {node: {device: a40, devices: 2, nics: {count: 4, bandwidth: 5 GB/s, of: [0, 2]}, links: ["
+      "{from: gpu0, to: plx0, bandwidth: 8 GB/s, latency: 1 us}, {from: nic0, to: plx0, bandwidth: 8 GB/s, latency: 1 "
+      "us},"
+      "{from: nic1, to: plx0, bandwidth: 8 GB/s, latency: 1 us}, {from: plx0, to: plx1, bandwidth: 8 GB/s, latency: 1 "
+      "us},"
+      "{from: gpu1, to: plx1, bandwidth: 8 GB/s, latency: 1 us}, {from: nic2, to: plx1, bandwidth: 8 GB/s, latency: 1 "
+      "us},"
+      "{from: nic3, to: plx1, bandwidth: 8 GB/s, latency: 1 us}]}, nodes: 2, scale_out: {topology: switch, latency: 1 "
+      "us}}";
+  Fabric fabric = read_fabric(text);
+  const std::vector<std::uint32_t> own = links_between(fabric, 0, 2);
+  fabric.remove_links(links_named(fabric, "node0.nic0"));
+  CHECK(fabric.nics_of(DeviceId(0)).out == 1);
+  CHECK(links_between(fabric, 0, 2).size() == own.size());
+  fabric.remove_links(links_named(fabric, "node0.nic1"));
+  CHECK(fabric.nics_of(DeviceId(0)).out == 2);
+  CHECK(links_between(fabric, 0, 2).size() == own.size() + 1);  // over the other PCIe switch
+  fabric.remove_links(links_named(fabric, "node0.nic2"));
+  CHECK(fabric.nics_of(DeviceId(0)).out == 3);
+  CHECK(fabric.nics_of(DeviceId(1)).out == 3);
 }
 
 TEST_CASE("a way around passes the software and the memory of the hosts as the route does") {

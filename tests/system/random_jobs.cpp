@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "network/fabric/link_names.h"
 #include "tests/system/small_jobs.h"
 
 namespace orrery::test {
@@ -215,6 +216,16 @@ void slow_a_link(Random& random, network::Fabric& fabric) {
   if (below(random, 3) > 0) return;
   const LinkId link{below(random, fabric.link_count())};
   fabric.set_bandwidth(link, Bandwidth(fabric.link(link).bandwidth.count() / (2 + below(random, 3))));
+}
+
+void kill_a_nic(Random& random, network::Fabric& fabric) {
+  if (below(random, 3) > 0) return;
+  std::vector<std::string> nics;
+  for (std::uint32_t vertex = 0; vertex < fabric.vertex_count(); ++vertex)
+    if (const std::string name = fabric.vertex_name(network::VertexId(vertex)); name.find(".nic") != std::string::npos)
+      nics.push_back(name);
+  const bool is_spare = std::ranges::any_of(nics, [](const std::string& name) { return name.ends_with("nic1"); });
+  if (is_spare) fabric.remove_links(network::links_named(fabric, one_of(random, nics)));
 }
 
 void change_links(Random& random, network::Fabric& fabric) {

@@ -21,6 +21,8 @@ RandomMachine random_machine(std::mt19937_64& random);
 experiment::Experiment read_machine_text(const std::string& text);
 // One link of every third fabric gets a fraction of its bandwidth.
 void slow_a_link(std::mt19937_64& random, network::Fabric& fabric);
+// One NIC of every third fabric with several in a node is dead.
+void kill_a_nic(std::mt19937_64& random, network::Fabric& fabric);
 // Lets some links change over time.
 void change_links(std::mt19937_64& random, network::Fabric& fabric);
 

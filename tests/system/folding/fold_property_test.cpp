@@ -51,13 +51,14 @@ void check_growing_symmetry(const Job& job, const Experiment& experiment, const 
 // often classes came apart while something was under way.
 template <class Change>
 std::uint64_t splits_of_random_experiments(int trials, std::uint64_t seed, const Change& change) {
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(seed), random_nic(seed);
   std::uint64_t ranks = 0, classes = 0, splits = 0;
   for (int trial = 0; trial < trials; ++trial) {
     const RandomMachine machine = random_machine(random);
     INFO("trial " << trial << "\n" << machine.text);
     Experiment experiment = read_machine_text(machine.text);
     slow_a_link(random, experiment.fabric);
+    kill_a_nic(random_nic, experiment.fabric);
     REQUIRE(experiment.fabric.device_count() == machine.ranks);
     const Job job = random_job(random, machine.ranks);
     SimulationOptions options = experiment.simulation;

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// Whose NICs carry what a group sends between nodes, where NICs are dead.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/ids.h"
+#include "network/fabric/fabric.h"
+#include "system/plans/group_messages.h"
+
+namespace orrery::system {
+
+// By node of the group: the places of the members whose NICs carry it, ascending. A member whose NIC is dead counts
+// where it has another that no other member uses. All nodes have as many as the poorest of those that lack some, since
+// NCCL takes the least number of channels of all ranks (NVIDIA/nccl, src/init.cc); they keep places that the others
+// have, so that traffic stays on its rail. Of a node with no NIC left: all.
+//
+// Empty: all members of all nodes.
+std::vector<std::vector<std::uint32_t>> ports_of_nodes(const NodeMembers& nodes, std::span<const DeviceId> devices,
+                                                       const network::Fabric& fabric);
+
+}  // namespace orrery::system
