@@ -101,7 +101,7 @@ double message_rate(const experiment::Experiment& experiment, const workload::Jo
   const workload::Matching matching = workload::match(job);
   const auto ranks = static_cast<std::uint32_t>(job.ranks.size());
   const std::vector<DeviceId> placement = experiment::place_ranks(experiment.placement, ranks, experiment.fabric);
-  const system::SimulationInput input{job, matching, experiment.fabric, experiment.device, placement};
+  const system::SimulationInput input{job, matching, experiment.fabric, experiment.devices, placement};
   const auto network = [&](Engine& engine) { return system::make_network(model, engine, experiment.fabric); };
   system::SimulationOptions options = experiment.simulation;
   options.fold = system::FoldMode::kOff;  // every message is an event

@@ -58,7 +58,7 @@ Measured measure(const experiment::Experiment& experiment, const workload::Job& 
     Unobserved nobody;
     std::optional<system::Simulation> simulation;
     measured.set_up = best_seconds(1, [&] {
-      simulation.emplace(system::SimulationInput{job, matching, experiment.fabric, experiment.device, placement},
+      simulation.emplace(system::SimulationInput{job, matching, experiment.fabric, experiment.devices, placement},
                          experiment.simulation, experiment::network_of(experiment), nobody);
     });
     measured.totals = simulation->run();

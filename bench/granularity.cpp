@@ -64,8 +64,8 @@ Duration time_of(const experiment::Experiment& experiment, CollectiveKind kind, 
   const workload::Matching matching = workload::match(job);
   const std::vector<DeviceId> placement = experiment::place_ranks(experiment.placement, ranks, experiment.fabric);
   report::OperationLog log(ranks);
-  system::Simulation simulation({job, matching, experiment.fabric, experiment.device, placement}, experiment.simulation,
-                                experiment::network_of(experiment), log);
+  system::Simulation simulation({job, matching, experiment.fabric, experiment.devices, placement},
+                                experiment.simulation, experiment::network_of(experiment), log);
   return simulation.run().finish.time_since_epoch();
 }
 

@@ -90,9 +90,11 @@ std::string costs_text(const network::Fabric& fabric) {
   return "\nCost (of what has a price)\n" + table.text();
 }
 
-std::string text_of(const network::Fabric& fabric, const ConfigValue& root) {
+// `types`: of devices, where there are several.
+std::string text_of(const network::Fabric& fabric, const ConfigValue& root, const std::string& types) {
   const network::FabricSummary summary = network::summarise(fabric);
-  std::string text = vertices_text(fabric, summary) + "\nDimensions\n" + dimensions_text(fabric) +
+  std::string text = vertices_text(fabric, summary) + (types.empty() ? "" : types + "\n") + "\nDimensions\n" +
+                     dimensions_text(fabric) +
                      "\nLinks (of each, one way; efficiency: the share of the nominal bandwidth that messages get)\n" +
                      links_text(fabric, summary) + measures_text(fabric) + costs_text(fabric);
   const std::vector<std::string> assumed = network::assumed_figures(root);
@@ -109,7 +111,8 @@ std::string hint_to_draw(const network::Fabric& fabric) {
   return nodes > 2 && 2 * (fabric.link_count() / nodes) <= kMostDrawn ? "draw fewer nodes: --nodes 2" : "";
 }
 
-nlohmann::ordered_json document_of(const std::string& cluster, const network::Fabric& fabric, const ConfigValue& root) {
+nlohmann::ordered_json document_of(const std::string& cluster, const network::Fabric& fabric, const ConfigValue& root,
+                                   const std::string& types) {
   const network::FabricSummary summary = network::summarise(fabric);
   nlohmann::ordered_json document = {{"schema", "orrery.cluster/1"},
                                      {"cluster", cluster},
@@ -117,6 +120,7 @@ nlohmann::ordered_json document_of(const std::string& cluster, const network::Fa
                                      {"vertices", nlohmann::ordered_json::object()},
                                      {"dimensions", nlohmann::ordered_json::array()},
                                      {"links", nlohmann::ordered_json::array()}};
+  if (!types.empty()) document["device_types"] = types;
   for (const network::VertexKind& kind : summary.vertices) document["vertices"][kind.name] = kind.count;
   for (const network::LogicalDimension& dimension : fabric.dimensions())
     document["dimensions"].push_back(
@@ -171,14 +175,18 @@ void show(const ClusterOptions& options, const Session& session) {
   diagnostics.throw_if_errors();
   ConfigContext context(session.files, diagnostics);
   std::optional<network::Fabric> fabric;
+  std::vector<system::DeviceSpec> devices;
+  collectives::NcclConstantList measured;
   read_config(root, context, [&](Section& section) {
     network::Routing routing;
     section.section("network", "of an experiment", [&](Section& network) { routing = network::read_routing(network); });
-    fabric = network::read_cluster(section, experiment::unused_cluster_parts(), routing);
+    fabric = network::read_cluster(section, experiment::cluster_parts(devices, measured), routing);
   });
   diagnostics.throw_if_errors();
   print_warnings(diagnostics.problems());
-  if (!options.dot) return session.outputs.give({text_of(*fabric, root), document_of(options.cluster, *fabric, root)});
+  const std::string types = devices.size() > 1 ? system::devices_text(devices, fabric->devices_of_types()) : "";
+  if (!options.dot)
+    return session.outputs.give({text_of(*fabric, root, types), document_of(options.cluster, *fabric, root, types)});
   if (fabric->link_count() > kMostDrawn)
     throw InputError({options.cluster},
                      fmt::format("{} links are too many to draw; at most {} are", fabric->link_count(), kMostDrawn),

@@ -136,7 +136,7 @@ Figures device_figures(const std::string& name, const ConfigFiles& files) {
 }
 
 Figures cluster_figures(const std::string& name, const ConfigFiles& files) {
-  system::DeviceSpec device;
+  std::vector<system::DeviceSpec> devices;
   collectives::NcclConstantList measured;
   Diagnostics diagnostics;
   ConfigValue root{ConfigValue::Kind::kMap, {}, {}, {}, {}};
@@ -144,15 +144,16 @@ Figures cluster_figures(const std::string& name, const ConfigFiles& files) {
   ConfigContext context(files, diagnostics);
   std::optional<network::Fabric> fabric;
   read_config(root, context, [&](Section& section) {
-    fabric = network::read_cluster(section, experiment::cluster_parts(device, measured));
+    fabric = network::read_cluster(section, experiment::cluster_parts(devices, measured));
   });
   diagnostics.throw_if_errors();
   const ConfigEntry* nodes = root.find("cluster")->value.find("nodes");
   const std::int64_t count_of_nodes = nodes == nullptr ? 1 : parse_whole_number(nodes->value.scalar).value_or(1);
   const std::string network(name_of(fabric->interconnect().network));
+  const std::string device = system::devices_text(devices, fabric->devices_of_types());
   return {
       count("GPUs/node", "devices_per_node", fabric->device_count() / count_of_nodes),
-      {"device", "device", device.name, device.name},
+      {"device", "device", device, device},
       {"within", "within", name_of(fabric->interconnect().within), std::string(name_of(fabric->interconnect().within))},
       {"network", "network", network, network}};
 }
@@ -371,9 +372,8 @@ std::string ends_text(const workload::TransformerSpec& transformer) {
 
 // The sizes in a line, which the document gets, too.
 std::string sizes_text(const workload::TransformerSpec& transformer, Json& document) {
-  std::string text =
-      fmt::format(", hidden {}, {} heads ({} of keys and values), {}, sequence {}", transformer.hidden,
-                  transformer.heads, transformer.kv_heads, ends_text(transformer), transformer.sequence);
+  std::string text = fmt::format(", hidden {}, {} heads ({} of keys and values), {}, sequence {}", transformer.hidden,
+                                 transformer.heads, transformer.kv_heads, ends_text(transformer), transformer.sequence);
   document.update({{"hidden", transformer.hidden},
                    {"heads", transformer.heads},
                    {"kv_heads", transformer.kv_heads},

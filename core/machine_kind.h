@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,10 +53,14 @@ struct InterconnectKind {
 };
 
 struct MachineKind : InterconnectKind {
-  Architecture architecture = Architecture::kOther;
+  Architecture architecture = Architecture::kOther;  // of several, the oldest
+  bool is_uniform = true;                            // all are of one
 
   bool operator==(const MachineKind&) const = default;
 };
+
+// What nodes of several kinds, which are joined alike, have together: the oldest architecture, and what all can.
+MachineKind common_machine(std::span<const MachineKind> machines);
 
 // "ampere", "nvlink", "efa-v1", "other": the words of configurations.
 std::string_view name_of(Architecture architecture);

@@ -15,7 +15,7 @@ namespace {
 
 // What reading fills in; an Experiment once all of it is there.
 struct ExperimentKeys {
-  system::DeviceSpec device;
+  std::vector<system::DeviceSpec> devices;  // by type of nodes
   std::optional<network::Fabric> fabric;
   WorkloadSource workload;
   Placement placement;
@@ -96,19 +96,40 @@ void read_placement(Section& section, Placement& placement) {
 
 void read_machine_of(Section& section, ExperimentKeys& experiment) {
   experiment.fabric =
-      network::read_cluster(section, cluster_parts(experiment.device, experiment.measured), experiment.routing);
+      network::read_cluster(section, cluster_parts(experiment.devices, experiment.measured), experiment.routing);
 }
 
-MachineKind machine_of(const ExperimentKeys& experiment) {
-  return {experiment.fabric->interconnect(), experiment.device.architecture};
+std::vector<MachineKind> machines_of(const ExperimentKeys& experiment) {
+  std::vector<MachineKind> machines;
+  for (std::uint32_t type = 0; type < experiment.devices.size(); ++type)
+    machines.push_back({experiment.fabric->interconnect(type), experiment.devices[type].architecture});
+  return machines;
+}
+
+// What shares a library of collectives.
+std::string_view maker_of(Architecture architecture) {
+  if (architecture == Architecture::kOther) return "no GPU that Orrery knows";
+  return architecture >= Architecture::kCdna2 ? "AMD" : "NVIDIA";
+}
+
+void check_makers(Section& section, const ExperimentKeys& experiment) {
+  for (const system::DeviceSpec& device : experiment.devices) {
+    const system::DeviceSpec& first = experiment.devices.front();
+    if (maker_of(device.architecture) == maker_of(first.architecture)) continue;
+    return section.error(
+        "cluster",
+        fmt::format("devices '{}' ({}) and '{}' ({}) share no library of collectives", printable(first.name),
+                    maker_of(first.architecture), printable(device.name), maker_of(device.architecture)),
+        "mix nodes whose devices are of one maker");
+  }
 }
 
 // `network` is that of `section`; the cluster has been read.
 void read_collectives_of(Section& section, const Section& network, ExperimentKeys& experiment) {
   LibraryHints hints;
   const ConfigValue* cluster = section.value("cluster");
-  experiment.is_cluster = cluster != nullptr && cluster->find("node") != nullptr;
-  if (experiment.fabric) hints.machine = library_of(machine_of(experiment), experiment.is_cluster);
+  experiment.is_cluster = cluster != nullptr && cluster->find("dims") == nullptr;
+  if (experiment.fabric) hints.machine = library_of(common_machine(machines_of(experiment)), experiment.is_cluster);
   const ConfigValue* granularity = network.value("granularity");
   if (experiment.fabric) hints.fabric = &*experiment.fabric;
   hints.asks_for_steps = granularity != nullptr && granularity->scalar == "step";
@@ -150,6 +171,7 @@ void read_system(Section& section, ExperimentKeys& experiment, const std::functi
     read_network_model(network, experiment);
     experiment.routing = network::read_routing(network);
     read_machine_of(section, experiment);
+    if (experiment.fabric) check_makers(section, experiment);
     read_workload();
     read_collectives_of(section, network, experiment);
     read_granularity(network, experiment.simulation.collectives);
@@ -166,8 +188,9 @@ void read_fold(Section& section, ExperimentKeys& experiment) {
 }
 
 void read_perturb(Section& section, ExperimentKeys& experiment) {
-  section.section("perturb", "slow or late ranks, noise, and slow links",
-                  [&](Section& s) { experiment.simulation.perturbation = read_perturbation(s, experiment.network, experiment.fabric); });
+  section.section("perturb", "slow or late ranks, noise, and slow links", [&](Section& s) {
+    experiment.simulation.perturbation = read_perturbation(s, experiment.network, experiment.fabric);
+  });
 }
 
 void read_notes(Section& section) {
@@ -197,7 +220,7 @@ void check_workload(Section& section, const ExperimentKeys& experiment) {
   const std::optional<workload::TrainingSpec>& training = experiment.workload.training;
   Diagnostics& diagnostics = section.context().diagnostics();
   if (!training || !experiment.fabric || diagnostics.has_errors()) return;
-  check_precision(*training, experiment.device, diagnostics);
+  for (const system::DeviceSpec& device : experiment.devices) check_precision(*training, device, diagnostics);
   workload::check_training(*training, experiment.fabric->device_count(), diagnostics);
   if (training->recompute == workload::Recompute::kSelective && training->transformer() != nullptr &&
       training->software.selective == workload::SelectiveKind::kScores &&
@@ -225,7 +248,9 @@ void read_experiment(Section& section, ExperimentKeys& experiment) {
   read_system(section, experiment, [&] {
     section.required_section("workload", "the job: a model to train, or traces to replay", [&](Section& s) {
       const std::int64_t devices = experiment.fabric ? experiment.fabric->device_count() : 1;
-      experiment.workload = read_workload(s, experiment.device.architecture, devices, experiment.simulation.compute);
+      const Architecture architecture =
+          experiment.devices.empty() ? Architecture::kOther : system::oldest_architecture(experiment.devices);
+      experiment.workload = read_workload(s, architecture, devices, experiment.simulation.compute);
     });
   });
   check_workload(section, experiment);
@@ -255,31 +280,32 @@ Experiment read_keys(const std::string& file, ConfigValue root, const ConfigFile
   ExperimentKeys keys;
   read_config(root, context, [&](Section& section) { read(section, keys); });
   diagnostics.throw_if_errors();
-  const MachineKind machine = machine_of(keys);
+  std::vector<MachineKind> machines = machines_of(keys);
   std::unique_ptr<const system::NcclLibrary> nccl;
   system::CollectiveOptions& collectives = keys.simulation.collectives;
   if (collectives.nccl) {
     for (const auto& [number, value] : keys.measured) collectives.nccl_constants->constants.set(number, value);
     nccl =
-        std::make_unique<const system::NcclLibrary>(*collectives.nccl, collectives.nccl_constants->constants, machine);
+        std::make_unique<const system::NcclLibrary>(*collectives.nccl, collectives.nccl_constants->constants, machines);
     collectives.library = nccl.get();
   }
   return {file,
           std::move(root),
-          std::move(keys.device),
+          std::move(keys.devices),
           std::move(*keys.fabric),
           std::move(keys.workload),
           std::move(keys.placement),
           keys.network,
           std::move(keys.simulation),
-          machine,
+          std::move(machines),
           std::move(nccl)};
 }
 
 }  // namespace
 
-network::ClusterReaders cluster_parts(system::DeviceSpec& device, collectives::NcclConstantList& measured) {
-  return {[&device](Section& section) { device = system::read_device(section); },
+network::ClusterReaders cluster_parts(std::vector<system::DeviceSpec>& devices,
+                                      collectives::NcclConstantList& measured) {
+  return {[&devices](Section& section) { devices.push_back(system::read_device(section)); },
           [&measured](Section& section) { measured = collectives::read_some_nccl_constants(section); }};
 }
 

@@ -35,16 +35,21 @@ struct Placement {
 
 struct Experiment {
   std::string file;
-  ConfigValue resolved;  // the configuration with every file, --set and default filled in
-  system::DeviceSpec device;
+  ConfigValue resolved;                     // the configuration with every file, --set and default filled in
+  std::vector<system::DeviceSpec> devices;  // by type of the fabric's nodes
   network::Fabric fabric;
   WorkloadSource workload;  // empty after read_machine
   Placement placement;
   system::NetworkModel network = system::kDefaultNetworkModel;
   system::SimulationOptions simulation;
-  MachineKind machine_kind;
+  std::vector<MachineKind> machine_kinds;  // by type of the fabric's nodes
   std::unique_ptr<const system::NcclLibrary>
       nccl;  // what the options of the simulation refer to; null with another library
+
+  const system::DeviceSpec& device_of(DeviceId device) const { return devices[fabric.type_of(device)]; }
+  MachineKind machine_kind() const { return common_machine(machine_kinds); }
+  // "a100-sxm-80gb"; "8 x a100-sxm-80gb, 8 x h100-sxm".
+  std::string devices_text() const { return system::devices_text(devices, fabric.devices_of_types()); }
 };
 
 // Reads `file`, an experiment or the result of a run of one, applies the `settings` (a.b=v), and checks everything.

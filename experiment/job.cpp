@@ -64,6 +64,12 @@ void warn_of_idle_devices(const Experiment& experiment, std::int64_t ranks, Diag
                       use_of_all(experiment, ranks, devices));
 }
 
+std::vector<std::uint32_t> types_of(const Experiment& experiment, std::span<const DeviceId> placement) {
+  std::vector<std::uint32_t> types;
+  for (const DeviceId device : placement) types.push_back(experiment.fabric.type_of(device));
+  return types;
+}
+
 }  // namespace
 
 std::string model_text(const workload::ModelSpec& model) {
@@ -85,9 +91,15 @@ ExperimentJob load_experiment_job(const Experiment& experiment, Diagnostics& dia
     return {std::move(job), {}, std::move(placement)};
   }
   const workload::TrainingSpec& training = *experiment.workload.training;
-  const system::OperatorModel times(experiment.device, training.software.rates_on(experiment.device.architecture));
-  workload::TrainingJob generated = workload::generate_job(training, times, loops);
-  std::vector<DeviceId> placement = placed(generated.job);
+  std::vector<workload::TrainingJob> of_types;
+  for (const system::DeviceSpec& device : experiment.devices) {
+    const system::OperatorModel times(device, training.software.rates_on(device.architecture));
+    of_types.push_back(workload::generate_job(training, times, loops));
+  }
+  std::vector<DeviceId> placement = placed(of_types.front().job);
+  workload::TrainingJob generated = of_types.size() == 1
+                                        ? std::move(of_types.front())
+                                        : workload::join_types(std::move(of_types), types_of(experiment, placement));
   return {std::move(generated.job), std::move(generated.facts), std::move(placement)};
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Whether a training job fits its devices' memory, and what would fit if it does not.
 #include <algorithm>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -138,26 +140,86 @@ std::string advice(const workload::TrainingSpec& training, Bytes capacity, const
   return fmt::format("would fit with {}; {}", fmt::join(fits, ", or "), allow);
 }
 
+// A program on a type of devices.
+struct Fit {
+  std::size_t program = 0;
+  std::uint32_t type = 0;
+  std::vector<std::uint32_t> ranks;
+
+  Bytes excess(const std::vector<workload::MemoryNeed>& needs, const Experiment& experiment) const {
+    return needs[program].total() - experiment.devices[type].memory_capacity;
+  }
+};
+
+// In the order of programs, then of types.
+std::vector<Fit> fits_of(const Experiment& experiment) {
+  const std::vector<std::uint32_t> programs = workload::programs_of_ranks(*experiment.workload.training);
+  const bool is_mixed = experiment.devices.size() > 1;
+  const std::vector<DeviceId> placement =
+      is_mixed ? place_ranks(experiment.placement, static_cast<std::uint32_t>(programs.size()), experiment.fabric)
+               : std::vector<DeviceId>();
+  std::map<std::pair<std::size_t, std::uint32_t>, Fit> fits;
+  for (std::uint32_t rank = 0; rank < programs.size(); ++rank) {
+    const std::uint32_t type = is_mixed ? experiment.fabric.type_of(placement[rank]) : 0;
+    Fit& fit = fits[{programs[rank], type}];
+    fit.program = programs[rank], fit.type = type;
+    fit.ranks.push_back(rank);
+  }
+  std::vector<Fit> result;
+  for (auto& [key, fit] : fits) result.push_back(std::move(fit));
+  return result;
+}
+
+// "8-15, 24": of those that do not fit a type.
+std::string ranks_text(std::vector<std::uint32_t> ranks) {
+  std::ranges::sort(ranks);
+  std::vector<std::string> ranges;
+  for (std::size_t first = 0, end = 0; first < ranks.size(); first = end) {
+    for (end = first + 1; end < ranks.size() && ranks[end] == ranks[end - 1] + 1;) ++end;
+    ranges.push_back(end == first + 1 ? fmt::format("{}", ranks[first])
+                                      : fmt::format("{}-{}", ranks[first], ranks[end - 1]));
+  }
+  constexpr std::size_t kShown = 8;
+  const bool is_long = ranges.size() > kShown;
+  if (is_long) ranges.resize(kShown);
+  return fmt::format("{}{}", fmt::join(ranges, ", "), is_long ? ", ..." : "");
+}
+
 }  // namespace
 
 void check_memory(const Experiment& experiment, bool allowed, Diagnostics& diagnostics) {
   if (!experiment.workload.training) return;
   const workload::TrainingSpec& training = *experiment.workload.training;
   const std::vector<workload::MemoryNeed> needs = workload::memory_needs(training);
-  const auto worst = std::ranges::max_element(needs, {}, &workload::MemoryNeed::total);
-  const Bytes capacity = experiment.device.memory_capacity;
-  if (worst->total() <= capacity) return;
+  const Bytes least = std::ranges::min(experiment.devices, {}, &system::DeviceSpec::memory_capacity).memory_capacity;
+  if (largest(needs) <= least) return;
+  const std::vector<Fit> fits = fits_of(experiment);
+  const auto excess = [&](const Fit& fit) { return fit.excess(needs, experiment); };
+  const Fit& worst = *std::ranges::max_element(fits, {}, excess);
+  if (excess(worst) <= Bytes(0)) return;
+  const system::DeviceSpec& device = experiment.devices[worst.type];
+  const workload::MemoryNeed& need = needs[worst.program];
   std::vector<std::string> parts;
   for (std::size_t use = 0; use < workload::kMemoryUseCount; ++use)
-    if (worst->by[use].count() > 0)
+    if (need.by[use].count() > 0)
       parts.push_back(
-          fmt::format("{} {}", workload::name_of(static_cast<workload::MemoryUse>(use)), rounded(worst->by[use])));
-  const RankId rank = workload::first_rank_of_program(training, static_cast<std::size_t>(worst - needs.begin()));
-  const std::string message = fmt::format("rank {} needs {} of memory, its device has {}: {}", index_of(rank),
-                                          rounded(worst->total()), rounded(capacity), fmt::join(parts, ", "));
+          fmt::format("{} {}", workload::name_of(static_cast<workload::MemoryUse>(use)), rounded(need.by[use])));
+  std::string type;
+  if (experiment.devices.size() > 1) {
+    std::vector<std::uint32_t> others;
+    for (const Fit& fit : fits)
+      if (fit.type == worst.type && excess(fit) > Bytes(0))
+        others.insert(others.end(), fit.ranks.begin(), fit.ranks.end());
+    type = fmt::format("; of those on {} these do not fit: {}", printable(device.name), ranks_text(std::move(others)));
+  }
+  const std::uint32_t rank = worst.ranks.front();
+  const std::string message =
+      fmt::format("rank {} needs {} of memory, its device has {}: {}{}", rank, rounded(need.total()),
+                  rounded(device.memory_capacity), fmt::join(parts, ", "), type);
   if (allowed) return diagnostics.warning(training.where, message, "");
-  Problem problem{Severity::kError, training.where, message, advice(training, capacity, experiment.fabric)};
-  problem.rank = index_of(rank);
+  Problem problem{Severity::kError, training.where, message,
+                  advice(training, device.memory_capacity, experiment.fabric)};
+  problem.rank = rank;
   problem.out_of_memory = true;
   throw InputError(std::vector<Problem>{std::move(problem)});
 }

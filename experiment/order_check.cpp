@@ -48,9 +48,9 @@ void check_order(const workload::Job& job, const workload::Matching& matching,
   options.collectives.granularity = system::Granularity::kPhase;
   options.collectives.library = &library;
   NoObserver observer;
-  const system::DeviceSpec device;
+  const std::vector<system::DeviceSpec> devices(1);
   system::Simulation(
-      {job, matching, fabric, device, placement}, options,
+      {job, matching, fabric, devices, placement}, options,
       [&](Engine& engine) { return system::make_network(system::NetworkModel::kAlphaBeta, engine, fabric); }, observer)
       .run(progress);
 }

@@ -195,9 +195,10 @@ void read_what_is_left(const ConfigEntry& entry, Section& section, system::Netwo
 
 LinkFault read_fault(const ConfigEntry& entry, Section& section, system::NetworkModel model) {
   LinkFault fault;
-  section.accepts("dead", fault.is_dead,
-                  "whether the links are gone: messages take the fewest others that are left between their ends, and those of a "
-                  "dead NIC another NIC of the node");
+  section.accepts(
+      "dead", fault.is_dead,
+      "whether the links are gone: messages take the fewest others that are left between their ends, and those of a "
+      "dead NIC another NIC of the node");
   if (fault.is_dead)
     for (const char* key : {"bandwidth", "latency", "at", "traffic"}) {
       section.know(key);

@@ -143,6 +143,31 @@ std::string job_text(const workload::TrainingSpec& training) {
                      workload::attention_of(training) == workload::AttentionKind::kFlash ? "flash" : "plain");
 }
 
+// The mean over devices: of all the same, that.
+template <class Figure, class FigureOf>
+Figure mean(std::span<const DeviceId> devices, const FigureOf& figure_of) {
+  Int128 sum = 0;
+  for (const DeviceId device : devices) sum += figure_of(device).count();
+  return Figure(static_cast<std::int64_t>(sum / static_cast<Int128>(devices.size())));
+}
+
+report::DevicesInUse devices_in_use(const Experiment& experiment, const workload::TrainingFacts& facts,
+                                    std::span<const DeviceId> placement) {
+  const Precision precision = experiment.simulation.compute.precision;
+  const auto peak = [&](DeviceId device) { return experiment.device_of(device).peak(precision).value_or(FlopRate(1)); };
+  report::DevicesInUse devices;
+  devices.count = experiment.fabric.device_count();
+  devices.peak = mean<FlopRate>(placement.first(static_cast<std::size_t>(facts.workers)), peak);
+  std::vector<DeviceId> all;
+  for (std::uint32_t device = 0; device < devices.count; ++device) all.push_back(DeviceId(device));
+  devices.peak_of_all = mean<FlopRate>(all, peak);
+  for (const workload::ProgramMemory& program : facts.memory)
+    devices.capacities.push_back(experiment.device_of(placement[index_of(program.first_rank)]).memory_capacity);
+  if (std::ranges::all_of(placement, [&](DeviceId device) { return experiment.device_of(device).power.has_value(); }))
+    devices.power = mean<Power>(placement, [&](DeviceId device) { return *experiment.device_of(device).power; });
+  return devices;
+}
+
 // Throws NotRepeatable where `loops` have to be written out to be exact.
 Run simulate_job(const Experiment& experiment, const report::RankChoice& ranks, workload::Loops loops,
                  Diagnostics& diagnostics, Clock::time_point started, const RunProgress& progress) {
@@ -160,28 +185,26 @@ Run simulate_job(const Experiment& experiment, const report::RankChoice& ranks, 
   warn_of_collectives(experiment, job, matching, placement, diagnostics);
   // 2. Simulate.
   report::OperationLog log(job.ranks.size());
-  system::Simulation simulation({job, matching, experiment.fabric, experiment.device, placement}, experiment.simulation,
-                                network_of(experiment), log);
+  system::Simulation simulation({job, matching, experiment.fabric, experiment.devices, placement},
+                                experiment.simulation, network_of(experiment), log);
   const system::SimulationTotals totals = simulation.run(show("simulating"));
   // 3. Report.
   report::Result result = report::make_result(job, experiment.fabric, simulation, totals, log);
   if (training) {
-    const FlopRate peak = experiment.device.peak(experiment.simulation.compute.precision).value_or(FlopRate(1));
+    const report::DevicesInUse devices = devices_in_use(experiment, *training, placement);
     result.iterations = training->iterations;
-    result.training =
-        report::training_figures(*training, peak, experiment.device.memory_capacity, experiment.fabric.device_count(),
-                                 totals.finish.time_since_epoch() - result.initial);
+    result.training = report::training_figures(*training, devices, totals.finish.time_since_epoch() - result.initial);
     result.training->job = job_text(*experiment.workload.training);
     result.training->ages = report::weight_ages(*training, totals, log);
     result.training->run = report::training_run(*experiment.workload.training, *training, job.ranks.size(),
-                                                experiment.device.power, report::iteration_time(result));
+                                                devices.power, report::iteration_time(result));
   }
   result.computes_as_measured =
       !training && std::ranges::any_of(job.graphs, [&](const workload::ExecutionGraph& graph) {
         return system::has_measured_time(graph, experiment.simulation.compute);
       });
   result.experiment = experiment.resolved;
-  result.device = experiment.device.name;
+  result.device = experiment.devices_text();
   result.devices = experiment.fabric.device_count();
   result.network_model = system::network_model_names()[static_cast<std::size_t>(experiment.network)];
   result.granularity =

@@ -26,9 +26,10 @@ namespace orrery::experiment {
 
 // --- cluster
 
-// What of a cluster this layer reads: the device, and constants of a library measured on the cluster. Both are filled
-// in while the cluster is read, and outlive the result.
-network::ClusterReaders cluster_parts(system::DeviceSpec& device, collectives::NcclConstantList& measured);
+// What of a cluster this layer reads: the devices, one for each type of nodes, and constants of a library measured on
+// the cluster. Both are filled in while the cluster is read, and outlive the result.
+network::ClusterReaders cluster_parts(std::vector<system::DeviceSpec>& devices,
+                                      collectives::NcclConstantList& measured);
 
 // Checks the parts and forgets them.
 network::ClusterReaders unused_cluster_parts();
@@ -41,7 +42,7 @@ struct WorkloadSource {
   std::optional<workload::TrainingSpec> training;
 };
 
-// `architecture`: of the cluster's `devices`.
+// `architecture`: of the cluster's `devices`, the oldest.
 WorkloadSource read_workload(Section& section, Architecture architecture, std::int64_t devices,
                              system::ComputeOptions& compute);
 

@@ -71,24 +71,30 @@ Duration iteration_time(const Result& result) {
   return (result.finish.time_since_epoch() - result.initial) / result.iterations;
 }
 
-TrainingFigures training_figures(const workload::TrainingFacts& facts, FlopRate peak, Bytes capacity,
-                                 std::uint32_t devices, Duration iterations) {
+TrainingFigures training_figures(const workload::TrainingFacts& facts, const DevicesInUse& devices,
+                                 Duration iterations) {
   TrainingFigures figures;
   const double rank_seconds =
       seconds(iterations) / static_cast<double>(facts.iterations) * static_cast<double>(facts.workers);
   if (rank_seconds > 0) {
-    figures.mfu = facts.model_flops / (rank_seconds * static_cast<double>(peak.count()));
-    figures.mfu_all_devices = figures.mfu * static_cast<double>(facts.workers) / devices;
+    figures.mfu = facts.model_flops / (rank_seconds * static_cast<double>(devices.peak.count()));
+    figures.mfu_all_devices = figures.mfu * static_cast<double>(facts.workers) / devices.count;
+    if (devices.peak_of_all != devices.peak)
+      figures.mfu_all_devices *=
+          static_cast<double>(devices.peak.count()) / static_cast<double>(devices.peak_of_all.count());
     figures.model_tflops_per_gpu = facts.model_flops / rank_seconds / 1e12;
     figures.tokens_per_s_per_gpu = static_cast<double>(facts.tokens) / rank_seconds;
   }
   figures.has_tokens = facts.has_tokens;
-  figures.capacity = capacity;
-  const auto fullest =
-      std::ranges::max_element(facts.memory, {}, [](const workload::ProgramMemory& m) { return m.need.total(); });
-  if (fullest == facts.memory.end()) return figures;
-  figures.fullest = fullest->first_rank;
-  figures.memory = fullest->need;
+  const auto need = [&](std::size_t program) { return Int128{facts.memory[program].need.total().count()}; };
+  std::size_t fullest = 0;  // by the share of its device's memory
+  for (std::size_t program = 1; program < facts.memory.size(); ++program)
+    if (need(program) * devices.capacities[fullest].count() > need(fullest) * devices.capacities[program].count())
+      fullest = program;
+  if (facts.memory.empty()) return figures;
+  figures.capacity = devices.capacities[fullest];
+  figures.fullest = facts.memory[fullest].first_rank;
+  figures.memory = facts.memory[fullest].need;
   return figures;
 }
 

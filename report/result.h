@@ -120,9 +120,18 @@ struct Result {
 // Time of one iteration, the mean of several.
 Duration iteration_time(const Result& result);
 
-// `peak`: of one device in the job's precision. `devices`: of the cluster. `iterations`: the time of all.
-TrainingFigures training_figures(const workload::TrainingFacts& facts, FlopRate peak, Bytes capacity,
-                                 std::uint32_t devices, Duration iterations);
+// What of its devices a training job is measured by. Peaks are those in the job's precision.
+struct DevicesInUse {
+  FlopRate peak{1};               // of a worker's device, the mean
+  FlopRate peak_of_all{1};        // of a device of the cluster, the mean
+  std::uint32_t count = 0;        // of the cluster
+  std::vector<Bytes> capacities;  // by program: of the memory of its ranks' devices
+  std::optional<Power> power{};   // of a rank's device, the mean
+};
+
+// `iterations`: the time of all.
+TrainingFigures training_figures(const workload::TrainingFacts& facts, const DevicesInUse& devices,
+                                 Duration iterations);
 
 // Counted from what happened. Of every program whose weights others may update meanwhile.
 std::vector<WeightAge> weight_ages(const workload::TrainingFacts& facts, const system::SimulationTotals& totals,

@@ -54,7 +54,7 @@ Simulation::Parts::Parts(const SimulationInput& input, const SimulationOptions& 
       options_(options),
       network_(make_network(engine_)),
       plans_(input.job, input.matching, input.fabric, input.placement, options_.collectives),
-      times_(input.job, input.fabric, input.device, input.placement, options),
+      times_(input.job, input.fabric, input.devices, input.placement, options),
       cast_(make_cast({input.job, input.matching, input.fabric, input.placement, plans_, *network_},
                       cast_options(options), options.collectives.granularity,
                       {times_.colours(), times_.what_differs()})),

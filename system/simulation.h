@@ -37,7 +37,7 @@ struct SimulationInput {
   const workload::Job& job;
   const workload::Matching& matching;
   const network::Fabric& fabric;
-  const DeviceSpec& device;
+  std::span<const DeviceSpec> devices;  // by type of the fabric's nodes
   std::span<const DeviceId> placement;  // by rank
 };
 

@@ -37,10 +37,12 @@ bool may_take(const NcclCall& call, const NcclOptions& options, NcclAlgorithm al
   return !is_held || options.may_take(algorithm);
 }
 
-// LL128 rests on stores of 128 bytes that stay whole on the way, which NVLink grants.
+// LL128 rests on stores of 128 bytes that stay whole on the way, which NVLink grants. Before Hopper NCCL takes it only
+// where all GPUs are of one compute capability (NVIDIA/nccl, src/graph/tuning.cc).
 bool has_ll128(const NcclCall& call, NcclVersion version) {
   const bool is_new =
       call.machine.architecture >= Architecture::kVolta && call.machine.architecture <= Architecture::kBlackwell;
+  if (!call.machine.is_uniform && call.machine.architecture < Architecture::kHopper) return false;
   return is_new && version >= kFirstWithLl128 &&
          (call.machine.within == NodeLinkKind::kNvlink || call.shape->fullest == 1);
 }

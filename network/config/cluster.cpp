@@ -137,19 +137,73 @@ void check_cluster(Section& section, const ClusterSpec& cluster, const Location&
   if (!problem.empty()) section.error("scale_out", problem);
 }
 
+// The nodes of a cluster of several types. The keys of a node are documented where a cluster has one type.
+std::vector<NodeGroup> read_groups(Section& section, const ReadDevice& read_device, bool is_there) {
+  const std::size_t errors = section.errors();
+  std::vector<NodeGroup> groups;
+  section.list(
+      "nodes",
+      "types of nodes of a cluster that mixes them, in place of `node`: each with its number; devices are numbered "
+      "in this order. Example: `[{node: dgx-a100, count: 4}, {node: dgx-h100, count: 4}]`",
+      [&](Section& group) {
+        NodeGroup& read = groups.emplace_back();
+        group.required_section(
+            "node", "a node type, as `cluster.node`",
+            [&](Section& node) {
+              if (is_there) read.node = read_node(node, read_device);
+            },
+            "nodes");
+        group.needs("count", read.count, {1, kMostDevices}, "number of nodes of the type");
+        if (!section.sound(errors)) return;
+        const std::string problem = mixing_problem(groups.front().node, read.node);
+        if (is_there && groups.size() > 1 && !problem.empty())
+          section.context().diagnostics().error(
+              group.where_key("node"), fmt::format("nodes of this type do not go with those of the first: {}", problem),
+              "nodes of one cluster have as many devices and NICs, joined alike; their figures may differ");
+      });
+  return groups;
+}
+
+// Reads `nodes` as a list, into the cluster. `is_there`: it is one, and not only documented.
+void read_mixed_nodes(Section& section, const std::optional<NodeCount>& nodes, const ReadDevice& read_device,
+                      bool is_there, ClusterSpec& cluster) {
+  const std::size_t errors = section.errors();
+  if (is_there) section.know("node");
+  cluster.groups = read_groups(section, read_device, is_there);
+  if (!is_there || !section.sound(errors)) return;
+  if (section.has("node"))
+    section.error("node", "'node' and a list of 'nodes' exclude each other",
+                  "list the types in `nodes`, or write one `node`");
+  if (cluster.groups.empty()) return section.error("nodes", "'nodes' is empty", "nodes: [{node: dgx-a100, count: 4}]");
+  if (nodes)
+    section.context().diagnostics().error(nodes->where, "'nodes' has no meaning for a cluster that lists its nodes",
+                                          "change their `count`");
+  std::uint64_t count = 0;
+  for (const NodeGroup& group : cluster.groups) count += group.count;
+  cluster.node = cluster.groups.front().node;
+  cluster.nodes = static_cast<std::uint32_t>(std::min<std::uint64_t>(count, kMostDevices + std::uint64_t{1}));
+  if (cluster.groups.size() == 1) cluster.groups.clear();
+}
+
 ClusterSpec read_nodes(Section& section, const std::optional<NodeCount>& nodes, const ReadDevice& read_device,
                        const Routing& routing) {
   const std::size_t errors = section.errors();
   ClusterSpec cluster;
   cluster.routing = routing;
-  section.required_section(
-      "node", "the node type of the cluster. Example: `node: dgx-a100`",
-      [&](Section& node) { cluster.node = read_node(node, read_device); }, "nodes");
-  if (nodes && !section.has("nodes"))
-    section.know("nodes");  // no default beside the experiment's number
-  else
-    section.takes("nodes", cluster.nodes, {1, kMostDevices}, "number of nodes; `nodes` of the experiment wins over it");
-  if (nodes) cluster.nodes = nodes->count;
+  const ConfigValue* listed = section.value("nodes");
+  const bool is_mixed = listed != nullptr && listed->kind == ConfigValue::Kind::kList;
+  section.when(!is_mixed, [&] {
+    section.required_section(
+        "node", "the node type of the cluster. Example: `node: dgx-a100`",
+        [&](Section& node) { cluster.node = read_node(node, read_device); }, "nodes");
+    if (nodes && !section.has("nodes"))
+      section.know("nodes");  // no default beside the experiment's number
+    else
+      section.takes("nodes", cluster.nodes, {1, kMostDevices},
+                    "number of nodes; `nodes` of the experiment wins over it");
+    if (nodes) cluster.nodes = nodes->count;
+  });
+  section.when(is_mixed, [&] { read_mixed_nodes(section, nodes, read_device, is_mixed, cluster); });
   const std::uint64_t nics =
       section.sound(errors) && cluster.node.nics ? std::uint64_t{cluster.nodes} * nic_trunks(cluster.node) : 0;
   section.section("scale_out", "fabric that joins the NICs of the nodes; required with more than one node",

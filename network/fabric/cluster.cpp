@@ -2,6 +2,9 @@
 #include "network/fabric/cluster.h"
 
 #include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
 
 #include "core/assert.h"
 #include "network/fabric/compose.h"
@@ -86,7 +89,10 @@ std::uint64_t link_count(const ClusterSpec& cluster) {
   return inside + of_devices + of_nics + cluster.scale_out->topology->shape->links(scale_out_parameters(cluster));
 }
 
-Fabric build_cluster(const ClusterSpec& cluster) {
+namespace {
+
+// Of nodes like the first.
+FabricParts parts_of(const ClusterSpec& cluster) {
   const NodeSpec& node = cluster.node;
   const std::uint64_t devices = std::uint64_t{cluster.nodes} * node.devices;
   ORRERY_ASSERT(devices >= 1 && devices <= kMostDevices);
@@ -125,7 +131,79 @@ Fabric build_cluster(const ClusterSpec& cluster) {
   }
   parts.layout = std::move(layout);
   parts.interconnect = interconnect_of(cluster);
-  return Fabric(std::move(parts));
+  return parts;
+}
+
+std::uint32_t kind_number(FabricParts& parts, const Link& link) {
+  const auto known = std::ranges::find(parts.link_kinds, link);
+  const auto number = static_cast<std::uint32_t>(known - parts.link_kinds.begin());
+  if (known == parts.link_kinds.end()) parts.link_kinds.push_back(link);
+  return number;
+}
+
+// A cluster of each type alone has the same links in the same places; each is taken from that of its node's type.
+FabricParts mixed_parts(const ClusterSpec& cluster) {
+  std::vector<FabricParts> pure;
+  std::vector<std::uint32_t> type_of_node;
+  std::vector<std::uint32_t> first_devices;
+  std::size_t fastest = 0;
+  const auto width = [](const NodeSpec& node) {
+    return node.nics ? double(node.nics->bandwidth.count()) * (node.nics->count / nic_trunks(node)) : 0;
+  };
+  for (std::size_t type = 0; type < cluster.groups.size(); ++type) {
+    ClusterSpec alone = cluster;
+    alone.node = cluster.groups[type].node;
+    pure.push_back(parts_of(alone));
+    ORRERY_ASSERT(pure.back().kind_of_link.size() == pure.front().kind_of_link.size());
+    if (width(alone.node) > width(cluster.groups[fastest].node)) fastest = type;
+    first_devices.push_back(static_cast<std::uint32_t>(type_of_node.size()) * alone.node.devices);
+    type_of_node.insert(type_of_node.end(), cluster.groups[type].count, static_cast<std::uint32_t>(type));
+  }
+  FabricParts parts = pure.front();
+  parts.first_devices = std::move(first_devices);
+  parts.link_kinds.clear();
+  std::vector<std::vector<std::uint32_t>> kinds;  // by type, by kind there
+  for (const FabricParts& of_type : pure) {
+    kinds.emplace_back();
+    for (const Link& link : of_type.link_kinds) kinds.back().push_back(kind_number(parts, link));
+    parts.interconnects.push_back(of_type.interconnect);
+    parts.interconnect.multicast = parts.interconnect.multicast && of_type.interconnect.multicast;
+  }
+  const ClusterLayout& layout = std::get<ClusterLayout>(parts.layout);
+  for (std::uint32_t link = 0; link < parts.kind_of_link.size(); ++link) {
+    const std::optional<std::uint32_t> node = layout.node_of(LinkId(link));
+    const std::size_t type = node ? type_of_node[*node] : fastest;
+    parts.kind_of_link[link] = kinds[type][pure[type].kind_of_link[link]];
+  }
+  return parts;
+}
+
+}  // namespace
+
+std::string mixing_problem(const NodeSpec& node, const NodeSpec& other) {
+  const auto differ = [](std::string_view what, const auto& one, const auto& two) {
+    return fmt::format("{}: {} and {}", what, one, two);
+  };
+  if (node.devices != other.devices) return differ("devices", node.devices, other.devices);
+  if (writes_out_links(*node.fabric.topology) || writes_out_links(*other.fabric.topology))
+    return "the links of one are written out";
+  if (node.fabric.topology != other.fabric.topology)
+    return differ("topology", node.fabric.topology->name, other.fabric.topology->name);
+  if (node.fabric.topology->read != nullptr)
+    return fmt::format("the devices of a node are joined by a {}, which has keys of its own",
+                       node.fabric.topology->name);
+  if (node.fabric.name != other.fabric.name) return differ("fabric.name", node.fabric.name, other.fabric.name);
+  if (node.interconnect != other.interconnect)
+    return differ("interconnect", name_of(node.interconnect), name_of(other.interconnect));
+  if (!node.nics || !other.nics) return "one has no NICs";
+  if (nic_trunks(node) != nic_trunks(other)) return differ("NICs", nic_trunks(node), nic_trunks(other));
+  if (node.nics->gpu_direct != other.nics->gpu_direct)
+    return differ("nics.gpu_direct", node.nics->gpu_direct, other.nics->gpu_direct);
+  return {};
+}
+
+Fabric build_cluster(const ClusterSpec& cluster) {
+  return Fabric(cluster.groups.empty() ? parts_of(cluster) : mixed_parts(cluster));
 }
 
 }  // namespace orrery::network

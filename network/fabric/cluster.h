@@ -63,12 +63,23 @@ inline bool stages_in_host(const NodeSpec& node) { return node.nics && !node.nic
 // NICs that the scale-out fabric joins, per node: those that are one device's own are one trunk. The node has `nics`.
 std::uint32_t nic_trunks(const NodeSpec& node);
 
-struct ClusterSpec {
+// Nodes of one type, side by side.
+struct NodeGroup {
   NodeSpec node;
+  std::uint32_t count = 1;
+};
+
+struct ClusterSpec {
+  NodeSpec node;  // of several types: the first
   std::uint32_t nodes = 1;
+  std::vector<NodeGroup> groups{};  // of several types: all of them, `nodes` in all; of one: none
   std::optional<ScaleOutSpec> scale_out;
   Routing routing{};  // between the NICs; inside a node, NVLink and PCIe stripe every message over all parallel links
 };
+
+// Why nodes of two types cannot be in one cluster, or "": they are joined alike, only the figures of their links
+// differ.
+std::string mixing_problem(const NodeSpec& node, const NodeSpec& other);
 
 // Of the scale-out fabric, which the cluster has.
 TopologyParameters scale_out_parameters(const ClusterSpec& cluster);
@@ -79,7 +90,8 @@ std::uint64_t link_count(const ClusterSpec& cluster);
 // Logical dimensions: the devices of a node, then (with more than one) the nodes. Device d of a node uses NIC
 // d * nics / devices, or all of the nics / devices NICs that are its own, as one trunk; or, with the NICs in the graph,
 // NIC of[d]. More than one node needs `nics` and `scale_out`; counts must be within the limits of kMostDevices and
-// kMostLinks (read_cluster checks all this).
+// kMostLinks (read_cluster checks all this). Of several types, each link has the figures of the node that it is at;
+// those between switches suit the NICs of the fastest.
 Fabric build_cluster(const ClusterSpec& cluster);
 
 }  // namespace orrery::network

@@ -243,10 +243,40 @@ std::string ClusterLayout::vertex_name(VertexId vertex) const {
   return fmt::format("node{}.nic{}", nic / nics_per_node, nic % nics_per_node);
 }
 
-Fabric::Fabric(FabricParts parts) : parts_(std::move(parts)) {
+std::optional<std::uint32_t> ClusterLayout::node_of(LinkId link) const {
+  const LinkEnds of = ends(link);
+  for (const VertexId vertex : {of.from, of.to}) {
+    if (index_of(vertex) < devices) return index_of(vertex) / devices_per_node;
+    if (is_nic(vertex)) return (index_of(vertex) - first_nic) / nics_per_node;
+    if (node.holds(vertex)) return node.instance_of(vertex);
+  }
+  return std::nullopt;
+}
+
+Fabric::Fabric(FabricParts parts) : parts_(std::move(parts)), has_odd_links_(!parts_.first_devices.empty()) {
   std::uint64_t product = 1;
   for (const LogicalDimension& dimension : parts_.dimensions) product *= dimension.size;
   ORRERY_ASSERT(product == parts_.devices);
+}
+
+std::uint32_t Fabric::type_count() const {
+  return std::max<std::uint32_t>(1, static_cast<std::uint32_t>(parts_.first_devices.size()));
+}
+
+std::uint32_t Fabric::type_of(DeviceId device) const {
+  if (parts_.first_devices.empty()) return 0;
+  const auto after = std::ranges::upper_bound(parts_.first_devices, index_of(device));
+  return static_cast<std::uint32_t>(after - parts_.first_devices.begin() - 1);
+}
+
+std::vector<std::uint32_t> Fabric::devices_of_types() const {
+  if (parts_.first_devices.empty()) return {parts_.devices};
+  std::vector<std::uint32_t> counts;
+  for (std::size_t type = 0; type < parts_.first_devices.size(); ++type) {
+    const bool is_last = type + 1 == parts_.first_devices.size();
+    counts.push_back((is_last ? parts_.devices : parts_.first_devices[type + 1]) - parts_.first_devices[type]);
+  }
+  return counts;
 }
 
 void Fabric::set_bandwidth(LinkId link, Bandwidth bandwidth) {

@@ -73,7 +73,7 @@ struct ComposedLayout {
   const Routing& routing() const { return tiers.front().parameters.routing; }
 };
 
-// Nodes of one kind: a fabric inside each, and, between nodes, device -> NIC -> scale-out fabric -> NIC -> device.
+// Nodes joined alike: a fabric inside each, and, between nodes, device -> NIC -> scale-out fabric -> NIC -> device.
 // The way between a device and its NIC is either a link of their own, the host link, or a route inside the node, where
 // the NICs are members of the node's fabric, after the devices. With host links, a NIC is a trunk: all the NICs that
 // one device owns, or one NIC that several devices share.
@@ -117,6 +117,8 @@ struct ClusterLayout {
   Endpoints outer_ends(const Endpoints& ends) const;
   void pass_hosts(const Endpoints& ends, std::vector<LinkId>& way) const;
   const Routing& routing() const { return scale_out.parameters.routing; }
+  // The node that a link is in, or that one of its ends is at; nothing of a link between switches.
+  std::optional<std::uint32_t> node_of(LinkId link) const;
   bool is_nic(VertexId vertex) const {
     return index_of(vertex) >= first_nic && index_of(vertex) - first_nic < devices / devices_per_node * nics_per_node;
   }
@@ -156,6 +158,8 @@ struct FabricParts {
   std::vector<std::uint32_t> kind_of_link;  // by LinkId
   FabricLayout layout;
   InterconnectKind interconnect{};
+  std::vector<std::uint32_t> first_devices{};     // of each type of nodes; empty: there is one
+  std::vector<InterconnectKind> interconnects{};  // likewise
 };
 
 // Of each vertex or link of a kind, in any currency.
@@ -193,6 +197,11 @@ class Fabric {
   // Names by Link::link_class: "nvlink.up", "nic.down", "dim0.up".
   std::span<const std::string> link_classes() const { return parts_.link_classes; }
 
+  // Types of nodes are numbered in the order of their devices.
+  std::uint32_t type_count() const;
+  std::uint32_t type_of(DeviceId device) const;
+  std::vector<std::uint32_t> devices_of_types() const;  // how many, by type
+
   // The first varies fastest; the product of the sizes is device_count().
   std::span<const LogicalDimension> dimensions() const { return parts_.dimensions; }
 
@@ -202,6 +211,10 @@ class Fabric {
 
   // What the configuration says of a real cluster; nothing is known of dimensions.
   const InterconnectKind& interconnect() const { return parts_.interconnect; }
+  // Of one type of nodes; that of the cluster is what all of them have.
+  const InterconnectKind& interconnect(std::uint32_t type) const {
+    return parts_.interconnects.empty() ? parts_.interconnect : parts_.interconnects[type];
+  }
 
   // Takes links away: what crossed them goes the fewest other links that are left; what crossed a NIC that is dead, by
   // another NIC of the node.

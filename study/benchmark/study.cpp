@@ -44,7 +44,7 @@ void simulate(const Benchmark& benchmark, Bytes size, const system::SimulationPr
   const workload::Job job = benchmark_job(benchmark.operation, size, benchmark.ranks());
   const workload::Matching matching = workload::match(job);
   Unobserved nobody;
-  system::Simulation simulation({job, matching, experiment.fabric, experiment.device, benchmark.devices},
+  system::Simulation simulation({job, matching, experiment.fabric, experiment.devices, benchmark.devices},
                                 experiment.simulation, experiment::network_of(experiment), nobody);
   const Time finish = simulation.run(progress).finish;
   look(finish, simulation.link_usage());
@@ -231,7 +231,8 @@ CollectiveTable heading_of(const CollectiveQuestion& question, const Benchmark& 
   table.ranks = benchmark.ranks();
   const network::Fabric& fabric = benchmark.experiment.fabric;
   table.nodes = fabric.device_count() / fabric.dimensions().front().size;
-  table.device = benchmark.experiment.device.name;
+  table.device = benchmark.experiment.devices_text();
+  table.has_mixed_devices = benchmark.experiment.devices.size() > 1;
   table.network_model = system::network_model_names()[static_cast<std::size_t>(benchmark.experiment.network)];
   if (benchmark.experiment.nccl) table.library = benchmark.experiment.nccl->name();
   table.algorithm = question.algorithm;

@@ -58,6 +58,7 @@ struct CollectiveTable {
   std::uint32_t ranks = 0;
   std::uint32_t nodes = 0;
   std::string device;
+  bool has_mixed_devices = false;  // `device` names several types
   std::string network_model;
   std::string library{};    // "nccl 2.30.0"; empty: the fixed one
   std::string algorithm{};  // that was asked for; empty: any

@@ -15,7 +15,8 @@ std::string rate_text(double bytes_per_second) { return fmt::format("{:.2f}", by
 
 // "16 ranks (2 x 8 a100-sxm-80gb)".
 std::string ranks_text(const CollectiveTable& table) {
-  return fmt::format("{} ranks ({} x {} {})", table.ranks, table.nodes, table.ranks / table.nodes, table.device);
+  return fmt::format("{} ranks ({} x {}{} {})", table.ranks, table.nodes, table.ranks / table.nodes,
+                     table.has_mixed_devices ? " of" : "", table.device);
 }
 
 std::string bound_text(const CollectiveBound& bound) {

@@ -164,7 +164,7 @@ class DataReader {
 
   void note_machine(const experiment::Experiment& experiment) {
     data_.constants = experiment.simulation.collectives.nccl_constants->constants;
-    data_.device = experiment.device.name;
+    data_.device = experiment.devices_text();
     data_.cluster = experiment.resolved.find("cluster")->value;
     ConfigEntry* const measured = data_.cluster.find("nccl");
     if (measured == nullptr) return;

@@ -37,7 +37,8 @@ double send_seconds(const NcclBenchmark& b, Bytes size, const collectives::NcclC
 
 NcclBenchmark nccl_benchmark(const experiment::Experiment& experiment, const BenchmarkOperation& operation,
                              std::span<const DeviceId> devices) {
-  NcclBenchmark benchmark{operation, system::lay_out_group(devices, experiment.fabric).shape, experiment.machine_kind,
+  const collectives::GroupShape shape = system::lay_out_group(devices, experiment.fabric).shape;
+  NcclBenchmark benchmark{operation, shape, system::machine_of(experiment.machine_kinds, shape),
                           *experiment.simulation.collectives.nccl};
   if (!operation.kind) note_sends(benchmark, experiment.fabric, devices);
   return benchmark;

@@ -44,6 +44,25 @@ std::optional<FlopRate> DeviceSpec::peak(Precision precision) const {
   return std::nullopt;
 }
 
+std::string devices_text(std::span<const DeviceSpec> devices, std::span<const std::uint32_t> counts) {
+  std::vector<std::pair<std::string, std::uint64_t>> kinds;  // types of nodes may have one device
+  for (std::size_t type = 0; type < devices.size(); ++type) {
+    const auto known = std::ranges::find(kinds, devices[type].name, &std::pair<std::string, std::uint64_t>::first);
+    if (known == kinds.end())
+      kinds.emplace_back(devices[type].name, counts[type]);
+    else
+      known->second += counts[type];
+  }
+  if (kinds.size() == 1) return kinds.front().first;
+  std::string text;
+  for (const auto& [name, count] : kinds) text += fmt::format("{}{} x {}", text.empty() ? "" : ", ", count, name);
+  return text;
+}
+
+Architecture oldest_architecture(std::span<const DeviceSpec> devices) {
+  return std::ranges::min(devices, {}, &DeviceSpec::architecture).architecture;
+}
+
 DeviceSpec read_device(Section& section) {
   DeviceSpec device;
   section.needs("name", device.name, "name of the device in results");
@@ -88,15 +107,17 @@ Duration roofline_time(Flops flops, Bytes bytes, FlopRate peak, Bandwidth memory
   return std::max(flops / peak, bytes / memory_bandwidth);
 }
 
-MemoryPools::MemoryPools(const RemoteMemory& memory, std::vector<std::uint32_t> pool_of_rank)
-    : memory_(memory), pool_of_rank_(std::move(pool_of_rank)) {
+MemoryPools::MemoryPools(const RemoteMemory& memory, std::vector<std::uint32_t> pool_of_rank,
+                         std::vector<Bandwidth> bandwidth_of_rank)
+    : memory_(memory), pool_of_rank_(std::move(pool_of_rank)), bandwidth_of_rank_(std::move(bandwidth_of_rank)) {
   const auto largest = std::ranges::max_element(pool_of_rank_);
   free_at_.resize(largest == pool_of_rank_.end() ? 0 : *largest + 1);
 }
 
 Time MemoryPools::access(RankId rank, Bytes bytes, Time now) {
   Time& free_at = free_at_[pool_of_rank_[index_of(rank)]];
-  free_at = Time(saturating_add(std::max(free_at, now).time_since_epoch(), bytes / memory_.bandwidth));
+  const Bandwidth bandwidth = bandwidth_of_rank_.empty() ? memory_.bandwidth : bandwidth_of_rank_[index_of(rank)];
+  free_at = Time(saturating_add(std::max(free_at, now).time_since_epoch(), bytes / bandwidth));
   return Time(saturating_add(free_at.time_since_epoch(), memory_.latency));
 }
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,12 @@ struct DeviceSpec {
   std::optional<FlopRate> peak(Precision precision) const;
 };
 
+// "a100-sxm-80gb"; of several types with how many there are: "8 x a100-sxm-80gb, 8 x h100-sxm". `counts` by type.
+std::string devices_text(std::span<const DeviceSpec> devices, std::span<const std::uint32_t> counts);
+
+// The lowest architecture: that of the oldest generation, whose choices all can follow.
+Architecture oldest_architecture(std::span<const DeviceSpec> devices);
+
 // Reads a device section (a file in configs/devices, or inline).
 DeviceSpec read_device(Section& section);
 
@@ -77,8 +84,9 @@ struct RemoteMemory {
 
 class MemoryPools {
  public:
-  // `pool_of_rank`: which pool each rank uses.
-  MemoryPools(const RemoteMemory& memory, std::vector<std::uint32_t> pool_of_rank);
+  // `pool_of_rank`: which pool each rank uses; `bandwidth_of_rank`: of that pool, where it is not the memory's.
+  MemoryPools(const RemoteMemory& memory, std::vector<std::uint32_t> pool_of_rank,
+              std::vector<Bandwidth> bandwidth_of_rank = {});
 
   // An access that `rank` asks for at `now`: when it ends. A pool is busy for bytes / bandwidth, not for the latency.
   // Accesses asked for at one instant are served in the order of these calls.
@@ -89,6 +97,7 @@ class MemoryPools {
  private:
   RemoteMemory memory_;
   std::vector<std::uint32_t> pool_of_rank_;
+  std::vector<Bandwidth> bandwidth_of_rank_;
   std::vector<Time> free_at_;
 };
 

@@ -18,23 +18,46 @@ std::vector<std::uint32_t> pools(MemorySharing shared, std::span<const DeviceId>
 }
 
 RemoteMemory memory_of(const OperationOptions& options, const DeviceSpec& device) {
-  return options.remote_memory.value_or(
-      RemoteMemory{device.memory_bandwidth, Duration::zero(), MemorySharing::kRank});
+  return options.remote_memory.value_or(RemoteMemory{device.memory_bandwidth, Duration::zero(), MemorySharing::kRank});
+}
+
+std::vector<std::uint32_t> types_of(const network::Fabric& fabric, std::span<const DeviceId> placement) {
+  std::vector<std::uint32_t> types;
+  if (fabric.type_count() > 1)
+    for (const DeviceId device : placement) types.push_back(fabric.type_of(device));
+  return types;
+}
+
+// Of each rank's own memory, where that matters and devices differ.
+std::vector<Bandwidth> own_bandwidths(const OperationOptions& options, std::span<const DeviceSpec> devices,
+                                      std::span<const std::uint32_t> type_of_rank) {
+  std::vector<Bandwidth> bandwidths;
+  if (!options.remote_memory)
+    for (const std::uint32_t type : type_of_rank) bandwidths.push_back(devices[type].memory_bandwidth);
+  return bandwidths;
 }
 
 }  // namespace
 
-OperationTimes::OperationTimes(const workload::Job& job, const network::Fabric& fabric, const DeviceSpec& device,
-                               std::span<const DeviceId> placement, const OperationOptions& options)
+OperationTimes::OperationTimes(const workload::Job& job, const network::Fabric& fabric,
+                               std::span<const DeviceSpec> devices, std::span<const DeviceId> placement,
+                               const OperationOptions& options)
     : job_(job),
       timed_(options.timed),
       is_remote_(options.remote_memory.has_value()),
-      shared_(memory_of(options, device).shared),
-      memory_(memory_of(options, device), pools(shared_, placement, fabric.dimensions().front().size)) {
+      shared_(memory_of(options, devices.front()).shared),
+      type_of_rank_(types_of(fabric, placement)),
+      compute_times_(devices.size(), std::vector<std::vector<Duration>>(job.graphs.size())),
+      memory_(memory_of(options, devices.front()), pools(shared_, placement, fabric.dimensions().front().size),
+              own_bandwidths(options, devices, type_of_rank_)) {
   if (options.perturbation.disturbs_ranks()) disturbance_.emplace(options.perturbation, job, fabric, placement);
-  for (const workload::ExecutionGraph& graph : job.graphs)
-    compute_times_.push_back(options.timed ? compute_times(graph, device, options.compute)
-                                           : std::vector<Duration>(graph.size()));
+  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
+    const std::uint32_t type = type_of(RankId(rank));
+    const workload::ExecutionGraph& graph = job.graph(RankId(rank));
+    std::vector<Duration>& times = compute_times_[type][job.ranks[rank].graph];
+    if (!times.empty() || graph.size() == 0) continue;
+    times = timed_ ? compute_times(graph, devices[type], options.compute) : std::vector<Duration>(graph.size());
+  }
 }
 
 Duration OperationTimes::take(RankId rank, NodeId node, Time now) {
@@ -42,7 +65,7 @@ Duration OperationTimes::take(RankId rank, NodeId node, Time now) {
   switch (job_.graphs[graph].kind(node)) {
     case workload::NodeKind::kHostCompute:
     case workload::NodeKind::kCompute:
-      return disturbed(rank, node, compute_times_[graph][index_of(node)]);
+      return disturbed(rank, node, compute_times_[type_of(rank)][graph][index_of(node)]);
     case workload::NodeKind::kMemoryLoad:
     case workload::NodeKind::kMemoryStore:
       return timed_ ? memory_time(rank, node, now) : Duration::zero();
@@ -64,12 +87,14 @@ std::vector<std::uint64_t> OperationTimes::colours() const {
     if (has_shared_memory()) own[rank] = rank + std::uint64_t{1};
     const std::uint64_t colour = disturbance_ ? disturbance_->colour(RankId(rank)) : 0;
     if (colour != 0) own[rank] = hash_of({own[rank], colour});
+    if (type_of(RankId(rank)) != 0) own[rank] = hash_of({own[rank], type_of(RankId(rank))});
   }
   return own;
 }
 
 std::string OperationTimes::what_differs() const {
-  return std::string(disturbance_ ? " and what disturbs them" : "") +
+  return std::string(type_of_rank_.empty() ? "" : " and their devices") +
+         std::string(disturbance_ ? " and what disturbs them" : "") +
          (has_shared_memory() ? " and the memory they share" : "");
 }
 

@@ -26,8 +26,8 @@ struct OperationOptions {
 
 class OperationTimes {
  public:
-  // `job` outlives it. `placement`: the device of each rank.
-  OperationTimes(const workload::Job& job, const network::Fabric& fabric, const DeviceSpec& device,
+  // `job` outlives it. `devices`: by type of the fabric's nodes. `placement`: the device of each rank.
+  OperationTimes(const workload::Job& job, const network::Fabric& fabric, std::span<const DeviceSpec> devices,
                  std::span<const DeviceId> placement, const OperationOptions& options);
 
   // Of a computation, or of a memory access that is asked for at `now`.
@@ -48,13 +48,15 @@ class OperationTimes {
   Duration disturbed(RankId rank, NodeId node, Duration time) const {
     return disturbance_ ? disturbance_->disturbed(rank, node, time) : time;
   }
+  std::uint32_t type_of(RankId rank) const { return type_of_rank_.empty() ? 0 : type_of_rank_[index_of(rank)]; }
   Duration memory_time(RankId rank, NodeId node, Time now);
 
   const workload::Job& job_;
   bool timed_;
   bool is_remote_;
   MemorySharing shared_;
-  std::vector<std::vector<Duration>> compute_times_;  // by graph, by node
+  std::vector<std::uint32_t> type_of_rank_;                        // empty: there is one type of devices
+  std::vector<std::vector<std::vector<Duration>>> compute_times_;  // by type, by graph, by node; only what ranks need
   std::optional<Disturbance> disturbance_;
   MemoryPools memory_;
 };

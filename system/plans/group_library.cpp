@@ -51,7 +51,7 @@ PointToPoint NcclLibrary::point_to_point(Bytes bytes, bool is_same_node, Duratio
 
 collectives::NcclTiming NcclLibrary::choice(CollectiveKind kind, Bytes bytes,
                                             const collectives::GroupShape& shape) const {
-  return collectives::fastest_nccl_timing({kind, bytes, &shape, machine_}, options_, constants_);
+  return collectives::fastest_nccl_timing({kind, bytes, &shape, machine_of(machines_, shape)}, options_, constants_);
 }
 
 std::string NcclLibrary::name() const { return "nccl " + collectives::to_text(options_.version); }
@@ -60,12 +60,25 @@ collectives::NcclSend NcclLibrary::send(Bytes bytes, bool is_same_node) const {
   return collectives::nccl_send(bytes, is_same_node, machine_, options_, constants_);
 }
 
+MachineKind machine_of(std::span<const MachineKind> machines, const collectives::GroupShape& shape) {
+  if (shape.types.empty()) return common_machine(machines);
+  std::vector<MachineKind> of_group;
+  for (const std::uint32_t type : shape.types) of_group.push_back(machines[type]);
+  return common_machine(of_group);
+}
+
 GroupLayout lay_out_group(std::span<const DeviceId> devices, const network::Fabric& fabric, bool exchanges) {
   GroupLayout layout;
   layout.nodes = members_of_nodes(devices, fabric);
   layout.shape.ranks = static_cast<std::uint32_t>(devices.size());
   for (const std::vector<std::uint32_t>& node : layout.nodes)
     layout.shape.fullest = std::max(layout.shape.fullest, static_cast<std::uint32_t>(node.size()));
+  if (fabric.type_count() > 1) {
+    for (const DeviceId device : devices) layout.shape.types.push_back(fabric.type_of(device));
+    std::ranges::sort(layout.shape.types);
+    const auto rest = std::ranges::unique(layout.shape.types);
+    layout.shape.types.erase(rest.begin(), rest.end());
+  }
   layout.shape.nodes = static_cast<std::uint32_t>(layout.nodes.size());
   for (const collectives::NodePattern pattern :
        {collectives::NodePattern::kRing, collectives::NodePattern::kDoubleTree, collectives::NodePattern::kAllPairs}) {

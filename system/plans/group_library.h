@@ -34,6 +34,9 @@ struct GroupLayout {
 // they would take is left out, which would be most of the work in a large group.
 GroupLayout lay_out_group(std::span<const DeviceId> devices, const network::Fabric& fabric, bool exchanges = true);
 
+// What a group of such a shape runs on. `machines`: by type of the cluster's nodes.
+MachineKind machine_of(std::span<const MachineKind> machines, const collectives::GroupShape& shape);
+
 // What a library makes of a send.
 struct PointToPoint {
   Duration latency{};  // before its first byte leaves
@@ -61,8 +64,10 @@ class GroupLibrary {
 // NCCL as a library of collectives: what collectives/nccl/model.h says of its candidates, on one machine.
 class NcclLibrary final : public GroupLibrary {
  public:
-  NcclLibrary(collectives::NcclOptions options, const collectives::NcclConstants& constants, const MachineKind& machine)
-      : options_(options), constants_(constants), machine_(machine) {}
+  // `machines`: by type of the cluster's nodes.
+  NcclLibrary(collectives::NcclOptions options, const collectives::NcclConstants& constants,
+              std::vector<MachineKind> machines)
+      : options_(options), constants_(constants), machine_(common_machine(machines)), machines_(std::move(machines)) {}
 
   collectives::Aggregate transfer(CollectiveKind kind, Bytes bytes, std::uint32_t root,
                                   const GroupLayout& layout) const override;
@@ -80,7 +85,8 @@ class NcclLibrary final : public GroupLibrary {
  private:
   collectives::NcclOptions options_;
   collectives::NcclConstants constants_;
-  MachineKind machine_;
+  MachineKind machine_;  // of the whole cluster, which sends go by
+  std::vector<MachineKind> machines_;
 };
 
 }  // namespace orrery::system

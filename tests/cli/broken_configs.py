@@ -67,6 +67,13 @@ def more(lines, *message, job=JOB):
     return text("`" + lines.strip().replace("\n", "; ") + "`", job + lines + "\n", *message)
 
 
+def mixed(other, *message, more=""):
+    """Another type of nodes beside a DGX A100."""
+    cluster = f"nodes: [{{node: dgx-a100, count: 1}}, {other}], scale_out: {{topology: switch, latency: 600 ns}}"
+    return text(f"`nodes: [..., {other}]`{' and ' + more.strip() if more else ''}",
+                f"cluster: {{{cluster}}}\nworkload: {{chakra: {{prefix: rank}}}}\n{more}", *message)
+
+
 def dimension(old, new, *message):
     """The sound job with its only dimension changed."""
     changed = SWITCH.replace(old, new)
@@ -216,6 +223,16 @@ CLUSTERS = [
          "did you mean 'dims'?"),
     text("`node` beside `dims`", JOB.replace("  dims:", "  node: dgx-a100\n  dims:"),
          "job.yaml:3:9: error: 'node' and 'dims' exclude each other"),
+    mixed("{node: dgx-h10, count: 1}", "no 'dgx-h10' among the shipped nodes", "did you mean one of dgx-h100"),
+    mixed("{node: dgx-h100, count: 0}", "cluster.nodes[].count: 0 is out of range"),
+    mixed("{node: dgx-h100}", "'cluster.nodes[].count' is missing"),
+    mixed("{node: dgx-2, count: 1}", "nodes of this type do not go with those of the first: devices: 8 and 16"),
+    mixed("{node: dgx-1v, count: 1}", "nodes of this type do not go with those of the first: the links of one are "
+          "written out"),
+    mixed("{node: mi300x-8, count: 1}", "nodes of this type do not go with those of the first"),
+    mixed("{node: dgx-h100, count: 1}], node: [dgx-a100", "'node' and a list of 'nodes' exclude each other"),
+    mixed("{node: dgx-h100, count: 1}", "'nodes' has no meaning for a cluster that lists its nodes",
+          "change their `count`", more="nodes: 2\n"),
     text("More ranks than devices", JOB.replace("size: 2", "size: 1"),
          "job.yaml:2:3: error: the job has 2 ranks, the cluster only 1 device", "raise the sizes of `cluster.dims`"),
     Row("More ranks than devices in the nodes of a cluster file", 2,

@@ -233,6 +233,6 @@ TEST_CASE("an experiment as it was resolved is read as the same one") {
     CHECK(a.nccl == b.nccl);
     CHECK(a.granularity == b.granularity);
     CHECK(a.chunks == b.chunks);
-    CHECK(again.machine_kind == first.experiment->machine_kind);
+    CHECK(again.machine_kind() == first.experiment->machine_kind());
   }
 }

@@ -65,8 +65,8 @@ TEST_CASE("an experiment on dimensions is read with its defaults") {
   Diagnostics diagnostics;
   const Experiment experiment = load_experiment(folder.write("x.yaml", kTwoDims), {}, kFiles, diagnostics);
   CHECK(experiment.fabric.device_count() == 32);
-  CHECK(experiment.device.name == "a100-sxm-80gb");
-  CHECK(*experiment.device.peak(Precision::kBf16) == FlopRate(312'000'000'000'000));
+  CHECK(experiment.devices.front().name == "a100-sxm-80gb");
+  CHECK(*experiment.devices.front().peak(Precision::kBf16) == FlopRate(312'000'000'000'000));
   CHECK(experiment.workload.trace.prefix == (folder.path() / "traces/rank").string());
   CHECK(experiment.workload.trace.dependencies == workload::Dependencies::kBoth);
   CHECK(experiment.simulation.collectives.chunks == 1);

@@ -407,8 +407,9 @@ TEST_CASE("MFU is the share of the peak at which a job computes") {
         const TrainingJob made = generate_job(training, RateTimes(FlopRate(peak.count() / 100 * percent)));
         const Outcome outcome = run_free(made.job);
         const auto devices = static_cast<std::uint32_t>(made.job.ranks.size());
+        const std::vector<Bytes> capacities(made.facts.memory.size(), Bytes(1));
         const TrainingFigures figures =
-            training_figures(made.facts, peak, Bytes(0), devices, outcome.totals.finish.time_since_epoch());
+            training_figures(made.facts, {peak, peak, devices, capacities}, outcome.totals.finish.time_since_epoch());
         CHECK(figures.mfu == Approx(static_cast<double>(percent) / 100).epsilon(1e-6));
         CHECK(figures.model_tflops_per_gpu == Approx(figures.mfu / 10).epsilon(1e-9));
         const double step = seconds(outcome.totals.finish) / 2;

@@ -137,15 +137,19 @@ TEST_CASE("MFU is given over the devices in use and over all of them where those
   facts.model_flops = 1e12;
   facts.workers = 2;
   // 10^12 FLOP in 0.1 s on 2 devices of 10^13: half of their peak, an eighth of that of eight devices.
-  result.training =
-      training_figures(facts, FlopRate(10'000'000'000'000), Bytes(1), 8, result.finish.time_since_epoch());
+  constexpr FlopRate kPeak{10'000'000'000'000};
+  result.training = training_figures(facts, {kPeak, kPeak, 8, {}}, result.finish.time_since_epoch());
   CHECK(result.training->mfu == Approx(0.5));
   CHECK(result.training->mfu_all_devices == Approx(0.125));
   CHECK(summary_text(result).find("MFU 50.0 % of the devices in use (12.5 % of all 8), ") != std::string::npos);
   CHECK(to_json(result, true)["mfu_all_devices"] == Approx(0.125));
-  result.training =
-      training_figures(facts, FlopRate(10'000'000'000'000), Bytes(1), 2, result.finish.time_since_epoch());
+  result.training = training_figures(facts, {kPeak, kPeak, 2, {}}, result.finish.time_since_epoch());
   CHECK(summary_text(result).find("MFU 50.0 %, ") != std::string::npos);
+  // The six others have three times their peak: those in use have 2 of 20 parts.
+  const FlopRate mean(kPeak.count() * 20 / 8);
+  result.training = training_figures(facts, {kPeak, mean, 8, {}}, result.finish.time_since_epoch());
+  CHECK(result.training->mfu == Approx(0.5));
+  CHECK(result.training->mfu_all_devices == Approx(0.05));
 }
 
 // 10^6 tokens at 1,000 in a step of 0.1 s on 2 devices of 500 W that cost 3 an hour.

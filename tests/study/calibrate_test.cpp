@@ -234,7 +234,7 @@ TEST_CASE("every shipped cluster with figures for NCCL can be written and read a
     const Experiment again = read_question(question, operation, kFiles, diagnostics);
     CHECK(again.fabric.device_count() == experiment.fabric.device_count());
     CHECK(again.fabric.link_kinds().size() == experiment.fabric.link_kinds().size());
-    CHECK(again.machine_kind == experiment.machine_kind);
+    CHECK(again.machine_kind() == experiment.machine_kind());
     CHECK(again.simulation.collectives.nccl_constants->constants.value(*nccl_constant_named("base.ring.ll")) == 9e-6);
   }
 }

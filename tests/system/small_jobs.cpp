@@ -137,7 +137,8 @@ Outcome simulate(const workload::Job& job, const network::Fabric& fabric, const 
     placement.push_back(DeviceId(rank));
   const workload::Matching matching = workload::match(job);
   Outcome outcome{{}, report::OperationLog(job.ranks.size()), {}, {}};
-  system::Simulation simulation({job, matching, fabric, device, placement}, options, network, outcome.log);
+  system::Simulation simulation({job, matching, fabric, std::span(&device, 1), placement}, options, network,
+                                outcome.log);
   outcome.totals = simulation.run();
   outcome.usage = simulation.link_usage();
   outcome.steps.assign(simulation.cast().steps().begin(), simulation.cast().steps().end());

@@ -11,9 +11,9 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "core/config/tree.h"
+#include "core/in_parallel.h"
 #include "experiment/experiment.h"
 #include "study/errors.h"
-#include "core/in_parallel.h"
 #include "study/validate/training/table.h"
 
 namespace orrery::study {
@@ -26,7 +26,7 @@ struct TrainingCase {
 
   workload::SoftwareSpec& software() { return experiment.workload.training->software; }
   const workload::SoftwareSpec& software() const { return experiment.workload.training->software; }
-  Architecture architecture() const { return experiment.device.architecture; }
+  Architecture architecture() const { return system::oldest_architecture(experiment.devices); }
   std::size_t model_kind() const { return experiment.workload.training->model.sizes.index(); }
 };
 

@@ -16,7 +16,7 @@ namespace {
 MachineKind kind_of(const std::string& text) {
   Diagnostics diagnostics;
   ConfigValue root = parse_config(text, "x.yaml", diagnostics);
-  return read_machine("x.yaml", std::move(root), kFiles, diagnostics).machine_kind;
+  return read_machine("x.yaml", std::move(root), kFiles, diagnostics).machine_kind();
 }
 
 MachineKind shipped(const std::string& cluster) { return kind_of(fmt::format("cluster: {}\nnodes: 2\n", cluster)); }
@@ -88,7 +88,7 @@ TEST_CASE("every generation, link and network has a name of its own, which is re
     Diagnostics diagnostics;
     ConfigValue root = parse_config("cluster: dgx-a100\n", "x.yaml", diagnostics);
     apply_setting(root, "cluster.node.device.architecture=" + architectures[i], kFiles, diagnostics);
-    CHECK(read_machine("x", root, kFiles, diagnostics).machine_kind.architecture == static_cast<Architecture>(i));
+    CHECK(read_machine("x", root, kFiles, diagnostics).machine_kind().architecture == static_cast<Architecture>(i));
   }
   const std::vector<std::string> links = node_link_names();
   for (std::size_t i = 0; i < links.size(); ++i)

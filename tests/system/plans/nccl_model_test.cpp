@@ -41,7 +41,7 @@ class Gpus {
     for (std::uint32_t node = 0; node < nodes; ++node)
       for (std::uint32_t i = 0; i < per_node; ++i) devices.push_back(DeviceId(node * all + i));
     shape_ = lay_out_group(devices, experiment.fabric).shape;
-    machine_ = experiment.machine_kind;
+    machine_ = experiment.machine_kind();
   }
 
   NcclTiming way(CollectiveKind kind, Bytes bytes, const NcclOptions& options = {}) const {

@@ -140,6 +140,13 @@ class NoTimes final : public OperatorTimes {
   Duration time(const Operator&) const override { return Duration(1); }
 };
 
+// Every rank of a stage has its program; with uneven experts, that of its place in the expert-parallel group.
+std::size_t program_of(const TrainingSpec& training, const RankGrid& grid, const RankGrid::Place& place,
+                       std::size_t loads) {
+  const auto stage = static_cast<std::size_t>(place[static_cast<std::size_t>(ParallelDimension::kPipeline)]);
+  return stage * loads + static_cast<std::size_t>(grid.replica(place) % training.parallel.expert) % loads;
+}
+
 // Fills in the ranks and the groups of the programs' local numbers.
 class JobBuilder {
  public:
@@ -167,13 +174,10 @@ class JobBuilder {
     programs_.push_back(std::move(program));
   }
 
-  // Every rank of a stage has its program; with uneven experts, that of its place in the expert-parallel group.
   void bind_workers(std::size_t loads) {
     for (std::int64_t rank = 0; rank < grid_.ranks(); ++rank) {
       const RankGrid::Place place = grid_.place(rank);
-      const auto stage = static_cast<std::size_t>(place[static_cast<std::size_t>(ParallelDimension::kPipeline)]);
-      const auto load = static_cast<std::size_t>(grid_.replica(place) % training_.parallel.expert) % loads;
-      bind(rank, stage * loads + load, place);
+      bind(rank, program_of(training_, grid_, place, loads), place);
     }
   }
 
@@ -261,18 +265,41 @@ std::vector<MemoryNeed> memory_needs(const TrainingSpec& training) {
   return needs;
 }
 
-RankId first_rank_of_program(const TrainingSpec& training, std::size_t program) {
+std::vector<std::uint32_t> programs_of_ranks(const TrainingSpec& training) {
   const RankGrid grid(training.parallel);
   const std::size_t loads = expert_loads(training).size();
-  const auto programs = static_cast<std::size_t>(training.parallel.pipeline()) * loads;
-  if (program >= programs)
-    return RankId(static_cast<std::uint32_t>(grid.ranks()) + static_cast<std::uint32_t>(program - programs));
-  const auto replica = static_cast<std::int64_t>(program % loads);
-  RankGrid::Place place{};
-  place[static_cast<std::size_t>(ParallelDimension::kPipeline)] = static_cast<std::int64_t>(program / loads);
-  place[static_cast<std::size_t>(ParallelDimension::kContext)] = replica % training.parallel.context();
-  place[static_cast<std::size_t>(ParallelDimension::kData)] = replica / training.parallel.context();
-  return RankId(static_cast<std::uint32_t>(grid.rank_at(place)));
+  std::vector<std::uint32_t> programs;
+  for (std::int64_t rank = 0; rank < grid.ranks(); ++rank)
+    programs.push_back(static_cast<std::uint32_t>(program_of(training, grid, grid.place(rank), loads)));
+  const auto of_workers = static_cast<std::uint32_t>(training.parallel.pipeline()) * static_cast<std::uint32_t>(loads);
+  for (std::int64_t rank = grid.ranks(); rank < training.parallel.ranks(); ++rank)
+    programs.push_back(of_workers + static_cast<std::uint32_t>(rank - grid.ranks()));
+  return programs;
+}
+
+TrainingJob join_types(std::vector<TrainingJob> jobs, std::span<const std::uint32_t> type_of_rank) {
+  TrainingJob joined = jobs.front();
+  Job& job = joined.job;
+  job.graphs.clear(), job.peer_families.clear(), job.iteration_starts.clear(), job.initial_nodes.clear();
+  joined.facts.memory.clear(), joined.facts.updates.clear();
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> known;  // by type and graph
+  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
+    const std::uint32_t graph = job.ranks[rank].graph;
+    TrainingJob& of_type = jobs[type_of_rank[rank]];
+    const auto [number, is_new] =
+        known.try_emplace({type_of_rank[rank], graph}, static_cast<std::uint32_t>(known.size()));
+    job.ranks[rank].graph = number->second;
+    if (!is_new) continue;
+    ORRERY_ASSERT(of_type.job.graphs[graph].size() == jobs.front().job.graphs[graph].size());
+    job.graphs.push_back(of_type.job.graphs[graph]);
+    job.peer_families.push_back(std::move(of_type.job.peer_families[graph]));
+    job.iteration_starts.push_back(std::move(of_type.job.iteration_starts[graph]));
+    job.initial_nodes.push_back(of_type.job.initial_nodes[graph]);
+    joined.facts.memory.push_back(std::move(of_type.facts.memory[graph]));
+    joined.facts.memory.back().first_rank = RankId(rank);
+    joined.facts.updates.push_back(std::move(of_type.facts.updates[graph]));
+  }
+  return joined;
 }
 
 }  // namespace orrery::workload

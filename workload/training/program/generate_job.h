@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "workload/graph/job.h"
@@ -45,7 +46,11 @@ TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& time
 
 // What the ranks of each graph of such a job need, without generating it.
 std::vector<MemoryNeed> memory_needs(const TrainingSpec& training);
-// The lowest rank with that graph.
-RankId first_rank_of_program(const TrainingSpec& training, std::size_t program);
+// The graph of each rank.
+std::vector<std::uint32_t> programs_of_ranks(const TrainingSpec& training);
+
+// The same job on devices of several types: `jobs` of one `training`, by type, and the type of each rank. A rank has
+// the program of its stage with the times of its device.
+TrainingJob join_types(std::vector<TrainingJob> jobs, std::span<const std::uint32_t> type_of_rank);
 
 }  // namespace orrery::workload
