@@ -189,6 +189,8 @@ void tell_groups_of(const ConfigValue& experiment) {
   const ConfigEntry* chakra = workload == nullptr ? nullptr : workload->value.find("chakra");
   const ConfigEntry* groups = chakra == nullptr ? nullptr : chakra->value.find("groups");
   if (groups != nullptr) tell_groups(groups->value.scalar);
+  if (const ConfigEntry* jobs = experiment.find("jobs"))
+    for (const ConfigValue& job : jobs->value.items) tell_groups_of(job);
 }
 
 void run(RunOptions& options, Session& session) {

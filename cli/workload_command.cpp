@@ -159,7 +159,10 @@ void generate(const std::string& file, const Session& session) {
   note_input(file);
   const experiment::Experiment experiment =
       experiment::load_experiment(file, session.settings, session.files, diagnostics);
-  if (!experiment.workload.training)
+  if (experiment.jobs.size() > 1)
+    throw InputError({file}, "the experiment has several jobs, and traces are of one",
+                     "write an experiment for each job, with 'workload' in place of 'jobs'");
+  if (!experiment.jobs.front().workload.training)
     throw InputError({file}, "the experiment replays traces; there is nothing to generate",
                      "give its workload a model, parallel and batch");
   experiment::check_memory(experiment, session.allow_oom, diagnostics);

@@ -80,10 +80,15 @@ std::string printable_lines(std::string_view text, TextKind kind) {
   return result;
 }
 
+std::string to_string(const Location& where) {
+  std::string text = printable(where.file, kLongestFile);
+  if (where.line > 0) text += fmt::format(":{}", where.line);
+  if (where.line > 0 && where.column > 0) text += fmt::format(":{}", where.column);
+  return text;
+}
+
 std::string to_string(const Problem& problem) {
-  std::string text = printable(problem.where.file, kLongestFile);
-  if (problem.where.line > 0) text += fmt::format(":{}", problem.where.line);
-  if (problem.where.line > 0 && problem.where.column > 0) text += fmt::format(":{}", problem.where.column);
+  std::string text = to_string(problem.where);
   if (!text.empty()) text += ": ";
   text += problem.severity == Severity::kError ? "error: " : "warning: ";
   text += problem.message;

@@ -22,6 +22,9 @@ struct Location {
   int column = 0;
 };
 
+// "path:line:col"; control characters of the path are escaped.
+std::string to_string(const Location& where);
+
 enum class Severity { kWarning, kError };
 
 struct Problem {

@@ -35,7 +35,7 @@ struct PartKind {
 void read_as_cluster(Section& experiment) { network::read_cluster(experiment, unused_cluster_parts()); }
 
 // The first kind with one of its keys is it; what has none of them is an experiment, too.
-constexpr std::array<std::string_view, 3> kExperimentKeys = {"workload", "cluster", "collectives"};
+constexpr std::array<std::string_view, 4> kExperimentKeys = {"workload", "jobs", "cluster", "collectives"};
 const std::array<PartKind, 8> kPartKinds = {{
     {"cluster", {"dims", "node", "scale_out"}, "cluster", read_as_cluster},
     {"node", {"devices", "nics", "fabric"}, "cluster.node", read_as_cluster},
@@ -76,11 +76,16 @@ CheckedConfig check_experiment(const std::string& file, const std::vector<std::s
   const workload::Job& job = loaded.job;
   system::check_perturbed_ranks(experiment.simulation.perturbation, static_cast<std::uint32_t>(job.ranks.size()));
   check_order(job, workload::match(job));
-  const auto& training = experiment.workload.training;
+  std::string jobs;
+  for (const JobSource& one : experiment.jobs) {
+    const auto& training = one.workload.training;
+    if (experiment.jobs.size() > 1) jobs += printable(one.name) + ": " + (training ? "" : "traces, ");
+    if (training) jobs += model_text(training->model) + ", ";
+  }
   return {is_result(file, files) ? "result" : "experiment",
           {},
-          fmt::format("{}{} on {}", training ? model_text(training->model) + ", " : std::string(),
-                      counted(job.ranks.size(), "rank"), counted(experiment.fabric.device_count(), "device"))};
+          fmt::format("{}{} on {}", jobs, counted(job.ranks.size(), "rank"),
+                      counted(experiment.fabric.device_count(), "device"))};
 }
 
 // The keys below `value` that no file has; `path` leads to it.

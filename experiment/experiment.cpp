@@ -17,7 +17,7 @@ namespace {
 struct ExperimentKeys {
   std::vector<system::DeviceSpec> devices;  // by type of nodes
   std::optional<network::Fabric> fabric;
-  WorkloadSource workload;
+  std::vector<JobSource> jobs;
   Placement placement;
   system::NetworkModel network = system::kDefaultNetworkModel;
   network::Routing routing;
@@ -216,8 +216,8 @@ void check_precision(const workload::TrainingSpec& training, const system::Devic
 }
 
 // A training job on the devices that there are.
-void check_workload(Section& section, const ExperimentKeys& experiment) {
-  const std::optional<workload::TrainingSpec>& training = experiment.workload.training;
+void check_workload(Section& section, const ExperimentKeys& experiment, const WorkloadSource& workload) {
+  const std::optional<workload::TrainingSpec>& training = workload.training;
   Diagnostics& diagnostics = section.context().diagnostics();
   if (!training || !experiment.fabric || diagnostics.has_errors()) return;
   for (const system::DeviceSpec& device : experiment.devices) check_precision(*training, device, diagnostics);
@@ -236,8 +236,8 @@ void check_workload(Section& section, const ExperimentKeys& experiment) {
                         "workload.overlap.gradients: true, or take a workload.software that does, like fsdp-2023");
 }
 
-void check_storage(Section& section, const ExperimentKeys& experiment) {
-  const std::optional<workload::TrainingSpec>& training = experiment.workload.training;
+void check_storage(Section& section, const ExperimentKeys& experiment, const WorkloadSource& workload) {
+  const std::optional<workload::TrainingSpec>& training = workload.training;
   if (!training || !(training->input || training->checkpoint) || experiment.simulation.remote_memory) return;
   section.context().diagnostics().error(training->where_of(training->input ? "input" : "checkpoint"),
                                         fmt::format("no storage for {}", training->input ? "input" : "checkpoints"),
@@ -246,16 +246,15 @@ void check_storage(Section& section, const ExperimentKeys& experiment) {
 
 void read_experiment(Section& section, ExperimentKeys& experiment) {
   read_system(section, experiment, [&] {
-    section.required_section("workload", "the job: a model to train, or traces to replay", [&](Section& s) {
-      const std::int64_t devices = experiment.fabric ? experiment.fabric->device_count() : 1;
-      const Architecture architecture =
-          experiment.devices.empty() ? Architecture::kOther : system::oldest_architecture(experiment.devices);
-      experiment.workload = read_workload(s, architecture, devices, experiment.simulation.compute);
-    });
+    const std::int64_t devices = experiment.fabric ? experiment.fabric->device_count() : 1;
+    const Architecture architecture =
+        experiment.devices.empty() ? Architecture::kOther : system::oldest_architecture(experiment.devices);
+    experiment.jobs = read_jobs(section, architecture, devices);
   });
-  check_workload(section, experiment);
+  experiment.placement.jobs = experiment.jobs.size();
+  for (const JobSource& job : experiment.jobs) check_workload(section, experiment, job.workload);
   section.section("memory", "memory outside the devices", [&](Section& s) { read_memory(s, experiment); });
-  check_storage(section, experiment);
+  for (const JobSource& job : experiment.jobs) check_storage(section, experiment, job.workload);
   read_placement(section, experiment.placement);
   read_perturb(section, experiment);
   read_fold(section, experiment);
@@ -293,7 +292,7 @@ Experiment read_keys(const std::string& file, ConfigValue root, const ConfigFile
           std::move(root),
           std::move(keys.devices),
           std::move(*keys.fabric),
-          std::move(keys.workload),
+          std::move(keys.jobs),
           std::move(keys.placement),
           keys.network,
           std::move(keys.simulation),

@@ -29,6 +29,7 @@ struct Placement {
   std::uint64_t seed = 0;           // kRandom
   std::vector<std::uint32_t> list;  // kList: device by rank
   Location where;
+  std::size_t jobs = 1;    // whose ranks they are
   Location devices_at{};   // what says how many devices there are
   bool has_nodes = false;  // that is a number of nodes
 };
@@ -38,7 +39,7 @@ struct Experiment {
   ConfigValue resolved;                     // the configuration with every file, --set and default filled in
   std::vector<system::DeviceSpec> devices;  // by type of the fabric's nodes
   network::Fabric fabric;
-  WorkloadSource workload;  // empty after read_machine
+  std::vector<JobSource> jobs;  // at least one; none after read_machine
   Placement placement;
   system::NetworkModel network = system::kDefaultNetworkModel;
   system::SimulationOptions simulation;

@@ -33,7 +33,9 @@ std::optional<std::int64_t> more_replicas(const workload::TrainingSpec& training
 }
 
 std::string use_of_all(const Experiment& experiment, std::int64_t ranks, std::int64_t devices) {
-  if (const auto& training = experiment.workload.training) {
+  const bool is_alone = experiment.jobs.size() == 1;
+  const std::optional<workload::TrainingSpec>& training = experiment.jobs.front().workload.training;
+  if (is_alone && training) {
     const std::int64_t of_replica = training->parallel.workers() / training->parallel.data();
     const std::int64_t servers = training->parallel.ranks() - training->parallel.workers();
     if (const auto data = more_replicas(*training, devices)) {
@@ -47,27 +49,68 @@ std::string use_of_all(const Experiment& experiment, std::int64_t ranks, std::in
   if (given && devices % *given == 0) {
     const std::int64_t of_node = devices / *given;
     const std::int64_t needed = (ranks + of_node - 1) / of_node;
-    if (needed < *given) return fmt::format("nodes: {} is as much as the job needs", needed);
+    if (needed < *given)
+      return fmt::format("nodes: {} is as much as the job{}", needed, is_alone ? " needs" : "s need");
   }
-  return experiment.workload.training ? "raise workload.parallel.data or another degree, or take a smaller cluster"
-                                      : "take a smaller cluster, or traces of as many ranks";
+  if (!is_alone) return "give a job more ranks, or take a smaller cluster";
+  return training ? "raise workload.parallel.data or another degree, or take a smaller cluster"
+                  : "take a smaller cluster, or traces of as many ranks";
 }
 
-// Says so where devices of the cluster have nothing to do, as when `data` was forgotten.
-void warn_of_idle_devices(const Experiment& experiment, std::int64_t ranks, Diagnostics& diagnostics) {
-  const std::int64_t devices = experiment.fabric.device_count();
-  if (ranks >= devices) return;
-  const auto& training = experiment.workload.training;
-  diagnostics.warning(training ? training->where : Location{experiment.file},
-                      fmt::format("the job has {}: {} of the cluster's {} devices have nothing to do",
-                                  counted(static_cast<std::uint64_t>(ranks), "rank"), devices - ranks, devices),
-                      use_of_all(experiment, ranks, devices));
+// A job that is on no device yet: of a model to train one for each type of devices, else that of the traces.
+struct UnplacedJob {
+  std::vector<workload::TrainingJob> of_types;
+  workload::Job traces;
+
+  std::size_t ranks() const { return of_types.empty() ? traces.ranks.size() : of_types.front().job.ranks.size(); }
+};
+
+UnplacedJob load(const Experiment& experiment, const WorkloadSource& source, Diagnostics& diagnostics,
+                 const workload::LoadProgress& progress, workload::Loops loops) {
+  UnplacedJob job;
+  if (!source.training) job.traces = workload::load_chakra_job(source.trace, diagnostics, progress);
+  for (std::size_t type = 0; source.training && type < experiment.devices.size(); ++type) {
+    const system::DeviceSpec& device = experiment.devices[type];
+    const system::OperatorModel times(device, source.training->software.rates_on(device.architecture));
+    job.of_types.push_back(workload::generate_job(*source.training, times, loops));
+  }
+  return job;
 }
 
 std::vector<std::uint32_t> types_of(const Experiment& experiment, std::span<const DeviceId> placement) {
   std::vector<std::uint32_t> types;
   for (const DeviceId device : placement) types.push_back(experiment.fabric.type_of(device));
   return types;
+}
+
+// `first_rank`: of the job, counted over all jobs.
+ExperimentJob placed(const Experiment& experiment, UnplacedJob job, std::span<const DeviceId> placement,
+                     std::uint32_t first_rank, Diagnostics& diagnostics) {
+  const std::vector<DeviceId> devices(placement.begin(), placement.end());
+  if (job.of_types.empty()) {
+    system::split_by_dimensions(job.traces, experiment.fabric, devices, experiment.simulation.collectives,
+                                experiment.file, diagnostics);
+    return {std::move(job.traces), {}, devices, first_rank};
+  }
+  workload::TrainingJob training = job.of_types.size() == 1
+                                       ? std::move(job.of_types.front())
+                                       : workload::join_types(std::move(job.of_types), types_of(experiment, placement));
+  for (workload::ProgramMemory& program : training.facts.memory)
+    program.first_rank = RankId(index_of(program.first_rank) + first_rank);
+  return {std::move(training.job), std::move(training.facts), devices, first_rank};
+}
+
+// Says so where devices of the cluster have nothing to do, as when `data` was forgotten.
+void warn_of_idle_devices(const Experiment& experiment, std::int64_t ranks, Diagnostics& diagnostics) {
+  const std::int64_t devices = experiment.fabric.device_count();
+  if (ranks >= devices) return;
+  const std::size_t jobs = experiment.jobs.size();
+  const auto& training = experiment.jobs.front().workload.training;
+  diagnostics.warning(jobs == 1 && training ? training->where : Location{experiment.file},
+                      fmt::format("the {} {}: {} of the cluster's {} devices have nothing to do",
+                                  jobs == 1 ? "job has" : fmt::format("{} jobs have", jobs),
+                                  counted(static_cast<std::uint64_t>(ranks), "rank"), devices - ranks, devices),
+                      use_of_all(experiment, ranks, devices));
 }
 
 }  // namespace
@@ -77,30 +120,46 @@ std::string model_text(const workload::ModelSpec& model) {
                      rounded_count(workload::parameter_count(model)));
 }
 
-ExperimentJob load_experiment_job(const Experiment& experiment, Diagnostics& diagnostics,
-                                  const workload::LoadProgress& progress, workload::Loops loops) {
-  const auto placed = [&](const workload::Job& job) {
-    warn_of_idle_devices(experiment, static_cast<std::int64_t>(job.ranks.size()), diagnostics);
-    return place_ranks(experiment.placement, static_cast<std::uint32_t>(job.ranks.size()), experiment.fabric);
-  };
-  if (!experiment.workload.training) {
-    workload::Job job = workload::load_chakra_job(experiment.workload.trace, diagnostics, progress);
-    std::vector<DeviceId> placement = placed(job);
-    system::split_by_dimensions(job, experiment.fabric, placement, experiment.simulation.collectives, experiment.file,
-                                diagnostics);
-    return {std::move(job), {}, std::move(placement)};
+std::vector<ExperimentJob> load_experiment_jobs(const Experiment& experiment, Diagnostics& diagnostics,
+                                                const workload::LoadProgress& progress, workload::Loops loops) {
+  std::vector<UnplacedJob> unplaced;
+  std::size_t ranks = 0;
+  for (const JobSource& source : experiment.jobs) {
+    unplaced.push_back(load(experiment, source.workload, diagnostics, progress, loops));
+    ranks += unplaced.back().ranks();
   }
-  const workload::TrainingSpec& training = *experiment.workload.training;
-  std::vector<workload::TrainingJob> of_types;
-  for (const system::DeviceSpec& device : experiment.devices) {
-    const system::OperatorModel times(device, training.software.rates_on(device.architecture));
-    of_types.push_back(workload::generate_job(training, times, loops));
+  warn_of_idle_devices(experiment, static_cast<std::int64_t>(ranks), diagnostics);
+  const std::vector<DeviceId> placement =
+      place_ranks(experiment.placement, static_cast<std::uint32_t>(ranks), experiment.fabric);
+  std::vector<ExperimentJob> jobs;
+  std::size_t first_rank = 0;
+  for (UnplacedJob& job : unplaced) {
+    const std::span<const DeviceId> devices = std::span(placement).subspan(first_rank, job.ranks());
+    jobs.push_back(placed(experiment, std::move(job), devices, static_cast<std::uint32_t>(first_rank), diagnostics));
+    first_rank += devices.size();
   }
-  std::vector<DeviceId> placement = placed(of_types.front().job);
-  workload::TrainingJob generated = of_types.size() == 1
-                                        ? std::move(of_types.front())
-                                        : workload::join_types(std::move(of_types), types_of(experiment, placement));
-  return {std::move(generated.job), std::move(generated.facts), std::move(placement)};
+  return jobs;
+}
+
+ExperimentJob together(const Experiment& experiment, std::vector<ExperimentJob>& jobs) {
+  if (jobs.size() == 1) return std::move(jobs.front());
+  ExperimentJob whole;
+  whole.training.emplace();
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const ExperimentJob& job = jobs[i];
+    workload::append(whole.job, job.job, experiment.jobs[i].name);
+    whole.placement.insert(whole.placement.end(), job.placement.begin(), job.placement.end());
+    if (!job.training) whole.training.reset();
+    if (whole.training)
+      whole.training->memory.insert(whole.training->memory.end(), job.training->memory.begin(),
+                                    job.training->memory.end());
+  }
+  return whole;
+}
+
+ExperimentJob load_experiment_job(const Experiment& experiment, Diagnostics& diagnostics) {
+  std::vector<ExperimentJob> jobs = load_experiment_jobs(experiment, diagnostics);
+  return together(experiment, jobs);
 }
 
 }  // namespace orrery::experiment

@@ -2,7 +2,9 @@
 // From an experiment to the job that it simulates: traces that are read, or a training job that is generated.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "experiment/experiment.h"
@@ -16,19 +18,28 @@ namespace orrery::experiment {
 std::string model_text(const workload::ModelSpec& model);
 
 struct ExperimentJob {
-  workload::Job job;
-  std::optional<workload::TrainingFacts> training;  // of a generated job
+  workload::Job job;                                // its ranks counted from 0
+  std::optional<workload::TrainingFacts> training;  // of a generated job; its ranks counted over all jobs
   std::vector<DeviceId> placement;                  // by rank
+  std::uint32_t first_rank = 0;                     // counted over all jobs
 };
 
+// The jobs of an experiment, each as if it were alone, on the devices that it has beside the others.
 // Throws InputError for traces that are wrong, for a device that does not compute in the precision, and for more ranks
 // than devices.
-ExperimentJob load_experiment_job(const Experiment& experiment, Diagnostics& diagnostics,
-                                  const workload::LoadProgress& progress = {},
-                                  workload::Loops loops = workload::Loops::kWrittenOut);
+std::vector<ExperimentJob> load_experiment_jobs(const Experiment& experiment, Diagnostics& diagnostics,
+                                                const workload::LoadProgress& progress = {},
+                                                workload::Loops loops = workload::Loops::kWrittenOut);
 
-// Throws InputError (out_of_memory), with what needs how much and what would fit, if a rank does not fit its device's
-// memory. With `allowed` only warns.
+// All of them as one job; an only one is moved from. Of several, `training` is there if all are generated, and says how
+// much memory their ranks need, but nothing that is of each job by itself.
+ExperimentJob together(const Experiment& experiment, std::vector<ExperimentJob>& jobs);
+
+// Both.
+ExperimentJob load_experiment_job(const Experiment& experiment, Diagnostics& diagnostics);
+
+// Throws InputError (out_of_memory), with what needs how much and what would fit, if a rank of a job does not fit its
+// device's memory. With `allowed` only warns.
 void check_memory(const Experiment& experiment, bool allowed, Diagnostics& diagnostics);
 
 }  // namespace orrery::experiment

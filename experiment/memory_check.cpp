@@ -10,6 +10,7 @@
 
 #include "core/config/quantity_text.h"
 #include "experiment/job.h"
+#include "workload/traces/files.h"
 
 namespace orrery::experiment {
 namespace {
@@ -151,16 +152,13 @@ struct Fit {
   }
 };
 
-// In the order of programs, then of types.
-std::vector<Fit> fits_of(const Experiment& experiment) {
-  const std::vector<std::uint32_t> programs = workload::programs_of_ranks(*experiment.workload.training);
-  const bool is_mixed = experiment.devices.size() > 1;
-  const std::vector<DeviceId> placement =
-      is_mixed ? place_ranks(experiment.placement, static_cast<std::uint32_t>(programs.size()), experiment.fabric)
-               : std::vector<DeviceId>();
+// In the order of programs, then of types. `placement`: of the job's ranks; empty where there is one type.
+std::vector<Fit> fits_of(const Experiment& experiment, const workload::TrainingSpec& training,
+                         std::span<const DeviceId> placement) {
+  const std::vector<std::uint32_t> programs = workload::programs_of_ranks(training);
   std::map<std::pair<std::size_t, std::uint32_t>, Fit> fits;
   for (std::uint32_t rank = 0; rank < programs.size(); ++rank) {
-    const std::uint32_t type = is_mixed ? experiment.fabric.type_of(placement[rank]) : 0;
+    const std::uint32_t type = placement.empty() ? 0 : experiment.fabric.type_of(placement[rank]);
     Fit& fit = fits[{programs[rank], type}];
     fit.program = programs[rank], fit.type = type;
     fit.ranks.push_back(rank);
@@ -185,15 +183,19 @@ std::string ranks_text(std::vector<std::uint32_t> ranks) {
   return fmt::format("{}{}", fmt::join(ranges, ", "), is_long ? ", ..." : "");
 }
 
-}  // namespace
+// A job whose ranks are counted over all jobs from `first_rank` on.
+struct CheckedJob {
+  const JobSource& source;
+  std::uint32_t first_rank = 0;
+  std::span<const DeviceId> placement;  // empty where there is one type of devices
+};
 
-void check_memory(const Experiment& experiment, bool allowed, Diagnostics& diagnostics) {
-  if (!experiment.workload.training) return;
-  const workload::TrainingSpec& training = *experiment.workload.training;
+void check_job(const Experiment& experiment, const CheckedJob& job, bool allowed, Diagnostics& diagnostics) {
+  const workload::TrainingSpec& training = *job.source.workload.training;
   const std::vector<workload::MemoryNeed> needs = workload::memory_needs(training);
   const Bytes least = std::ranges::min(experiment.devices, {}, &system::DeviceSpec::memory_capacity).memory_capacity;
   if (largest(needs) <= least) return;
-  const std::vector<Fit> fits = fits_of(experiment);
+  const std::vector<Fit> fits = fits_of(experiment, training, job.placement);
   const auto excess = [&](const Fit& fit) { return fit.excess(needs, experiment); };
   const Fit& worst = *std::ranges::max_element(fits, {}, excess);
   if (excess(worst) <= Bytes(0)) return;
@@ -209,19 +211,44 @@ void check_memory(const Experiment& experiment, bool allowed, Diagnostics& diagn
     std::vector<std::uint32_t> others;
     for (const Fit& fit : fits)
       if (fit.type == worst.type && excess(fit) > Bytes(0))
-        others.insert(others.end(), fit.ranks.begin(), fit.ranks.end());
+        for (const std::uint32_t rank : fit.ranks) others.push_back(job.first_rank + rank);
     type = fmt::format("; of those on {} these do not fit: {}", printable(device.name), ranks_text(std::move(others)));
   }
-  const std::uint32_t rank = worst.ranks.front();
-  const std::string message =
-      fmt::format("rank {} needs {} of memory, its device has {}: {}{}", rank, rounded(need.total()),
-                  rounded(device.memory_capacity), fmt::join(parts, ", "), type);
+  const std::uint32_t rank = job.first_rank + worst.ranks.front();
+  const std::string message = fmt::format(
+      "rank {}{} needs {} of memory, its device has {}: {}{}", rank,
+      experiment.jobs.size() > 1 ? fmt::format(", of job '{}',", printable(job.source.name)) : std::string(),
+      rounded(need.total()), rounded(device.memory_capacity), fmt::join(parts, ", "), type);
   if (allowed) return diagnostics.warning(training.where, message, "");
   Problem problem{Severity::kError, training.where, message,
                   advice(training, device.memory_capacity, experiment.fabric)};
   problem.rank = rank;
   problem.out_of_memory = true;
   throw InputError(std::vector<Problem>{std::move(problem)});
+}
+
+}  // namespace
+
+void check_memory(const Experiment& experiment, bool allowed, Diagnostics& diagnostics) {
+  std::vector<std::uint32_t> first_ranks = {0};
+  for (const JobSource& job : experiment.jobs) {
+    const auto& training = job.workload.training;
+    if (!training && experiment.jobs.size() == 1) return;
+    first_ranks.push_back(
+        first_ranks.back() +
+        (training ? static_cast<std::uint32_t>(training->parallel.ranks())
+                  : static_cast<std::uint32_t>(workload::find_trace_files(job.workload.trace.prefix).size())));
+  }
+  std::vector<DeviceId> placement;
+  if (experiment.devices.size() > 1)
+    placement = place_ranks(experiment.placement, first_ranks.back(), experiment.fabric);
+  for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
+    if (!experiment.jobs[i].workload.training) continue;
+    const std::uint32_t first = first_ranks[i];
+    const auto devices = placement.empty() ? std::span<const DeviceId>()
+                                           : std::span(placement).subspan(first, first_ranks[i + 1] - first);
+    check_job(experiment, {experiment.jobs[i], first, devices}, allowed, diagnostics);
+  }
 }
 
 }  // namespace orrery::experiment

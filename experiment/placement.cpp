@@ -25,10 +25,15 @@ std::vector<std::uint32_t> shuffled(std::uint32_t count, std::uint64_t seed) {
   return numbers;
 }
 
+std::string ranks_text(const Placement& placement, std::uint32_t ranks) {
+  const std::string who = placement.jobs > 1 ? fmt::format("{} jobs have", placement.jobs) : "job has";
+  return fmt::format("the {} {}", who, counted(ranks, "rank"));
+}
+
 void check_list(const Placement& placement, std::uint32_t ranks, std::uint32_t devices) {
   if (placement.list.size() != ranks)
-    throw InputError(placement.where, fmt::format("placement lists {}, the job has {}",
-                                                  counted(placement.list.size(), "device"), counted(ranks, "rank")));
+    throw InputError(placement.where, fmt::format("placement lists {}, {}", counted(placement.list.size(), "device"),
+                                                  ranks_text(placement, ranks)));
   std::vector<bool> used(devices);
   for (std::size_t rank = 0; rank < placement.list.size(); ++rank) {
     const std::uint32_t device = placement.list[rank];
@@ -47,11 +52,10 @@ std::vector<DeviceId> place_ranks(const Placement& placement, std::uint32_t rank
   const std::uint32_t devices = fabric.device_count();
   const std::uint32_t per_node = fabric.dimensions().front().size;
   if (ranks > devices)
-    throw InputError(
-        placement.devices_at,
-        fmt::format("the job has {}, the cluster only {}", counted(ranks, "rank"), counted(devices, "device")),
-        placement.has_nodes ? fmt::format("write `nodes: {}` or more", (ranks + per_node - 1) / per_node)
-                            : "raise the sizes of `cluster.dims`");
+    throw InputError(placement.devices_at,
+                     fmt::format("{}, the cluster only {}", ranks_text(placement, ranks), counted(devices, "device")),
+                     placement.has_nodes ? fmt::format("write `nodes: {}` or more", (ranks + per_node - 1) / per_node)
+                                         : "raise the sizes of `cluster.dims`");
   const std::uint32_t nodes = devices / per_node;
   const std::vector<std::uint32_t> random =
       placement.kind == PlacementKind::kRandom ? shuffled(devices, placement.seed) : std::vector<std::uint32_t>{};

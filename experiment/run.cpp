@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "experiment/job.h"
+#include "experiment/several_jobs.h"
 #include "system/execution/repetitions.h"
 #include "system/plans/plans.h"
 #include "workload/matching/matching.h"
@@ -124,48 +125,22 @@ void warn_of_collectives(const Experiment& experiment, const workload::Job& job,
   warn_of_tables(experiment, job, matching, diagnostics);
 }
 
-// Says so where `compute: roofline` has nothing to work on.
-void warn_of_idle_roofline(const Experiment& experiment, const workload::Job& job, Diagnostics& diagnostics) {
-  if (!experiment.simulation.compute.prefer_roofline) return;
-  for (const workload::ExecutionGraph& graph : job.graphs)
-    for (std::uint32_t i = 0; i < graph.size(); ++i)
-      if (system::has_roofline_work(graph, NodeId(i))) return;
+// Says so where `compute: roofline` has nothing to work on. `compute`: by graph.
+void warn_of_idle_roofline(const Experiment& experiment, const workload::Job& job,
+                           std::span<const system::ComputeOptions> compute, Diagnostics& diagnostics) {
+  if (std::ranges::none_of(compute, &system::ComputeOptions::prefer_roofline)) return;
+  for (std::size_t graph = 0; graph < job.graphs.size(); ++graph)
+    for (std::uint32_t i = 0; compute[graph].prefer_roofline && i < job.graphs[graph].size(); ++i)
+      if (system::has_roofline_work(job.graphs[graph], NodeId(i))) return;
   diagnostics.warning({experiment.file},
                       "'compute: roofline' changes nothing: no compute node of the traces has FLOPs or bytes",
                       "leave it out, or record the traces with them");
 }
 
-// "gpt3-13b of 12.9 B parameters, megatron-2022, plain attention".
-std::string job_text(const workload::TrainingSpec& training) {
-  const std::string name = fmt::format("{}, {}", model_text(training.model), printable(training.software.name));
-  if (training.transformer() == nullptr) return name;
-  return fmt::format("{}, {} attention", name,
-                     workload::attention_of(training) == workload::AttentionKind::kFlash ? "flash" : "plain");
-}
-
-// The mean over devices: of all the same, that.
-template <class Figure, class FigureOf>
-Figure mean(std::span<const DeviceId> devices, const FigureOf& figure_of) {
-  Int128 sum = 0;
-  for (const DeviceId device : devices) sum += figure_of(device).count();
-  return Figure(static_cast<std::int64_t>(sum / static_cast<Int128>(devices.size())));
-}
-
-report::DevicesInUse devices_in_use(const Experiment& experiment, const workload::TrainingFacts& facts,
-                                    std::span<const DeviceId> placement) {
-  const Precision precision = experiment.simulation.compute.precision;
-  const auto peak = [&](DeviceId device) { return experiment.device_of(device).peak(precision).value_or(FlopRate(1)); };
-  report::DevicesInUse devices;
-  devices.count = experiment.fabric.device_count();
-  devices.peak = mean<FlopRate>(placement.first(static_cast<std::size_t>(facts.workers)), peak);
-  std::vector<DeviceId> all;
-  for (std::uint32_t device = 0; device < devices.count; ++device) all.push_back(DeviceId(device));
-  devices.peak_of_all = mean<FlopRate>(all, peak);
-  for (const workload::ProgramMemory& program : facts.memory)
-    devices.capacities.push_back(experiment.device_of(placement[index_of(program.first_rank)]).memory_capacity);
-  if (std::ranges::all_of(placement, [&](DeviceId device) { return experiment.device_of(device).power.has_value(); }))
-    devices.power = mean<Power>(placement, [&](DeviceId device) { return *experiment.device_of(device).power; });
-  return devices;
+bool takes_measured_times(const WorkloadSource& workload, const workload::Job& job) {
+  return !workload.training && std::ranges::any_of(job.graphs, [&](const workload::ExecutionGraph& graph) {
+    return system::has_measured_time(graph, workload.compute);
+  });
 }
 
 // Throws NotRepeatable where `loops` have to be written out to be exact.
@@ -177,32 +152,33 @@ Run simulate_job(const Experiment& experiment, const report::RankChoice& ranks, 
     };
   };
   // 1. What is asked, and whether it can be.
-  auto [job, training, placement] = load_experiment_job(experiment, diagnostics, show("reading traces"), loops);
+  std::vector<ExperimentJob> jobs = load_experiment_jobs(experiment, diagnostics, show("reading traces"), loops);
+  const system::SimulationOptions options = simulation_options(experiment, jobs);
+  bool computes_as_measured = false;
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    computes_as_measured = computes_as_measured || takes_measured_times(experiment.jobs[i].workload, jobs[i].job);
+  ExperimentJob whole = together(experiment, jobs);
+  const workload::Job& job = whole.job;
   report::check_rank_choice(ranks, job.ranks.size());
   warn_of_memory_nodes(experiment, job, diagnostics);
-  warn_of_idle_roofline(experiment, job, diagnostics);
+  warn_of_idle_roofline(experiment, job, options.compute_by_graph, diagnostics);
   const workload::Matching matching = workload::match(job);
-  warn_of_collectives(experiment, job, matching, placement, diagnostics);
+  warn_of_collectives(experiment, job, matching, whole.placement, diagnostics);
   // 2. Simulate.
   report::OperationLog log(job.ranks.size());
-  system::Simulation simulation({job, matching, experiment.fabric, experiment.devices, placement},
-                                experiment.simulation, network_of(experiment), log);
+  system::Simulation simulation({whole.job, matching, experiment.fabric, experiment.devices, whole.placement}, options,
+                                network_of(experiment), log);
   const system::SimulationTotals totals = simulation.run(show("simulating"));
   // 3. Report.
-  report::Result result = report::make_result(job, experiment.fabric, simulation, totals, log);
-  if (training) {
-    const report::DevicesInUse devices = devices_in_use(experiment, *training, placement);
-    result.iterations = training->iterations;
-    result.training = report::training_figures(*training, devices, totals.finish.time_since_epoch() - result.initial);
-    result.training->job = job_text(*experiment.workload.training);
-    result.training->ages = report::weight_ages(*training, totals, log);
-    result.training->run = report::training_run(*experiment.workload.training, *training, job.ranks.size(),
-                                                devices.power, report::iteration_time(result));
+  report::Result result = report::make_result(whole.job, experiment.fabric, simulation, totals, log);
+  if (jobs.size() > 1) {
+    add_jobs(experiment, jobs, whole.job, totals, log, result, show("simulating each job alone"));
+  } else if (whole.training) {
+    result.iterations = whole.training->iterations;
+    result.training = figures_of(experiment, experiment.jobs.front().workload, whole,
+                                 totals.finish.time_since_epoch() - result.initial, totals, log);
   }
-  result.computes_as_measured =
-      !training && std::ranges::any_of(job.graphs, [&](const workload::ExecutionGraph& graph) {
-        return system::has_measured_time(graph, experiment.simulation.compute);
-      });
+  result.computes_as_measured = computes_as_measured;
   result.experiment = experiment.resolved;
   result.device = experiment.devices_text();
   result.devices = experiment.fabric.device_count();
@@ -213,7 +189,7 @@ Run simulate_job(const Experiment& experiment, const report::RankChoice& ranks, 
   result.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());
   result.wall_seconds = std::chrono::duration<double>(Clock::now() - started).count();
   result.peak_rss_bytes = peak_memory();
-  return {std::move(result), std::move(job), std::move(training), std::move(log), totals.acting};
+  return {std::move(result), std::move(whole.job), std::move(whole.training), std::move(log), totals.acting};
 }
 
 // Loops are tried as such where nothing tells their iterations apart from the start. Where something does on the way,
@@ -222,7 +198,11 @@ Run simulate_experiment(const Experiment& experiment, bool allow_oom, const repo
                         Diagnostics& diagnostics, Clock::time_point started, const RunProgress& progress) {
   check_memory(experiment, allow_oom, diagnostics);
   const system::SimulationOptions& options = experiment.simulation;
-  if (experiment.workload.training && options.fold == system::FoldMode::kAuto && options.fast_forward &&
+  const bool has_loops =
+      std::ranges::any_of(experiment.jobs, [](const JobSource& job) { return job.workload.training.has_value(); });
+  const bool is_late =
+      std::ranges::any_of(experiment.jobs, [](const JobSource& job) { return job.start > Duration::zero(); });
+  if (has_loops && !is_late && options.fold == system::FoldMode::kAuto && options.fast_forward &&
       !options.perturbation.disturbs_ranks() && experiment.fabric.is_steady()) {
     const Diagnostics before = diagnostics;
     try {
@@ -250,7 +230,8 @@ void check_experiment(const RunRequest& request, const ConfigFiles& files) {
   const Experiment experiment = load_experiment(request.file, request.settings, files, diagnostics);
   try {
     check_memory(experiment, request.allow_oom, diagnostics);
-    if (!experiment.workload.training) workload::find_trace_files(experiment.workload.trace.prefix);
+    for (const JobSource& job : experiment.jobs)
+      if (!job.workload.training) workload::find_trace_files(job.workload.trace.prefix);
   } catch (const InputError& error) {
     throw with_warnings(error, diagnostics, request.file);
   }

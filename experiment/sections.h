@@ -40,11 +40,18 @@ network::ClusterReaders unused_cluster_parts();
 struct WorkloadSource {
   workload::ChakraSource trace;
   std::optional<workload::TrainingSpec> training;
+  system::ComputeOptions compute;
 };
 
-// `architecture`: of the cluster's `devices`, the oldest.
-WorkloadSource read_workload(Section& section, Architecture architecture, std::int64_t devices,
-                             system::ComputeOptions& compute);
+// The job of an experiment, or one of several.
+struct JobSource {
+  std::string name;  // different from those of the others; empty of an only one
+  WorkloadSource workload;
+  Duration start{};  // none of its operations starts before
+};
+
+// Reads `workload` or `jobs`. `architecture`: of the cluster's `devices`, the oldest.
+std::vector<JobSource> read_jobs(Section& experiment, Architecture architecture, std::int64_t devices);
 
 // --- perturb
 

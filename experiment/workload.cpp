@@ -3,9 +3,11 @@
 
 #include <array>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -56,11 +58,9 @@ void refuse_training_keys(Section& section) {
   }
 }
 
-}  // namespace
-
-WorkloadSource read_workload(Section& section, Architecture architecture, std::int64_t devices,
-                             system::ComputeOptions& compute) {
+WorkloadSource read_workload(Section& section, Architecture architecture, std::int64_t devices) {
   WorkloadSource source;
+  system::ComputeOptions& compute = source.compute;
   const bool replays = section.has("chakra");
   const bool trains = section.has("model") && !replays;
   const auto chakra = [&](Section& s) { read_chakra(s, source.trace, compute); };
@@ -76,6 +76,57 @@ WorkloadSource read_workload(Section& section, Architecture architecture, std::i
                 "precision of GEMMs with weights: the device's peak in this precision times their FLOPs");
   if (source.training) source.training->precision = compute.precision;
   return source;
+}
+
+// Names stand in front of those of communicators, and in tables.
+void check_name(Section& section, const std::string& name, std::map<std::string, Location>& known) {
+  const Location where = section.where("name");
+  if (name.empty() && section.has("name")) section.error("name", "the name of a job is empty", "a word, such as a");
+  if (name.empty()) return;
+  const auto [other, is_new] = known.emplace(name, where);
+  if (!is_new)
+    section.error("name", fmt::format("two jobs are called '{}', one at {}", printable(name), to_string(other->second)),
+                  "give each a name of its own");
+}
+
+}  // namespace
+
+std::vector<JobSource> read_jobs(Section& experiment, Architecture architecture, std::int64_t devices) {
+  std::vector<JobSource> jobs;
+  const bool has_list = experiment.has("jobs");
+  if (has_list && experiment.has("workload"))
+    experiment.error("workload",
+                     fmt::format("'workload' is one job, and 'jobs' at {} are others: an experiment has one of the two",
+                                 to_string(experiment.where_key("jobs"))),
+                     "put the workload into the list: jobs: [{name: a, workload: ...}, ...]");
+  if (has_list) experiment.know("workload");
+  experiment.when(!has_list, [&] {
+    experiment.required_section(
+        "workload", "the job: a model to train, or traces to replay; several jobs stand in `jobs`", [&](Section& s) {
+          jobs.push_back({{}, read_workload(s, architecture, devices)});
+        });
+  });
+  std::map<std::string, Location> names;
+  experiment.list(
+      "jobs",
+      "several jobs on one cluster, in place of `workload`: their ranks are numbered on, and placed one job "
+      "after the other. Example: `jobs: [{name: a, workload: {...}}, {name: b, workload: {...}}]`",
+      [&](Section& s) {
+        JobSource job;
+        s.needs("name", job.name, "what reports call the job; each has a name of its own");
+        check_name(s, job.name, names);
+        const bool has_workload = s.repeated_section(
+            "workload", "the job: keys as in `workload` of an experiment",
+            [&](Section& w) { job.workload = read_workload(w, architecture, devices); }, "required");
+        if (!has_workload && !s.has("workload"))
+          s.error("", fmt::format("job '{}' has no workload", printable(job.name)),
+                  "workload: a model to train, or traces to replay");
+        s.takes("start", job.start, "time before which none of the job's operations starts");
+        jobs.push_back(std::move(job));
+      });
+  if (has_list && jobs.empty() && experiment.sound())
+    experiment.error("jobs", "'jobs' is an empty list", "list a job at least: jobs: [{name: a, workload: {...}}]");
+  return jobs;
 }
 
 }  // namespace orrery::experiment

@@ -109,8 +109,9 @@ void TimeAccount::open(const system::OperationRecord& operation) {
 
 bool TimeAccount::is_input(NodeId node) const {
   const workload::NodeKind kind = graph_->kind(node);
-  return job_.has_input_nodes && (kind == workload::NodeKind::kHostCompute || kind == workload::NodeKind::kMemoryLoad ||
-                                  kind == workload::NodeKind::kMemoryStore);
+  return !job_.has_input_nodes.empty() && job_.has_input_nodes[graph_number_] &&
+         (kind == workload::NodeKind::kHostCompute || kind == workload::NodeKind::kMemoryLoad ||
+          kind == workload::NodeKind::kMemoryStore);
 }
 
 void TimeAccount::finish(const system::OperationRecord& operation) {

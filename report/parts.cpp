@@ -94,7 +94,7 @@ std::vector<Part> mean_parts(const Result& result) {
 std::vector<std::string> group_families(const std::vector<workload::Communicator>& communicators) {
   std::vector<std::string> families;
   for (const workload::Communicator& communicator : communicators) {
-    std::string stem = communicator.name;
+    std::string stem = communicator.name.substr(communicator.job_prefix);
     while (!stem.empty() && std::isdigit(static_cast<unsigned char>(stem.back()))) stem.pop_back();
     while (!stem.empty() && (stem.back() == '_' || stem.back() == '-' || stem.back() == ' ' || stem.back() == '.'))
       stem.pop_back();

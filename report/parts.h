@@ -18,7 +18,7 @@ namespace orrery::report {
 // By communicator, what it is summed up under with all that differ only in where they lie: "tensor" for "tensor3" and
 // "tensor7", nameless ones by their shape. A name loses its trailing number; a name that is only a number, or a hash,
 // becomes "8 ranks by 4": its size and the distance between its ranks ("8 ranks" where that is one, "8 ranks, mixed"
-// where it varies).
+// where it varies). Those of several jobs are summed up together.
 std::vector<std::string> group_families(const std::vector<workload::Communicator>& communicators);
 
 // One rank's breakdown, exposed communication by group family.

@@ -2,6 +2,9 @@
 #include "report/result.h"
 
 #include <algorithm>
+#include <numeric>
+#include <set>
+#include <utility>
 
 #include "network/fabric/link_names.h"
 #include "report/parts.h"
@@ -55,17 +58,42 @@ std::optional<BusiestLink> busiest_of(const network::Fabric& fabric, const std::
   return BusiestLink{network::name_of(fabric, link), seconds(busiest->busy) / seconds(finish)};
 }
 
-// When the last of the rank's operations is done that come before its first iteration.
-Duration initial_time(const workload::Job& job, RankId rank, const std::vector<system::OperationRecord>& operations) {
-  if (job.initial_nodes.empty()) return Duration::zero();
-  const std::uint32_t initial = job.initial_nodes[job.ranks[index_of(rank)].graph];
+}  // namespace
+
+Duration initial_time(const workload::Job& job, std::span<const RankId> acting, const OperationLog& log) {
+  if (std::ranges::all_of(job.initial_nodes, [](std::uint32_t nodes) { return nodes == 0; })) return Duration::zero();
   Time end;
-  for (const system::OperationRecord& operation : operations)
-    if (index_of(operation.node) < initial) end = std::max(end, operation.end);
+  for (const RankId rank : std::set<RankId>(acting.begin(), acting.end()))
+    for (const system::OperationRecord& operation : log.of(rank))
+      if (index_of(operation.node) < job.initial_nodes[job.ranks[index_of(rank)].graph])
+        end = std::max(end, operation.end);
   return end.time_since_epoch();
 }
 
-}  // namespace
+std::vector<SharedLinks> shared_links(const network::Fabric& fabric,
+                                      std::span<const std::vector<network::LinkUsage>> usage) {
+  std::vector<SharedLinks> classes(fabric.link_classes().size());
+  std::vector<double> most(classes.size());
+  for (std::uint32_t i = 0; i < usage.front().size(); ++i) {
+    const network::Link& link = fabric.link(LinkId(i));
+    SharedLinks& shared = classes[link.link_class];
+    ++shared.of_class;
+    std::vector<std::uint64_t> bytes;
+    for (const std::vector<network::LinkUsage>& of_job : usage)
+      bytes.push_back(static_cast<std::uint64_t>(of_job[i].bytes.count()));
+    if (bytes.size() - static_cast<std::size_t>(std::ranges::count(bytes, 0U)) < 2) continue;
+    ++shared.count;
+    const double needed =
+        std::accumulate(bytes.begin(), bytes.end(), 0.0) / static_cast<double>(link.bandwidth.count());
+    if (needed <= most[link.link_class]) continue;
+    most[link.link_class] = needed;
+    shared.name = fabric.link_classes()[link.link_class];
+    shared.busiest = network::name_of(fabric, LinkId(i));
+    shared.bytes = std::move(bytes);
+  }
+  std::erase_if(classes, [](const SharedLinks& shared) { return shared.count == 0; });
+  return classes;
+}
 
 Duration iteration_time(const Result& result) {
   return (result.finish.time_since_epoch() - result.initial) / result.iterations;
@@ -124,10 +152,10 @@ Result make_result(const workload::Job& job, const network::Fabric& fabric, cons
       number = static_cast<std::uint32_t>(result.classes.size());
       log.of(acting, operations);
       result.classes.push_back(account.of(acting, operations, totals.finish));
-      result.initial = std::max(result.initial, initial_time(job, acting, operations));
     }
     result.class_of_rank.push_back(number);
   }
+  result.initial = initial_time(job, totals.acting, log);
   const std::vector<std::string> families = group_families(job.communicators);
   for (std::size_t group = 0; group < families.size(); ++group)
     result.group_family[job.communicators[group].name] = families[group];

@@ -78,6 +78,32 @@ struct TrainingFigures {
   std::vector<WeightAge> ages;  // of asynchronous jobs
 };
 
+// One of several jobs on one fabric. Times are of one of its iterations, the mean of several.
+struct JobFigures {
+  std::string name;
+  std::vector<std::size_t> ranks;    // counted over all jobs
+  std::vector<std::size_t> devices;  // ascending
+  std::size_t nodes = 0;             // that these are in
+  std::string workload;              // "gpt3-13b of 12.9 B parameters, ...", "traces"
+  std::int64_t iterations = 1;
+  Duration alone{};                         // on these devices, with nobody else on the fabric
+  Duration together{};                      // with the others
+  Time finish;                              // of all iterations, with the others
+  std::optional<TrainingFigures> training;  // with the others
+
+  // How many times as long an iteration takes beside the others.
+  double slowdown() const { return alone > Duration::zero() ? seconds(together) / seconds(alone) : 1; }
+};
+
+// Links of a class that several jobs use.
+struct SharedLinks {
+  std::string name;
+  std::uint64_t count = 0;           // of them
+  std::uint64_t of_class = 0;        // of all links
+  std::string busiest;               // of them
+  std::vector<std::uint64_t> bytes;  // of each job over that one
+};
+
 // What a result was made from, so that it can be told and made again.
 struct ResultSource {
   std::string file;                   // the experiment, as the command line named it
@@ -99,8 +125,10 @@ struct Result {
   std::string library;                // of collectives: "nccl 2.30.0"; empty: the fixed one
   Time finish;
   Duration initial{};           // until replicas have the parameters; the iterations come after that
-  std::int64_t iterations = 1;  // simulated one after the other until `finish`
-  std::optional<TrainingFigures> training;
+  std::int64_t iterations = 1;  // simulated one after the other until `finish`; 1 of several jobs
+  std::optional<TrainingFigures> training;          // of an only job
+  std::vector<JobFigures> jobs;                     // if there are several
+  std::vector<SharedLinks> shared_links;            // that these use
   std::vector<Breakdown> classes;                   // of ranks that behave alike, in the order of their first ranks
   std::vector<std::uint32_t> class_of_rank;         // by rank
   std::map<std::string, std::string> group_family;  // communicator -> what tables add up: "tensor3" -> "tensor"
@@ -117,7 +145,7 @@ struct Result {
   std::vector<Problem> warnings;
 };
 
-// Time of one iteration, the mean of several.
+// Time of one iteration, the mean of several; until the last of several jobs is done.
 Duration iteration_time(const Result& result);
 
 // What of its devices a training job is measured by. Peaks are those in the job's precision.
@@ -132,6 +160,14 @@ struct DevicesInUse {
 // `iterations`: the time of all.
 TrainingFigures training_figures(const workload::TrainingFacts& facts, const DevicesInUse& devices,
                                  Duration iterations);
+
+// When the last operation of ranks is done that comes before their first iteration. `acting`: whose operations the log
+// has for each of the ranks.
+Duration initial_time(const workload::Job& job, std::span<const RankId> acting, const OperationLog& log);
+
+// `usage`: by job, by LinkId.
+std::vector<SharedLinks> shared_links(const network::Fabric& fabric,
+                                      std::span<const std::vector<network::LinkUsage>> usage);
 
 // Counted from what happened. Of every program whose weights others may update meanwhile.
 std::vector<WeightAge> weight_ages(const workload::TrainingFacts& facts, const system::SimulationTotals& totals,

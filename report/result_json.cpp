@@ -91,6 +91,40 @@ void add_training(const TrainingFigures& figures, Json& document) {
   if (figures.run) document["training_run"] = run_json(*figures.run, figures.has_tokens);
 }
 
+Json job_json(const JobFigures& job) {
+  Json json = {{"name", printable(job.name, SIZE_MAX)},
+               {"ranks", job.ranks.size()},
+               {"members", rank_ranges(job.ranks)},
+               {"devices", rank_ranges(job.devices)},
+               {"nodes", job.nodes},
+               {"iterations", job.iterations},
+               {"time_alone_s", seconds(job.alone)},
+               {"time_together_s", seconds(job.together)},
+               {"slowdown", job.slowdown()},
+               {"finish_s", seconds(job.finish)}};
+  if (job.training) {
+    add_training(*job.training, json);
+    json["memory"] = memory_json(*job.training);
+  }
+  return json;
+}
+
+void add_jobs(const Result& result, Json& document) {
+  document["jobs"] = Json::array();
+  for (const JobFigures& job : result.jobs) document["jobs"].push_back(job_json(job));
+  document["shared_links"] = Json::array();
+  for (const SharedLinks& shared : result.shared_links) {
+    Json bytes = Json::object();
+    for (std::size_t job = 0; job < result.jobs.size(); ++job)
+      bytes[printable(result.jobs[job].name, SIZE_MAX)] = shared.bytes[job];
+    document["shared_links"].push_back({{"class", shared.name},
+                                        {"count", shared.count},
+                                        {"of", shared.of_class},
+                                        {"busiest", shared.busiest},
+                                        {"bytes", std::move(bytes)}});
+  }
+}
+
 Json source_json(const ResultSource& source, bool deterministic) {
   Json inputs = Json::array();
   for (const InputFile& file : source.inputs)
@@ -130,6 +164,7 @@ Json to_json(const Result& result, bool deterministic) {
     document["total_time_s"] = seconds(result.finish);  // which the breakdown sums to
   }
   if (result.training) add_training(*result.training, document);
+  if (!result.jobs.empty()) add_jobs(result, document);
   Json breakdown = Json::array();
   std::vector<std::vector<std::size_t>> ranks(result.classes.size());
   for (std::size_t rank = 0; rank < result.class_of_rank.size(); ++rank)

@@ -162,6 +162,71 @@ std::string training_text(const TrainingFigures& figures, std::uint32_t devices)
                             rounded(figures.capacity), index_of(figures.fullest), fmt::join(parts, ", "));
 }
 
+std::string job_table(const std::vector<JobFigures>& jobs) {
+  std::vector<std::string> names, ranks, devices, nodes, ratios, mfu, paces, workloads;
+  std::vector<Duration> alone, together, finishes;
+  for (const JobFigures& job : jobs) {
+    names.push_back(printable(job.name, 24));
+    ranks.push_back(rank_ranges(job.ranks, 24));
+    devices.push_back(rank_ranges(job.devices, 24));
+    nodes.push_back(fmt::format("{}", job.nodes));
+    alone.push_back(job.alone);
+    together.push_back(job.together);
+    finishes.push_back(job.finish.time_since_epoch());
+    ratios.push_back(fmt::format("{:.3f}", job.slowdown()));
+    mfu.push_back(job.training ? share(job.training->mfu, 1) : "-");
+    paces.push_back(job.training ? fmt::format("{:.1f} {}/s", job.training->tokens_per_s_per_gpu,
+                                               job.training->has_tokens ? "tokens" : "samples")
+                                 : "-");
+    workloads.push_back(job.workload);
+  }
+  Table table;
+  table.column_of("job", names, Table::Align::kLeft);
+  table.column_of("ranks", ranks);
+  table.column_of("devices", devices);
+  table.column_of("nodes", nodes);
+  table.column_of("alone", in_one_unit(alone));
+  table.column_of("together", in_one_unit(together));
+  table.column_of("ratio", ratios);
+  table.column_of("done after", in_one_unit(finishes));
+  table.column_of("MFU", mfu);
+  table.column_of("per device", paces);
+  table.column_of("workload", workloads, Table::Align::kLeft);
+  return table.text();
+}
+
+std::string shared_text(const Result& result) {
+  if (result.shared_links.empty()) return "no two jobs use the same link\n";
+  std::vector<std::string> names, counts, busiest;
+  std::vector<std::vector<Bytes>> bytes(result.jobs.size());
+  for (const SharedLinks& shared : result.shared_links) {
+    names.push_back(shared.name);
+    counts.push_back(fmt::format("{} of {}", shared.count, shared.of_class));
+    busiest.push_back(shared.busiest);
+    for (std::size_t job = 0; job < bytes.size(); ++job)
+      bytes[job].emplace_back(static_cast<std::int64_t>(shared.bytes[job]));
+  }
+  Table table;
+  table.column_of("links that several jobs use", names, Table::Align::kLeft);
+  table.column_of("count", counts);
+  table.column_of("busiest of them", busiest, Table::Align::kLeft);
+  for (std::size_t job = 0; job < bytes.size(); ++job)
+    table.column_of("bytes of " + printable(result.jobs[job].name, 24), in_one_unit(bytes[job]));
+  return table.text();
+}
+
+// Times of one iteration of each job, and where the jobs meet.
+std::string jobs_text(const Result& result) {
+  std::string text = "\n" + job_table(result.jobs) + "\n" + shared_text(result);
+  for (const JobFigures& job : result.jobs) {
+    const std::string name = printable(job.name, 24) + ": ";
+    if (job.iterations > 1) text += fmt::format("{}mean of {} iterations\n", name, job.iterations);
+    if (job.training && !job.training->ages.empty()) text += name + ages_text(job.training->ages);
+    if (job.training && job.training->run) text += name + run_text(*job.training->run, job.training->has_tokens);
+  }
+  return text + "\n";
+}
+
 // "data is loaded 62.3 % of the time, mean over ranks".
 std::string loading_text(const Result& result) {
   double loading = 0;
@@ -183,7 +248,9 @@ std::string summary_text(const Result& result) {
   const std::size_t ranks = result.class_of_rank.size();
   const double whole = seconds(result.finish);
   const std::vector<Part> parts = mean_parts(result);
-  std::string text = fmt::format("iteration time {}   ({} rank{} on {} device{} {}, {} network, granularity {}{})\n",
+  const std::string what =
+      result.jobs.empty() ? "iteration time" : fmt::format("all {} jobs are done after", result.jobs.size());
+  std::string text = fmt::format("{} {}   ({} rank{} on {} device{} {}, {} network, granularity {}{})\n", what,
                                  rounded(iteration_time(result)), ranks, ranks == 1 ? "" : "s", result.devices,
                                  result.devices == 1 ? "" : "s", printable(result.device), result.network_model,
                                  result.granularity, result.library.empty() ? "" : ", " + result.library);
@@ -192,6 +259,7 @@ std::string summary_text(const Result& result) {
   if (result.initial > Duration::zero())
     text += fmt::format("before the first: {} to broadcast the parameters, which the times below include\n",
                         rounded(result.initial));
+  if (!result.jobs.empty()) text += jobs_text(result);
   text += loading_text(result);
   if (result.training) text += training_text(*result.training, result.devices);
   if (!parts.empty())

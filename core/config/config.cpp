@@ -130,8 +130,9 @@ bool Section::required_section(std::string_view key, std::string_view meaning, c
   return false;
 }
 
-void Section::repeated_section(std::string_view key, std::string_view meaning, const Read& read) {
-  open({{std::string(key), {}, "optional", std::string(meaning), {}}}, read, {});
+bool Section::repeated_section(std::string_view key, std::string_view meaning, const Read& read,
+                               std::string_view presence) {
+  return open({{std::string(key), {}, std::string(presence), std::string(meaning), {}}}, read, {});
 }
 
 bool Section::list(std::string_view key, std::string_view meaning, const Read& read) {
@@ -247,7 +248,11 @@ void Section::warning(std::string_view key, std::string message, std::string hin
 std::string Section::hint_for(const ConfigEntry& unknown) const {
   const auto other = std::ranges::find(other_names_, unknown.key, &OtherName::first);
   if (other != other_names_.end()) return fmt::format("here it is '{}'", other->second);
-  const std::vector<std::string> whole = paths_with(path_of(unknown), path_, context_->paths());
+  const std::vector<std::string> paths = context_->paths();
+  // It stands where it may, but not in what is read here.
+  const bool is_whole = path_.empty() && std::ranges::count(paths, unknown.key) > 0;
+  const std::vector<std::string> whole =
+      is_whole ? std::vector<std::string>{} : paths_with(path_of(unknown), path_, paths);
   if (whole.empty()) return suggestion(unknown.key, known_);
   return fmt::format("did you mean {}'{}'?", whole.size() == 1 ? "" : "one of ", fmt::join(whole, "', '"));
 }

@@ -37,6 +37,11 @@ void add_figures(const SweepFigures& found, PointData& data) {
       if (run->cost) figures["cost"] = *run->cost;
     }
   }
+  for (const report::JobFigures& job : found.jobs) {
+    const std::string name = printable(job.name, SIZE_MAX);
+    figures["time_alone_" + name + "_s"] = seconds(job.alone);
+    figures["time_together_" + name + "_s"] = seconds(job.together);
+  }
   for (const char* key : {"compute_s", "bubble_s", "wait_s", "idle_s"}) figures[key] = 0.0;
   double compute = 0;
   for (const report::Part& part : found.parts) switch (part.kind) {
@@ -112,12 +117,16 @@ std::string sweep_csv(const Sweep& sweep, std::span<const SweepPoint> points) {
   for (const char* key : {"training_days", "device_years", "energy_kwh", "cost"})
     if (std::ranges::any_of(data, [&](const PointData& point) { return point.figures.contains(key); }))
       before.emplace_back(key);
+  for (const PointData& point : data)
+    for (const auto& [key, value] : point.figures.items())
+      if ((key.starts_with("time_alone_") || key.starts_with("time_together_")) && std::ranges::count(before, key) == 0)
+        before.push_back(key);
   std::set<std::string> families;
   for (const PointData& point : data)
     for (const auto& [family, time] : point.exposed.items()) families.insert(family);
   std::string text = "point";
   for (const SweepAxis& axis : sweep.axes) text += "," + csv_cell(axis.name);
-  for (const std::string& key : before) text += "," + key;
+  for (const std::string& key : before) text += "," + csv_cell(key);
   for (const std::string& family : families) text += "," + csv_cell("exposed_" + family + "_s");
   for (const std::string& key : behind) text += "," + key;
   text += ",error\n";

@@ -15,9 +15,9 @@ namespace orrery::study {
 namespace {
 
 constexpr std::size_t kMostPoints = 100'000;
-constexpr std::array<std::string_view, 11> kColumns = {"iteration_time", "mfu",   "throughput",  "tflops",
-                                                       "memory",         "bound", "exposed",     "bubble",
-                                                       "efficiency",     "links", "training_run"};
+constexpr std::array<std::string_view, 12> kColumns = {"iteration_time", "mfu",   "throughput",   "tflops",
+                                                       "memory",         "bound", "exposed",      "bubble",
+                                                       "efficiency",     "links", "training_run", "slowdown"};
 constexpr std::array<SweepColumn, 4> kDefaultColumns = {SweepColumn::kTime, SweepColumn::kMfu, SweepColumn::kBound,
                                                         SweepColumn::kExposed};
 

@@ -44,7 +44,8 @@ enum class SweepColumn {
   kBubble,
   kEfficiency,
   kLinks,
-  kRun
+  kRun,
+  kJobs
 };
 // "iteration_time", "mfu", ...: as `show` has them.
 std::string_view name_of(SweepColumn column);

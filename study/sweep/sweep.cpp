@@ -51,7 +51,8 @@ std::vector<std::pair<std::string, double>> links_of(const report::Result& resul
 }
 
 SweepFigures figures_of(const report::Result& result) {
-  SweepFigures figures{report::iteration_time(result), result.training, report::mean_parts(result), links_of(result)};
+  SweepFigures figures{report::iteration_time(result), result.training, result.jobs, report::mean_parts(result),
+                       links_of(result)};
   for (report::Part& part : figures.parts) part.seconds /= static_cast<double>(result.iterations);
   return figures;
 }

@@ -22,7 +22,8 @@ namespace orrery::study {
 // What is kept of a result.
 struct SweepFigures {
   Duration iteration_time{};
-  std::optional<report::TrainingFigures> training;
+  std::optional<report::TrainingFigures> training;  // of an only job
+  std::vector<report::JobFigures> jobs;             // if there are several
   std::vector<report::Part> parts;  // of an iteration, mean over ranks, largest first
   // Utilisation of the busiest link of each class, without its direction, of those in use; the most utilised first.
   std::vector<std::pair<std::string, double>> links;

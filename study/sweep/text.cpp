@@ -66,6 +66,14 @@ std::string links_text(const SweepFigures& figures) {
   return text.empty() ? std::string(kNothing) : text;
 }
 
+// "a 1.20, b 1.35": how many times as long as alone.
+std::string jobs_text(const SweepFigures& figures) {
+  std::string text;
+  for (const report::JobFigures& job : figures.jobs)
+    text += fmt::format("{}{} {:.2f}", text.empty() ? "" : ", ", printable(job.name, 24), job.slowdown());
+  return text.empty() ? std::string(kNothing) : text;
+}
+
 // Bubble, wait and idle over the rest: (p - 1) / m of an ideal pipeline.
 std::string bubble_text(const SweepFigures& figures) {
   double lost = 0;
@@ -94,7 +102,7 @@ std::string of_training(const SweepFigures& figures, std::string (*text)(const r
 }
 
 // By SweepColumn.
-constexpr std::array<ColumnText, 11> kColumnTexts = {{
+constexpr std::array<ColumnText, 12> kColumnTexts = {{
     {"time", Align::kRight, [](const SweepFigures& f, const SweepFigures*) { return rounded(f.iteration_time); }},
     {"MFU", Align::kRight,
      [](const SweepFigures& f, const SweepFigures*) {
@@ -126,6 +134,7 @@ constexpr std::array<ColumnText, 11> kColumnTexts = {{
          return t.run ? report::days_text(t.run->seconds) : std::string(kNothing);
        });
      }},
+    {"slowdown by other jobs", Align::kLeft, [](const SweepFigures& f, const SweepFigures*) { return jobs_text(f); }},
 }};
 
 const ColumnText& text_of(SweepColumn column) { return kColumnTexts[static_cast<std::size_t>(column)]; }

@@ -53,10 +53,13 @@ OperationTimes::OperationTimes(const workload::Job& job, const network::Fabric& 
   if (options.perturbation.disturbs_ranks()) disturbance_.emplace(options.perturbation, job, fabric, placement);
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
     const std::uint32_t type = type_of(RankId(rank));
-    const workload::ExecutionGraph& graph = job.graph(RankId(rank));
-    std::vector<Duration>& times = compute_times_[type][job.ranks[rank].graph];
+    const std::uint32_t number = job.ranks[rank].graph;
+    const workload::ExecutionGraph& graph = job.graphs[number];
+    std::vector<Duration>& times = compute_times_[type][number];
     if (!times.empty() || graph.size() == 0) continue;
-    times = timed_ ? compute_times(graph, devices[type], options.compute) : std::vector<Duration>(graph.size());
+    const ComputeOptions& compute =
+        options.compute_by_graph.empty() ? options.compute : options.compute_by_graph[number];
+    times = timed_ ? compute_times(graph, devices[type], compute) : std::vector<Duration>(graph.size());
   }
 }
 

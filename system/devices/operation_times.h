@@ -20,6 +20,7 @@ namespace orrery::system {
 struct OperationOptions {
   bool timed = true;  // else nothing takes time
   ComputeOptions compute;
+  std::vector<ComputeOptions> compute_by_graph{};  // where several jobs differ in it; empty: `compute` of all
   Perturbation perturbation;
   std::optional<RemoteMemory> remote_memory;  // else MEM nodes take the device's own bandwidth
 };

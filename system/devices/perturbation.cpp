@@ -69,6 +69,16 @@ TimeFactor draw(const Jitter& jitter, std::uint64_t unit, std::uint64_t number) 
   return TimeFactor(std::max<std::int64_t>(1, static_cast<std::int64_t>(factor)));
 }
 
+Perturbation part_of(const Perturbation& perturbation, std::uint32_t first, std::size_t ranks) {
+  Perturbation part;
+  part.jitter = perturbation.jitter;
+  part.first_rank = perturbation.first_rank + first;
+  const auto end = perturbation.ranks.lower_bound(RankId(first + static_cast<std::uint32_t>(ranks)));
+  for (auto at = perturbation.ranks.lower_bound(RankId(first)); at != end; ++at)
+    part.ranks.emplace(RankId(index_of(at->first) - first), at->second);
+  return part;
+}
+
 void check_perturbed_ranks(const Perturbation& perturbation, std::uint32_t ranks) {
   for (const auto& [rank, perturbed] : perturbation.ranks)
     if (index_of(rank) >= ranks)
@@ -86,7 +96,8 @@ Disturbance::Disturbance(const Perturbation& perturbation, const workload::Job& 
   }
   if (jitter_.sigma == 0) return;
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank)
-    unit_.push_back(jitter_.per == JitterUnit::kNode ? network::node_of(fabric, placement[rank]) : rank);
+    unit_.push_back(jitter_.per == JitterUnit::kNode ? network::node_of(fabric, placement[rank])
+                                                     : perturbation.first_rank + rank);
 }
 
 Duration Disturbance::disturbed(RankId rank, NodeId node, Duration time) const {

@@ -52,9 +52,13 @@ struct RankPerturbation {
 struct Perturbation {
   std::map<RankId, RankPerturbation> ranks;
   Jitter jitter;
+  std::uint32_t first_rank = 0;  // added to the ranks where they draw noise
 
   bool disturbs_ranks() const { return !ranks.empty() || jitter.sigma > 0; }
 };
+
+// That of `ranks` ranks from `first` on, which are a job of their own: each is disturbed as before.
+Perturbation part_of(const Perturbation& perturbation, std::uint32_t first, std::size_t ranks);
 
 // InputError where a rank is perturbed that the job does not have.
 void check_perturbed_ranks(const Perturbation& perturbation, std::uint32_t ranks);

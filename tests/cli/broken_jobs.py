@@ -36,6 +36,18 @@ def model(what, keys, *message):
 
 SIZES = "hidden: 1024, layers: 8, heads: 16, vocab: 51200, sequence: 1024"
 
+TWO_JOBS = """\
+cluster: dgx-a100
+jobs:
+  - name: a
+    workload: {chakra: {prefix: rank}}
+  - name: b
+    workload:
+      model: {hidden: 1024, layers: 8, heads: 16, vocab: 51200, sequence: 1024}
+      parallel: {data: 4}
+      batch: {global: 16}
+"""
+
 WORKLOADS = [
     whole("A workload of nothing", "cluster: dgx-a100\nworkload: {}\n",
           "job.yaml:2:11: error: a workload needs traces to replay or a model to train",
@@ -289,4 +301,38 @@ MEMORY = [
         ["workload", "generate", "job.yaml", "-o", "out"], {"job.yaml": MODEL, "out/rank.9.et": b""}),
 ]
 
-ROWS = WORKLOADS + MODELS + DEGREES + BATCHES + SCHEDULES + SHARING + EXPERT + OTHER_KINDS + MEMORY
+SEVERAL = [
+    whole("Jobs beside a workload", TWO_JOBS + "workload: {chakra: {prefix: rank}}\n",
+          "job.yaml:10:11: error: 'workload' is one job, and 'jobs' at job.yaml:2:1 are others: an experiment has one of the two",
+          "put the workload into the list"),
+    whole("An empty list of jobs", "cluster: dgx-a100\njobs: []\n", "job.yaml:2:7: error: 'jobs' is an empty list",
+          "list a job at least"),
+    whole("Jobs that are no list", "cluster: dgx-a100\njobs: {a: {}}\n",
+          "job.yaml:2:7: error: 'jobs' is a map; a list is expected"),
+    whole("Two jobs of one name", TWO_JOBS.replace("name: b", "name: a"),
+          "job.yaml:5:11: error: two jobs are called 'a', one at job.yaml:3:11", "give each a name of its own"),
+    whole("A job without a name", TWO_JOBS.replace("- name: a\n    workload", "- workload"),
+          "job.yaml:3:5: error: 'jobs[].name' is missing"),
+    whole("A job of an empty name", TWO_JOBS.replace("name: a", "name: ''"),
+          "job.yaml:3:11: error: the name of a job is empty"),
+    whole("A job without a workload", TWO_JOBS.replace("    workload: {chakra: {prefix: rank}}\n", ""),
+          "job.yaml:3:5: error: job 'a' has no workload", "workload: a model to train, or traces to replay"),
+    whole("A mistake in the workload of a job", TWO_JOBS.replace("data: 4", "dta: 4"),
+          "job.yaml:8:18: error: unknown key 'dta' in 'jobs[].workload.parallel'", "did you mean 'data'?"),
+    whole("Jobs with more ranks than devices", "nodes: 1\n" + TWO_JOBS.replace("data: 4", "data: 8"),
+          "job.yaml:1:1: error: the 2 jobs have 10 ranks, the cluster only 8 devices", "write `nodes: 2` or more"),
+    whole("A list of devices shorter than the jobs", TWO_JOBS + "placement: [0, 1, 2, 3]\n",
+          "job.yaml:10:12: error: placement lists 4 devices, the 2 jobs have 6 ranks"),
+    whole("Two jobs on one device", TWO_JOBS + "placement: [0, 1, 2, 3, 4, 1]\n",
+          "job.yaml:10:12: error: placement puts two ranks on device 1"),
+    whole("A rank that no job has", TWO_JOBS + "perturb: {ranks: {6: {compute: 2}}}\n",
+          "error: perturb.ranks.6: the job has no such rank", "its ranks are 0 to 5"),
+    whole("A job that does not fit beside one that does", TWO_JOBS.replace("{hidden: 1024, layers: 8, heads: 16, vocab: 51200, "
+                                                                           "sequence: 1024}", "gpt3-13b"),
+          "job.yaml:7:7: error: rank 2, of job 'b', needs", "would fit with", code=5),
+    Row("Traces of several jobs", 2, ["error: the experiment has several jobs, and traces are of one",
+                                      "write an experiment for each job"],
+        ["workload", "generate", "job.yaml", "--out", "traces"], {"job.yaml": TWO_JOBS}),
+]
+
+ROWS = WORKLOADS + SEVERAL + MODELS + DEGREES + BATCHES + SCHEDULES + SHARING + EXPERT + OTHER_KINDS + MEMORY

@@ -67,8 +67,8 @@ TEST_CASE("an experiment on dimensions is read with its defaults") {
   CHECK(experiment.fabric.device_count() == 32);
   CHECK(experiment.devices.front().name == "a100-sxm-80gb");
   CHECK(*experiment.devices.front().peak(Precision::kBf16) == FlopRate(312'000'000'000'000));
-  CHECK(experiment.workload.trace.prefix == (folder.path() / "traces/rank").string());
-  CHECK(experiment.workload.trace.dependencies == workload::Dependencies::kBoth);
+  CHECK(experiment.jobs.front().workload.trace.prefix == (folder.path() / "traces/rank").string());
+  CHECK(experiment.jobs.front().workload.trace.dependencies == workload::Dependencies::kBoth);
   CHECK(experiment.simulation.collectives.chunks == 1);
   CHECK(experiment.simulation.collectives.active_chunks == 1);
 }
@@ -107,7 +107,7 @@ TEST_CASE("--set reaches into named files; its own paths are relative to the wor
   const Experiment experiment = load_experiment(
       file, {"cluster.node.fabric.bandwidth=200 GB/s", "workload.chakra.prefix=q/r"}, kFiles, diagnostics);
   CHECK(experiment.fabric.link(LinkId(0)).bandwidth == Bandwidth(160'000'000'000));  // 80 % of it
-  CHECK(experiment.workload.trace.prefix == "q/r");
+  CHECK(experiment.jobs.front().workload.trace.prefix == "q/r");
 }
 
 TEST_CASE("algorithms are checked against the collective and the dimensions") {

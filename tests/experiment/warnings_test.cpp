@@ -43,7 +43,7 @@ std::vector<std::string> warnings_of(const std::vector<std::string>& settings, c
   const TraceFolder folder;
   Diagnostics diagnostics;
   const Experiment experiment = load_experiment(folder.write("x.yaml", text), settings, kFiles, diagnostics);
-  if (experiment.workload.training) load_experiment_job(experiment, diagnostics);
+  if (experiment.jobs.front().workload.training) load_experiment_job(experiment, diagnostics);
   std::vector<std::string> warnings;
   for (const Problem& problem : diagnostics.problems())
     warnings.push_back(fmt::format("{} ({})", problem.message, problem.hint));
@@ -76,7 +76,7 @@ TEST_CASE("data: rest is as many replicas as there are devices for") {
     const TraceFolder folder;
     Diagnostics diagnostics;
     const Experiment experiment = load_experiment(folder.write("x.yaml", kTwoNodes), settings, kFiles, diagnostics);
-    return experiment.workload.training->parallel.data();
+    return experiment.jobs.front().workload.training->parallel.data();
   };
   CHECK(replicas({"workload.parallel={tensor: 8, data: rest}"}) == 2);
   CHECK(replicas({"workload.parallel={tensor: 4, data: rest}"}) == 4);
@@ -138,7 +138,7 @@ TEST_CASE("comm_group.json, or else groups.json, beside the traces holds their g
         load_experiment(folder.write("x.yaml", fmt::format("cluster: dgx-h100\nworkload: {{chakra: {}}}\n", chakra)),
                         {}, kFiles, diagnostics);
     const ConfigEntry* groups = experiment.resolved.find("workload")->value.find("chakra")->value.find("groups");
-    const std::string trace = experiment.workload.trace.groups.value_or("none");
+    const std::string trace = experiment.jobs.front().workload.trace.groups.value_or("none");
     return fmt::format("{} {}", groups == nullptr ? "none" : groups->value.scalar,
                        std::filesystem::path(trace).filename().string());
   };

@@ -102,7 +102,7 @@ std::vector<std::string> shipped(const std::set<std::string>& names, const Run& 
     for (const TrainingRow& row : table.rows) {
       Diagnostics diagnostics;
       const TrainingCase one = read_training_case(table, row, kFiles, diagnostics);
-      const TrainingSpec& spec = *one.experiment.workload.training;
+      const TrainingSpec& spec = *one.experiment.jobs.front().workload.training;
       const TransformerSpec& model = *spec.transformer();
       CHECK(one.experiment.fabric.device_count() == spec.parallel.workers());
       Run run{spec.parallel.workers(),
@@ -219,7 +219,7 @@ TEST_CASE("the shipped tables of training jobs are those of the shared data: BLO
       const Cells& source = published.at(row.label);
       Diagnostics diagnostics;
       const TrainingCase one = read_training_case(table, row, kFiles, diagnostics);
-      const TrainingSpec& spec = *one.experiment.workload.training;
+      const TrainingSpec& spec = *one.experiment.jobs.front().workload.training;
       const TransformerSpec& model = *spec.transformer();
       CHECK(row.figure == std::stod(source.at("sec_per_it")));
       CHECK(8 * whole(source, "nodes") == spec.parallel.workers());

@@ -54,7 +54,7 @@ std::string with(const std::string& from, const std::string& to) {
 
 TrainingSpec spec_of(const TrainingTable& table, std::size_t row) {
   Diagnostics diagnostics;
-  return *read_training_case(table, table.rows.at(row), kFiles, diagnostics).experiment.workload.training;
+  return *read_training_case(table, table.rows.at(row), kFiles, diagnostics).experiment.jobs.front().workload.training;
 }
 
 std::string escaped(std::string text) {

@@ -2,6 +2,9 @@
 #include "workload/graph/job.h"
 
 #include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
 
 namespace orrery::workload {
 
@@ -38,5 +41,47 @@ std::uint32_t Job::root(RankId rank, NodeId collective) const {
 }
 
 std::string Job::describe(RankId rank, NodeId node) const { return labels_of(rank).describe(node); }
+
+namespace {
+
+// Adds `part` by graph, or `nothing` for each graph where a job has none.
+template <class T, class Nothing>
+void append_by_graph(std::vector<T>& whole, const std::vector<T>& part, const Job& job, const Nothing& nothing) {
+  for (std::size_t graph = 0; graph < job.graphs.size(); ++graph)
+    whole.push_back(part.empty() ? nothing(job.graphs[graph]) : T(part[graph]));
+}
+
+RankBinding shifted(RankBinding binding, const Job& whole, std::uint32_t first_rank) {
+  binding.graph += static_cast<std::uint32_t>(whole.graphs.size());
+  binding.labels += static_cast<std::uint32_t>(whole.labels.size());
+  for (GroupId& group : binding.communicators)
+    group = GroupId(index_of(group) + static_cast<std::uint32_t>(whole.communicators.size()));
+  for (RankId& peer : binding.peers) peer = RankId(index_of(peer) + first_rank);
+  for (std::int64_t& root : binding.roots)
+    if (root >= 0) root += first_rank;
+  return binding;
+}
+
+}  // namespace
+
+void append(Job& whole, const Job& job, std::string_view name) {
+  const auto first_rank = static_cast<std::uint32_t>(whole.ranks.size());
+  for (const RankBinding& binding : job.ranks) whole.ranks.push_back(shifted(binding, whole, first_rank));
+  append_by_graph(whole.peer_families, job.peer_families, job,
+                  [](const ExecutionGraph& graph) { return std::vector<std::string>(graph.peer_slots(), "p2p"); });
+  append_by_graph(whole.iteration_starts, job.iteration_starts, job,
+                  [](const ExecutionGraph&) { return std::vector<NodeId>{}; });
+  append_by_graph(whole.initial_nodes, job.initial_nodes, job, [](const ExecutionGraph&) { return 0U; });
+  append_by_graph(whole.has_input_nodes, job.has_input_nodes, job, [](const ExecutionGraph&) { return false; });
+  for (Communicator group : job.communicators) {
+    group.name = fmt::format("{}.{}", name, group.name);
+    group.job_prefix = name.size() + 1;
+    for (RankId& member : group.members) member = RankId(index_of(member) + first_rank);
+    whole.communicators.push_back(std::move(group));
+  }
+  whole.graphs.insert(whole.graphs.end(), job.graphs.begin(), job.graphs.end());
+  whole.labels.insert(whole.labels.end(), job.labels.begin(), job.labels.end());
+  whole.warnings.insert(whole.warnings.end(), job.warnings.begin(), job.warnings.end());
+}
 
 }  // namespace orrery::workload

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What all ranks have to do: the distinct execution graphs, how each rank fills in their local numbers, and the
-// communicators.
+// communicators. Several jobs on one fabric are one Job, too, whose parts have nothing to do with one another.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +19,14 @@ namespace orrery::workload {
 
 // A group of ranks that call collectives together.
 struct Communicator {
-  std::string name;             // as the groups file has it; "world" for GroupId 0
+  std::string name;             // as the groups file has it; "world" for GroupId 0; of several jobs "a.world"
   std::vector<RankId> members;  // in the order of the groups file, each once
   // By dimension of the fabric, whether its calls run over it; not over those that are left out. None: over all. Along
   // the others the members are groups of their own (system/plans/involved_dimensions.h).
   std::optional<std::vector<bool>> involved{};
   std::string source{};    // where the list of members stands, "groups.json:3"; may be empty
   bool is_defined = true;  // false: nothing lists the members, they are the ranks that call (of inspected traces only)
+  std::size_t job_prefix = 0;  // characters of the name that say which of several jobs: 2 of "a.world"
 
   // Position of `rank` among the members, if it is one.
   std::optional<std::uint32_t> position_of(RankId rank) const;
@@ -48,7 +49,7 @@ struct Job {
   std::vector<ExecutionGraph> graphs;
   std::vector<NodeLabels> labels;
   std::vector<RankBinding> ranks;           // by RankId; their number is the world size
-  std::vector<Communicator> communicators;  // by GroupId; 0 is the world
+  std::vector<Communicator> communicators;  // by GroupId; 0 is the world, of several jobs that of the first
   // By graph, by peer slot: what reports call that communication. Empty: "p2p" throughout.
   std::vector<std::vector<std::string>> peer_families;
   // By graph: the first node of every iteration but the first, ascending; nodes of an iteration are numbered in one go.
@@ -56,9 +57,9 @@ struct Job {
   std::vector<std::vector<NodeId>> iteration_starts;
   // By graph: how many of its first nodes are of no iteration, but prepare the first one. Empty: none.
   std::vector<std::uint32_t> initial_nodes;
-  // Host and memory nodes bring input and take checkpoints away: they matter to a rank while it waits for them. Else
-  // they are as good as computation.
-  bool has_input_nodes = false;
+  // By graph: host and memory nodes bring input and take checkpoints away, they matter to a rank while it waits for
+  // them. Else they are as good as computation. Empty: none does.
+  std::vector<bool> has_input_nodes;
   std::vector<Problem> warnings;
 
   const ExecutionGraph& graph(RankId rank) const { return graphs[ranks[index_of(rank)].graph]; }
@@ -74,5 +75,9 @@ struct Job {
   // `node 12 "aten::mm"`, for messages.
   std::string describe(RankId rank, NodeId node) const;
 };
+
+// Adds the ranks of `job` behind those of `whole`, with graphs, labels and communicators of their own, whose names
+// begin with that of the job.
+void append(Job& whole, const Job& job, std::string_view name);
 
 }  // namespace orrery::workload

@@ -89,9 +89,12 @@ double measured_seconds(const TrainingTable& table, const TrainingRow& row, cons
 TrainingCase read_case(const TrainingTable& table, const TrainingRow& row, const ConfigFiles& files,
                        Diagnostics& diagnostics) {
   experiment::Experiment experiment = experiment::read_experiment(row.where.file, row.experiment, files, diagnostics);
-  if (!experiment.workload.training)
+  if (experiment.jobs.size() > 1)
+    throw InputError(row.where, "a measured job ran by itself, and the row has several", "a row for each job");
+  const auto& training = experiment.jobs.front().workload.training;
+  if (!training)
     throw InputError(row.where, "the workload of a training job is a model", "name one: workload: {model: ...}");
-  const double measured = measured_seconds(table, row, *experiment.workload.training);
+  const double measured = measured_seconds(table, row, *training);
   return {&table, &row, std::move(experiment), measured};
 }
 

@@ -24,10 +24,12 @@ struct TrainingCase {
   experiment::Experiment experiment;  // of a model to train
   double measured = 0;                // seconds of an iteration
 
-  workload::SoftwareSpec& software() { return experiment.workload.training->software; }
-  const workload::SoftwareSpec& software() const { return experiment.workload.training->software; }
+  workload::TrainingSpec& training() { return *experiment.jobs.front().workload.training; }
+  const workload::TrainingSpec& training() const { return *experiment.jobs.front().workload.training; }
+  workload::SoftwareSpec& software() { return training().software; }
+  const workload::SoftwareSpec& software() const { return training().software; }
   Architecture architecture() const { return system::oldest_architecture(experiment.devices); }
-  std::size_t model_kind() const { return experiment.workload.training->model.sizes.index(); }
+  std::size_t model_kind() const { return training().model.sizes.index(); }
 };
 
 struct TrainingPrediction {

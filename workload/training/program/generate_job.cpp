@@ -155,7 +155,6 @@ class JobBuilder {
     for (std::int64_t rank = 0; rank < training.parallel.ranks(); ++rank)
       world.members.push_back(RankId(static_cast<std::uint32_t>(rank)));
     job_.communicators.push_back(std::move(world));
-    job_.has_input_nodes = training.input || training.checkpoint;
     job_.ranks.resize(static_cast<std::size_t>(training.parallel.ranks()));
   }
 
@@ -171,6 +170,7 @@ class JobBuilder {
     job_.peer_families.push_back(std::move(names));
     job_.iteration_starts.push_back(std::move(program.iteration_starts));
     job_.initial_nodes.push_back(program.initial_nodes);
+    job_.has_input_nodes.push_back(training_.input || training_.checkpoint);
     programs_.push_back(std::move(program));
   }
 

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+#include "experiment/several_jobs.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "workload/matching/matching.h"
+
+namespace orrery::experiment {
+namespace {
+
+// "gpt3-13b of 12.9 B parameters, megatron-2022, plain attention".
+std::string job_text(const workload::TrainingSpec& training) {
+  const std::string name = fmt::format("{}, {}", model_text(training.model), printable(training.software.name));
+  if (training.transformer() == nullptr) return name;
+  return fmt::format("{}, {} attention", name,
+                     workload::attention_of(training) == workload::AttentionKind::kFlash ? "flash" : "plain");
+}
+
+// The mean over devices: of all the same, that.
+template <class Figure, class FigureOf>
+Figure mean(std::span<const DeviceId> devices, const FigureOf& figure_of) {
+  Int128 sum = 0;
+  for (const DeviceId device : devices) sum += figure_of(device).count();
+  return Figure(static_cast<std::int64_t>(sum / static_cast<Int128>(devices.size())));
+}
+
+report::DevicesInUse devices_in_use(const Experiment& experiment, const ExperimentJob& job, Precision precision) {
+  const std::span<const DeviceId> placement = job.placement;
+  const auto peak = [&](DeviceId device) { return experiment.device_of(device).peak(precision).value_or(FlopRate(1)); };
+  report::DevicesInUse devices;
+  devices.count = experiment.fabric.device_count();
+  devices.peak = mean<FlopRate>(placement.first(static_cast<std::size_t>(job.training->workers)), peak);
+  std::vector<DeviceId> all;
+  for (std::uint32_t device = 0; device < devices.count; ++device) all.push_back(DeviceId(device));
+  devices.peak_of_all = mean<FlopRate>(all, peak);
+  for (const workload::ProgramMemory& program : job.training->memory) {
+    const DeviceId device = placement[index_of(program.first_rank) - job.first_rank];
+    devices.capacities.push_back(experiment.device_of(device).memory_capacity);
+  }
+  if (std::ranges::all_of(placement, [&](DeviceId device) { return experiment.device_of(device).power.has_value(); }))
+    devices.power = mean<Power>(placement, [&](DeviceId device) { return *experiment.device_of(device).power; });
+  return devices;
+}
+
+// Of a job by itself, among those of all jobs.
+system::SimulationOptions part_of(const system::SimulationOptions& options, const ExperimentJob& job,
+                                  const WorkloadSource& workload) {
+  system::SimulationOptions part = options;
+  part.compute_by_graph.assign(job.job.graphs.size(), workload.compute);
+  part.perturbation = system::part_of(options.perturbation, job.first_rank, job.job.ranks.size());
+  return part;
+}
+
+// All iterations of a job: what comes before the first does not count.
+Duration time_of(Duration start, Duration initial, Time finish) {
+  return finish.time_since_epoch() - std::max(start, initial);
+}
+
+struct Alone {
+  Duration iterations{};
+  std::vector<network::LinkUsage> links;
+};
+
+Alone simulate_alone(const Experiment& experiment, const JobSource& source, const ExperimentJob& job,
+                     const system::SimulationOptions& options, const system::SimulationProgress& progress) {
+  const workload::Matching matching = workload::match(job.job);
+  report::OperationLog log(job.job.ranks.size());
+  system::Simulation simulation({job.job, matching, experiment.fabric, experiment.devices, job.placement}, options,
+                                network_of(experiment), log);
+  const system::SimulationTotals totals = simulation.run(progress);
+  return {time_of(source.start, report::initial_time(job.job, totals.acting, log), totals.finish),
+          simulation.link_usage()};
+}
+
+report::JobFigures place_of(const Experiment& experiment, const JobSource& source, const ExperimentJob& job) {
+  report::JobFigures figures;
+  figures.name = source.name;
+  std::set<std::uint32_t> nodes;
+  for (std::size_t rank = 0; rank < job.placement.size(); ++rank) {
+    figures.ranks.push_back(job.first_rank + rank);
+    figures.devices.push_back(index_of(job.placement[rank]));
+    nodes.insert(network::node_of(experiment.fabric, job.placement[rank]));
+  }
+  std::ranges::sort(figures.devices);
+  figures.nodes = nodes.size();
+  figures.workload = source.workload.training ? job_text(*source.workload.training) : "traces";
+  return figures;
+}
+
+}  // namespace
+
+system::SimulationOptions simulation_options(const Experiment& experiment, std::span<const ExperimentJob> jobs) {
+  system::SimulationOptions options = experiment.simulation;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const JobSource& source = experiment.jobs[i];
+    options.compute_by_graph.insert(options.compute_by_graph.end(), jobs[i].job.graphs.size(), source.workload.compute);
+    if (source.start == Duration::zero()) continue;
+    for (std::uint32_t rank = 0; rank < jobs[i].job.ranks.size(); ++rank) {
+      Duration& start = options.perturbation.ranks[RankId(jobs[i].first_rank + rank)].start;
+      start = std::max(start, source.start);
+    }
+  }
+  return options;
+}
+
+report::TrainingFigures figures_of(const Experiment& experiment, const WorkloadSource& workload,
+                                   const ExperimentJob& job, Duration iterations,
+                                   const system::SimulationTotals& totals, const report::OperationLog& log) {
+  const workload::TrainingSpec& training = *workload.training;
+  const report::DevicesInUse devices = devices_in_use(experiment, job, workload.compute.precision);
+  report::TrainingFigures figures = report::training_figures(*job.training, devices, iterations);
+  figures.job = job_text(training);
+  figures.ages = report::weight_ages(*job.training, totals, log);
+  figures.run = report::training_run(training, *job.training, static_cast<std::size_t>(training.parallel.ranks()),
+                                     devices.power, iterations / job.training->iterations);
+  return figures;
+}
+
+void add_jobs(const Experiment& experiment, std::span<const ExperimentJob> jobs, const workload::Job& whole,
+              const system::SimulationTotals& totals, const report::OperationLog& log, report::Result& result,
+              const system::SimulationProgress& progress) {
+  const system::SimulationOptions options = simulation_options(experiment, jobs);
+  std::vector<std::vector<network::LinkUsage>> usage;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const JobSource& source = experiment.jobs[i];
+    const ExperimentJob& job = jobs[i];
+    Alone alone = simulate_alone(experiment, source, job, part_of(options, job, source.workload), progress);
+    usage.push_back(std::move(alone.links));
+    const std::size_t ranks = job.job.ranks.size();
+    report::JobFigures figures = place_of(experiment, source, job);
+    figures.finish = std::ranges::max(std::span(totals.rank_finish).subspan(job.first_rank, ranks));
+    const Duration initial = report::initial_time(whole, std::span(totals.acting).subspan(job.first_rank, ranks), log);
+    const Duration iterations = time_of(source.start, initial, figures.finish);
+    if (job.training) {
+      figures.iterations = job.training->iterations;
+      figures.training = figures_of(experiment, source.workload, job, iterations, totals, log);
+    }
+    figures.alone = alone.iterations / figures.iterations;
+    figures.together = iterations / figures.iterations;
+    result.jobs.push_back(std::move(figures));
+  }
+  result.shared_links = report::shared_links(experiment.fabric, usage);
+  result.initial = {};  // that of each is in its own times
+}
+
+}  // namespace orrery::experiment

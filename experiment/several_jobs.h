@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// Several jobs on one fabric: simulated as one job, and each by itself on the devices that it has beside the others.
+#pragma once
+
+#include <span>
+
+#include "experiment/experiment.h"
+#include "experiment/job.h"
+#include "report/operation_log.h"
+#include "report/result.h"
+#include "system/simulation.h"
+
+namespace orrery::experiment {
+
+// What a simulation of `jobs`, all of the experiment, is told.
+system::SimulationOptions simulation_options(const Experiment& experiment, std::span<const ExperimentJob> jobs);
+
+// What a training job is measured by, from the time that all of its iterations took. `totals` and `log` may be of
+// several jobs, among whose ranks those of `job` are.
+report::TrainingFigures figures_of(const Experiment& experiment, const WorkloadSource& workload,
+                                   const ExperimentJob& job, Duration iterations,
+                                   const system::SimulationTotals& totals, const report::OperationLog& log);
+
+// Simulates each of the jobs alone, and adds to the result what they do to one another. `totals` and `log` are of
+// `whole`, all of them.
+void add_jobs(const Experiment& experiment, std::span<const ExperimentJob> jobs, const workload::Job& whole,
+              const system::SimulationTotals& totals, const report::OperationLog& log, report::Result& result,
+              const system::SimulationProgress& progress);
+
+}  // namespace orrery::experiment
