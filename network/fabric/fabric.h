@@ -205,6 +205,9 @@ class Fabric {
   // The first varies fastest; the product of the sizes is device_count().
   std::span<const LogicalDimension> dimensions() const { return parts_.dimensions; }
 
+  // Whether it is nodes, of which the last dimension joins several, and not `dims`.
+  bool is_of_nodes() const { return std::holds_alternative<ClusterLayout>(parts_.layout); }
+
   // For people: no time depends on them.
   void set_prices(std::vector<KindPrice> prices) { prices_ = std::move(prices); }
   std::span<const KindPrice> prices() const { return prices_; }

@@ -103,7 +103,7 @@ std::vector<Cut> cuts_of(const Fabric& fabric) {
     stride *= size;
   };
   for (const LogicalDimension& dimension : fabric.dimensions()) {
-    if (dimension.name == "nodes") cuts.clear();
+    if (fabric.is_of_nodes()) cuts.clear();  // the last dimension joins them
     if (dimension.axes.empty()) add(dimension.size);
     for (const GridAxis& axis : dimension.axes) add(axis.size);
   }

@@ -49,6 +49,10 @@ TEST_CASE("bisections are those of the textbook") {
                   "trunk_latency: 50 ns, " +
                   kEach) == 20);
   CHECK(bisection("{topology: switch, size: 8, " + kEach + ", {topology: ring, size: 4, " + kEach) == 160);
+  // Four rings of 4, cut across: what the second dimension is called makes no difference.
+  for (const std::string name : {"pods", "nodes"})
+    CHECK(bisection("{topology: ring, size: 4, " + kEach + ", {name: " + name +
+                    ", topology: fully-connected, size: 4, " + kEach) == 80);
 }
 
 TEST_CASE("diameters are those of the textbook") {
