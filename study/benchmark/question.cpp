@@ -18,6 +18,7 @@
 #include "core/config/quantity_text.h"
 #include "core/error.h"
 #include "experiment/algorithm_file.h"
+#include "system/plans/dimensions.h"
 
 namespace orrery::study {
 namespace {
@@ -194,8 +195,10 @@ experiment::Experiment read_question(const CollectiveQuestion& question, const B
   if (first.simulation.collectives.nccl && !means_fixed(root, names)) {
     set_value(root, "collectives.algo", std::move(names), files, diagnostics);
   } else {
-    // An algorithm for each dimension; a lone one is for all.
-    if (names.items.size() == 1) names.items.resize(first.fabric.dimensions().size(), names.items.front());
+    // An algorithm for each dimension that collectives go along; a lone one is for all.
+    const std::vector<std::uint32_t>& logical = first.simulation.collectives.logical_dimensions;
+    if (names.items.size() == 1)
+      names.items.resize(system::collective_dimensions(first.fabric, logical).size(), names.items.front());
     set_value(root, fmt::format("collectives.algorithms.{}", name_of(*operation.kind)), std::move(names), files,
               diagnostics);
   }

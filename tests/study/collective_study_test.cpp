@@ -122,6 +122,13 @@ TEST_CASE("the algorithm is chosen for all dimensions or for each, in any case")
   // 14 steps of an eighth each.
   CHECK(row_of({.cluster = "dgx-a100", .algorithm = "Ring", .library = "fixed"}, "all_reduce", kGiB).time ==
         14 * (kNvlinkLatency + ceil_div(kGiB, 8) / kNvlink));
+  // Of logical dimensions, which are as many as they are.
+  const CollectiveQuestion logical{.cluster = "dgx-a100",
+                                   .nodes = "2",
+                                   .algorithm = "ring",
+                                   .library = "fixed",
+                                   .settings = {"collectives.logical_dimensions=[2, 4, 2]"}};
+  CHECK(row_of(logical, "all_reduce", Bytes(1 << 20)).algorithm == "ring+ring+ring");
   const CollectiveQuestion settings{
       .cluster = "dgx-a100", .algorithm = "ring", .settings = {"collectives.algorithms.all_reduce=direct"}};
   CHECK(row_of(settings, "all_reduce", kGiB).algorithm == "ring");
