@@ -3,6 +3,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -60,9 +61,29 @@ study::CollectiveTable study_one(const study::CollectiveQuestion& question, cons
   return table;
 }
 
-void collective(const CollectiveCommandOptions& options, const Session& session) {
-  const Outputs& outputs = session.outputs;
-  const bool is_each = options.question.algorithm == study::kEachAlgorithm;
+bool asks_for_each(const CollectiveCommandOptions& options) {
+  return options.question.algorithm == study::kEachAlgorithm;
+}
+
+// Every algorithm that can do the operation on the question's cluster, side by side.
+void add_each(const CollectiveCommandOptions& options, const study::CollectiveQuestion& question,
+              const study::BenchmarkOperation& operation, std::span<const Bytes> sizes, const Session& session,
+              Answers& answers) {
+  std::vector<study::CollectiveTable> tables;
+  for (const study::CollectiveQuestion& one : study::with_each_algorithm(question, operation, sizes, session.files)) {
+    study::CollectiveTable table = study_one(one, operation, sizes, session);
+    if (!study::runs_as_asked(table)) continue;
+    const bool is_alone = options.clusters.size() == 1;
+    answers.add(table, is_alone ? one.algorithm : fmt::format("{}, {}", table.cluster, one.algorithm));
+    tables.push_back(std::move(table));
+  }
+  if (tables.empty())
+    throw InputError({"--algo"}, fmt::format("no algorithm of NCCL does {} here", operation.name), "leave --algo out");
+  answers.text += study::algorithms_text(tables);
+}
+
+void check_options(const CollectiveCommandOptions& options, const Outputs& outputs) {
+  const bool is_each = asks_for_each(options);
   if ((!outputs.json.empty() || !outputs.out.empty()) && (options.clusters.size() > 1 || is_each))
     throw InputError({outputs.json.empty() ? "--out" : "--json"},
                      is_each ? "one document holds one algorithm" : "one document holds one cluster",
@@ -75,6 +96,12 @@ void collective(const CollectiveCommandOptions& options, const Session& session)
                                    printable(cluster.substr(0, comma)), printable(cluster.substr(comma + 1))));
   }
   outputs.check();
+}
+
+void collective(const CollectiveCommandOptions& options, const Session& session) {
+  const Outputs& outputs = session.outputs;
+  const bool is_each = asks_for_each(options);
+  check_options(options, outputs);
   const study::BenchmarkOperation operation = study::benchmark_operation_named(options.operation, "--op");
   const std::vector<Bytes> sizes = study::sizes_of(options.sizes, operation);
   if (options.steps) return give_steps(options, operation, sizes, session);
@@ -87,25 +114,10 @@ void collective(const CollectiveCommandOptions& options, const Session& session)
     study::CollectiveQuestion question = options.question;
     question.cluster = cluster;
     question.wants_bound = is_each || !options.plot.empty();
-    if (!is_each) {
+    if (is_each)
+      add_each(options, question, operation, sizes, session, answers);
+    else
       answers.add(study_one(question, operation, sizes, session), cluster);
-      continue;
-    }
-    std::vector<study::CollectiveTable> tables;
-    for (const study::CollectiveQuestion& one : study::with_each_algorithm(question, operation, sizes, session.files)) {
-      tables.push_back(study_one(one, operation, sizes, session));
-      if (!study::runs_as_asked(tables.back())) {
-        tables.pop_back();
-        continue;
-      }
-      const bool is_alone = options.clusters.size() == 1;
-      answers.add(tables.back(),
-                  is_alone ? one.algorithm : fmt::format("{}, {}", tables.back().cluster, one.algorithm));
-    }
-    if (tables.empty())
-      throw InputError({"--algo"}, fmt::format("no algorithm of NCCL does {} here", operation.name),
-                       "leave --algo out");
-    answers.text += study::algorithms_text(tables);
   }
   if (!is_each)
     answers.text = answers.tables.size() == 1 ? study::collective_text(answers.tables.front())
@@ -151,15 +163,17 @@ void add_collective_command(CLI::App& app, Session& session) {
                       "nccl: some, as Tree,Ring; fixed: one, or one per dimension, as ring,direct; each: side by side "
                       "(default: all)")
           ->type_name("NAMES");
-  command
-      .add_option("--algorithm", question.algorithm_file,
-                  "Algorithm of your own: MSCCL's XML, or the prefix of Chakra traces of sends")
-      ->type_name("FILE")
-      ->excludes(names);
+  CLI::Option* algorithm =
+      command
+          .add_option("--algorithm", question.algorithm_file,
+                      "Algorithm of your own: MSCCL's XML, or the prefix of Chakra traces of sends")
+          ->type_name("FILE")
+          ->excludes(names);
   command
       .add_option("--algorithm-size", question.algorithm_size,
                   "Size of a rank's buffer that those traces were written for")
-      ->type_name("SIZE");
+      ->type_name("SIZE")
+      ->needs(algorithm);
   command.add_option("--proto", question.protocol, "nccl: protocols to choose from: LL, LL128, Simple (default: all)")
       ->type_name("NAMES");
   command

@@ -71,9 +71,9 @@ class GraphReader {
         if (action.kind == Action::Kind::kLocal) continue;
         if (Int128{action.weight} * scale.factor > Int128{scale.whole} * written_.ranks)
           throw InputError({written_.file_of(rank)},
-                           fmt::format("{} has {} bytes: more than all ranks have in a {} of the size that the graphs "
-                                       "are for",
-                                       action.name, action.weight, name_of(written_.kind)),
+                           fmt::format("{} has {} bytes: more than the buffers of all ranks together, at the size that "
+                                       "the graphs are for",
+                                       action.name, action.weight),
                            "say for how many bytes of a rank the graphs were written: --algorithm-size 1M, or "
                            "collectives.algorithm_size");
         action.weight *= scale.factor;
@@ -163,12 +163,15 @@ bool names_algorithm_file(std::string_view word) {
          word.ends_with(".et.gz");
 }
 
+bool is_of_graphs(const std::string& path) {
+  if (path.ends_with(".xml")) return false;
+  return !workload::list_trace_files(workload::prefix_of_trace(path).value_or(path)).empty() ||
+         !workload::is_file(path);
+}
+
 std::shared_ptr<const collectives::MessageTable> load_algorithm(const std::string& path, CollectiveKind kind,
                                                                 std::optional<Bytes> written_for) {
-  if (path.ends_with(".xml")) return load_xml(path, kind);
-  if (workload::list_trace_files(workload::prefix_of_trace(path).value_or(path)).empty() && workload::is_file(path))
-    return load_xml(path, kind);
-  return load_graphs(path, kind, written_for);
+  return is_of_graphs(path) ? load_graphs(path, kind, written_for) : load_xml(path, kind);
 }
 
 }  // namespace orrery::experiment

@@ -16,6 +16,9 @@ namespace orrery::experiment {
 // Whether a word where an algorithm is expected is a path: it has a '/', or ends in .xml, or in .et and the like.
 bool names_algorithm_file(std::string_view word);
 
+// Whether it names Chakra graphs, and not a file of XML.
+bool is_of_graphs(const std::string& path);
+
 // Reads and checks the algorithm in `path`: a file of XML, or the prefix of the traces of all ranks (or one of their
 // files). It has to be one of `kind`. `written_for`: Request::bytes that the messages of the traces are for; nothing:
 // what follows if no contribution is sent twice. Throws InputError.

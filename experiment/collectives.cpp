@@ -20,9 +20,15 @@ constexpr std::array<std::string_view, 8> kFixedKeys = {"algorithms",      "algo
                                                         "dimension_order", "logical_dimensions"};
 constexpr std::array<std::string_view, 5> kNcclKeys = {"version", "launch", "algo", "proto", "constants"};
 
+// For how many bytes Chakra graphs were written, and whether there are any.
+struct GraphSize {
+  std::optional<Bytes> bytes;
+  bool is_used = false;
+};
+
 // Files in place of names: each for the groups of its number of ranks, in whole.
-void read_tables(Section& section, CollectiveKind kind, std::span<const std::string> files,
-                 std::optional<Bytes> written_for, system::CollectiveOptions& options) {
+void read_tables(Section& section, CollectiveKind kind, std::span<const std::string> files, GraphSize& size,
+                 system::CollectiveOptions& options) {
   auto& tables = options.tables[static_cast<std::size_t>(kind)];
   const Location where = section.where(name_of(kind));
   for (const std::string& file : files) {
@@ -31,22 +37,24 @@ void read_tables(Section& section, CollectiveKind kind, std::span<const std::str
                     "a file runs a group in whole, over all dimensions: name files only, or none");
       continue;
     }
-    const auto table = load_algorithm(path_from(where.file, file).lexically_normal().string(), kind, written_for);
+    const std::string path = path_from(where.file, file).lexically_normal().string();
+    size.is_used = size.is_used || is_of_graphs(path);
+    const auto table = load_algorithm(path, kind, size.bytes);
     if (options.table(kind, table->ranks()) != nullptr)
       section.error(name_of(kind), fmt::format("two files for {} ranks", table->ranks()));
     tables.push_back(table);
   }
 }
 
-void read_algorithms_of(Section& section, CollectiveKind kind, std::optional<Bytes> written_for,
-                        system::CollectiveOptions& options, std::vector<NamedAlgorithms>& named) {
+void read_algorithms_of(Section& section, CollectiveKind kind, GraphSize& size, system::CollectiveOptions& options,
+                        std::vector<NamedAlgorithms>& named) {
   const std::size_t errors = section.errors();
   const std::vector<std::string> names = section.words(
       name_of(kind),
       "algorithm for each dimension of the cluster, the innermost first; `orrery list algorithms` names them. Or files "
       "with algorithms, each for the groups of its number of ranks");
   if (!section.has(name_of(kind)) || !section.sound(errors)) return;
-  if (std::ranges::any_of(names, names_algorithm_file)) return read_tables(section, kind, names, written_for, options);
+  if (std::ranges::any_of(names, names_algorithm_file)) return read_tables(section, kind, names, size, options);
   bool is_in_network = false;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string& name = names[i];
@@ -69,13 +77,14 @@ void read_algorithms_of(Section& section, CollectiveKind kind, std::optional<Byt
 
 std::vector<NamedAlgorithms> read_fixed(Section& section, system::CollectiveOptions& options) {
   std::vector<NamedAlgorithms> named;
-  std::optional<Bytes> written_for;
-  section.takes("algorithm_size", written_for,
+  GraphSize graphs;
+  section.takes("algorithm_size", graphs.bytes,
                 "with `library: fixed`: size of the buffer of one rank for which Chakra graphs of an algorithm were "
                 "written; their messages are scaled from it. Without it: as if no contribution were sent twice");
-  if (written_for && *written_for < Bytes(1)) {
-    section.error("algorithm_size", "no bytes", "write the size for which the graphs were written: 1M");
-    written_for.reset();
+  if (graphs.bytes && *graphs.bytes < Bytes(1)) {
+    section.error("algorithm_size", "'algorithm_size' must be at least 1 B",
+                  "write the size for which the graphs were written: 1 MiB");
+    graphs.bytes.reset();
   }
   section.section(
       "algorithms",
@@ -88,8 +97,11 @@ std::vector<NamedAlgorithms> read_fixed(Section& section, system::CollectiveOpti
       "on a "
       "ring or a torus is one ring in one direction. Example: `{all_reduce: [ring, halving-doubling]}`",
       [&](Section& s) {
-        for (const CollectiveKind kind : kAllCollectiveKinds) read_algorithms_of(s, kind, written_for, options, named);
+        for (const CollectiveKind kind : kAllCollectiveKinds) read_algorithms_of(s, kind, graphs, options, named);
       });
+  if (graphs.bytes && !graphs.is_used)
+    section.error("algorithm_size", "'algorithm_size' means nothing without Chakra graphs in 'algorithms'",
+                  "leave it out: messages of MSCCL's XML are shares of any size");
   section.takes(
       "chunks", options.chunks, {1, 65536},
       "with `library: fixed`: number of chunks that a collective is cut into; chunks pipeline through the dimensions");
@@ -110,6 +122,9 @@ std::vector<NamedAlgorithms> read_fixed(Section& section, system::CollectiveOpti
       "with `library: fixed`: order in which chunks go through the dimensions; baseline: up the dimensions and down "
       "again, themis: each chunk of an all_reduce, reduce_scatter or all_gather in an order of its own, such that all "
       "dimensions carry as much (Rashidi et al., ISCA 2022)");
+  if (options.order == system::DimensionOrder::kThemis && options.chunks == 1)
+    section.warning("dimension_order", "themis balances the chunks of a collective, and there is one of each",
+                    "raise collectives.chunks");
   for (const std::int64_t size : section.whole_numbers(
            "logical_dimensions", {1, collectives::kMostRanks}, network::kMostDimensions, "optional",
            "with `library: fixed`: sizes of the dimensions that collectives go along, the innermost first, in place of "

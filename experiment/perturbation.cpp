@@ -123,6 +123,8 @@ std::vector<network::BandwidthStep> read_steps(Section& section) {
   return steps;
 }
 
+std::string percent(double share) { return fmt::format("{:.6g} %", 100 * share); }
+
 // The link's number makes a stream of the seed.
 std::optional<network::BackgroundTraffic> read_traffic(Section& section) {
   network::BackgroundTraffic traffic;
@@ -135,13 +137,15 @@ std::optional<network::BackgroundTraffic> read_traffic(Section& section) {
   traffic.least = std::llround(least * kMillion);
   traffic.most = most < 1 ? std::llround(most * kMillion) : kFullEfficiency.count();
   if (traffic.most >= kFullEfficiency.count())
-    section.error("most", fmt::format("{}.most: {} leaves nothing of the link", section.path(), most),
+    section.error("most", fmt::format("{}.most: {} leaves nothing of the link", section.path(), percent(most)),
                   "a share below 100 %");
   else if (traffic.least > traffic.most)
-    section.error("least", fmt::format("{}.least: {} is more than `most`, {}", section.path(), least, most),
+    section.error("least",
+                  fmt::format("{}.least: {} is more than `most`, {}", section.path(), percent(least), percent(most)),
                   "`least` and `most` are the ends of a range");
   if (traffic.period <= Duration::zero())
-    section.error("period", fmt::format("{}.period: not a time between two draws", section.path()), "above 0");
+    section.error("period", fmt::format("{}.period: must be above 0", section.path()),
+                  "write the time between two draws: 1 ms");
   return section.sound() ? std::optional(traffic) : std::nullopt;
 }
 
@@ -203,7 +207,7 @@ LinkFault read_fault(const ConfigEntry& entry, Section& section, system::Network
     for (const char* key : {"bandwidth", "latency", "at", "traffic"}) {
       section.know(key);
       if (section.has(key))
-        section.error(key, fmt::format("'{}' means nothing of links that are dead", key), "leave it or `dead` out");
+        section.error(key, fmt::format("'{}' means nothing for dead links", key), "leave it or `dead` out");
     }
   section.when(!fault.is_dead, [&] { read_what_is_left(entry, section, model, fault); });
   return fault;

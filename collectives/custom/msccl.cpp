@@ -66,7 +66,7 @@ class Document {
     const pugi::xml_parse_result result = document_.load_buffer(text.data(), text.size());
     if (!result)
       throw InputError(
-          {file_, line_at(result.offset), 0}, fmt::format("no XML: {}", result.description()),
+          {file_, line_at(result.offset), 0}, fmt::format("invalid XML: {}", result.description()),
           "an algorithm file is MSCCL's XML, or a set of Chakra traces that --algorithm names by their prefix");
   }
 

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "core/config/quantity_text.h"
+
 namespace orrery::collectives {
 namespace {
 
@@ -52,7 +54,7 @@ void refuse_sizes(const WrittenCollective& written, std::uint32_t from, std::uin
   const Action& received = written.actions[to][receive];
   if (sent.count == received.count && sent.weight == received.weight) return;
   const auto size = [&](const Action& action) {
-    return written.buffers ? fmt::format("{} chunks", action.count) : fmt::format("{} bytes", action.weight);
+    return written.buffers ? counted(action.count, "chunk") : counted(action.weight, "byte");
   };
   throw InputError(written.where(from, send),
                    fmt::format("{} sends {}, and its other end, {} of {}, receives {}", sent.name, size(sent),

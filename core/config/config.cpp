@@ -248,12 +248,10 @@ void Section::warning(std::string_view key, std::string message, std::string hin
 std::string Section::hint_for(const ConfigEntry& unknown) const {
   const auto other = std::ranges::find(other_names_, unknown.key, &OtherName::first);
   if (other != other_names_.end()) return fmt::format("here it is '{}'", other->second);
-  const std::vector<std::string> paths = context_->paths();
-  // It stands where it may, but not in what is read here.
-  const bool is_whole = path_.empty() && std::ranges::count(paths, unknown.key) > 0;
-  const std::vector<std::string> whole =
-      is_whole ? std::vector<std::string>{} : paths_with(path_of(unknown), path_, paths);
+  std::vector<std::string> whole = paths_with(path_of(unknown), path_, context_->paths());
   if (whole.empty()) return suggestion(unknown.key, known_);
+  std::erase(whole, sub_path(path_of(unknown)));
+  if (whole.empty()) return "it does not go with the other keys there; `orrery list keys` says with which it does";
   return fmt::format("did you mean {}'{}'?", whole.size() == 1 ? "" : "one of ", fmt::join(whole, "', '"));
 }
 

@@ -69,11 +69,10 @@ std::vector<collectives::PlanAxis> plan_axes(const CommunicatorLayout& layout,
 void require_doable(const PlanRequest& request, const collectives::MessageTable& table) {
   if (!request.bytes_of_member.empty())
     throw InputError(
-        {},
-        fmt::format("an {} whose members have different sizes cannot run by '{}'", name_of(request.kind), table.name()),
+        {}, fmt::format("{} with members of different sizes cannot run by '{}'", name_of(request.kind), table.name()),
         "algorithm files are for equal sizes");
   if (has_root(request.kind) && request.root != table.root())
-    throw InputError({}, fmt::format("a {} with root {} cannot run by '{}', whose root is {}", name_of(request.kind),
+    throw InputError({}, fmt::format("{} with root {} cannot run by '{}', whose root is {}", name_of(request.kind),
                                      request.root, table.name(), table.root()));
 }
 
@@ -163,9 +162,8 @@ CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLay
   if (splits) plan.chunks = static_cast<std::uint32_t>(std::min<std::int64_t>(options.chunks, request.bytes.count()));
   const Bytes chunk = ceil_div(request.bytes, plan.chunks);
   const std::vector<collectives::PlanAxis> axes = plan_axes(layout, algorithms);
-  const bool has_shards = std::ranges::all_of(axes, [](const collectives::PlanAxis& axis) {
-    return axis.all_reduce == collectives::AllReduceBy::kShards;
-  });
+  const bool has_shards = std::ranges::all_of(
+      axes, [](const collectives::PlanAxis& axis) { return axis.all_reduce == collectives::AllReduceBy::kShards; });
   std::vector<std::vector<std::uint32_t>> orders(1);
   if (options.order == DimensionOrder::kThemis && may_reorder(request.kind) && plan.chunks > 1 && has_shards)
     orders = balanced_orders(axes, chunk, plan.chunks, bandwidths);

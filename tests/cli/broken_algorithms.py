@@ -51,8 +51,8 @@ def empty(nodes):
 
 ROWS = [
     run("An algorithm file that is not there", {}, "own.xml: error: cannot be opened"),
-    run("An algorithm that is no XML", {"own.xml": "remember the milk\n"}, "own.xml:2: error: no XML"),
-    run("An algorithm file cut short", {"own.xml": RING[:300]}, "own.xml:4: error: no XML"),
+    run("An algorithm that is no XML", {"own.xml": "remember the milk\n"}, "own.xml:2: error: invalid XML"),
+    run("An algorithm file cut short", {"own.xml": RING[:300]}, "own.xml:4: error: invalid XML"),
     run("An XML of something else", {"own.xml": "<svg/>"}, "own.xml:1: error: the document is a <svg>, not an <algo>"),
     run("An algorithm for more ranks than take part", {"own.xml": algorithm_files.ring(8)},
         "error: 'ring' is an algorithm of 8 ranks, and 4 take part here"),
@@ -82,7 +82,7 @@ ROWS = [
          "own.xml:4: error: deadlock: "),
     ring("A receive that nobody sends to", 4, 'type="s"', 'type="nop"', "no send meets this receive"),
     ring("A message of two chunks where one is expected", 4, 'srcoff="3" dstbuf="i" dstoff="3" cnt="1"',
-         'srcoff="2" dstbuf="i" dstoff="2" cnt="2"', "own.xml:4: error: ", "sends 2 chunks", "receives 1 chunks"),
+         'srcoff="2" dstbuf="i" dstoff="2" cnt="2"', "own.xml:4: error: ", "sends 2 chunks", "receives 1 chunk"),
     ring("An all-reduce that overwrites in place of adding", 5, "rrcs", "rcs",
          "own.xml: error: wrong all_reduce: chunk 2 of rank 0 (in i[2]) ends without the contribution of rank 0"),
     ring("An all-reduce that adds one chunk to another", 7, 'srcoff="0" dstbuf="i" dstoff="0"',
@@ -93,6 +93,11 @@ ROWS = [
            "no receive meets this send: with tag 0"),
     graphs("Traces with a collective in them", as_collective, "is a collective itself"),
     graphs("Traces whose ranks wait for one another", receive_first, "own.0.json: error: deadlock: rank 0"),
-    graphs("Traces of messages larger than their size", lambda nodes: None, "more than all ranks have",
+    run("A size of MSCCL's XML", {"own.xml": RING}, "'algorithm_size' means nothing without Chakra graphs", options=["--algorithm-size", "1M"]),
+    Row("The size of no algorithm file", 2, ["--algorithm-size requires --algorithm"],
+        ["collective", *CLUSTER, "--op", "all_reduce", "-b", "1M", "--algorithm-size", "1M"]),
+    Row("The size of no algorithm file, as a setting", 2, ["'algorithm_size' means nothing without Chakra graphs"],
+        ["collective", *CLUSTER, "--op", "all_reduce", "-b", "1M", "--library", "fixed", "--set", "collectives.algorithm_size=1 MB"]),
+    graphs("Traces of messages larger than their size", lambda nodes: None, "more than the buffers of all ranks together",
            options=["--algorithm-size", "100"]),
 ]

@@ -99,6 +99,11 @@ TEST_CASE("a key that only the fixed library has means that library") {
   CHECK(has(problems_of("chunks: 2, launch: torch"), "'launch' means nothing with 'library: fixed'"));
 }
 
+TEST_CASE("balanced orders of one chunk are warned of, since they balance nothing") {
+  CHECK(has(problems_of("dimension_order: themis"), "themis balances the chunks of a collective, and there is one"));
+  CHECK(problems_of("dimension_order: themis, chunks: 2").empty());
+}
+
 TEST_CASE("logical dimensions have the devices of the cluster, and algorithms of their own") {
   CHECK(problems_of("logical_dimensions: [2, 4], algorithms: {all_reduce: [ring, direct]}").empty());
   CHECK(has(problems_of("logical_dimensions: [2, 4], algorithms: {all_reduce: [ring]}"),

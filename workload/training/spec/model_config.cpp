@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Reads a model: what its kind has in common, and the keys of the kinds that are no transformers.
 #include <algorithm>
+#include <array>
+#include <ranges>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -130,7 +133,9 @@ RecurrentSpec read_recurrent(Section& section) {
       s.error("hidden", fmt::format("one sentence takes {:.1e} FLOPs in a single layer", static_cast<double>(work)),
               fmt::format("at most {:.1e}: reduce hidden, source or target", static_cast<double>(kMostWork)));
     if (s.sound() && model.bidirectional > model.encoder)
-      s.error("bidirectional", fmt::format("{} of {} encoder layers", model.bidirectional, model.encoder),
+      s.error("bidirectional",
+              fmt::format("{} bidirectional layers of an encoder of {}", model.bidirectional,
+                          counted(static_cast<std::uint64_t>(model.encoder), "layer")),
               fmt::format("at most {}", model.encoder));
   });
   return model;
@@ -189,6 +194,19 @@ EvoformerSpec read_evoformer(Section& section) {
   return model;
 }
 
+struct Family {
+  std::string_view name;
+  std::string_view main_key;  // which the number of parameters follows from
+  void (*read)(Section& section, ModelSpec& model);
+};
+constexpr std::array<Family, 5> kFamilies = {{
+    {"transformer", "hidden", [](Section& s, ModelSpec& model) { model.sizes = read_transformer(s); }},
+    {"dlrm", "rows", [](Section& s, ModelSpec& model) { model.sizes = read_dlrm(s); }},
+    {"convolutional", "convolutions", [](Section& s, ModelSpec& model) { model.sizes = read_convolutional(s); }},
+    {"recurrent", "recurrent", [](Section& s, ModelSpec& model) { model.sizes = read_recurrent(s); }},
+    {"evoformer", "evoformer", [](Section& s, ModelSpec& model) { model.sizes = read_evoformer(s); }},
+}};
+
 }  // namespace
 
 ModelSpec read_model(Section& section) {
@@ -198,20 +216,14 @@ ModelSpec read_model(Section& section) {
       Choice("kind",
              "family of the model; keys that are marked \"dlrm\", \"convolutional\", \"recurrent\" or \"evoformer\" "
              "belong to these families, all others to transformers",
-             {"transformer", "dlrm", "convolutional", "recurrent", "evoformer"})
+             kFamilies | std::views::transform(&Family::name))
           .optional(section, 0);
-  section.when(kind == 0, [&] { model.sizes = read_transformer(section); });
-  section.when(kind == 1, [&] { model.sizes = read_dlrm(section); });
-  section.when(kind == 2, [&] { model.sizes = read_convolutional(section); });
-  section.when(kind == 3, [&] { model.sizes = read_recurrent(section); });
-  section.when(kind == 4, [&] { model.sizes = read_evoformer(section); });
+  for (std::size_t i = 0; i < kFamilies.size(); ++i)
+    section.when(kind == i, [&] { kFamilies[i].read(section, model); });
   section.note("parameters", "published number of parameters, for people");
   section.sources();
   if (section.sound() && parameter_count(model) > kMostParameters)
-    section.error(kind == 1   ? "rows"
-                  : kind == 2 ? "convolutions"
-                  : kind == 3 ? "recurrent"
-                              : "evoformer",
+    section.error(kFamilies[kind].main_key,
                   fmt::format("the sizes make {:.1e} parameters", static_cast<double>(parameter_count(model))),
                   "at most 10^15");
   return model;

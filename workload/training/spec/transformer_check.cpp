@@ -138,7 +138,7 @@ class TransformerCheck {
       error("schedule.kind", "a pipeline of one stage has nothing to flush",
             "workload.schedule.kind: 1f1b, or raise workload.parallel.pipeline");
     if (parallel_.zero > 0)
-      error("schedule.kind", "weights that every micro-batch updates are not shared among replicas",
+      error("schedule.kind", "pipedream updates the weights after every micro-batch: ZeRO cannot shard them",
             "workload.parallel.zero: 0, or workload.schedule.kind: 1f1b");
     if (training_.model_ties_stages())
       error("schedule.kind",

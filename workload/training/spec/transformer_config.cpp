@@ -98,9 +98,9 @@ void read_patches(Section& section, TransformerSpec& model) {
                     model.patches = patches;
                   });
   if (!model.patches) return;
-  if (section.has("vocab")) section.error("vocab", "an image has no vocabulary beside its patches", "leave it out");
+  if (section.has("vocab")) section.error("vocab", "'vocab' means nothing beside 'patches'", "leave it out");
   if (section.has("tied_embeddings"))
-    section.error("tied_embeddings", "the classifier of images shares nothing with their embedding", "leave it out");
+    section.error("tied_embeddings", "'tied_embeddings' means nothing beside 'patches'", "leave it out");
   model.tied_embeddings = false;
 }
 
