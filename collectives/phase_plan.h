@@ -61,8 +61,8 @@ struct Phase {
 
 // The phases of a collective of `bytes` input per rank (as in Request::bytes), in order. Sizes are split by ceil(S/n).
 // `root` are the root's coordinates, one per axis; may be empty for kinds without a root. At most 32 axes. Throws
-// InputError when the result of a gather would pass 2^62 bytes. `order`: the dimensions from the first to the last where
-// it is not that of `axes`, for all_reduce, reduce_scatter and all_gather.
+// InputError when the result of a gather would pass 2^62 bytes. `order`: the dimensions from the first to the last
+// where it is not that of `axes`, for all_reduce, reduce_scatter and all_gather.
 std::vector<Phase> plan_phases(CollectiveKind kind, std::span<const PlanAxis> axes, Bytes bytes,
                                std::span<const std::uint32_t> root = {}, std::span<const std::uint32_t> order = {});
 

@@ -7,8 +7,8 @@
 // all its receives have arrived. A send on a link of bandwidth B and latency L is released bytes/B after its start and
 // arrives L later. Sends start in order, and what a receive adds is in none of those before the first that needs it.
 //
-// A program that a file gives (message_table.h) has several lanes of sends instead, beside one another, may wait for more
-// than `needs` and `after_send` say, and adds at once.
+// A program that a file gives (message_table.h) has several lanes of sends instead, beside one another, may wait for
+// more than `needs` and `after_send` say, and adds at once.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What can go wrong and how it is said. Wrong input is an InputError (exit 2, or 5 where all is right but the memory is
-// too small), a simulated system that cannot finish is a StuckError (exit 3), a bug is an assertion. The library never prints and never exits: problems are collected in
-// Diagnostics and shown by the command line.
+// too small), a simulated system that cannot finish is a StuckError (exit 3), a bug is an assertion. The library never
+// prints and never exits: problems are collected in Diagnostics and shown by the command line.
 #pragma once
 
 #include <cstddef>

@@ -199,8 +199,7 @@ std::vector<Cast::FirstUse> FoldedCast::parts_of(RankId from, NodeId send) const
 std::string FoldedCast::text() const {
   const Symmetry::Stages& stages = symmetry_.stages();
   return fmt::format(
-      "{} class{} of {} ranks: {} by what they run{}, {} more by whom they talk to and how far that is, {} more by "
-      "what else uses the links",
+      "{} class{} of {} ranks: {} by program{}, +{} by communication partners and distance, +{} by shared links",
       agents(), agents() == 1 ? "" : "es", input_.job.ranks.size(), stages.programs, told_apart_by_, stages.partners,
       stages.links);
 }

@@ -17,7 +17,10 @@ class Splitter {
  public:
   Splitter(workload::Job& job, const network::Fabric& fabric, std::span<const DeviceId> placement,
            const CollectiveOptions& options)
-      : job_(job), placement_(placement), library_(options.library), dimensions_(collective_dimensions(fabric, options.logical_dimensions)) {}
+      : job_(job),
+        placement_(placement),
+        library_(options.library),
+        dimensions_(collective_dimensions(fabric, options.logical_dimensions)) {}
 
   void split() {
     const std::size_t groups = job_.communicators.size();

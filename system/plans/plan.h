@@ -27,8 +27,8 @@
 
 namespace orrery::system {
 
-// Which of the chunks that wait for a dimension goes first: of a call, or of all calls of a rank, where those go by when
-// the rank came to them, or by the priority of their nodes.
+// Which of the chunks that wait for a dimension goes first: of a call, or of all calls of a rank, where those go by
+// when the rank came to them, or by the priority of their nodes.
 enum class QueuePolicy : std::uint8_t { kFifo, kLifo, kPriority };
 
 // kCollective: every call has queues of its own, and a communicator runs one call at a time. kRank: all calls of a rank
@@ -42,8 +42,9 @@ enum class Granularity : std::uint8_t { kStep, kPhase };
 // "step", "phase", in the order of the enumeration.
 std::vector<std::string> granularity_names();
 
-// What the configuration says about collectives. `algorithms`, `chunks`, `queue`, `queue_scope` and `active_chunks` are
-// of the `fixed` library. With another, which outlives the options, every call runs as one whole, and `granularity` has to be kPhase.
+// What the configuration says about collectives. `algorithms`, `tables`, `chunks`, `queue`, `queue_scope`, `order`,
+// `logical_dimensions` and `active_chunks` are of the `fixed` library. With another, which outlives the options, every
+// call runs as one whole, and `granularity` has to be kPhase.
 struct CollectiveOptions {
   std::array<std::vector<collectives::Algorithm>, kAllCollectiveKinds.size()>
       algorithms;  // by kind, per fabric dimension; empty: default
@@ -57,8 +58,8 @@ struct CollectiveOptions {
   Granularity granularity = Granularity::kStep;
   // The dimension whose switches add up, if there is one: by default what can runs in them.
   std::optional<std::uint32_t> in_network_dimension{};
-  std::uint32_t active_chunks = 1;  // chunks of one queue that a rank has in flight on one dimension
-  std::optional<collectives::NcclOptions> nccl{};                  // with `library: nccl`, whose granularity is kPhase
+  std::uint32_t active_chunks = 1;                 // chunks of one queue that a rank has in flight on one dimension
+  std::optional<collectives::NcclOptions> nccl{};  // with `library: nccl`, whose granularity is kPhase
   std::optional<collectives::NcclConstantsFile> nccl_constants{};  // likewise
   const GroupLibrary* library = nullptr;
 
@@ -115,9 +116,9 @@ std::vector<DimensionAlgorithm> choose_algorithms(CollectiveKind kind, const Col
                                                   std::span<const network::LogicalDimension> dimensions);
 
 // `algorithms` as chosen for the layout, in which the axes of a dimension are one where its algorithm does not go along
-// each (Algorithm::along_axes). `layout` must be of one axis where sizes differ or there is a table. `bandwidths` of the
-// dimensions, as of bandwidths_along(). Throws InputError where a table cannot do what is asked: with another root, or
-// with sizes that differ.
+// each (Algorithm::along_axes). `layout` must be of one axis where sizes differ or there is a table. `bandwidths` of
+// the dimensions, as of bandwidths_along(). Throws InputError where a table cannot do what is asked: with another root,
+// or with sizes that differ.
 CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLayout& layout,
                                const CollectiveOptions& options, std::span<const DimensionAlgorithm> algorithms,
                                std::span<const Bandwidth> bandwidths);
