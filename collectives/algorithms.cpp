@@ -95,8 +95,8 @@ bool Algorithm::is_in_network() const {
 AllReduceBy Algorithm::all_reduce_by() const {
   using enum CollectiveKind;
   if (supports(kReduceScatter) && supports(kAllGather)) return AllReduceBy::kShards;
-  const bool has_root = supports(kReduce) && supports(kBroadcast);
-  return has_root && !is_in_network() ? AllReduceBy::kRoot : AllReduceBy::kWhole;
+  if (is_in_network()) return AllReduceBy::kLast;
+  return supports(kReduce) && supports(kBroadcast) ? AllReduceBy::kRoot : AllReduceBy::kWhole;
 }
 
 std::string Algorithm::cost(CollectiveKind kind) const {

@@ -60,6 +60,9 @@ class Planner {
   // The way down undoes the way up, the last phase first, with the shards as they were rounded on the way up. A part of
   // the topmost dimension turns round by itself, or is reduced as a whole.
   void all_reduce(std::span<const PlanAxis> axes, Bytes bytes) {
+    std::ranges::stable_sort(stages_, {}, [&](const Stage& stage) {
+      return axes[stage.front().front().axis].all_reduce == AllReduceBy::kLast;
+    });
     std::vector<std::uint32_t> before;
     std::uint32_t rooted = 0;  // the axes on which only the root's coordinate goes on
     for (const Stage& stage : stages_) {

@@ -30,6 +30,7 @@ enum class AllReduceBy : std::uint8_t {
   kShards,  // reduce-scatter on the way up, all-gather on the way down
   kRoot,    // reduce to the rank with coordinate 0, which alone goes on, and broadcast; whole on the last dimension
   kWhole,   // an all-reduce on the way up, of what a rank has there
+  kLast,    // the same, but after all dimensions that do otherwise, of what they leave of the buffer
 };
 
 struct PlanAxis {

@@ -55,24 +55,20 @@ void read_algorithms_of(Section& section, CollectiveKind kind, GraphSize& size, 
       "with algorithms, each for the groups of its number of ranks");
   if (!section.has(name_of(kind)) || !section.sound(errors)) return;
   if (std::ranges::any_of(names, names_algorithm_file)) return read_tables(section, kind, names, size, options);
-  bool is_in_network = false;
+  std::vector<std::size_t> in_network;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string& name = names[i];
     const auto algorithm = collectives::find_algorithm(name);
-    const bool is_last = i + 1 == names.size();
     if (!algorithm)
       section.error(name_of(kind), fmt::format("unknown algorithm '{}'", printable(name, 40)),
                     suggestion(name, collectives::algorithm_names()));
     else if (!algorithm->supports(kind))
       section.error(name_of(kind), fmt::format("'{}' cannot do {}", name, name_of(kind)));
-    else if (algorithm->is_in_network() && !is_last)
-      section.error(name_of(kind), fmt::format("'{}' is for the last dimension only", name),
-                    "the others take parts of the buffer before it and give them back after it");
     else
       options.algorithms[static_cast<std::size_t>(kind)].push_back(*algorithm);
-    is_in_network = algorithm && algorithm->is_in_network() && is_last;
+    if (algorithm && algorithm->is_in_network()) in_network.push_back(i);
   }
-  named.push_back({kind, names.size(), is_in_network, section.where(name_of(kind))});
+  named.push_back({kind, names.size(), std::move(in_network), section.where(name_of(kind))});
 }
 
 std::vector<NamedAlgorithms> read_fixed(Section& section, system::CollectiveOptions& options) {
@@ -305,14 +301,17 @@ void check_algorithms(std::span<const NamedAlgorithms> named, std::span<const Di
   std::vector<std::string> texts;
   for (const DimensionKind& dimension : dimensions) texts.push_back(dimension.text);
   for (const NamedAlgorithms& list : named) {
+    const auto cannot = std::ranges::find_if(
+        list.in_network, [&](std::size_t i) { return i < dimensions.size() && !dimensions[i].can_add_up; });
     if (list.count != dimensions.size())
       diagnostics.error(list.where,
                         fmt::format("{} for a cluster of {} ({})", counted(list.count, "algorithm"),
                                     counted(dimensions.size(), "dimension"), fmt::join(texts, ", ")),
                         "name one per dimension, the innermost first");
-    else if (list.is_in_network && !dimensions.back().can_add_up)
+    else if (cannot != list.in_network.end())
       diagnostics.error(
-          list.where, fmt::format("in-network needs switches that add up, which '{}' has not", dimensions.back().text),
+          list.where,
+          fmt::format("in-network needs switches that add up, which '{}' has not", dimensions[*cannot].text),
           "set cluster.scale_out.in_network_reduction: true, or name another algorithm");
   }
 }

@@ -65,7 +65,7 @@ system::Perturbation read_perturbation(Section& perturb, system::NetworkModel mo
 struct NamedAlgorithms {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   std::size_t count = 0;
-  bool is_in_network = false;  // one of them needs switches that add up
+  std::vector<std::size_t> in_network{};  // the dimensions whose switches have to add up
   Location where;
 };
 

@@ -373,8 +373,6 @@ ALGORITHMS = [
          "did you mean 'halving-doubling'?"),
     more("collectives: {algorithms: {all_gather: in-network}}",
          "job.yaml:7:40: error: 'in-network' cannot do all_gather"),
-    more("collectives: {algorithms: {all_reduce: [in-network, ring]}}",
-         "job.yaml:8:40: error: 'in-network' is for the last dimension only", job=TWO_DIMENSIONS),
     more("collectives: {algorithms: {all_reduce: [ring, in-network]}}",
          "job.yaml:8:40: error: in-network needs switches that add up, which '2 ring' has not", job=TWO_DIMENSIONS),
     more("collectives: {algorithms: {all_reduce: in-network}}\nnetwork: {granularity: step}",

@@ -29,7 +29,7 @@ TEST_CASE("switches add up, copy and meet, and hand out no shares") {
           (kind == kAllReduce || kind == kReduce || kind == kBroadcast || kind == kBarrier));
   }
   CHECK(in_network.is_in_network());
-  CHECK(in_network.all_reduce_by() == collectives::AllReduceBy::kWhole);
+  CHECK(in_network.all_reduce_by() == collectives::AllReduceBy::kLast);
   CHECK(collectives::find_algorithm("ring")->all_reduce_by() == collectives::AllReduceBy::kShards);
   CHECK(collectives::find_algorithm("server")->all_reduce_by() == collectives::AllReduceBy::kRoot);
   CHECK(collectives::find_algorithm("recursive-doubling")->all_reduce_by() == collectives::AllReduceBy::kWhole);

@@ -38,15 +38,19 @@ TEST_CASE("phases together do what the collective means, in bytes that fit their
           check_plan(kind, cuboid, std::vector<std::string>(cuboid.sizes.size() + 1, std::string(algorithm.name)));
 }
 
-TEST_CASE("the last dimension may add up in its switches, between the halves on the others") {
+TEST_CASE("any dimension may add up in its switches, between the halves on the others") {
   for (const CollectiveKind kind : kAllCollectiveKinds) {
     if (!collectives::find_algorithm("in-network")->supports(kind)) continue;
     for (const Cuboid& cuboid :
          std::vector<Cuboid>{{{5}}, {{2, 2}}, {{3, 2}}, {{2, 3}}, {{4, 3}}, {{2, 2, 2}}, {{2, 3, 2}}}) {
-      std::vector<std::string> algorithms(cuboid.sizes.size(), "ring");
-      algorithms.back() = "in-network";
-      check_plan(kind, cuboid, algorithms);
+      for (std::size_t place = 0; place < cuboid.sizes.size(); ++place) {
+        std::vector<std::string> algorithms(cuboid.sizes.size(), "ring");
+        algorithms[place] = "in-network";
+        check_plan(kind, cuboid, algorithms);
+      }
+      check_plan(kind, cuboid, std::vector<std::string>(cuboid.sizes.size(), "in-network"));
     }
+    if (kind == kAllReduce) check_plan(kind, {{2, 3}}, {"in-network", "server"});
     check_plan(kind, {{2, 3, 2}, {0, 0, 1}}, {"bidirectional-ring", "bidirectional-ring", "in-network"});
   }
 }

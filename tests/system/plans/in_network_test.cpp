@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Reductions in the switches of a network: closed forms, folding, and where there are none.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
@@ -108,6 +109,25 @@ TEST_CASE("an all-reduce over several dimensions adds up in the switches between
         2 * halves + top);
 }
 
+TEST_CASE("switches of an inner dimension add up what the outer ones leave of the buffer") {
+  const std::vector<DimensionSpec> dimensions = {dimension("switch", 4, kBandwidth, kLatency),
+                                                 dimension("switch", 8, Bandwidth(1'000'000'000), Duration(2'000'000))};
+  CollectiveOptions options = in_switches(2);
+  std::ranges::swap(options.algorithms[static_cast<std::size_t>(kAllReduce)].front(),
+                    options.algorithms[static_cast<std::size_t>(kAllReduce)].back());
+  // Reduce-scatter of the buffer on the second, an eighth of it up and down on the first, and all-gather.
+  const Duration halves = 7 * (Duration(2'000'000) + Bytes(kSize.count() / 8) / Bandwidth(1'000'000'000));
+  const Duration inside = kLatency + Bytes(kSize.count() / 8) / kBandwidth;
+  CHECK(simulate_collective(kAllReduce, kSize, compose(dimensions), options, NetworkModel::kFlow) ==
+        2 * halves + inside);
+  JobBuilder job(32);
+  for (std::uint32_t rank = 0; rank < 32; ++rank)
+    job.collective(rank, kAllReduce, kSize, kWorld, {job.compute(rank, Duration(rank == 5 ? 9'000'000 : 1'000'000))});
+  SimulationOptions simulation;
+  simulation.collectives = options;
+  fold_and_compare(job.build(), compose(dimensions), simulation, NetworkModel::kFlow);
+}
+
 TEST_CASE("switches that a cluster says add up are used, and those that it does not say are not") {
   const std::string with = cluster(", in_network_reduction: true"), without = cluster("");
   // In the node one step each way; between the nodes a half of the buffer, up and down once: 500 ns, 1 us, 500 ns.
@@ -158,7 +178,7 @@ TEST_CASE("a group on nodes of its own uses the switches though it is no whole d
   CHECK(chosen({DeviceId(0), DeviceId(3), DeviceId(6)}) == "in-network");
 }
 
-TEST_CASE("in-network is refused where nothing adds up, on inner dimensions, and message by message") {
+TEST_CASE("in-network is refused where nothing adds up, and message by message") {
   const std::string dims =
       "cluster: {device: gaudi, dims: [{topology: switch, size: 4, bandwidth: 8 GB/s, latency: 1 us},"
       " {topology: ring, size: 3, bandwidth: 8 GB/s, latency: 1 us}]}\n";
@@ -166,7 +186,9 @@ TEST_CASE("in-network is refused where nothing adds up, on inner dimensions, and
   CHECK(has(read(cluster("") + named("[ring, in-network]")).problems, "in-network needs switches that add up"));
   CHECK(has(read(dims + named("[ring, in-network]")).problems,
             "in-network needs switches that add up, which '3 ring' has not"));
-  CHECK(has(read(dims + named("[in-network, ring]")).problems, "'in-network' is for the last dimension only"));
+  CHECK(read(dims + named("[in-network, ring]")).problems == "");
+  CHECK(has(read(cluster(", in_network_reduction: true") + named("[in-network, ring]")).problems,
+            "in-network needs switches that add up, which '2 switch' has not"));
   CHECK(has(read(cluster(", in_network_reduction: true") + "network: {granularity: step}\n").problems,
             "'step' has no meaning where switches add up"));
   CHECK(has(read(cluster(", in_network_reduction: true") +
