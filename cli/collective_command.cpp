@@ -148,7 +148,7 @@ void add_collective_command(CLI::App& app, Session& session) {
                   "sendrecv")
       ->type_name("NAME")
       ->required();
-  command.add_option("-b,--minbytes", options.sizes.first, "First size; K, M, G are 2^10, 2^20, 2^30 (default: 32M)")
+  command.add_option("-b,--minbytes", options.sizes.first, "First size; K, M, G are KiB, MiB, GiB (default: 32M)")
       ->type_name("SIZE");
   command.add_option("-e,--maxbytes", options.sizes.last, "Last size (default: the first)")->type_name("SIZE");
   CLI::Option* factor =

@@ -111,26 +111,22 @@ constexpr std::string_view kUnits = "KMGT";
 constexpr std::int64_t kLargest = std::int64_t{1} << 50;  // a PiB: beyond it, only a slip of the pen
 constexpr std::size_t kMostSizes = 1000;
 
-std::optional<std::int64_t> parse_size(std::string_view text) {
-  int shift = 0;
-  if (!text.empty()) {
-    const auto last = static_cast<char>(std::toupper(static_cast<unsigned char>(text.back())));
-    const std::size_t unit = kUnits.find(last);
-    if (unit != std::string_view::npos) {
-      shift = 10 * (static_cast<int>(unit) + 1);
-      text.remove_suffix(1);
-    }
-  }
-  const auto number = parse_whole_number(text);
-  if (!number || *number < 1 || *number > (kLargest >> shift)) return std::nullopt;
-  return *number << shift;
+// The units of nccl-tests are the binary ones; what has another is a quantity as everywhere.
+std::optional<std::int64_t> parse_size(std::string text) {
+  const auto last = static_cast<char>(text.empty() ? '\0' : std::toupper(static_cast<unsigned char>(text.back())));
+  if (std::isdigit(static_cast<unsigned char>(last)) != 0) return parse_whole_number(text);
+  if (kUnits.find(last) != std::string_view::npos) text = text.substr(0, text.size() - 1) + last + "iB";
+  const Parsed<Bytes> size = parse_quantity<Bytes>(text);
+  return size.value ? std::optional(size.value->count()) : std::nullopt;
 }
 
 std::int64_t size_of(std::string_view option, std::string_view text) {
-  if (const auto size = parse_size(text)) return *size;
+  const auto size = parse_size(std::string(text));
+  if (size && *size >= 1 && *size <= kLargest) return *size;
   throw InputError({std::string(option)},
                    fmt::format("invalid size '{}'; valid sizes are 1 byte to 1024T", printable(text, 40)),
-                   "write whole bytes, with K, M, G or T for 2^10, 2^20, 2^30 or 2^40: 8, 32K, 16G");
+                   "write whole bytes, with K, M, G or T for 2^10, 2^20, 2^30 or 2^40, or with a unit: 8, 32K, 16G, "
+                   "1.5 GiB, 100 MB");
 }
 
 // The file of --algorithm, as the configuration names it.

@@ -53,7 +53,8 @@ struct BenchmarkSizes {
 };
 
 // From `first` to at most `last`, each the one before times `factor` (rounded down) or plus `increment`. Sizes are
-// whole bytes; K, M, G and T are 2^10, 2^20, 2^30 and 2^40. InputError names the option that is wrong.
+// whole bytes, or have a unit of bytes as quantities do everywhere; K, M, G and T are KiB, MiB, GiB and TiB. InputError
+// names the option that is wrong.
 std::vector<Bytes> sizes_of(const BenchmarkSizes& sizes);
 
 // Those of an operation: a barrier has none, which is one row of size 0; InputError where a size was given.

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <utility>
+
 #include "core/error.h"
 #include "study/benchmark/operation.h"
 
@@ -45,8 +47,20 @@ TEST_CASE("sizes grow by a factor or by steps up to the last") {
   CHECK(sizes_of({.first = "8", .last = "16G", .factor = "2"}).size() == 32);  // 2^3 .. 2^34
 }
 
+TEST_CASE("a size may have any unit of bytes, and K, M, G and T are the binary ones") {
+  const std::pair<const char*, std::int64_t> texts[] = {
+      {"32K", 32 << 10},       {"1m", 1 << 20},     {"1 G", 1 << 30},    {"1.5M", 3 << 19}, {"1GiB", 1 << 30},
+      {"1 GB", 1'000'000'000}, {"100 kB", 100'000}, {"100 KB", 100'000}, {"8 B", 8},        {"0.5 KiB", 512}};
+  for (const auto& [text, bytes] : texts) {
+    CAPTURE(text);
+    CHECK(counts({.first = text}) == Counts{bytes});
+  }
+  CHECK(counts({.first = "1MiB", .last = "3M", .increment = "1024 KiB"}) == Counts{1 << 20, 2 << 20, 3 << 20});
+}
+
 TEST_CASE("sizes that cannot be are refused by the name of their option") {
-  for (const char* text : {"0", "-1", "x", "1.5M", "8 K", "1Q", "2000T", "99999999999999999999", "M", "1MB", " 8"}) {
+  for (const char* text : {"0", "-1", "x", "1.5", "-8K", "1Q", "8 Kb", "1.5 XB", "2000T", "2 PiB",
+                           "99999999999999999999", "M", "MiB", " 8", "nan", "8 ", "0.2 B"}) {
     CAPTURE(text);
     CHECK(error_of({.first = text}).starts_with("-b: error"));
     CHECK(error_of({.first = "1", .last = text}).starts_with("-e: error"));
