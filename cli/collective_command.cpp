@@ -179,6 +179,19 @@ void add_collective_command(CLI::App& app, Session& session) {
   command
       .add_option("--library", question.library, "nccl or fixed (default: nccl for clusters of GPU nodes, else fixed)")
       ->type_name("NAME");
+  CLI::Option* given =
+      command
+          .add_option("--shares", question.shares.given,
+                      "all_to_all of uneven sizes: weights by receiver, or a row of them for each sender")
+          ->type_name("FILE");
+  CLI::Option* skew = command
+                          .add_option("--skew", question.shares.skew,
+                                      "all_to_all of uneven sizes: receivers by Zipf's law, with this exponent")
+                          ->type_name("X")
+                          ->excludes(given);
+  command.add_option("--seed", question.shares.seed, "Who gets how much of --skew (default: the first rank most)")
+      ->type_name("N")
+      ->needs(skew);
   command.add_option("--plot", options.plot, "Draw time over size as an SVG file, with what no algorithm can beat")
       ->type_name("FILE");
   command.add_flag("--steps", options.steps,

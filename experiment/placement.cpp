@@ -1,29 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <numeric>
 
 #include <fmt/format.h>
 
 #include "core/config/quantity_text.h"
+#include "core/draw.h"
 #include "experiment/experiment.h"
 
 namespace orrery::experiment {
 namespace {
-
-// SplitMix64 (Steele, Lea, Flood 2014): the same numbers on every platform, unlike the standard distributions.
-std::uint64_t next_random(std::uint64_t& state) {
-  std::uint64_t z = (state += 0x9E3779B97F4A7C15);
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-  return z ^ (z >> 31);
-}
-
-std::vector<std::uint32_t> shuffled(std::uint32_t count, std::uint64_t seed) {
-  std::vector<std::uint32_t> numbers(count);
-  std::iota(numbers.begin(), numbers.end(), 0u);
-  for (std::uint32_t i = count; i > 1; --i) std::swap(numbers[i - 1], numbers[next_random(seed) % i]);
-  return numbers;
-}
 
 std::string ranks_text(const Placement& placement, std::uint32_t ranks) {
   const std::string who = placement.jobs > 1 ? fmt::format("{} jobs have", placement.jobs) : "job has";

@@ -11,6 +11,7 @@
 #include "core/units.h"
 #include "experiment/experiment.h"
 #include "study/benchmark/operation.h"
+#include "study/benchmark/shares.h"
 
 namespace orrery::study {
 
@@ -26,6 +27,7 @@ struct CollectiveQuestion {
   std::string launch{};          // of nccl
   std::string library{};         // the configuration's own
   std::vector<std::string> settings{};
+  ShareQuestion shares{};
   bool wants_bound = false;  // least_time() of every row
 };
 

@@ -110,6 +110,8 @@ CollectiveSteps steps(const CollectiveQuestion& question, const BenchmarkOperati
   Diagnostics ignored;
   const experiment::Experiment experiment = read_question(question, operation, files, ignored);
   const std::vector<DeviceId> devices = benchmark_devices(question, experiment.fabric);
+  if (question.shares.is_asked())
+    throw InputError({"--steps"}, "steps are those of equal sizes", "leave --shares and --skew out");
   check_question(operation, experiment, devices.size());
   check_collective(question, operation, {&size, 1}, files);
   const workload::Job job = benchmark_job(operation, size, static_cast<std::uint32_t>(devices.size()));

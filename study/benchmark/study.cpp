@@ -14,6 +14,7 @@
 #include "experiment/experiment.h"
 #include "network/fabric/fabric.h"
 #include "study/benchmark/bound.h"
+#include "study/benchmark/shares.h"
 #include "system/plans/group_library.h"
 #include "workload/matching/matching.h"
 
@@ -57,10 +58,6 @@ Duration latency_of(const Benchmark& benchmark, const system::SimulationProgress
   simulate(benchmark, benchmark.operation.kind ? size : Bytes(1), progress,
            [&](Time finish, std::span<const network::LinkUsage>) { latency = finish.time_since_epoch(); });
   return latency;
-}
-
-std::string name_with_window(const collectives::Algorithm& algorithm) {
-  return fmt::format("{}{}", algorithm.name, algorithm.window ? fmt::format("{}", *algorithm.window) : "");
 }
 
 // Of ranks that are no whole part of the cluster.
@@ -264,10 +261,14 @@ struct Machine {
     if (devices.size() < 2)
       throw InputError({"--cluster"}, fmt::format("{} has only one rank here", operation.name),
                        "more nodes (--nodes 2) or more devices of each (--gpus-per-node 2)");
+    if (question.shares.is_asked())
+      extremes =
+          apply_shares(question.shares, operation, static_cast<std::uint32_t>(devices.size()), files, experiment);
   }
 
   experiment::Experiment experiment;
   std::vector<DeviceId> devices;
+  std::optional<ShareExtremes> extremes;  // where sizes differ from pair to pair
 };
 
 CollectiveTable study(const CollectiveQuestion& question, const BenchmarkOperation& operation,
@@ -276,6 +277,7 @@ CollectiveTable study(const CollectiveQuestion& question, const BenchmarkOperati
   const Machine machine(question, operation, files, diagnostics);
   const Benchmark benchmark{machine.experiment, operation, machine.devices};
   CollectiveTable table = heading_of(question, benchmark);
+  table.shares = machine.extremes;
   const auto show = [&](std::string what) {
     return [&progress, what = std::move(what)](std::uint64_t done, std::uint64_t total) {
       if (progress) progress(what, done, total);
@@ -285,7 +287,7 @@ CollectiveTable study(const CollectiveQuestion& question, const BenchmarkOperati
   for (const Bytes size : sizes) {
     table.rows.push_back(
         measure(benchmark, size, choices, show(fmt::format("{} of {}", operation.name, rounded(size)))));
-    if (question.wants_bound)
+    if (question.wants_bound && !table.shares)
       table.rows.back().least = least_time(operation, size, machine.experiment.fabric, machine.devices);
   }
   warn_of_overload(table, diagnostics);

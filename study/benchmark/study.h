@@ -16,6 +16,7 @@
 #include "core/units.h"
 #include "experiment/run.h"
 #include "study/benchmark/question.h"
+#include "study/benchmark/shares.h"
 
 namespace orrery::study {
 
@@ -62,6 +63,8 @@ struct CollectiveTable {
   std::string network_model;
   std::string library{};    // "nccl 2.30.0"; empty: the fixed one
   std::string algorithm{};  // that was asked for; empty: any
+  // Of an all-to-all whose sizes differ; a row's size is then the mean over ranks.
+  std::optional<ShareExtremes> shares{};
   std::vector<CollectiveRow> rows;
   std::vector<Problem> warnings;
 };
@@ -77,7 +80,7 @@ void check_collective(const CollectiveQuestion& question, const BenchmarkOperati
 
 double microseconds(Duration time);
 
-// "16 ranks (2 x 8 a100-sxm-80gb), flow network, nccl 2.30.0".
+// "16 ranks (2 x 8 a100-sxm-80gb), flow network, nccl 2.30.0", and who sends and receives most where sizes differ.
 std::string machine_text(const CollectiveTable& table);
 
 // nccl-tests' columns, the algorithm (of nccl, the protocol), and what bounds it.

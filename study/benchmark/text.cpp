@@ -28,8 +28,12 @@ std::string bound_text(const CollectiveBound& bound) {
 double microseconds(Duration time) { return seconds(time) * 1e6; }
 
 std::string machine_text(const CollectiveTable& table) {
-  return fmt::format("{}, {} network{}", ranks_text(table), table.network_model,
-                     table.library.empty() ? "" : ", " + table.library);
+  std::string text = fmt::format("{}, {} network", ranks_text(table), table.network_model);
+  if (!table.library.empty()) text += ", " + table.library;
+  if (table.shares)
+    text += fmt::format(", rank {} sends most ({:.2f} of the mean), rank {} receives most ({:.2f})",
+                        table.shares->sender, table.shares->sent, table.shares->receiver, table.shares->received);
+  return text;
 }
 
 std::string collective_text(const CollectiveTable& table) {
@@ -92,7 +96,13 @@ nlohmann::ordered_json to_json(const CollectiveTable& table) {
                     {"algorithm", row.algorithm},
                     {"protocol", row.protocol ? nlohmann::ordered_json(*row.protocol) : nlohmann::ordered_json()},
                     {"bound", row.bound.name}});
-  return {{"schema", "orrery.collective/1"}, {"op", table.operation}, {"ranks", table.ranks}, {"rows", rows}};
+  nlohmann::ordered_json document = {
+      {"schema", "orrery.collective/1"}, {"op", table.operation}, {"ranks", table.ranks}};
+  if (table.shares)
+    document["shares"] = {{"most_sent", {{"rank", table.shares->sender}, {"over_mean", table.shares->sent}}},
+                          {"most_received", {{"rank", table.shares->receiver}, {"over_mean", table.shares->received}}}};
+  document["rows"] = std::move(rows);
+  return document;
 }
 
 }  // namespace orrery::study

@@ -38,6 +38,11 @@ def setting(text, *message, code=2):
     return Row(f"`--set {text}`", code, list(message), ["run", "job.yaml", "--set", text])
 
 
+def shares(what, *message, options=(), files=None, op="all_to_all"):
+    cluster = "{device: a100-sxm-80gb, dims: [{topology: switch, size: 3, bandwidth: 1 GB/s, latency: 1 us}]}"
+    return Row(what, 2, list(message), ["collective", "--cluster", cluster, "--op", op, *options], files or {})
+
+
 def collective(what, *message, options=()):
     return Row(what, 2, list(message), ["collective", "--cluster", "dgx-a100", "--op", "all_reduce", *options])
 
@@ -347,6 +352,43 @@ ROWS = [
                options=["--nodes", "9", "--algo", "direct", "--library", "fixed", "--steps"]),
     collective("Steps of several sizes", "--steps: error: the steps of one collective are printed", "-b alone",
                options=["-b", "1M", "-e", "4M", "--algo", "direct", "--steps"]),
+    shares("Shares of an all-reduce", "--shares: error: every rank has as much in all_reduce", "--op all_to_all",
+           options=["--shares", "[1, 2, 3]"], op="all_reduce"),
+    shares("Shares of other ranks", "--shares: error: 2 shares in a row, for 3 ranks", "one for each receiver",
+           options=["--shares", "[1, 2]"]),
+    shares("Shares of fewer senders", "--shares: error: 2 rows of shares for 3 ranks", "one row for each sender",
+           options=["--shares", "[[0, 1, 2], [1, 0, 1]]"]),
+    shares("Shares that are no square", "shares.csv:2:1: error: 2 shares in a row, for 3 ranks",
+           options=["--shares", "shares.csv"], files={"shares.csv": "0,1,2\n1,0\n1,1,0\n"}),
+    shares("A row of shares that is none", "shares.yaml:2:3: error: no list of shares in a row, for 3 ranks",
+           options=["--shares", "shares.yaml"], files={"shares.yaml": "- [0, 1, 2]\n- 7\n- [0, 1, 2]\n"}),
+    shares("A negative share", "shares.csv:1:3: error: invalid share '-2'", "at least 0",
+           options=["--shares", "shares.csv"], files={"shares.csv": "1,-2,3\n"}),
+    shares("A share that is no number", "--shares: error: invalid share 'nan'", "at least 0",
+           options=["--shares", "[1, nan, 3]"]),
+    shares("A share with a unit", "--shares: error: invalid share '2 MiB'", "without a unit",
+           options=["--shares", "[1, 2 MiB, 3]"]),
+    shares("Shares that are all 0", "--shares: error: no rank has anything for another",
+           options=["--shares", "[0, 0, 0]"]),
+    shares("Shares of oneself only", "--shares: error: no rank has anything for another",
+           options=["--shares", "[[1, 0, 0], [0, 1, 0], [0, 0, 1]]"]),
+    shares("Shares that are no list", "--shares: error: a plain value where shares are expected", ".csv",
+           options=["--shares", "even"]),
+    shares("Shares in a file that is not there", "nowhere.csv: error: cannot be opened", options=["--shares", "nowhere.csv"]),
+    shares("Shares with more digits than can be counted", "--shares: error: the shares have too many digits",
+           options=["--shares", "[1000000007000, 0.000001, 3]"]),
+    shares("Shares, and a skew", "excludes", options=["--shares", "[1, 2, 3]", "--skew", "1"]),
+    shares("A skew that is none", "--skew: error: invalid exponent '-1' of Zipf's law", "from 0",
+           options=["--skew", "-1"]),
+    shares("A seed without a skew", "--seed requires --skew", options=["--seed", "1"]),
+    shares("A seed that is none", "--seed: error: '1.5' is not a whole number", options=["--skew", "1", "--seed", "1.5"]),
+    shares("Shares by an algorithm that forwards", "--algo: error: 'ring' sends what is for several ranks",
+           "direct or pairwise", options=["--skew", "1", "--algo", "ring"]),
+    shares("Steps of shares", "--steps: error: steps are those of equal sizes", options=["--skew", "1", "--steps"]),
+    Row("Shares under NCCL", 2, ["--skew: error: NCCL's all-to-all is simulated as one whole", "--library fixed"],
+        ["collective", "--cluster", "dgx-a100", "--op", "all_to_all", "--skew", "1"]),
+    Row("Shares of very many ranks", 2, ["--skew: error: 4096 ranks; sizes may differ among at most 1024"],
+        ["collective", "--cluster", "dgx-a100", "--nodes", "512", "--op", "all_to_all", "--skew", "1", "--library", "fixed"]),
     Row("A protocol for sendrecv", 2, ["--proto: error: sendrecv has no protocol", "leave --proto out"],
         ["collective", "--cluster", "dgx-a100", "--op", "sendrecv", "--library", "nccl", "--proto", "ll"]),
     collective("An unknown library", "--library: error: collectives.library: unknown value 'ncll'",

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <iterator>
 #include <map>
 #include <utility>
 
 #include "core/assert.h"
+#include "core/draw.h"
 #include "workload/training/layers/model_layers.h"
 #include "workload/training/program/gradient_synchronisation.h"
 #include "workload/training/program/rank_grid.h"
@@ -25,7 +25,7 @@ std::vector<double> expert_loads(const TrainingSpec& training) {
   std::vector<double> loads(static_cast<std::size_t>(parallel.expert));
   double sum = 0;
   for (std::int64_t i = 0; i < model->experts; ++i) {
-    const double popularity = std::pow(static_cast<double>(i + 1), -parallel.expert_skew);
+    const double popularity = zipf_popularity(i, parallel.expert_skew);
     loads[static_cast<std::size_t>(i / (model->experts / parallel.expert))] += popularity;
     sum += popularity;
   }
