@@ -312,7 +312,9 @@ void check_algorithms(std::span<const NamedAlgorithms> named, std::span<const Di
       diagnostics.error(
           list.where,
           fmt::format("in-network needs switches that add up, which '{}' has not", dimensions[*cannot].text),
-          "set cluster.scale_out.in_network_reduction: true, or name another algorithm");
+          dimensions[*cannot].joins_nodes
+              ? "set cluster.scale_out.in_network_reduction: true, or name another algorithm"
+              : "name another algorithm for this dimension; switches between nodes add up, and those of `dims`");
   }
 }
 

@@ -146,6 +146,7 @@ void check_dimensions(Section& section, const ExperimentKeys& experiment) {
        system::collective_dimensions(*experiment.fabric, collectives.logical_dimensions))
     dimensions.push_back({fmt::format("{} {}", d.size, d.topology),
                           !experiment.is_cluster && network::topology_named(d.topology)->switched});
+  if (experiment.is_cluster && dimensions.size() > 1) dimensions.back().joins_nodes = true;
   if (collectives.in_network_dimension) dimensions[*collectives.in_network_dimension].can_add_up = true;
   check_algorithms(experiment.algorithms, dimensions, section.context().diagnostics());
 }
@@ -244,6 +245,13 @@ void check_storage(Section& section, const ExperimentKeys& experiment, const Wor
                                         "write memory.remote.bandwidth, and memory.remote.shared: node or cluster");
 }
 
+// Jobs are set beside one another to see how they slow each other down.
+void check_sharing(Section& section, const ExperimentKeys& experiment) {
+  if (experiment.jobs.size() > 1 && experiment.network == system::NetworkModel::kAlphaBeta)
+    section.warning("network", "with network.model: alpha-beta nothing shares a link, so that no job slows another",
+                    "share them: network.model: flow");
+}
+
 void read_experiment(Section& section, ExperimentKeys& experiment) {
   read_system(section, experiment, [&] {
     const std::int64_t devices = experiment.fabric ? experiment.fabric->device_count() : 1;
@@ -252,6 +260,7 @@ void read_experiment(Section& section, ExperimentKeys& experiment) {
     experiment.jobs = read_jobs(section, architecture, devices);
   });
   experiment.placement.jobs = experiment.jobs.size();
+  check_sharing(section, experiment);
   for (const JobSource& job : experiment.jobs) check_workload(section, experiment, job.workload);
   section.section("memory", "memory outside the devices", [&](Section& s) { read_memory(s, experiment); });
   for (const JobSource& job : experiment.jobs) check_storage(section, experiment, job.workload);

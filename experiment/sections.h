@@ -73,6 +73,7 @@ struct NamedAlgorithms {
 struct DimensionKind {
   std::string text;        // "16 switch"
   bool can_add_up = true;  // its switches: those of `dims` do where an algorithm asks for it
+  bool joins_nodes = false;
 };
 
 // What the library follows from where the configuration does not name it.

@@ -101,6 +101,9 @@ def check_placements(program, checks, folder):
                  "strided: they meet at every NIC and up-link", strided["shared_links"])
     checks.check(strided["jobs"][1]["devices"] == "1,3,5,7" and strided["jobs"][1]["nodes"] == 4, "strided: every node",
                  strided["jobs"])
+    apart = program.run(["run", "job.yaml", "--set", "network.model=alpha-beta"], folder)
+    checks.check(apart.code == 0 and "nothing shares a link, so that no job slows another" in apart.stderr,
+                 "strided, but no link is shared: a warning", apart.stderr)
     # At random: the same devices with the same seed, no job faster than alone, and none slower than one after the other.
     for seed in (1, 2, 3):
         text = experiment(jobs, f"placement: random({seed})\n")
