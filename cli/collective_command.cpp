@@ -28,12 +28,20 @@ struct CollectiveCommandOptions {
   std::string plot{};
 };
 
+bool asks_for_each(const CollectiveCommandOptions& options) {
+  return options.question.algorithm == study::kEachAlgorithm;
+}
+
 // The messages of one collective, in place of its times.
 void give_steps(const CollectiveCommandOptions& options, const study::BenchmarkOperation& operation,
                 std::span<const Bytes> sizes, const Session& session) {
   if (options.clusters.size() > 1 || sizes.size() > 1)
     throw InputError({"--steps"}, "the steps of one collective are printed",
                      options.clusters.size() > 1 ? "give one --cluster" : "give one size: -b alone");
+  if (asks_for_each(options))
+    throw InputError({"--steps"}, "the steps of one algorithm are printed", "name it: --algo ring");
+  if (!options.plot.empty())
+    throw InputError({"--plot"}, "--steps prints messages, and no times to draw", "leave --plot or --steps out");
   study::CollectiveQuestion question = options.question;
   question.cluster = options.clusters.front();
   const study::CollectiveSteps steps = study::collective_steps(question, operation, sizes.front(), session.files);
@@ -59,10 +67,6 @@ study::CollectiveTable study_one(const study::CollectiveQuestion& question, cons
   progress.clear();
   print_warnings(table.warnings);
   return table;
-}
-
-bool asks_for_each(const CollectiveCommandOptions& options) {
-  return options.question.algorithm == study::kEachAlgorithm;
 }
 
 // Every algorithm that can do the operation on the question's cluster, side by side.

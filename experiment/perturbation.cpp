@@ -123,6 +123,9 @@ std::vector<network::BandwidthStep> read_steps(Section& section) {
   return steps;
 }
 
+// Every draw on every link is a change of the network, so that a run takes as long as there are periods in it.
+constexpr Duration kShortestPeriod = std::chrono::microseconds(1);
+
 std::string percent(double share) { return fmt::format("{:.6g} %", 100 * share); }
 
 // The link's number makes a stream of the seed.
@@ -143,8 +146,10 @@ std::optional<network::BackgroundTraffic> read_traffic(Section& section) {
     section.error("least",
                   fmt::format("{}.least: {} is more than `most`, {}", section.path(), percent(least), percent(most)),
                   "`least` and `most` are the ends of a range");
-  if (traffic.period <= Duration::zero())
-    section.error("period", fmt::format("{}.period: must be above 0", section.path()),
+  if (traffic.period < kShortestPeriod)
+    section.error("period",
+                  fmt::format("{}.period: {} is too short; at least {} is expected", section.path(),
+                              to_text(traffic.period), to_text(kShortestPeriod)),
                   "write the time between two draws: 1 ms");
   return section.sound() ? std::optional(traffic) : std::nullopt;
 }

@@ -68,6 +68,9 @@ class Document {
       throw InputError(
           {file_, line_at(result.offset), 0}, fmt::format("invalid XML: {}", result.description()),
           "an algorithm file is MSCCL's XML, or a set of Chakra traces that --algorithm names by their prefix");
+    for (const pugi::xml_node& node : document_.children())
+      if (node.type() == pugi::node_element && node != root())
+        refuse(node, fmt::format("a second algorithm <{}> after the first", name_of(node)), "one file holds one");
   }
 
   const std::string& file() const { return file_; }

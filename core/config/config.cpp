@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <list>
 
 #include <fmt/format.h>
@@ -31,9 +30,10 @@ std::vector<std::string> paths_with(std::string part, const std::string& section
   for (; !part.empty(); part.resize(part.find('.') == std::string::npos ? 0 : part.rfind('.')))
     for (const std::string& above : {section, std::string()}) {
       std::vector<std::string> found;
-      std::ranges::copy_if(paths, std::back_inserter(found), [&](const std::string& path) {
-        return path.ends_with("." + part) && (above.empty() || path.starts_with(above + "."));
-      });
+      for (const std::string& path : paths)
+        if (path.ends_with("." + part) && (above.empty() || path.starts_with(above + ".")) &&
+            std::ranges::find(found, path) == found.end())  // a key of several forms is declared once for each
+          found.push_back(path);
       if (!found.empty()) return found.size() > kMost ? std::vector<std::string>{} : found;
     }
   return {};

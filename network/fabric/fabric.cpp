@@ -391,10 +391,15 @@ void Fabric::go_round(DeviceId from, DeviceId to, std::vector<LinkId>& out) cons
       },
       parts_.layout);
   if (!out.empty()) return;
-  throw InputError({},
-                   fmt::format("no way is left from {} to {}: links between them are dead",
-                               vertex_name(VertexId(ends.from)), vertex_name(VertexId(ends.to))),
-                   "leave perturb.links some other link; or write what the link still has: `bandwidth: 1 %`");
+  const bool sprays = std::visit([](const auto& layout) { return !layout.routing().enumerates(); }, parts_.layout);
+  throw InputError(
+      {},
+      fmt::format("no way is left from {} to {}: links between them are dead", vertex_name(VertexId(ends.from)),
+                  vertex_name(VertexId(ends.to))),
+      fmt::format("leave perturb.links some other link; or write what the link still has: `bandwidth: 1 %`{}",
+                  sprays ? "; up-links that messages are sprayed over die as one, but single ones with "
+                           "network.routing: ecmp"
+                         : ""));
 }
 
 void Fabric::remove_links(std::span<const LinkId> links) {

@@ -42,8 +42,14 @@ ConfigValue read_share_csv(const std::string& path) {
   const std::string text = workload::read_file(path);
   CsvLines lines(text);
   while (const std::optional<CsvLine> line = lines.next()) {
+    const std::vector<CsvCell> cells = line->cells();
+    if (cells.size() > kMostRanks || rows.items.size() == kMostRanks)  // before they take memory
+      throw InputError({path, line->number, 1},
+                       cells.size() > kMostRanks ? fmt::format("{} in a row", counted(cells.size(), "share"))
+                                                 : fmt::format("more than {}", counted(kMostRanks, "row")),
+                       fmt::format("shares are of at most {} ranks", kMostRanks));
     ConfigValue& row = rows.items.emplace_back(value_at(ConfigValue::Kind::kList, {path, line->number, 1}));
-    for (const CsvCell& cell : line->cells())
+    for (const CsvCell& cell : cells)
       row.items.push_back(value_at(ConfigValue::Kind::kScalar, {path, line->number, cell.column}, cell.text));
   }
   return rows.items.size() == 1 ? ConfigValue(rows.items.front()) : rows;

@@ -52,6 +52,7 @@ def empty(nodes):
 ROWS = [
     run("An algorithm file that is not there", {}, "own.xml: error: cannot be opened"),
     run("An algorithm that is no XML", {"own.xml": "remember the milk\n"}, "own.xml:2: error: invalid XML"),
+    run("Two algorithms in a file", {"own.xml": RING + RING}, f"own.xml:{len(LINES)}: error: a second algorithm <algo> after the first"),
     run("An algorithm file cut short", {"own.xml": RING[:300]}, "own.xml:4: error: invalid XML"),
     run("An XML of something else", {"own.xml": "<svg/>"}, "own.xml:1: error: the document is a <svg>, not an <algo>"),
     run("An algorithm for more ranks than take part", {"own.xml": algorithm_files.ring(8)},
