@@ -57,9 +57,6 @@ double messages_of(const workload::Job& job, const workload::Matching& matching,
 }
 
 constexpr double kMostMessagesToCompare = 2e7;  // at some hundred bytes each
-// Comparing a message takes as long as simulating it, and what is found pays where it is sent again. Of so few nobody
-// waits for either, and their classes are told.
-constexpr double kFewMessagesToCompare = 1 << 16;
 
 // A uniform ring's steps are compared as one, at granularity `phase` the messages of a line, and of a complete exchange
 // everybody's ways.
@@ -107,12 +104,8 @@ std::string reason_not_to_fold(const CastInput& input, FoldMode fold, Granularit
   if (fold == FoldMode::kOff) return "not folded: it is off";
   if (!input.network.keeps_messages_alike())
     return "not folded: the fifo model serves messages one after the other, so that none is like another";
-  const double messages = messages_to_compare(input, granularity);
-  if (messages > kMostMessagesToCompare)
+  if (const double messages = messages_to_compare(input, granularity); messages > kMostMessagesToCompare)
     return fmt::format("not folded: {:.3g} different messages are too many to compare", messages);
-  if (granularity == Granularity::kStep && messages > kFewMessagesToCompare &&
-      messages_of(input.job, input.matching, input.plans) <= messages)
-    return fmt::format("not folded: {:.3g} messages, each sent once, are simulated faster than compared", messages);
   return {};
 }
 

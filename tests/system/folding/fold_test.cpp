@@ -271,17 +271,3 @@ TEST_CASE("queues whose first chunks wait for one another let the next ones go")
   const Outcome outcome = fold_and_compare(builder.build(), machine.fabric, machine.simulation, network_of(machine));
   CHECK(outcome.totals.finish < at(Duration(1'000'000'000)));
 }
-
-TEST_CASE("many messages that are sent once are not compared, and those that are sent again are") {
-  constexpr std::uint32_t kRanks = 8192;  // 13 messages of each
-  const Fabric fabric = one_dimension("switch", kRanks, kBandwidth, kLatency);
-  SimulationOptions options;
-  options.collectives = always("recursive-doubling");
-  const Outcome once =
-      simulate(everybody_calls(kRanks, kAllReduce, Bytes(1 << 20)), fabric, options, NetworkModel::kFlow);
-  CHECK(once.totals.rank_classes == kRanks);
-  options.collectives.chunks = 2;
-  const Outcome twice =
-      simulate(everybody_calls(kRanks, kAllReduce, Bytes(1 << 20)), fabric, options, NetworkModel::kFlow);
-  CHECK(twice.totals.rank_classes == 1);
-}
