@@ -130,37 +130,18 @@ void collective(const CollectiveCommandOptions& options, const Session& session)
   if (!options.plot.empty()) write_file(options.plot, study::collective_plot(answers.tables, answers.names));
 }
 
-}  // namespace
-
-void add_collective_command(CLI::App& app, Session& session) {
-  CollectiveCommandOptions& options = session.keep<CollectiveCommandOptions>();
-  study::CollectiveQuestion& question = options.question;
-  CLI::App& command =
-      add_command(app, "collective", "Time one collective by size, as nccl-tests does: bandwidths, what bounds it",
-                  {"orrery collective --cluster dgx-a100 --nodes 2 --op all_reduce -b 8 -e 1G -f 4",
-                   "orrery collective --cluster dgx-a100 --cluster dgx-h100 --op all_gather -b 32M",
-                   "orrery collective --cluster dgx-a100 --op all_reduce --algorithm all-pairs-8.xml"});
-  command.add_option("--cluster", options.clusters, std::string(kClusterAbout) + "; repeat it to compare")
-      ->type_name("NAME")
-      ->required()
-      ->expected(1)
-      ->take_all();
-  add_benchmark_machine(command, question);
-  command
-      .add_option("--op", options.operation,
-                  "all_gather, all_reduce, all_to_all, barrier, broadcast, gather, reduce, reduce_scatter, scatter or "
-                  "sendrecv")
-      ->type_name("NAME")
-      ->required();
-  command.add_option("-b,--minbytes", options.sizes.first, "First size; K, M, G are KiB, MiB, GiB (default: 32M)")
+void add_sizes(CLI::App& command, study::BenchmarkSizes& sizes) {
+  command.add_option("-b,--minbytes", sizes.first, "First size; K, M, G are KiB, MiB, GiB (default: 32M)")
       ->type_name("SIZE");
-  command.add_option("-e,--maxbytes", options.sizes.last, "Last size (default: the first)")->type_name("SIZE");
+  command.add_option("-e,--maxbytes", sizes.last, "Last size (default: the first)")->type_name("SIZE");
   CLI::Option* factor =
-      command.add_option("-f,--stepfactor", options.sizes.factor, "Factor from size to size (default: 2)")
-          ->type_name("N");
-  command.add_option("-i,--stepbytes", options.sizes.increment, "Increment from size to size, in place of -f")
+      command.add_option("-f,--stepfactor", sizes.factor, "Factor from size to size (default: 2)")->type_name("N");
+  command.add_option("-i,--stepbytes", sizes.increment, "Increment from size to size, in place of -f")
       ->type_name("SIZE")
       ->excludes(factor);
+}
+
+void add_algorithms(CLI::App& command, study::CollectiveQuestion& question) {
   CLI::Option* names =
       command
           .add_option("--algo", question.algorithm,
@@ -183,19 +164,49 @@ void add_collective_command(CLI::App& app, Session& session) {
   command
       .add_option("--library", question.library, "nccl or fixed (default: nccl for clusters of GPU nodes, else fixed)")
       ->type_name("NAME");
+}
+
+void add_shares(CLI::App& command, study::ShareQuestion& shares) {
   CLI::Option* given =
       command
-          .add_option("--shares", question.shares.given,
+          .add_option("--shares", shares.given,
                       "all_to_all of uneven sizes: weights by receiver, or a row of them for each sender")
           ->type_name("FILE");
-  CLI::Option* skew = command
-                          .add_option("--skew", question.shares.skew,
-                                      "all_to_all of uneven sizes: receivers by Zipf's law, with this exponent")
-                          ->type_name("X")
-                          ->excludes(given);
-  command.add_option("--seed", question.shares.seed, "Who gets how much of --skew (default: the first rank most)")
+  CLI::Option* skew =
+      command
+          .add_option("--skew", shares.skew, "all_to_all of uneven sizes: receivers by Zipf's law, with this exponent")
+          ->type_name("X")
+          ->excludes(given);
+  command.add_option("--seed", shares.seed, "Who gets how much of --skew (default: the first rank most)")
       ->type_name("N")
       ->needs(skew);
+}
+
+}  // namespace
+
+void add_collective_command(CLI::App& app, Session& session) {
+  CollectiveCommandOptions& options = session.keep<CollectiveCommandOptions>();
+  study::CollectiveQuestion& question = options.question;
+  CLI::App& command =
+      add_command(app, "collective", "Time one collective by size, as nccl-tests does: bandwidths, what bounds it",
+                  {"orrery collective --cluster dgx-a100 --nodes 2 --op all_reduce -b 8 -e 1G -f 4",
+                   "orrery collective --cluster dgx-a100 --cluster dgx-h100 --op all_gather -b 32M",
+                   "orrery collective --cluster dgx-a100 --op all_reduce --algorithm all-pairs-8.xml"});
+  command.add_option("--cluster", options.clusters, std::string(kClusterAbout) + "; repeat it to compare")
+      ->type_name("NAME")
+      ->required()
+      ->expected(1)
+      ->take_all();
+  add_benchmark_machine(command, question);
+  command
+      .add_option("--op", options.operation,
+                  "all_gather, all_reduce, all_to_all, barrier, broadcast, gather, reduce, reduce_scatter, scatter or "
+                  "sendrecv")
+      ->type_name("NAME")
+      ->required();
+  add_sizes(command, options.sizes);
+  add_algorithms(command, question);
+  add_shares(command, question.shares);
   command.add_option("--plot", options.plot, "Draw time over size as an SVG file, with what no algorithm can beat")
       ->type_name("FILE");
   command.add_flag("--steps", options.steps,
