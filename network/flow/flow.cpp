@@ -18,6 +18,21 @@ void cross(FlowGraph& graph, std::uint32_t flow, PathTable& paths, PathId path) 
     for (const LinkId link : paths.links(path)) graph.cross(flow, link, 1);
 }
 
+template <class T>
+void set_at(std::vector<T>& values, std::uint32_t index, const T& value) {
+  if (index >= values.size()) values.resize(index + 1);
+  values[index] = value;
+}
+
+// Of its transfer; it arrives after the latency of its path.
+void report_end(Engine& engine, MessageRecipient& recipient, std::uint32_t id, Duration latency) {
+  recipient.on_released(id);
+  if (latency == Duration::zero())
+    recipient.on_arrived(id);
+  else
+    recipient.arrive(engine, latency, id);
+}
+
 std::vector<UncontendedFlow> parts_of(const UncontendedFlow& message) {
   std::vector<UncontendedFlow> parts;
   for (const MessagePart& part : message.recipient->parts_of(message.id)) {
@@ -29,6 +44,16 @@ std::vector<UncontendedFlow> parts_of(const UncontendedFlow& message) {
 }
 
 }  // namespace
+
+void ChangeAlarm::set(Engine& engine, EventSink& sink, std::uint64_t payload, FlowGraph& graph) {
+  Time due = Time::max();
+  for (const std::uint32_t link : graph.changing())
+    if (!graph.link(link).users.empty()) due = std::min(due, graph.link(link).change);
+  if (due == due_) return;
+  if (due_ != Time::max()) engine.cancel(event_);
+  due_ = due;
+  if (due != Time::max()) event_ = engine.after(due - engine.now(), sink, payload);
+}
 
 FlowNetwork::FlowNetwork(Engine& engine, const Fabric& fabric)
     : Network(engine, fabric),
@@ -73,7 +98,7 @@ void FlowNetwork::settle() {
   if (!fabric_.is_steady()) change_links();
   solver_.solve();
   ends_.settle();
-  if (!fabric_.is_steady()) await_change();
+  if (!fabric_.is_steady()) change_.set(engine_, *this, kChange, graph_);
 }
 
 // Links that are new to the graph, too, get what they have now.
@@ -91,22 +116,11 @@ void FlowNetwork::change_links() {
   for (const Moving& message : moving) put_back(message);
 }
 
-// Only while flows are under way: the job does not wait for links that nobody uses.
-void FlowNetwork::await_change() {
-  Time due = Time::max();
-  for (const std::uint32_t link : graph_.changing())
-    if (!graph_.link(link).users.empty()) due = std::min(due, graph_.link(link).change);
-  if (due == change_due_) return;
-  if (change_due_ != Time::max()) engine_.cancel(change_);
-  change_due_ = due;
-  if (due != Time::max()) change_ = engine_.after(due - engine_.now(), *this, kChange);
-}
-
 // On the links that it was on.
 void FlowNetwork::put_back(const Moving& message) {
   if (message.owner.group != kNoIndex) return share(create_part(message));
   const std::uint32_t flow = graph_.create(message.left);
-  own(flow, message.owner);
+  set_at(owners_, flow, message.owner);
   cross(graph_, flow, paths_, message.owner.path);
   share(flow);
 }
@@ -123,17 +137,17 @@ void FlowNetwork::on_event(std::uint64_t payload) {
   if (payload >= kUncontended) {
     // Not as a Message: that would be copied in other pieces than it was just written in, which takes a while.
     const UncontendedFlow flow = uncontended_.end(PathId(static_cast<std::uint32_t>(payload)));
-    return report_end({flow.recipient, flow.id, flow.path});
+    return report_end(engine_, *flow.recipient, flow.id, paths_[flow.path].latency);
   }
   if (payload == kChange) {
-    change_due_ = Time::max();  // settle() does the rest
+    change_.rang();  // settle() does the rest
     return;
   }
   ending_.clear();
   ended_.clear();
   ends_.collect(ending_);
   for (const std::uint32_t flow : ending_) end(flow);
-  for (const Owner& owner : ended_) report_end(owner);
+  for (const Owner& owner : ended_) report_end(engine_, *owner.recipient, owner.id, paths_[owner.path].latency);
 }
 
 void FlowNetwork::end(std::uint32_t flow) {
@@ -156,14 +170,9 @@ std::uint32_t FlowNetwork::create(const UncontendedFlow& message) {
   const Duration elapsed = engine_.now() - message.start;
   const Int128 sent = Int128{paths_[message.path].narrowest.count()} * elapsed.count();
   const std::uint32_t flow = graph_.create(work_of(message.bytes) - sent);
-  own(flow, {message.recipient, message.id, message.path});
+  set_at(owners_, flow, {message.recipient, message.id, message.path});
   cross(graph_, flow, paths_, message.path);
   return flow;
-}
-
-void FlowNetwork::own(std::uint32_t flow, const Owner& owner) {
-  if (flow >= owners_.size()) owners_.resize(flow + 1);
-  owners_[flow] = owner;
 }
 
 // What the links that a group has had to itself since its start still have to carry. The group is taken up.
@@ -185,7 +194,7 @@ std::vector<FlowNetwork::Moving> FlowNetwork::left_of_group(const UncontendedFlo
 
 std::uint32_t FlowNetwork::create_part(const Moving& part) {
   const std::uint32_t flow = graph_.create(part.left);
-  own(flow, part.owner);
+  set_at(owners_, flow, part.owner);
   graph_.cross(flow, part.load.link, part.load.weight());
   return flow;
 }
@@ -247,7 +256,7 @@ void FlowNetwork::put_back(std::span<const Moving> moving, std::span<const LinkS
     }
     for (const MessagePart& part : message.owner.recipient->parts_of(message.owner.id)) {
       const std::uint32_t flow = graph_.create(message.left);
-      own(flow, {message.owner.recipient, part.id, part.path});
+      set_at(owners_, flow, {message.owner.recipient, part.id, part.path});
       cross(graph_, flow, paths_, part.path);
       share(flow);
     }
@@ -296,15 +305,6 @@ void FlowNetwork::remove(std::uint32_t flow) {
   solver_.leave(flow);
   if (graph_.bottleneck(flow) != kNoIndex) ends_.unbind(flow);
   graph_.remove(flow, engine_.now());
-}
-
-void FlowNetwork::report_end(const Owner& owner) {
-  const Duration latency = paths_[owner.path].latency;
-  owner.recipient->on_released(owner.id);
-  if (latency == Duration::zero())
-    owner.recipient->on_arrived(owner.id);
-  else
-    owner.recipient->arrive(engine_, latency, owner.id);
 }
 
 }  // namespace orrery::network

@@ -31,6 +31,19 @@
 
 namespace orrery::network {
 
+// When the bandwidth of a link that has flows changes next: the job does not wait for links that nobody uses.
+class ChangeAlarm {
+ public:
+  // Calls `sink` with `payload` then.
+  void set(Engine& engine, EventSink& sink, std::uint64_t payload, FlowGraph& graph);
+  // It was called.
+  void rang() { due_ = Time::max(); }
+
+ private:
+  Time due_ = Time::max();
+  EventHandle event_;  // then
+};
+
 class FlowNetwork : public Network, private EventSink {
  public:
   // Both outlive the network.
@@ -73,9 +86,7 @@ class FlowNetwork : public Network, private EventSink {
   std::vector<Moving> left_of_group(const UncontendedFlow& message);
   std::uint32_t create_part(const Moving& part);
   void adopt(const UncontendedFlow& message);
-  void own(std::uint32_t flow, const Owner& owner);
   void change_links();
-  void await_change();
   std::vector<Moving> take_off();
   void put_back(const Moving& message);
   void put_back(std::span<const Moving> moving, std::span<const LinkSplit> links);
@@ -84,16 +95,14 @@ class FlowNetwork : public Network, private EventSink {
   void share_links(std::uint32_t flow);
   void remove(std::uint32_t flow);
   void end(std::uint32_t flow);
-  void report_end(const Owner& owner);
 
   FlowGraph graph_;
   FlowEnds ends_;
   FlowSolver solver_;
   UncontendedFlows uncontended_;
-  std::vector<Owner> owners_;             // by flow
-  Slab<Group> groups_;                    // of which flows share links, or may
-  EventHandle change_;                    // of links, while flows are on some that change
-  Time change_due_ = Time::max();         // then
+  std::vector<Owner> owners_;  // by flow
+  Slab<Group> groups_;         // of which flows share links, or may
+  ChangeAlarm change_;
   std::vector<UncontendedFlow> started_;  // in this instant, on no link yet
   std::vector<std::uint32_t> ending_;     // scratch of on_event()
   std::vector<Owner> ended_;              // scratch of on_event()

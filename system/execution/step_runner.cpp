@@ -44,6 +44,8 @@ struct alignas(64) Program {
   Program(const Call& call, std::uint32_t state);
   void work_out(NextSend& send, const Call& call, std::uint32_t state) const;
   void find_peer(const NextSend& send, const Call& call, std::uint32_t state);
+  // The round in which the event of a release that is over would have come was before this one.
+  void book_predicted(Time now);
 
   SlotSet released;
   std::uint32_t sends = 0;
@@ -84,6 +86,12 @@ void Program::work_out(NextSend& send, const Call& call, std::uint32_t state) co
           step.needs,
           step.bytes,
           table == nullptr ? nullptr : table->more_waits(on_line, send.index)};
+}
+
+void Program::book_predicted(Time now) {
+  if (predicted.send == kNone || predicted.time > now) return;
+  released.insert(predicted.send);
+  predicted.send = kNone;
 }
 
 void Program::find_peer(const NextSend& send, const Call& call, std::uint32_t state) {
@@ -137,7 +145,6 @@ class StepRunner final : public Runner {
   bool send_all(std::uint32_t call, std::uint32_t state, Program& program, NextSend& next);
   bool may_start(const PhaseState& phase, Program& program, const NextSend& next);
   void send(std::uint32_t call, std::uint32_t state, Program& program, const NextSend& next);
-  void book_predicted(Program& program) const;
   void await_predicted(Program& program);
   void split_programs(Call& part, const Call& whole, std::span<const std::uint32_t> parent_seat);
 
@@ -151,7 +158,7 @@ bool StepRunner::advance(std::uint32_t number, std::uint32_t state) {
   PhaseState& phase = call.states[state];
   if (phase.program == kNone) phase.program = programs_.put(Program(call, state));
   Program& program = program_of(phase);
-  book_predicted(program);
+  program.book_predicted(engine_.now());
   bool all_sent = send_all(number, state, program, program.next);
   for (NextSend& lane : program.lanes) all_sent = send_all(number, state, program, lane) && all_sent;
   if (!all_sent) return false;
@@ -222,13 +229,6 @@ void StepRunner::on_arrived(std::uint32_t id) {
   else
     for (const std::uint32_t slot : message.folded->slots) arrived.insert(slot);
   queues_.touch(message.call, message.to_state);
-}
-
-// The round in which the event would have come was before this one.
-void StepRunner::book_predicted(Program& program) const {
-  if (program.predicted.send == kNone || program.predicted.time > engine_.now()) return;
-  program.released.insert(program.predicted.send);
-  program.predicted.send = kNone;
 }
 
 void StepRunner::await_predicted(Program& program) {

@@ -40,6 +40,14 @@ std::vector<network::LinkShare> shares_of(std::vector<LinkId>& route) {
   return shares;
 }
 
+RankId member_of(const workload::Job& job, GroupId group, std::uint32_t member) {
+  return job.communicators[index_of(group)].members[member];
+}
+
+std::uint32_t slot_of(const workload::Job& job, CollectivePlans& plans, GroupId group, std::uint32_t member) {
+  return plans.slot_of(member_of(job, group, member), group);
+}
+
 }  // namespace
 
 Symmetry::Symmetry(const workload::Job& job, const workload::Matching& matching, const network::Fabric& fabric,
@@ -79,8 +87,8 @@ std::uint32_t Symmetry::use_communicator(GroupId replica) {
   refinement_.add_vertex(hash_of({own_colour(group), lines}), replicas_.copies(group));
   communicator.vertex = vertex;
   for (std::uint32_t member = 0; member < plans_.layout(group).size(); ++member)
-    ties_.push_back({vertex, vertex_of(rank_of(group, member)),
-                     hash_of({kMember, slot_of(group, member), program_hash(group, member)})});
+    ties_.push_back({vertex, vertex_of(member_of(job_, group, member)),
+                     hash_of({kMember, slot_of(job_, plans_, group, member), program_hash(group, member)})});
   tie();
   for (std::uint32_t i = 0; i < patterns_.of(group).size(); ++i) {
     communicator.first_line.push_back(refinement_.vertex_count());
@@ -169,7 +177,8 @@ bool Symmetry::add_complete_exchange(GroupId group, const Pattern& pattern, std:
   for (const Line& line : lines) {
     const Vertex vertex = refinement_.add_vertex(hash_of({kExchange, key}));
     for (const std::uint32_t member : line.members)
-      refinement_.add_edge(vertex, vertex_of(rank_of(group, member)), hash_of({kMember, slot_of(group, member)}));
+      refinement_.add_edge(vertex, vertex_of(member_of(job_, group, member)),
+                           hash_of({kMember, slot_of(job_, plans_, group, member)}));
     cross_ways(group, {0, phase, line.members}, key, line.ways);
   }
   return true;
@@ -177,12 +186,13 @@ bool Symmetry::add_complete_exchange(GroupId group, const Pattern& pattern, std:
 
 void Symmetry::cross_ways(GroupId group, const PatternLine& line, std::uint64_t key, const Ways& ways) {
   for (std::uint32_t i = 0; i < line.members.size(); ++i) {
-    const RankId rank = rank_of(group, line.members[i]);
+    const RankId rank = member_of(job_, group, line.members[i]);
     for (const auto sort : {kSends, kReceives}) {
       route_ = sort == kSends ? ways.out[i] : ways.in[i];
       for (const network::LinkShare& share : shares_of(route_))
-        crossings_.push_back({vertex_of(rank), share.link,
-                              hash_of({kCrosses, key, slot_of(group, line.members[i]), sort, share.times})});
+        crossings_.push_back(
+            {vertex_of(rank), share.link,
+             hash_of({kCrosses, key, slot_of(job_, plans_, group, line.members[i]), sort, share.times})});
     }
   }
 }
@@ -202,10 +212,10 @@ void Symmetry::add_messages(GroupId group, std::uint32_t number) {
     refinement_.add_vertex(
         hash_of({kMessage, pattern.key, message.phase, kinds[from]->of_send(message.send),
                  kinds[to]->of_receive(message.slot), static_cast<std::uint64_t>(latency.count()), bytes}));
-    refinement_.add_edge(vertex, vertex_of(rank_of(group, message.from)),
-                         hash_of({kSends, slot_of(group, message.from)}));
-    refinement_.add_edge(vertex, vertex_of(rank_of(group, message.to)),
-                         hash_of({kReceives, slot_of(group, message.to)}));
+    refinement_.add_edge(vertex, vertex_of(member_of(job_, group, message.from)),
+                         hash_of({kSends, slot_of(job_, plans_, group, message.from)}));
+    refinement_.add_edge(vertex, vertex_of(member_of(job_, group, message.to)),
+                         hash_of({kReceives, slot_of(job_, plans_, group, message.to)}));
   });
 }
 
@@ -216,7 +226,7 @@ std::uint64_t Symmetry::add_whole_lines(GroupId group, Vertex communicator) {
   std::vector<Crossing> crossings;
   for (std::uint32_t i = 0; i < patterns_.of(group).size(); ++i)
     for_each_line(patterns_.of(group)[i], [&](const PatternLine& line) {
-      if (!is_whole(group, line)) return;
+      if (!is_whole(job_, group, line)) return;
       const LineTraffic traffic = this->traffic(group, i, line);
       own = hash_of({own, i, line.phase, static_cast<std::uint64_t>(traffic.latency.count()),
                      static_cast<std::uint64_t>(traffic.least.count())});
@@ -237,14 +247,15 @@ std::uint64_t Symmetry::add_whole_lines(GroupId group, Vertex communicator) {
 void Symmetry::add_lines(GroupId group, std::uint32_t number) {
   const Pattern& pattern = patterns_.of(group)[number];
   for_each_line(pattern, [&](const PatternLine& line) {
-    if (is_whole(group, line)) return;
+    if (is_whole(job_, group, line)) return;
     const LineTraffic traffic = this->traffic(group, number, line);
     const Vertex vertex = refinement_.add_vertex(
         hash_of({kLine, pattern.key, line.phase, static_cast<std::uint64_t>(traffic.latency.count()),
                  static_cast<std::uint64_t>(traffic.least.count())}),
         replicas_.copies(group));
     for (const std::uint32_t member : line.members)
-      ties_.push_back({vertex, vertex_of(rank_of(group, member)), hash_of({kMember, slot_of(group, member)})});
+      ties_.push_back({vertex, vertex_of(member_of(job_, group, member)),
+                       hash_of({kMember, slot_of(job_, plans_, group, member)})});
     tie();
     for (const network::LinkLoad& load : traffic.loads)
       crossings_.push_back(
@@ -408,14 +419,6 @@ std::vector<network::LinkShare> Symmetry::route_of(DeviceId from, DeviceId to) c
   std::vector<LinkId> route;
   fabric_.route(from, to, route);
   return shares_of(route);
-}
-
-RankId Symmetry::rank_of(GroupId group, std::uint32_t member) const {
-  return job_.communicators[index_of(group)].members[member];
-}
-
-std::uint32_t Symmetry::slot_of(GroupId group, std::uint32_t member) const {
-  return plans_.slot_of(rank_of(group, member), group);
 }
 
 }  // namespace orrery::system

@@ -37,6 +37,11 @@
 
 namespace orrery::system {
 
+// Whether the line is the communicator itself.
+inline bool is_whole(const workload::Job& job, GroupId group, const PatternLine& line) {
+  return line.members.size() == job.communicators[index_of(group)].members.size();
+}
+
 class Symmetry {
  public:
   // `own` tells ranks apart from the start (their graphs do in any case). All but `own` outlive it. The classes are the
@@ -114,8 +119,8 @@ class Symmetry {
     return communicators_[index_of(group)].first_line[pattern];
   }
   Vertex vertex_of(GroupId group, std::uint32_t pattern, const PatternLine& line) const {
-    return is_whole(group, line) ? *communicators_[index_of(group)].vertex
-                                 : first_message(group, pattern) + line.number;
+    return is_whole(job_, group, line) ? *communicators_[index_of(group)].vertex
+                                       : first_message(group, pattern) + line.number;
   }
   // Whether its messages have all their links to themselves but for other patterns of the communicator.
   bool is_private_ring(GroupId group, std::uint32_t pattern) const { return private_rings_.contains(group, pattern); }
@@ -142,9 +147,6 @@ class Symmetry {
   void tie();
   std::uint64_t own_colour(GroupId group) const;
   std::uint64_t program_hash(GroupId group, std::uint32_t member);
-  bool is_whole(GroupId group, const PatternLine& line) const {
-    return line.members.size() == job_.communicators[index_of(group)].members.size();
-  }
   std::uint64_t add_whole_lines(GroupId group, Vertex communicator);
   void add_messages(GroupId group, std::uint32_t pattern);
   std::vector<bool> add_complete_exchanges(GroupId group, const Pattern& pattern);
@@ -154,8 +156,6 @@ class Symmetry {
   Duration cross_route(Vertex message, DeviceId from, DeviceId to);
   void cross_links();
   void count_rank_classes();
-  std::uint32_t slot_of(GroupId group, std::uint32_t member) const;
-  RankId rank_of(GroupId group, std::uint32_t member) const;
 
   const workload::Job& job_;
   const network::Fabric& fabric_;
