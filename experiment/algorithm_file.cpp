@@ -57,7 +57,8 @@ class GraphReader {
     written_.ranks = static_cast<std::uint32_t>(job.ranks.size());
     written_.actions.resize(written_.ranks);
     for (std::uint32_t rank = 0; rank < written_.ranks; ++rank) {
-      written_.files.push_back(job.ranks[rank].source.empty() ? prefix_ : job.ranks[rank].source);
+      const std::string& source = job.ranks[rank].details().source;
+      written_.files.push_back(source.empty() ? prefix_ : source);
       read_rank(rank);
     }
   }

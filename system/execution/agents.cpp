@@ -110,7 +110,7 @@ void Agents::start_alone(std::uint32_t number, NodeId node) {
                                           : times_.take(rank, node, engine_.now());
   if (saturating_add(engine_.now().time_since_epoch(), duration) == Duration::max()) {
     if (is_repetition) throw NotRepeatable{};  // written out, it is known which of its operations does not end
-    throw InputError({job_.ranks[index_of(rank)].source},
+    throw InputError({job_.ranks[index_of(rank)].details().source},
                      fmt::format("rank {}, {}: it would end beyond 106 days, the end of simulated time", index_of(rank),
                                  job_.describe(rank, node)),
                      "look for a duration, size or rate that is off by orders of magnitude");

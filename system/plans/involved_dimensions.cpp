@@ -105,10 +105,10 @@ class Splitter {
       const Lines& lines = found->second;
       const GroupId line = lines.by_line.at(lines.places.at(rank).of_line);
       binding.communicators[slot] = line;
-      if (binding.roots.empty()) continue;
+      if (binding.roots().empty()) continue;
       // Of every line, the rank in the root's place.
       for (const NodeId node : graph.calls(slot))
-        if (std::int64_t& root = binding.roots[graph.collective_index(node)]; root >= 0)
+        if (std::int64_t& root = binding.own_details().roots[graph.collective_index(node)]; root >= 0)
           root = index_of(lines.rank_at.at({line, lines.places.at(RankId(static_cast<std::uint32_t>(root))).within}));
     }
   }

@@ -82,7 +82,7 @@ NodeId JobBuilder::transfer(std::uint32_t rank, workload::NodeKind kind, std::ui
   workload::RankBinding& binding = ranks_[rank].binding;
   auto slot = std::ranges::find(binding.peers, RankId(peer));
   if (slot == binding.peers.end()) slot = binding.peers.insert(binding.peers.end(), RankId(peer));
-  binding.tags.push_back(tag);
+  binding.own_details().tags.push_back(tag);
   workload::GraphNode node;
   node.kind = kind;
   node.bytes = bytes;

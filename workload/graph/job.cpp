@@ -14,6 +14,19 @@ std::optional<std::uint32_t> Communicator::position_of(RankId rank) const {
   return static_cast<std::uint32_t>(found - members.begin());
 }
 
+const RankDetails& RankBinding::details() const {
+  static const RankDetails none;
+  return shared_details ? *shared_details : none;
+}
+
+RankDetails& RankBinding::own_details() {
+  if (!shared_details)
+    shared_details = std::make_shared<RankDetails>();
+  else if (shared_details.use_count() > 1)
+    shared_details = std::make_shared<RankDetails>(*shared_details);
+  return *shared_details;
+}
+
 GroupId Job::communicator(RankId rank, NodeId collective) const {
   return ranks[index_of(rank)].communicators[graph(rank).communicator_slot(collective)];
 }
@@ -33,8 +46,8 @@ std::string_view Job::peer_family(RankId rank, NodeId transfer) const {
 
 std::uint32_t Job::root(RankId rank, NodeId collective) const {
   const RankBinding& binding = ranks[index_of(rank)];
-  if (binding.roots.empty()) return 0;
-  const std::int64_t root = binding.roots[graph(rank).collective_index(collective)];
+  if (binding.roots().empty()) return 0;
+  const std::int64_t root = binding.roots()[graph(rank).collective_index(collective)];
   if (root < 0) return 0;
   const Communicator& group = communicators[index_of(communicator(rank, collective))];
   return group.position_of(RankId(static_cast<std::uint32_t>(root))).value_or(0);
@@ -57,7 +70,8 @@ RankBinding shifted(RankBinding binding, const Job& whole, std::uint32_t first_r
   for (GroupId& group : binding.communicators)
     group = GroupId(index_of(group) + static_cast<std::uint32_t>(whole.communicators.size()));
   for (RankId& peer : binding.peers) peer = RankId(index_of(peer) + first_rank);
-  for (std::int64_t& root : binding.roots)
+  if (binding.roots().empty()) return binding;
+  for (std::int64_t& root : binding.own_details().roots)
     if (root >= 0) root += first_rank;
   return binding;
 }

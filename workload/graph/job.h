@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,17 +33,27 @@ struct Communicator {
   std::optional<std::uint32_t> position_of(RankId rank) const;
 };
 
+// What ranks of generated jobs have none of, or share.
+struct RankDetails {
+  std::vector<std::int64_t> tags;   // by transfer index; empty: all zero
+  std::vector<std::int64_t> roots;  // by collective index: global rank, or -1 for "the first member"; empty: all -1
+  std::string source;               // the trace file; may be empty for generated jobs
+};
+
 // One rank's meaning of its graph's local numbers.
 struct RankBinding {
-  std::uint32_t graph = 0;             // into Job::graphs
-  std::uint32_t labels = 0;            // into Job::labels
-  std::vector<GroupId> communicators;  // by communicator slot
-  std::vector<RankId> peers;           // by peer slot
-  std::vector<std::int64_t> tags;      // by transfer index; empty: all zero
-  std::vector<std::int64_t> roots;     // by collective index: global rank, or -1 for "the first member"; empty: all -1
-  std::string source;                  // the trace file; may be empty for generated jobs
+  std::uint32_t graph = 0;                        // into Job::graphs
+  std::uint32_t labels = 0;                       // into Job::labels
+  std::vector<GroupId> communicators;             // by communicator slot
+  std::vector<RankId> peers;                      // by peer slot
+  std::shared_ptr<RankDetails> shared_details{};  // may be null: none; read by the functions below
 
-  std::int64_t tag(std::uint32_t transfer_index) const { return tags.empty() ? 0 : tags[transfer_index]; }
+  const RankDetails& details() const;
+  // Those of this binding alone, copied if others share them.
+  RankDetails& own_details();
+  const std::vector<std::int64_t>& tags() const { return details().tags; }
+  const std::vector<std::int64_t>& roots() const { return details().roots; }
+  std::int64_t tag(std::uint32_t transfer_index) const { return tags().empty() ? 0 : tags()[transfer_index]; }
 };
 
 struct Job {

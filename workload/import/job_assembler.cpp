@@ -28,13 +28,13 @@ NodeId RankAssembler::add(const GraphNode& node, std::string name) {
 
 NodeId RankAssembler::add_collective(GraphNode node, std::string name, GroupId group, std::int64_t root) {
   node.slot = slot_of(group, communicator_slots_, binding_.communicators);
-  binding_.roots.push_back(root);
+  details_.roots.push_back(root);
   return add(node, std::move(name));
 }
 
 NodeId RankAssembler::add_transfer(GraphNode node, std::string name, RankId peer, std::int64_t tag) {
   node.slot = slot_of(peer, peer_slots_, binding_.peers);
-  binding_.tags.push_back(tag);
+  details_.tags.push_back(tag);
   return add(node, std::move(name));
 }
 
@@ -82,11 +82,13 @@ void JobAssembler::add_ranks(RankAssembler rank, const std::string& source, std:
   for (std::size_t i = 0; i < rank.names_.size(); ++i) labels.push_back({i, rank.names_[i]});
 
   RankBinding binding = std::move(rank.binding_);
-  if (std::ranges::all_of(binding.tags, [](std::int64_t tag) { return tag == 0; })) binding.tags.clear();
-  if (std::ranges::all_of(binding.roots, [](std::int64_t root) { return root < 0; })) binding.roots.clear();
+  RankDetails details = std::move(rank.details_);
+  if (std::ranges::all_of(details.tags, [](std::int64_t tag) { return tag == 0; })) details.tags.clear();
+  if (std::ranges::all_of(details.roots, [](std::int64_t root) { return root < 0; })) details.roots.clear();
+  details.source = source;
+  binding.shared_details = std::make_shared<RankDetails>(std::move(details));
   binding.graph = graphs_.intern(std::move(builder).build());
   binding.labels = labels_.intern(NodeLabels(labels));
-  binding.source = source;
   job_.ranks.insert(job_.ranks.end(), count, binding);
 }
 

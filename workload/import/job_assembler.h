@@ -31,7 +31,7 @@ class RankAssembler {
   void depend(NodeId after, NodeId before) { edges_.push_back({before, after}); }
 
   std::size_t size() const { return nodes_.size(); }
-  bool has_transfers() const { return !binding_.tags.empty(); }
+  bool has_transfers() const { return !details_.tags.empty(); }
   const std::string& name(NodeId node) const { return names_[index_of(node)]; }
   // Nodes that wait for one another, each followed by one that waits for it, the last by the first; empty when there
   // are none.
@@ -46,6 +46,7 @@ class RankAssembler {
   std::map<GroupId, std::uint32_t> communicator_slots_;
   std::map<RankId, std::uint32_t> peer_slots_;
   RankBinding binding_;
+  RankDetails details_;
 };
 
 class JobAssembler {

@@ -69,7 +69,7 @@ class Callers {
       const std::optional<std::uint32_t> slot = slot_of(rank, group);
       const bool calls = slot && *slot < job_.graphs[binding.graph].communicator_slots();
       kinds.push_back(calls ? first_of_graph_[binding.graph] + *slot : kNeverCalls);
-      if (!calls || binding.roots.empty()) continue;
+      if (!calls || binding.roots().empty()) continue;
       if (positions.empty()) positions = positions_of(communicator);
       std::vector<std::uint32_t> roots = roots_of(binding, kinds_[kinds.back()], positions);
       if (roots.empty()) continue;
@@ -127,7 +127,7 @@ class Callers {
                                              const Positions& positions) {
     std::vector<std::uint32_t> roots;
     for (const NodeId node : caller.calls) {
-      const std::int64_t root = binding.roots[caller.graph->collective_index(node)];
+      const std::int64_t root = binding.roots()[caller.graph->collective_index(node)];
       std::uint32_t& position = roots.emplace_back(0);
       if (root < 0) continue;
       const RankId rank{static_cast<std::uint32_t>(root)};

@@ -96,17 +96,17 @@ class TransferSides {
   }
 
   std::uint32_t program_of(const RankBinding& binding) {
-    if (binding.tags.empty()) return binding.graph;
+    if (binding.tags().empty()) return binding.graph;
     ContentDigest digest;
     digest.add(binding.graph);
-    digest.add_column(binding.tags);
+    digest.add_column(binding.tags());
     const auto [begin, end] = tagged_.equal_range(digest.value());
     for (auto known = begin; known != end; ++known) {
       const Program& program = programs_[known->second];
-      if (program.graph == binding.graph && *program.tags == binding.tags) return known->second;
+      if (program.graph == binding.graph && *program.tags == binding.tags()) return known->second;
     }
     const auto program = static_cast<std::uint32_t>(programs_.size());
-    programs_.push_back({binding.graph, &binding.tags});
+    programs_.push_back({binding.graph, &binding.tags()});
     tagged_.emplace(digest.value(), program);
     return program;
   }

@@ -41,15 +41,14 @@ class Binder {
 
   RankBinding bind() {
     RankBinding binding;
-    binding.source = findings_.file();
     for (std::uint32_t slot = 0; slot < graph_.communicator_slots(); ++slot)
       binding.communicators.push_back(communicator(slot));
     for (const std::int64_t peer : trace_.peers)
       binding.peers.push_back(RankId(peer >= 0 && peer < ranks_ ? static_cast<std::uint32_t>(peer) : 0));
-    binding.tags = trace_.tags;
-    binding.roots = trace_.roots;
+    binding.shared_details =
+        std::make_shared<RankDetails>(RankDetails{trace_.tags, trace_.roots, std::string(findings_.file())});
     for (const NodeId node : graph_.transfers()) check_transfer(node);
-    if (!binding.roots.empty())
+    if (!binding.roots().empty())
       for (const NodeId node : graph_.collectives())
         check_root(node, binding.communicators[graph_.communicator_slot(node)]);
     return binding;

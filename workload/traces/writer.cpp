@@ -247,7 +247,7 @@ void EncodedGraph::close(const OpenNode& open, const Job& job, RankId rank, cons
       auto& list = *attribute(rest, "involved_dim").mutable_bool_list();
       for (const bool over : *involved) list.add_values(over);
     }
-    const std::int64_t root = binding.roots.empty() ? -1 : binding.roots[graph.collective_index(open.node)];
+    const std::int64_t root = binding.roots().empty() ? -1 : binding.roots()[graph.collective_index(open.node)];
     if (root >= 0 && has_root(graph.collective_kind(open.node))) attribute(rest, "root").set_int64_val(root);
   } else {
     const bool is_send = graph.kind(open.node) == NodeKind::kSend;

@@ -251,7 +251,8 @@ TEST_CASE("what a group has left on a link is kept by load when its classes come
   for (std::uint32_t rank = 4; rank < 8; ++rank) builder.compute(rank, Duration(1'000'000'000));
   Job job = builder.build();
   for (std::uint32_t rank = 0; rank < 4; ++rank)
-    job.ranks[rank].roots = rank < 2 ? std::vector<std::int64_t>{0, 2, -1} : std::vector<std::int64_t>{2, 0, -1};
+    job.ranks[rank].own_details().roots =
+        rank < 2 ? std::vector<std::int64_t>{0, 2, -1} : std::vector<std::int64_t>{2, 0, -1};
   SimulationOptions options;
   options.collectives.granularity = Granularity::kPhase;
   fold_and_compare(job, one_dimension("switch", 8, Bandwidth(10'000'000'000), Duration(1'000'000)), options,

@@ -27,7 +27,7 @@ Job renamed(const Job& job, const std::vector<std::uint32_t>& number) {
   for (std::uint32_t rank = 0; rank < number.size(); ++rank) {
     RankBinding binding = job.ranks[rank];
     rename(binding.peers);
-    for (std::int64_t& root : binding.roots)
+    for (std::int64_t& root : binding.own_details().roots)
       if (root >= 0) root = number[static_cast<std::size_t>(root)];
     result.ranks[number[rank]] = std::move(binding);
   }

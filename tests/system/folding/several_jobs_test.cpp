@@ -128,7 +128,7 @@ TEST_CASE("groups of several jobs have names of their own, roots and peers their
   const GroupId pair = other.group("pair", {0, 2});
   for (const std::uint32_t rank : {0U, 2U}) other.collective(rank, CollectiveKind::kBroadcast, Bytes(1), pair);
   Job rooted = other.build();
-  for (const std::uint32_t rank : {0U, 2U}) rooted.ranks[rank].roots = {2};
+  for (const std::uint32_t rank : {0U, 2U}) rooted.ranks[rank].own_details().roots = {2};
   const Job whole = append_all({one.build(), rooted});
   REQUIRE(whole.ranks.size() == 5);
   CHECK(whole.communicators[0].name == "a.world");

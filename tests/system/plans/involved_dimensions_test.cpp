@@ -115,10 +115,10 @@ TEST_CASE("lines wait for nobody of another line") {
 
 TEST_CASE("the root of a line is in the root's place") {
   Job job = job_over({true, false}, CollectiveKind::kBroadcast);
-  for (RankBinding& rank : job.ranks) rank.roots = {6};  // second ring, place 2
+  for (RankBinding& rank : job.ranks) rank.own_details().roots = {6};  // second ring, place 2
   split(job);
   for (const std::uint32_t rank : {1u, 6u, 8u}) {
-    CHECK(job.ranks[rank].roots[0] == rank / 4 * 4 + 2);
+    CHECK(job.ranks[rank].roots()[0] == rank / 4 * 4 + 2);
     CHECK(job.root(RankId(rank), NodeId(0)) == 2);
   }
   CHECK_NOTHROW(match(job));

@@ -121,8 +121,9 @@ class GridJob {
     for (const auto& [a, b] : edges_)
       if (a != b) graph.depend(first[std::min(a, b)], first[std::max(a, b)]);
     if (is_odd_[rank]) graph.add({.kind = workload::NodeKind::kCompute, .duration = Duration(5)});
-    if (std::ranges::all_of(binding.tags, [](std::int64_t tag) { return tag == 0; })) binding.tags.clear();
-    if (std::ranges::all_of(binding.roots, [](std::int64_t root) { return root < 0; })) binding.roots.clear();
+    workload::RankDetails& details = binding.own_details();
+    if (std::ranges::all_of(details.tags, [](std::int64_t tag) { return tag == 0; })) details.tags.clear();
+    if (std::ranges::all_of(details.roots, [](std::int64_t root) { return root < 0; })) details.roots.clear();
     binding.graph = graphs_.intern(std::move(graph).build());
     job_.ranks.push_back(std::move(binding));
   }
@@ -132,7 +133,8 @@ class GridJob {
                         workload::RankBinding& binding) {
     const bool is_more = is_odd_[rank] && operation.kind == CollectiveKind::kAllToAll;
     const workload::Communicator& group = job_.communicators[index_of(binding.communicators[operation.slot])];
-    binding.roots.push_back(operation.root > 0 ? std::int64_t{index_of(group.members[operation.root])} : -1);
+    binding.own_details().roots.push_back(operation.root > 0 ? std::int64_t{index_of(group.members[operation.root])}
+                                                             : -1);
     return graph.add({.kind = workload::NodeKind::kCollective,
                       .bytes = Bytes(operation.bytes + (is_more ? 10 : 0)),
                       .collective = operation.kind,
@@ -146,7 +148,8 @@ class GridJob {
     const auto from = std::ranges::find(operation.to, rank) - operation.to.begin();
     binding.peers.push_back(RankId{operation.to[rank]});
     binding.peers.push_back(RankId{static_cast<std::uint32_t>(from)});
-    binding.tags.insert(binding.tags.end(), 2, operation.tag);
+    std::vector<std::int64_t>& tags = binding.own_details().tags;
+    tags.insert(tags.end(), 2, operation.tag);
     const NodeId send = graph.add({.kind = workload::NodeKind::kSend, .bytes = Bytes(operation.bytes), .slot = slot});
     graph.add({.kind = workload::NodeKind::kReceive, .bytes = Bytes(operation.bytes), .slot = slot + 1});
     return send;

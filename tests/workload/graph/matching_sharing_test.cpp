@@ -163,7 +163,7 @@ TEST_CASE("groups whose roots are at the same position share their calls though 
     job.communicators.push_back({fmt::format("pair{}", pair), {RankId{first}, RankId{first + 1}}});
     for (const std::uint32_t rank : {first, first + 1}) {
       job.ranks[rank].communicators = {GroupId{pair + 1}};
-      job.ranks[rank].roots = {pair < 2 ? first + 1 : first};
+      job.ranks[rank].own_details().roots = {pair < 2 ? first + 1 : first};
     }
   }
   const Matching matching = match(job);
@@ -184,7 +184,8 @@ TEST_CASE("ranks of equal tags share their ends and ranks of other tags do not")
   for (std::uint32_t rank = 0; rank < 6; ++rank) {
     job.ranks[rank].communicators.clear();
     job.ranks[rank].peers = {RankId{rank ^ 1U}};
-    job.ranks[rank].tags = rank < 4 ? std::vector<std::int64_t>{7, 9, 7, 9} : std::vector<std::int64_t>{7, 9, 9, 7};
+    job.ranks[rank].own_details().tags =
+        rank < 4 ? std::vector<std::int64_t>{7, 9, 7, 9} : std::vector<std::int64_t>{7, 9, 9, 7};
   }
   const Matching matching = match(job);
   CHECK(matching.end_lists() == 2);

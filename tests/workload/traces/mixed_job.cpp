@@ -105,10 +105,10 @@ class MixedJob {
       const workload::NodeKind kind = nodes[i].kind;
       if (kind == workload::NodeKind::kCollective) {
         nodes[i].slot = static_cast<std::uint32_t>(i % 3);
-        binding.roots.push_back(i % 4 == 0 ? -1 : std::int64_t{rank % ranks_});
+        binding.own_details().roots.push_back(i % 4 == 0 ? -1 : std::int64_t{rank % ranks_});
       } else if (kind == workload::NodeKind::kSend || kind == workload::NodeKind::kReceive) {
         nodes[i].slot = static_cast<std::uint32_t>(i) % slots;
-        binding.tags.push_back(i % 3 == 0 ? 0 : static_cast<std::int64_t>(i) * -3'000'000'000 + rank);
+        binding.own_details().tags.push_back(i % 3 == 0 ? 0 : static_cast<std::int64_t>(i) * -3'000'000'000 + rank);
       }
     }
     return binding;

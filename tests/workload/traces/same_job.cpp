@@ -15,7 +15,7 @@ namespace {
 std::int64_t root_of(const workload::Job& job, RankId rank, NodeId node) {
   if (!has_root(job.graph(rank).collective_kind(node))) return -1;
   const workload::RankBinding& binding = job.ranks[index_of(rank)];
-  return binding.roots.empty() ? -1 : binding.roots[job.graph(rank).collective_index(node)];
+  return binding.roots().empty() ? -1 : binding.roots()[job.graph(rank).collective_index(node)];
 }
 
 // Streams by rank of their number: 1, 2, ... ascending.

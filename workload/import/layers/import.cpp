@@ -408,7 +408,7 @@ class TextImporter {
         const std::uint32_t rank = stage * ranks_per_stage + i;
         RankBinding& binding = job.ranks[rank];
         binding.graph = binding.labels = static_cast<std::uint32_t>(job.graphs.size() - 1);
-        binding.source = file_;
+        binding.own_details().source = file_;
         if (has_next) binding.peers.push_back(RankId(rank + ranks_per_stage));
         if (has_previous) binding.peers.push_back(RankId(rank - ranks_per_stage));
       }

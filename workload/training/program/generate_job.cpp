@@ -171,6 +171,8 @@ class JobBuilder {
     job_.iteration_starts.push_back(std::move(program.iteration_starts));
     job_.initial_nodes.push_back(program.initial_nodes);
     job_.has_input_nodes.push_back(training_.input || training_.checkpoint);
+    details_.push_back(program.tags.empty() ? nullptr
+                                            : std::make_shared<RankDetails>(RankDetails{.tags = program.tags}));
     programs_.push_back(std::move(program));
   }
 
@@ -197,7 +199,7 @@ class JobBuilder {
       binding.communicators.push_back(
           GroupId(first_group(family) + static_cast<std::uint32_t>(grid_.group_of(family, place))));
     for (const Peer& peer : programs_[program].peers) binding.peers.push_back(grid_.peer(peer, place));
-    binding.tags = programs_[program].tags;
+    binding.shared_details = details_[program];
   }
 
   // The groups of a family are made when the first rank needs one.
@@ -211,7 +213,8 @@ class JobBuilder {
   const TrainingSpec& training_;
   const RankGrid grid_;
   Job job_;
-  std::vector<StageProgram> programs_;  // by graph, which has gone to the job
+  std::vector<StageProgram> programs_;                 // by graph, which has gone to the job
+  std::vector<std::shared_ptr<RankDetails>> details_;  // by graph
   std::map<GroupFamily, std::uint32_t> first_group_;
 };
 
