@@ -4,6 +4,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <utility>
@@ -15,23 +17,25 @@ namespace orrery::report {
 
 class OperationLog final : public system::SimulationObserver {
  public:
-  explicit OperationLog(std::size_t ranks) : by_rank_(ranks) {}
+  explicit OperationLog(std::size_t ranks) : number_(ranks, 0), logs_(1) {}
 
   void finished(RankId rank, const system::OperationRecord& operation) override {
-    Log& log = by_rank_[index_of(rank)];
+    Log& log = log_of(rank);
     log.own.push_back(operation);
     ++log.operations;
   }
   void repeated(RankId rank, const system::RepetitionRecord& repetition) override {
-    Log& log = by_rank_[index_of(rank)];
+    Log& log = log_of(rank);
     log.own.push_back({kRepetition, static_cast<std::uint32_t>(log.repetitions.size()), {}, {}, {}});
     log.repetitions.push_back(repetition);
     log.operations += repetition.parts().size();
   }
   void split(RankId rank, RankId parent) override {
-    by_rank_[index_of(rank)].parent = parent;
-    by_rank_[index_of(rank)].inherited = by_rank_[index_of(parent)].size();
-    by_rank_[index_of(rank)].operations = by_rank_[index_of(parent)].operations;
+    Log& log = log_of(rank);
+    const Log& whole = std::as_const(*this).log_of(parent);
+    log.parent = parent;
+    log.inherited = whole.size();
+    log.operations = whole.operations;
   }
 
   // In order of their ends, those of one instant in order of their numbers: an order that does not depend on that of
@@ -45,7 +49,7 @@ class OperationLog final : public system::SimulationObserver {
   void of(RankId rank, std::vector<system::OperationRecord>& operations) const {
     operations.clear();
     operations.reserve(count(rank));
-    copy(rank, by_rank_[index_of(rank)].size(), operations);
+    copy(rank, log_of(rank).size(), operations);
     if (!std::ranges::is_sorted(operations, {}, &system::OperationRecord::end)) {
       std::ranges::sort(operations, {},
                         [](const auto& operation) { return std::pair(operation.end, operation.number); });
@@ -59,8 +63,8 @@ class OperationLog final : public system::SimulationObserver {
     }
   }
   // How many operations of() gives.
-  std::size_t count(RankId rank) const { return by_rank_[index_of(rank)].operations; }
-  std::size_t ranks() const { return by_rank_.size(); }
+  std::size_t count(RankId rank) const { return log_of(rank).operations; }
+  std::size_t ranks() const { return number_.size(); }
 
  private:
   // In place of a node: `number` is that of the log's repetition.
@@ -78,7 +82,7 @@ class OperationLog final : public system::SimulationObserver {
   };
 
   void copy(RankId rank, std::size_t count, std::vector<system::OperationRecord>& operations) const {
-    const Log& log = by_rank_[index_of(rank)];
+    const Log& log = log_of(rank);
     if (log.parent) copy(*log.parent, std::min(count, log.inherited), operations);
     const std::size_t own = count > log.inherited ? count - log.inherited : 0;
     for (const system::OperationRecord& entry : std::span(log.own).first(own)) {
@@ -92,7 +96,18 @@ class OperationLog final : public system::SimulationObserver {
     }
   }
 
-  std::vector<Log> by_rank_;
+  const Log& log_of(RankId rank) const { return logs_[number_[index_of(rank)]]; }
+  Log& log_of(RankId rank) {
+    std::uint32_t& number = number_[index_of(rank)];
+    if (number == 0) {
+      number = static_cast<std::uint32_t>(logs_.size());
+      logs_.emplace_back();
+    }
+    return logs_[number];
+  }
+
+  std::vector<std::uint32_t> number_;  // by rank: of its log; 0, the empty one, of all for which others act
+  std::vector<Log> logs_;
 };
 
 }  // namespace orrery::report

@@ -35,9 +35,9 @@ struct Communicator {
 
 // What ranks of generated jobs have none of, or share.
 struct RankDetails {
-  std::vector<std::int64_t> tags;   // by transfer index; empty: all zero
-  std::vector<std::int64_t> roots;  // by collective index: global rank, or -1 for "the first member"; empty: all -1
-  std::string source;               // the trace file; may be empty for generated jobs
+  std::vector<std::int64_t> tags{};   // by transfer index; empty: all zero
+  std::vector<std::int64_t> roots{};  // by collective index: global rank, or -1 for "the first member"; empty: all -1
+  std::string source{};               // the trace file; may be empty for generated jobs
 };
 
 // One rank's meaning of its graph's local numbers.

@@ -2,7 +2,6 @@
 // Reads a model: what its kind has in common, and the keys of the kinds that are no transformers.
 #include <algorithm>
 #include <array>
-#include <ranges>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -212,11 +211,13 @@ constexpr std::array<Family, 5> kFamilies = {{
 ModelSpec read_model(Section& section) {
   ModelSpec model;
   section.takes("name", model.name, "name of the model in results", "none");
+  std::vector<std::string_view> names;
+  for (const Family& family : kFamilies) names.push_back(family.name);
   const std::size_t kind =
       Choice("kind",
              "family of the model; keys that are marked \"dlrm\", \"convolutional\", \"recurrent\" or \"evoformer\" "
              "belong to these families, all others to transformers",
-             kFamilies | std::views::transform(&Family::name))
+             names)
           .optional(section, 0);
   for (std::size_t i = 0; i < kFamilies.size(); ++i)
     section.when(kind == i, [&] { kFamilies[i].read(section, model); });
