@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "core/input_files.h"
 #include "core/version.h"
 #include "study/calibrate/cross_validation.h"
+#include "study/validate/accuracy/accuracy.h"
 #include "study/validate/collectives/validate.h"
 #include "study/validate/compute/table.h"
 #include "study/validate/compute/validation.h"
@@ -25,7 +27,10 @@ struct ValidateOptions {
   study::ComputeQuestion compute_table{};    // no file: the shipped tables
   std::vector<std::string> training_tables;  // files; none: the shipped tables
   std::string plot;
+  std::string page;
 };
+
+using Sections = std::vector<study::AccuracySection>;
 
 bool wants(const ValidateOptions& options, std::string_view section) {
   if (!options.training_tables.empty()) return section == "training";
@@ -65,7 +70,7 @@ std::vector<std::string> plot_files(const std::vector<study::ValidationTable>& t
   return files;
 }
 
-Answer validate_collectives(const ValidateOptions& options, const Session& session) {
+Answer validate_collectives(const ValidateOptions& options, const Session& session, Sections& sections) {
   const std::vector<study::ValidationTable> tables = study::list_tables<study::ValidationTable>(session.files);
   if (!options.plot.empty()) make_folder(options.plot, plot_files(tables));
   Progress progress;
@@ -73,6 +78,7 @@ Answer validate_collectives(const ValidateOptions& options, const Session& sessi
   std::optional<study::CrossValidation> cross;
   if (options.cross) cross = study::cross_validate(tables, session.files, progress.of("systems"));
   progress.clear();
+  sections.push_back(study::accuracy_of(validation));
   if (!options.plot.empty())
     for (const study::ValidatedTable& table : validation.scored)
       write_file(options.plot + "/" + study::plot_file_name(*table.table), study::validation_plot(table));
@@ -82,11 +88,12 @@ Answer validate_collectives(const ValidateOptions& options, const Session& sessi
   return answer;
 }
 
-Answer validate_operators(const ValidateOptions& options, const Session& session) {
+Answer validate_operators(const ValidateOptions& options, const Session& session, Sections& sections) {
   std::vector<study::ComputeTable> tables = study::list_tables<study::ComputeTable>(session.files);
   if (!options.compute_table.file.empty())
     tables = study::compute_tables_of(options.compute_table, tables, session.files);
   const study::ComputeValidation validation = study::validate_compute(tables);
+  sections.push_back(study::accuracy_of(validation));
   return {study::compute_validation_text(validation), study::to_json(validation)};
 }
 
@@ -96,10 +103,11 @@ std::vector<study::TrainingTable> training_tables(const ValidateOptions& options
   return study::load_tables<study::TrainingTable>(options.training_tables, session.files);
 }
 
-Answer validate_jobs(const ValidateOptions& options, const Session& session) {
+Answer validate_jobs(const ValidateOptions& options, const Session& session, Sections& sections) {
   const std::vector<study::TrainingTable> tables = training_tables(options, session);
   Progress progress;
   const study::TrainingValidation validation = study::validate_training(tables, session.files, progress.of("jobs"));
+  sections.push_back(study::accuracy_of(validation));
   Answer answer{study::training_validation_text(validation, options.details), study::to_json(validation)};
   if (options.cross) {
     const study::TrainingCross cross =
@@ -117,15 +125,29 @@ void add(Answer& all, const char* name, Answer section) {
   all.document[name] = std::move(section.document);
 }
 
+// The page, and its pictures in the folder beside it.
+void write_page(const std::string& page, const Sections& sections) {
+  const std::filesystem::path pictures = std::filesystem::path(page).parent_path() / "pictures";
+  std::vector<std::string> files;
+  for (const study::AccuracySection& section : sections) files.push_back(study::picture_name(section));
+  make_folder(pictures.string(), files);
+  for (const study::AccuracySection& section : sections)
+    write_file((pictures / study::picture_name(section)).string(), study::accuracy_picture(section));
+  write_file(page, study::accuracy_page(sections, "pictures"));
+}
+
 void validate(const ValidateOptions& options, const Session& session) {
   check_options(options);
   for (const std::string& table : options.training_tables) note_input(table);
   note_input(options.compute_table.file);
   session.outputs.check();
+  check_writable(options.page);
   Answer answer{{}, {{"schema", "orrery.validation/1"}, {"version", kVersion}}};
-  if (wants(options, "nccl")) answer = validate_collectives(options, session);
-  if (wants(options, "compute")) add(answer, "compute", validate_operators(options, session));
-  if (wants(options, "training")) add(answer, "training", validate_jobs(options, session));
+  Sections sections;
+  if (wants(options, "nccl")) answer = validate_collectives(options, session, sections);
+  if (wants(options, "compute")) add(answer, "compute", validate_operators(options, session, sections));
+  if (wants(options, "training")) add(answer, "training", validate_jobs(options, session, sections));
+  if (!options.page.empty()) write_page(options.page, sections);
   session.outputs.give(answer);
 }
 
@@ -145,6 +167,10 @@ void add_validate_command(CLI::App& app, Session& session) {
   command.add_flag("--details", options.details, "Also print each training job and its assumptions");
   command.add_option("--plot", options.plot, "Draw each scored nccl table as TABLE.svg in this folder")
       ->type_name("DIR");
+  command
+      .add_option("--page", options.page,
+                  "Write all errors as one page (Markdown) with pictures, in the folder 'pictures' beside it")
+      ->type_name("FILE");
   add_file(command, session, "--compute-table", own.file,
            "Use this CSV of operators, with columns as in configs/validation/compute/layers-a100.csv");
   command.add_option("--device", own.device, "Device of --compute-table (default: its column gpu)")->type_name("NAME");
