@@ -26,6 +26,7 @@
 #include "experiment/run.h"
 #include "report/fold_check.h"
 #include "report/rank_csv.h"
+#include "report/timeline.h"
 
 namespace orrery::cli {
 
@@ -40,6 +41,8 @@ struct RunOptions {
   bool no_fold = false;
   bool verify_fold = false;
   bool no_fast_forward = false;
+  std::string timeline;
+  std::string timeline_ranks = "classes";
 };
 
 // Runs it again with every rank by itself. The first difference, "" if there is none.
@@ -139,6 +142,33 @@ void write_folder(const std::string& folder, const RunOptions& options, const ex
   out.commit();
 }
 
+// Compressed if its name ends with .gz.
+void write_timeline(const RunOptions& options, const experiment::Run& run, const report::RankChoice& choice) {
+  const std::vector<report::ChosenRank> ranks = report::chosen_ranks(choice, run.result.class_of_rank);
+  if (ranks.size() > report::kMostTimelineRanks)
+    spdlog::warn("{}: shows the first {} of {} ranks; --timeline-ranks 0-7,16 shows others",
+                 printable(options.timeline, 300), report::kMostTimelineRanks, ranks.size());
+  const report::TimelineSource source{run.job, run.training, run.log, run.acting, run.result};
+  OutputFiles files;
+  report::TimelineSize size;
+  files.add(options.timeline, [&](OutputFile& file) {
+    if (!options.timeline.ends_with(".gz")) {
+      size = report::write_timeline(source, ranks, [&](std::string_view text) { file.write(text); });
+      return;
+    }
+    GzipWriter gzip(file);
+    size = report::write_timeline(source, ranks, [&](std::string_view text) { gzip.write(text); });
+    gzip.finish();
+  });
+  files.commit(options.timeline);
+  tell_written(options.timeline, std::filesystem::file_size(options.timeline));
+  if (size.merged > Duration::zero())
+    spdlog::warn(
+        "{}: operations of less than {} are put together where they follow one another; --timeline-ranks 0 "
+        "shows one rank in full",
+        printable(options.timeline, 300), rounded(size.merged));
+}
+
 // Which options but --set the result depends on.
 std::vector<std::string> noted_options(const RunOptions& options, const Session& session) {
   std::vector<std::string> noted;
@@ -203,12 +233,14 @@ void run(RunOptions& options, Session& session) {
   note_input(options.experiment, InputKind::kConfiguration);
   const Outputs& outputs = session.outputs;
   outputs.check(std::array{table_file(options, "operations"), table_file(options, "memory")});
+  check_writable(options.timeline);
   const report::RankChoice ranks = report::parse_rank_choice(options.ranks);
+  const report::RankChoice timeline_ranks = report::parse_rank_choice(options.timeline_ranks);
   experiment::RunRequest request{options.experiment,
                                  session.settings,
                                  !options.no_fast_forward,
                                  session.allow_oom,
-                                 ranks,
+                                 {ranks, timeline_ranks},
                                  [](const experiment::Experiment& read) { tell_groups_of(read.resolved); },
                                  print_warnings};
   if (options.no_fold) request.settings.emplace_back("fold=off");
@@ -231,6 +263,7 @@ void run(RunOptions& options, Session& session) {
   }
   if (!outputs.out.empty()) write_folder(outputs.out, options, run, ranks, answer);
   Outputs{outputs.json, {}}.give(answer);
+  if (!options.timeline.empty()) write_timeline(options, run, timeline_ranks);
 }
 
 }  // namespace
@@ -256,6 +289,16 @@ void add_run_command(CLI::App& app, Session& session) {
       ->needs(out);
   command.add_flag("--gzip", options.gzip, "Write the tables of --out as operations.csv.gz and memory.csv.gz")
       ->needs(out);
+  CLI::Option* timeline =
+      command
+          .add_option("--timeline", options.timeline,
+                      "Write what ranks do when, as a file for Perfetto or Chrome (.json or .json.gz)")
+          ->type_name("FILE");
+  command
+      .add_option("--timeline-ranks", options.timeline_ranks,
+                  "Ranks in the timeline, as for --ranks (default: classes)")
+      ->type_name("RANKS")
+      ->needs(timeline);
   command.add_flag("--deterministic", options.deterministic, "Omit wall time and memory use from the JSON");
   CLI::Option* no_fold =
       command.add_flag("--no-fold", options.no_fold, "Simulate every rank (default: one of each class)");

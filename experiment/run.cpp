@@ -144,7 +144,7 @@ bool takes_measured_times(const WorkloadSource& workload, const workload::Job& j
 }
 
 // Throws NotRepeatable where `loops` have to be written out to be exact.
-Run simulate_job(const Experiment& experiment, const report::RankChoice& ranks, workload::Loops loops,
+Run simulate_job(const Experiment& experiment, std::span<const report::RankChoice> ranks, workload::Loops loops,
                  Diagnostics& diagnostics, Clock::time_point started, const RunProgress& progress) {
   const auto show = [&](std::string_view what) {
     return [&progress, what](std::uint64_t done, std::uint64_t total) {
@@ -159,7 +159,7 @@ Run simulate_job(const Experiment& experiment, const report::RankChoice& ranks, 
     computes_as_measured = computes_as_measured || takes_measured_times(experiment.jobs[i].workload, jobs[i].job);
   ExperimentJob whole = together(experiment, jobs);
   const workload::Job& job = whole.job;
-  report::check_rank_choice(ranks, job.ranks.size());
+  for (const report::RankChoice& choice : ranks) report::check_rank_choice(choice, job.ranks.size());
   warn_of_memory_nodes(experiment, job, diagnostics);
   warn_of_idle_roofline(experiment, job, options.compute_by_graph, diagnostics);
   const workload::Matching matching = workload::match(job);
@@ -194,7 +194,7 @@ Run simulate_job(const Experiment& experiment, const report::RankChoice& ranks, 
 
 // Loops are tried as such where nothing tells their iterations apart from the start. Where something does on the way,
 // the job is simulated once more, written out.
-Run simulate_experiment(const Experiment& experiment, bool allow_oom, const report::RankChoice& ranks,
+Run simulate_experiment(const Experiment& experiment, bool allow_oom, std::span<const report::RankChoice> ranks,
                         Diagnostics& diagnostics, Clock::time_point started, const RunProgress& progress) {
   check_memory(experiment, allow_oom, diagnostics);
   const system::SimulationOptions& options = experiment.simulation;

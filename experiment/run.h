@@ -32,11 +32,11 @@ struct Run {
 using RunProgress = std::function<void(std::string_view what, std::uint64_t done, std::uint64_t total)>;
 
 struct RunRequest {
-  std::string file;                   // an experiment, or a result
-  std::vector<std::string> settings;  // a.b=v, applied to the file
-  bool fast_forward = true;           // SimulationOptions
-  bool allow_oom = false;             // simulate what does not fit the devices' memory, too
-  report::RankChoice ranks{};         // what will be written; refused before the simulation
+  std::string file;                         // an experiment, or a result
+  std::vector<std::string> settings;        // a.b=v, applied to the file
+  bool fast_forward = true;                 // SimulationOptions
+  bool allow_oom = false;                   // simulate what does not fit the devices' memory, too
+  std::vector<report::RankChoice> ranks{};  // what will be written; refused before the simulation
   std::function<void(const Experiment&)> when_read{};
   std::function<void(std::span<const Problem>)> when_stuck{};  // told what was warned of, which may be why
 };

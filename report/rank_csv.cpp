@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "report/memory_changes.h"
 
 namespace orrery::report {
 namespace {
@@ -81,22 +82,20 @@ class OperationLines {
   std::vector<system::OperationRecord> operations_;
 };
 
-using Change = std::pair<Time, std::int64_t>;
+}  // namespace
 
-// What is given back at an instant goes before what is taken.
-std::vector<Change> changes_of(const workload::ProgramMemory& program,
-                               std::span<const system::OperationRecord> operations, std::size_t nodes) {
+std::vector<std::pair<Time, std::int64_t>> memory_changes(const workload::ProgramMemory& program,
+                                                          std::span<const system::OperationRecord> operations,
+                                                          std::size_t nodes) {
   std::vector<const system::OperationRecord*> by_node(nodes);  // by number
   for (const system::OperationRecord& operation : operations) by_node[operation.number] = &operation;
-  std::vector<Change> changes;
+  std::vector<std::pair<Time, std::int64_t>> changes;
   for (const workload::MemoryChange& change : program.changes)
     if (const system::OperationRecord* operation = by_node[change.number])
       changes.emplace_back(change.at_end ? operation->end : operation->start, change.bytes);
   std::ranges::sort(changes);
   return changes;
 }
-
-}  // namespace
 
 RankCsv operations_csv(const workload::Job& job, const OperationLog& log, std::span<const RankId> acting) {
   return {"rank,stands_for,node,name,kind,detail,bytes,start_ps,moving_ps,end_ps\n",
@@ -111,22 +110,22 @@ RankCsv memory_csv(const workload::Job& job, const workload::TrainingFacts& fact
   const auto program_of = [&](RankId rank) -> const workload::ProgramMemory& {
     return facts.memory[job.ranks[index_of(rank)].graph];
   };
-  return {
-      "rank,stands_for,time_ps,bytes\n", [program_of](RankId rank) { return 1 + program_of(rank).changes.size(); },
-      [=, &job, &log](const ChosenRank& chosen, std::string& text) {
-        const workload::ProgramMemory& program = program_of(chosen.rank);
-        std::int64_t now = program.need.standing().count();
-        const auto add = [&](std::int64_t picoseconds) {
-          fmt::format_to(std::back_inserter(text), FMT_COMPILE("{},{},{},{}\n"), index_of(chosen.rank),
-                         chosen.stands_for, picoseconds, now);
-        };
-        add(0);
-        const auto operations = log.of(acting[index_of(chosen.rank)]);
-        for (const auto& [time, bytes] : changes_of(program, operations, job.graph(chosen.rank).written_out_size())) {
-          now += bytes;
-          add(time.time_since_epoch().count());
-        }
-      }};
+  return {"rank,stands_for,time_ps,bytes\n", [program_of](RankId rank) { return 1 + program_of(rank).changes.size(); },
+          [=, &job, &log](const ChosenRank& chosen, std::string& text) {
+            const workload::ProgramMemory& program = program_of(chosen.rank);
+            std::int64_t now = program.need.standing().count();
+            const auto add = [&](std::int64_t picoseconds) {
+              fmt::format_to(std::back_inserter(text), FMT_COMPILE("{},{},{},{}\n"), index_of(chosen.rank),
+                             chosen.stands_for, picoseconds, now);
+            };
+            add(0);
+            const auto operations = log.of(acting[index_of(chosen.rank)]);
+            for (const auto& [time, bytes] :
+                 memory_changes(program, operations, job.graph(chosen.rank).written_out_size())) {
+              now += bytes;
+              add(time.time_since_epoch().count());
+            }
+          }};
 }
 
 Bytes estimated_size(const RankCsv& table, std::span<const ChosenRank> ranks) {

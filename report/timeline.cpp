@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+#include "report/timeline.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/compile.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "report/memory_changes.h"
+#include "workload/matching/matching.h"
+
+namespace orrery::report {
+namespace {
+
+using system::OperationRecord;
+
+constexpr std::size_t kMostSlices = 60'000;
+constexpr Duration kFirstMerged = Duration(100'000);  // 100 ns
+
+// One operation, or several that follow one another on a track.
+struct Slice {
+  Time start;
+  Time moving;
+  Time end;
+  NodeId node{};
+  std::uint32_t operations = 1;
+
+  Duration length() const { return end - start; }
+};
+
+struct Track {
+  std::string name;
+  std::vector<Slice> slices;  // by start, none overlaps the next
+};
+
+std::string json_string(std::string_view text) {
+  return nlohmann::json(printable(text, 200)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// Microseconds, exact to the picosecond.
+std::string microseconds(Duration time) {
+  return fmt::format(FMT_COMPILE("{}.{:06}"), time.count() / 1'000'000, time.count() % 1'000'000);
+}
+std::string microseconds(Time time) { return microseconds(time.time_since_epoch()); }
+
+// The slices of one rank.
+class RankTracks {
+ public:
+  RankTracks(const TimelineSource& source, RankId rank) : source_(source), rank_(rank), graph_(source.job.graph(rank)) {
+    std::vector<OperationRecord> operations = source.log.of(source.acting[index_of(rank)]);
+    std::ranges::stable_sort(operations, {}, &OperationRecord::start);
+    for (const OperationRecord& operation : operations)
+      if (operation.end > operation.start) add(operation);
+    for (auto& [name, lanes] : lanes_)
+      for (std::size_t i = 0; i < lanes.size(); ++i)
+        tracks_.push_back({i == 0 ? name : fmt::format("{} {}", name, i + 1), std::move(lanes[i])});
+  }
+
+  std::vector<Track> take() && { return std::move(tracks_); }
+
+ private:
+  // On the first track of its kind that is free.
+  void add(const OperationRecord& operation) {
+    std::vector<std::vector<Slice>>& lanes = lanes_[track_of(operation.node)];
+    auto lane = std::ranges::find_if(
+        lanes, [&](const std::vector<Slice>& slices) { return slices.back().end <= operation.start; });
+    if (lane == lanes.end()) lane = lanes.insert(lanes.end(), std::vector<Slice>{});
+    lane->push_back({operation.start, operation.moving, operation.end, operation.node});
+  }
+
+  std::string track_of(NodeId node) const {
+    switch (graph_.kind(node)) {
+      case workload::NodeKind::kHostCompute:
+        return "host";
+      case workload::NodeKind::kMemoryLoad:
+      case workload::NodeKind::kMemoryStore:
+        return "memory";
+      case workload::NodeKind::kCollective: {
+        const std::string& name = source_.job.communicators[index_of(source_.job.communicator(rank_, node))].name;
+        const auto family = source_.result.group_family.find(name);
+        return family == source_.result.group_family.end() ? name : family->second;
+      }
+      case workload::NodeKind::kSend:
+      case workload::NodeKind::kReceive:
+        return fmt::format("{} {}", source_.job.peer_family(rank_, node),
+                           graph_.kind(node) == workload::NodeKind::kSend ? "send" : "receive");
+      default:
+        return graph_.stream(node) == 0 ? "compute" : fmt::format("compute, stream {}", graph_.stream(node));
+    }
+  }
+
+  const TimelineSource& source_;
+  RankId rank_;
+  const workload::ExecutionGraph& graph_;
+  std::map<std::string, std::vector<std::vector<Slice>>> lanes_;  // by kind of track
+  std::vector<Track> tracks_;
+};
+
+// Neighbours that are shorter than `merged`, and closer, become one that is not longer.
+std::vector<Slice> merge(std::span<const Slice> slices, Duration merged) {
+  std::vector<Slice> result;
+  for (const Slice& slice : slices) {
+    const bool joins = !result.empty() && slice.length() < merged && result.back().length() < merged &&
+                       slice.end - result.back().start <= merged;
+    if (!joins) {
+      result.push_back(slice);
+      continue;
+    }
+    Slice& last = result.back();
+    last.end = slice.end;
+    last.moving = last.start;
+    last.operations += slice.operations;
+  }
+  return result;
+}
+
+struct RankTimeline {
+  ChosenRank chosen;
+  std::vector<Track> tracks;
+};
+
+std::size_t count(std::span<const RankTimeline> ranks) {
+  std::size_t slices = 0;
+  for (const RankTimeline& rank : ranks)
+    for (const Track& track : rank.tracks) slices += track.slices.size();
+  return slices;
+}
+
+// Events as lines of the file, the first of which has no comma before it.
+class EventWriter {
+ public:
+  EventWriter(const TimelineSource& source, const std::function<void(std::string_view)>& write)
+      : source_(source), write_(write) {}
+
+  void begin() {
+    text_ =
+        fmt::format("{{\"displayTimeUnit\": \"ms\", \"otherData\": {{\"program\": \"orrery\"}}, \"traceEvents\": [");
+  }
+  void end() {
+    text_ += "\n]}\n";
+    write_(text_);
+  }
+
+  void add(const RankTimeline& rank) {
+    const auto pid = index_of(rank.chosen.rank);
+    const std::string name = rank.chosen.stands_for > 1
+                                 ? fmt::format("rank {} (like {} more)", pid, rank.chosen.stands_for - 1)
+                                 : fmt::format("rank {}", pid);
+    event(R"("ph":"M","pid":{},"name":"process_name","args":{{"name":{}}})", pid, json_string(name));
+    event(R"("ph":"M","pid":{},"name":"process_sort_index","args":{{"sort_index":{}}})", pid, pid);
+    names_.clear();
+    for (std::size_t i = 0; i < rank.tracks.size(); ++i) {
+      event(R"("ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":{}}})", pid, i + 1,
+            json_string(rank.tracks[i].name));
+      for (const Slice& slice : rank.tracks[i].slices) add(rank.chosen.rank, i + 1, slice);
+    }
+    write_(std::exchange(text_, {}));
+  }
+
+  // `flow`: of the message, which is drawn from the send's slice to the receive's.
+  void add_flow(std::size_t flow, bool begins, RankId rank, std::size_t track, Time time) {
+    event(R"("ph":"{}","bp":"e","id":{},"pid":{},"tid":{},"ts":{},"name":"message","cat":"message")",
+          begins ? 's' : 'f', flow, index_of(rank), track, microseconds(time));
+  }
+  void add_memory(RankId rank, Time time, std::int64_t bytes) {
+    event(R"("ph":"C","pid":{},"name":"memory, GiB","ts":{},"args":{{"GiB":{:.3f}}})", index_of(rank),
+          microseconds(time), static_cast<double>(bytes) / (1 << 30));
+  }
+
+ private:
+  void add(RankId rank, std::size_t track, const Slice& slice) {
+    const std::string place =
+        fmt::format(FMT_COMPILE(R"("pid":{},"tid":{},"ts":{})"), index_of(rank), track, microseconds(slice.start));
+    const std::string name =
+        slice.operations > 1 ? fmt::format("\"{} operations\"", slice.operations) : name_of(rank, slice.node);
+    event(R"("ph":"X",{},"dur":{},"name":{})", place, microseconds(slice.length()), name);
+    if (slice.operations == 1 && slice.moving > slice.start && slice.moving <= slice.end)
+      event(R"("ph":"X",{},"dur":{},"name":"waiting")", place, microseconds(slice.moving - slice.start));
+  }
+
+  const std::string& name_of(RankId rank, NodeId node) {
+    const auto [known, is_new] = names_.try_emplace(node);
+    if (is_new) known->second = json_string(source_.job.labels_of(rank).name(node));
+    return known->second;
+  }
+
+  template <class... Parts>
+  void event(fmt::format_string<Parts...> format, Parts&&... parts) {
+    text_ += is_first_ ? "\n{" : ",\n{";
+    is_first_ = false;
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Parts>(parts)...);
+    text_ += '}';
+  }
+
+  const TimelineSource& source_;
+  const std::function<void(std::string_view)>& write_;
+  std::string text_;
+  bool is_first_ = true;
+  std::map<NodeId, std::string> names_;  // of the rank's program
+};
+
+// Where the slice of an operation ended up: only of those that stand by themselves.
+using Places = std::map<std::pair<RankId, NodeId>, std::pair<std::size_t, Slice>>;
+
+Places transfers_of(const TimelineSource& source, std::span<const RankTimeline> ranks) {
+  Places places;
+  for (const RankTimeline& rank : ranks)
+    for (std::size_t i = 0; i < rank.tracks.size(); ++i)
+      for (const Slice& slice : rank.tracks[i].slices)
+        if (slice.operations == 1 && workload::is_transfer(source.job.graph(rank.chosen.rank).kind(slice.node)))
+          places.emplace(std::pair(rank.chosen.rank, slice.node), std::pair(i + 1, slice));
+  return places;
+}
+
+// From every send to its receive, where both are shown.
+void add_flows(const TimelineSource& source, std::span<const RankTimeline> ranks, EventWriter& writer) {
+  const Places places = transfers_of(source, ranks);
+  if (places.empty()) return;
+  const workload::Matching matching = workload::match(source.job);
+  std::size_t flow = 0;
+  for (const auto& [send, place] : places) {
+    const workload::ExecutionGraph& graph = source.job.graph(send.first);
+    if (graph.kind(send.second) != workload::NodeKind::kSend) continue;
+    const workload::TransferEnd end = matching.end(send.first, graph.transfer_index(send.second));
+    const auto receive = places.find({end.rank, end.node});
+    if (receive == places.end()) continue;
+    writer.add_flow(++flow, true, send.first, place.first, place.second.start);
+    writer.add_flow(flow, false, end.rank, receive->second.first, receive->second.second.end);
+  }
+}
+
+void add_memory(const TimelineSource& source, std::span<const RankTimeline> ranks, Duration merged,
+                EventWriter& writer) {
+  for (const RankTimeline& rank : ranks) {
+    const workload::ProgramMemory& program =
+        source.training->memory[source.job.ranks[index_of(rank.chosen.rank)].graph];
+    std::int64_t now = program.need.standing().count();
+    std::optional<Time> last;
+    const auto changes = memory_changes(program, source.log.of(source.acting[index_of(rank.chosen.rank)]),
+                                        source.job.graph(rank.chosen.rank).written_out_size());
+    writer.add_memory(rank.chosen.rank, Time{}, now);
+    for (const auto& [time, bytes] : changes) {
+      now += bytes;
+      if (last && time - *last < merged) continue;
+      writer.add_memory(rank.chosen.rank, time, now);
+      last = time;
+    }
+  }
+}
+
+}  // namespace
+
+TimelineSize write_timeline(const TimelineSource& source, std::span<const ChosenRank> ranks,
+                            const std::function<void(std::string_view)>& write) {
+  std::vector<RankTimeline> timelines;
+  for (const ChosenRank& chosen : ranks.first(std::min(ranks.size(), kMostTimelineRanks)))
+    timelines.push_back({chosen, RankTracks(source, chosen.rank).take()});
+  Duration merged{};
+  while (count(timelines) > kMostSlices && merged < source.result.finish.time_since_epoch()) {
+    merged = merged == Duration::zero() ? kFirstMerged : 2 * merged;
+    for (RankTimeline& rank : timelines)
+      for (Track& track : rank.tracks) track.slices = merge(track.slices, merged);
+  }
+  EventWriter writer(source, write);
+  writer.begin();
+  for (const RankTimeline& rank : timelines) writer.add(rank);
+  add_flows(source, timelines, writer);
+  if (source.training) add_memory(source, timelines, merged, writer);
+  writer.end();
+  return {count(timelines), merged};
+}
+
+}  // namespace orrery::report

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// What ranks did when, as a file that Perfetto (ui.perfetto.dev) and Chrome open: trace events in JSON, a process for
+// each rank, a track for each thing it does at a time.
+//
+// Slices of a track never overlap. What moves at once is on tracks of its own: "tensor", "tensor 2". A collective that
+// waits for its members, and a receive whose sender has not started, have a slice "waiting" in them. The file stays
+// small whatever the job: where there are too many slices, those shorter than some time become one with their
+// neighbours, which says how many operations it stands for.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "report/operation_log.h"
+#include "report/rank_choice.h"
+#include "report/result.h"
+#include "workload/graph/job.h"
+#include "workload/training/program/generate_job.h"
+
+namespace orrery::report {
+
+// What a timeline is made from. All outlive it.
+struct TimelineSource {
+  const workload::Job& job;
+  const std::optional<workload::TrainingFacts>& training;
+  const OperationLog& log;
+  std::span<const RankId> acting;  // by rank: whose operations the log has for it
+  const Result& result;
+};
+
+inline constexpr std::size_t kMostTimelineRanks = 256;
+
+struct TimelineSize {
+  std::size_t slices = 0;
+  Duration merged{};  // what is shorter may have been put together; zero: nothing was
+};
+
+// Hands the text of the file over piece by piece. Of more than kMostTimelineRanks ranks the first are shown.
+TimelineSize write_timeline(const TimelineSource& source, std::span<const ChosenRank> ranks,
+                            const std::function<void(std::string_view)>& write);
+
+}  // namespace orrery::report
