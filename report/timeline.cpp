@@ -21,7 +21,7 @@ namespace {
 
 using system::OperationRecord;
 
-constexpr std::size_t kMostSlices = 60'000;
+constexpr std::size_t kMostSlices = 100'000;
 constexpr Duration kFirstMerged = Duration(100'000);  // 100 ns
 
 // One operation, or several that follow one another on a track.
@@ -178,8 +178,8 @@ class EventWriter {
   void add(RankId rank, std::size_t track, const Slice& slice) {
     const std::string place =
         fmt::format(FMT_COMPILE(R"("pid":{},"tid":{},"ts":{})"), index_of(rank), track, microseconds(slice.start));
-    const std::string name =
-        slice.operations > 1 ? fmt::format("\"{} operations\"", slice.operations) : name_of(rank, slice.node);
+    std::string name = name_of(rank, slice.node);
+    if (slice.operations > 1) name.insert(name.size() - 1, fmt::format(" and {} more", slice.operations - 1));
     event(R"("ph":"X",{},"dur":{},"name":{})", place, microseconds(slice.length()), name);
     if (slice.operations == 1 && slice.moving > slice.start && slice.moving <= slice.end)
       event(R"("ph":"X",{},"dur":{},"name":"waiting")", place, microseconds(slice.moving - slice.start));

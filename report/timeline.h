@@ -5,7 +5,7 @@
 // Slices of a track never overlap. What moves at once is on tracks of its own: "tensor", "tensor 2". A collective that
 // waits for its members, and a receive whose sender has not started, have a slice "waiting" in them. The file stays
 // small whatever the job: where there are too many slices, those shorter than some time become one with their
-// neighbours, which says how many operations it stands for.
+// neighbours, which says how many operations it holds.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <set>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -61,10 +62,13 @@ void draw(Svg& svg, const AccuracyFamily& family, Spot corner, double width) {
   svg.rectangle({corner.x, height_of(1 + kBand)}, {end.x, height_of(1 - kBand)}, "band");
   svg.rectangle(corner, end, "frame");
   svg.line({corner.x, height_of(1)}, {end.x, height_of(1)}, "exact");
+  std::set<std::pair<double, double>> dots;  // on whole pixels: hundreds that lie on one another are one
   for (const ComparedTime& time : family.times) {
     const double along = last > first ? (std::log(time.measured) - first) / (last - first) : 0.5;
-    svg.dot({corner.x + 6 + along * (width - 12), height_of(time.predicted / time.measured)}, kDot, "one");
+    dots.emplace(std::round(corner.x + 6 + along * (width - 12)),
+                 std::round(height_of(time.predicted / time.measured)));
   }
+  for (const auto& [x, y] : dots) svg.dot({x, y}, kDot, "one");
   const std::string range =
       last > first ? time_text(least->measured) + " to " + time_text(most->measured) : time_text(least->measured);
   svg.text({corner.x, end.y + 12}, range, "small");
@@ -94,7 +98,7 @@ std::string accuracy_page(std::span<const AccuracySection> sections, const std::
   std::string page =
       "# Accuracy\n\nPredicted against published measurements, family by family. The error of a row is |predicted / "
       "measured - 1|; the bias is\nthe mean of predicted / measured - 1, above 0 where predictions are too slow. "
-      "`orrery validate --page DIR` writes this page.\n";
+      "`orrery validate --page FILE` writes this page.\n";
   for (const AccuracySection& section : sections) {
     std::vector<double> medians;
     for (const AccuracyFamily& family : section.families) medians.push_back(summary(family).median);
