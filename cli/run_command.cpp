@@ -24,6 +24,7 @@
 #include "core/version.h"
 #include "experiment/recorded_run.h"
 #include "experiment/run.h"
+#include "report/critical_path.h"
 #include "report/fold_check.h"
 #include "report/rank_csv.h"
 #include "report/timeline.h"
@@ -41,6 +42,7 @@ struct RunOptions {
   bool no_fold = false;
   bool verify_fold = false;
   bool no_fast_forward = false;
+  bool critical_path = false;
   std::string timeline;
   std::string timeline_ranks = "classes";
 };
@@ -255,6 +257,11 @@ void run(RunOptions& options, Session& session) {
   run.result.source = source_of(request, recorded, options, session, diagnostics);
   if (!outputs.json.empty() || !outputs.out.empty()) print_warnings(diagnostics.problems());
   Answer answer{report::summary_text(run.result), report::to_json(run.result, options.deterministic)};
+  if (options.critical_path) {
+    const report::CriticalPath path = report::critical_path(run.job, run.log, run.acting, run.result);
+    answer.text += "\n" + report::critical_path_text(path, run.result);
+    report::add_critical_path(path, run.result, answer.document);
+  }
   const std::string difference = options.verify_fold ? fold_difference(run, request, session) : "";
   if (!difference.empty()) {
     spdlog::error(difference);
@@ -289,6 +296,8 @@ void add_run_command(CLI::App& app, Session& session) {
       ->needs(out);
   command.add_flag("--gzip", options.gzip, "Write the tables of --out as operations.csv.gz and memory.csv.gz")
       ->needs(out);
+  command.add_flag("--critical-path", options.critical_path,
+                   "Also say what the time is made of: the chain of operations that ends last");
   CLI::Option* timeline =
       command
           .add_option("--timeline", options.timeline,

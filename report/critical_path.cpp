@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: MIT
+#include "report/critical_path.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/assert.h"
+#include "core/config/quantity_text.h"
+#include "core/error.h"
+#include "report/parts.h"
+#include "report/table.h"
+#include "workload/matching/matching.h"
+
+namespace orrery::report {
+namespace {
+
+using system::OperationRecord;
+using workload::ExecutionGraph;
+using workload::NodeKind;
+
+// By node, what it waits for, ascending.
+class Predecessors {
+ public:
+  explicit Predecessors(const ExecutionGraph& graph) : first_(graph.size() + 1, 0) {
+    for (std::uint32_t node = 0; node < graph.size(); ++node)
+      for (const NodeId after : graph.successors(NodeId(node))) ++first_[index_of(after) + 1];
+    for (std::size_t node = 0; node < graph.size(); ++node) first_[node + 1] += first_[node];
+    before_.resize(first_.back());
+    std::vector<std::uint32_t> next = first_;
+    for (std::uint32_t node = 0; node < graph.size(); ++node)
+      for (const NodeId after : graph.successors(NodeId(node))) before_[next[index_of(after)]++] = NodeId(node);
+  }
+
+  bool has(NodeId node, NodeId before) const {
+    const auto of_node =
+        std::span(before_).subspan(first_[index_of(node)], first_[index_of(node) + 1] - first_[index_of(node)]);
+    return std::ranges::binary_search(of_node, before);
+  }
+
+ private:
+  std::vector<std::uint32_t> first_;
+  std::vector<NodeId> before_;
+};
+
+// What one rank did.
+class History {
+ public:
+  History(const workload::Job& job, const OperationLog& log, RankId rank)
+      : graph_(job.graph(rank)), operations_(log.of(rank)) {
+    by_number_.assign(graph_.written_out_size(), nullptr);
+    calls_.resize(graph_.communicator_slots());
+    for (const OperationRecord& operation : operations_) by_number_[operation.number] = &operation;
+    for (const OperationRecord* operation : by_number_)
+      if (operation != nullptr && graph_.kind(operation->node) == NodeKind::kCollective)
+        calls_[graph_.communicator_slot(operation->node)].push_back(operation);
+    if (!graph_.stretches().empty()) return;  // repetitions call in the order of their numbers
+    for (std::vector<const OperationRecord*>& calls : calls_)
+      std::ranges::sort(calls, {}, [&](const OperationRecord* call) { return graph_.call_index(call->node); });
+  }
+
+  const ExecutionGraph& graph() const { return graph_; }
+  std::span<const OperationRecord> operations() const { return operations_; }
+  const OperationRecord* of_node(NodeId node) const { return by_number_[graph_.number(node)]; }
+  std::span<const OperationRecord* const> calls(std::uint32_t slot) const { return calls_[slot]; }
+  std::span<const OperationRecord> ended_at(Time time) const {
+    return std::ranges::equal_range(operations_, time, {}, &OperationRecord::end);
+  }
+
+ private:
+  const ExecutionGraph& graph_;
+  std::vector<OperationRecord> operations_;                 // by end
+  std::vector<const OperationRecord*> by_number_;           // null: it was not run
+  std::vector<std::vector<const OperationRecord*>> calls_;  // by communicator slot, in the order in which they meet
+};
+
+class Walk {
+ public:
+  Walk(const workload::Job& job, const OperationLog& log, std::span<const RankId> acting, const Result& result)
+      : job_(job), log_(log), acting_(acting), result_(result) {}
+
+  CriticalPath run() {
+    start();
+    while (operation_ != nullptr) step();
+    book(rank_, "before the first operation", now_ - Time{}, nullptr);
+    return result();
+  }
+
+ private:
+  struct Sum {
+    Duration time{};
+    std::size_t steps = 0;
+  };
+
+  History& history(RankId rank) {
+    std::unique_ptr<History>& known = histories_[rank];
+    if (!known) known = std::make_unique<History>(job_, log_, rank);
+    return *known;
+  }
+  const Predecessors& predecessors(RankId rank) {
+    const std::uint32_t graph = job_.ranks[index_of(rank)].graph;
+    std::unique_ptr<Predecessors>& known = predecessors_[graph];
+    if (!known) known = std::make_unique<Predecessors>(job_.graphs[graph]);
+    return *known;
+  }
+  const workload::Matching& matching() {
+    if (!matching_) matching_ = workload::match(job_);
+    return *matching_;
+  }
+  std::string family_of(GroupId group) const {
+    const std::string& name = job_.communicators[index_of(group)].name;
+    const auto family = result_.group_family.find(name);
+    return family == result_.group_family.end() ? name : family->second;
+  }
+  RankId acting(RankId rank) const { return acting_[index_of(rank)]; }
+
+  // With the last operation of the first rank that finishes last.
+  void start() {
+    const auto last = std::ranges::find_if(result_.class_of_rank, [&](std::uint32_t of_class) {
+      return result_.classes[of_class].finish == result_.finish;
+    });
+    if (last == result_.class_of_rank.end()) return;  // no operation takes time
+    rank_ = acting(RankId(static_cast<std::uint32_t>(last - result_.class_of_rank.begin())));
+    now_ = result_.finish;
+    operation_ = released_by(nullptr);
+  }
+
+  // Books the operation, and finds what it waited for.
+  void step() {
+    const OperationRecord operation = *operation_;
+    const ExecutionGraph& graph = history(rank_).graph();
+    switch (graph.kind(operation.node)) {
+      case NodeKind::kCollective:
+        return step_of_collective(operation);
+      case NodeKind::kReceive:
+        return step_of_receive(operation);
+      case NodeKind::kSend:
+        book(rank_, std::string(job_.peer_family(rank_, operation.node)), now_ - operation.start, &operation);
+        break;
+      case NodeKind::kHostCompute:
+        book(rank_, "host", now_ - operation.start, &operation);
+        break;
+      case NodeKind::kMemoryLoad:
+      case NodeKind::kMemoryStore:
+        book(rank_, "memory", now_ - operation.start, &operation);
+        break;
+      default:
+        book(rank_, "compute", now_ - operation.start, &operation);
+    }
+    go_on(operation, operation.start);
+  }
+
+  void step_of_collective(const OperationRecord& operation) {
+    const GroupId group = job_.communicator(rank_, operation.node);
+    book(rank_, family_of(group), now_ - operation.moving, &operation);
+    const OperationRecord* last = &operation;
+    if (operation.moving > operation.start)
+      if (const auto member = last_member(group, operation)) {
+        rank_ = member->first;
+        last = member->second;
+      }
+    const OperationRecord here = *last;
+    if (here.start < operation.moving)  // nobody is known to have come then: it is this rank's to wait
+      book(rank_, family_of(group), operation.moving - here.start, &here);
+    go_on(here, here.start);
+  }
+
+  // Of the members, who came when the call began to move.
+  std::optional<std::pair<RankId, const OperationRecord*>> last_member(GroupId group,
+                                                                       const OperationRecord& operation) {
+    const ExecutionGraph& graph = history(rank_).graph();
+    const auto calls = history(rank_).calls(graph.communicator_slot(operation.node));
+    const auto place = std::ranges::find(calls, operation.number, &OperationRecord::number) - calls.begin();
+    std::set<std::pair<RankId, std::uint32_t>> asked;
+    for (const RankId member : job_.communicators[index_of(group)].members) {
+      const std::vector<GroupId>& slots = job_.ranks[index_of(member)].communicators;
+      const auto slot = static_cast<std::uint32_t>(std::ranges::find(slots, group) - slots.begin());
+      if (slot == slots.size() || !asked.emplace(acting(member), slot).second) continue;
+      const auto theirs = history(acting(member)).calls(slot);
+      if (static_cast<std::size_t>(place) >= theirs.size()) continue;
+      const OperationRecord* call = theirs[static_cast<std::size_t>(place)];
+      if (call->start == operation.moving) return std::pair(acting(member), call);
+    }
+    return std::nullopt;
+  }
+
+  // Whoever waits in a receive waits for the sender.
+  void step_of_receive(const OperationRecord& operation) {
+    const ExecutionGraph& graph = history(rank_).graph();
+    const std::string family(job_.peer_family(rank_, operation.node));
+    if (operation.end > operation.start) {
+      const workload::TransferEnd end = matching().end(rank_, graph.transfer_index(operation.node));
+      const RankId sender = acting(end.rank);
+      const OperationRecord* send = history(sender).of_node(end.node);
+      if (send != nullptr && send->start <= now_) {
+        const OperationRecord sent = *send;
+        book(rank_, family, now_ - sent.start, &operation);
+        rank_ = sender;
+        return go_on(sent, sent.start);
+      }
+    }
+    book(rank_, family, now_ - operation.start, &operation);
+    go_on(operation, operation.start);
+  }
+
+  // With what let `operation` begin, at `time`.
+  void go_on(const OperationRecord& operation, Time time) {
+    now_ = time;
+    operation_ = released_by(&operation);
+  }
+
+  // Of what ended on the rank now, what `operation` waited for; null: nothing, it was there from the start. Without an
+  // operation the last of all.
+  const OperationRecord* released_by(const OperationRecord* operation) {
+    const History& past = history(rank_);
+    const OperationRecord* other = nullptr;
+    for (const OperationRecord& candidate : past.ended_at(now_)) {
+      if (operation == nullptr) {
+        other = &candidate;
+        continue;
+      }
+      if (candidate.number == operation->number) continue;
+      if (repetition(candidate) == repetition(*operation) && predecessors(rank_).has(operation->node, candidate.node))
+        return &candidate;
+      if (candidate.start < candidate.end && other == nullptr) other = &candidate;
+    }
+    return other;
+  }
+
+  // Tells times that a stretch of the rank's program is gone through apart.
+  std::uint32_t repetition(const OperationRecord& operation) {
+    return operation.number - history(rank_).graph().number(operation.node);
+  }
+
+  void book(RankId rank, const std::string& what, Duration time, const OperationRecord* operation) {
+    if (time == Duration::zero()) return;
+    const auto add = [&](Sum& sum) {
+      sum.time += time;
+      ++sum.steps;
+    };
+    add(parts_[what]);
+    if (operation != nullptr) add(operations_[std::string(job_.labels_of(rank).name(operation->node))]);
+    ranks_[rank] += time;
+  }
+
+  CriticalPath result() const {
+    const auto shares_of = [](const std::map<std::string, Sum>& sums) {
+      std::vector<PathShare> shares;
+      for (const auto& [what, sum] : sums) shares.push_back({what, sum.time, sum.steps});
+      std::ranges::stable_sort(shares, std::greater{}, &PathShare::time);
+      return shares;
+    };
+    CriticalPath path{shares_of(parts_), shares_of(operations_), {}};
+    for (const auto& [rank, time] : ranks_) path.ranks.push_back({rank, time});
+    std::ranges::stable_sort(path.ranks, std::greater{}, &PathOfRank::time);
+    return path;
+  }
+
+  const workload::Job& job_;
+  const OperationLog& log_;
+  std::span<const RankId> acting_;
+  const Result& result_;
+  std::map<RankId, std::unique_ptr<History>> histories_;
+  std::map<std::uint32_t, std::unique_ptr<Predecessors>> predecessors_;  // by graph
+  std::optional<workload::Matching> matching_;
+  RankId rank_{};
+  Time now_;                                    // where the path has got to, from the end
+  const OperationRecord* operation_ = nullptr;  // that ended then
+  std::map<std::string, Sum> parts_, operations_;
+  std::map<RankId, Duration> ranks_;
+};
+
+constexpr std::size_t kShown = 20;
+
+std::string share(Duration part, const Result& result) {
+  return fmt::format("{:.1f} %", 100 * seconds(part) / seconds(result.finish.time_since_epoch()));
+}
+
+std::vector<std::size_t> ranks_of_class(const Result& result, RankId rank) {
+  std::vector<std::size_t> ranks;
+  for (std::size_t other = 0; other < result.class_of_rank.size(); ++other)
+    if (result.class_of_rank[other] == result.class_of_rank[index_of(rank)]) ranks.push_back(other);
+  return ranks;
+}
+
+std::string shares_text(std::string heading, std::span<const PathShare> shares, const Result& result) {
+  std::vector<std::string> names, parts, steps;
+  std::vector<Duration> times;
+  for (const PathShare& one : shares.first(std::min(shares.size(), kShown))) {
+    names.push_back(printable(one.what, 60));
+    times.push_back(one.time);
+    parts.push_back(share(one.time, result));
+    steps.push_back(fmt::format("{}", one.steps));
+  }
+  Table table;
+  table.column_of(std::move(heading), names, Table::Align::kLeft);
+  table.column_of("time", in_one_unit(times));
+  table.column_of("share", parts);
+  table.column_of("steps", steps);
+  std::string text = table.text();
+  if (shares.size() > kShown) text += fmt::format("  ... {} more\n", shares.size() - kShown);
+  return text;
+}
+
+std::string ranks_text(const CriticalPath& path, const Result& result) {
+  std::vector<std::string> names, parts;
+  std::vector<Duration> times;
+  for (const PathOfRank& one : std::span(path.ranks).first(std::min(path.ranks.size(), kShown))) {
+    const std::vector<std::size_t> alike = ranks_of_class(result, one.rank);
+    names.push_back(alike.size() == 1 ? fmt::format("{}", index_of(one.rank))
+                                      : fmt::format("{}, like {}", index_of(one.rank), rank_ranges(alike, 40)));
+    times.push_back(one.time);
+    parts.push_back(share(one.time, result));
+  }
+  Table table;
+  table.column_of("on rank", names, Table::Align::kLeft);
+  table.column_of("time", in_one_unit(times));
+  table.column_of("share", parts);
+  return table.text();
+}
+
+nlohmann::ordered_json shares_json(std::span<const PathShare> shares, const Result& result) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  const double whole = seconds(result.finish.time_since_epoch());
+  for (const PathShare& one : shares)
+    list.push_back({{"what", printable(one.what, 200)},
+                    {"seconds", seconds(one.time)},
+                    {"share", seconds(one.time) / whole},
+                    {"steps", one.steps}});
+  return list;
+}
+
+}  // namespace
+
+CriticalPath critical_path(const workload::Job& job, const OperationLog& log, std::span<const RankId> acting,
+                           const Result& result) {
+  CriticalPath path = Walk(job, log, acting, result).run();
+  Duration sum{};
+  for (const PathShare& part : path.parts) sum += part.time;
+  ORRERY_ASSERT(path.parts.empty() || sum == result.finish.time_since_epoch());
+  return path;
+}
+
+std::string critical_path_text(const CriticalPath& path, const Result& result) {
+  if (path.parts.empty()) return "critical path: no operation takes time\n";
+  return fmt::format("critical path of {}, which nothing but what is on it can shorten\n\n",
+                     rounded(result.finish.time_since_epoch())) +
+         shares_text("critical path", path.parts, result) + "\n" + ranks_text(path, result) + "\n" +
+         shares_text("operations on it", path.operations, result);
+}
+
+void add_critical_path(const CriticalPath& path, const Result& result, nlohmann::ordered_json& document) {
+  document["critical_path"] = shares_json(path.parts, result);
+  document["critical_operations"] =
+      shares_json(std::span(path.operations).first(std::min(path.operations.size(), kShown)), result);
+  nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
+  for (const PathOfRank& one : path.ranks)
+    ranks.push_back({{"rank", index_of(one.rank)},
+                     {"class", result.class_of_rank[index_of(one.rank)]},
+                     {"seconds", seconds(one.time)}});
+  document["critical_ranks"] = std::move(ranks);
+}
+
+}  // namespace orrery::report

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Why a job takes as long as it does: the chain of operations, across ranks, that ends with the last finish, each of
+// which released the next. Nothing beside it matters for the time, until it is slower by its slack; what is on it
+// does.
+//
+// It is found from the end: an operation began when something on its rank ended that it depends on, or that was on its
+// stream; a collective moved when its last member came, and the chain goes on with that member; a message is on its
+// way since its send began, and the chain goes on with the sender. The steps leave no gaps: they sum to the time to
+// the picosecond. Of several that ended at the same instant the one is taken that the operation depends on, of these
+// the first in the program.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/units.h"
+#include "report/operation_log.h"
+#include "report/result.h"
+#include "workload/graph/job.h"
+
+namespace orrery::report {
+
+// Steps of one kind, or all of one operation of a program.
+struct PathShare {
+  std::string what;  // "compute", "tensor"; of an operation its name
+  Duration time{};
+  std::size_t steps = 0;
+};
+
+// What of the path went by on ranks of one class.
+struct PathOfRank {
+  RankId rank{};  // that stands for them
+  Duration time{};
+};
+
+struct CriticalPath {
+  std::vector<PathShare> parts;       // they sum to the finish; largest first, as the others
+  std::vector<PathShare> operations;  // by name
+  std::vector<PathOfRank> ranks;
+};
+
+// `acting`: by rank, whose operations the log has for it. `result` is of the same run.
+CriticalPath critical_path(const workload::Job& job, const OperationLog& log, std::span<const RankId> acting,
+                           const Result& result);
+
+// "critical path of 27.09 s: ...", what it is made of, where it went by, and its longest operations.
+std::string critical_path_text(const CriticalPath& path, const Result& result);
+// What stands under "critical_path", "critical_operations" and "critical_ranks" in the document "orrery.result/1".
+void add_critical_path(const CriticalPath& path, const Result& result, nlohmann::ordered_json& document);
+
+}  // namespace orrery::report

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""critical_path_test.py PROGRAM: `run --critical-path` sums to the iteration to the picosecond, is the same folded and
+not, names who is slow, and nothing beside it matters."""
+import json
+import sys
+
+from orrery_program import SOURCE, Checks, Program, scratch_folder
+
+STUDIES = SOURCE / "configs" / "studies"
+GPT = STUDIES / "gpt3-175b-128-a100.yaml"
+
+
+def path_of(program, folder, *arguments):
+    outcome = program.run(["run", *map(str, arguments), "--critical-path", "--deterministic", "--json", "-"], folder,
+                          seconds=120)
+    return json.loads(outcome.stdout) if outcome.code == 0 and not outcome.broken else None
+
+
+def picoseconds(seconds):
+    return round(seconds * 1e12)
+
+
+def check_sums(program, checks, folder):
+    ran = 0
+    for study in sorted(STUDIES.glob("*.yaml")):
+        result = path_of(program, folder, study)
+        if result is None:  # a sweep
+            continue
+        ran += 1
+        whole = sum(picoseconds(part["seconds"]) for part in result["critical_path"])
+        last = max(picoseconds(one["finish_s"]) for one in result["breakdown"])
+        checks.check(whole == last, f"{study.name}: the path is as long as the job", f"{whole} and {last} ps")
+        if result["ranks"] <= 32:
+            unfolded = path_of(program, folder, study, "--no-fold", "--no-fast-forward")
+            checks.check(unfolded["critical_path"] == result["critical_path"],
+                         f"{study.name}: the path is the same with every rank by itself")
+    checks.check(ran > 30, "most studies are single experiments", ran)
+
+
+def share_of(result, rank):
+    shares = {one["rank"]: one["seconds"] for one in result["critical_ranks"]}
+    return shares.get(rank, 0) / sum(shares.values())
+
+
+def check_culprits(program, checks, folder):
+    slow = path_of(program, folder, GPT, "--set", "perturb.ranks.40.compute=1.1")
+    checks.check(share_of(slow, 40) > 0.8, "a slow rank has the path", slow["critical_ranks"])
+    poor = path_of(program, folder, GPT, "--set", "perturb.links={node1.nic0: {bandwidth: 5 %}}")
+    even = path_of(program, folder, GPT)
+    times = [{part["what"]: part["seconds"] for part in one["critical_path"]} for one in (poor, even)]
+    checks.check(share_of(poor, 8) > 0.8, "the rank of a slow NIC has the path", poor["critical_ranks"])
+    checks.check(times[0]["data"] > 15 * times[1]["data"], "what goes over the slow NIC is what takes long", times)
+
+
+def check_what_is_beside_it(program, checks, folder):
+    """Rank 5 of 16 is slow: others may be slower by less than that, and nothing changes; it may not."""
+    study = STUDIES / "straggler.yaml"
+    before = path_of(program, folder, study)
+    checks.check(share_of(before, 5) > 0.9, "the straggler has the path", before["critical_ranks"])
+    beside = path_of(program, folder, study, "--set", "perturb.ranks={5: {compute: 1.3}, 9: {compute: 1.29}}")
+    checks.check(beside["iteration_time_s"] == before["iteration_time_s"], "what is beside the path may be slower")
+    on_it = path_of(program, folder, study, "--set", "perturb.ranks={5: {compute: 1.4}}")
+    computing = sum(part["seconds"] for part in before["critical_path"] if part["what"] == "compute")
+    slower = on_it["iteration_time_s"] - before["iteration_time_s"]
+    checks.check(abs(slower - computing * (1.4 / 1.3 - 1)) < 1e-9, "what is on the path costs all that it is slower",
+                 f"{slower} and {computing}")
+
+
+def main():
+    program, checks = Program(sys.argv[1]), Checks()
+    with scratch_folder() as folder:
+        check_sums(program, checks, folder)
+        check_culprits(program, checks, folder)
+        check_what_is_beside_it(program, checks, folder)
+    return checks.exit_code()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
