@@ -18,7 +18,7 @@ namespace {
 constexpr std::array<std::string_view, 8> kFixedKeys = {"algorithms",      "algorithm_size",    "chunks",
                                                         "queue",           "queue_scope",       "active_chunks",
                                                         "dimension_order", "logical_dimensions"};
-constexpr std::array<std::string_view, 5> kNcclKeys = {"version", "launch", "algo", "proto", "constants"};
+constexpr std::array<std::string_view, 6> kNcclKeys = {"version", "launch", "in_place", "algo", "proto", "constants"};
 
 // For how many bytes Chakra graphs were written, and whether there are any.
 struct GraphSize {
@@ -189,6 +189,10 @@ collectives::NcclOptions read_nccl(Section& section) {
                 "with `library: nccl`: how its kernels are launched, which short messages depend on; mpi: one process "
                 "per GPU, threads: one thread per GPU, single-process: one thread for all GPUs of a node, torch: one "
                 "process per GPU, through PyTorch");
+  section.accepts(
+      "in_place", options.in_place,
+      "with `library: nccl`: whether all-gathers and all-to-alls find each rank's own part where it belongs, "
+      "so that it is not copied");
   options.algorithms = read_held<collectives::kAllNcclAlgorithms.size()>(
       section, "algo", "the algorithms that it is held to", collectives::nccl_algorithm_names(),
       collectives::nccl_algorithm_named);

@@ -86,12 +86,24 @@ constexpr std::array<NcclConstantEntry, kNcclConstants> kEntries = {{
     {"efficiency.host", kShare, "share of PCIe's bandwidth that copies through the host's memory reach"},
     {"efficiency.nvls.hopper", kShare, "share of NVLink's bandwidth that NVLS reaches on this architecture"},
     {"efficiency.nvls.blackwell", kShare, ""},
-    {"latency_factor.blackwell", kFactor,
-     "factor on base latencies and on steps within the node, on this architecture"},
+    {"efficiency.send", kShare, "share of the bandwidth within a node that sends to all of it at once reach"},
+    {"copy.ampere", kRate,
+     "rate at which a rank writes its own part of the result to its memory: of Ampere, older GPUs and AMD's, and of "
+     "Hopper "
+     "and Blackwell"},
+    {"copy.hopper", kRate, ""},
+    {"base_factor.ampere", kFactor, "factor on base latencies; Hopper has 1"},
+    {"base_factor.blackwell", kFactor, ""},
+    {"hop_factor.ampere", kFactor, "factor on a step over NVLink, its links included; Hopper has 1"},
+    {"hop_factor.blackwell", kFactor, ""},
+    {"send_peer", kLatency, "time that sends to each further rank of the node add"},
     {"collnet_direct_wait", kLatency, "time that CollNet-direct waits for each other GPU of the node, to it and back"},
     {"pat_rank", kLatency, "time that PAT adds for each rank"},
-    {"chunk.cost", kLatency, "time that a kernel spends on a chunk"},
-    {"chunk.largest", kSize, "largest size of a chunk: of each GPU of a node, summed over all channels"},
+    {"chunk.cost", kLatency, "time that a kernel spends on a chunk, of all algorithms but rings and sends"},
+    {"chunk.largest", kSize,
+     "largest size of a chunk, of all algorithms but rings and sends: of each GPU of a node, summed over all channels"},
+    {"chunk.ring_cost", kLatency, "time that a kernel spends on a chunk of a ring or of sends"},
+    {"chunk.ring_largest", kSize, "largest size of a chunk of a ring or of sends, summed over all channels"},
     {"launch.single_process", kLatency,
      "time that a call takes longer with `launch: single-process`, for each GPU of the node"},
     {"launch.torch", kLatency, "time that a call takes longer with `launch: torch`"},
@@ -130,7 +142,7 @@ std::optional<std::size_t> nccl_constant_named(std::string_view path) {
 }
 
 double NcclConstants::base(NcclAlgorithm algorithm, NcclProtocol protocol, const MachineKind& machine) const {
-  const double factor = latency_factor(machine.architecture);
+  const double factor = base_factor(machine.architecture);
   switch (algorithm) {
     case NcclAlgorithm::kTree:
       return factor * values_[number_of("base.tree.ll") + index(protocol)];
@@ -150,18 +162,17 @@ double NcclConstants::base(NcclAlgorithm algorithm, NcclProtocol protocol, const
 }
 
 double NcclConstants::hop(NcclAlgorithm algorithm, NcclProtocol protocol, const MachineKind& machine) const {
-  const double factor = latency_factor(machine.architecture);
   const bool is_pcie = machine.within == NodeLinkKind::kPcie || machine.within == NodeLinkKind::kHost;
   const std::size_t first = is_pcie ? number_of("hop.pcie.tree.ll") : number_of("hop.nvlink.tree.ll");
   switch (algorithm) {
     case NcclAlgorithm::kTree:
-      return factor * values_[first + index(protocol)];
+      return values_[first + index(protocol)];
     case NcclAlgorithm::kRing:
-      return factor * values_[first + 3 + index(protocol)];
+      return values_[first + 3 + index(protocol)];
     case NcclAlgorithm::kCollNetDirect:
-      return factor * values_[first + 6];
+      return values_[first + 6];
     case NcclAlgorithm::kCollNetChain:
-      return factor * values_[first + 7];
+      return values_[first + 7];
     case NcclAlgorithm::kNvls:  // in their base latency
     case NcclAlgorithm::kNvlsTree:
     case NcclAlgorithm::kPat:
@@ -210,8 +221,20 @@ double NcclConstants::nvls_efficiency(Architecture architecture) const {
                                                           : number_of("efficiency.nvls.hopper")];
 }
 
-double NcclConstants::latency_factor(Architecture architecture) const {
-  return architecture == Architecture::kBlackwell ? values_[number_of("latency_factor.blackwell")] : 1;
+double NcclConstants::base_factor(Architecture architecture) const {
+  if (architecture == Architecture::kAmpere) return values_[number_of("base_factor.ampere")];
+  return architecture == Architecture::kBlackwell ? values_[number_of("base_factor.blackwell")] : 1;
+}
+
+double NcclConstants::hop_factor(const MachineKind& machine) const {
+  if (machine.within != NodeLinkKind::kNvlink) return 1;
+  if (machine.architecture == Architecture::kAmpere) return values_[number_of("hop_factor.ampere")];
+  return machine.architecture == Architecture::kBlackwell ? values_[number_of("hop_factor.blackwell")] : 1;
+}
+
+double NcclConstants::copy_rate(Architecture architecture) const {
+  const bool is_new = architecture == Architecture::kHopper || architecture == Architecture::kBlackwell;
+  return values_[is_new ? number_of("copy.hopper") : number_of("copy.ampere")];
 }
 
 double NcclConstants::launch(LaunchMode mode, std::uint32_t per_node) const {
@@ -242,11 +265,15 @@ double NcclConstants::protocol_efficiency(NcclProtocol protocol) const {
 double NcclConstants::ring_efficiency() const { return values_[number_of("efficiency.ring")]; }
 double NcclConstants::tree_efficiency() const { return values_[number_of("efficiency.tree")]; }
 double NcclConstants::pat_efficiency() const { return values_[number_of("efficiency.pat")]; }
+double NcclConstants::send_efficiency() const { return values_[number_of("efficiency.send")]; }
+double NcclConstants::send_peer() const { return values_[number_of("send_peer")]; }
 double NcclConstants::network_efficiency() const { return values_[number_of("efficiency.network")]; }
 double NcclConstants::host_efficiency() const { return values_[number_of("efficiency.host")]; }
 double NcclConstants::collnet_direct_wait() const { return values_[number_of("collnet_direct_wait")]; }
 double NcclConstants::pat_rank() const { return values_[number_of("pat_rank")]; }
 double NcclConstants::chunk_cost() const { return values_[number_of("chunk.cost")]; }
 double NcclConstants::largest_chunk() const { return values_[number_of("chunk.largest")]; }
+double NcclConstants::ring_chunk_cost() const { return values_[number_of("chunk.ring_cost")]; }
+double NcclConstants::largest_ring_chunk() const { return values_[number_of("chunk.ring_largest")]; }
 
 }  // namespace orrery::collectives

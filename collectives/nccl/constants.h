@@ -38,7 +38,7 @@ std::string_view meaning_of(std::size_t number);
 // The number of the one at `path`.
 std::optional<std::size_t> nccl_constant_named(std::string_view path);
 
-inline constexpr std::size_t kNcclConstants = 71;
+inline constexpr std::size_t kNcclConstants = 80;
 
 // Each in the unit of its kind.
 class NcclConstants {
@@ -48,12 +48,17 @@ class NcclConstants {
 
   // Of a kernel from its launch to its first step.
   double base(NcclAlgorithm algorithm, NcclProtocol protocol, const MachineKind& machine) const;
-  // Of one step from GPU to GPU of a node; over the network.
+  // Of one step from GPU to GPU of a node, before hop_factor(); over the network.
   double hop(NcclAlgorithm algorithm, NcclProtocol protocol, const MachineKind& machine) const;
   double network_hop(NcclAlgorithm algorithm, NcclProtocol protocol, const MachineKind& machine) const;
   // The most that the LL protocol moves, in bytes per second of bus bandwidth.
   double ll_cap(Architecture architecture, std::uint32_t nodes) const;
   double nvls_efficiency(Architecture architecture) const;
+  // Of the whole of base(); of the whole of a step within a node, its links included.
+  double base_factor(Architecture architecture) const;
+  double hop_factor(const MachineKind& machine) const;
+  // Of what a rank writes where it is, in bytes per second.
+  double copy_rate(Architecture architecture) const;
   // What the harness adds to each call, for `per_node` GPUs of a node.
   double launch(LaunchMode mode, std::uint32_t per_node) const;
 
@@ -63,16 +68,18 @@ class NcclConstants {
   double pat_efficiency() const;
   double network_efficiency() const;
   double host_efficiency() const;
+  double send_efficiency() const;      // of sends within a node
+  double send_peer() const;            // for each further rank of the node
   double collnet_direct_wait() const;  // for each other GPU of the node
   double pat_rank() const;             // for each rank
   double chunk_cost() const;
   double largest_chunk() const;  // per GPU of a node
+  double ring_chunk_cost() const;
+  double largest_ring_chunk() const;  // of all channels
 
   bool operator==(const NcclConstants&) const = default;
 
  private:
-  double latency_factor(Architecture architecture) const;
-
   std::array<double, kNcclConstants> values_{};
 };
 

@@ -78,16 +78,20 @@ class Costs {
     NcclCost cost{std::nullopt,
                   nccl_protocol_of_send(part, options_),
                   {is_all_to_all ? NodePattern::kAllPairs : NodePattern::kRing, part * (per_node_ - 1),
-                   part * (ranks_ - per_node_), part}};
+                   part * (ranks_ - per_node_)}};
     const NcclSendCosts costs = nccl_send_costs(part, options_, c_);
-    cost.latency = std::lerp(send_latency(kLl), send_latency(kSimple), costs.simple);
-    cost.within_efficiency = cost.between_efficiency = costs.wire > 0 ? part / costs.wire : 1;
+    cost.latency = std::lerp(send_latency(kLl), send_latency(kSimple), costs.simple) +
+                   c_.base_factor(call_.machine.architecture) * c_.send_peer() * std::max(per_node_ - 2, 0.0);
+    cost.between_efficiency = costs.wire > 0 ? part / costs.wire : 1;
+    cost.within_efficiency = c_.send_efficiency() * cost.between_efficiency;
+    chunk_sent(cost, kStagesOfHop * costs.simple, part * (ranks_ - 1));
+    if (is_all_to_all && !options_.in_place) cost.local = part;
     return cost;
   }
 
  private:
   double hop(NcclAlgorithm algorithm, NcclProtocol protocol) const {
-    return c_.hop(algorithm, protocol, call_.machine) + seconds(shape_.within_latency);
+    return c_.hop_factor(call_.machine) * (c_.hop(algorithm, protocol, call_.machine) + seconds(shape_.within_latency));
   }
   double network_hop(NcclAlgorithm algorithm, NcclProtocol protocol) const {
     return c_.network_hop(algorithm, protocol, call_.machine) + seconds(shape_.between_latency);
@@ -104,6 +108,19 @@ class Costs {
     return c_.ll_cap(is_old ? Architecture::kAmpere : call_.machine.architecture, shape_.nodes);
   }
 
+  // Chunks of the buffer, which the GPUs of a node work on together.
+  void chunk_buffer(NcclCost& cost, double stages) const {
+    cost.stages = stages;
+    cost.chunk_cost = c_.chunk_cost();
+    cost.largest_chunk = c_.largest_chunk() * per_node_ / amount_;
+  }
+  // Chunks of what each rank sends.
+  void chunk_sent(NcclCost& cost, double stages, double sent) const {
+    cost.stages = stages;
+    cost.chunk_cost = c_.ring_chunk_cost();
+    cost.largest_chunk = c_.largest_ring_chunk() / sent;
+  }
+
   NcclCost ring(NcclProtocol protocol) const {
     const double share = (ranks_ - 1) / ranks_;
     const double rounds = call_.is_all_reduce() ? 2 : 1;
@@ -113,7 +130,7 @@ class Costs {
     const bool is_chain = !call_.is_all_reduce() && !call_.is_exchange() && !call_.spans_nodes();
     const double steps = is_chain ? 1 : rounds * (ranks_ - 1);
     const double network_steps = rounds * (nodes_ - 1);
-    NcclCost cost{kRing, protocol, {NodePattern::kRing, sent, 0, sent}};
+    NcclCost cost{kRing, protocol, {NodePattern::kRing, sent, 0}};
     if (call_.spans_nodes()) {
       cost.volume.within = sent * (per_node_ - 1) / per_node_;
       cost.volume.between = sent / per_node_;
@@ -122,9 +139,12 @@ class Costs {
                    network_steps * network_hop(kRing, protocol);
     cost.between_efficiency = c_.protocol_efficiency(protocol);
     cost.within_efficiency = c_.ring_efficiency() * cost.between_efficiency;
-    if (protocol == kLl) cost.cap = ll_cap();
-    // A step of a ring moves one part in n of a chunk.
-    if (protocol != kLl && !is_chain) cost.stages = kStagesOfHop * steps / ranks_;
+    if (protocol == kLl) cost.least = sent / ll_cap();
+    // All links are busy from the first step to the last: the pipe is as long as one hop, whatever the ring.
+    if (protocol != kLl && !is_chain) chunk_sent(cost, kStagesOfHop, sent);
+    // The last that a rank adds up it writes to its own memory, and its own part of what is gathered.
+    if (call_.is_all_reduce() || call_.kind == CollectiveKind::kReduceScatter || !options_.in_place)
+      cost.local = call_.is_all_reduce() || call_.is_exchange() ? amount_ / ranks_ : 0;
     return cost;
   }
 
@@ -138,16 +158,16 @@ class Costs {
     if (protocol == kLl) {
       const double correction = tree_ll_correction(amount_);
       cost.between_efficiency *= correction;
-      cost.cap = correction * ll_cap() / 2;  // NCCL counts a tree's bus bandwidth as twice its buffer's
+      cost.least = 2 * amount_ / (correction * ll_cap());  // NCCL counts a tree's bus bandwidth as twice its buffer's
     }
     cost.within_efficiency = c_.tree_efficiency() * cost.between_efficiency;
-    if (protocol != kLl) cost.stages = 1 + kStagesOfHop * network_steps;
+    if (protocol != kLl) chunk_buffer(cost, 1 + kStagesOfHop * network_steps);
     return cost;
   }
 
   // `within`: what each rank sends within its node, per byte of the buffer.
   NcclVolume tree_volume(double within) const {
-    NcclVolume volume{NodePattern::kDoubleTree, amount_ * within, 0, amount_};
+    NcclVolume volume{NodePattern::kDoubleTree, amount_ * within, 0};
     if (call_.spans_nodes()) volume.between = amount_ / 2 / per_node_;
     return volume;
   }
@@ -157,16 +177,17 @@ class Costs {
   double nvls_within() const { return call_.is_exchange() ? 1 : 1 + 1 / per_node_; }
 
   NcclCost nvls() const {
-    NcclCost cost{kNvls, kSimple, {NodePattern::kRing, amount_ * nvls_within(), 0, amount_}};
+    NcclCost cost{kNvls, kSimple, {NodePattern::kRing, amount_ * nvls_within(), 0}};
     cost.latency = base(kNvls, kSimple);
     cost.within_efficiency = c_.nvls_efficiency(call_.machine.architecture);
     // What is added up of a chunk goes back as its copy; a reduce-scatter or an all-gather is over with the first way.
-    cost.stages = call_.is_exchange() ? 0 : 1;
+    double stages = call_.is_exchange() ? 0 : 1;
     if (call_.spans_nodes()) {
       cost.volume.between = amount_ / per_node_ * (call_.is_exchange() ? (nodes_ - 1) / nodes_ : 1);
       cost.latency += network_hop(kNvls, kSimple);
-      cost.stages += kStagesOfHop;
+      stages += kStagesOfHop;
     }
+    chunk_buffer(cost, stages);
     return cost;
   }
 
@@ -175,7 +196,7 @@ class Costs {
     const double network_steps = 2 * floor_log2(shape_.nodes);
     cost.latency = base(kNvlsTree, kSimple) + network_steps * network_hop(kNvlsTree, kSimple);
     cost.within_efficiency = c_.nvls_efficiency(call_.machine.architecture);
-    cost.stages = 1 + kStagesOfHop * network_steps;
+    chunk_buffer(cost, 1 + kStagesOfHop * network_steps);
     return cost;
   }
 
@@ -183,22 +204,22 @@ class Costs {
   // has added goes on to the network as one.
   NcclCost collnet(NcclAlgorithm algorithm) const {
     const double sent = amount_ * 2 * (per_node_ - 1) / per_node_;
-    NcclCost cost{algorithm, kSimple, {NodePattern::kRing, sent, amount_ / per_node_, amount_}};
+    NcclCost cost{algorithm, kSimple, {NodePattern::kRing, sent, amount_ / per_node_}};
     const double step = hop(algorithm, kSimple);
     const double direct = (per_node_ > 1 ? step : 0) + c_.collnet_direct_wait() * (per_node_ - 1);
     cost.latency = base(algorithm, kSimple) + 2 * (algorithm == kCollNetDirect ? direct : (per_node_ - 1) * step) +
                    network_hop(algorithm, kSimple);
-    cost.stages = 1 + kStagesOfHop;
+    chunk_buffer(cost, 1 + kStagesOfHop);
     return cost;
   }
 
   // One rank a node; each sends what the others lack, over ever longer distances.
   NcclCost pat() const {
     const double sent = amount_ * (ranks_ - 1) / ranks_;
-    NcclCost cost{kPat, kSimple, {NodePattern::kRing, 0, sent, sent}};
+    NcclCost cost{kPat, kSimple, {NodePattern::kRing, 0, sent}};
     cost.latency = base(kPat, kSimple) + floor_log2(shape_.nodes) * network_hop(kPat, kSimple) + c_.pat_rank() * ranks_;
     cost.between_efficiency = c_.pat_efficiency();
-    cost.stages = kStagesOfHop;
+    chunk_buffer(cost, kStagesOfHop);
     return cost;
   }
 

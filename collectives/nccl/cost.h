@@ -18,7 +18,6 @@ struct NcclVolume {
   NodePattern pattern = NodePattern::kRing;
   double within = 0;
   double between = 0;
-  double amount = 0;  // that chunks are cut from
 };
 
 struct NcclCost {
@@ -29,8 +28,11 @@ struct NcclCost {
   // Shares of the links' rates: what goes on the wire is the volume by these.
   double within_efficiency = 1;
   double between_efficiency = 1;
-  double stages = 0;  // of the pipe that chunks fill; 0: no chunks
-  double cap = 0;     // most bytes of the amount per second; 0: none
+  double stages = 0;         // of the pipe that chunks fill; 0: no chunks
+  double chunk_cost = 0;     // seconds that a kernel spends on a chunk
+  double largest_chunk = 0;  // as a share of all
+  double local = 0;          // bytes that each rank writes to its own memory besides
+  double least = 0;          // seconds that the bytes take on however fast links
 };
 
 // One that NCCL offers for such calls, whatever their size.

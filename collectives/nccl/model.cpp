@@ -28,11 +28,9 @@ void require_countable(double seconds) {
 // How long the pipe takes to fill and to drain, and the kernel for its chunks, when the bytes take `moving` seconds:
 // with k chunks stages * moving / k + k * cost, least where both are equal. Where that asks for larger chunks than
 // there are, the kernel is done with a chunk before the next one has moved, and only the stages count.
-double fill(const NcclCost& cost, double moving, const NcclCall& call, const NcclConstants& constants) {
-  if (cost.stages == 0 || cost.volume.amount <= 0) return 0;
-  const double best = 2 * std::sqrt(moving * constants.chunk_cost() * cost.stages);
-  const double largest = constants.largest_chunk() * call.shape->fullest / cost.volume.amount;
-  return std::min(best, cost.stages * largest * moving);
+double fill(const NcclCost& cost, double moving) {
+  if (cost.stages == 0 || moving <= 0) return 0;
+  return std::min(2 * std::sqrt(moving * cost.chunk_cost * cost.stages), cost.stages * cost.largest_chunk * moving);
 }
 
 // What a candidate puts on the wire, and how long it takes with nothing else on the links.
@@ -56,9 +54,9 @@ Timing timing_of(const NcclCost& cost, const NcclCall& call, const NcclOptions& 
   timing.within = cost.volume.within / cost.within_efficiency / host;
   timing.between = cost.volume.between / cost.between_efficiency / constants.network_efficiency();
   double moving = lone_seconds(transfer_of(cost, timing), *call.shape).together;
-  if (cost.cap > 0 && cost.volume.amount / cost.cap > moving) moving = timing.least = cost.volume.amount / cost.cap;
-  timing.latency =
-      constants.launch(options.launch, call.shape->fullest) + cost.latency + fill(cost, moving, call, constants);
+  if (cost.least > moving) moving = timing.least = cost.least;
+  timing.latency = constants.launch(options.launch, call.shape->fullest) + cost.latency +
+                   cost.local / constants.copy_rate(call.machine.architecture) + fill(cost, moving);
   timing.seconds = std::max(timing.within, timing.between) < kMostBytes ? timing.latency + moving
                                                                         : std::numeric_limits<double>::infinity();
   return timing;

@@ -49,6 +49,7 @@ inline constexpr NcclVersion kNewestNccl{2, 30, 0};
 struct NcclOptions {
   NcclVersion version = kNewestNccl;
   LaunchMode launch = LaunchMode::kMpi;
+  bool in_place = false;  // all-gathers and all-to-alls find their own part where it belongs
   // By enumerator; none: the library is not held to any and may take all.
   std::bitset<kAllNcclAlgorithms.size()> algorithms{};
   std::bitset<kAllNcclProtocols.size()> protocols{};

@@ -229,6 +229,7 @@ CollectiveTable heading_of(const CollectiveQuestion& question, const Benchmark& 
   const network::Fabric& fabric = benchmark.experiment.fabric;
   table.nodes = fabric.device_count() / fabric.dimensions().front().size;
   table.device = benchmark.experiment.devices_text();
+  table.generation = benchmark.experiment.machine_kind().architecture;
   table.has_mixed_devices = benchmark.experiment.devices.size() > 1;
   table.network_model = system::network_model_names()[static_cast<std::size_t>(benchmark.experiment.network)];
   if (benchmark.experiment.nccl) table.library = benchmark.experiment.nccl->name();

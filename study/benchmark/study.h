@@ -13,6 +13,7 @@
 
 #include "core/config/tree.h"
 #include "core/error.h"
+#include "core/machine_kind.h"
 #include "core/units.h"
 #include "experiment/run.h"
 #include "study/benchmark/question.h"
@@ -59,7 +60,8 @@ struct CollectiveTable {
   std::uint32_t ranks = 0;
   std::uint32_t nodes = 0;
   std::string device;
-  bool has_mixed_devices = false;  // `device` names several types
+  Architecture generation = Architecture::kOther;  // of the devices
+  bool has_mixed_devices = false;                  // `device` names several types
   std::string network_model;
   std::string library{};    // "nccl 2.30.0"; empty: the fixed one
   std::string algorithm{};  // that was asked for; empty: any

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "collectives/nccl/constants_config.h"
+#include "core/in_parallel.h"
 #include "report/table.h"
 #include "study/calibrate/fit.h"
 #include "study/calibrate/least_squares.h"
@@ -35,7 +36,7 @@ std::vector<RefitTable> refit_tables(std::span<const ValidationTable> tables, co
 }
 
 ValidatedTable predict(const RefitTable& table, const collectives::NcclConstants& constants) {
-  ValidatedTable validated{table.table, {}};
+  ValidatedTable validated{table.table, table.benchmark.machine.architecture};
   for (const ValidationRow& row : table.table->rows)
     validated.rows.push_back(
         {row, Duration(std::llround(1e12 * predicted_seconds(table.benchmark, row.bytes, constants)))});
@@ -83,6 +84,11 @@ constexpr double kScaleOfNothing = 30e-6;
 // Beyond as many expected errors a row counts by its size, not its square.
 constexpr double kLossScale = 0.6;
 
+// Neighbouring sizes say much the same: of more rows every second or third takes part.
+constexpr std::size_t kMostRowsOfBand = 6;
+// A fit ends where a step gains less than this part of its cost.
+constexpr double kSmallGain = 1e-5;
+
 struct Row {
   const RefitTable* table;
   Bytes bytes;
@@ -99,11 +105,14 @@ std::vector<Row> rows_of(std::span<const RefitTable> tables) {
       if (band == SizeBand::kSmall && !table.table->launch) continue;
       bands[static_cast<std::size_t>(band)].push_back({&table, row.bytes, seconds(row.time), 1});
     }
-    for (std::vector<Row>& band : bands)
-      for (Row& row : band) {
-        row.weight = 1 / (kExpectedError * std::sqrt(static_cast<double>(band.size())));
-        rows.push_back(row);
+    for (std::vector<Row>& band : bands) {
+      const std::size_t every = (band.size() + kMostRowsOfBand - 1) / kMostRowsOfBand;
+      const std::size_t taken = every == 0 ? 0 : (band.size() + every - 1) / every;
+      for (std::size_t i = 0; i < band.size(); i += every) {
+        band[i].weight = 1 / (kExpectedError * std::sqrt(static_cast<double>(taken)));
+        rows.push_back(band[i]);
       }
+    }
   }
   return rows;
 }
@@ -128,22 +137,28 @@ CrossValidation cross_validate(std::span<const ValidationTable> tables, const Co
   for (const RefitTable& table : measured) systems.insert(table.table->system);
   CrossValidation cross;
   cross.systems = systems.size();
-  std::uint64_t done = 0;
-  if (progress) progress(done++, systems.size() + 1);
+  if (progress) progress(0, systems.size() + 1);
   const Refit all = refit(measured, library);
   cross.constants = fitted_constants(all, library);
   for (const RefitTable& table : measured)
     if (table.table->scored) cross.fitted.push_back(predict(table, all.constants));
-  for (const std::string& system : systems) {
-    if (progress) progress(done++, systems.size() + 1);
-    std::vector<RefitTable> others;
+  const std::vector<std::string> names(systems.begin(), systems.end());
+  std::vector<collectives::NcclConstants> without(names.size());
+  in_parallel(
+      names.size(), hardware_threads(),
+      [&](std::size_t i) {
+        std::vector<RefitTable> others;
+        for (const RefitTable& table : measured)
+          if (table.table->system != names[i]) others.push_back(table);
+        without[i] = refit(others, library).constants;
+      },
+      [&](std::uint64_t done, std::uint64_t) {
+        if (progress) progress(done + 1, systems.size() + 1);
+      });
+  for (std::size_t i = 0; i < names.size(); ++i)
     for (const RefitTable& table : measured)
-      if (table.table->system != system) others.push_back(table);
-    const Refit without = refit(others, library);
-    for (const RefitTable& table : measured)
-      if (table.table->system == system)
-        (table.table->scored ? cross.left_out : cross.kernels).push_back(predict(table, without.constants));
-  }
+      if (table.table->system == names[i])
+        (table.table->scored ? cross.left_out : cross.kernels).push_back(predict(table, without[i]));
   return cross;
 }
 
@@ -160,8 +175,8 @@ std::string cross_validation_text(const CrossValidation& cross) {
          overall_text("of these, where the launch is stated", overall_error_of_labelled(cross.fitted)) +
          "\nEach system by constants fitted to the others, from nominal ones:\n\n" + tables_text(cross.left_out) +
          "\n" + overall_text("one system left out", overall_error(cross.left_out)) +
-         overall_text("of these, where the launch is stated", overall_error_of_labelled(cross.left_out)) +
-         "\nKernels of profiles, likewise:\n\n" + tables_text(cross.kernels);
+         overall_text("of these, where the launch is stated", overall_error_of_labelled(cross.left_out)) + "\n" +
+         groups_text(cross.left_out) + "\nKernels of profiles, likewise:\n\n" + tables_text(cross.kernels);
 }
 
 nlohmann::ordered_json to_json(const CrossValidation& cross) {
@@ -178,6 +193,7 @@ nlohmann::ordered_json to_json(const CrossValidation& cross) {
   }
   document["fitted_to_all"] = to_json(overall_error(cross.fitted));
   document["left_out"] = to_json(overall_error(cross.left_out));
+  document["left_out_by_group"] = groups_json(cross.left_out);
   document["left_out_with_launch"] = to_json(overall_error_of_labelled(cross.left_out));
   document["tables"] = nlohmann::ordered_json::array();
   for (const ValidatedTable& table : cross.left_out)
@@ -196,6 +212,7 @@ Refit refit(std::span<const RefitTable> tables, const collectives::NcclConstants
   }
   problem.residual_count = rows.size();
   problem.loss_scale = kLossScale;
+  problem.small_gain = kSmallGain;
   problem.residuals = [&](std::span<const double> values, std::span<double> residuals) {
     const collectives::NcclConstants constants = with(library.constants, library.nominal, values);
     for (std::size_t i = 0; i < rows.size(); ++i)

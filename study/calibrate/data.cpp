@@ -107,6 +107,8 @@ class DataReader {
   CollectiveQuestion question_of(const NcclTable& table, const Location& where) {
     CollectiveQuestion machine = question_.machine;
     machine.library = "nccl";
+    if (question_.in_place && !sets(machine, "collectives.in_place"))
+      machine.settings.emplace_back("collectives.in_place=true");
     if (machine.launch.empty() && !sets(machine, "collectives.launch")) machine.launch = launch_of(table, where);
     const auto version =
         collectives::parse_nccl_version(question_.version.empty() ? table.nccl_version : question_.version);

@@ -34,8 +34,8 @@ constexpr double kStrongCorrelation = 0.98;
 // Derivatives say nothing about what is farther away.
 constexpr double kLargestMove = 2;
 constexpr double kLeastDamping = 1e-12, kFirstDamping = 1e-3, kMostDamping = 1e10;
-// Below these an iteration is the last one: far below any error of a measurement.
-constexpr double kSmallMove = 1e-9, kSmallGain = 1e-12;
+// Below this an iteration is the last one: far below any error of a measurement.
+constexpr double kSmallMove = 1e-9;
 // Where else a constant without effect may have one: times and over 2, 4 and 8 (or as many scales as their logarithms).
 constexpr std::array<double, 6> kFarSteps = {-0.7, 0.7, -1.4, 1.4, -2.1, 2.1};
 constexpr double kFarGain = 1e-6;
@@ -65,6 +65,7 @@ class FitLandscape {
 
   Index size() const { return index(problem_.constants.size()); }
   const FittedConstant& constant(Index j) const { return problem_.constants[place(j)]; }
+  double small_gain() const { return problem_.small_gain; }
   const VectorXd& least() const { return least_; }
   const VectorXd& most() const { return most_; }
 
@@ -245,8 +246,8 @@ void descend(const FitLandscape& landscape, FitPoint& here, int& iterations) {
     ++iterations;
     std::optional<FitPoint> better = improve(landscape, here, damping);
     if (!better) return;
-    const bool last =
-        (better->at - here.at).cwiseAbs().maxCoeff() < kSmallMove || here.cost - better->cost <= kSmallGain * here.cost;
+    const bool last = (better->at - here.at).cwiseAbs().maxCoeff() < kSmallMove ||
+                      here.cost - better->cost <= landscape.small_gain() * here.cost;
     here = std::move(*better);
     if (last) return;
   }

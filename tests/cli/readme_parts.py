@@ -70,7 +70,7 @@ def collectives(start):
 def operations():
     """What the scored tables of collectives are of, by the lists of docs/validation.md, and what none of them is of."""
     page = (SOURCE / "docs" / "validation.md").read_text()
-    scored = Counter(re.findall(r"^\| `\w+` \| [^|]* \| [^|]* \| (\w+)[^|]* \|.*\| yes \|$", page, re.M))
+    scored = Counter(re.findall(r"^\| `[\w.]+` \| [^|]* \| [^|]* \| [^|]* \| (\w+)[^|]* \|.*\| yes \|$", page, re.M))
     known = figures("validation.md", r"^\| `op` \| (.*?) \| required")[0].replace("\\|", " ").split()
     there = ", ".join(f"{count} {operation}" for operation, count in scored.most_common())
     *missing, last = (operation for operation in known if operation not in scored)

@@ -46,7 +46,7 @@ TEST_CASE("the closed form is what a simulation of a collective by itself comes 
     }
 }
 
-TEST_CASE("at most 15 constants are fitted") { CHECK(shipped_nccl_constants(kFiles).nominal.size() <= 15); }
+TEST_CASE("at most 25 constants are fitted") { CHECK(shipped_nccl_constants(kFiles).nominal.size() <= 25); }
 
 TEST_CASE("constants that made the tables are found again from nominal ones") {
   NcclConstantsFile library = shipped_nccl_constants(kFiles);
@@ -86,7 +86,7 @@ TEST_CASE("what the tables of a system say does not enter its own prediction") {
       tables.push_back(table);
   const CrossValidation cross = cross_validate(tables, kFiles);
   CHECK(cross.left_out.size() == tables.size());
-  CHECK(cross.systems == 4);  // two of the clusters stand for one system each, dgx-h200 for two
+  CHECK(cross.systems == 5);  // aws-p5 stands for one system, the other clusters for two each
   // Tables of one system ten times as slow: predicted as before, and the others are not.
   for (ValidationTable& table : tables)
     if (table.system == "aws-p5")

@@ -25,7 +25,7 @@ ValidationTable table(std::string name, std::vector<ValidationRow> rows) {
 }
 
 ValidatedTable with_errors(const ValidationTable& table, const std::vector<std::int64_t>& predicted_microseconds) {
-  ValidatedTable validated{&table, {}};
+  ValidatedTable validated{&table};
   for (std::size_t i = 0; i < table.rows.size(); ++i)
     validated.rows.push_back({table.rows[i], Duration(predicted_microseconds[i] * 1'000'000)});
   return validated;
@@ -69,6 +69,25 @@ TEST_CASE("every table counts the same, whatever its number of rows") {
   CHECK(overall.bands[0]->median == Approx((0.20 + 0.50) / 2));
   CHECK_FALSE(overall.bands[1]);
   CHECK(overall.bands[2]->median == Approx(0.02));
+}
+
+TEST_CASE("tables are put together by collection, operation and generation") {
+  ValidationTable second = table("second", {row(8, 100), row(64 << 20, 100), row(1 << 30, 100)});
+  second.collection = TableCollection::kSecond;
+  second.operation = benchmark_operation_named("all_gather", "--op");
+  const ValidationTable first = table("first", {row(8, 200)});
+  std::vector<ValidatedTable> tables = {with_errors(first, {300}), with_errors(second, {110, 120, 140})};
+  tables[1].generation = Architecture::kHopper;
+  const nlohmann::ordered_json groups = groups_json(tables);
+  REQUIRE(groups.size() == 6);
+  CHECK(groups[1]["of"] == "all_reduce");
+  CHECK(groups[1]["error_from_64_mib"].is_null());
+  CHECK(groups[3]["collection"] == "second");
+  CHECK(groups[4]["of"] == "all_gather");
+  CHECK(groups[5]["of"] == "hopper");
+  CHECK(groups[5]["error"]["median"].get<double>() == Approx(0.20));
+  CHECK(groups[5]["error_from_64_mib"]["median"].get<double>() == Approx(0.30));
+  CHECK(groups_text(tables).find("second      hopper") != std::string::npos);
 }
 
 TEST_CASE("a scored table is predicted as `orrery collective` would; others are left out") {

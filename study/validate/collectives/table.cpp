@@ -18,6 +18,7 @@ constexpr std::int64_t kMostNodes = 1 << 16;
 constexpr std::int64_t kMostDevices = 1 << 12;  // of a node
 
 constexpr std::array<std::string_view, 2> kTimed = {"calls", "kernels"};
+constexpr std::array<std::string_view, 2> kCollections = {"first", "second"};
 constexpr std::array<std::string_view, 3> kColumnNames = {"in-place", "out-of-place", "median"};
 // As NCCL_ALGO and NCCL_PROTO spell them.
 constexpr std::array<std::string_view, 10> kForced = {
@@ -33,6 +34,7 @@ std::vector<std::string> operation_names() {
 void read_origin(Section& section, ValidationTable& table) {
   table.name = read_words(section, "table", "its name, which no other table has");
   table.where = section.where("table");
+  section.takes("collection", table.collection, kCollections, "the collection of tables that it came with");
   table.source = read_words(section, "source", "where it was published");
   table.measured = read_words(section, "measured", "the machine, in the words of the source");
   table.system = read_words(section, "system", "a name that the tables of one system share");
@@ -87,6 +89,7 @@ void read_timing(Section& section, ValidationTable& table) {
 void read_scoring(Section& section, ValidationTable& table) {
   table.scored = section.required<bool>("scored", "whether Orrery's error on it counts");
   section.accepts("why_not", table.why_not, "why it does not count");
+  section.accepts("why_off", table.why_off, "why predictions are more than 15 % off, if that is known");
   if (!section.has("scored")) return;
   check_scoring(section, table.scored, table.why_not);
   if (table.scored && table.cluster.empty())
@@ -161,6 +164,7 @@ void check_machine(Section& section, const ValidationTable& table) {
 }  // namespace
 
 std::string_view name_of(TimedPart part) { return kTimed[static_cast<std::size_t>(part)]; }
+std::string_view name_of(TableCollection collection) { return kCollections[static_cast<std::size_t>(collection)]; }
 std::string_view name_of(ValidationColumn column) { return kColumnNames[static_cast<std::size_t>(column)]; }
 
 void read_table(Section& section, ValidationTable& table) {

@@ -26,6 +26,10 @@ enum class TimedPart : std::uint8_t {
 // Which time of a row was taken.
 enum class ValidationColumn : std::uint8_t { kInPlace, kOutOfPlace, kMedian };
 
+// Of which collection of published tables: one is of 2020 to 2025, all-reduces for the most part; the other of 2025 and
+// 2026, all operations.
+enum class TableCollection : std::uint8_t { kFirst, kSecond };
+
 struct ValidationRow {
   Bytes bytes;  // as BenchmarkSize says
   Duration time{};
@@ -33,6 +37,7 @@ struct ValidationRow {
 
 struct ValidationTable {
   std::string name;
+  TableCollection collection = TableCollection::kFirst;
   Location where;  // of the name
   std::string source;
   std::string measured;  // the machine, in the words of the source
@@ -50,6 +55,7 @@ struct ValidationTable {
   std::vector<std::string> forced;  // algorithms and protocols that NCCL was held to: "Tree", "LL"
   bool scored = true;
   std::string why_not;              // if not scored
+  std::string why_off;              // why predictions are far off; empty if not known
   std::vector<ValidationRow> rows;  // by ascending size
 
   static constexpr std::string_view kFolder = "validation/nccl";
@@ -58,6 +64,7 @@ struct ValidationTable {
 
 std::string_view name_of(TimedPart part);
 std::string_view name_of(ValidationColumn column);
+std::string_view name_of(TableCollection collection);
 
 void read_table(Section& section, ValidationTable& table);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,10 +51,23 @@ std::string left_out_text(std::span<const ValidationTable* const> tables) {
   return text;
 }
 
+constexpr double kFarOff = 0.15;
+bool is_far_off(const ValidatedRow& row) { return std::abs(row.error()) > kFarOff; }
+
+// The tables whose median is far off, and why.
+std::string far_off_text(std::span<const ValidatedTable> tables) {
+  std::string text;
+  for (const ValidatedTable& table : tables)
+    if (const double median = table.summary()->median; median > kFarOff)
+      text += fmt::format("  {}: {:.1f} %: {}\n", table.table->name, 100 * median,
+                          table.table->why_off.empty() ? "not known" : table.table->why_off);
+  return text.empty() ? text : "\nmore than 15 % off:\n" + text;
+}
+
 std::string errors_text(std::span<const ValidatedTable> tables) {
   report::Table text;
   text.column("table", report::Table::Align::kLeft);
-  for (const char* heading : {"rows", "median", "p90", "worst"}) text.column(heading);
+  for (const char* heading : {"rows", "> 15 %", "median", "p90", "worst"}) text.column(heading);
   text.column("at");
   for (const SizeBand band : kAllSizeBands) text.column(std::string(name_of(band)));
   for (const ValidatedTable& table : tables) {
@@ -61,6 +75,7 @@ std::string errors_text(std::span<const ValidatedTable> tables) {
     const ValidatedRow& worst = table.worst();
     std::vector<std::string> cells = {table.table->name,
                                       fmt::format("{}", summary->rows),
+                                      fmt::format("{}", std::ranges::count_if(table.rows, is_far_off)),
                                       percent_text(summary, &ErrorSummary::median),
                                       percent_text(summary, &ErrorSummary::ninetieth),
                                       fmt::format("{:+.1f}", 100 * worst.error()),
@@ -76,7 +91,8 @@ std::string validation_text(const Validation& validation) {
   std::string result =
       "Error of predicted times against measured ones, in %: |predicted / measured - 1|\n\n" +
       errors_text(validation.scored) + "\n" + overall_text("all tables", overall_error(validation.scored)) +
-      overall_text("whose source says who launched the kernels", overall_error_of_labelled(validation.scored));
+      overall_text("whose source says who launched the kernels", overall_error_of_labelled(validation.scored)) + "\n" +
+      groups_text(validation.scored);
   if (!validation.kernels.empty())
     result +=
         "\nKernels of profiles, without their launch (small ones wait for the last rank; not counted above):\n\n" +
@@ -86,7 +102,7 @@ std::string validation_text(const Validation& validation) {
                   validation.constants.size());
   for (const FittedConstantText& constant : validation.constants)
     result += fmt::format("  {}: {} ({})\n", constant.name, constant.shipped, constant.nominal);
-  return result + left_out_text(validation.left_out);
+  return result + far_off_text(validation.scored) + left_out_text(validation.left_out);
 }
 
 nlohmann::ordered_json to_json(const Validation& validation) {
@@ -95,6 +111,7 @@ nlohmann::ordered_json to_json(const Validation& validation) {
   for (const ValidatedTable& table : validation.scored) document["tables"].push_back(to_json(table));
   document["overall"] = to_json(overall_error(validation.scored));
   document["overall_with_launch"] = to_json(overall_error_of_labelled(validation.scored));
+  document["groups"] = groups_json(validation.scored);
   document["kernels"] = nlohmann::ordered_json::array();
   for (const ValidatedTable& table : validation.kernels) document["kernels"].push_back(to_json(table));
   document["overall_of_kernels"] = to_json(overall_error(validation.kernels));

@@ -41,7 +41,7 @@ CollectiveTable predict(const ValidationTable& table, const ConfigFiles& files) 
 ValidatedTable validate(const ValidationTable& table, const ConfigFiles& files) {
   const CollectiveTable predicted = predict(table, files);
   ORRERY_ASSERT(predicted.rows.size() == table.rows.size());
-  ValidatedTable validated{&table, {}};
+  ValidatedTable validated{&table, predicted.generation};
   for (std::size_t i = 0; i < table.rows.size(); ++i) validated.rows.push_back({table.rows[i], predicted.rows[i].time});
   return validated;
 }
@@ -105,6 +105,7 @@ CollectiveQuestion question_of(const ValidationTable& table) {
     std::string& option = collectives::nccl_algorithm_named(word) ? question.algorithm : question.protocol;
     option += (option.empty() ? "" : ",") + word;
   }
+  if (table.column == ValidationColumn::kInPlace) question.settings.emplace_back("collectives.in_place=true");
   if (!table.nccl.empty()) question.settings.push_back("collectives.version=" + table.nccl);
   return question;
 }

@@ -11,9 +11,10 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "core/config/tree.h"
+#include "core/in_parallel.h"
+#include "core/machine_kind.h"
 #include "study/benchmark/question.h"
 #include "study/errors.h"
-#include "core/in_parallel.h"
 #include "study/validate/collectives/table.h"
 
 namespace orrery::study {
@@ -27,7 +28,8 @@ struct ValidatedRow {
 
 struct ValidatedTable {
   const ValidationTable* table = nullptr;
-  std::vector<ValidatedRow> rows;
+  Architecture generation = Architecture::kOther;  // of its GPUs
+  std::vector<ValidatedRow> rows{};
 
   std::optional<ErrorSummary> summary(std::optional<SizeBand> band = {}) const;  // of all sizes, or of a band
   const ValidatedRow& worst() const { return worst_of(rows); }
@@ -66,6 +68,11 @@ Validation validate(std::span<const ValidationTable> tables, const ConfigFiles& 
                     const WorkProgress& progress = {});
 
 std::string validation_text(const Validation& validation);
+
+// The medians of the tables' medians by collection, and in each by operation and by generation of GPUs: of all rows,
+// and of those from 64 MiB on.
+std::string groups_text(std::span<const ValidatedTable> tables);
+nlohmann::ordered_json groups_json(std::span<const ValidatedTable> tables);
 
 // The JSON document "orrery.validation/1".
 nlohmann::ordered_json to_json(const Validation& validation);
