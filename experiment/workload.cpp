@@ -18,9 +18,9 @@ namespace orrery::experiment {
 namespace {
 
 // Keys of a model to train, which a trace does not have.
-constexpr std::array<std::string_view, 13> kTrainingKeys = {
-    "model",     "parallel", "batch",      "schedule",     "pipeline_layers", "software", "recompute",
-    "gradients", "overlap",  "iterations", "causal_flops", "tokens",          "price"};
+constexpr std::array<std::string_view, 16> kTrainingKeys = {
+    "model",   "parallel",   "batch",        "schedule", "pipeline_layers", "software", "recompute",        "gradients",
+    "overlap", "iterations", "causal_flops", "tokens",   "price",           "keep",     "recompute_layers", "lora"};
 
 void read_chakra(Section& section, workload::ChakraSource& trace, system::ComputeOptions& compute) {
   const std::string prefix = section.required<std::string>(

@@ -117,7 +117,7 @@ double OperatorModel::peak(Precision precision) const {
 }
 
 double OperatorModel::gemm_rate(const workload::Gemm& gemm) const {
-  const double loss = is_of_products_only(gemm.precision) ? share(device_.compute.fp8) : 1;
+  const double loss = is_of_products_only(gemm.precision) ? share(device_.compute.fp8) * rates_.fp8 : 1;
   const double alignment = gemm.aligned ? 1 : kUnaligned;
   const Efficiency main_loop = gemm.precision == Precision::kFp32 ? device_.compute.fp32 : device_.compute.gemm;
   return peak(gemm.precision) * share(main_loop) * loss * alignment * rates_.gemm;
@@ -184,7 +184,11 @@ Duration OperatorModel::time_of(const workload::FlashAttention& attention) const
   const Flops flops = workload::flops_of(attention);
   ORRERY_ASSERT(flops >= Flops(0));
   if (flops == Flops(0)) return Duration::zero();
-  const double rate = peak(attention.precision) * (attention.backward ? rates_.flash_backward : rates_.flash_forward);
+  // One side of both products is a head: it fills so much of an array.
+  const double cells = device_.systolic ? number(std::max(device_.systolic->rows, device_.systolic->columns)) : 1;
+  const double filled = std::min(1.0, number(attention.head_size) / cells);
+  const double rate =
+      filled * peak(attention.precision) * (attention.backward ? rates_.flash_backward : rates_.flash_forward);
   const double loading = number(workload::bytes_of(attention).count()) / memory_bandwidth_;
   return from_seconds(seconds(device_.compute.gemm_launch) + std::max(number(flops.count()) / rate, loading));
 }

@@ -86,7 +86,11 @@ workload::SoftwareSpec random_software(Dice& dice) {
   software.overlap_parameters = dice.chance(2);
   software.selective = dice.one_of({workload::SelectiveKind::kScores, workload::SelectiveKind::kOperators});
   software.bucket = dice.one_of({Bytes(4'000), Bytes(30'001), Bytes(25'000'000)});
-  software.overlap_tensor = dice.one_of({workload::TensorOverlap::kNone, workload::TensorOverlap::kWeightGradient});
+  software.overlap_tensor = dice.one_of(
+      {workload::TensorOverlap::kNone, workload::TensorOverlap::kWeightGradient, workload::TensorOverlap::kPieces});
+  software.bucket_first = dice.chance(3);
+  software.reshard_pipeline = dice.chance(2);
+  software.recompute_all = dice.chance(2);
   software.overlap_pipeline = dice.chance(2);
   software.scatter_gather = dice.chance(2);
   return software;
@@ -124,6 +128,13 @@ workload::TrainingSpec random_training(std::mt19937_64& random) {
   } else {
     training.recompute =
         dice.one_of({workload::Recompute::kNone, workload::Recompute::kSelective, workload::Recompute::kFull});
+    if (training.recompute == workload::Recompute::kFull)
+      for (bool& kept : training.keep) kept = dice.chance(4);
+    if (dice.chance(4)) training.recompute_layers = 1;
+    if (dice.chance(5) && training.transformer()->experts == 0) {
+      training.lora.emplace();
+      training.lora->targets[1] = true;
+    }
     if (training.schedule == workload::ScheduleKind::kInterleaved && training.parallel.pipeline() > 1)
       training.virtual_stages = dice.one_of<std::int64_t>({1, 2});
     if (dice.chance(3))

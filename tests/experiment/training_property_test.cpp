@@ -167,6 +167,6 @@ TEST_CASE(
     else
       worst = std::max(worst, all / gradients);
   }
-  CHECK(worst > 1.01);
+  CHECK(worst > 1.005);
   CHECK(worst < 1.1);
 }

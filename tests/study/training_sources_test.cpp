@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "study/validate/training/validation.h"
 #include "tests/shipped_files.h"
@@ -403,4 +404,43 @@ TEST_CASE("the shipped tables of training jobs are those of the shared data: Fla
                     .figure = std::stod(row.at("tps"))});
   }
   check_same(runs, {"flagperf-aquila2", "flagperf-llama2", "flagperf-llama2-megatron", "flagperf-llama3"});
+}
+
+// A row is named after its run there; the figure is what was measured, and so are the ranks, the batch and the degrees.
+TEST_CASE("the shipped tables of training jobs of the second collection are those of the shared data") {
+  if (!is_at_hand()) return;
+  std::ifstream file(kPublished / "runs_2024_2026.jsonl");
+  REQUIRE(file);
+  std::vector<nlohmann::json> runs;
+  for (std::string line; std::getline(file, line);) runs.push_back(nlohmann::json::parse(line));
+  std::size_t rows = 0;
+  for (const TrainingTable& table : list_tables<TrainingTable>(kFiles)) {
+    if (table.collection != TrainingCollection::kSecond) continue;
+    for (const TrainingRow& row : table.rows) {
+      INFO(table.name << ": " << row.label);
+      const auto of_row = [&](const nlohmann::json& run) {
+        const auto& measured = run.at("measured");
+        return run.at("id").get<std::string>().ends_with("-" + row.label) &&
+               std::ranges::any_of(measured, [&](const nlohmann::json& figure) {
+                 return figure.is_number() && figure.get<double>() == row.figure;
+               });
+      };
+      const auto run = std::ranges::find_if(runs, of_row);
+      REQUIRE(run != runs.end());
+      ++rows;
+      if (!table.scored) continue;
+      Diagnostics diagnostics;
+      const TrainingCase one = read_training_case(table, row, kFiles, diagnostics);
+      const TrainingSpec& spec = one.training();
+      CHECK(spec.parallel.workers() == run->at("gpus").get<std::int64_t>());
+      CHECK(spec.parallel.tensor() == run->at("tp").get<std::int64_t>());
+      CHECK(spec.parallel.pipeline() == run->at("pp").get<std::int64_t>());
+      CHECK(spec.parallel.context() == run->at("cp").get<std::int64_t>());
+      CHECK(spec.global_batch == run->at("global_batch").get<std::int64_t>());
+      CHECK(spec.transformer()->layers == run->at("layers").get<std::int64_t>());
+      CHECK(spec.transformer()->hidden == run->at("hidden").get<std::int64_t>());
+      CHECK(spec.transformer()->sequence == run->at("seq").get<std::int64_t>());
+    }
+  }
+  CHECK(rows > 200);
 }

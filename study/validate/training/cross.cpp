@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "core/assert.h"
-#include "study/calibrate/least_squares.h"
 #include "core/in_parallel.h"
+#include "study/calibrate/least_squares.h"
 #include "workload/training/spec/software.h"
 
 namespace orrery::study {
@@ -24,16 +24,24 @@ constexpr double kFarOff = 0.05;
 // vendor's libraries' and the clock's, kernels of attention and fusion are each generation's own.
 constexpr double kProductSpread = 0.1;
 constexpr double kKernelSpread = 0.4;
-// The same of what they lie around from the nominal value: next to nothing is known of it.
+// The same of products on architectures around one another; of other kernels, and of all around the nominal value, next
+// to nothing is known.
+constexpr double kArchitectureSpread = 0.2;
 constexpr double kNominalSpread = 1;
 // Shipped constants are near the fitted ones, and times are power laws only near them.
 constexpr double kFarthest = 4;
 
-constexpr double spread(workload::SoftwareConstant constant) {
-  return constant == workload::SoftwareConstant::kGemm ? kProductSpread : kKernelSpread;
+constexpr bool is_of_products(workload::SoftwareConstant constant) {
+  return constant == workload::SoftwareConstant::kGemm || constant == workload::SoftwareConstant::kFp8;
 }
 
+constexpr double spread(workload::SoftwareConstant constant) {
+  return is_of_products(constant) ? kProductSpread : kKernelSpread;
+}
+
+// Constants of one name for one kind of model: on one architecture, and on all.
 using Group = std::tuple<Architecture, workload::SoftwareConstant, std::size_t>;
+using Kind = std::pair<workload::SoftwareConstant, std::size_t>;
 
 // Signed, so that its square is Huber's loss made smooth: the error's square near 0, twice its size far off.
 double bounded(double error) {
@@ -41,7 +49,8 @@ double bounded(double error) {
   return std::copysign(std::sqrt(loss), error);
 }
 
-// The constants and, behind them, what the generations of each group lie around.
+// The constants; behind them what the generations of each group lie around; and behind those what the groups of each
+// kind lie around.
 class TrainingFit {
  public:
   TrainingFit(std::span<const TrainingConstant> constants, std::span<const TrainingFitRow> rows,
@@ -52,8 +61,15 @@ class TrainingFit {
       rows_.push_back(&row);
       ++rows_of_family_[row.family];
     }
-    for (const TrainingConstant& constant : constants)
-      centre_.push_back(group_of({constant.architecture, constant.constant, constant.model_kind}));
+    std::map<Group, std::size_t> groups;
+    std::map<Kind, std::size_t> kinds;
+    for (std::size_t i = 0; i < constants.size(); ++i) {
+      const TrainingConstant& one = constants[i];
+      const std::size_t before = first_of_group_.size();
+      centre_.push_back(number_of(groups, Group(one.architecture, one.constant, one.model_kind), i, first_of_group_));
+      const std::size_t kind = number_of(kinds, Kind(one.constant, one.model_kind), i, first_of_kind_);
+      if (first_of_group_.size() > before) kind_of_group_.push_back(kind);
+    }
   }
 
   std::vector<double> values() const {
@@ -61,8 +77,9 @@ class TrainingFit {
     for (const TrainingConstant& constant : constants_)
       problem.constants.push_back({fmt::format("{}.{}", constant.software, workload::name_of(constant.constant)),
                                    constant.shipped, constant.shipped / kFarthest, constant.shipped * kFarthest});
-    for (std::size_t group = 0; group < groups_.size(); ++group) problem.constants.push_back(centre(group));
-    problem.residual_count = rows_.size() + constants_.size();
+    for (const std::size_t group : first_of_group_) problem.constants.push_back(centre(group, 0));
+    for (const std::size_t kind : first_of_kind_) problem.constants.push_back(centre(kind, kNominalSpread));
+    problem.residual_count = rows_.size() + constants_.size() + first_of_group_.size();
     problem.residuals = [this](std::span<const double> values, std::span<double> residuals) {
       write_residuals(values, residuals);
     };
@@ -72,12 +89,18 @@ class TrainingFit {
   }
 
  private:
-  std::size_t group_of(const Group& group) { return groups_.try_emplace(group, groups_.size()).first->second; }
+  // The number of a key, which `first` gets the first constant of.
+  template <class Key>
+  static std::size_t number_of(std::map<Key, std::size_t>& known, const Key& key, std::size_t constant,
+                               std::vector<std::size_t>& first) {
+    const auto [number, added] = known.try_emplace(key, known.size());
+    if (added) first.push_back(constant);
+    return number->second;
+  }
 
-  FittedConstant centre(std::size_t group) const {
-    const auto first = std::ranges::find(centre_, group) - centre_.begin();
-    FittedConstant constant{"centre", constants_[static_cast<std::size_t>(first)].nominal};
-    constant.prior = kNominalSpread;
+  FittedConstant centre(std::size_t first, double prior) const {
+    FittedConstant constant{"centre", constants_[first].nominal};
+    constant.prior = prior;
     return constant;
   }
 
@@ -93,13 +116,20 @@ class TrainingFit {
     }
     for (std::size_t i = 0; i < constants_.size(); ++i)
       residuals[next++] = std::log(values[i] / values[constants_.size() + centre_[i]]) / spread(constants_[i].constant);
+    const std::span<const double> centres = values.subspan(constants_.size());
+    for (std::size_t group = 0; group < kind_of_group_.size(); ++group)
+      residuals[next++] =
+          std::log(centres[group] / centres[kind_of_group_.size() + kind_of_group_[group]]) /
+          (is_of_products(constants_[first_of_group_[group]].constant) ? kArchitectureSpread : kNominalSpread);
   }
 
   std::span<const TrainingConstant> constants_;
   std::vector<const TrainingFitRow*> rows_;
   std::map<std::size_t, std::size_t> rows_of_family_;
-  std::map<Group, std::size_t> groups_;
-  std::vector<std::size_t> centre_;  // group by constant
+  std::vector<std::size_t> centre_;          // group by constant
+  std::vector<std::size_t> first_of_group_;  // constant by group
+  std::vector<std::size_t> first_of_kind_;   // constant by kind
+  std::vector<std::size_t> kind_of_group_;
 };
 
 // What a constant is worth before it is fitted: nothing lost, and of bytes what the operation reads and writes at

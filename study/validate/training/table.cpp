@@ -64,6 +64,8 @@ Texts read_texts(Section& section, std::string_view key, std::string_view type, 
 void read_origin(Section& section, TrainingTable& table) {
   table.name = read_words(section, "table", "its name, which no other table has");
   table.where = section.where("table");
+  section.takes("collection", table.collection, kTrainingCollections,
+                "first: runs of 2019 to 2023 and what is like them, second: runs of 2024 to 2026; totals are of each");
   table.family = section.optional<std::string>(
       "family", table.name, "tables of one family are summed up, and left out, together", "the table's name");
   table.title =
@@ -235,10 +237,15 @@ void read_table(Section& section, TrainingTable& table) {
   read_misses(section, table);
 }
 
-// Tables of a family need not all repeat its title, but none may give another one.
+// Tables of a family are of one collection, and need not all repeat its title, but none may give another one.
 void check_together(std::vector<TrainingTable>& tables, Diagnostics& diagnostics) {
   std::map<std::string, const TrainingTable*> titled;
+  std::map<std::string, const TrainingTable*> collected;
   for (const TrainingTable& table : tables) {
+    const TrainingTable& known = *collected.try_emplace(table.family, &table).first->second;
+    if (known.collection != table.collection)
+      diagnostics.error(table.where, fmt::format("family '{}' is in two collections", printable(table.family)),
+                        fmt::format("in {} it is in the other one", known.where.file));
     if (table.title.empty()) continue;
     const auto [first, added] = titled.try_emplace(table.family, &table);
     if (!added && first->second->title != table.title)

@@ -26,6 +26,10 @@ enum class TrainingFigure : std::uint8_t {
   kModelTflops,     // 10^12 FLOPs a second and GPU, by model_flops()
 };
 
+// When the runs were published: to 2023, by which the model of a step was built, or 2024 to 2026.
+enum class TrainingCollection : std::uint8_t { kFirst, kSecond };
+inline constexpr std::array<std::string_view, 2> kTrainingCollections = {"first", "second"};
+
 struct TrainingRow {
   std::string label;
   Location where;
@@ -37,7 +41,8 @@ struct TrainingRow {
 
 struct TrainingTable {
   std::string name;
-  Location where;      // of the name
+  Location where;  // of the name
+  TrainingCollection collection = TrainingCollection::kFirst;
   std::string family;  // tables of one family are summed up, and left out, together
   std::string title;   // of the family
   std::vector<std::string> source;

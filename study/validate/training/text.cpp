@@ -48,6 +48,7 @@ Json to_json(const ValidatedTrainingFamily& family) {
   error["mean"] = errors.mean;
   error["signed_mean"] = errors.signed_mean;
   return {{"family", family.name},
+          {"collection", std::string(kTrainingCollections[static_cast<std::size_t>(family.collection())])},
           {"title", family.title},
           {"software", family.software()},
           {"error", std::move(error)},
@@ -56,20 +57,45 @@ Json to_json(const ValidatedTrainingFamily& family) {
 
 // Each family counts the same, however many rows it has.
 struct OverallTrainingErrors {
+  std::size_t families = 0, rows = 0;
   double mean = 0;    // of the families' means
   double median = 0;  // of their medians
 };
 
-OverallTrainingErrors overall_errors(std::span<const ValidatedTrainingFamily> families) {
+OverallTrainingErrors overall_errors(std::span<const ValidatedTrainingFamily> families,
+                                     std::optional<TrainingCollection> of = {}) {
   OverallTrainingErrors overall;
   std::vector<double> medians;
   for (const ValidatedTrainingFamily& family : families) {
+    if (of && family.collection() != *of) continue;
     const TrainingErrors errors = family.errors();
-    overall.mean += errors.mean / static_cast<double>(families.size());
+    overall.mean += errors.mean;
+    overall.rows += family.rows.size();
     medians.push_back(errors.absolute.median);
   }
+  overall.families = medians.size();
+  if (overall.families > 0) overall.mean /= static_cast<double>(overall.families);
   if (const auto summary = summary_of(std::move(medians))) overall.median = summary->median;
   return overall;
+}
+
+// What stands of each collection under its families.
+std::string collection_name(TrainingCollection collection) {
+  return fmt::format("{} collection", kTrainingCollections[static_cast<std::size_t>(collection)]);
+}
+
+// Of both collections that have any, and of all where there are two.
+template <class Line>
+std::string for_each_collection(std::span<const ValidatedTrainingFamily> families, Line&& line) {
+  std::string text;
+  std::size_t collections = 0;
+  for (const TrainingCollection collection : {TrainingCollection::kFirst, TrainingCollection::kSecond}) {
+    if (overall_errors(families, collection).families == 0) continue;
+    text += line(collection_name(collection), std::optional(collection));
+    ++collections;
+  }
+  return collections == 1 ? line("all families", std::optional<TrainingCollection>())
+                          : text + line("all families", std::optional<TrainingCollection>());
 }
 
 std::string families_text(const TrainingValidation& validation) {
@@ -86,10 +112,11 @@ std::string families_text(const TrainingValidation& validation) {
 
 std::string overall_text(const TrainingValidation& validation) {
   if (validation.families.empty()) return {};
-  const OverallTrainingErrors overall = overall_errors(validation.families);
-  return fmt::format(
-      "\nall families ({}, of {} rows): mean of their means {:.1f} %, median of their medians {:.1f} %\n",
-      validation.families.size(), validation.row_count(), 100 * overall.mean, 100 * overall.median);
+  return "\n" + for_each_collection(validation.families, [&](const std::string& name, auto collection) {
+           const OverallTrainingErrors overall = overall_errors(validation.families, collection);
+           return fmt::format("{} ({}, of {} rows): mean of their means {:.1f} %, median of their medians {:.1f} %\n",
+                              name, overall.families, overall.rows, 100 * overall.mean, 100 * overall.median);
+         });
 }
 
 std::string misses_text(const TrainingValidation& validation) {
@@ -256,16 +283,18 @@ Json to_json(const TrainingValidation& validation) {
 
 std::string training_cross_text(const TrainingValidation& validation, const TrainingCross& cross) {
   if (cross.left_out.empty()) return {};
-  const OverallTrainingErrors with = overall_errors(validation.families);
-  const OverallTrainingErrors without = overall_errors(cross.left_out);
+  const auto overall = [&](const std::string& name, auto collection) {
+    const OverallTrainingErrors with = overall_errors(validation.families, collection);
+    const OverallTrainingErrors without = overall_errors(cross.left_out, collection);
+    return fmt::format(
+        "one family left out, {} ({}): mean of their means {:.1f} %, median of their medians {:.1f} %; with the "
+        "shipped constants {:.1f} and {:.1f} %\n",
+        name, without.families, 100 * without.mean, 100 * without.median, 100 * with.mean, 100 * with.median);
+  };
   return "\nThe constants of the software, fitted to all families at once; those of one name on one architecture "
          "hold together, each kind of model by itself:\n\n" +
          constants_text(cross) + "\nEach family by constants fitted to the others:\n\n" +
-         families_text(validation, cross) +
-         fmt::format(
-             "\none family left out ({}): mean of their means {:.1f} %, median of their medians {:.1f} %; with "
-             "the shipped constants {:.1f} and {:.1f} %\n",
-             cross.left_out.size(), 100 * without.mean, 100 * without.median, 100 * with.mean, 100 * with.median);
+         families_text(validation, cross) + "\n" + for_each_collection(cross.left_out, overall);
 }
 
 Json to_json(const TrainingCross& cross) {

@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 
 #include "core/assert.h"
+#include "core/in_parallel.h"
 #include "experiment/job.h"
 #include "experiment/run.h"
 #include "report/parts.h"
-#include "core/in_parallel.h"
 #include "workload/training/spec/software.h"
 
 namespace orrery::study {
@@ -32,7 +32,7 @@ std::vector<ScoredRow> scored_rows(std::span<const TrainingTable> tables) {
   return rows;
 }
 
-// In the order in which their first tables come.
+// The first collection before the second, each in the order in which their first tables come.
 std::vector<ValidatedTrainingFamily> by_family(std::vector<ValidatedTrainingRow> rows) {
   std::vector<ValidatedTrainingFamily> families;
   for (ValidatedTrainingRow& row : rows) {
@@ -42,6 +42,7 @@ std::vector<ValidatedTrainingFamily> by_family(std::vector<ValidatedTrainingRow>
           family, {row.table->family, row.table->title.empty() ? row.table->family : row.table->title, {}});
     family->rows.push_back(std::move(row));
   }
+  std::ranges::stable_sort(families, {}, &ValidatedTrainingFamily::collection);
   return families;
 }
 

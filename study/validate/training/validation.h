@@ -75,6 +75,7 @@ struct ValidatedTrainingFamily {
   std::vector<ValidatedTrainingRow> rows;  // at least one
 
   TrainingErrors errors() const { return training_errors(rows); }
+  TrainingCollection collection() const { return rows.front().table->collection; }
   const ValidatedTrainingRow& worst() const { return worst_of(rows); }
   std::vector<std::string> software() const;  // names, each once
 };

@@ -40,8 +40,8 @@ Projections plain_projections(const LayerShape& shape) {
   const std::int64_t m = shape.tokens(), head = model.head_size;
   const std::int64_t queries = shape.heads() * head, pairs = 2 * shape.kv_heads() * head;
   Projections p;
-  p.inputs = {linear(shape, m, queries + pairs, model.hidden)};
-  p.output = linear(shape, m, model.hidden, queries);
+  p.inputs = {linear(shape, m, queries + pairs, model.hidden, 1, Product::kQkv)};
+  p.output = linear(shape, m, model.hidden, queries, 1, Product::kProjection);
   const std::int64_t biases = model.biases ? queries + pairs + model.hidden : 0;
   p.weights = (queries + pairs) * model.hidden + queries * model.hidden + biases;
   p.ring_values = pairs;
@@ -57,11 +57,13 @@ Projections latent_projections(const LayerShape& shape) {
   const std::int64_t m = shape.tokens(), heads = shape.heads(), hidden = model.hidden;
   const std::int64_t key = latent.head + latent.rotary_head;
   Projections p;
-  if (latent.query_rank > 0) p.inputs.push_back(linear(shape, m, latent.query_rank, hidden));
-  p.inputs.push_back(linear(shape, m, heads * key, latent.query_rank > 0 ? latent.query_rank : hidden));
-  p.inputs.push_back(linear(shape, m, latent.key_value_rank + latent.rotary_head, hidden));
-  p.inputs.push_back(linear(shape, m, heads * (latent.head + latent.value_head), latent.key_value_rank));
-  p.output = linear(shape, m, hidden, heads * latent.value_head);
+  if (latent.query_rank > 0) p.inputs.push_back(linear(shape, m, latent.query_rank, hidden, 1, Product::kQkv));
+  p.inputs.push_back(
+      linear(shape, m, heads * key, latent.query_rank > 0 ? latent.query_rank : hidden, 1, Product::kQkv));
+  p.inputs.push_back(linear(shape, m, latent.key_value_rank + latent.rotary_head, hidden, 1, Product::kQkv));
+  p.inputs.push_back(
+      linear(shape, m, heads * (latent.head + latent.value_head), latent.key_value_rank, 1, Product::kQkv));
+  p.output = linear(shape, m, hidden, heads * latent.value_head, 1, Product::kProjection);
   for (const Gemm& product : p.inputs) p.weights += product.n * product.k;
   p.weights += p.output.n * p.output.k + latent.query_rank + latent.key_value_rank;  // with the norms of both ranks
   p.ring_values = heads * (key + latent.value_head);
@@ -135,9 +137,10 @@ void add_core(const LayerShape& shape, const Projections& p, bool backward, Acti
                        block * shape.context);
 }
 
-std::vector<Operator> all(const std::vector<Gemm>& products, Gemm (*of)(const Gemm&)) {
+std::vector<Operator> weight_gradients_of(const LayerShape& shape, const std::vector<Gemm>& products) {
   std::vector<Operator> operators;
-  for (const Gemm& product : products) operators.emplace_back(of(product));
+  for (const Gemm& product : products)
+    for (const Operator& op : weight_gradient_of(shape, product)) operators.push_back(op);
   return operators;
 }
 
@@ -147,30 +150,35 @@ BlockProgram attention_block(const LayerShape& shape) {
   const std::string name = "attention";
   const Projections p = shape.model->latent ? latent_projections(shape) : plain_projections(shape);
   BlockProgram block;
-  block.parameters.dense = p.weights + norm_parameters(*shape.model);
+  std::vector<Gemm> products = p.inputs;
+  products.push_back(p.output);
+  const Trained weights_of = trained_of(shape, p.weights + norm_parameters(*shape.model), products);
+  block.parameters.dense = weights_of.trained;
+  block.frozen = weights_of.frozen;
 
   ActionList forward;
   begin_forward(shape, name, forward);
-  for (const Gemm& product : p.inputs) forward.add(product);
+  for (const Gemm& product : p.inputs) forward.add(forward_of(shape, product));
   forward.add(layout(shape, p));
   add_core(shape, p, false, forward);
-  forward.add(p.output);
+  forward.add(forward_of(shape, p.output));
   end_forward(shape, name, forward);
   block.forward = std::move(forward).take();
 
   ActionList backward;
   begin_backward(shape, name, backward);
-  backward.add(input_gradient(p.output));
-  std::vector<Operator> weights = all(p.inputs, weight_gradient);
+  backward.add(input_gradient_of(shape, p.output));
+  std::vector<Operator> weights = weight_gradients_of(shape, p.inputs);
   if (shape.weight_gradients == WeightGradients::kApart)
-    weights.emplace_back(weight_gradient(p.output));
+    weights = weight_gradients_of(shape, products);
   else
-    backward.add(weight_gradient(p.output));
+    backward.add(weight_gradient_of(shape, p.output));
   add_core(shape, p, true, backward);
   // The scores' backward pass moves its gradients twice, in and out of the order of heads.
   backward.add(layout(shape, p));
   backward.add(element_wise(ElementWiseKind::kCopy, shape.tokens() * p.output.k, 2 * shape.width()));
-  for (auto product = p.inputs.rbegin(); product != p.inputs.rend(); ++product) backward.add(input_gradient(*product));
+  for (auto product = p.inputs.rbegin(); product != p.inputs.rend(); ++product)
+    backward.add(input_gradient_of(shape, *product));
   end_backward(shape, name, weights, block.parameters, backward);
   block.backward = std::move(backward).take();
 

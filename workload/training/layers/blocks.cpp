@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "workload/training/layers/blocks.h"
 
+#include <array>
 #include <utility>
 
 namespace orrery::workload {
@@ -18,6 +19,7 @@ void ActionList::add(const std::vector<Operator>& operators) {
 
 void ActionList::weight_gradient(const std::string& name, const std::vector<Operator>& operators,
                                  ParameterCount finishes, WeightGradients place) {
+  if (operators.empty() && finishes.total() == 0) return;
   if (place == WeightGradients::kInline) {
     add(operators);
     open_.finishes += finishes;
@@ -55,8 +57,70 @@ void ActionList::close() {
   open_ = {};
 }
 
-Gemm linear(const LayerShape& shape, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch) {
-  return {m, n, k, batch, shape.precision};
+Gemm linear(const LayerShape& shape, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch,
+            Product product) {
+  Gemm gemm{m, n, k, batch, shape.precision};
+  gemm.product = product;
+  return gemm;
+}
+
+namespace {
+
+// The operand of `columns` values a row that a product in fp8 casts; what a norm left is cast by its kernel.
+void add_cast(const LayerShape& shape, const Gemm& product, std::int64_t columns, bool normalised,
+              std::vector<Operator>& operators) {
+  const Bytes each = normalised ? shape.fp8.normalised : shape.fp8.operand;
+  if (!shape.computes_fp8() || each.count() == 0) return;
+  operators.emplace_back(element_wise(ElementWiseKind::kCast, product.batch * product.m * columns, each.count()));
+}
+
+bool has_adapter(const LayerShape& shape, const Gemm& product) {
+  return shape.lora != nullptr && product.product != Product::kOther &&
+         shape.lora->targets[static_cast<std::size_t>(product.product)];
+}
+
+// Down to the adapter's rank, and up from it.
+std::array<Gemm, 2> adapter_of(const LayerShape& shape, const Gemm& product) {
+  const std::int64_t rank = shape.lora->rank;
+  return {Gemm{product.m, rank, product.k, product.batch, shape.activation()},
+          Gemm{product.m, product.n, rank, product.batch, shape.activation()}};
+}
+
+}  // namespace
+
+std::vector<Operator> forward_of(const LayerShape& shape, const Gemm& product) {
+  std::vector<Operator> operators;
+  const bool normalised = product.product == Product::kQkv || product.product == Product::kUp;
+  add_cast(shape, product, product.k, normalised, operators);
+  operators.emplace_back(product);
+  if (has_adapter(shape, product))
+    for (const Gemm& factor : adapter_of(shape, product)) operators.emplace_back(factor);
+  return operators;
+}
+
+std::vector<Operator> input_gradient_of(const LayerShape& shape, const Gemm& product) {
+  std::vector<Operator> operators;
+  add_cast(shape, product, product.n, false, operators);
+  operators.emplace_back(input_gradient(product));
+  if (has_adapter(shape, product))
+    for (const Gemm& factor : adapter_of(shape, product)) operators.emplace_back(input_gradient(factor));
+  return operators;
+}
+
+std::vector<Operator> weight_gradient_of(const LayerShape& shape, const Gemm& product) {
+  if (shape.lora == nullptr) return {weight_gradient(product)};
+  std::vector<Operator> operators;
+  if (has_adapter(shape, product))
+    for (const Gemm& factor : adapter_of(shape, product)) operators.emplace_back(weight_gradient(factor));
+  return operators;
+}
+
+Trained trained_of(const LayerShape& shape, std::int64_t weights, const std::vector<Gemm>& products) {
+  if (shape.lora == nullptr) return {weights, 0};
+  Trained result{0, weights};
+  for (const Gemm& product : products)
+    if (has_adapter(shape, product)) result.trained += product.batch * shape.lora->rank * (product.k + product.n);
+  return result;
 }
 
 Gemm input_gradient(const Gemm& forward) { return {forward.m, forward.k, forward.n, forward.batch, forward.precision}; }
@@ -101,7 +165,7 @@ void begin_forward(const LayerShape& shape, const std::string& name, ActionList&
   add_norm(shape, forward);
   if (shape.sequence_parallel)
     forward.collective(name + " gather", GroupFamily::kTensor, shape.tensor, CollectiveKind::kAllGather,
-                       shape.own_activations());
+                       shape.gathered_operands());
 }
 
 void end_forward(const LayerShape& shape, const std::string& name, ActionList& forward) {
@@ -115,7 +179,7 @@ void begin_backward(const LayerShape& shape, const std::string& name, ActionList
   add_residual_backward(shape, backward);
   if (shape.sequence_parallel)
     backward.collective(name + " gather", GroupFamily::kTensor, shape.tensor, CollectiveKind::kAllGather,
-                        shape.own_activations());
+                        shape.gathered_operands());
 }
 
 void end_backward(const LayerShape& shape, const std::string& name, const std::vector<Operator>& weights,

@@ -54,7 +54,12 @@ struct LayerShape {
   AttentionKind attention = AttentionKind::kFlash;
   bool dropout = false;
   Recompute recompute = Recompute::kNone;
+  KeptResults keep{};  // under full recomputation
+  bool recompute_all = true;
   SelectiveKind selective = SelectiveKind::kScores;
+  const LoraSpec* lora = nullptr;  // weights are frozen but for its adapters
+  Fp8Casts fp8;
+  std::int64_t pieces = 1;  // that tensor-parallel communication and products beside it are cut into
   // kBeside: of the products that a collective of the input gradient follows; the others' inline.
   WeightGradients weight_gradients = WeightGradients::kInline;
   Precision precision = Precision::kBf16;  // of products with weights
@@ -74,6 +79,11 @@ struct LayerShape {
   std::int64_t kv_heads() const { return model->kv_heads < tensor ? 1 : model->kv_heads / tensor; }
   // Of the vocabulary, padded so that all ranks have the same.
   std::int64_t vocab() const { return (model->vocab + tensor - 1) / tensor; }
+  bool computes_fp8() const { return is_of_products_only(precision); }
+  // Of an all-gather of operands in the tensor group: activations of the rank's own tokens.
+  Bytes gathered_operands() const {
+    return computes_fp8() && fp8.gathers ? Bytes(own_tokens() * model->hidden) : own_activations();
+  }
   // Activations of all the rank's tokens, and of its own.
   Bytes activations() const { return Bytes(tokens() * model->hidden * width()); }
   Bytes own_activations() const { return Bytes(own_tokens() * model->hidden * width()); }
@@ -88,6 +98,7 @@ struct BlockProgram {
   std::vector<Action> forward;
   std::vector<Action> backward;
   ParameterCount parameters;
+  std::int64_t frozen = 0;
   Bytes saved{0};
   Bytes saved_scores{0};  // of `saved`: what selective recomputation does without
 };
@@ -97,9 +108,20 @@ BlockProgram perceptron_block(const LayerShape& shape);
 BlockProgram expert_block(const LayerShape& shape);
 
 // What blocks have in common. A linear layer of weights k x n on m tokens:
-Gemm linear(const LayerShape& shape, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch = 1);
+Gemm linear(const LayerShape& shape, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch = 1,
+            Product product = Product::kOther);
 Gemm input_gradient(const Gemm& forward);
 Gemm weight_gradient(const Gemm& forward);
+// What a linear layer computes, with the casts of its operands and with its adapters, and the gradients of its input
+// and of what is trained of it.
+std::vector<Operator> forward_of(const LayerShape& shape, const Gemm& product);
+std::vector<Operator> input_gradient_of(const LayerShape& shape, const Gemm& product);
+std::vector<Operator> weight_gradient_of(const LayerShape& shape, const Gemm& product);
+// What is trained of `weights` and the products that have them: all, or only the adapters; the rest is frozen.
+struct Trained {
+  std::int64_t trained = 0, frozen = 0;
+};
+Trained trained_of(const LayerShape& shape, std::int64_t weights, const std::vector<Gemm>& products);
 // Element-wise work on all of `elements`, `bytes_each`.
 ElementWise element_wise(ElementWiseKind kind, std::int64_t elements, std::int64_t bytes_each);
 

@@ -35,10 +35,10 @@ Experts experts_of(const LayerShape& shape) {
   e.ffn = model.expert_hidden / shape.tensor;
   e.shared = model.shared_experts * e.ffn;
   e.router = linear(shape, shape.own_tokens(), model.experts, model.hidden);
-  e.up = linear(shape, each, products * e.ffn, model.hidden, e.local);
-  e.down = linear(shape, each, model.hidden, e.ffn, e.local);
-  e.shared_up = linear(shape, shape.tokens(), products * e.shared, model.hidden);
-  e.shared_down = linear(shape, shape.tokens(), model.hidden, e.shared);
+  e.up = linear(shape, each, products * e.ffn, model.hidden, e.local, Product::kUp);
+  e.down = linear(shape, each, model.hidden, e.ffn, e.local, Product::kDown);
+  e.shared_up = linear(shape, shape.tokens(), products * e.shared, model.hidden, 1, Product::kUp);
+  e.shared_down = linear(shape, shape.tokens(), model.hidden, e.shared, 1, Product::kDown);
   return e;
 }
 
@@ -84,9 +84,9 @@ constexpr const char* kName = "experts";
 void add_shared(const LayerShape& shape, const Experts& e, bool backward, ActionList& actions) {
   const std::string name = std::string(kName) + " shared";
   gather(shape, name + " gather", shape.own_activations(), actions);
-  actions.add(backward ? input_gradient(e.shared_down) : e.shared_up);
+  actions.add(backward ? input_gradient_of(shape, e.shared_down) : forward_of(shape, e.shared_up));
   actions.add(activation(shape, shape.tokens() * e.shared, backward));
-  actions.add(backward ? input_gradient(e.shared_up) : e.shared_down);
+  actions.add(backward ? input_gradient_of(shape, e.shared_up) : forward_of(shape, e.shared_down));
   sum(shape, name + " sum", shape.own_activations(), actions);
 }
 
@@ -99,9 +99,9 @@ std::vector<Action> forward_of(const LayerShape& shape, const Experts& e) {
   forward.add(copy_rows(shape, e.sent));
   exchange(shape, name + " dispatch", e, forward);
   gather(shape, name + " gather", rows_of(shape, e.received), forward);
-  forward.add(e.up);
+  forward.add(forward_of(shape, e.up));
   forward.add(activation(shape, e.rows * e.ffn, false));
-  forward.add(e.down);
+  forward.add(forward_of(shape, e.down));
   sum(shape, name + " sum", rows_of(shape, e.received), forward);
   exchange(shape, name + " combine", e, forward);
   forward.add(copy_rows(shape, e.sent));
@@ -124,9 +124,9 @@ std::vector<Action> backward_of(const LayerShape& shape, const Experts& e, Param
   backward.add(copy_rows(shape, e.sent));
   exchange(shape, name + " combine", e, backward);
   gather(shape, name + " gather", rows_of(shape, e.received), backward);
-  backward.add(input_gradient(e.down));
+  backward.add(input_gradient_of(shape, e.down));
   backward.add(activation(shape, e.rows * e.ffn, true));
-  backward.add(input_gradient(e.up));
+  backward.add(input_gradient_of(shape, e.up));
   backward.weight_gradient(name + " weights", weights, parameters, shape.other_weight_gradients());
   sum(shape, name + " sum", rows_of(shape, e.received), backward);
   exchange(shape, name + " dispatch", e, backward);
@@ -142,33 +142,37 @@ BlockProgram perceptron_block(const LayerShape& shape) {
   const std::string name = "mlp";
   const TransformerSpec& model = *shape.model;
   const std::int64_t ffn = model.ffn_hidden / shape.tensor, up_width = model.gated_mlp ? 2 * ffn : ffn;
-  const Gemm up = linear(shape, shape.tokens(), up_width, model.hidden);
-  const Gemm down = linear(shape, shape.tokens(), model.hidden, ffn);
+  const Gemm up = linear(shape, shape.tokens(), up_width, model.hidden, 1, Product::kUp);
+  const Gemm down = linear(shape, shape.tokens(), model.hidden, ffn, 1, Product::kDown);
   const std::int64_t width = shape.width(), values = shape.tokens() * ffn;
   BlockProgram block;
-  block.parameters.dense =
-      (up_width + ffn) * model.hidden + (model.biases ? up_width + model.hidden : 0) + norm_parameters(model);
+  const Trained weights_of = trained_of(
+      shape, (up_width + ffn) * model.hidden + (model.biases ? up_width + model.hidden : 0) + norm_parameters(model),
+      {up, down});
+  block.parameters.dense = weights_of.trained;
+  block.frozen = weights_of.frozen;
 
   ActionList forward;
   begin_forward(shape, name, forward);
-  forward.add(up);
+  forward.add(forward_of(shape, up));
   forward.add(element_wise(ElementWiseKind::kActivation, values, (model.gated_mlp ? 3 : 2) * width));
-  forward.add(down);
+  forward.add(forward_of(shape, down));
   end_forward(shape, name, forward);
   block.forward = std::move(forward).take();
 
   ActionList backward;
   begin_backward(shape, name, backward);
-  backward.add(input_gradient(down));
-  std::vector<Operator> weights = {weight_gradient(up)};
+  backward.add(input_gradient_of(shape, down));
+  std::vector<Operator> weights = weight_gradient_of(shape, up);
+  const std::vector<Operator> of_down = weight_gradient_of(shape, down);
   if (shape.weight_gradients == WeightGradients::kApart)
-    weights.emplace_back(weight_gradient(down));
+    weights.insert(weights.end(), of_down.begin(), of_down.end());
   else
-    backward.add(weight_gradient(down));
+    backward.add(of_down);
   // Reads the gradient and what went in, writes the gradient of that; the sum for a bias is half a read on the way.
   backward.add(element_wise(ElementWiseKind::kActivation, values,
                             (model.gated_mlp ? 5 : 3) * width + (model.biases ? width / 2 : 0)));
-  backward.add(input_gradient(up));
+  backward.add(input_gradient_of(shape, up));
   end_backward(shape, name, weights, block.parameters, backward);
   block.backward = std::move(backward).take();
 

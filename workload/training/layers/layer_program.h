@@ -71,7 +71,8 @@ struct Collective {
   std::string name;
   GroupFamily family = GroupFamily::kTensor;
   CollectiveKind kind = CollectiveKind::kAllReduce;
-  Bytes bytes;  // of the rank's own input buffer, as in ExecutionGraph
+  Bytes bytes;               // of the rank's own input buffer, as in ExecutionGraph
+  bool beside_next = false;  // the next Compute runs while it does, and what is behind that waits for both
 };
 
 // Passes blocks round the context-parallel group: `blocks` computations, and beside each but the last a message to the
@@ -94,9 +95,10 @@ struct LayerProgram {
   std::vector<Action> forward;
   std::vector<Action> recompute;  // before backward
   std::vector<Action> backward;
-  ParameterCount parameters;
-  Bytes saved{0};    // activations kept from the forward to the backward pass
-  Bytes working{0};  // more than that while a pass runs
+  ParameterCount parameters;  // that are trained
+  std::int64_t frozen = 0;    // and those that are not
+  Bytes saved{0};             // activations kept from the forward to the backward pass
+  Bytes working{0};           // more than that while a pass runs
 };
 
 Cost cost_of(const std::vector<Operator>& operators, const OperatorTimes& times);

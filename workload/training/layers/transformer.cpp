@@ -2,6 +2,7 @@
 #include "workload/training/layers/model_layers.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <utility>
 #include <variant>
@@ -28,7 +29,7 @@ void keep(LayerProgram& layer, Bytes kept) {
 }
 
 // What is computed again where the results of attention, of sums over ranks and of every second product are kept.
-struct KeptResults {
+struct Recomputed {
   std::vector<Action> again;
   Bytes bytes{0};  // that are kept
 };
@@ -46,9 +47,9 @@ bool keeps(const Operator& op, std::int64_t width, std::int64_t& products, Bytes
 }
 
 // As torchtitan counts products; here queries, keys and values are one, and so are both halves of a gated perceptron.
-KeptResults without_every_second_product(const std::vector<Action>& forward, const LayerShape& shape) {
+Recomputed without_every_second_product(const std::vector<Action>& forward, const LayerShape& shape) {
   const std::int64_t width = shape.width();
-  KeptResults kept;
+  Recomputed kept;
   std::int64_t products = 0;
   for (const Action& action : forward) {
     if (const auto* compute = std::get_if<Compute>(&action)) {
@@ -71,6 +72,135 @@ KeptResults without_every_second_product(const std::vector<Action>& forward, con
   return kept;
 }
 
+// Whether the result of an operator is kept, whose bytes are added then.
+bool is_kept(const Operator& op, const LayerShape& shape, Bytes& bytes) {
+  const auto keeps = [&](Kept kept) { return shape.keep[static_cast<std::size_t>(kept)]; };
+  if (const auto* attention = std::get_if<FlashAttention>(&op)) {
+    if (!keeps(Kept::kAttention)) return false;
+    bytes += Bytes(attention->batch * attention->queries * (attention->head_size * shape.width() + 4));
+    return true;
+  }
+  if (const auto* moved = std::get_if<ElementWise>(&op))
+    return (moved->kind == ElementWiseKind::kNorm && keeps(Kept::kNorm)) ||
+           (moved->kind == ElementWiseKind::kActivation && keeps(Kept::kActivation));
+  constexpr std::array<Kept, 5> kOf = {Kept::kNorm, Kept::kQkv, Kept::kProjection, Kept::kUp, Kept::kDown};
+  const auto& product = std::get<Gemm>(op);
+  if (product.product == Product::kOther || !keeps(kOf[static_cast<std::size_t>(product.product)])) return false;
+  bytes += Bytes(product.batch * product.m * product.n * shape.width());
+  return true;
+}
+
+// Whether products or attention are computed.
+bool has_product(const Action& action) {
+  const auto* compute = std::get_if<Compute>(&action);
+  if (compute == nullptr) return std::holds_alternative<RingExchange>(action);
+  return std::ranges::any_of(compute->operators,
+                             [](const Operator& op) { return !std::holds_alternative<ElementWise>(op); });
+}
+
+// What comes behind the operands of a layer's last product is the layer's result, which its backward pass does not
+// need.
+void drop_result(std::vector<Action>& actions) {
+  while (!actions.empty() && !has_product(actions.back())) actions.pop_back();
+  auto* compute = actions.empty() ? nullptr : std::get_if<Compute>(&actions.back());
+  if (compute == nullptr) return;
+  while (std::holds_alternative<ElementWise>(compute->operators.back())) compute->operators.pop_back();
+  const auto* last = std::get_if<Gemm>(&compute->operators.back());
+  if (last != nullptr && last->product == Product::kDown) compute->operators.pop_back();
+}
+
+// What of a forward pass is computed again. Collectives of the tensor group go with the products they are of: what is
+// gathered is taken by what comes next, what is summed up was made by what came before.
+Recomputed without_kept(const std::vector<Action>& forward, const LayerShape& shape) {
+  Recomputed result;
+  std::vector<Action> actions;
+  for (const Action& action : forward) {
+    const auto* ring = std::get_if<RingExchange>(&action);
+    if (ring != nullptr && is_kept(ring->operators.front(), shape, result.bytes)) continue;
+    actions.push_back(action);
+    if (auto* compute = std::get_if<Compute>(&actions.back()))
+      std::erase_if(compute->operators, [&](const Operator& op) { return is_kept(op, shape, result.bytes); });
+  }
+  if (!shape.recompute_all) drop_result(actions);
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    const auto* compute = std::get_if<Compute>(&actions[i]);
+    if (compute != nullptr && compute->operators.empty()) continue;
+    const auto* collective = std::get_if<Collective>(&actions[i]);
+    if (collective != nullptr && collective->family == GroupFamily::kTensor) {
+      const std::size_t of = collective->kind == CollectiveKind::kAllGather ? i + 1 : i - 1;
+      if (of >= actions.size() || !has_product(actions[of])) continue;
+    }
+    result.again.push_back(actions[i]);
+  }
+  return result;
+}
+
+// Transformer Engine's userbuffers, which pass pieces on, are of the GPUs of a node.
+constexpr std::int64_t kMostPieces = 8;
+
+// A product of `parts` of its rows' pieces.
+std::vector<Operator> pieces_of(const Gemm& product, std::int64_t pieces, std::int64_t parts) {
+  Gemm piece = product;
+  piece.m = (product.m + pieces - 1) / pieces;
+  return std::vector<Operator>(static_cast<std::size_t>(parts), piece);
+}
+
+bool is_cast(const Operator& op) {
+  const auto* moved = std::get_if<ElementWise>(&op);
+  return moved != nullptr && moved->kind == ElementWiseKind::kCast;
+}
+
+bool is_of_tensor(const Action* action, CollectiveKind kind) {
+  const auto* collective = action == nullptr ? nullptr : std::get_if<Collective>(action);
+  return collective != nullptr && collective->family == GroupFamily::kTensor && collective->kind == kind;
+}
+
+// Cuts products beside which tensor-parallel communication runs: of what is gathered a rank has a piece of its own, so
+// that all pieces but the last are computed while others come; and of what is summed up all pieces but the first are
+// computed while those before them go round. In between either takes as long as the slower.
+std::vector<Action> in_pieces(std::vector<Action> actions, std::int64_t pieces) {
+  if (pieces < 2) return actions;
+  std::vector<Action> cut;
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    Action& action = actions[i];
+    auto* compute = std::get_if<Compute>(&action);
+    if (compute == nullptr || compute->operators.empty()) {
+      cut.push_back(std::move(action));
+      continue;
+    }
+    std::vector<Operator>& operators = compute->operators;
+    const auto first = std::ranges::find_if_not(operators, is_cast);
+    if (is_of_tensor(cut.empty() ? nullptr : &cut.back(), CollectiveKind::kAllGather) && first != operators.end() &&
+        std::holds_alternative<Gemm>(*first)) {
+      std::get<Collective>(cut.back()).beside_next = true;
+      const Gemm product = std::get<Gemm>(*first);
+      Compute head{compute->name, std::vector<Operator>(operators.begin(), first)};
+      const std::vector<Operator> most = pieces_of(product, pieces, pieces - 1);
+      head.operators.insert(head.operators.end(), most.begin(), most.end());
+      cut.emplace_back(std::move(head));
+      operators.erase(operators.begin(), std::next(first));
+      operators.insert(operators.begin(), pieces_of(product, pieces, 1).front());
+    }
+    const bool sums = i + 1 < actions.size() && is_of_tensor(&actions[i + 1], CollectiveKind::kReduceScatter);
+    const auto* behind = i + 2 < actions.size() ? std::get_if<Compute>(&actions[i + 2]) : nullptr;
+    const bool weights_beside = behind != nullptr && behind->beside_collective;
+    const auto* last = std::get_if<Gemm>(&operators.back());
+    if (!sums || weights_beside || last == nullptr) {
+      cut.push_back(std::move(action));
+      continue;
+    }
+    const Gemm product = *last;
+    operators.back() = pieces_of(product, pieces, 1).front();
+    Compute tail{compute->name, pieces_of(product, pieces, pieces - 1)};
+    std::swap(tail.finishes, compute->finishes);
+    cut.push_back(std::move(action));
+    std::get<Collective>(actions[++i]).beside_next = true;
+    cut.push_back(std::move(actions[i]));
+    cut.emplace_back(std::move(tail));
+  }
+  return cut;
+}
+
 }  // namespace
 
 std::int64_t norm_parameters(const TransformerSpec& model) { return model.hidden * (model.biases ? 2 : 1); }
@@ -90,11 +220,16 @@ LayerShape layer_shape(const TrainingSpec& training, double expert_load) {
   shape.attention = attention_of(training);
   shape.dropout = training.software.dropout;
   shape.recompute = training.recompute;
+  shape.keep = training.keep;
+  shape.recompute_all = training.software.recompute_all;
   shape.selective = training.software.selective;
-  shape.weight_gradients = training.schedule == ScheduleKind::kZeroBubble ? WeightGradients::kApart
-                           : training.software.overlap_tensor == TensorOverlap::kWeightGradient
-                               ? WeightGradients::kBeside
-                               : WeightGradients::kInline;
+  if (training.lora) shape.lora = &*training.lora;
+  shape.fp8 = training.software.fp8;
+  const bool in_pieces = training.software.overlap_tensor == TensorOverlap::kPieces && shape.sequence_parallel;
+  if (in_pieces && shape.tensor <= kMostPieces) shape.pieces = shape.tensor;
+  shape.weight_gradients = training.schedule == ScheduleKind::kZeroBubble             ? WeightGradients::kApart
+                           : training.software.overlap_tensor == TensorOverlap::kNone ? WeightGradients::kInline
+                                                                                      : WeightGradients::kBeside;
   shape.precision = training.precision;
   return shape;
 }
@@ -199,7 +334,9 @@ LayerProgram embedding_layer(const LayerShape& shape) {
   if (shape.sequence_parallel)
     backward.collective("embedding gather", GroupFamily::kTensor, shape.tensor, CollectiveKind::kAllGather,
                         shape.own_activations());
-  const std::vector<Operator> weights = {element_wise(ElementWiseKind::kEmbedding, values, 3 * shape.width())};
+  if (shape.lora != nullptr) std::swap(layer.frozen, layer.parameters.dense);
+  std::vector<Operator> weights = {element_wise(ElementWiseKind::kEmbedding, values, 3 * shape.width())};
+  if (shape.lora != nullptr) weights.clear();
   backward.weight_gradient("embedding weights", weights, layer.parameters, shape.other_weight_gradients());
   layer.backward = std::move(backward).take();
   layer.saved = Bytes(shape.dropout ? shape.own_tokens() * model.hidden : 0);
@@ -212,6 +349,7 @@ LayerProgram transformer_layer(const LayerShape& shape, bool has_experts) {
   LayerProgram layer;
   layer.name = "layer";
   layer.parameters = attention.parameters + perceptron.parameters;
+  layer.frozen = attention.frozen + perceptron.frozen;
   layer.saved = attention.saved + perceptron.saved;
   append(layer.forward, std::move(attention.forward));
   append(layer.forward, std::move(perceptron.forward));
@@ -222,14 +360,17 @@ LayerProgram transformer_layer(const LayerShape& shape, bool has_experts) {
     layer.working = attention.saved_scores;
   }
   if (shape.recompute == Recompute::kSelective && shape.selective == SelectiveKind::kOperators) {
-    KeptResults kept = without_every_second_product(layer.forward, shape);
+    Recomputed kept = without_every_second_product(layer.forward, shape);
     layer.recompute = std::move(kept.again);
     keep(layer, shape.own_activations() + kept.bytes);
   }
   if (shape.recompute == Recompute::kFull) {
-    layer.recompute = layer.forward;
-    keep(layer, shape.own_activations());
+    Recomputed kept = without_kept(layer.forward, shape);
+    layer.recompute = std::move(kept.again);
+    keep(layer, shape.own_activations() + kept.bytes);
   }
+  for (std::vector<Action>* actions : {&layer.forward, &layer.recompute, &layer.backward})
+    *actions = in_pieces(std::move(*actions), shape.pieces);
   return layer;
 }
 
@@ -262,7 +403,8 @@ LayerProgram head_layer(const LayerShape& shape, bool tied_here) {
   backward.compute("head");
   backward.add(element_wise(ElementWiseKind::kLoss, scores, 8));
   backward.add(input_gradient(logits));
-  end_backward(shape, "head", {weight_gradient(logits)}, layer.parameters, backward);
+  if (shape.lora != nullptr) std::swap(layer.frozen, layer.parameters.dense);
+  end_backward(shape, "head", weight_gradient_of(shape, logits), layer.parameters, backward);
   layer.backward = std::move(backward).take();
 
   layer.saved = (shape.sequence_parallel ? shape.own_activations() : shape.activations()) + shape.own_activations() +

@@ -5,6 +5,7 @@
 #include <array>
 #include <iterator>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "core/assert.h"
@@ -60,19 +61,26 @@ class ModelLayers {
     std::vector<StageLayer> chunk;
     if (virtual_stage == 0 && model.has_ends()) chunk.push_back({priced(Kind::kEmbedding, load)});
     for (std::int64_t i = 0; i < stages_[virtual_stage]; ++i, ++layer)
-      chunk.push_back({priced(model.has_experts(layer) ? Kind::kExperts : Kind::kDense, load), layer});
+      chunk.push_back(
+          {priced(model.has_experts(layer) ? Kind::kExperts : Kind::kDense, load, is_recomputed(i)), layer});
     if (virtual_stage + 1 == stages_.size() && model.has_ends()) chunk.push_back({priced(Kind::kHead, load)});
     return chunk;
   }
 
-  const LayerProgram* priced(Kind kind, std::size_t load) {
-    const auto [known, added] = transformer_.try_emplace({kind, load});
-    if (added) known->second = price(program(kind, loads_[load]), training_.software.accumulation, times_);
+  // By its place in the virtual stage.
+  bool is_recomputed(std::int64_t layer) const {
+    return training_.recompute_layers == 0 || layer < training_.recompute_layers;
+  }
+
+  const LayerProgram* priced(Kind kind, std::size_t load, bool recomputes = true) {
+    const auto [known, added] = transformer_.try_emplace({kind, load, recomputes});
+    if (added) known->second = price(program(kind, loads_[load], recomputes), training_.software.accumulation, times_);
     return &known->second;
   }
 
-  LayerProgram program(Kind kind, double load) const {
-    const LayerShape shape = layer_shape(training_, load);
+  LayerProgram program(Kind kind, double load, bool recomputes) const {
+    LayerShape shape = layer_shape(training_, load);
+    if (!recomputes) shape.recompute = Recompute::kNone;
     switch (kind) {
       case Kind::kEmbedding:
         return embedding_layer(shape);
@@ -102,7 +110,7 @@ class ModelLayers {
   const OperatorTimes& times_;
   const std::vector<double> loads_;
   const std::vector<std::int64_t> stages_;
-  std::map<std::pair<Kind, std::size_t>, LayerProgram> transformer_;
+  std::map<std::tuple<Kind, std::size_t, bool>, LayerProgram> transformer_;
   std::vector<LayerProgram> others_;
 };
 

@@ -88,8 +88,8 @@ std::int64_t push_parameters(const TrainingSpec& training, std::int64_t paramete
 std::vector<std::vector<Bytes>> pushes_of_servers(const TrainingSpec& training, std::int64_t parameters) {
   const auto servers = static_cast<std::size_t>(training.parallel.servers);
   std::vector<std::vector<Bytes>> pushes(servers);
-  const std::int64_t bucket = training.software.overlap_gradients ? bucket_parameters(training.software)
-                                                                  : push_parameters(training, parameters);
+  const std::int64_t bucket =
+      training.software.overlap_gradients ? bucket_parameters(training) : push_parameters(training, parameters);
   std::size_t number = 0;
   for (std::int64_t left = parameters; left > 0; left -= std::min(left, bucket), ++number)
     pushes[number % servers].push_back(size_of(training.software.gradients) * std::min(left, bucket));
@@ -114,18 +114,18 @@ std::int64_t updated_parameters(ParameterCount parameters, const ExchangeGroups&
 }
 
 GradientSynchronisation::GradientSynchronisation(const TrainingSpec& training, const ExchangeGroups& groups,
-                                                 ProgramWriter& writer)
-    : training_(training), writer_(writer), dense_{groups.dense, 0, {}}, expert_{groups.expert, 0, {}} {}
+                                                 const OperatorTimes& times, ProgramWriter& writer)
+    : training_(training), times_(times), writer_(writer), dense_{groups.dense, 0, {}}, expert_{groups.expert, 0, {}} {}
 
 void GradientSynchronisation::ready(ParameterCount parameters, NodeId node) {
-  const std::int64_t bucket = bucket_parameters(training_.software);
+  const std::int64_t bucket = bucket_parameters(training_);
   const auto add = [&](Pending& pending, std::int64_t count) {
     if (count == 0) return;
     pending.parameters += count;
     pending.from.push_back(node);
     if (!training_.software.overlap_gradients || training_.parallel.shares_parameters())
       return;  // FSDP: layer by layer
-    while (pending.parameters >= bucket) issue(pending, bucket);
+    while (in_buckets_ && pending.parameters >= bucket) issue(pending, bucket);
   };
   // Servers do not tell them apart.
   const bool together = training_.parallel.exchange == ExchangeKind::kParameterServer;
@@ -150,13 +150,20 @@ void GradientSynchronisation::issue(Pending& pending, std::int64_t parameters) {
   if (pending.groups.shards * pending.groups.replicas < 2) return;
   if (!training_.software.overlap_gradients) {
     after.insert(after.end(), writer_.tail().begin(), writer_.tail().end());
-    return writer_.set_tail({exchange(pending.groups, bytes, std::move(after))});
+    return writer_.set_tail({exchange(pending.groups, parameters, std::move(after))});
   }
-  done_.push_back(exchange(pending.groups, bytes, std::move(after)));
+  done_.push_back(exchange(pending.groups, parameters, std::move(after)));
 }
 
-NodeId GradientSynchronisation::exchange(const ReplicaGroups& groups, Bytes bytes, ProgramWriter::Nodes after) {
+NodeId GradientSynchronisation::exchange(const ReplicaGroups& groups, std::int64_t parameters,
+                                         ProgramWriter::Nodes after) {
   constexpr std::string_view kName = "gradients";
+  const Bytes bytes = size_of(training_.software.gradients) * parameters;
+  const Bytes prepared = training_.software.reduction * parameters;
+  if (prepared.count() > 0)
+    after.assign(1,
+                 writer_.compute_beside("gradients prepared",
+                                        cost_of({ElementWise{ElementWiseKind::kAccumulate, prepared}}, times_), after));
   NodeId node{};
   if (groups.shards > 1) {
     node = writer_.collective_beside(kName, groups.shard, CollectiveKind::kReduceScatter, bytes, after);
@@ -197,8 +204,14 @@ void GradientSynchronisation::pull(ParameterCount parameters) {
   pushes_ = 0;
 }
 
-std::int64_t bucket_parameters(const SoftwareSpec& software) {
-  return std::max<std::int64_t>(1, software.bucket.count() / size_of(software.gradients).count());
+std::int64_t bucket_parameters(const TrainingSpec& training) {
+  const SoftwareSpec& software = training.software;
+  const Bytes bucket = std::max(software.bucket, software.bucket_of_replica * training.parallel.replicas());
+  return std::max<std::int64_t>(1, bucket.count() / size_of(software.gradients).count());
+}
+
+bool has_buckets(const TrainingSpec& training, std::uint32_t stage, std::uint32_t chunk) {
+  return !training.software.bucket_first || (stage == 0 && chunk == 0);
 }
 
 StageProgram server_program(const TrainingSpec& training, std::int64_t parameters, std::uint32_t server,

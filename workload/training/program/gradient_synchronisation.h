@@ -32,8 +32,11 @@ std::int64_t updated_parameters(ParameterCount parameters, const ExchangeGroups&
 class GradientSynchronisation {
  public:
   // All outlive it.
-  GradientSynchronisation(const TrainingSpec& training, const ExchangeGroups& groups, ProgramWriter& writer);
+  GradientSynchronisation(const TrainingSpec& training, const ExchangeGroups& groups, const OperatorTimes& times,
+                          ProgramWriter& writer);
 
+  // Whether what becomes ready from here on goes in buckets.
+  void cut(bool in_buckets) { in_buckets_ = in_buckets; }
   // The gradients of so many parameters are complete with `node`.
   void ready(ParameterCount parameters, NodeId node);
   // Exchanges what is still to be exchanged.
@@ -54,18 +57,23 @@ class GradientSynchronisation {
   void issue(Pending& pending, std::int64_t parameters);
   static ProgramWriter::Nodes take_from(Pending& pending);
   void push_to_server(Pending& pending, Bytes bytes);
-  NodeId exchange(const ReplicaGroups& groups, Bytes bytes, ProgramWriter::Nodes after);
+  NodeId exchange(const ReplicaGroups& groups, std::int64_t parameters, ProgramWriter::Nodes after);
 
   const TrainingSpec& training_;
+  const OperatorTimes& times_;
   ProgramWriter& writer_;
   Pending dense_;
   Pending expert_;
   ProgramWriter::Nodes done_;
   std::uint32_t pushes_ = 0;
+  bool in_buckets_ = true;
 };
 
 // Parameters exchanged together: the bucket in numbers of gradients, at least one.
-std::int64_t bucket_parameters(const SoftwareSpec& software);
+std::int64_t bucket_parameters(const TrainingSpec& training);
+
+// Whether the gradients of a chunk of a stage's layers go in buckets; or all at once, when they are there.
+bool has_buckets(const TrainingSpec& training, std::uint32_t stage, std::uint32_t chunk);
 
 // What parameter server `server` does: takes gradients from every worker, updates its share of the parameters, and
 // answers. Its peer slot w is worker w (PeerKind::kServer with that number).

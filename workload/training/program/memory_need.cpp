@@ -35,7 +35,8 @@ MemoryNeed memory_need(const StageRequest& request) {
   const std::int64_t shared = updated_parameters(parameters, groups);
   std::int64_t largest = 0;
   for (const auto& chunk : request.chunks)
-    for (const StageLayer& layer : chunk) largest = std::max(largest, layer.layer->parameters.total());
+    for (const StageLayer& layer : chunk)
+      largest = std::max(largest, layer.layer->parameters.total() + layer.layer->frozen);
   const Bytes weight = training.parameter_size();
   const Bytes gradient = size_of(training.software.gradients);
 
@@ -45,15 +46,19 @@ MemoryNeed memory_need(const StageRequest& request) {
       training.is_flushed() ? 1 : std::min<std::int64_t>(shape.stages - request.stage, shape.micro_batches);
 
   MemoryNeed need;
-  need[MemoryUse::kParameters] = weight * ((zero == 3 ? shared : all) * versions) + request.tables;
-  need[MemoryUse::kGradients] = gradient * (zero >= 2 ? shared : all);
+  const bool keeps = training.keeps_gathered();
+  const std::int64_t shards = zero == 3 && !keeps ? groups.dense.shards : 1;
+  const std::int64_t frozen = (frozen_of(request) + shards - 1) / shards;
+  need[MemoryUse::kParameters] = weight * (((zero == 3 ? shared : 0) + (zero < 3 || keeps ? all : 0)) * versions) +
+                                 request.tables + training.gathered_parameter_size() * frozen;
+  need[MemoryUse::kGradients] = gradient * (zero >= 2 && !keeps ? shared : all);
   const bool elsewhere = training.parallel.exchange == ExchangeKind::kParameterServer;
   need[MemoryUse::kOptimizer] = elsewhere ? Bytes(0) : optimizer_state(training.precision) * (zero >= 1 ? shared : all);
   need[MemoryUse::kActivations] = peak_activations(request);
   // Under ZeRO 3 the layer that is computed and the next one are there in full, and the gradients of one. Under ZeRO 2
   // a bucket of gradients is under way.
   const bool shares = groups.dense.shards > 1 || groups.expert.shards > 1;
-  if (zero == 3 && shares) need[MemoryUse::kCommunication] = weight * (2 * largest) + gradient * largest;
+  if (zero == 3 && shares && !keeps) need[MemoryUse::kCommunication] = weight * (2 * largest) + gradient * largest;
   if (zero == 2 && shares)
     need[MemoryUse::kCommunication] = std::min(gradient * all, std::max(training.software.bucket, gradient));
   return need;

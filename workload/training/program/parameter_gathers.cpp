@@ -2,6 +2,7 @@
 #include "workload/training/program/parameter_gathers.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -39,9 +40,11 @@ void ParameterGathers::begin_iteration(std::span<const StageUnit> units) {
 }
 
 void ParameterGathers::cut_buckets() {
-  const std::int64_t full = bucket_parameters(training_.software);
   for (std::size_t i = 0; i < units_.size(); ++i) {
     if (!is_first_forward(units_[i])) continue;
+    const std::int64_t full = has_buckets(training_, stage_, units_[i].pass.chunk)
+                                  ? bucket_parameters(training_)
+                                  : std::numeric_limits<std::int64_t>::max();
     const bool goes_on = !buckets_.empty() && buckets_.back().parameters.total() < full &&
                          units_[buckets_.back().first].pass.chunk == units_[i].pass.chunk;
     if (!goes_on) buckets_.push_back({i, {}});
@@ -88,7 +91,9 @@ void ParameterGathers::gather(Bucket& bucket) {
 // Weight gradients alone need no parameters.
 void ParameterGathers::gather_layer(std::size_t unit) {
   if (units_[unit].layer == nullptr || units_[unit].pass.kind == PassKind::kWeight || gathered_.contains(unit)) return;
-  gather(unit, units_[unit].layer->layer->parameters);
+  if (training_.keeps_gathered() && !is_first_forward(units_[unit])) return;
+  const LayerProgram& layer = *units_[unit].layer->layer;
+  gather(unit, layer.parameters + ParameterCount{layer.frozen, 0});
 }
 
 void ParameterGathers::gather(std::size_t unit, const ParameterCount& parameters) {
@@ -109,7 +114,7 @@ std::vector<std::pair<GroupFamily, Bytes>> ParameterGathers::calls_for(const Par
   for (const auto& [groups, count] :
        {std::pair(&groups_.dense, parameters.dense), {&groups_.expert, parameters.expert}})
     if (groups->shards > 1 && count > 0)
-      calls.emplace_back(groups->shard, ceil_div(training_.parameter_size() * count, groups->shards));
+      calls.emplace_back(groups->shard, ceil_div(training_.gathered_parameter_size() * count, groups->shards));
   return calls;
 }
 

@@ -66,7 +66,8 @@ std::vector<StageUnit> units_of_iteration(const StageRequest& request) {
 bool exchanges_in(const Pass& pass, const TrainingSpec& training) {
   if (pass.kind == PassKind::kForward) return false;
   if (pass.kind == PassKind::kBackward && training.schedule == ScheduleKind::kZeroBubble) return false;
-  return training.parallel.zero >= 2 || !training.is_flushed() || pass.micro_batch + 1 == training.micro_batches();
+  return (training.parallel.zero >= 2 && !training.keeps_gathered()) || !training.is_flushed() ||
+         pass.micro_batch + 1 == training.micro_batches();
 }
 
 // Whether nothing outside knows what is within a pass, so that it is as another of its kind. Exchanged gradients and
@@ -135,12 +136,20 @@ class LayerWriter {
     const NodeId node =
         beside ? writer_.compute_beside(name, compute.cost, after) : writer_.compute(name, compute.cost);
     if (beside) add_beside(node);
+    if (!beside && beside_next_) {
+      writer_.join(*beside_next_);
+      beside_next_.reset();
+    }
     if (exchanges_in(pass, training_)) gradients_.ready(compute.finishes, node);
   }
 
   void write(const Collective& collective, const std::string& name) {
     before_collective_ = writer_.tail();
-    writer_.collective(name, collective.family, collective.kind, collective.bytes);
+    if (collective.beside_next)
+      beside_next_ =
+          writer_.collective_beside(name, collective.family, collective.kind, collective.bytes, writer_.tail());
+    else
+      writer_.collective(name, collective.family, collective.kind, collective.bytes);
   }
 
   // "layer 3 attention forward", action by action.
@@ -162,6 +171,7 @@ class LayerWriter {
   ProgramWriter& writer_;
   ProgramWriter::Nodes before_collective_;  // what the latest collective in line waits for
   ProgramWriter::Nodes beside_;
+  std::optional<NodeId> beside_next_;  // a collective beside which the next computation runs
   std::map<std::tuple<const LayerProgram*, std::int64_t, Direction>, std::vector<std::string>> names_;
 };
 
@@ -186,7 +196,9 @@ class StageMessages {
     const Peer peer = neighbour(forward);
     const char* name = forward ? "send activations" : "send gradients";
     const NodeId node = writer_.send_beside(name, peer, request_.boundary, tag_of(pass), writer_.tail());
-    if (!request_.training->software.overlap_pipeline) writer_.join(node);
+    // Megatron-Core waits for what it sends, but between chunks.
+    const bool waits = request_.training->schedule == ScheduleKind::kOneForwardOneBackward;
+    if (waits || !request_.training->software.overlap_pipeline) writer_.join(node);
   }
 
  private:
@@ -273,6 +285,7 @@ class StageBuilder {
     messages_.receive(unit.pass);
     if (unit.pass.kind == PassKind::kForward) gathers_.before_forward_pass(forward_passes_++);
     layers_.begin_pass();
+    gradients_.cut(has_buckets(training_, request_.stage, unit.pass.chunk));
     pass_ = {writer_.size(), writer_.written_out_size(), layers_.beside(), may_repeat(unit.pass, request_), false};
     const auto known = stretches_.find({unit.pass.chunk, unit.pass.kind});
     if (!pass_.is_closed || known == stretches_.end()) return;
@@ -287,7 +300,13 @@ class StageBuilder {
                                                        layers_.beside() > pass_.beside};
     book_memory(unit);
     messages_.send(unit.pass);
-    if (exchanges_in(unit.pass, training_) && parallel_.zero >= 2) gradients_.flush();
+    if (exchanges_in(unit.pass, training_) && (parallel_.zero >= 2 || flushes_chunks())) gradients_.flush();
+  }
+
+  // Each chunk has buckets of its own.
+  bool flushes_chunks() const {
+    return training_.software.bucket_first && training_.software.overlap_gradients &&
+           parallel_.exchange == ExchangeKind::kCollective;
   }
 
   void book_memory(const StageUnit& unit) {
@@ -307,6 +326,8 @@ class StageBuilder {
     if (traffic.count() > 0)
       writer_.compute("optimizer", cost_of({ElementWise{ElementWiseKind::kOptimizer, traffic}}, times_));
     gathers_.after_optimizer(parameters_);
+    if (training_.software.step > Duration::zero())
+      writer_.join(writer_.host_beside("step", training_.software.step, writer_.tail()));
   }
 
   // The first and the last stage add up the gradients of the embedding they share.
@@ -324,7 +345,7 @@ class StageBuilder {
   const ExchangeGroups groups_ = exchange_groups(parallel_, request_.group_sizes);
   const ParameterCount parameters_ = parameters_of(request_);
   ProgramWriter writer_;
-  GradientSynchronisation gradients_{training_, groups_, writer_};
+  GradientSynchronisation gradients_{training_, groups_, times_, writer_};
   InputPipeline input_{request_, writer_};
   ParameterGathers gathers_{training_, request_.stage, groups_, writer_};
   LayerWriter layers_{training_, gradients_, writer_};
@@ -354,6 +375,13 @@ ParameterCount parameters_of(const StageRequest& request) {
   for (const auto& chunk : request.chunks)
     for (const StageLayer& layer : chunk) parameters += layer.layer->parameters;
   return parameters;
+}
+
+std::int64_t frozen_of(const StageRequest& request) {
+  std::int64_t frozen = 0;
+  for (const auto& chunk : request.chunks)
+    for (const StageLayer& layer : chunk) frozen += layer.layer->frozen;
+  return frozen;
 }
 
 StageProgram stage_program(const StageRequest& request, const OperatorTimes& times) {

@@ -72,8 +72,9 @@ struct StageRequest {
   bool repeats = false;           // passes that are like one before them are repetitions of it
 };
 
-// Of all its layers.
+// Of all its layers: those that are trained, and the others.
 ParameterCount parameters_of(const StageRequest& request);
+std::int64_t frozen_of(const StageRequest& request);
 
 StageProgram stage_program(const StageRequest& request, const OperatorTimes& times);
 

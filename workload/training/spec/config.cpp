@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <initializer_list>
+#include <span>
 
 #include <fmt/format.h>
 
+#include "core/suggest.h"
 #include "workload/training/spec/training_spec.h"
 
 namespace orrery::workload {
@@ -166,9 +168,48 @@ void read_beside_training(Section& section, TrainingSpec& training) {
                   });
 }
 
-void read_steps(Section& section, TrainingSpec& training) {
+// The names of a list in `names`, as flags.
+template <std::size_t kCount>
+std::array<bool, kCount> read_flags(Section& section, std::string_view key, std::span<const std::string_view> names,
+                                    std::string_view meaning) {
+  std::array<bool, kCount> flags{};
+  const std::vector<std::string> known(names.begin(), names.end());
+  for (const std::string& word : section.words(key, meaning)) {
+    const auto found = std::ranges::find(known, word);
+    if (found == known.end())
+      section.error(key, fmt::format("'{}' is not known here", printable(word, 40)), suggestion(word, known));
+    else
+      flags[static_cast<std::size_t>(found - known.begin())] = true;
+  }
+  return flags;
+}
+
+void read_lora(Section& section, LoraSpec& lora) {
+  constexpr std::array<std::string_view, 5> kTargets = {"", "qkv", "projection", "up", "down"};
+  section.takes("rank", lora.rank, {1, 1 << 16}, "rank of the adapters");
+  lora.targets = read_flags<5>(section, "targets", kTargets,
+                               "GEMMs of a layer that have adapters: qkv, projection, up, down. Example: `[qkv]`");
+  if (std::ranges::none_of(lora.targets, [](bool target) { return target; }))
+    section.error("targets", "adapters are beside no GEMM", "for example [qkv, projection]");
+}
+
+void read_recomputation(Section& section, TrainingSpec& training) {
   section.takes("recompute", training.recompute, {"none", "selective", "full"},
                 "activations that the backward pass recomputes; selective: those that `software.selective` names");
+  training.keep = read_flags<kKeptNames.size()>(
+      section, "keep", kKeptNames,
+      "with `recompute: full`: results that are kept all the same, of qkv, attention, projection, up, down (GEMMs and "
+      "attention), norm and activation");
+  section.takes("recompute_layers", training.recompute_layers, {0, 1 << 20},
+                "with `recompute`: number of layers of each virtual stage that are recomputed, the first ones; 0: all");
+  if (training.recompute != Recompute::kFull && std::ranges::any_of(training.keep, [](bool kept) { return kept; }))
+    section.error("keep", "only full recomputation has results to keep", "workload.recompute: full");
+  section.section("lora", "fine-tuning of low-rank adapters; all other weights are frozen",
+                  [&](Section& s) { read_lora(s, training.lora.emplace()); });
+}
+
+void read_steps(Section& section, TrainingSpec& training) {
+  read_recomputation(section, training);
   section.takes("iterations", training.iterations, {1, 10'000}, "number of training steps to simulate");
   read_beside_training(section, training);
   section.takes("causal_flops", training.causal_flops,
@@ -197,6 +238,8 @@ std::string_view default_software(const ModelSpec& model, Architecture architect
       return "megatron-2021";
     case Architecture::kAmpere:
       return "megatron-2022";
+    case Architecture::kBlackwell:
+      return "megatron-2025";
     default:
       return "megatron-2024";
   }
@@ -207,7 +250,7 @@ std::string_view name_of(ParallelDimension dimension) { return kDimensionNames[s
 TrainingSpec read_training(Section& section, Architecture architecture, std::int64_t devices) {
   TrainingSpec training;
   training.where = section.where();
-  note_places(section, "", {"pipeline_layers", "recompute", "precision"}, training);
+  note_places(section, "", {"pipeline_layers", "recompute", "precision", "lora"}, training);
   section.required_section(
       "model", "model to train. Example: `model: gpt3-175b`", [&](Section& s) { training.model = read_model(s); },
       "models");

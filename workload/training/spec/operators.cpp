@@ -36,8 +36,8 @@ Bytes traffic(const ElementWise& op) { return op.bytes; }
 }  // namespace
 
 std::string_view name_of(ElementWiseKind kind) {
-  constexpr std::array<std::string_view, 10> kNames = {"norm",    "rotary", "activation", "add",        "embedding",
-                                                       "softmax", "loss",   "optimizer",  "accumulate", "copy"};
+  constexpr std::array<std::string_view, 11> kNames = {
+      "norm", "rotary", "activation", "add", "embedding", "softmax", "loss", "optimizer", "accumulate", "copy", "cast"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -15,6 +15,10 @@
 
 namespace orrery::workload {
 
+// What a product of a transformer layer makes: queries, keys and values; what comes behind attention; the first and the
+// second of a perceptron.
+enum class Product : std::uint8_t { kOther, kQkv, kProjection, kUp, kDown };
+
 // `batch` products C[m][n] = A[m][k] * B[k][n]. Operands and result are of `precision`, but those of fp8 and int8
 // products are two bytes wide where they meet the rest of the model: the result.
 struct Gemm {
@@ -29,6 +33,7 @@ struct Gemm {
   // What memory has of A and of C, in values, where a convolution's windows overlap or skip some; 0: m * k and m * n.
   std::int64_t stored_a = 0;
   std::int64_t stored_c = 0;
+  Product product = Product::kOther;
 
   auto operator<=>(const Gemm&) const = default;
 };
@@ -58,10 +63,11 @@ enum class ElementWiseKind : std::uint8_t {
   kLoss,        // cross entropy
   kOptimizer,
   kAccumulate,  // of gradients, where no GEMM does it
-  kCopy,        // layouts, casts, routing of tokens
+  kCopy,        // layouts, routing of tokens
+  kCast,        // of operands to fp8
 };
 
-inline constexpr std::size_t kElementWiseKindCount = 10;
+inline constexpr std::size_t kElementWiseKindCount = 11;
 
 std::string_view name_of(ElementWiseKind kind);  // "norm", "rotary", ...
 

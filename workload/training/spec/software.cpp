@@ -13,8 +13,8 @@
 namespace orrery::workload {
 namespace {
 
-constexpr std::array<std::string_view, kSoftwareConstantCount> kNames = {"gemm", "traffic", "flash", "accumulation",
-                                                                         "optimizer"};
+constexpr std::array<std::string_view, kSoftwareConstantCount> kNames = {"gemm",  "fp8",          "traffic",
+                                                                         "flash", "accumulation", "optimizer"};
 
 // What one factor of traffic stands for: the kernels of layers that move memory and do little else.
 constexpr std::array<ElementWiseKind, 5> kTrafficKinds = {ElementWiseKind::kNorm, ElementWiseKind::kRotary,
@@ -39,6 +39,7 @@ bool is_one_factor(const SoftwareRates& rates) {
 
 void set_rate(SoftwareRates& rates, SoftwareConstant constant, double value) {
   if (constant == SoftwareConstant::kGemm) rates.gemm = value;
+  if (constant == SoftwareConstant::kFp8) rates.fp8 = value;
   if (constant == SoftwareConstant::kFlash) {
     rates.flash_backward *= value / rates.flash_forward;
     rates.flash_forward = value;
@@ -58,6 +59,9 @@ double factor(Section& section, std::string_view key, double fallback, std::stri
 void read_rates(Section& section, SoftwareRates& rates) {
   rates.gemm = factor(section, "gemm", rates.gemm,
                       "share of the device's GEMM rate that training sustains (clock under load, layout copies)");
+  rates.fp8 =
+      factor(section, "fp8", rates.fp8,
+             "share of the device's rate of fp8 and int8 GEMMs besides, as their accumulation in training has it");
   rates.flash_forward = factor(section, "flash_forward", rates.flash_forward,
                                "share of the dense peak that flash attention reaches in the forward pass");
   rates.flash_backward =
@@ -116,12 +120,26 @@ void read_overlap(Section& section, SoftwareSpec& software) {
     s.takes("parameters", software.overlap_parameters,
             "with ZeRO 1 or 2 and `overlap.gradients`: whether the all-gather of updated parameters overlaps with the "
             "next forward pass, bucket by bucket");
-    const std::vector<std::string> kinds = {"none", "weight-gradient"};
+    s.takes("bucket_of_replica", software.bucket_of_replica,
+            "with more replicas a bucket is larger: at least so much for each");
+    s.takes("bucket_first", software.bucket_first,
+            "whether only the first pipeline stage's first chunk of layers has buckets; each other chunk is one");
+    const std::vector<std::string> kinds = {"none", "weight-gradient", "pieces"};
     s.takes("tensor", software.overlap_tensor, kinds,
             "tensor-parallel communication that overlaps; weight-gradient: the collectives of input gradients overlap "
-            "with the weight gradients of their layer");
+            "with the weight gradients of their layer, pieces: with sequence parallelism all-gathers and "
+            "reduce-scatters also overlap with the GEMM behind or before them, in a piece for each rank");
     s.takes("pipeline", software.overlap_pipeline,
             "whether a pipeline stage computes while it sends to the next stage");
+  });
+}
+
+void read_fp8(Section& section, Fp8Casts& fp8) {
+  section.defaulted_section("fp8", "GEMMs in fp8: what they cost besides", [&](Section& s) {
+    s.takes("operand", fp8.operand, "memory traffic of casting one value of an operand");
+    s.takes("normalised", fp8.normalised, "the same of a value that comes from a norm, whose kernel may cast it");
+    s.takes("gathers", fp8.gathers, "whether tensor-parallel all-gathers of operands move fp8");
+    s.takes("parameters", fp8.parameters, "with `zero`: whether replicas gather parameters in fp8");
   });
 }
 
@@ -144,6 +162,8 @@ double value_of(const SoftwareSpec& software, Architecture architecture, Softwar
   switch (constant) {
     case SoftwareConstant::kGemm:
       return rates.gemm;
+    case SoftwareConstant::kFp8:
+      return rates.fp8;
     case SoftwareConstant::kTraffic:
       return traffic_of(rates, kTrafficKinds.front());
     case SoftwareConstant::kFlash:
@@ -176,10 +196,11 @@ std::vector<SoftwareConstant> read_fitted(Section& section, const SoftwareRates&
     if (!of_architecture || is_of_rates(static_cast<SoftwareConstant>(i))) names.emplace_back(kNames[i]);
   std::vector<SoftwareConstant> constants;
   for (const std::string& word : section.words(
-           "fitted", of_architecture ? "constants of this architecture that were fitted to published training runs"
-                                     : "constants that were fitted to published training runs: gemm, traffic, flash, "
-                                       "accumulation, optimizer; traffic: one factor for norm, rotary, activation, add "
-                                       "and copy, flash: `flash_forward` and `flash_backward` together")) {
+           "fitted", of_architecture
+                         ? "constants of this architecture that were fitted to published training runs"
+                         : "constants that were fitted to published training runs: gemm, fp8, traffic, flash, "
+                           "accumulation, optimizer; traffic: one factor for norm, rotary, activation, add "
+                           "and copy, flash: `flash_forward` and `flash_backward` together")) {
     const auto found = std::ranges::find(names, word);
     if (found == names.end()) {
       section.error("fitted", fmt::format("no constant '{}' is fitted here", printable(word, 40)),
@@ -227,11 +248,24 @@ SoftwareSpec read_software(Section& section) {
   software.gradients = read_gradients(section, software.gradients);
   section.takes("accumulation", software.accumulation,
                 "memory traffic of gradient accumulation, per parameter and micro-batch");
+  section.takes(
+      "reduction", software.reduction,
+      "memory traffic of preparing a gradient for its exchange (casts, copies, divisions), beside computation");
   section.takes("optimizer", software.optimizer, "memory traffic of an optimizer step, per parameter");
   read_overlap(section, software);
   section.takes("scatter_gather", software.scatter_gather,
                 "whether each tensor-parallel rank sends its share of the activations to the next pipeline stage, "
                 "where they are gathered");
+  section.takes(
+      "reshard_pipeline", software.reshard_pipeline,
+      "with ZeRO 3 and a pipeline: whether parameters are gathered for every pass and gradients reduced after "
+      "it; otherwise once a step, as torchtitan does");
+  section.takes(
+      "recompute_all", software.recompute_all,
+      "whether recomputation repeats a layer to its end; compilers of whole programs leave out its last GEMM, "
+      "which the backward pass does not need");
+  section.takes("step", software.step, "time of a step beside what devices do: input, logging, launches");
+  read_fp8(section, software.fp8);
   section.defaulted_section("rates", "rates of kernels in training",
                             [&](Section& s) { read_rates(s, software.rates); });
   software.fitted = read_fitted(section, software.rates, false);

@@ -26,15 +26,29 @@ enum class AttentionKind : std::uint8_t { kFlash, kPlain };
 enum class SelectiveKind : std::uint8_t { kScores, kOperators };
 
 // Which of its own communication tensor parallelism hides. kWeightGradient: the collective of an input gradient runs
-// beside the weight gradient of the same layer.
-enum class TensorOverlap : std::uint8_t { kNone, kWeightGradient };
+// beside the weight gradient of the same layer. kPieces: as well, all-gathers run beside the product that takes what
+// they gather, and reduce-scatters beside the product whose result they sum up, in as many pieces as there are ranks
+// (Megatron-Core's tp_comm_overlap).
+enum class TensorOverlap : std::uint8_t { kNone, kWeightGradient, kPieces };
+
+// What products in fp8 cost beside themselves. Scales are of a whole tensor or of blocks of it, from earlier steps or
+// from what is cast: recipes differ in how often they read it.
+struct Fp8Casts {
+  Bytes operand{0};         // memory traffic of casting one value
+  Bytes normalised{0};      // of one that comes from a norm, whose kernel casts it
+  bool gathers = false;     // tensor-parallel all-gathers move what is cast
+  bool parameters = false;  // replicas gather parameters as they are cast (ZeRO)
+
+  bool operator==(const Fp8Casts&) const = default;
+};
 
 // How fast kernels run with a software on one architecture of devices, against what OperatorTimes knows of the device.
 struct SoftwareRates {
   double gemm = 1;             // share of the device's GEMM rate that lasts in training (clock under load, layouts)
+  double fp8 = 1;              // of that, where operands are fp8 or int8
   double flash_forward = 0.5;  // share of the dense peak
   double flash_backward = 0.42;
-  std::array<double, kElementWiseKindCount> traffic{1, 1, 1, 1, 1, 1, 1, 1, 1, 1};  // over reading and writing once
+  std::array<double, kElementWiseKindCount> traffic{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};  // over reading and writing once
 
   bool operator==(const SoftwareRates&) const = default;
 };
@@ -43,13 +57,14 @@ struct SoftwareRates {
 // memory and do little else. kFlash: forward, and backward in proportion.
 enum class SoftwareConstant : std::uint8_t {
   kGemm,
+  kFp8,
   kTraffic,
   kFlash,
   kAccumulation,
   kOptimizer,
 };
 
-inline constexpr std::size_t kSoftwareConstantCount = 5;
+inline constexpr std::size_t kSoftwareConstantCount = 6;
 
 struct SoftwareSpec {
   std::string name;
@@ -61,13 +76,20 @@ struct SoftwareSpec {
   SelectiveKind selective = SelectiveKind::kScores;
   Precision gradients = Precision::kFp32;  // that are accumulated and exchanged
   Bytes accumulation{0};                   // memory traffic per parameter and micro-batch, where no GEMM accumulates
+  Bytes reduction{0};                      // memory traffic per gradient before it is reduced, beside computation
   Bytes optimizer{60};                     // memory traffic of a step per parameter
   bool overlap_gradients = true;           // with the backward pass of the last micro-batch
   Bytes bucket{25'000'000};                // of gradients exchanged together
+  Bytes bucket_of_replica{0};              // and at least so much for each of the replicas
+  bool bucket_first = false;               // only the first stage's first chunk of layers has buckets, others are one
   bool overlap_parameters = false;         // gathers updated parameters (ZeRO 1, 2) with the next forward pass
   TensorOverlap overlap_tensor = TensorOverlap::kNone;
   bool overlap_pipeline = false;  // sends beside computation
   bool scatter_gather = true;     // tensor-parallel ranks send a share each of what goes to the next stage
+  bool reshard_pipeline = true;   // ZeRO 3 with a pipeline: parameters are given back after every pass
+  bool recompute_all = true;      // recomputation repeats also what the backward pass does not need
+  Duration step{};                // that a step takes beside what the devices do
+  Fp8Casts fp8;
   SoftwareRates rates;
   std::vector<SoftwareConstant> fitted;
   std::map<Architecture, SoftwareRates> rates_of;                   // of architectures that differ

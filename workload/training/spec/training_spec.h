@@ -114,6 +114,18 @@ struct CheckpointSpec {
 
 enum class Recompute : std::uint8_t { kNone, kSelective, kFull };
 
+// Results of a layer that recomputation can do without: by name in `workload.keep`.
+enum class Kept : std::uint8_t { kQkv, kAttention, kProjection, kUp, kDown, kNorm, kActivation };
+inline constexpr std::array<std::string_view, 7> kKeptNames = {"qkv",  "attention", "projection", "up",
+                                                               "down", "norm",      "activation"};
+using KeptResults = std::array<bool, kKeptNames.size()>;
+
+// Fine-tuning of low-rank adapters beside frozen weights (LoRA, Hu et al. 2021).
+struct LoraSpec {
+  std::int64_t rank = 16;
+  std::array<bool, 5> targets{};  // by Product
+};
+
 struct TrainingSpec {
   ModelSpec model;
   Parallelism parallel;
@@ -124,6 +136,9 @@ struct TrainingSpec {
   std::vector<std::int64_t> pipeline_layers;  // by virtual stage, in pipeline order; empty: even
   SoftwareSpec software;                      // with what the experiment overrides
   Recompute recompute = Recompute::kNone;
+  KeptResults keep{};                 // under full recomputation, by Kept
+  std::int64_t recompute_layers = 0;  // of each virtual stage, the first ones; 0: all
+  std::optional<LoraSpec> lora;
   Precision precision = Precision::kBf16;
   std::int64_t iterations = 1;
   bool initial_broadcast = false;  // of the parameters among replicas, before the first iteration
@@ -140,6 +155,13 @@ struct TrainingSpec {
   std::int64_t micro_batches() const { return global_batch / (parallel.data() * micro_batch); }
   // Of a parameter as ranks keep and exchange it. Only products take fp8 and int8, from copies.
   Bytes parameter_size() const { return is_of_products_only(precision) ? Bytes(2) : size_of(precision); }
+  Bytes gathered_parameter_size() const {
+    return is_of_products_only(precision) && software.fp8.parameters ? size_of(precision) : parameter_size();
+  }
+  // ZeRO 3 that gathers parameters once a step and reduces gradients once.
+  bool keeps_gathered() const {
+    return parallel.shares_parameters() && parallel.pipeline() > 1 && !software.reshard_pipeline;
+  }
   // Whether two stages have the embedding's table.
   bool model_ties_stages() const {
     const TransformerSpec* sizes = transformer();

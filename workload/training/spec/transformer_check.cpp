@@ -25,6 +25,12 @@ class TransformerCheck {
     check_layers(model);
     check_experts(model);
     check_schedule();
+    if (training_.lora && model.experts > 0)
+      error("lora", "adapters of experts are not modelled", "a model without experts, or no workload.lora");
+    if (training_.lora && training_.schedule == ScheduleKind::kZeroBubble)
+      error("schedule.kind", "frozen weights have no gradients to put off", "workload.schedule.kind: 1f1b");
+    if (training_.lora && model.patches)
+      error("lora", "adapters of a model of images are not modelled", "a model with a vocabulary, or no workload.lora");
   }
 
  private:
