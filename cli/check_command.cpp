@@ -22,6 +22,7 @@
 #include "study/sweep/sweep.h"
 #include "study/validate/collectives/validate.h"
 #include "study/validate/compute/table.h"
+#include "study/validate/traces/traces.h"
 #include "study/validate/training/validation.h"
 #include "workload/traces/lint.h"
 
@@ -69,6 +70,10 @@ experiment::CheckedConfig check_as_told(const std::string& file, const Session& 
   if (study::is_table<study::ComputeTable>(file, files)) {
     study::load_table<study::ComputeTable>(file, session.settings, files, diagnostics);
     return {"table of operators", {}};
+  }
+  if (study::is_table<study::TraceTable>(file, files)) {
+    study::load_table<study::TraceTable>(file, session.settings, files, diagnostics);
+    return {"table of recorded traces", {}};
   }
   if (study::is_table<study::TrainingTable>(file, files)) {
     const auto table = study::load_table<study::TrainingTable>(file, session.settings, files, diagnostics);
@@ -162,6 +167,7 @@ int check(const CheckOptions& options, const Session& session) {
     const bool configured = experiment::is_configuration(file, all) ||
                             study::is_table<study::ValidationTable>(file, all) ||
                             study::is_table<study::ComputeTable>(file, all) ||
+                            study::is_table<study::TraceTable>(file, all) ||
                             study::is_table<study::TrainingTable>(file, all) || study::is_sweep(file, all);
     const Verdict verdict = configured ? check_config_file(file, session) : check_trace(file, options);
     answer.text += text_of(file, verdict);

@@ -283,7 +283,7 @@ void add_run_command(CLI::App& app, Session& session) {
                    "orrery run job.yaml --set workload.batch.micro=2 --json - | jq .iteration_time_s",
                    "orrery run job.yaml --out results --verify-fold"});
   add_file(command, session, "experiment", options.experiment,
-           "Experiment (YAML or JSON), or a result.json to run again")
+           "Experiment (YAML or JSON), a result.json to run again, or a PyTorch profile to replay")
       .required();
   add_experiment_options(command, session);
   add_outputs(command, session, "result.json, summary.txt, operations.csv and, of a training job, memory.csv");

@@ -13,9 +13,11 @@
 
 #include "core/input_files.h"
 #include "core/suggest.h"
+#include "experiment/recorded_run.h"
 #include "study/sweep/file.h"
 #include "study/validate/collectives/table.h"
 #include "study/validate/compute/table.h"
+#include "study/validate/traces/traces.h"
 #include "study/validate/training/table.h"
 #include "workload/traces/files.h"
 
@@ -65,7 +67,9 @@ CLI::Validator dash_is_standard_input(Session& session) {
 }  // namespace
 
 void refuse_other_kinds(const std::string& file, const ConfigFiles& files) {
+  if (experiment::is_profile_file(file)) return;
   if (study::is_table<study::ComputeTable>(file, files)) refuse_table(file, "measured operators", "compute");
+  if (study::is_table<study::TraceTable>(file, files)) refuse_table(file, "recorded traces", "traces");
   if (study::is_table<study::TrainingTable>(file, files)) refuse_table(file, "measured training jobs", "training");
   if (study::is_table<study::ValidationTable>(file, files)) refuse_table(file, "measured collectives", "nccl");
   if (study::is_sweep(file, files))

@@ -15,6 +15,7 @@
 #include "study/validate/collectives/validate.h"
 #include "study/validate/compute/table.h"
 #include "study/validate/compute/validation.h"
+#include "study/validate/traces/traces.h"
 #include "study/validate/training/cross.h"
 
 namespace orrery::cli {
@@ -28,6 +29,7 @@ struct ValidateOptions {
   std::vector<std::string> training_tables;  // files; none: the shipped tables
   std::string plot;
   std::string page;
+  std::string traces;  // folder of the recorded traces; empty: beside the repository
 };
 
 using Sections = std::vector<study::AccuracySection>;
@@ -59,6 +61,8 @@ void check_options(const ValidateOptions& options) {
     throw InputError({"--details"}, "is of the section 'training', which was not asked for");
   if (options.cross && !wants(options, "nccl") && !wants(options, "training"))
     throw InputError({"--cross"}, "is of the sections 'nccl' and 'training', which were not asked for");
+  if (!options.traces.empty() && !wants(options, "traces"))
+    throw InputError({"--traces-from"}, "is of the section 'traces', which was not asked for");
   if (!options.plot.empty() && !wants(options, "nccl"))
     throw InputError({"--plot"}, "is of the section 'nccl', which was not asked for");
 }
@@ -119,6 +123,21 @@ Answer validate_jobs(const ValidateOptions& options, const Session& session, Sec
   return answer;
 }
 
+// The recorded traces are not the repository's; by default they are looked for beside it.
+std::filesystem::path folder_of_traces(const ValidateOptions& options, const Session& session) {
+  if (!options.traces.empty()) return options.traces;
+  return (session.files.shipped() / "../../shared/data/traces").lexically_normal();
+}
+
+Answer validate_replays(const ValidateOptions& options, const Session& session) {
+  const std::vector<study::TraceTable> tables = study::list_tables<study::TraceTable>(session.files);
+  Progress progress;
+  const std::vector<study::ReplayedTrace> traces =
+      study::validate_traces(tables, folder_of_traces(options, session), session.files, progress.of("traces"));
+  progress.clear();
+  return {study::trace_validation_text(traces), study::to_json(traces)};
+}
+
 // As a part of what is printed and written under `name`.
 void add(Answer& all, const char* name, Answer section) {
   all.text += (all.text.empty() ? "" : "\n") + section.text;
@@ -147,6 +166,7 @@ void validate(const ValidateOptions& options, const Session& session) {
   if (wants(options, "nccl")) answer = validate_collectives(options, session, sections);
   if (wants(options, "compute")) add(answer, "compute", validate_operators(options, session, sections));
   if (wants(options, "training")) add(answer, "training", validate_jobs(options, session, sections));
+  if (wants(options, "traces")) add(answer, "traces", validate_replays(options, session));
   if (!options.page.empty()) write_page(options.page, sections);
   session.outputs.give(answer);
 }
@@ -161,8 +181,8 @@ void add_validate_command(CLI::App& app, Session& session) {
       {"orrery validate nccl", "orrery validate training --details", "orrery validate --compute-table mine.csv"});
   command
       .add_option("sections", options.sections,
-                  "nccl (collectives), compute (operators, matrix products), training (jobs) (default: all)")
-      ->check(one_of("sections", {"nccl", "compute", "training"}));
+                  "nccl (collectives), compute (operators), training (jobs), traces (replays) (default: all)")
+      ->check(one_of("sections", {"nccl", "compute", "training", "traces"}));
   command.add_flag("--cross", options.cross, "Also predict each system, or family of jobs, from a fit to the others");
   command.add_flag("--details", options.details, "Also print each training job and its assumptions");
   command.add_option("--plot", options.plot, "Draw each scored nccl table as TABLE.svg in this folder")
@@ -171,6 +191,10 @@ void add_validate_command(CLI::App& app, Session& session) {
       .add_option("--page", options.page,
                   "Write all errors as one page (Markdown) with pictures, in the folder 'pictures' beside it")
       ->type_name("FILE");
+  command
+      .add_option("--traces-from", options.traces,
+                  "Folder of the recorded traces (default: ../shared/data/traces beside the configurations)")
+      ->type_name("DIR");
   add_file(command, session, "--compute-table", own.file,
            "Use this CSV of operators, with columns as in configs/validation/compute/layers-a100.csv");
   command.add_option("--device", own.device, "Device of --compute-table (default: its column gpu)")->type_name("NAME");

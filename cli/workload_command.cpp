@@ -180,7 +180,7 @@ struct ImportOptions {
   std::uint32_t model_parallel = 0;
   std::uint32_t iterations = 1;
   bool no_pipeline = false;
-  bool replicate = false;
+  bool symmetric = false;
 };
 
 std::vector<std::string> format_names() {
@@ -209,6 +209,8 @@ workload::WorkloadFormat format_of(const ImportOptions& options) {
   const std::string beginning = beginning_of(file);
   if (!options.format.empty()) return *workload::workload_format_named(options.format);
   const std::optional<workload::WorkloadFormat> format = workload::workload_format_of(beginning);
+  if (const std::string_view hint = workload::foreign_workload_hint(beginning); !format && !hint.empty())
+    throw InputError({file}, "not a workload of a known format", std::string(hint));
   if (!format)
     throw InputError({file}, "not a workload of a known format",
                      fmt::format("give --format, one of {}", fmt::join(format_names(), ", ")));
@@ -234,7 +236,7 @@ workload::Job import_job(const ImportOptions& options, workload::WorkloadFormat 
     case workload::WorkloadFormat::kKineto:
       break;
   }
-  return workload::import_kineto(options.files, diagnostics, {options.replicate});
+  return workload::import_kineto(options.files, diagnostics, {options.symmetric});
 }
 
 // An option that the format has no use for would go unnoticed.
@@ -249,7 +251,7 @@ void refuse_idle_options(const ImportOptions& options, workload::WorkloadFormat 
   refuse(options.model_parallel > 0 && format != workload::WorkloadFormat::kAstraText, "--model-parallel");
   refuse(options.iterations > 1 && !text, "--iterations");
   refuse(options.no_pipeline && format != workload::WorkloadFormat::kSimai, "--no-pipeline");
-  refuse(options.replicate && format != workload::WorkloadFormat::kKineto, "--replicate");
+  refuse(options.symmetric && format != workload::WorkloadFormat::kKineto, "--symmetric");
   refuse(options.files.size() > 1 && format != workload::WorkloadFormat::kKineto, "more than one file");
 }
 
@@ -312,7 +314,7 @@ void add_import_command(CLI::App& workload, Session& session) {
       add_command(workload, "import", "Write ASTRA-sim 1.0, SimAI, GOAL or PyTorch workloads as Chakra traces",
                   {"orrery workload import rank0.json rank1.json --out traces",
                    "orrery workload import resnet.txt --ranks 8 -o traces"});
-  add_files(command, session, "files", options.files, "The workload; of PyTorch profiles (Kineto) one file per rank")
+  add_files(command, session, "files", options.files, "The workload; of PyTorch profiles (Kineto) one file per rank, and their execution traces")
       .required();
   add_out(command, session);
   command.add_option("--format", options.format, "Format of the files (default: recognised)")
@@ -325,7 +327,9 @@ void add_import_command(CLI::App& workload, Session& session) {
   add_count("--model-parallel", options.model_parallel, "astra-text hybrids: ranks of a model-parallel group");
   add_count("--iterations", options.iterations, "astra-text, simai: number of training steps (default: 1)");
   command.add_flag("--no-pipeline", options.no_pipeline, "simai: send nothing between pipeline stages, as SimAI does");
-  command.add_flag("--replicate", options.replicate, "kineto: let one profile stand for all ranks of its world");
+  command.add_flag("--replicate", options.symmetric, "The former name of --symmetric")->group("");
+  command.add_flag("--symmetric", options.symmetric,
+                   "kineto: let the profiles of some ranks stand for all of their world");
   command.callback([&] { import(options, session); });
 }
 

@@ -53,7 +53,7 @@ const std::array kChapters = std::to_array<Chapter>({
     {"Workload: a model to train", "The job is generated from a model and its parallelism.", {"workload."}},
     {"Model", "A file of `configs/models`, or the same keys in the experiment.", {"workload.model."}},
     {"Software", "A file of `configs/software`, or the same keys in the experiment.", {"workload.software."}},
-    {"Workload: traces to replay", "The job is read from Chakra execution traces.", {"workload.chakra."}},
+    {"Workload: traces to replay", "The job is read from Chakra execution traces, or from profiles of PyTorch (`workload.profile`).", {"workload.chakra."}},
     {"Cluster",
      "A file of `configs/clusters`, or the same keys in the experiment: nodes and what joins them, or `dims`.",
      {"cluster."}},

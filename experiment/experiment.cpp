@@ -329,6 +329,9 @@ Experiment load_experiment(const std::string& file, const std::vector<std::strin
   if (!diagnostics.has_errors())
     for (const std::string& setting : settings) apply_setting(root, setting, files, diagnostics);
   diagnostics.throw_if_errors();
+  if (root.find("cluster") == nullptr && is_profile_file(file))
+    throw InputError({file}, "a profile does not say on which cluster to replay it",
+                     "--set cluster=NAME, one of `orrery list clusters`, and --nodes N");
   return read_experiment(name, std::move(root), files, diagnostics);
 }
 

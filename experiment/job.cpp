@@ -11,6 +11,7 @@
 #include "core/config/quantity_text.h"
 #include "system/devices/operator_model.h"
 #include "system/plans/involved_dimensions.h"
+#include "workload/import/kineto/kineto.h"
 
 namespace orrery::experiment {
 namespace {
@@ -68,7 +69,7 @@ struct UnplacedJob {
 UnplacedJob load(const Experiment& experiment, const WorkloadSource& source, Diagnostics& diagnostics,
                  const workload::LoadProgress& progress, workload::Loops loops) {
   UnplacedJob job;
-  if (!source.training) job.traces = workload::load_chakra_job(source.trace, diagnostics, progress);
+  if (!source.training) job.traces = load_replay(source, diagnostics, progress);
   for (std::size_t type = 0; source.training && type < experiment.devices.size(); ++type) {
     const system::DeviceSpec& device = experiment.devices[type];
     const system::OperatorModel times(device, source.training->software.rates_on(device.architecture));
@@ -114,6 +115,12 @@ void warn_of_idle_devices(const Experiment& experiment, std::int64_t ranks, Diag
 }
 
 }  // namespace
+
+workload::Job load_replay(const WorkloadSource& source, Diagnostics& diagnostics,
+                          const workload::LoadProgress& progress) {
+  if (!source.profile) return workload::load_chakra_job(source.trace, diagnostics, progress);
+  return workload::import_kineto(source.profile->files, diagnostics, {source.profile->symmetric});
+}
 
 std::string model_text(const workload::ModelSpec& model) {
   return fmt::format("{} of {} parameters", model.name.empty() ? "model" : printable(model.name),

@@ -24,6 +24,10 @@ struct ExperimentJob {
   std::uint32_t first_rank = 0;                     // counted over all jobs
 };
 
+// The job of traces or profiles, on no device yet. Throws InputError for those that are wrong.
+workload::Job load_replay(const WorkloadSource& source, Diagnostics& diagnostics,
+                          const workload::LoadProgress& progress = {});
+
 // The jobs of an experiment, each as if it were alone, on the devices that it has beside the others.
 // Throws InputError for traces that are wrong, for a device that does not compute in the precision, and for more ranks
 // than devices.

@@ -12,6 +12,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "workload/chakra/file.h"
+#include "workload/import/kineto/kineto.h"
+
 namespace orrery::experiment {
 namespace {
 
@@ -98,7 +101,36 @@ bool is_document(const ConfigValue& root) {
   return schema != nullptr && schema->value.scalar.starts_with("orrery.");
 }
 
+bool is_profile_file(const std::string& path) {
+  std::error_code code;
+  if (!std::filesystem::is_regular_file(path, code)) return false;
+  std::string text(std::size_t{1} << 16, '\0');
+  std::ifstream stream(path, std::ios::binary);
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  const bool is_named_so = path.ends_with(".yaml") || path.ends_with(".yml");
+  return !is_named_so && (workload::is_gzip(text) || workload::is_profile(text));
+}
+
+namespace {
+
+// workload: {profile: FILE, symmetric: true}
+ConfigValue replay_of(const std::string& profile) {
+  using Kind = ConfigValue::Kind;
+  const Location where{profile, 1, 1};
+  const auto scalar = [&](std::string text) { return ConfigValue{Kind::kScalar, where, std::move(text), {}, {}}; };
+  ConfigValue workload{Kind::kMap, where, {}, {}, {}};
+  workload.entries.push_back({"profile", where, scalar(std::filesystem::path(profile).filename().string())});
+  workload.entries.push_back({"symmetric", where, scalar("true")});
+  ConfigValue root{Kind::kMap, where, {}, {}, {}};
+  root.entries.push_back({"workload", where, std::move(workload)});
+  return root;
+}
+
+}  // namespace
+
 ConfigValue load_configuration(const std::string& file, const ConfigFiles& files, Diagnostics& diagnostics) {
+  if (is_profile_file(file)) return replay_of(file);
   if (std::optional<RecordedRun> recorded = load_recorded_run(file, files)) return std::move(recorded->experiment);
   ConfigValue root = files.load(file, {}, diagnostics);
   if (is_document(root))

@@ -231,7 +231,7 @@ void check_experiment(const RunRequest& request, const ConfigFiles& files) {
   try {
     check_memory(experiment, request.allow_oom, diagnostics);
     for (const JobSource& job : experiment.jobs)
-      if (!job.workload.training) workload::find_trace_files(job.workload.trace.prefix);
+      if (!job.workload.training && !job.workload.profile) workload::find_trace_files(job.workload.trace.prefix);
   } catch (const InputError& error) {
     throw with_warnings(error, diagnostics, request.file);
   }

@@ -36,9 +36,16 @@ network::ClusterReaders unused_cluster_parts();
 
 // --- workload
 
-// Traces to replay, or a model to train.
+// Profiles of torch.profiler, and the execution traces of the same step.
+struct ProfileSource {
+  std::vector<std::string> files;
+  bool symmetric = false;  // some ranks stand for all
+};
+
+// Traces or profiles to replay, or a model to train.
 struct WorkloadSource {
   workload::ChakraSource trace;
+  std::optional<ProfileSource> profile;
   std::optional<workload::TrainingSpec> training;
   system::ComputeOptions compute;
 };

@@ -42,19 +42,38 @@ void read_chakra(Section& section, workload::ChakraSource& trace, system::Comput
   }
   section.takes("dependencies", trace.dependencies, {"both", "data", "ctrl"},
                 "kind of dependencies in the trace that order its nodes");
+  section.takes("host", trace.host, {"durations", "timestamps"},
+                "what a node of the host takes: its duration, or the time until the next one began, by the attribute "
+                "`ts` that PyTorch's converter writes: with the time of Python between operators");
   compute.prefer_roofline =
       Choice("compute", "source of the time of a compute node that has both a measured duration and FLOPs",
              {"measured", "roofline"})
           .optional(section, 0) == 1;
 }
 
+ProfileSource read_profile(Section& section) {
+  ProfileSource profile;
+  const std::size_t errors = section.errors();
+  profile.files = section.words(
+      "profile",
+      "profiles of torch.profiler to replay (Kineto's JSON, also gzipped), one of each rank, and if there are any the "
+      "PyTorch execution traces of the same step; paths relative to the file that names them. Example: "
+      "`[rank0.json.gz, rank1.json.gz]`");
+  for (std::string& file : profile.files) file = path_from(section.where("profile").file, file).string();
+  if (profile.files.empty() && section.has("profile") && section.sound(errors))
+    section.error("profile", "'profile' names no file", "profile: [rank0.json, rank1.json]");
+  section.takes("symmetric", profile.symmetric,
+                "with `profile`: the profiles of some ranks stand for those of all of their world");
+  return profile;
+}
+
 // A trace says by itself how the work is spread.
-void refuse_training_keys(Section& section) {
+void refuse_training_keys(Section& section, std::string_view replayed) {
   for (const std::string_view key : kTrainingKeys) {
     section.know(key);
-    if (section.has(key) && section.has("chakra"))
+    if (section.has(key) && !replayed.empty())
       section.error(key, fmt::format("'{}' belongs to a model to train, not to traces", key),
-                    "leave out 'chakra' to train a model, or this key to replay traces");
+                    fmt::format("leave out '{}' to train a model, or this key to replay traces", replayed));
   }
 }
 
@@ -62,16 +81,23 @@ WorkloadSource read_workload(Section& section, Architecture architecture, std::i
   WorkloadSource source;
   system::ComputeOptions& compute = source.compute;
   const bool replays = section.has("chakra");
-  const bool trains = section.has("model") && !replays;
+  const bool profiles = section.has("profile") && !replays;
+  const bool trains = section.has("model") && !replays && !profiles;
   const auto chakra = [&](Section& s) { read_chakra(s, source.trace, compute); };
   constexpr std::string_view kChakra =
       "Chakra execution traces to replay; of the other keys of `workload`, only `precision` may stand beside it";
   section.when(replays, [&] { section.section("chakra", kChakra, chakra); });
-  if (!replays && !trains)
+  section.when(profiles, [&] { source.profile = read_profile(section); });
+  if (replays && section.has("profile"))
+    section.error("profile", "'chakra' and 'profile' are two jobs", "leave one of them out, or list both in jobs");
+  for (const std::string_view key : {"profile", "symmetric"}) section.know(key);
+  if (section.has("symmetric") && !profiles)
+    section.error("symmetric", "'symmetric' belongs to 'profile'", "leave it out");
+  if (!replays && !profiles && !trains)
     section.error("", "a workload needs traces to replay or a model to train",
-                  "write chakra: {prefix: ...}, or model: NAME with parallel and batch");
+                  "write chakra: {prefix: ...}, profile: FILE, or model: NAME with parallel and batch");
   section.when(trains, [&] { source.training = workload::read_training(section, architecture, devices); });
-  if (!trains) refuse_training_keys(section);
+  if (!trains) refuse_training_keys(section, replays ? "chakra" : profiles ? "profile" : "");
   section.takes("precision", compute.precision, precision_names(),
                 "precision of GEMMs with weights: the device's peak in this precision times their FLOPs");
   if (source.training) source.training->precision = compute.precision;

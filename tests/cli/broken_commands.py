@@ -237,6 +237,8 @@ ROWS = [
         ["validate", "compute", "--plot", "plots"]),
     Row("A fit again of operators", 2, ["--cross: error: is of the sections 'nccl' and 'training'"],
         ["validate", "compute", "--cross"]),
+    Row("The folder of the traces, of operators", 2, ["--traces-from: error: is of the section 'traces'"],
+        ["validate", "compute", "--traces-from", "."]),
     Row("Details of operators", 2, ["--details: error: is of the section 'training'"],
         ["validate", "compute", "--details"]),
     Row("A table of training jobs that is not there", 2, ["nowhere.yaml"],

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Broken workloads of other formats."""
 import gzip
+import json
 
 from error_row import Row
 
@@ -36,6 +37,8 @@ FILES = [
     bring("An import of a text of no format", {"job.txt": "remember the milk\n"},
           "job.txt: error: not a workload of a known format", "give --format, one of astra-text, simai, goal, kineto"),
     bring("An import of bytes", {"job.bin": bytes(range(256))}, "job.bin: error: not a workload of a known format"),
+    bring("AICB's log of a run", {"run.csv": "comm_type,comm_group,comm_group_size,msg_size\n"},
+          "run.csv: error: not a workload of a known format", "this is AICB's log of a run"),
     bring("A text as a profile", {"job.txt": "remember the milk\n"}, "job.txt", "error: not JSON", options=["--format", "kineto"]),
     bring("An unknown format", {"job.txt": ASTRA}, "--format: error: unknown value 'chakra'", options=["--format", "chakra"]),
     bring("An import into a file", {"job.goal": GOAL, "out": "x"}, "out: error: ", names=["job.goal"]),
@@ -48,7 +51,7 @@ FILES = [
     *[bring(f"`{option[0]}` of GOAL", {"job.goal": GOAL}, f"job.goal: error: {option[0]} has no meaning for goal",
             options=option)
       for option in (["--ranks", "2"], ["--model-parallel", "2"], ["--iterations", "2"], ["--no-pipeline"],
-                     ["--replicate"])],
+                     ["--symmetric"])],
     bring("`--ranks 0`", {"job.txt": ASTRA}, "--ranks: Value 0 not in range", options=["--ranks", "0"]),
 ]
 
@@ -97,4 +100,58 @@ PROFILES = [
           "r.json", "error: "),
 ]
 
-ROWS = FILES + TEXTS + SCHEDULES + PROFILES
+
+
+def call(**notes):
+    return ('{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_X", "ts": 100.5, "dur": 20, "pid": 0, "tid": 7, "args": '
+            + json.dumps({"device": 0, "stream": 20, "In msg nelems": 8, "Out msg nelems": 8, "dtype": "Float", **notes}) + "}")
+
+
+def world(ranks, *events):
+    return ('{"distributedInfo": {"rank": 0, "world_size": %d}, "traceEvents": [' % ranks) + ", ".join(events) + "]}"
+
+
+UNEVEN = world(8, call(**{"Collective name": "allreduce", "Group size": 3, "Process Group Name": "1",
+                          "Process Group Description": "dp", "Process Group Ranks": "[0, 1, 3]"}))
+PIPELINE = world(4, call(**{"Collective name": "send", "Group size": 4, "Process Group Name": "0", "Dst Rank": 1,
+                            "Process Group Description": "default_pg", "Process Group Ranks": "[0, 1, 2, 3]"}))
+EXECUTION = json.dumps({"schema": "1.0.1", "pid": 7, "nodes": [
+    {"name": "record_param_comms", "id": 5, "rf_id": 3, "inputs": [[1, 2, 0, 8, 4, "cuda:0"], 1, 0, 0, "allreduce", [], []],
+     "input_types": ["Tensor(float)"], "outputs": []}]})
+HOST = ('{"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "ts": 90, "dur": 5, "pid": 7, "tid": 7, "args": '
+        '{"Collective name": "broadcast", "In msg nelems": 8}}')
+STEP = PROFILE.replace('"traceEvents": [', '"traceEvents": [' + HOST + ", ")
+
+
+def replay(what, workload, files, *message, cluster="cluster: dgx-a100\nnodes: 1\n"):
+    return Row(what, 2, list(message), ["run", "job.yaml"], {"job.yaml": cluster + "workload: " + workload + "\n", **files})
+
+
+REPLAYS = [
+    bring("A rank in an uneven group, for all", {"r.json": UNEVEN},
+          "r.json: error: process group 'dp' is ranks 0-1 and 3: how the other ranks of 8 are grouped cannot be told",
+          options=["--symmetric"]),
+    bring("A rank of a pipeline, for all", {"r.json": PIPELINE}, "of 4 stages, none of 3 have a profile",
+          "give a profile of one rank of each stage", options=["--symmetric"]),
+    bring("Execution traces alone", {"a.json": EXECUTION, "b.json": EXECUTION}, "they have no times of the device",
+          "give the Kineto profiles of the same step, too"),
+    bring("An execution trace of another step", {"e.json": EXECUTION, "r.json": STEP},
+          "e.json: error: only 0 of its 1 calls of c10d have a partner among the 1 of the profile"),
+    bring("An execution trace of another process", {"e.json": EXECUTION.replace('"pid": 7', '"pid": 8'), "r.json": STEP},
+          "e.json: error: is an execution trace of process 8, of which there is no profile"),
+    bring("An execution trace that is cut", {"e.json": EXECUTION[:-5], "r.json": STEP}, "e.json:1: error: not JSON"),
+    replay("An experiment with a profile that is not there", "{profile: nowhere.json}", {}, "nowhere.json: error: cannot be opened"),
+    replay("An experiment with one profile of two ranks", "{profile: r.json}",
+           {"r.json": PROFILE.replace('"world_size": 1', '"world_size": 2')}, "symmetric: true of an experiment"),
+    replay("A profile and traces in one workload", "{profile: r.json, chakra: {prefix: rank}}", {"r.json": PROFILE},
+           "job.yaml:3", "'chakra' and 'profile' are two jobs"),
+    replay("A profile with the batch of a model", "{profile: r.json, batch: {micro: 1}}", {"r.json": PROFILE},
+           "job.yaml:3", "'batch' belongs to a model to train, not to traces", "leave out 'profile'"),
+    replay("`symmetric` of a model", "{model: gpt3-13b, symmetric: true}", {}, "job.yaml:3",
+           "'symmetric' belongs to 'profile'"),
+    replay("An empty list of profiles", "{profile: []}", {}, "job.yaml:3", "'profile' names no file"),
+    Row("A run of a profile without a cluster", 2, ["r.json: error: a profile does not say on which cluster to replay it",
+                                                    "--set cluster=NAME"], ["run", "r.json"], {"r.json": PROFILE}),
+]
+
+ROWS = FILES + TEXTS + SCHEDULES + PROFILES + REPLAYS

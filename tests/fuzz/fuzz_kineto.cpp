@@ -35,10 +35,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check_timeline(text);
   } catch (const InputError&) {
   }
-  for (const bool replicate : {false, true}) {
+  for (const bool symmetric : {false, true}) {
     Diagnostics diagnostics;
     try {
-      const Job job = import_kineto_text("fuzzed.json", text, diagnostics, {.replicate = replicate});
+      const Job job = import_kineto_text("fuzzed.json", text, diagnostics, {.symmetric = symmetric});
       ORRERY_ASSERT(!job.ranks.empty() && !diagnostics.has_errors());
     } catch (const InputError& error) {
       ORRERY_ASSERT(!error.problems().empty());

@@ -362,6 +362,24 @@ def kineto_seeds():
     return [json.dumps(seed).encode() for seed in (whole, whole | {"traceEvents": events[:-1]}, device, world, {"traceEvents": []})]
 
 
+def execution_trace_seeds():
+    tensor = [1, 2, 0, 256, 4, "cuda:0"]
+    old = {"schema": "1.0.1", "pid": 7, "nodes": [
+        {"name": "record_param_comms", "id": 5 + i, "rf_id": i, "inputs": inputs, "input_types": ["Tensor(float)"],
+         "outputs": [tensor], "attrs": None}
+        for i, inputs in enumerate([[[tensor], 141, 94594, 0, "allreduce", [], []], [141, 0, 0, "wait", [], []],
+                                    [tensor, 142, 94594, 0, "all_to_allv", [128, 128], [128, 128]]])]}
+    groups = json.dumps([{"pg_name": "0", "pg_desc": "default_pg", "ranks": [0, 1], "group_size": 2}])
+    new = {"schema": "1.1.1-chakra.0.0.4", "pid": 7, "nodes": [
+        {"id": 2, "name": "## process_group:init ##", "inputs": {"values": [groups]}, "attrs": []},
+        {"id": 3, "name": "record_param_comms",
+         "inputs": {"values": [tensor, 9, ["0", "default_pg"], 1, "_allgather_base", [], [], 0, 1, 2],
+                    "types": ["Tensor(c10::Half)"]},
+         "outputs": {"values": [[1, 2, 0, 512, 2, "cuda:0"]]},
+         "attrs": [{"name": "rf_id", "value": 3}, {"name": "in_msg_nelems", "value": 256}]}]}
+    return [json.dumps(seed).encode() for seed in (old, new, {"schema": "1.0.1", "nodes": []})]
+
+
 def msccl_seeds():
     return [text.encode() for text in (
         algorithm_files.ring(2), algorithm_files.ring(3), algorithm_files.two_rings(3), algorithm_files.all_pairs(3),
@@ -372,7 +390,7 @@ def main():
     corpora = {"fuzz_alike": alike_seeds(), "fuzz_chakra": binary_seeds(), "fuzz_chakra_json": json_seeds(), "fuzz_gzip": gzip_seeds(),
                "fuzz_config": config_seeds(), "fuzz_quantity": quantity_seeds(), "fuzz_topo_matrix": topo_matrix_seeds(),
                "fuzz_nccl_log": nccl_log_seeds(), "fuzz_astra_text": astra_text_seeds(), "fuzz_simai": simai_seeds(),
-               "fuzz_goal": goal_seeds(), "fuzz_kineto": kineto_seeds(),
+               "fuzz_goal": goal_seeds(), "fuzz_kineto": kineto_seeds(), "fuzz_execution_trace": execution_trace_seeds(),
                "fuzz_msccl": msccl_seeds()}
     for name, seeds in corpora.items():
         folder = os.path.join(sys.argv[1], name)

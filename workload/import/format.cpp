@@ -42,14 +42,23 @@ std::optional<WorkloadFormat> workload_format_of(std::string_view beginning) {
   if (line.starts_with("{") || line.starts_with("[")) return WorkloadFormat::kKineto;
   if (line.starts_with("num_ranks")) return WorkloadFormat::kGoal;
   constexpr std::array<std::string_view, 5> kSimaiWords = {"all_gpus", "pp_comm", " ga:", " vpp:", " ep:"};
-  // Files of 2024 have those words only in their layers.
+  // Files of 2024 have those words only in their layers, or none: AICB writes that there are no checkpoints.
   constexpr std::array<std::string_view, 2> kSimaiCalls = {"BROADCAST", "_EP"};
   if (has_any(line, kSimaiWords)) return WorkloadFormat::kSimai;
-  if (line.starts_with("HYBRID_TRANSFORMER") && has_any(beginning, kSimaiCalls)) return WorkloadFormat::kSimai;
+  constexpr std::array<std::string_view, 1> kNoCheckpoints = {"checkpoints: 0 checkpoint_initiates: 0"};
+  if (line.starts_with("HYBRID_TRANSFORMER") && (has_any(beginning, kSimaiCalls) || has_any(line, kNoCheckpoints)))
+    return WorkloadFormat::kSimai;
   constexpr std::array<std::string_view, 5> kAstraWords = {"MICRO", "DATA", "MODEL", "HYBRID_", "DISTRIBUTED_"};
   if (std::ranges::any_of(kAstraWords, [&](std::string_view word) { return line.starts_with(word); }))
     return WorkloadFormat::kAstraText;
   return std::nullopt;
+}
+
+std::string_view foreign_workload_hint(std::string_view beginning) {
+  if (first_line(beginning).starts_with("comm_type,comm_group"))
+    return "this is AICB's log of a run: the calls of one rank, without what computes between them. Give the text "
+           "workload that AICB writes for SimAI";
+  return {};
 }
 
 }  // namespace orrery::workload

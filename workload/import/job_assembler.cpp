@@ -71,6 +71,10 @@ GroupId JobAssembler::add_communicator(std::string name, std::span<const std::ui
 }
 
 void JobAssembler::add_ranks(RankAssembler rank, const std::string& source, std::uint32_t count) {
+  job_.ranks.insert(job_.ranks.end(), count, keep(std::move(rank), source));
+}
+
+RankBinding JobAssembler::keep(RankAssembler rank, const std::string& source) {
   if (rank.size() == 0) rank.add({}, "idle");
   GraphBuilder builder;
   builder.reserve(rank.nodes_.size(), rank.edges_.size());
@@ -89,7 +93,7 @@ void JobAssembler::add_ranks(RankAssembler rank, const std::string& source, std:
   binding.shared_details = std::make_shared<RankDetails>(std::move(details));
   binding.graph = graphs_.intern(std::move(builder).build());
   binding.labels = labels_.intern(NodeLabels(labels));
-  job_.ranks.insert(job_.ranks.end(), count, binding);
+  return binding;
 }
 
 Job JobAssembler::finish() {

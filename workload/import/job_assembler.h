@@ -31,6 +31,8 @@ class RankAssembler {
   void depend(NodeId after, NodeId before) { edges_.push_back({before, after}); }
 
   std::size_t size() const { return nodes_.size(); }
+  std::span<const GroupId> communicators() const { return binding_.communicators; }  // by slot
+  std::span<const RankId> peers() const { return binding_.peers; }                   // by slot
   bool has_transfers() const { return !details_.tags.empty(); }
   const std::string& name(NodeId node) const { return names_[index_of(node)]; }
   // Nodes that wait for one another, each followed by one that waits for it, the last by the first; empty when there
@@ -58,6 +60,9 @@ class JobAssembler {
   // The next rank, or the next several that are all alike; their nodes are on no cycle. A rank without nodes gets a
   // free one: a trace has at least one.
   void add_ranks(RankAssembler rank, const std::string& source, std::uint32_t count = 1);
+  // Keeps the nodes of a rank for add_rank(), which gives it, or ranks that do the same among others, its place.
+  RankBinding keep(RankAssembler rank, const std::string& source);
+  void add_rank(RankBinding rank) { job_.ranks.push_back(std::move(rank)); }
   // All ranks have been added.
   Job finish();
 

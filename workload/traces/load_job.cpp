@@ -218,13 +218,16 @@ class JobLoader {
       const std::string& file = files_[first_of[i]];
       const std::uint32_t number = trace_of_rank_[first_of[i]];
       Loaded& loaded = traces_[number];
-      if (std::optional<TraceModels::Alike> alike = models_.read(file, bytes)) {
+      const bool times_are_content = source_.host == HostTimes::kTimestamps;
+      std::optional<TraceModels::Alike> alike;
+      if (!times_are_content) alike = models_.read(file, bytes);
+      if (alike) {
         loaded.trace = std::move(alike->trace);
         loaded.model = alike->model;
         bytes = {};
       } else {
-        loaded.trace = read_rank_trace(file, bytes, source_.dependencies, reader_);
-        models_.add(std::move(bytes), loaded.trace, number);
+        loaded.trace = read_rank_trace(file, bytes, source_.dependencies, reader_, source_.host);
+        if (!times_are_content) models_.add(std::move(bytes), loaded.trace, number);
       }
     };
     in_parallel(first_of.size(), hardware_threads(), decode, tell);

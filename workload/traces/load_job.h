@@ -21,6 +21,11 @@ enum class Dependencies : std::uint8_t { kBoth, kData, kCtrl };
 std::string_view name_of(Dependencies dependencies);  // "both", "data", "ctrl"
 std::optional<Dependencies> dependencies_named(std::string_view name);
 
+// What a node of the host takes: its own duration, or the time until the next one began, by their `ts` (PyTorch's
+// converter writes it). Between two operators is the time of Python, which no node has; and the duration of an operator
+// is also in that of the one that called it.
+enum class HostTimes : std::uint8_t { kDurations, kTimestamps };
+
 // Who reads traces: what is reported of them, and how messages name what can be chosen.
 enum class TraceReader : std::uint8_t {
   kExperiment,  // keys; what loading needs to know
@@ -35,6 +40,7 @@ struct ChakraSource {
   std::string prefix{};                 // rank r is `<prefix>.<r>.et`, `.et.gz` or `.json`; ranks contiguous from 0
   std::optional<std::string> groups{};  // communicator groups file
   Dependencies dependencies = Dependencies::kBoth;
+  HostTimes host = HostTimes::kDurations;
 };
 
 // Files done so far, of how many.

@@ -73,6 +73,7 @@ class NodeReader {
     read_duration();
     is_host_ = attributes_.flag("is_cpu_op").value_or(false);
     if (!is_host_) result_.stream = attributes_.integer("stream");
+    if (is_host_) result_.began = attributes_.integer("ts");
     read_work();
     return std::move(result_);
   }

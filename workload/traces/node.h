@@ -18,6 +18,7 @@ namespace orrery::workload {
 struct TraceNode {
   GraphNode work;                             // slots are not assigned yet; `stream` is not used
   std::optional<std::int64_t> stream;         // as the trace numbers it
+  std::optional<std::int64_t> began;          // on the host: microseconds, on the clock of the recording
   std::string communicator;                   // kCollective: the name in the trace; "" = not given
   std::string description;                    // kCollective: what people call the communicator; "" = not given
   std::optional<std::vector<bool>> involved;  // kCollective: dimensions of the fabric (Communicator::involved)

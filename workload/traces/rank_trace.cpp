@@ -128,6 +128,24 @@ void add_nodes(const std::vector<DecodedNode>& nodes, GraphBuilder& builder, Ran
   trace.peers = peers.take();
 }
 
+// Gives every node of the host the time until the next one began.
+void take_timestamps(std::vector<DecodedNode>& nodes, Findings& findings) {
+  constexpr std::int64_t kMostMicroseconds = Duration::max().count() / 1'000'000;
+  std::vector<TraceNode*> host;
+  for (DecodedNode& decoded : nodes)
+    if (decoded.node.began && *decoded.node.began >= 0) host.push_back(&decoded.node);
+  if (host.empty()) return findings.error("no node of the host has a 'ts'", {}, "workload.chakra.host: durations");
+  std::ranges::stable_sort(host, {}, [](const TraceNode* node) { return *node->began; });
+  for (std::size_t i = 0; i + 1 < host.size(); ++i) {
+    const std::int64_t gap = *host[i + 1]->began - *host[i]->began;
+    if (gap > kMostMicroseconds)
+      return findings.error("nodes of the host are more than the 106 days apart that can be simulated", {});
+    host[i]->work.duration.reset();
+    if (gap > 0) host[i]->work.duration = Duration(gap * 1'000'000);
+    host[i]->work.kind = gap > 0 ? NodeKind::kHostCompute : NodeKind::kNoOp;
+  }
+}
+
 NodeLabels labels_of(const std::vector<DecodedNode>& nodes) {
   std::vector<NodeLabel> labels;
   labels.reserve(nodes.size());
@@ -144,8 +162,10 @@ std::vector<TraceDependency> dependencies_of(const std::vector<DecodedNode>& nod
   return result;
 }
 
-void build_graph(std::vector<DecodedNode> nodes, Dependencies chosen, TraceReader reader, RankTrace& trace) {
+void build_graph(std::vector<DecodedNode> nodes, Dependencies chosen, TraceReader reader, HostTimes host,
+                 RankTrace& trace) {
   sort_by_id(nodes, trace.findings);
+  if (host == HostTimes::kTimestamps) take_timestamps(nodes, trace.findings);
   trace.labels = labels_of(nodes);
   const DependencyCheck dependencies(trace.labels, dependencies_of(nodes));
   dependencies.report(chosen, reader, trace.findings);
@@ -176,7 +196,7 @@ void RankTrace::drop_defaults() {
 }
 
 RankTrace read_rank_trace(const std::string& file, std::string_view bytes, Dependencies dependencies,
-                          TraceReader reader) {
+                          TraceReader reader, HostTimes host) {
   RankTrace trace(file);
   Collector collector(trace.findings);
   try {
@@ -186,7 +206,7 @@ RankTrace read_rank_trace(const std::string& file, std::string_view bytes, Depen
     return trace;
   }
   trace.world = collector.world();
-  build_graph(collector.take(), dependencies, reader, trace);
+  build_graph(collector.take(), dependencies, reader, host, trace);
   return trace;
 }
 

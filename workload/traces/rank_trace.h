@@ -39,6 +39,6 @@ struct RankTrace {
 
 // Decodes `bytes` of `file`. All problems are in the result's findings; nothing is thrown.
 RankTrace read_rank_trace(const std::string& file, std::string_view bytes, Dependencies dependencies,
-                          TraceReader reader = TraceReader::kExperiment);
+                          TraceReader reader = TraceReader::kExperiment, HostTimes host = HostTimes::kDurations);
 
 }  // namespace orrery::workload

@@ -230,13 +230,11 @@ TEST_CASE("one profile stands for all ranks on demand") {
   CHECK_THAT(problems({text}),
              Contains("the world is 8 ranks, but there is a profile of rank 3 only; not of ranks 0-2 and 4-7") &&
                  Contains("stand for all"));
-  const Job job = import({text}, {.replicate = true});
+  const Job job = import({text}, {.symmetric = true});
   CHECK(job.ranks.size() == 8);
   CHECK(job.graphs.size() == 1);
   match(job);
-  const std::string grouped = KinetoText(3, 8).nccl("allreduce", 100, 10, notes(8, 8, "[2, 3]", 2, "1", "tp")).str();
-  CHECK_THAT(problems({grouped}, {.replicate = true}), Contains("cannot stand for all"));
-  CHECK_THAT(problems({KinetoText(0, 2'000'000'000).kernel("a", 1, 1).str()}, {.replicate = true}),
+  CHECK_THAT(problems({KinetoText(0, 2'000'000'000).kernel("a", 1, 1).str()}, {.symmetric = true}),
              Contains("in a world of 2000000000"));
 }
 
@@ -260,15 +258,17 @@ TEST_CASE("kernels that communicate without NCCL are taken as computing, with a 
                                .kernel("void deep_ep::internode::dispatch<8>()", 100, 10)
                                .kernel("void deep_ep::internode::combine<8>()", 110, 20)
                                .str();
-  const std::string said = problems({text}, {.replicate = true});
+  const std::string said = problems({text}, {.symmetric = true});
   CHECK_THAT(said, Contains("kernels of DeepEP seem to move data between GPUs, and are taken as computing"));
   CHECK_THAT(said, Contains("(2 in all)") || Contains("combine<8>()\""));
   CHECK_THAT(said, Contains("a world of 2 ranks without a collective or message of NCCL"));
-  const Job job = import({text}, {.replicate = true});
+  const Job job = import({text}, {.symmetric = true});
   CHECK(job.graphs[0].kind(node_named(job, RankId{0}, "void deep_ep::internode::combine<8>()")) == NodeKind::kCompute);
   const std::string sound =
       KinetoText(0, 2).kernel("gemm", 100, 10).nccl("allreduce", 120, 5, notes(8, 8, "[0, 1]", 2)).str();
-  CHECK(problems({sound}, {.replicate = true}).empty());
+  const std::string assumed = problems({sound}, {.symmetric = true});
+  CHECK_THAT(assumed, Contains("the profile of rank 0 stands for all 2 ranks"));
+  CHECK(std::ranges::count(assumed, '\n') == 2);                          // that, and its hint
   CHECK(problems({KinetoText().kernel("gemm", 100, 10).str()}).empty());  // one rank has nobody to wait for
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "tests/workload/import/graph_text.h"
+#include "workload/import/format.h"
 #include "workload/import/layers/layers.h"
 
 using namespace orrery;
@@ -63,6 +64,19 @@ TEST_CASE("SimAI's suffixes name the groups, sizes are of whole buffers") {
   CHECK(members(job, "expert2") == std::vector<std::uint32_t>{4, 6});
   CHECK(members(job, "expert_data1") == std::vector<std::uint32_t>{1, 5, 9, 13});
   CHECK(job.warnings.empty());
+}
+
+TEST_CASE("ZeRO 3 gathers parameters among the data-parallel ranks in every pass") {
+  const std::string text = kForm + "model_parallel_NPU_group: 1 " + kNoCheckpoints +
+                           "\n1\nlayer -1 10 ALLGATHER 400 20 ALLGATHER 400 1 REDUCESCATTER 800 0\n";
+  CHECK(workload_format_of(text) == WorkloadFormat::kSimai);
+  Diagnostics diagnostics;
+  const Job job = import_layers("a.txt", text, TextDialect::kSimai, {4, {}, 1, true}, diagnostics);
+  // Four ranks gather 400 bytes, 100 of each.
+  CHECK(graph_text(job, 0)[1] == "1: layer forward all-gather, all_gather 100 B on data0, after 0");
+  REQUIRE(diagnostics.problems().size() == 1);
+  CHECK_THAT(to_string(diagnostics.problems()[0]),
+             Contains("forward communication of layer layer taken among the data-parallel ranks, and 1 more"));
 }
 
 namespace {

@@ -13,12 +13,27 @@
 #include <nlohmann/json.hpp>
 
 #include "workload/import/decimal.h"
+#include "workload/import/kineto/messages.h"
 
 namespace orrery::workload {
 namespace {
 
 // Where the parser stands.
-enum class Level : std::uint8_t { kTrace, kEvents, kEvent, kArgs, kDistributed, kGroups, kGroup, kRanks, kOther };
+enum class Level : std::uint8_t {
+  kTrace,
+  kEvents,
+  kEvent,
+  kArgs,
+  kDistributed,
+  kGroups,
+  kGroup,
+  kRanks,
+  kShapes,
+  kTypes,
+  kDevices,
+  kDevice,
+  kOther
+};
 
 // A number or a string of the input; the other one is empty.
 struct Scalar {
@@ -29,9 +44,11 @@ struct Scalar {
 
 // One event as it is being read.
 struct Event {
-  std::string phase, category, name, thread;
+  std::string phase, category, name, thread, process;
   std::optional<KinetoTime> begin, duration;
-  std::optional<std::int64_t> stream, device, correlation, external, wait_on_stream, recorded_by;
+  std::optional<std::int64_t> stream, device, correlation, external, wait_on_stream, recorded_by, record_function;
+  std::vector<std::int64_t> elements;  // of each argument, of a list of tensors their sum; -1: without dimensions
+  std::vector<std::string> types;      // of the arguments
   KinetoMessage message;
 };
 
@@ -62,12 +79,13 @@ struct NamedNumber {
   std::string_view name;
   std::optional<std::int64_t> Event::*member;
 };
-constexpr std::array<NamedNumber, 6> kNumbers = {{{"stream", &Event::stream},
+constexpr std::array<NamedNumber, 7> kNumbers = {{{"stream", &Event::stream},
                                                   {"device", &Event::device},
                                                   {"correlation", &Event::correlation},
                                                   {"External id", &Event::external},
                                                   {"wait_on_stream", &Event::wait_on_stream},
-                                                  {"wait_on_cuda_event_record_corr_id", &Event::recorded_by}}};
+                                                  {"wait_on_cuda_event_record_corr_id", &Event::recorded_by},
+                                                  {"Record function id", &Event::record_function}}};
 
 bool is_operation(std::string_view category) {
   return category == "kernel" || category == "gpu_memcpy" || category == "gpu_memset" || category == "Kernel" ||
@@ -84,6 +102,10 @@ bool contains(std::string_view text, std::string_view part) { return text.find(p
 bool is_communication(std::string_view name) {
   return name.starts_with("nccl") || name.starts_with("rccl") || contains(name, "ncclKernel") ||
          contains(name, "ncclDevKernel") || contains(name, "ncclSymk");
+}
+
+bool is_of_c10d(std::string_view name) {
+  return name == "record_param_comms" || name.starts_with("nccl:") || name.starts_with("c10d::");
 }
 
 // Kernels that communicate without NCCL, by a part of their names.
@@ -111,7 +133,7 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
       throw InputError({file_},
                        "this is a PyTorch execution trace of the host's operators, without the times of the device; "
                        "expected a profile of torch.profiler",
-                       "import the Kineto profile of the same step");
+                       "give the Kineto profile of the same step, too");
     if (!has_events_)
       throw InputError({file_}, "no traceEvents",
                        "expected a profile of torch.profiler: {\"traceEvents\": [...], ...}");
@@ -145,6 +167,8 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
         return push(Level::kEvent);
       case Level::kEvent:
         return push(key_ == "args" ? Level::kArgs : Level::kOther);
+      case Level::kDevices:
+        return push(Level::kDevice);
       case Level::kGroups:
         group_name_.clear();
         group_ranks_.clear();
@@ -163,6 +187,10 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
       has_events_ = true;
       return push(Level::kEvents);
     }
+    if (level() == Level::kShapes) return start_shape();
+    if (level() == Level::kArgs && key_ == "Input Dims" && is_of_c10d(event_.name)) return start_shape();
+    if (level() == Level::kArgs && key_ == "Input type" && is_of_c10d(event_.name)) return push(Level::kTypes);
+    if (level() == Level::kTrace && key_ == "deviceProperties") return push(Level::kDevices);
     if (level() == Level::kDistributed && key_ == "pg_config") return push(Level::kGroups);
     if (level() == Level::kGroup && key_ == "ranks") {
       group_ranks_ = "[";
@@ -180,17 +208,12 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
 
   bool end_array() override {
     if (level() == Level::kRanks) group_ranks_ += "]";
+    if (level() == Level::kShapes) end_shape();
     return pop();
   }
 
   bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& error) override {
-    std::string reason = error.what();
-    for (const std::string_view mark : {"] ", ": "})
-      if (const std::size_t at = reason.find(mark); at != std::string::npos) reason.erase(0, at + mark.size());
-    const std::string_view before = text_.substr(0, position);
-    const auto line = static_cast<int>(std::min<std::ptrdiff_t>(std::ranges::count(before, '\n') + 1, INT32_MAX));
-    throw InputError({file_, line, 0}, fmt::format("not JSON: {}", printable(reason)),
-                     "was the profiler stopped while it wrote?");
+    throw not_json(file_, text_, position, error.what());
   }
 
  private:
@@ -204,8 +227,43 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
+  // "Input Dims" are a list of arguments, each a list of dimensions, or of lists of them where it is a list of tensors.
+  bool start_shape() {
+    if (++shape_depth_ == 2) event_.elements.push_back(-1);
+    product_ = -1;
+    return push(Level::kShapes);
+  }
+
+  void end_shape() {
+    if (shape_depth_-- >= 2 && product_ >= 0) {
+      std::int64_t& elements = event_.elements.back();
+      elements = product_ > kMostElements - std::max<std::int64_t>(elements, 0)
+                     ? kMostElements
+                     : product_ + std::max<std::int64_t>(elements, 0);
+    }
+    product_ = -1;
+  }
+
+  void dimension(std::optional<std::int64_t> size) {
+    if (shape_depth_ < 2 || !size || *size < 0) return;
+    product_ = std::abs(product_);
+    product_ = *size > 0 && product_ > kMostElements / *size ? kMostElements : product_ * *size;
+  }
+
   bool scalar(Scalar value) {
     switch (level()) {
+      case Level::kShapes:
+        dimension(value.integer);
+        break;
+      case Level::kTypes:
+        event_.types.push_back(std::move(value.text));
+        break;
+      case Level::kDevice:
+        if (key_ == "name" && trace_.device.empty()) trace_.device = std::move(value.text);
+        break;
+      case Level::kTrace:
+        if (key_ == "baseTimeNanoseconds") trace_.base = integer(value).value_or(0);
+        break;
       case Level::kEvent:
         event_field(std::move(value));
         break;
@@ -249,6 +307,8 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
       event_.name = std::move(value.text);
     else if (key_ == "tid")
       event_.thread = std::move(value.text);
+    else if (key_ == "pid")
+      event_.process = std::move(value.text);
     else if (key_ == "ts")
       event_.begin = thousandths(value.text);
     else if (key_ == "dur")
@@ -270,7 +330,7 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
     if (is_operation(event_.category)) return add_operation(index);
     if (is_host_call(event_.category)) return add_call();
     if (event_.category == "cuda_sync") return add_wait();
-    if (event_.name == "record_param_comms" && event_.message.collective != "wait" && event_.begin) add_library_call();
+    if (event_.begin && is_of_c10d(event_.name)) add_host_operator();
   }
 
   KinetoTime end_of_event() const {
@@ -300,16 +360,28 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
     trace_.operations.push_back(std::move(operation));
   }
 
-  void add_library_call() {
-    trace_.library_calls.push_back({*event_.begin, end_of_event(), event_.thread});
-    if (event_.message.collective == "send" || event_.message.collective == "recv")
-      trace_.host_messages.push_back({*event_.begin, event_.external.value_or(-1), std::move(event_.message)});
+  void add_host_operator() {
+    if (!trace_.process) trace_.process = integer({event_.process});
+    KinetoHostOperator host;
+    host.begin = *event_.begin;
+    host.end = end_of_event();
+    host.thread = event_.thread;
+    host.name = std::move(event_.name);
+    host.external = event_.external.value_or(-1);
+    host.record_function = event_.record_function.value_or(0);
+    for (std::size_t i = 0; i < event_.elements.size(); ++i) {
+      const bool is_tensor = i < event_.types.size() && element_size(event_.types[i]).has_value();
+      if (host.elements.empty() && is_tensor) host.type = event_.types[i];
+      if (event_.elements[i] >= 0 || is_tensor) host.elements.push_back(std::max<std::int64_t>(event_.elements[i], 1));
+    }
+    host.message = std::move(event_.message);
+    trace_.host_operators.push_back(std::move(host));
   }
 
   void add_call() {
     trace_.has_host_calls = true;
     if (!event_.begin) return;
-    if (event_.correlation) trace_.launches.push_back({*event_.correlation, *event_.begin});
+    if (event_.correlation) trace_.launches.push_back({*event_.correlation, *event_.begin, event_.thread});
     const bool waits = contains(event_.name, "StreamWaitEvent");
     if (!waits && !contains(event_.name, "Synchronize")) return;
     trace_.calls.push_back({waits ? KinetoCallKind::kStreamWait : KinetoCallKind::kSynchronize, *event_.begin,
@@ -333,6 +405,8 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
   bool has_nodes_ = false;  // of a PyTorch execution trace
   std::string group_name_;
   std::string group_ranks_;
+  int shape_depth_ = 0;
+  std::int64_t product_ = -1;  // of the dimensions so far; -1: none
 };
 
 }  // namespace
@@ -346,6 +420,15 @@ std::string_view other_communication(std::string_view kernel) {
     if (c != '_') letters += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   const auto has = [&](std::string_view word) { return contains(letters, word); };
   return std::ranges::any_of(kCollectiveWords, has) ? "another library" : std::string_view{};
+}
+
+InputError not_json(const std::string& file, std::string_view text, std::size_t position, std::string reason) {
+  for (const std::string_view mark : {"] ", ": "})
+    if (const std::size_t at = reason.find(mark); at != std::string::npos) reason.erase(0, at + mark.size());
+  const auto line =
+      static_cast<int>(std::min<std::ptrdiff_t>(std::ranges::count(text.substr(0, position), '\n') + 1, INT32_MAX));
+  return InputError({file, line, 0}, fmt::format("not JSON: {}", printable(reason)),
+                    "was the profiler stopped while it wrote?");
 }
 
 KinetoTrace read_kineto(const std::string& file, std::string_view text) {

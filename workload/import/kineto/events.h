@@ -31,6 +31,8 @@ struct KinetoMessage {
   std::int64_t rank_stride = -1;
   std::int64_t source = -1;       // of a receive
   std::int64_t destination = -1;  // of a send
+
+  bool operator==(const KinetoMessage&) const = default;
 };
 
 struct KinetoOperation {
@@ -58,17 +60,26 @@ struct KinetoCall {
   std::int64_t correlation = -1;
 };
 
-// A send or receive as the host called it.
-struct KinetoHostMessage {
+// An operator of c10d on the host: "record_param_comms", "nccl:all_reduce", "c10d::_allgather_base_".
+struct KinetoHostOperator {
   KinetoTime begin = 0;
+  KinetoTime end = 0;
+  std::string thread;
+  std::string name;
   std::int64_t external = -1;
-  KinetoMessage message;
+  std::int64_t record_function = 0;    // the id that an execution trace has, too; 0: none
+  std::string type;                    // of the first tensor
+  std::vector<std::int64_t> elements;  // of each argument that is a tensor; none without record_shapes
+  KinetoMessage message;               // no collective: c10d noted nothing
+
+  bool is_call() const { return name == "record_param_comms"; }
 };
 
 // When the host made a call that launched something.
 struct KinetoLaunch {
   std::int64_t correlation = -1;
   KinetoTime begin = 0;
+  std::string thread;
 };
 
 // The same as CUPTI saw it, where the profile was taken with cuda_sync events: exact.
@@ -80,13 +91,6 @@ struct KinetoStreamWait {
   std::int64_t correlation = 0;  // of the wait itself
 };
 
-// The host within c10d, which has waits of its own around each kernel.
-struct KinetoSpan {
-  KinetoTime begin = 0;
-  KinetoTime end = 0;
-  std::string thread;
-};
-
 struct KinetoTrace {
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> world;
@@ -94,15 +98,20 @@ struct KinetoTrace {
   std::vector<KinetoOperation> operations;         // in the order of the file
   std::vector<KinetoCall> calls;
   std::vector<KinetoStreamWait> waits;
-  std::vector<KinetoSpan> library_calls;
-  std::vector<KinetoHostMessage> host_messages;
+  std::vector<KinetoHostOperator> host_operators;  // in the order of the file
   std::vector<KinetoLaunch> launches;
+  std::optional<std::int64_t> process;  // of the host
+  std::string device;                   // as the driver calls it; empty: not said
+  KinetoTime base = 0;                  // since 1970, of the clock of the file
   bool has_host_calls = false;
 };
 
 // Whose kernel it is by its name, where it is not NCCL's but seems to move data between GPUs: "DeepEP"; empty for all
 // others. Such kernels have no notes of c10d, so that a profile does not say what they send, and to whom.
 std::string_view other_communication(std::string_view kernel);
+
+// What a parser said of a text, with the line.
+InputError not_json(const std::string& file, std::string_view text, std::size_t position, std::string reason);
 
 // InputError where the text is no JSON, has no traceEvents, or an operation lacks its time.
 KinetoTrace read_kineto(const std::string& file, std::string_view text);

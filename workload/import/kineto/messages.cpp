@@ -43,31 +43,20 @@ struct ElementSize {
   std::int64_t bytes;
 };
 
-// c10::ScalarType; the eight-bit floats share a prefix.
-constexpr std::array<ElementSize, 17> kElementSizes = {{
-    {"float", 4},
-    {"double", 8},
-    {"half", 2},
-    {"bfloat16", 2},
-    {"byte", 1},
-    {"char", 1},
-    {"short", 2},
-    {"int", 4},
-    {"long", 8},
-    {"bool", 1},
-    {"uint16", 2},
-    {"uint32", 4},
-    {"uint64", 8},
-    {"complexfloat", 8},
-    {"complexdouble", 16},
-    {"complexhalf", 4},
-    {"unsignedchar", 1},
-}};
+// c10::ScalarType and the types of C++; the eight-bit floats share a prefix.
+constexpr std::array kElementSizes = std::to_array<ElementSize>({
+    {"float", 4},         {"double", 8},       {"half", 2},         {"bfloat16", 2},     {"byte", 1},
+    {"char", 1},          {"short", 2},        {"int", 4},          {"long", 8},         {"bool", 1},
+    {"uint16", 2},        {"uint32", 4},       {"uint64", 8},       {"complexfloat", 8}, {"complexdouble", 16},
+    {"complexhalf", 4},   {"unsignedchar", 1}, {"signedchar", 1},   {"longint", 8},      {"shortint", 2},
+    {"unsignedshort", 2}, {"unsignedint", 4},  {"unsignedlong", 8},
+});
 
 std::string plain(std::string_view name) {
   std::string result;
+  if (name.starts_with("c10::")) name.remove_prefix(5);
   for (const char c : name)
-    if (c != '_') result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (c != '_' && c != ' ') result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return result;
 }
 
@@ -132,14 +121,15 @@ std::optional<std::vector<std::uint32_t>> ranks_of(std::string_view text, std::i
   return ranks;
 }
 
-std::vector<std::uint32_t> KinetoGroups::members_of(const KinetoTrace& trace, const KinetoMessage& message) const {
+std::optional<std::vector<std::uint32_t>> KinetoGroups::members_of(const KinetoTrace& trace,
+                                                                   const KinetoMessage& message) const {
   if (message.group_size > world_)
     throw KinetoProblem(fmt::format("process group \"{}\" of {} ranks in a world of {}", printable(message.group, 40),
                                     message.group_size, world_));
   const auto told = [&](const std::string& text) { return ranks_of(text, message.group_size); };
-  if (auto ranks = told(message.ranks)) return *ranks;
+  if (auto ranks = told(message.ranks)) return ranks;
   if (const auto config = trace.group_ranks.find(message.group); config != trace.group_ranks.end())
-    if (auto ranks = told(config->second)) return *ranks;
+    if (auto ranks = told(config->second)) return ranks;
   std::vector<std::uint32_t> ranks;
   if (message.first_rank >= 0 && message.rank_stride > 0 && message.group_size > 0 && message.group_size <= world_ &&
       message.first_rank < world_ && message.rank_stride <= world_) {
@@ -147,16 +137,29 @@ std::vector<std::uint32_t> KinetoGroups::members_of(const KinetoTrace& trace, co
       ranks.push_back(static_cast<std::uint32_t>(message.first_rank + i * message.rank_stride));
     return ranks;
   }
-  if (message.group_size != world_)
+  if (message.group_size != world_) {
+    if (message.ranks.empty()) return std::nullopt;
     throw KinetoProblem(fmt::format("the ranks of process group \"{}\" cannot be told from \"{}\"",
                                     printable(message.group, 40), printable(message.ranks, 60)));
+  }
   ranks.resize(world_);
   std::iota(ranks.begin(), ranks.end(), 0U);
   return ranks;
 }
 
 GroupId KinetoGroups::find(const KinetoTrace& trace, const KinetoMessage& message, std::uint32_t rank) {
-  std::vector<std::uint32_t> members = members_of(trace, message);
+  const std::optional<std::vector<std::uint32_t>> told = members_of(trace, message);
+  std::vector<std::uint32_t> members;
+  if (told) {
+    members = *told;
+  } else {
+    const auto size = static_cast<std::uint32_t>(message.group_size > 0 ? message.group_size : world_);
+    if (world_ % size != 0)
+      throw KinetoProblem(
+          fmt::format("a process group of {} ranks in a world of {}, and nothing says of which", size, world_));
+    members.resize(size);
+    std::iota(members.begin(), members.end(), rank / size * size);
+  }
   std::vector<std::uint32_t> sorted = members;
   std::ranges::sort(sorted);
   if (std::ranges::adjacent_find(sorted) != sorted.end() || sorted.back() >= world_)
@@ -167,19 +170,34 @@ GroupId KinetoGroups::find(const KinetoTrace& trace, const KinetoMessage& messag
                                     rank_list(sorted), rank));
   const bool is_default = message.description == "default_pg" ||
                           (message.description.empty() && (message.group.empty() || message.group == "0"));
-  if (members.size() == world_ && is_default && std::ranges::is_sorted(members)) return GroupId(0);
-  const auto [known, is_new] = known_.try_emplace({message.group, members}, GroupId{0});
+  const bool is_world = members.size() == world_ && is_default && std::ranges::is_sorted(members);
+  GroupId group{0};
+  if (!is_world) {
+    const auto [known, is_new] = known_.try_emplace({message.group, members}, GroupId{0});
+    if (is_new) {
+      const bool is_called = !message.description.empty() && message.description != "undefined";
+      groups_.push_back({new_name(is_called ? message.description : message.group), std::move(members),
+                         is_called ? message.description : "group"});
+      known->second = GroupId{static_cast<std::uint32_t>(groups_.size())};
+    }
+    group = known->second;
+  }
+  if (!told) assumed_.insert(group);
+  return group;
+}
+
+GroupId KinetoGroups::labelled(const std::string& label, std::vector<std::uint32_t> members) {
+  const auto [known, is_new] = known_.try_emplace({label, members}, GroupId{0});
   if (is_new) {
-    groups_.push_back({new_name(message), std::move(members)});
+    groups_.push_back({new_name(label), std::move(members), label});
     known->second = GroupId{static_cast<std::uint32_t>(groups_.size())};
   }
   return known->second;
 }
 
 // What people call it; with a number where several are called so.
-std::string KinetoGroups::new_name(const KinetoMessage& message) const {
-  std::string base = message.description;
-  if (base.empty() || base == "undefined") base = message.group.empty() ? "group" : message.group;
+std::string KinetoGroups::new_name(std::string base) const {
+  if (base.empty()) base = "group";
   const auto is_taken = [&](const std::string& name) {
     return name == "world" || std::ranges::find(groups_, name, &Group::name) != groups_.end();
   };

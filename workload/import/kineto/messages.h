@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -17,6 +18,9 @@
 #include "workload/import/kineto/events.h"
 
 namespace orrery::workload {
+
+// Of a message; more is taken as so many.
+inline constexpr std::int64_t kMostElements = std::int64_t{1} << 60;
 
 // What is wrong with one operation.
 class KinetoProblem : public std::runtime_error {
@@ -43,9 +47,16 @@ class KinetoGroups {
  public:
   explicit KinetoGroups(std::uint32_t world) : world_(world) {}
 
-  // The group of `message` in the trace of `rank`. Throws KinetoProblem.
+  // The group of `message` in the trace of `rank`. Throws KinetoProblem. Where nothing says who is in it, all ranks
+  // are; of a smaller group as many neighbours as it has ranks.
   GroupId find(const KinetoTrace& trace, const KinetoMessage& message, std::uint32_t rank);
+  // The group with these members and this label, which is new where there is none.
+  GroupId labelled(const std::string& label, std::vector<std::uint32_t> members);
   const std::vector<std::uint32_t>& members(GroupId group) const { return groups_[index_of(group) - 1].members; }
+  // As c10d describes it; "group" where it does not, since it numbers groups differently from job to job.
+  const std::string& label(GroupId group) const { return groups_[index_of(group) - 1].label; }
+  // Whether its members were assumed.
+  bool is_assumed(GroupId group) const { return assumed_.contains(group); }
   bool is_world(GroupId group) const { return group == GroupId(0); }
   std::size_t size() const { return groups_.size(); }
   std::uint32_t world() const { return world_; }
@@ -56,14 +67,17 @@ class KinetoGroups {
   struct Group {
     std::string name;
     std::vector<std::uint32_t> members;
+    std::string label;
   };
 
-  std::vector<std::uint32_t> members_of(const KinetoTrace& trace, const KinetoMessage& message) const;
-  std::string new_name(const KinetoMessage& message) const;
+  // Nothing where they are not said.
+  std::optional<std::vector<std::uint32_t>> members_of(const KinetoTrace& trace, const KinetoMessage& message) const;
+  std::string new_name(std::string base) const;
 
   std::uint32_t world_;
   std::vector<Group> groups_;
   std::map<std::pair<std::string, std::vector<std::uint32_t>>, GroupId> known_;
+  std::set<GroupId> assumed_;
 };
 
 }  // namespace orrery::workload

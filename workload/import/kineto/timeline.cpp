@@ -53,7 +53,8 @@ struct HostCalls {
 
 HostCalls host_calls(const KinetoTrace& trace) {
   std::map<std::string, std::vector<std::pair<KinetoTime, KinetoTime>>> library;
-  for (const KinetoSpan& span : trace.library_calls) library[span.thread].emplace_back(span.begin, span.end);
+  for (const KinetoHostOperator& span : trace.host_operators)
+    if (span.is_call() && span.message.collective != "wait") library[span.thread].emplace_back(span.begin, span.end);
   for (auto& [thread, spans] : library) std::ranges::sort(spans);
   const auto is_in_library = [&](const KinetoCall& call) {
     const auto of_thread = library.find(call.thread);

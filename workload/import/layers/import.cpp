@@ -148,9 +148,14 @@ class LeftOut {
   }
 
   void warn(const std::string& file, std::string_view why, const std::string& hint, Diagnostics& diagnostics) const {
+    say(file, "left out", why, hint, diagnostics);
+  }
+
+  void say(const std::string& file, std::string_view what, std::string_view why, const std::string& hint,
+           Diagnostics& diagnostics) const {
     if (count_ == 0) return;
     const std::string more = count_ == 1 ? "" : fmt::format(", and {} more", count_ - 1);
-    diagnostics.warning({file, line_, 1}, fmt::format("{} left out{}: {}", first_, more, why), hint);
+    diagnostics.warning({file, line_, 1}, fmt::format("{} {}{}: {}", first_, what, more, why), hint);
   }
 
  private:
@@ -327,7 +332,7 @@ class TextImporter {
   // all that the parallelism does not perform (but for the input gradients of layer 0, which nobody needs), one of
   // forward and input-gradient communications among one rank. All errors of the file were reported before.
   void plan_calls() {
-    LeftOut not_performed, alone;
+    LeftOut not_performed, alone, sharded;
     for (std::size_t index = 0; index < workload_.layers.size(); ++index) {
       TextLayer& layer = workload_.layers[index];
       const ParallelismRules& of_layer = layer.parallelism ? rules_of(*layer.parallelism) : rules_;
@@ -335,8 +340,11 @@ class TextImporter {
         std::optional<TextCall>& planned = layer.passes[static_cast<std::size_t>(pass)].call;
         const std::optional<TextCall> call = std::exchange(planned, std::nullopt);
         if (!call || call->bytes == Bytes(0)) continue;
-        const auto family =
-            is_performed(rules_, index, pass, *call) ? family_of(pass, *call, of_layer, grid_) : std::nullopt;
+        auto family = is_performed(rules_, index, pass, *call) ? family_of(pass, *call, of_layer, grid_) : std::nullopt;
+        if (family && is_of_shards(pass, *call)) {
+          family = family_of(LayerPass::kWeightGradient, *call, of_layer, grid_);
+          sharded.add(layer, pass);
+        }
         if (family && family->shape.size > 1)
           planned = with_members(*call, *family);
         else if (!family && (index > 0 || pass != LayerPass::kInputGradient))
@@ -347,8 +355,17 @@ class TextImporter {
     }
     not_performed.warn(file_, fmt::format("{} does not perform it", rules_.name),
                        "the layers run in the order of ASTRA-sim 1.0, which ignores it too", diagnostics_);
+    sharded.say(file_, "taken among the data-parallel ranks", "there is one tensor-parallel rank only",
+                "ZeRO 3 gathers parameters in every pass; _TP or _DP behind the name of a collective says it",
+                diagnostics_);
     alone.warn(file_, "it is among one rank", "the first line or the options say how many ranks make a group",
                diagnostics_);
+  }
+
+  // AICB's files of ZeRO 3 gather parameters in the passes in which others communicate activations.
+  bool is_of_shards(LayerPass pass, const TextCall& call) const {
+    return is_simai_ && grid_.tensor == 1 && pass != LayerPass::kWeightGradient && call.group == TextGroup::kUsual &&
+           (call.kind == CollectiveKind::kAllGather || call.kind == CollectiveKind::kReduceScatter);
   }
 
   TextCall with_members(TextCall call, const GroupFamily& family) {
