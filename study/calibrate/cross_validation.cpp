@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "study/calibrate/cross_validation.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <set>
 #include <string>
@@ -127,6 +129,39 @@ collectives::NcclConstants with(collectives::NcclConstants constants, const coll
   return constants;
 }
 
+collectives::NcclConstants nominal_constants(const collectives::NcclConstantsFile& library) {
+  collectives::NcclConstants constants = library.constants;
+  for (const auto& [number, nominal] : library.nominal) constants.set(number, nominal);
+  return constants;
+}
+
+// Every table by constants fitted to those of another key; in the order of the keys.
+std::vector<ValidatedTable> predict_left_out(std::span<const RefitTable> measured,
+                                             const collectives::NcclConstantsFile& library,
+                                             const std::function<std::string(const RefitTable&)>& key,
+                                             const std::function<void(std::uint64_t)>& progress) {
+  std::set<std::string> keys;
+  for (const RefitTable& table : measured) keys.insert(key(table));
+  const std::vector<std::string> names(keys.begin(), keys.end());
+  std::vector<collectives::NcclConstants> without(names.size());
+  in_parallel(
+      names.size(), hardware_threads(),
+      [&](std::size_t i) {
+        std::vector<RefitTable> others;
+        for (const RefitTable& table : measured)
+          if (key(table) != names[i]) others.push_back(table);
+        without[i] = others.empty() ? nominal_constants(library) : refit(others, library).constants;
+      },
+      [&](std::uint64_t done, std::uint64_t) {
+        if (progress) progress(done);
+      });
+  std::vector<ValidatedTable> predicted;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    for (const RefitTable& table : measured)
+      if (key(table) == names[i]) predicted.push_back(predict(table, without[i]));
+  return predicted;
+}
+
 }  // namespace
 
 CrossValidation cross_validate(std::span<const ValidationTable> tables, const ConfigFiles& files,
@@ -142,23 +177,17 @@ CrossValidation cross_validate(std::span<const ValidationTable> tables, const Co
   cross.constants = fitted_constants(all, library);
   for (const RefitTable& table : measured)
     if (table.table->scored) cross.fitted.push_back(predict(table, all.constants));
-  const std::vector<std::string> names(systems.begin(), systems.end());
-  std::vector<collectives::NcclConstants> without(names.size());
-  in_parallel(
-      names.size(), hardware_threads(),
-      [&](std::size_t i) {
-        std::vector<RefitTable> others;
-        for (const RefitTable& table : measured)
-          if (table.table->system != names[i]) others.push_back(table);
-        without[i] = refit(others, library).constants;
-      },
-      [&](std::uint64_t done, std::uint64_t) {
-        if (progress) progress(done + 1, systems.size() + 1);
-      });
-  for (std::size_t i = 0; i < names.size(); ++i)
-    for (const RefitTable& table : measured)
-      if (table.table->system == names[i])
-        (table.table->scored ? cross.left_out : cross.kernels).push_back(predict(table, without[i]));
+  const auto system_of = [](const RefitTable& table) { return table.table->system; };
+  const auto generation_of = [](const RefitTable& table) {
+    return std::string(name_of(table.benchmark.machine.architecture));
+  };
+  const auto another = [&](std::uint64_t done) {
+    if (progress) progress(std::min<std::uint64_t>(done + 1, systems.size()), systems.size() + 1);
+  };
+  for (ValidatedTable& table : predict_left_out(measured, library, system_of, another))
+    (table.table->scored ? cross.left_out : cross.kernels).push_back(std::move(table));
+  for (ValidatedTable& table : predict_left_out(measured, library, generation_of, {}))
+    if (table.table->scored) cross.generation_left_out.push_back(std::move(table));
   return cross;
 }
 
@@ -176,7 +205,8 @@ std::string cross_validation_text(const CrossValidation& cross) {
          "\nEach system by constants fitted to the others, from nominal ones:\n\n" + tables_text(cross.left_out) +
          "\n" + overall_text("one system left out", overall_error(cross.left_out)) +
          overall_text("of these, where the launch is stated", overall_error_of_labelled(cross.left_out)) + "\n" +
-         groups_text(cross.left_out) + "\nKernels of profiles, likewise:\n\n" + tables_text(cross.kernels);
+         groups_text(cross.left_out) + "\nOne generation of GPUs left out:\n\n" +
+         groups_text(cross.generation_left_out) + "\nKernels of profiles, likewise:\n\n" + tables_text(cross.kernels);
 }
 
 nlohmann::ordered_json to_json(const CrossValidation& cross) {
@@ -194,6 +224,7 @@ nlohmann::ordered_json to_json(const CrossValidation& cross) {
   document["fitted_to_all"] = to_json(overall_error(cross.fitted));
   document["left_out"] = to_json(overall_error(cross.left_out));
   document["left_out_by_group"] = groups_json(cross.left_out);
+  document["generation_left_out_by_group"] = groups_json(cross.generation_left_out);
   document["left_out_with_launch"] = to_json(overall_error_of_labelled(cross.left_out));
   document["tables"] = nlohmann::ordered_json::array();
   for (const ValidatedTable& table : cross.left_out)

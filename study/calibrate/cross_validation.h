@@ -45,7 +45,8 @@ struct CrossValidation {
   std::vector<FittedConstantFit> constants;
   std::vector<ValidatedTable> fitted;    // the scored tables, by the constants that fit all
   std::vector<ValidatedTable> left_out;  // each scored one by the constants that the other systems' tables give
-  std::vector<ValidatedTable> kernels;   // likewise, of the kernels of profiles
+  std::vector<ValidatedTable> generation_left_out;  // ... that those of other generations of GPUs give
+  std::vector<ValidatedTable> kernels;              // likewise, of the kernels of profiles
   std::size_t systems = 0;
 };
 

@@ -86,6 +86,7 @@ TEST_CASE("what the tables of a system say does not enter its own prediction") {
       tables.push_back(table);
   const CrossValidation cross = cross_validate(tables, kFiles);
   CHECK(cross.left_out.size() == tables.size());
+  CHECK(cross.generation_left_out.size() == tables.size());
   CHECK(cross.systems == 5);  // aws-p5 stands for one system, the other clusters for two each
   // Tables of one system ten times as slow: predicted as before, and the others are not.
   for (ValidationTable& table : tables)
