@@ -59,8 +59,8 @@ void check_options(const ValidateOptions& options) {
     throw InputError({"--compute-table"}, "has no jobs, which 'training' asks for", "leave out 'training'");
   if (options.details && !wants(options, "training"))
     throw InputError({"--details"}, "is of the section 'training', which was not asked for");
-  if (options.cross && !wants(options, "nccl") && !wants(options, "training"))
-    throw InputError({"--cross"}, "is of the sections 'nccl' and 'training', which were not asked for");
+  if (options.cross && !wants(options, "nccl") && !wants(options, "compute") && !wants(options, "training"))
+    throw InputError({"--cross"}, "is of the sections 'nccl', 'compute' and 'training', which were not asked for");
   if (!options.traces.empty() && !wants(options, "traces"))
     throw InputError({"--traces-from"}, "is of the section 'traces', which was not asked for");
   if (!options.plot.empty() && !wants(options, "nccl"))
@@ -98,7 +98,9 @@ Answer validate_operators(const ValidateOptions& options, const Session& session
     tables = study::compute_tables_of(options.compute_table, tables, session.files);
   const study::ComputeValidation validation = study::validate_compute(tables);
   sections.push_back(study::accuracy_of(validation));
-  return {study::compute_validation_text(validation), study::to_json(validation)};
+  const std::string kernels = study::kernel_validation_text(validation, options.cross);
+  return {study::compute_validation_text(validation) + (kernels.empty() ? "" : "\n" + kernels),
+          study::to_json(validation)};
 }
 
 // The shipped tables, or those of the user.
@@ -183,7 +185,9 @@ void add_validate_command(CLI::App& app, Session& session) {
       .add_option("sections", options.sections,
                   "nccl (collectives), compute (operators), training (jobs), traces (replays) (default: all)")
       ->check(one_of("sections", {"nccl", "compute", "training", "traces"}));
-  command.add_flag("--cross", options.cross, "Also predict each system, or family of jobs, from a fit to the others");
+  command.add_flag(
+      "--cross", options.cross,
+      "Also predict each system, or family of jobs, from a fit to the others, and kernels by another generation");
   command.add_flag("--details", options.details, "Also print each training job and its assumptions");
   command.add_option("--plot", options.plot, "Draw each scored nccl table as TABLE.svg in this folder")
       ->type_name("DIR");

@@ -71,6 +71,7 @@ DeviceSpec read_device(Section& section) {
       [&](Section& peak) {
         for (const Precision precision : kAllPrecisions)
           device.peaks[static_cast<std::size_t>(precision)] = peak.maybe<FlopRate>(name_of(precision), "dense peak");
+        device.nvfp4_peak = peak.maybe<FlopRate>("nvfp4", "dense peak of products of four-bit operands");
         const bool none = std::ranges::none_of(kAllPrecisions, [&](Precision p) { return peak.has(name_of(p)); });
         if (none) peak.error("", "a device needs the peak of at least one precision", "for example bf16: 312 TFLOP/s");
       });
@@ -80,6 +81,9 @@ DeviceSpec read_device(Section& section) {
   });
   section.takes("streaming_multiprocessors", device.streaming_multiprocessors, {0, 4096},
                 "number of streaming multiprocessors (or compute units), which GEMM times depend on; 0: not known");
+  section.takes("cache", device.cache,
+                "size of the cache that all multiprocessors share (L2), which kernel libraries with measured constants "
+                "depend on; 0: not known. Example: `50 MB`");
   section.section("systolic", "systolic arrays that GEMMs run on, whose times depend on their sizes", [&](Section& s) {
     SystolicArrays arrays;
     s.needs("rows", arrays.rows, {1, 1 << 16}, "rows of cells of an array: values that are summed up on their way");

@@ -47,8 +47,10 @@ struct SystolicArrays {
 struct DeviceSpec {
   std::string name;
   std::array<std::optional<FlopRate>, kAllPrecisions.size()> peaks;  // dense, by Precision
+  std::optional<FlopRate> nvfp4_peak;                                // dense, of products alone
   Bytes memory_capacity{0};
   Bandwidth memory_bandwidth{1};
+  Bytes cache{0};                               // that all multiprocessors share (L2); 0: not known
   std::uint32_t streaming_multiprocessors = 0;  // 0: not known
   Architecture architecture = Architecture::kOther;
   ComputeSpec compute;

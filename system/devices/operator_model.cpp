@@ -106,6 +106,12 @@ Duration OperatorModel::time(const workload::Operator& op) const {
   return std::visit([this](const auto& o) { return time_of(o); }, op);
 }
 
+std::optional<Duration> OperatorModel::time(const workload::FusedExperts& experts) const {
+  if (!rates_.kernels) return std::nullopt;
+  const KernelDevice device = kernel_device(library_peak(experts.precision, experts.scaling));
+  return from_seconds(kernel_time(experts, *rates_.kernels, device));
+}
+
 double OperatorModel::peak(Precision precision) const {
   if (const auto peak = device_.peak(precision)) return number(peak->count()) * share(device_.compute.clock);
   std::vector<std::string> names;
@@ -174,9 +180,23 @@ double OperatorModel::product_time(const workload::Gemm& gemm) const {
   return best;
 }
 
+KernelDevice OperatorModel::kernel_device(double peak) const {
+  return {peak, memory_bandwidth_, std::max(1.0, static_cast<double>(device_.streaming_multiprocessors)),
+          number(device_.cache.count())};
+}
+
+double OperatorModel::library_peak(Precision precision, workload::Scaling scaling) const {
+  if (workload::format_of(precision, scaling) != workload::OperandFormat::kNvfp4) return peak(precision) * rates_.gemm;
+  if (device_.nvfp4_peak) return number(device_.nvfp4_peak->count()) * share(device_.compute.clock) * rates_.gemm;
+  throw InputError({}, fmt::format("device '{}' has no peak for nvfp4", printable(device_.name)),
+                   "add peak.nvfp4 to the device, or take another precision");
+}
+
 Duration OperatorModel::time_of(const workload::Gemm& gemm) const {
   ORRERY_ASSERT(gemm.m >= 0 && gemm.n >= 0 && gemm.k >= 0 && gemm.batch >= 0);
   if (gemm.m == 0 || gemm.n == 0 || gemm.k == 0 || gemm.batch == 0) return Duration::zero();
+  if (rates_.kernels)
+    return from_seconds(kernel_time(gemm, *rates_.kernels, kernel_device(library_peak(gemm.precision, gemm.scaling))));
   return from_seconds(seconds(device_.compute.gemm_launch) + product_time(gemm));
 }
 
@@ -184,6 +204,8 @@ Duration OperatorModel::time_of(const workload::FlashAttention& attention) const
   const Flops flops = workload::flops_of(attention);
   ORRERY_ASSERT(flops >= Flops(0));
   if (flops == Flops(0)) return Duration::zero();
+  if (rates_.kernels && attention_share(attention, *rates_.kernels) > 0)
+    return from_seconds(kernel_time(attention, *rates_.kernels, kernel_device(peak(attention.precision))));
   // One side of both products is a head: it fills so much of an array.
   const double cells = device_.systolic ? number(std::max(device_.systolic->rows, device_.systolic->columns)) : 1;
   const double filled = std::min(1.0, number(attention.head_size) / cells);

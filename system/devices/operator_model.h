@@ -4,10 +4,12 @@
 // where the constants come from, and the errors.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include "system/devices/device.h"
+#include "system/devices/kernel_time.h"
 #include "workload/training/spec/operators.h"
 #include "workload/training/spec/software.h"
 
@@ -33,15 +35,19 @@ class OperatorModel final : public workload::OperatorTimes {
   // Sizes are not negative. The same bytes for the same operator, whatever was asked before. InputError, without a
   // place, if the device has no peak for the precision of a product or of attention.
   Duration time(const workload::Operator& op) const override;
+  // The same of fused experts, which only a software with kernels of its own has: nothing without.
+  std::optional<Duration> time(const workload::FusedExperts& experts) const;
 
  private:
   Duration time_of(const workload::Gemm& gemm) const;
   Duration time_of(const workload::FlashAttention& attention) const;
   Duration time_of(const workload::ElementWise& op) const;
-  double peak(Precision precision) const;                  // at the clock that lasts, in FLOP/s
-  double gemm_rate(const workload::Gemm& gemm) const;      // in the main loop of a tile of 256 x 128, in FLOP/s
-  double product_time(const workload::Gemm& gemm) const;   // without the launch, in seconds
-  double systolic_time(const workload::Gemm& gemm) const;  // of computing alone, in seconds
+  double peak(Precision precision) const;                 // at the clock that lasts, in FLOP/s
+  double gemm_rate(const workload::Gemm& gemm) const;     // in the main loop of a tile of 256 x 128, in FLOP/s
+  double product_time(const workload::Gemm& gemm) const;  // without the launch, in seconds
+  KernelDevice kernel_device(double peak) const;
+  double library_peak(Precision precision, workload::Scaling scaling) const;  // for kernels of the software's own
+  double systolic_time(const workload::Gemm& gemm) const;                     // of computing alone, in seconds
   double reduction_time(const workload::Gemm& gemm,
                         double slices) const;  // of what slices of k have summed up, in seconds
 

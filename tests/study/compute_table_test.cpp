@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "study/validate/compute/kernels.h"
 #include "study/validate/compute/layers.h"
 #include "study/validate/compute/table.h"
 #include "tests/shipped_files.h"
@@ -178,7 +179,7 @@ TEST_CASE("a table that contradicts itself is an error") {
   CHECK(instead("[8, 8,", "[8, 0,") == std::vector<std::string>{"7: invalid side of a matrix '0'"});
   CHECK(instead("100]", "fast]") == std::vector<std::string>{"7: invalid rate 'fast'; expected TFLOP/s"});
   CHECK(instead("products:\n  - [8, 8, 8, 100]", "gpu: a100") ==
-        std::vector<std::string>{"1: a table has neither layers nor products"});
+        std::vector<std::string>{"1: a table has neither layers nor products nor kernels"});
   CHECK(instead("products:\n  - [8, 8, 8, 100]", "layers: nowhere.csv").size() == 1);
 }
 
@@ -223,4 +224,68 @@ TEST_CASE("the shipped layers are those that were published") {
     while (shipped.starts_with("#")) shipped.erase(0, shipped.find('\n') + 1);
     CHECK((shipped == expected));
   }
+}
+
+TEST_CASE("rows of kernels are products or attention, by their columns") {
+  Diagnostics diagnostics;
+  const auto products =
+      read_kernel_csv("# comment\ndtype,m,n,k,latency_us,tflops\nfp8_block,512,64,128,12.5,0\n", "k.csv", diagnostics);
+  REQUIRE(products.size() == 1);
+  Gemm expected{512, 64, 128, 1, Precision::kFp8};
+  expected.scaling = Scaling::kBlock;
+  CHECK(std::get<Gemm>(std::get<Operator>(products[0].what)) == expected);
+  CHECK(products[0].kind == "gemm fp8-block");
+  CHECK(products[0].measured == 12500ns);
+  CHECK(products[0].line == 3);
+  const auto attention = read_kernel_csv(
+      "dtype,batch,isl,heads,kv_heads,head_dim,latency_us\nbfloat16,2,1024,8,2,64,10\nbfloat16,2,1024,8,0,64,10\n",
+      "k.csv", diagnostics);
+  REQUIRE(attention.size() == 2);
+  FlashAttention four{16, 1024, 1024, 64, true, false, Precision::kBf16, 4};
+  CHECK(std::get<FlashAttention>(std::get<Operator>(attention[0].what)) == four);
+  four.group = 1;
+  CHECK(std::get<FlashAttention>(std::get<Operator>(attention[1].what)) == four);
+  CHECK_FALSE(diagnostics.has_errors());
+}
+
+TEST_CASE("wrong rows of kernels are named") {
+  const std::pair<const char*, const char*> cases[] = {
+      {"m,n,k\n1,2,3\n", "k.csv:1:1: error: the columns are those of no kind of kernels"},
+      {"dtype,m,n,k,latency_us\n", "k.csv:1: error: no rows"},
+      {"dtype,m,n,k,latency_us\nbf61,1,2,3,4\n", "k.csv:2:1: error: dtype 'bf61' is not known"},
+      {"dtype,m,n,k,latency_us\nbf16,0,2,3,4\n", "k.csv:2:6: error: m '0' is not a whole number"},
+      {"dtype,m,n,k,latency_us\nbf16,1,2,3,soon\n", "k.csv:2:12: error: latency_us 'soon' is not a time"},
+      {"dtype,m,n,k,latency_us\nbf16,1,2,3\n", "k.csv:2:1: error: 4 cells; expected 5"},
+      {"dtype,batch,isl,heads,kv_heads,head_dim,latency_us\nbf16,1,8,6,4,64,1\n",
+       "k.csv:2:12: error: 6 heads of queries are not a multiple of 4"},
+      {"dtype,kernel,tokens,hidden,inter,topk,experts,tp,ep,distribution,latency_us\nbf16,x,1,8,8,1,6,1,4,balanced,1\n",
+       "k.csv:2:20: error: 4 ranks cannot share 6 experts"},
+      {"dtype,kernel,tokens,hidden,inter,topk,experts,tp,ep,distribution,latency_us\nbf16,x,1,8,8,1,6,1,2,zipf,1\n",
+       "k.csv:2:22: error: distribution 'zipf' is not known"},
+  };
+  for (const auto& [text, problem] : cases) {
+    INFO(text);
+    Diagnostics diagnostics;
+    CHECK(read_kernel_csv(text, "k.csv", diagnostics).empty());
+    REQUIRE_FALSE(diagnostics.problems().empty());
+    INFO(to_string(diagnostics.problems()[0]));
+    CHECK(to_string(diagnostics.problems()[0]).starts_with(problem));
+  }
+}
+
+TEST_CASE("experts that are alike have the same rows; of a power law the busiest rank counts") {
+  // 1024 tokens to 8 of 128 experts: 64 each, 16 experts a rank.
+  CHECK(expert_rows(1024, 8, 128, 8, 0) == std::vector<double>(16, 64.0));
+  // 2 tokens to 8 of 128: 16 choices, 2 a rank of 8.
+  CHECK(expert_rows(2, 8, 128, 8, 0) == std::vector<double>(2, 1.0));
+  const std::vector<double> all = expert_rows(1024, 2, 128, 1, 1.2);
+  double sum = 0;
+  for (const double row : all) sum += row;
+  CHECK(sum == Approx(2048).epsilon(0.05));  // but for experts of less than half a row
+  CHECK(all.front() > 10 * all.back());
+  sum = 0;
+  for (const double row : expert_rows(1024, 2, 128, 8, 1.2)) sum += row;
+  CHECK(sum > 2048 / 8.0);
+  // One of two experts has nearly all tokens, but none twice.
+  for (const double row : expert_rows(1000, 2, 2, 2, 3)) CHECK(row <= 1000);
 }

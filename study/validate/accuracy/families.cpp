@@ -30,13 +30,18 @@ AccuracySection accuracy_of(const Validation& validation) {
 
 AccuracySection accuracy_of(const ComputeValidation& validation) {
   AccuracySection section{"compute", "Kernels: time of one operator", "shapes", {}};
-  for (const ValidatedComputeTable& table : validation.tables)
-    for (const OperatorErrors& kind : table.operators) {
+  const auto add = [&](const ValidatedComputeTable& table, const std::vector<OperatorErrors>& kinds) {
+    for (const OperatorErrors& kind : kinds) {
       AccuracyFamily family{fmt::format("{}, {}", table.table->name, kind.name), {}};
       for (const ValidatedOperator& row : kind.rows)
         if (row.scored()) family.times.push_back({seconds(row.measured), seconds(row.predicted)});
       if (!family.times.empty()) section.families.push_back(std::move(family));
     }
+  };
+  for (const ValidatedComputeTable& table : validation.tables) {
+    add(table, table.operators);
+    add(table, table.kernels);
+  }
   return section;
 }
 

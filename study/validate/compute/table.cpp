@@ -114,8 +114,9 @@ void read_products(Section& section, ComputeTable& table) {
   const ConfigValue* products =
       section.raw("products", "list of [m, n, k, TFLOP/s]", "optional", "matrix products, m x k times k x n");
   if (products == nullptr) {
-    if (!section.has("layers"))
-      section.error("", "a table has neither layers nor products", "add 'layers: FILE.csv' or 'products: [...]'");
+    if (!section.has("layers") && !section.has("kernels"))
+      section.error("", "a table has neither layers nor products nor kernels",
+                    "add 'layers: FILE.csv', 'products: [...]' or 'kernels: [FILE.csv]'");
     return;
   }
   if (products->kind != ConfigValue::Kind::kList || products->items.empty())
@@ -123,6 +124,25 @@ void read_products(Section& section, ComputeTable& table) {
   for (const ConfigValue& item : products->items)
     if (const auto product = read_product(item, table.precision, section.context().diagnostics()))
       table.products.push_back(*product);
+}
+
+void read_kernels(Section& section, ComputeTable& table) {
+  Diagnostics& diagnostics = section.context().diagnostics();
+  for (const std::string& word : section.words("kernels",
+                                               "times of kernels: CSV files, relative to this one, with the "
+                                               "columns of gemm-h100.csv")) {
+    const std::string file = path_from(section.where("kernels").file, word).string();
+    try {
+      const std::vector<KernelSample> samples = read_kernel_csv(workload::read_file(file), file, diagnostics);
+      table.kernels.insert(table.kernels.end(), samples.begin(), samples.end());
+    } catch (const InputError& error) {
+      for (const Problem& problem : error.problems()) diagnostics.error(problem.where, problem.message, problem.hint);
+    }
+  }
+  Architecture others = table.device.architecture;
+  section.takes("others", others, architecture_names(),
+                "architecture whose constants of the software predict the kernels with `--cross`", "the device's");
+  if (section.has("others")) table.others = others;
 }
 
 // A table of its own for `device` and `software`, without rows.
@@ -202,12 +222,19 @@ void read_table(Section& section, ComputeTable& table) {
   read_fitted(section, table);
   read_layers(section, table);
   read_products(section, table);
+  read_kernels(section, table);
 }
 
 std::vector<ComputeTable> compute_tables_of(const ComputeQuestion& question, std::span<const ComputeTable> shipped,
                                             const ConfigFiles& files) {
   Diagnostics diagnostics;
-  std::vector<LayerSample> samples = read_layer_csv(workload::read_file(question.file), question.file, diagnostics);
+  const std::string text = workload::read_file(question.file);
+  const bool kernels = is_kernel_csv(text);
+  if (kernels && question.device.empty())
+    throw InputError({question.file}, "kernels do not say what device they were measured on",
+                     "name it: --device h100-sxm --software inference-2026");
+  std::vector<LayerSample> samples;
+  if (!kernels) samples = read_layer_csv(text, question.file, diagnostics);
   diagnostics.throw_if_errors();
   if (question.device.empty()) return by_gpu(std::move(samples), without_rows(shipped, question.file), question.file);
   ComputeTable table = table_of(question, files);
@@ -215,6 +242,8 @@ std::vector<ComputeTable> compute_tables_of(const ComputeQuestion& question, std
   table.source = question.file;
   table.layers_file = question.file;
   table.layers = std::move(samples);
+  if (kernels) table.kernels = read_kernel_csv(text, question.file, diagnostics);
+  diagnostics.throw_if_errors();
   return {std::move(table)};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A table of measured times of operators on one device, from configs/validation/compute: operators of layers (a CSV
-// file, study/validate/compute/layers.h), or rates of matrix products. docs/compute.md shows how far off the model is
-// on them.
+// file, study/validate/compute/layers.h), rates of matrix products, or times of kernels (CSV files, kernels.h).
+// docs/compute.md shows how far off the model is on them.
 #pragma once
 
 #include <array>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "study/table_files.h"
+#include "study/validate/compute/kernels.h"
 #include "study/validate/compute/layers.h"
 #include "system/devices/device.h"
 #include "workload/training/spec/operators.h"
@@ -38,11 +39,14 @@ struct ComputeTable {
   std::string layers_file;          // where the layers come from
   std::vector<LayerSample> layers;
   std::vector<MeasuredProduct> products;
+  std::vector<KernelSample> kernels;
+  std::optional<Architecture>
+      others;  // whose constants of the software predict the kernels when the device is left out
 
   workload::SoftwareRates rates() const;
 
   static constexpr std::string_view kFolder = "validation/compute";
-  static constexpr std::array<std::string_view, 2> kKeys = {"layers", "products"};
+  static constexpr std::array<std::string_view, 3> kKeys = {"layers", "products", "kernels"};
 };
 
 // The text of a constant of a device's `compute`, "78.3 %"; nothing if there is no such constant.
@@ -52,13 +56,13 @@ std::optional<std::string> compute_constant_text(const system::ComputeSpec& comp
 void read_table(Section& section, ComputeTable& table);
 
 struct ComputeQuestion {
-  std::string file;      // CSV, see study/validate/compute/layers.h
+  std::string file;      // CSV, see study/validate/compute/layers.h and kernels.h
   std::string device;    // of every row; empty: the one of the shipped table with the row's `gpu`
   std::string software;  // with `device`; empty: kernels of a micro-benchmark
 };
 
-// The file's rows as tables of fp16, one for each of its GPUs, and with the software and constants of the shipped one.
-// InputError if it cannot be read, or if a row is of no known GPU.
+// The file's rows as tables of fp16, one for each of its GPUs, and with the software and constants of the shipped one;
+// rows of kernels as one table. InputError if it cannot be read, or if a row is of no known GPU.
 std::vector<ComputeTable> compute_tables_of(const ComputeQuestion& question, std::span<const ComputeTable> shipped,
                                             const ConfigFiles& files);
 

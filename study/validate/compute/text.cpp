@@ -59,6 +59,16 @@ std::string constants_text(const ComputeValidation& validation, bool product) {
   return text;
 }
 
+void add_kernel_row(report::Table& text, std::string_view table, const std::string& constants,
+                    const OperatorErrors& errors) {
+  const auto summary = errors.summary();
+  const ValidatedOperator* worst = errors.worst();
+  text.row({std::string(table), errors.name, constants, fmt::format("{}", summary ? summary->rows : 0),
+            percent_text(summary, &ErrorSummary::median), percent_text(summary, &ErrorSummary::ninetieth),
+            fmt::format("{:+.1f}", 100 * errors.bias()),
+            worst != nullptr ? fmt::format("{:+.1f}", 100 * worst->error()) : "-", worst != nullptr ? worst->at : ""});
+}
+
 Json to_json(const OperatorErrors& errors) {
   Json document = {{"operator", errors.name},
                    {"class", errors.product ? "product" : "element-wise"},
@@ -95,6 +105,13 @@ Json to_json(const ValidatedComputeTable& validated) {
     document["operators"].back()["rows"] = rows_of(errors);
   }
   document["products"] = validated.products ? to_json(*validated.products) : Json();
+  document["kernels"] = Json::array();
+  for (const OperatorErrors& errors : validated.kernels) {
+    document["kernels"].push_back(to_json(errors));
+    document["kernels"].back()["rows"] = rows_of(errors);
+    document["kernels"].back()["bias"] = errors.bias();
+    document["kernels"].back()["error_by_others"] = study::to_json(errors.by_others().summary());
+  }
   return document;
 }
 
@@ -120,6 +137,32 @@ std::string compute_validation_text(const ComputeValidation& validation) {
         fmt::format("fitted constants of element-wise operators: {}\n{}",
                     validation.constants.size() - validation.product_constants(), constants_text(validation, false));
   return text;
+}
+
+std::string kernel_validation_text(const ComputeValidation& validation, bool cross) {
+  report::Table text;
+  text.column("table", report::Table::Align::kLeft);
+  text.column("kernel", report::Table::Align::kLeft);
+  text.column("constants of", report::Table::Align::kLeft);
+  for (const char* heading : {"rows", "median", "p90", "bias", "worst"}) text.column(heading);
+  text.column("at", report::Table::Align::kLeft);
+  bool any = false;
+  for (const ValidatedComputeTable& validated : validation.tables) {
+    const ComputeTable& table = *validated.table;
+    for (const OperatorErrors& errors : validated.kernels) {
+      any = true;
+      add_kernel_row(text, table.name, architecture_names()[static_cast<std::size_t>(table.device.architecture)],
+                     errors);
+      const OperatorErrors others = errors.by_others();
+      if (cross && !others.rows.empty())
+        add_kernel_row(text, table.name, architecture_names()[static_cast<std::size_t>(*table.others)], others);
+    }
+  }
+  if (!any) return {};
+  return fmt::format(
+      "Error of predicted times of single kernels against measured ones, in %, from {} rows on; bias: median of signed "
+      "errors\n\n{}",
+      kScoredRows, text.text());
 }
 
 nlohmann::ordered_json to_json(const ComputeValidation& validation) {

@@ -27,6 +27,15 @@ Duration time_at(const MeasuredProduct& measured) {
   return Duration(std::max<std::int64_t>(1, std::llround(std::min(work / measured.rate, 1e6) * 1e12)));
 }
 
+Duration time_of(const system::OperatorModel& model, const KernelSample& sample) {
+  if (const auto* op = std::get_if<workload::Operator>(&sample.what)) return model.time(*op);
+  const std::optional<Duration> time = model.time(std::get<workload::FusedExperts>(sample.what));
+  if (!time)
+    throw InputError({}, "fused experts need a software with constants of its own kernels, rates.kernels",
+                     "for example inference-2026");
+  return *time;
+}
+
 class TableValidation {
  public:
   explicit TableValidation(const ComputeTable& table) : table_(table), model_(table.device, table.rates()) {
@@ -43,6 +52,7 @@ class TableValidation {
         if (sample.times[column]) add(sample, static_cast<LayerColumn>(column), *sample.times[column]);
     add_all_products();
     if (!table_.products.empty()) by_operator_.push_back(lone_products());
+    add_kernels();
     std::erase_if(by_operator_, [](const OperatorErrors& errors) { return errors.rows.empty(); });
     validated_.operators = std::move(by_operator_);
     return std::move(validated_);
@@ -57,6 +67,20 @@ class TableValidation {
     }
     const workload::Operator op = layer_operator(sample, column, table_.precision);
     errors.rows.push_back({shape_of(sample, op), sample.line, sample.tokens, measured, model_.time(op)});
+  }
+
+  // By kind, in the order of the rows.
+  void add_kernels() {
+    std::optional<system::OperatorModel> others;
+    if (table_.others && table_.software) others.emplace(table_.device, table_.software->rates_on(*table_.others));
+    for (const KernelSample& sample : table_.kernels) {
+      const auto same = std::ranges::find(validated_.kernels, sample.kind, &OperatorErrors::name);
+      OperatorErrors& errors = same != validated_.kernels.end()
+                                   ? *same
+                                   : validated_.kernels.emplace_back(OperatorErrors{sample.kind, true, {}});
+      errors.rows.push_back({sample.at, sample.line, sample.rows, sample.measured, time_of(model_, sample),
+                             others ? time_of(*others, sample) : Duration::zero(), kScoredRows});
+    }
   }
 
   void add_all_products() {
@@ -114,6 +138,26 @@ void add_constants(const ComputeTable& table, ComputeValidation& validation) {
 std::optional<ErrorSummary> OperatorErrors::summary() const { return summary_of(rows, &ValidatedOperator::scored); }
 std::optional<ErrorSummary> OperatorErrors::summary_below() const {
   return summary_of(rows, [](const ValidatedOperator& row) { return !row.scored(); });
+}
+
+double OperatorErrors::bias() const {
+  std::vector<double> errors;
+  for (const ValidatedOperator& row : rows)
+    if (row.scored()) errors.push_back(row.error());
+  if (errors.empty()) return 0;
+  const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
+  std::ranges::nth_element(errors, middle);
+  return *middle;
+}
+
+OperatorErrors OperatorErrors::by_others() const {
+  OperatorErrors errors{name, product, {}};
+  for (ValidatedOperator row : rows) {
+    if (row.by_others == Duration::zero()) continue;
+    row.predicted = row.by_others;
+    errors.rows.push_back(std::move(row));
+  }
+  return errors;
 }
 
 const ValidatedOperator* OperatorErrors::worst() const {

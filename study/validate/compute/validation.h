@@ -17,6 +17,8 @@ namespace orrery::study {
 
 // From so many tokens on errors count. Below, launches decide, and which kernel a library happens to choose.
 inline constexpr std::int64_t kScoredTokens = 256;
+// The same of single kernels.
+inline constexpr std::int64_t kScoredRows = 128;
 // Below so many tokens an element-wise kernel takes a few microseconds, to which the times are rounded.
 inline constexpr std::int64_t kFewestElementWiseTokens = 64;
 
@@ -26,8 +28,10 @@ struct ValidatedOperator {
   std::int64_t tokens = 0;  // 0: a lone product
   Duration measured{};
   Duration predicted{};
+  Duration by_others{};  // with the constants of ComputeTable::others; zero without
+  std::int64_t scored_from = kScoredTokens;
 
-  bool scored() const { return tokens == 0 || tokens >= kScoredTokens; }
+  bool scored() const { return tokens == 0 || tokens >= scored_from; }
   double error() const { return seconds(predicted) / seconds(measured) - 1; }  // signed
 };
 
@@ -40,11 +44,15 @@ struct OperatorErrors {
   std::optional<ErrorSummary> summary() const;  // of those that are scored
   std::optional<ErrorSummary> summary_below() const;
   const ValidatedOperator* worst() const;  // likewise; null without any
+  double bias() const;                     // likewise: the median of signed errors; 0 without any
+  // With the constants of another architecture; without rows where nobody asked.
+  OperatorErrors by_others() const;
 };
 
 struct ValidatedComputeTable {
   const ComputeTable* table = nullptr;
   std::vector<OperatorErrors> operators;   // those that have rows
+  std::vector<OperatorErrors> kernels;     // the same of single kernels
   std::optional<OperatorErrors> products;  // all of them together, where there are several kinds
   std::size_t left_out = 0;                // element-wise operators of few tokens
 };
@@ -67,6 +75,8 @@ struct ComputeValidation {
 ComputeValidation validate_compute(std::span<const ComputeTable> tables);
 
 std::string compute_validation_text(const ComputeValidation& validation);
+// Of kernels alone; with `cross` also with the constants of other architectures. Empty without kernels.
+std::string kernel_validation_text(const ComputeValidation& validation, bool cross);
 // What stands under "compute" in the document "orrery.validation/1".
 nlohmann::ordered_json to_json(const ComputeValidation& validation);
 

@@ -12,7 +12,7 @@ namespace {
 void read_device(Section& section, ReadCluster& read) {
   read.device = section.optional<std::string>("name", "", "name");
   for (const char* key : {"vendor", "peak", "memory", "streaming_multiprocessors", "power", "architecture", "compute",
-                          "systolic", "source", "assumed", "nvlink", "pcie"})
+                          "systolic", "cache", "source", "assumed", "nvlink", "pcie"})
     section.note(key, "");
 }
 

@@ -19,6 +19,10 @@ namespace orrery::workload {
 // second of a perceptron.
 enum class Product : std::uint8_t { kOther, kQkv, kProjection, kUp, kDown };
 
+// How operands of fewer than two bytes are scaled: by tensor; fp8 by blocks of some 128 values; nvfp4, half a byte a
+// value and a scale for every 16.
+enum class Scaling : std::uint8_t { kTensor, kBlock, kNvfp4 };
+
 // `batch` products C[m][n] = A[m][k] * B[k][n]. Operands and result are of `precision`, but those of fp8 and int8
 // products are two bytes wide where they meet the rest of the model: the result.
 struct Gemm {
@@ -34,6 +38,7 @@ struct Gemm {
   std::int64_t stored_a = 0;
   std::int64_t stored_c = 0;
   Product product = Product::kOther;
+  Scaling scaling = Scaling::kTensor;  // of fp8 operands
 
   auto operator<=>(const Gemm&) const = default;
 };
@@ -47,6 +52,7 @@ struct FlashAttention {
   bool causal = true;     // half the scores are not computed
   bool backward = false;  // 2.5 times the work: scores again, and four products
   Precision precision = Precision::kBf16;
+  std::int64_t group = 1;  // heads of queries that share keys and values
 
   auto operator<=>(const FlashAttention&) const = default;
 };

@@ -75,6 +75,12 @@ void read_rates(Section& section, SoftwareRates& rates) {
           rates.traffic[kind] = factor(s, name_of(static_cast<ElementWiseKind>(kind)), rates.traffic[kind],
                                        "factor on the memory traffic of element-wise kernels of this kind");
       });
+  section.section("kernels", "constants of a library of kernels, in place of those of the device's `compute`",
+                  [&](Section& s) {
+                    KernelLibrary kernels = rates.kernels.value_or(KernelLibrary{});
+                    read_kernels(s, kernels);
+                    rates.kernels = kernels;
+                  });
 }
 
 void read_rates_of(Section& section, SoftwareSpec& software) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "core/machine_kind.h"
 #include "core/precision.h"
 #include "core/units.h"
+#include "workload/training/spec/kernels.h"
 #include "workload/training/spec/operators.h"
 
 namespace orrery::workload {
@@ -49,6 +51,7 @@ struct SoftwareRates {
   double flash_forward = 0.5;  // share of the dense peak
   double flash_backward = 0.42;
   std::array<double, kElementWiseKindCount> traffic{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};  // over reading and writing once
+  std::optional<KernelLibrary> kernels{};  // in place of what OperatorTimes knows of the device's products
 
   bool operator==(const SoftwareRates&) const = default;
 };

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// Measured times of single kernels as CSV, a row a kernel; the columns tell what was measured, as in
+// configs/validation/compute/{gemm,attention,experts}-*.csv. Matrix products have dtype, m, n, k and latency_us; causal
+// attention of whole sequences has batch, isl (tokens of a sequence), heads, kv_heads and head_dim in place of m, n, k;
+// fused experts have tokens, hidden, inter (of a whole expert), topk, experts, tp, ep, distribution (balanced or
+// power_law_1.2) and kernel, whose name says where experts have no gate ("nongated").
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/error.h"
+#include "core/units.h"
+#include "workload/training/spec/kernels.h"
+#include "workload/training/spec/operators.h"
+
+namespace orrery::study {
+
+// Rows of each expert of the busiest of `ranks`, most first, of those that have any: every token goes to `per_token` of
+// `experts`. exponent 0: all experts are alike; else their shares follow a power law, x^-exponent from 1 to 0.8 tokens,
+// as in the measurements of ai-dynamo/aiconfigurator; experts are dealt to ranks in an order that is always the same.
+std::vector<double> expert_rows(std::int64_t tokens, std::int64_t per_token, std::int64_t experts, std::int64_t ranks,
+                                double exponent);
+
+struct KernelSample {
+  int line = 0;
+  std::string kind;       // "gemm bf16", "gemm fp8-block": what errors are summed up under
+  std::string at;         // its shape: "4096x1024x8192"
+  std::int64_t rows = 0;  // that it counts by: m of a product
+  std::variant<workload::Operator, workload::FusedExperts> what;
+  Duration measured{};
+};
+
+// Whether the first line that is no comment names columns of kernels.
+bool is_kernel_csv(std::string_view text);
+
+// Lines that start with '#' are comments; columns that nothing needs are not read. Problems go to `diagnostics`, with
+// line and column of `name`; rows that have one are left out.
+std::vector<KernelSample> read_kernel_csv(std::string_view text, const std::string& name, Diagnostics& diagnostics);
+
+}  // namespace orrery::study

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// How long the kernels of a library with constants of its own take (workload/training/spec/kernels.h). docs/compute.md
+// has the equations, where the constants come from, and the errors.
+#pragma once
+
+#include "system/devices/device.h"
+#include "workload/training/spec/kernels.h"
+
+namespace orrery::system {
+
+// What a kernel sees of a device.
+struct KernelDevice {
+  double peak = 0;             // dense, for the format of the operands, in FLOP/s
+  double memory = 0;           // bandwidth as kernels reach it, in bytes per second
+  double multiprocessors = 1;  // at least 1
+  double cache = 0;            // in bytes; 0: holds nothing
+};
+
+// Of a product with launch and quantisation, in seconds. Sizes are positive.
+double kernel_time(const workload::Gemm& gemm, const workload::KernelLibrary& kernels, const KernelDevice& device);
+
+// The share of the peak that the library's products of attention reach; 0: it has no such kernels.
+double attention_share(const workload::FlashAttention& attention, const workload::KernelLibrary& kernels);
+// Of flash attention, forward, where the library has kernels for it, in seconds. Sizes are positive.
+double kernel_time(const workload::FlashAttention& attention, const workload::KernelLibrary& kernels,
+                   const KernelDevice& device);
+
+// Of fused experts, forward, in seconds. Sizes are positive.
+double kernel_time(const workload::FusedExperts& experts, const workload::KernelLibrary& kernels,
+                   const KernelDevice& device);
+
+}  // namespace orrery::system
