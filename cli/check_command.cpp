@@ -13,15 +13,16 @@
 #include "cli/output.h"
 #include "cli/session.h"
 #include "core/error.h"
+#include "core/in_parallel.h"
 #include "core/input_files.h"
 #include "core/version.h"
 #include "experiment/check.h"
 #include "experiment/recorded_run.h"
 #include "report/table.h"
-#include "core/in_parallel.h"
 #include "study/sweep/sweep.h"
 #include "study/validate/collectives/validate.h"
 #include "study/validate/compute/table.h"
+#include "study/validate/experts/table.h"
 #include "study/validate/traces/traces.h"
 #include "study/validate/training/validation.h"
 #include "workload/traces/lint.h"
@@ -52,8 +53,7 @@ Verdict check_trace(const std::string& file, const CheckOptions& options) {
 // other points.
 void check_sweep(const std::string& file, const Session& session, Diagnostics& diagnostics) {
   const study::Sweep sweep = study::load_sweep(file, session.settings, session.files);
-  const std::vector<study::SweepPoint> points =
-      study::check_points(sweep, {hardware_threads(), false}, session.files);
+  const std::vector<study::SweepPoint> points = study::check_points(sweep, {hardware_threads(), false}, session.files);
   study::refuse_if_all_refused(sweep, points);
   for (const Problem& problem : study::refused_values(sweep, points))
     diagnostics.error(problem.where, problem.message, problem.hint);
@@ -79,6 +79,10 @@ experiment::CheckedConfig check_as_told(const std::string& file, const Session& 
     const auto table = study::load_table<study::TrainingTable>(file, session.settings, files, diagnostics);
     if (!diagnostics.has_errors()) study::check_training_rows(table, files, diagnostics);
     return {"table of training jobs", {}};
+  }
+  if (study::is_table<study::ExpertTable>(file, files)) {
+    study::load_table<study::ExpertTable>(file, session.settings, files, diagnostics);
+    return {"table of dispatch and combine", {}};
   }
   if (study::is_sweep(file, files)) {
     check_sweep(file, session, diagnostics);
@@ -164,11 +168,11 @@ int check(const CheckOptions& options, const Session& session) {
   auto& files = answer.document["files"] = nlohmann::ordered_json::array();
   for (const std::string& file : options.files) {
     const ConfigFiles& all = session.files;
-    const bool configured = experiment::is_configuration(file, all) ||
-                            study::is_table<study::ValidationTable>(file, all) ||
-                            study::is_table<study::ComputeTable>(file, all) ||
-                            study::is_table<study::TraceTable>(file, all) ||
-                            study::is_table<study::TrainingTable>(file, all) || study::is_sweep(file, all);
+    const bool configured =
+        experiment::is_configuration(file, all) || study::is_table<study::ValidationTable>(file, all) ||
+        study::is_table<study::ComputeTable>(file, all) || study::is_table<study::ExpertTable>(file, all) ||
+        study::is_table<study::TraceTable>(file, all) || study::is_table<study::TrainingTable>(file, all) ||
+        study::is_sweep(file, all);
     const Verdict verdict = configured ? check_config_file(file, session) : check_trace(file, options);
     answer.text += text_of(file, verdict);
     files.push_back(document_of(file, verdict));

@@ -289,6 +289,7 @@ std::vector<Kind> kinds() {
   return {kind("algorithms", [](const ConfigFiles&) { return algorithm_list(); }),
           shipped_kind("clusters", cluster_figures),
           shipped_kind("devices", device_figures),
+          shipped_kind("dispatch"),
           {"keys",
            [](const ConfigFiles& files) {
              return Answer{experiment::configuration_docs(files, study::describe_sweep(files)), key_list(files)};

@@ -17,6 +17,7 @@
 #include "study/sweep/file.h"
 #include "study/validate/collectives/table.h"
 #include "study/validate/compute/table.h"
+#include "study/validate/experts/table.h"
 #include "study/validate/traces/traces.h"
 #include "study/validate/training/table.h"
 #include "workload/traces/files.h"
@@ -70,6 +71,7 @@ void refuse_other_kinds(const std::string& file, const ConfigFiles& files) {
   if (experiment::is_profile_file(file)) return;
   if (study::is_table<study::ComputeTable>(file, files)) refuse_table(file, "measured operators", "compute");
   if (study::is_table<study::TraceTable>(file, files)) refuse_table(file, "recorded traces", "traces");
+  if (study::is_table<study::ExpertTable>(file, files)) refuse_table(file, "measured dispatches", "experts");
   if (study::is_table<study::TrainingTable>(file, files)) refuse_table(file, "measured training jobs", "training");
   if (study::is_table<study::ValidationTable>(file, files)) refuse_table(file, "measured collectives", "nccl");
   if (study::is_sweep(file, files))

@@ -15,6 +15,7 @@
 #include "study/validate/collectives/validate.h"
 #include "study/validate/compute/table.h"
 #include "study/validate/compute/validation.h"
+#include "study/validate/experts/validation.h"
 #include "study/validate/traces/traces.h"
 #include "study/validate/training/cross.h"
 
@@ -59,8 +60,6 @@ void check_options(const ValidateOptions& options) {
     throw InputError({"--compute-table"}, "has no jobs, which 'training' asks for", "leave out 'training'");
   if (options.details && !wants(options, "training"))
     throw InputError({"--details"}, "is of the section 'training', which was not asked for");
-  if (options.cross && !wants(options, "nccl") && !wants(options, "compute") && !wants(options, "training"))
-    throw InputError({"--cross"}, "is of the sections 'nccl', 'compute' and 'training', which were not asked for");
   if (!options.traces.empty() && !wants(options, "traces"))
     throw InputError({"--traces-from"}, "is of the section 'traces', which was not asked for");
   if (!options.plot.empty() && !wants(options, "nccl"))
@@ -101,6 +100,13 @@ Answer validate_operators(const ValidateOptions& options, const Session& session
   const std::string kernels = study::kernel_validation_text(validation, options.cross);
   return {study::compute_validation_text(validation) + (kernels.empty() ? "" : "\n" + kernels),
           study::to_json(validation)};
+}
+
+Answer validate_exchanges(const ValidateOptions& options, const Session& session, Sections& sections) {
+  const std::vector<study::ExpertTable> tables = study::list_tables<study::ExpertTable>(session.files);
+  const study::ExpertValidation validation = study::validate_experts(tables, session.files, options.cross);
+  sections.push_back(study::accuracy_of(validation));
+  return {study::expert_validation_text(validation), study::to_json(validation)};
 }
 
 // The shipped tables, or those of the user.
@@ -167,6 +173,7 @@ void validate(const ValidateOptions& options, const Session& session) {
   Sections sections;
   if (wants(options, "nccl")) answer = validate_collectives(options, session, sections);
   if (wants(options, "compute")) add(answer, "compute", validate_operators(options, session, sections));
+  if (wants(options, "experts")) add(answer, "experts", validate_exchanges(options, session, sections));
   if (wants(options, "training")) add(answer, "training", validate_jobs(options, session, sections));
   if (wants(options, "traces")) add(answer, "traces", validate_replays(options, session));
   if (!options.page.empty()) write_page(options.page, sections);
@@ -182,9 +189,11 @@ void add_validate_command(CLI::App& app, Session& session) {
       app, "validate", "Compare predicted times with published measurements: the error of each table",
       {"orrery validate nccl", "orrery validate training --details", "orrery validate --compute-table mine.csv"});
   command
-      .add_option("sections", options.sections,
-                  "nccl (collectives), compute (operators), training (jobs), traces (replays) (default: all)")
-      ->check(one_of("sections", {"nccl", "compute", "training", "traces"}));
+      .add_option(
+          "sections", options.sections,
+          "nccl (collectives), compute (operators, kernels), experts (dispatch and combine of tokens), training "
+          "(jobs), traces (replays) (default: all)")
+      ->check(one_of("sections", {"nccl", "compute", "experts", "training", "traces"}));
   command.add_flag(
       "--cross", options.cross,
       "Also predict each system, or family of jobs, from a fit to the others, and kernels by another generation");

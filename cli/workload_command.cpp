@@ -167,6 +167,12 @@ void generate(const std::string& file, const Session& session) {
                      "give its workload a model, parallel and batch");
   experiment::check_memory(experiment, session.allow_oom, diagnostics);
   const experiment::ExperimentJob generated = experiment::load_experiment_job(experiment, diagnostics);
+  const std::optional<workload::TrainingSpec>& training = experiment.jobs.front().workload.training;
+  if (training->experts.dispatch.kind == DispatchKind::kCopies)
+    throw InputError(training->where_of("experts.dispatch"),
+                     fmt::format("Chakra has no operation for how '{}' dispatches tokens",
+                                 printable(training->experts.dispatch.name)),
+                     "write all-to-alls in its place: --set workload.experts.dispatch=all-to-all");
   print_warnings(diagnostics.problems());
   write_and_tell(generated.job, session.outputs);
 }
@@ -314,7 +320,8 @@ void add_import_command(CLI::App& workload, Session& session) {
       add_command(workload, "import", "Write ASTRA-sim 1.0, SimAI, GOAL or PyTorch workloads as Chakra traces",
                   {"orrery workload import rank0.json rank1.json --out traces",
                    "orrery workload import resnet.txt --ranks 8 -o traces"});
-  add_files(command, session, "files", options.files, "The workload; of PyTorch profiles (Kineto) one file per rank, and their execution traces")
+  add_files(command, session, "files", options.files,
+            "The workload; of PyTorch profiles (Kineto) one file per rank, and their execution traces")
       .required();
   add_out(command, session);
   command.add_option("--format", options.format, "Format of the files (default: recognised)")

@@ -12,6 +12,7 @@
 
 #include "collectives/nccl/constants_config.h"
 #include "core/config/config.h"
+#include "core/config/dispatch.h"
 #include "core/config/quantity_text.h"
 #include "experiment/experiment.h"
 #include "experiment/job.h"
@@ -36,7 +37,7 @@ void read_as_cluster(Section& experiment) { network::read_cluster(experiment, un
 
 // The first kind with one of its keys is it; what has none of them is an experiment, too.
 constexpr std::array<std::string_view, 4> kExperimentKeys = {"workload", "jobs", "cluster", "collectives"};
-const std::array<PartKind, 8> kPartKinds = {{
+const std::array<PartKind, 9> kPartKinds = {{
     {"cluster", {"dims", "node", "scale_out"}, "cluster", read_as_cluster},
     {"node", {"devices", "nics", "fabric"}, "cluster.node", read_as_cluster},
     {"device", {"peak", "memory", "streaming_multiprocessors"}, "", [](Section& s) { system::read_device(s); }},
@@ -46,6 +47,7 @@ const std::array<PartKind, 8> kPartKinds = {{
      "",
      [](Section& s) { workload::read_model(s); }},
     {"software", {"rates", "attention", "optimizer"}, "", [](Section& s) { workload::read_software(s); }},
+    {"dispatch library", {"exchange", "processor_rate"}, "", [](Section& s) { read_dispatch(s); }},
     {"network", {"kind", "stack"}, "", [](Section& s) { network::read_network(s); }},
     {"link", {"bandwidth", "efficiency"}, "", [](Section& s) { network::read_link_type(s); }},
 }};

@@ -289,10 +289,11 @@ std::vector<std::string> ConfigFiles::names(std::string_view folder) const {
 }
 
 std::string_view folder_of_key(std::string_view key) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kFolders = {{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kFolders = {{
       {"cluster", "clusters"},
       {"constants", "libraries"},
       {"device", "devices"},
+      {"dispatch", "dispatch"},
       {"host_link", "links"},
       {"link", "links"},
       {"model", "models"},

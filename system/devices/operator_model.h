@@ -37,6 +37,7 @@ class OperatorModel final : public workload::OperatorTimes {
   Duration time(const workload::Operator& op) const override;
   // The same of fused experts, which only a software with kernels of its own has: nothing without.
   std::optional<Duration> time(const workload::FusedExperts& experts) const;
+  std::int64_t processors() const override { return device_.streaming_multiprocessors; }
 
  private:
   Duration time_of(const workload::Gemm& gemm) const;

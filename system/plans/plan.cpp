@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "collectives/token_exchange.h"
 #include "core/assert.h"
 #include "core/error.h"
 #include "system/plans/line_traffic.h"
@@ -198,7 +199,7 @@ CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLay
 }
 
 CollectivePlan plan_transfer(const PlanRequest& request, const CommunicatorLayout& layout, const GroupLayout& group,
-                             const GroupLibrary& library) {
+                             const GroupLibrary& library, const TokenExchange* exchange) {
   ORRERY_ASSERT(layout.sizes.size() == 1 && layout.size() == group.shape.ranks);
   CollectivePlan plan;
   plan.layout = &layout;
@@ -206,7 +207,10 @@ CollectivePlan plan_transfer(const PlanRequest& request, const CommunicatorLayou
   plan.group = &group;
   if (layout.size() == 1) return plan;
   const collectives::Phase phase{.kind = request.kind, .bytes = request.bytes, .root = request.root};
-  plan.phases.push_back({phase, library.transfer(request.kind, request.bytes, request.root, group)});
+  if (exchange != nullptr && request.kind == CollectiveKind::kAllToAll)
+    plan.phases.push_back({phase, collectives::token_exchange(*exchange, request.bytes, group.shape)});
+  else
+    plan.phases.push_back({phase, library.transfer(request.kind, request.bytes, request.root, group)});
   return plan;
 }
 

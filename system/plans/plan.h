@@ -19,6 +19,7 @@
 #include "collectives/phase_plan.h"
 #include "collectives/schedule.h"
 #include "core/collective_kind.h"
+#include "core/config/dispatch.h"
 #include "core/units.h"
 #include "system/plans/communicator_layout.h"
 #include "system/plans/dimensions.h"
@@ -123,9 +124,10 @@ CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLay
                                const CollectiveOptions& options, std::span<const DimensionAlgorithm> algorithms,
                                std::span<const Bandwidth> bandwidths);
 
-// By the library: one phase of one chunk. `layout` is the logical ring of the members of `group`.
+// By the library: one phase of one chunk. `layout` is the logical ring of the members of `group`. `exchange`: of the
+// group's tokens, which all-to-alls take; may be null.
 CollectivePlan plan_transfer(const PlanRequest& request, const CommunicatorLayout& layout, const GroupLayout& group,
-                             const GroupLibrary& library);
+                             const GroupLibrary& library, const TokenExchange* exchange = nullptr);
 
 // What the line through the members at `devices` puts on the network in a phase of the plan.
 LineTraffic traffic_of(const CollectivePlan& plan, std::size_t phase, std::span<const DeviceId> devices,

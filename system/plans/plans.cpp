@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/error.h"
 
 namespace orrery::system {
@@ -30,6 +32,11 @@ CollectivePlans::CollectivePlans(const workload::Job& job, const workload::Match
     throw InputError({}, "a library of collectives runs each call as one whole, not message by message",
                      "set network.granularity: phase");
   for (const workload::Communicator& communicator : job.communicators) {
+    if (communicator.exchange && options.library == nullptr)
+      throw InputError({},
+                       fmt::format("tokens are dispatched by '{}', which is timed with 'library: nccl' only",
+                                   printable(communicator.exchange->library.name)),
+                       "write workload.experts.dispatch: all-to-all, or leave out what asks for another library");
     std::vector<DeviceId>& devices = devices_.emplace_back();
     for (const RankId rank : communicator.members) devices.push_back(placement[index_of(rank)]);
   }
@@ -90,10 +97,12 @@ const GroupLayout* CollectivePlans::group_layout(std::span<const DeviceId> devic
 }
 
 void CollectivePlans::find_models() {
-  using Model = std::tuple<const CommunicatorLayout*, const GroupLayout*, std::uint32_t>;  // and list of calls
+  using Model = std::tuple<const CommunicatorLayout*, const GroupLayout*, std::uint32_t,  // and list of calls
+                           std::optional<TokenExchange>>;
   std::map<Model, GroupId> models;
   for (std::uint32_t i = 0; i < layout_of_.size(); ++i) {
-    const Model model{layout_of_[i], group_layout_of_[i], matching_.call_list(GroupId(i))};
+    const Model model{layout_of_[i], group_layout_of_[i], matching_.call_list(GroupId(i)),
+                      job_.communicators[i].exchange};
     model_of_.push_back(models.try_emplace(model, GroupId(i)).first->second);
   }
 }
@@ -106,7 +115,12 @@ const CommunicatorLayout& CollectivePlans::shared(CommunicatorLayout layout) {
 const CollectivePlan& CollectivePlans::plan(GroupId group, std::uint32_t index) {
   const workload::CollectiveCall& call = matching_.calls(group)[index];
   if (!call.bytes_of_member.empty()) return uneven_plan(group, index);
-  const PlanKey key{layout_of_[index_of(group)], group_layout_of_[index_of(group)], call.kind, call.bytes, call.root};
+  const PlanKey key{layout_of_[index_of(group)],
+                    group_layout_of_[index_of(group)],
+                    call.kind,
+                    call.bytes,
+                    call.root,
+                    job_.communicators[index_of(group)].exchange};
   const auto found = plans_.find(key);
   if (found != plans_.end()) return found->second;
   return plans_.emplace(key, make_plan(group, call)).first->second;
@@ -122,8 +136,10 @@ const CollectivePlan& CollectivePlans::uneven_plan(GroupId group, std::uint32_t 
 CollectivePlan CollectivePlans::make_plan(GroupId group, const workload::CollectiveCall& call) {
   const CommunicatorLayout& own = *layout_of_[index_of(group)];
   const PlanRequest request{call.kind, call.bytes, call.root, call.bytes_of_member};
+  const std::optional<TokenExchange>& exchange = job_.communicators[index_of(group)].exchange;
   if (options_.library != nullptr)
-    return plan_transfer(request, own, *group_layout_of_[index_of(group)], *options_.library);
+    return plan_transfer(request, own, *group_layout_of_[index_of(group)], *options_.library,
+                         exchange ? &*exchange : nullptr);
   const std::vector<DimensionAlgorithm> algorithms = choose_algorithms(call.kind, options_, own, dimensions_);
   if (algorithms.front().table != nullptr)
     return plan_collective(request, shared(logical_ring(own.size())), options_, algorithms, bandwidths_);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -49,7 +50,8 @@ class CollectivePlans {
  private:
   using LayoutKey = std::tuple<std::vector<std::uint32_t>, std::vector<std::uint32_t>, std::vector<bool>,
                                std::vector<std::uint32_t>, bool>;
-  using PlanKey = std::tuple<const CommunicatorLayout*, const GroupLayout*, CollectiveKind, Bytes, std::uint32_t>;
+  using PlanKey = std::tuple<const CommunicatorLayout*, const GroupLayout*, CollectiveKind, Bytes, std::uint32_t,
+                             std::optional<TokenExchange>>;
 
   void lay_out_all(const network::Fabric& fabric);
   const GroupLayout* group_layout(std::span<const DeviceId> devices, const network::Fabric& fabric, bool exchanges);

@@ -26,6 +26,11 @@ REPLAYED = {
     "fsdp": ("{data: 8, zero: 3}", "  recompute: full\n"),
     "hybrid sharding": ("{data: 8, zero: 2, shard: 4}", ""),
     "servers": ("{data: 4, exchange: parameter-server, servers: 2}", "  iterations: 2\n"),
+    "dualpipe": ("{pipeline: 4, data: 2}", "  schedule: {kind: dualpipe}\n"),
+    "dualpipev": ("{pipeline: 4, data: 2}", "  schedule: {kind: dualpipev}\n"),
+    "overlapping passes": ("{pipeline: 2, data: 4}", "  schedule: {kind: 1f1b, overlap_passes: true}\n"),
+    "tokens by all-gather": ("{data: 8, expert: 4}", "  experts: {dispatch: all-gather}\n"),
+    "whole experts": ("{tensor: 2, data: 4, expert: 8, expert_tensor: 1, sequence: true, zero: 1}", ""),
     "experts": ("{data: 8, expert: 4, expert_skew: 0.5, zero: 1}", ""),
 }
 EXPERTS = ", experts: 8, experts_per_token: 2}"
@@ -141,6 +146,32 @@ def check_replay(program, checks, folder):
         checks.check(again.code == 0 and again.stdout == outcome.stdout, f"{what}: written over itself", again.stderr)
 
 
+def check_dispatch(program, checks, folder):
+    """Tokens dispatched by kernels of their own, over several nodes and beside other passes: folded as unfolded, and what is sent
+    less costs less."""
+    text = (MODEL.replace("dgx-a100", "dgx-h100\nnodes: 4").replace("global: 16", "global: 256")
+            .replace("sequence: 1024}", "sequence: 1024, experts: 64, experts_per_token: 8, expert_groups: 4}"))
+    write_files(folder, {"job.yaml": text})
+    times = {}
+    for name, parallel, schedule, dispatch in (
+            ("alone", "{data: 32, expert: 32}", "1f1b", "deepep"),
+            ("skewed", "{data: 32, expert: 32, expert_skew: 0.5}", "1f1b", "deepep"),
+            ("in fp8", "{data: 32, expert: 32}", "1f1b", "deepep, precision: fp8"),
+            ("to one node", "{data: 32, expert: 32}", "1f1b", "deepep"),
+            ("by all-to-all", "{data: 32, expert: 32}", "1f1b", "all-to-all"),
+            ("beside other passes", "{data: 32, expert: 32}", "1f1b, overlap_passes: true", "deepep"),
+            ("dualpipe", "{pipeline: 4, data: 8, expert: 8, zero: 1}", "dualpipe", "deepep"),
+            ("dualpipev", "{pipeline: 4, data: 8, expert: 8, zero: 1}", "dualpipev", "deepep")):
+        groups = 1 if name == "to one node" else 4
+        result = result_of(program, checks, f"dispatch {name}", [
+            "job.yaml", "--verify-fold", "--set", f"workload.parallel={parallel}", "--set", f"workload.schedule={{kind: {schedule}}}",
+            "--set", f"workload.experts={{dispatch: {dispatch}}}", "--set", f"workload.model.groups_per_token={groups}"], folder)
+        times[name] = result and result["iteration_time_s"]
+    for less, more in (("in fp8", "alone"), ("to one node", "alone"), ("alone", "by all-to-all"), ("alone", "skewed"),
+                       ("beside other passes", "alone")):
+        checks.check(times[less] < times[more], f"dispatch: {less} before {more}", times)
+
+
 def check_imports(program, checks, folder):
     """Every format by itself and by its name, with the same bytes; and replayed."""
     write_files(folder, {"astra.txt": ASTRA, "simai.txt": SIMAI, "schedule": GOAL, "profile.json": PROFILE,
@@ -171,7 +202,7 @@ def check_imports(program, checks, folder):
 def main():
     program = Program(sys.argv[1])
     checks = Checks()
-    for part in (check_studies, check_figures, check_memory, check_replay, check_imports):
+    for part in (check_studies, check_figures, check_memory, check_replay, check_dispatch, check_imports):
         with scratch_folder() as folder:
             part(program, checks, folder)
     return checks.exit_code()

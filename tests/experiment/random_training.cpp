@@ -103,6 +103,21 @@ std::vector<std::int64_t> random_layers(Dice& dice, std::int64_t layers, std::in
   return list;
 }
 
+// Forward and backward passes side by side, by a schedule for that or by 1F1B.
+void overlap_passes(Dice& dice, workload::TrainingSpec& training) {
+  if (training.schedule == workload::ScheduleKind::kOneForwardOneBackward ||
+      training.schedule == workload::ScheduleKind::kInterleaved) {
+    training.overlap_passes = true;
+    return;
+  }
+  training.schedule = dice.one_of({workload::ScheduleKind::kDualPipe, workload::ScheduleKind::kDualPipeV});
+  training.parallel.both_ways = training.schedule == workload::ScheduleKind::kDualPipe;
+  training.virtual_stages = 1;
+  training.pipeline_layers.clear();
+  const std::int64_t micro_batches = 2 * training.parallel.pipeline() + dice.one_of<std::int64_t>({0, 2});
+  training.global_batch = micro_batches * training.micro_batch * training.parallel.data();
+}
+
 }  // namespace
 
 workload::TrainingSpec random_training(std::mt19937_64& random) {
@@ -157,6 +172,8 @@ workload::TrainingSpec random_training(std::mt19937_64& random) {
   if (dice.chance(4))
     training.checkpoint = workload::CheckpointSpec{dice.one_of<std::int64_t>({1, training.iterations}), dice.chance(2)};
   training.precision = dice.one_of({Precision::kBf16, Precision::kFp8, Precision::kFp32});
+  if (training.transformer() != nullptr && dice.chance(4)) overlap_passes(dice, training);
+  training.parallel.expert_tensor = training.transformer() != nullptr ? dice.one_of<std::int64_t>({0, 0, 1}) : 0;
   return training;
 }
 

@@ -101,7 +101,7 @@ TEST_CASE("random training jobs that are allowed run, fold and survive being wri
   constexpr std::int64_t kMostRanks = 24;
   std::mt19937_64 random(23);
   int allowed = 0, tried = 0;
-  std::array<int, 5> schedules{};
+  std::array<int, 7> schedules{};
   std::array<int, 4> zeros{};
   for (; allowed < kWanted && tried < 100 * kWanted; ++tried) {
     const TrainingSpec training = random_training(random);
@@ -129,6 +129,8 @@ TEST_CASE("random training jobs that are allowed run, fold and survive being wri
   CHECK(allowed == kWanted);
   CHECK(std::ranges::min(std::span(schedules).first<4>()) > 150);
   CHECK(schedules[4] > 20);  // of stages that share nothing
+  CHECK(schedules[5] > 10);
+  CHECK(schedules[6] > 10);
   CHECK(std::ranges::min(zeros) > 150);
 }
 

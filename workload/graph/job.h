@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/config/dispatch.h"
 #include "core/error.h"
 #include "core/ids.h"
 #include "workload/graph/execution_graph.h"
@@ -27,6 +28,8 @@ struct Communicator {
   std::optional<std::vector<bool>> involved{};
   std::string source{};    // where the list of members stands, "groups.json:3"; may be empty
   bool is_defined = true;  // false: nothing lists the members, they are the ranks that call (of inspected traces only)
+  // Its all-to-alls take tokens to experts and back by this library (of kCopies).
+  std::optional<TokenExchange> exchange{};
   std::size_t job_prefix = 0;  // characters of the name that say which of several jobs: 2 of "a.world"
 
   // Position of `rank` among the members, if it is one.

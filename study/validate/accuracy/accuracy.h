@@ -9,6 +9,7 @@
 
 #include "study/validate/collectives/validate.h"
 #include "study/validate/compute/validation.h"
+#include "study/validate/experts/validation.h"
 #include "study/validate/training/validation.h"
 
 namespace orrery::study {
@@ -37,6 +38,7 @@ struct AccuracySection {
 AccuracySection accuracy_of(const TrainingValidation& validation);
 AccuracySection accuracy_of(const Validation& validation);
 AccuracySection accuracy_of(const ComputeValidation& validation);
+AccuracySection accuracy_of(const ExpertValidation& validation);
 
 // "accuracy-training.svg".
 std::string picture_name(const AccuracySection& section);

@@ -45,4 +45,14 @@ AccuracySection accuracy_of(const ComputeValidation& validation) {
   return section;
 }
 
+AccuracySection accuracy_of(const ExpertValidation& validation) {
+  AccuracySection section{"experts", "Dispatch and combine: time of all tokens one way, by table", "exchanges", {}};
+  for (const ValidatedExchange& exchange : validation.exchanges) {
+    const std::string& table = exchange.table->name;
+    if (section.families.empty() || section.families.back().name != table) section.families.push_back({table, {}});
+    section.families.back().times.push_back({seconds(exchange.measured()), seconds(exchange.predicted)});
+  }
+  return section;
+}
+
 }  // namespace orrery::study

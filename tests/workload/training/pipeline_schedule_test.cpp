@@ -14,15 +14,19 @@ using namespace orrery::workload;
 
 namespace {
 
-constexpr std::array kKinds = {ScheduleKind::kGpipe, ScheduleKind::kOneForwardOneBackward, ScheduleKind::kInterleaved,
-                               ScheduleKind::kZeroBubble, ScheduleKind::kPipedream};
+constexpr std::array kKinds = {ScheduleKind::kGpipe,       ScheduleKind::kOneForwardOneBackward,
+                               ScheduleKind::kInterleaved, ScheduleKind::kZeroBubble,
+                               ScheduleKind::kPipedream,   ScheduleKind::kDualPipe,
+                               ScheduleKind::kDualPipeV};
 
-// "f3.0 b1.1 w0": direction, micro-batch from 1 and, where there are several, the chunk.
+// "f3.0 b1.1 w0": direction, micro-batch from 1 and, where there are several, the chunk; "f3+b1": side by side.
 std::string text(const PipelineShape& shape, std::uint32_t stage) {
   std::ostringstream out;
+  bool is_pair = false;
   for (const Pass& pass : pipeline_order(shape, stage)) {
-    out << (out.tellp() > 0 ? " " : "") << "fbw"[static_cast<int>(pass.kind)] << pass.micro_batch + 1;
+    out << (out.tellp() > 0 ? (is_pair ? "+" : " ") : "") << "fbw"[static_cast<int>(pass.kind)] << pass.micro_batch + 1;
     if (shape.virtual_stages > 1) out << "." << pass.chunk + 1;
+    is_pair = pass.beside_next;
   }
   return out.str();
 }
@@ -40,9 +44,15 @@ struct PassTimes {
 
 using Ends = std::map<std::array<std::uint32_t, 3>, int>;  // kind, micro-batch, stage of the model
 
+// Which part of the model the chunk of a stage is.
+std::uint32_t model_stage_of(const PipelineShape& shape, std::uint32_t stage, std::uint32_t chunk) {
+  if (!is_v_shaped(shape.kind)) return chunk * shape.stages + stage;
+  return chunk == 0 ? stage : 2 * shape.stages - 1 - stage;
+}
+
 // When the pass that `pass` waits for on another stage, or on its own, ends; nothing while that is not known.
 std::optional<int> ready(const Ends& ends, const PipelineShape& shape, std::uint32_t stage, const Pass& pass) {
-  const std::uint32_t model_stage = pass.chunk * shape.stages + stage;
+  const std::uint32_t model_stage = model_stage_of(shape, stage, pass.chunk);
   const bool last = model_stage + 1 == shape.stages * shape.virtual_stages;
   const auto end_of = [&](PassKind kind, std::uint32_t of_stage) -> std::optional<int> {
     const auto found = ends.find({static_cast<std::uint32_t>(kind), pass.micro_batch, of_stage});
@@ -71,7 +81,8 @@ std::optional<int> finish(const PipelineShape& shape, const PassTimes& times) {
         const std::optional<int> start = ready(ends, shape, s, pass);
         if (!start) break;
         stage.now = std::max(stage.now, *start) + times.of(pass.kind);
-        ends[{static_cast<std::uint32_t>(pass.kind), pass.micro_batch, pass.chunk * shape.stages + s}] = stage.now;
+        ends[{static_cast<std::uint32_t>(pass.kind), pass.micro_batch, model_stage_of(shape, s, pass.chunk)}] =
+            stage.now;
       }
   }
   int last = 0;
@@ -94,6 +105,9 @@ int bubble(const PipelineShape& shape, const PassTimes& times) {
 std::vector<PipelineShape> shapes(ScheduleKind kind) {
   std::vector<PipelineShape> result;
   for (std::uint32_t stages = 1; stages <= 8; ++stages) {
+    for (std::uint32_t m = 2 * stages; is_v_shaped(kind) && m <= 4 * stages; ++m)
+      result.push_back({kind, stages, 2, m});
+    if (is_v_shaped(kind)) continue;
     for (std::uint32_t m = 1; m <= 3 * stages; ++m) result.push_back({kind, stages, 1, m});
     if (kind != ScheduleKind::kInterleaved) continue;
     for (std::uint32_t v = 2; v <= 4; ++v)
@@ -158,7 +172,7 @@ TEST_CASE("a stage takes every pass once, forward before backward before the wei
     for (const PipelineShape& shape : shapes(kind))
       for (std::uint32_t stage = 0; stage < shape.stages; ++stage) {
         const std::vector<Pass> order = pipeline_order(shape, stage);
-        const std::size_t directions = kind == ScheduleKind::kZeroBubble ? 3 : 2;
+        const auto apart = static_cast<std::size_t>(std::ranges::count_if(order, &Pass::splits));
         std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> done;
         bool in_order = true;
         for (const Pass& pass : order)
@@ -167,7 +181,9 @@ TEST_CASE("a stage takes every pass once, forward before backward before the wei
         INFO(name_of(kind) << " " << shape.stages << " stages, " << shape.virtual_stages << " virtual, "
                            << shape.micro_batches << " micro-batches, stage " << stage);
         CHECK(in_order);
-        CHECK(order.size() == directions * shape.micro_batches * shape.virtual_stages);
+        const std::size_t passes = shape.micro_batches * shape.virtual_stages;
+        CHECK(order.size() == 2 * passes + apart);
+        if (!is_v_shaped(kind)) CHECK(apart == (kind == ScheduleKind::kZeroBubble ? passes : 0));
       }
 }
 
@@ -176,6 +192,25 @@ TEST_CASE("no schedule waits for ever") {
     for (const PipelineShape& shape : shapes(kind)) {
       INFO(name_of(kind) << " " << shape.stages << " " << shape.virtual_stages << " " << shape.micro_batches);
       CHECK(finish(shape, {1, 2, kind == ScheduleKind::kZeroBubble ? 1 : 0}).has_value());
+    }
+}
+
+// deepseek-ai/DualPipe, dualpipe.py, for the first of 4 ranks and 8 micro-batches, 4 of each direction.
+TEST_CASE("DualPipe runs forward passes of one direction beside backward passes of the other") {
+  const PipelineShape shape{ScheduleKind::kDualPipe, 2, 2, 4};
+  CHECK(text(shape, 0) ==
+        "f1.1 f2.1 f3.1 f1.2 b1.2 w1.2 f2.2 f4.1+b2.2 f3.2+b1.1 b3.2 f4.2+b2.1 b4.2 b3.1 w3.1 b4.1 w4.1");
+  CHECK(text(shape, 1) == "f1.1 f1.2 f2.1 f2.2 f3.1 b1.2 f3.2+b1.1 f4.1+b2.2 f4.2+b2.1 b3.2 b3.1 b4.2 b4.1 w4.2 w4.1");
+}
+
+TEST_CASE("with overlapping passes 1F1B has one more micro-batch under way") {
+  const PipelineShape shape{ScheduleKind::kOneForwardOneBackward, 2, 1, 4, true};
+  CHECK(text(shape, 0) == "f1 f2 f3+b1 f4+b2 b3 b4");
+  CHECK(text(shape, 1) == "f1 f2+b1 f3+b2 f4+b3 b4");
+  for (const ScheduleKind kind : {ScheduleKind::kOneForwardOneBackward, ScheduleKind::kInterleaved})
+    for (PipelineShape other : shapes(kind)) {
+      other.overlaps = true;
+      CHECK(finish(other, {1, 2, 0}).has_value());
     }
 }
 

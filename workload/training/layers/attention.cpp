@@ -194,6 +194,19 @@ BlockProgram attention_block(const LayerShape& shape) {
   else
     block.saved += Bytes(4 * whole.batch * whole.queries);
   block.saved += block.saved_scores;
+  if (shape.modules.norm) {
+    block.again.emplace_back(element_wise(ElementWiseKind::kNorm, shape.own_tokens() * shape.model->hidden, 2 * width));
+    block.saved_again += shape.sequence_parallel ? shape.own_activations() : shape.activations();
+  }
+  if (shape.modules.up_projection) {
+    const LatentAttention& latent = *shape.model->latent;
+    if (latent.query_rank > 0) block.again.emplace_back(p.inputs[1]);
+    block.again.emplace_back(p.inputs.back());
+    for (const Operator& op : layout(shape, p)) block.again.push_back(op);
+    const std::int64_t keys = latent.head + latent.rotary_head;
+    block.saved_again +=
+        Bytes(shape.tokens() * shape.heads() * ((latent.query_rank > 0 ? 2 : 1) * keys + latent.value_head) * width);
+  }
   return block;
 }
 

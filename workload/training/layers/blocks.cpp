@@ -40,6 +40,15 @@ void ActionList::collective(std::string name, GroupFamily family, std::int64_t g
   open_.name = goes_on;
 }
 
+void ActionList::beside_collective(std::string name, const std::vector<Operator>& operators) {
+  const std::string goes_on = open_.name;
+  close();
+  Compute compute{std::move(name), operators};
+  compute.beside_collective = true;
+  actions_.emplace_back(std::move(compute));
+  open_.name = goes_on;
+}
+
 void ActionList::ring(RingExchange exchange) {
   const std::string goes_on = open_.name;
   close();

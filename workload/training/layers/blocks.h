@@ -31,6 +31,8 @@ class ActionList {
   // None of a group of one, nor of no bytes.
   void collective(std::string name, GroupFamily family, std::int64_t group_size, CollectiveKind kind, Bytes bytes);
   void ring(RingExchange exchange);
+  // Computed while the collective just before it runs.
+  void beside_collective(std::string name, const std::vector<Operator>& operators);
 
   std::vector<Action> take() &&;
 
@@ -48,8 +50,10 @@ struct LayerShape {
   std::int64_t tensor = 1;
   std::int64_t context = 1;
   std::int64_t expert = 1;
+  std::int64_t expert_tensor = 1;  // ranks that share an expert
   bool sequence_parallel = false;
   ContextKind context_kind = ContextKind::kRing;
+  ExpertSpec dispatching;
   double expert_load = 1;  // tokens that come to this rank's experts, over the mean of all ranks
   AttentionKind attention = AttentionKind::kFlash;
   bool dropout = false;
@@ -60,6 +64,7 @@ struct LayerShape {
   const LoraSpec* lora = nullptr;  // weights are frozen but for its adapters
   Fp8Casts fp8;
   std::int64_t pieces = 1;  // that tensor-parallel communication and products beside it are cut into
+  RecomputeModules modules;
   // kBeside: of the products that a collective of the input gradient follows; the others' inline.
   WeightGradients weight_gradients = WeightGradients::kInline;
   Precision precision = Precision::kBf16;  // of products with weights
@@ -100,7 +105,9 @@ struct BlockProgram {
   ParameterCount parameters;
   std::int64_t frozen = 0;
   Bytes saved{0};
-  Bytes saved_scores{0};  // of `saved`: what selective recomputation does without
+  Bytes saved_scores{0};        // of `saved`: what selective recomputation does without
+  std::vector<Operator> again;  // of LayerShape::modules, and what they do without
+  Bytes saved_again{0};
 };
 
 BlockProgram attention_block(const LayerShape& shape);

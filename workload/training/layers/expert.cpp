@@ -30,10 +30,10 @@ Experts experts_of(const LayerShape& shape) {
   // At least one: a rank whose experts nobody chooses takes part in the exchange.
   e.received = std::max<std::int64_t>(1, std::llround(static_cast<double>(e.sent) * shape.expert_load));
   const std::int64_t each =
-      (e.received * (shape.sequence_parallel ? shape.tensor : 1) + e.local - 1) / e.local;  // rows of one expert
+      (e.received * (shape.sequence_parallel ? shape.expert_tensor : 1) + e.local - 1) / e.local;  // rows of one expert
   e.rows = each * e.local;
-  e.ffn = model.expert_hidden / shape.tensor;
-  e.shared = model.shared_experts * e.ffn;
+  e.ffn = model.expert_hidden / shape.expert_tensor;
+  e.shared = model.shared_experts * (model.expert_hidden / shape.tensor);
   e.router = linear(shape, shape.own_tokens(), model.experts, model.hidden);
   e.up = linear(shape, each, products * e.ffn, model.hidden, e.local, Product::kUp);
   e.down = linear(shape, each, model.hidden, e.ffn, e.local, Product::kDown);
@@ -64,30 +64,66 @@ ElementWise activation(const LayerShape& shape, std::int64_t values, bool backwa
   return element_wise(ElementWiseKind::kActivation, values, moved * shape.width());
 }
 
+// On their way to experts rows may have a precision of their own, with scales as DeepSeek-V3 has them.
+Bytes sent_rows(const LayerShape& shape, std::int64_t rows, bool to_experts) {
+  constexpr std::int64_t kScaled = 128;  // values that share a scale of 4 bytes
+  const Precision precision =
+      to_experts ? shape.dispatching.precision.value_or(shape.activation()) : shape.activation();
+  const std::int64_t hidden = shape.model->hidden;
+  const std::int64_t scales = is_of_products_only(precision) ? 4 * ((hidden + kScaled - 1) / kScaled) : 0;
+  return Bytes(rows * (hidden * size_of(precision).count() + scales));
+}
+
 // All-to-all of the rows that come to the rank. With an uneven load the busiest rank carries most; it does so in the
 // direction in which it receives, which on links of two equal directions takes as long as the one in which it sends.
-void exchange(const LayerShape& shape, const std::string& name, const Experts& e, ActionList& actions) {
-  actions.collective(name, GroupFamily::kExpert, shape.expert, CollectiveKind::kAllToAll, rows_of(shape, e.received));
+// Or all ranks get all tokens, and results are added up on the way back.
+void exchange(const LayerShape& shape, const std::string& name, const Experts& e, bool to_experts,
+              ActionList& actions) {
+  using enum CollectiveKind;
+  const Bytes own = sent_rows(shape, shape.own_tokens(), to_experts);
+  if (shape.dispatching.dispatch.kind != DispatchKind::kAllGather)
+    actions.collective(name, GroupFamily::kExpert, shape.expert, kAllToAll, sent_rows(shape, e.received, to_experts));
+  else if (to_experts)
+    actions.collective(name, GroupFamily::kExpert, shape.expert, kAllGather, own);
+  else
+    actions.collective(name, GroupFamily::kExpert, shape.expert, kReduceScatter, own * shape.expert);
 }
 
-// The ranks of a tensor group hold columns of all their experts: each needs the rows of all, and sums up all parts.
-void gather(const LayerShape& shape, const std::string& name, Bytes own, ActionList& actions) {
-  actions.collective(name, GroupFamily::kTensor, shape.tensor, CollectiveKind::kAllGather, own);
+// Ranks of a tensor group that hold columns of all their experts: each needs the rows of all, and sums up all parts.
+// `ranks`: all of the group, or one where each has whole experts.
+void gather(std::int64_t ranks, const std::string& name, Bytes own, ActionList& actions) {
+  actions.collective(name, GroupFamily::kTensor, ranks, CollectiveKind::kAllGather, own);
 }
 
-void sum(const LayerShape& shape, const std::string& name, Bytes own, ActionList& actions) {
-  actions.collective(name, GroupFamily::kTensor, shape.tensor, CollectiveKind::kReduceScatter, own * shape.tensor);
+void sum(std::int64_t ranks, const std::string& name, Bytes own, ActionList& actions) {
+  actions.collective(name, GroupFamily::kTensor, ranks, CollectiveKind::kReduceScatter, own * ranks);
 }
 
 constexpr const char* kName = "experts";
 
+// Whether shared experts are computed beside the rows' way to the experts. With tensor parallelism they have
+// communication of their own.
+bool overlaps_shared(const LayerShape& shape, const Experts& e) {
+  return e.shared > 0 && shape.dispatching.overlap_shared && shape.tensor == 1 && shape.expert > 1;
+}
+
 void add_shared(const LayerShape& shape, const Experts& e, bool backward, ActionList& actions) {
   const std::string name = std::string(kName) + " shared";
-  gather(shape, name + " gather", shape.own_activations(), actions);
+  if (overlaps_shared(shape, e)) {
+    const std::vector<Operator> first =
+        backward ? input_gradient_of(shape, e.shared_down) : forward_of(shape, e.shared_up);
+    const std::vector<Operator> last =
+        backward ? input_gradient_of(shape, e.shared_up) : forward_of(shape, e.shared_down);
+    std::vector<Operator> all = first;
+    all.emplace_back(activation(shape, shape.tokens() * e.shared, backward));
+    all.insert(all.end(), last.begin(), last.end());
+    return actions.beside_collective(name, all);
+  }
+  gather(shape.tensor, name + " gather", shape.own_activations(), actions);
   actions.add(backward ? input_gradient_of(shape, e.shared_down) : forward_of(shape, e.shared_up));
   actions.add(activation(shape, shape.tokens() * e.shared, backward));
   actions.add(backward ? input_gradient_of(shape, e.shared_up) : forward_of(shape, e.shared_down));
-  sum(shape, name + " sum", shape.own_activations(), actions);
+  sum(shape.tensor, name + " sum", shape.own_activations(), actions);
 }
 
 std::vector<Action> forward_of(const LayerShape& shape, const Experts& e) {
@@ -97,15 +133,16 @@ std::vector<Action> forward_of(const LayerShape& shape, const Experts& e) {
   add_norm(shape, forward);
   forward.add(e.router);
   forward.add(copy_rows(shape, e.sent));
-  exchange(shape, name + " dispatch", e, forward);
-  gather(shape, name + " gather", rows_of(shape, e.received), forward);
+  exchange(shape, name + " dispatch", e, true, forward);
+  if (overlaps_shared(shape, e)) add_shared(shape, e, false, forward);
+  gather(shape.expert_tensor, name + " gather", rows_of(shape, e.received), forward);
   forward.add(forward_of(shape, e.up));
   forward.add(activation(shape, e.rows * e.ffn, false));
   forward.add(forward_of(shape, e.down));
-  sum(shape, name + " sum", rows_of(shape, e.received), forward);
-  exchange(shape, name + " combine", e, forward);
+  sum(shape.expert_tensor, name + " sum", rows_of(shape, e.received), forward);
+  exchange(shape, name + " combine", e, false, forward);
   forward.add(copy_rows(shape, e.sent));
-  if (e.shared > 0) add_shared(shape, e, false, forward);
+  if (e.shared > 0 && !overlaps_shared(shape, e)) add_shared(shape, e, false, forward);
   add_residual(shape, forward);
   return std::move(forward).take();
 }
@@ -117,23 +154,39 @@ std::vector<Action> backward_of(const LayerShape& shape, const Experts& e, Param
   backward.compute(name);
   add_residual_backward(shape, backward);
   if (e.shared > 0) {
-    add_shared(shape, e, true, backward);
+    if (!overlaps_shared(shape, e)) add_shared(shape, e, true, backward);
     weights.emplace_back(weight_gradient(e.shared_up));
     weights.emplace_back(weight_gradient(e.shared_down));
   }
   backward.add(copy_rows(shape, e.sent));
-  exchange(shape, name + " combine", e, backward);
-  gather(shape, name + " gather", rows_of(shape, e.received), backward);
+  exchange(shape, name + " combine", e, true, backward);
+  if (overlaps_shared(shape, e)) add_shared(shape, e, true, backward);
+  gather(shape.expert_tensor, name + " gather", rows_of(shape, e.received), backward);
   backward.add(input_gradient_of(shape, e.down));
   backward.add(activation(shape, e.rows * e.ffn, true));
   backward.add(input_gradient_of(shape, e.up));
   backward.weight_gradient(name + " weights", weights, parameters, shape.other_weight_gradients());
-  sum(shape, name + " sum", rows_of(shape, e.received), backward);
-  exchange(shape, name + " dispatch", e, backward);
+  sum(shape.expert_tensor, name + " sum", rows_of(shape, e.received), backward);
+  exchange(shape, name + " dispatch", e, false, backward);
   backward.add(copy_rows(shape, e.sent));
   backward.add(input_gradient(e.router));
   add_norm_backward(shape, backward);
   return std::move(backward).take();
+}
+
+// What is computed again of a block: its norm, whose result has `normed` bytes, and the activation of `values`.
+void add_modules(const LayerShape& shape, Bytes normed, std::int64_t values, BlockProgram& block) {
+  if (shape.modules.norm) {
+    block.again.emplace_back(
+        element_wise(ElementWiseKind::kNorm, shape.own_tokens() * shape.model->hidden, 2 * shape.width()));
+    block.saved_again += normed;
+  }
+  if (shape.modules.activation) {
+    block.again.emplace_back(activation(shape, values, false));
+    const std::int64_t inputs = shape.model->gated_mlp ? 2 : 1;
+    block.saved_again +=
+        Bytes(values * (shape.width() + (shape.modules.fp8_inputs ? inputs * (shape.width() - 1) : 0)));
+  }
 }
 
 }  // namespace
@@ -178,6 +231,7 @@ BlockProgram perceptron_block(const LayerShape& shape) {
 
   block.saved = saved_around(shape) + (shape.sequence_parallel ? shape.own_activations() : shape.activations()) +
                 Bytes(values * (model.gated_mlp ? 3 : 2) * width);
+  add_modules(shape, shape.sequence_parallel ? shape.own_activations() : shape.activations(), values, block);
   return block;
 }
 
@@ -190,8 +244,11 @@ BlockProgram expert_block(const LayerShape& shape) {
   // Inputs of the router and of the experts, what the experts computed, and the same of shared ones.
   const std::int64_t kept = shape.model->gated_mlp ? 3 : 2;
   const std::int64_t values = e.rows * e.ffn + shape.tokens() * e.shared;
-  block.saved = saved_around(shape) + shape.own_activations() + rows_of(shape, e.rows) + rows_of(shape, e.sent) +
-                Bytes(values * kept * shape.width());
+  // Kernels of their own read tokens where they are; others from rows that are put in order.
+  const bool copies = shape.dispatching.dispatch.kind == DispatchKind::kCopies;
+  block.saved = saved_around(shape) + shape.own_activations() + sent_rows(shape, e.rows, true) +
+                (copies ? Bytes(0) : rows_of(shape, e.sent)) + Bytes(values * kept * shape.width());
+  add_modules(shape, shape.own_activations(), values, block);
   return block;
 }
 

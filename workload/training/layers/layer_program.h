@@ -62,7 +62,7 @@ struct Compute {
   std::vector<Operator> operators;
   bool weight_gradient = false;    // nothing of this pass waits for it but the exchange of gradients
   ParameterCount finishes{};       // backward: whose gradients are complete with it
-  bool beside_collective = false;  // a weight gradient that runs while the collective just before it does
+  bool beside_collective = false;  // runs while the collective just before it does
   Cost cost{};                     // once priced: of the operators, and of adding up the gradients it finishes
 };
 
@@ -101,10 +101,11 @@ struct LayerProgram {
   Bytes working{0};           // more than that while a pass runs
 };
 
-Cost cost_of(const std::vector<Operator>& operators, const OperatorTimes& times);
+// `taken`: multiprocessors that other kernels have, so that what computing bounds takes longer in proportion.
+Cost cost_of(const std::vector<Operator>& operators, const OperatorTimes& times, std::int64_t taken = 0);
 
 // The layer with its costs. `accumulation`: memory traffic of adding up the gradient of one parameter, where no GEMM
-// does it.
-LayerProgram price(LayerProgram layer, Bytes accumulation, const OperatorTimes& times);
+// does it. `taken` as in cost_of().
+LayerProgram price(LayerProgram layer, Bytes accumulation, const OperatorTimes& times, std::int64_t taken = 0);
 
 }  // namespace orrery::workload

@@ -214,8 +214,10 @@ LayerShape layer_shape(const TrainingSpec& training, double expert_load) {
   shape.tensor = training.parallel.tensor();
   shape.context = training.parallel.context();
   shape.expert = training.parallel.expert;
+  shape.expert_tensor = shape.tensor / training.parallel.expert_columns();
   shape.sequence_parallel = training.parallel.sequence && shape.tensor > 1;
   shape.context_kind = training.parallel.context_kind;
+  shape.dispatching = training.experts;
   shape.expert_load = expert_load;
   shape.attention = attention_of(training);
   shape.dropout = training.software.dropout;
@@ -227,7 +229,9 @@ LayerShape layer_shape(const TrainingSpec& training, double expert_load) {
   shape.fp8 = training.software.fp8;
   const bool in_pieces = training.software.overlap_tensor == TensorOverlap::kPieces && shape.sequence_parallel;
   if (in_pieces && shape.tensor <= kMostPieces) shape.pieces = shape.tensor;
-  shape.weight_gradients = training.schedule == ScheduleKind::kZeroBubble             ? WeightGradients::kApart
+  shape.modules = training.recompute_modules;
+  const bool apart = training.schedule == ScheduleKind::kZeroBubble || training.overlaps();
+  shape.weight_gradients = apart                                                      ? WeightGradients::kApart
                            : training.software.overlap_tensor == TensorOverlap::kNone ? WeightGradients::kInline
                                                                                       : WeightGradients::kBeside;
   shape.precision = training.precision;
@@ -358,6 +362,12 @@ LayerProgram transformer_layer(const LayerShape& shape, bool has_experts) {
   if (shape.recompute == Recompute::kSelective && shape.selective == SelectiveKind::kScores) {
     layer.saved -= attention.saved_scores;
     layer.working = attention.saved_scores;
+  }
+  if (!attention.again.empty() || !perceptron.again.empty()) {
+    layer.saved -= attention.saved_again + perceptron.saved_again;
+    layer.working += attention.saved_again + perceptron.saved_again;
+    for (auto& [name, block] : {std::pair("experts", &perceptron), {"attention", &attention}})
+      if (!block->again.empty()) layer.recompute.emplace_back(Compute{name, block->again});
   }
   if (shape.recompute == Recompute::kSelective && shape.selective == SelectiveKind::kOperators) {
     Recomputed kept = without_every_second_product(layer.forward, shape);

@@ -46,6 +46,8 @@ class ModelLayers {
   std::vector<std::vector<StageLayer>> chunks(std::uint32_t stage, std::size_t load) {
     if (training_.transformer() == nullptr) return {whole_model()};
     std::vector<std::vector<StageLayer>> chunks;
+    if (is_v_shaped(training_.schedule))
+      return {transformer_chunk(stage, load), transformer_chunk(stages_.size() - 1 - stage, load)};
     const auto stages = static_cast<std::size_t>(training_.parallel.pipeline());
     for (std::size_t at = stage; at < stages_.size(); at += stages) chunks.push_back(transformer_chunk(at, load));
     return chunks;
@@ -59,11 +61,11 @@ class ModelLayers {
     std::int64_t layer = 0;
     for (std::size_t before = 0; before < virtual_stage; ++before) layer += stages_[before];
     std::vector<StageLayer> chunk;
-    if (virtual_stage == 0 && model.has_ends()) chunk.push_back({priced(Kind::kEmbedding, load)});
+    if (virtual_stage == 0 && model.has_ends()) chunk.push_back(stage_layer(Kind::kEmbedding, load, -1));
     for (std::int64_t i = 0; i < stages_[virtual_stage]; ++i, ++layer)
       chunk.push_back(
-          {priced(model.has_experts(layer) ? Kind::kExperts : Kind::kDense, load, is_recomputed(i)), layer});
-    if (virtual_stage + 1 == stages_.size() && model.has_ends()) chunk.push_back({priced(Kind::kHead, load)});
+          stage_layer(model.has_experts(layer) ? Kind::kExperts : Kind::kDense, load, layer, is_recomputed(i)));
+    if (virtual_stage + 1 == stages_.size() && model.has_ends()) chunk.push_back(stage_layer(Kind::kHead, load, -1));
     return chunk;
   }
 
@@ -72,9 +74,16 @@ class ModelLayers {
     return training_.recompute_layers == 0 || layer < training_.recompute_layers;
   }
 
-  const LayerProgram* priced(Kind kind, std::size_t load, bool recomputes = true) {
-    const auto [known, added] = transformer_.try_emplace({kind, load, recomputes});
-    if (added) known->second = price(program(kind, loads_[load], recomputes), training_.software.accumulation, times_);
+  // Beside another pass the kernels that dispatch tokens take multiprocessors.
+  StageLayer stage_layer(Kind kind, std::size_t load, std::int64_t number, bool recomputes = true) {
+    const std::int64_t taken = training_.overlaps() ? training_.experts.dispatch.processors : 0;
+    return {priced(kind, load, 0, recomputes), number, taken > 0 ? priced(kind, load, taken, recomputes) : nullptr};
+  }
+
+  const LayerProgram* priced(Kind kind, std::size_t load, std::int64_t taken, bool recomputes) {
+    const auto [known, added] = transformer_.try_emplace({kind, load, taken, recomputes});
+    if (added)
+      known->second = price(program(kind, loads_[load], recomputes), training_.software.accumulation, times_, taken);
     return &known->second;
   }
 
@@ -89,7 +98,7 @@ class ModelLayers {
       case Kind::kExperts:
         return transformer_layer(shape, true);
       case Kind::kHead:
-        return head_layer(shape, shape.model->tied_embeddings && training_.parallel.pipeline() == 1);
+        return head_layer(shape, shape.model->tied_embeddings && !training_.model_ties_stages());
     }
     ORRERY_ASSERT(false);
   }
@@ -110,7 +119,7 @@ class ModelLayers {
   const OperatorTimes& times_;
   const std::vector<double> loads_;
   const std::vector<std::int64_t> stages_;
-  std::map<std::tuple<Kind, std::size_t, bool>, LayerProgram> transformer_;
+  std::map<std::tuple<Kind, std::size_t, std::int64_t, bool>, LayerProgram> transformer_;
   std::vector<LayerProgram> others_;
 };
 
@@ -136,7 +145,7 @@ StageRequest stage_request(const TrainingSpec& training, const RankGrid& grid, s
 // Of every program, those of a stage one behind the other.
 std::vector<StageRequest> stage_requests(const TrainingSpec& training, const RankGrid& grid, ModelLayers& layers) {
   std::vector<StageRequest> requests;
-  for (std::uint32_t stage = 0; stage < training.parallel.pipeline(); ++stage)
+  for (std::uint32_t stage = 0; stage < training.parallel.depth(); ++stage)
     for (std::size_t load = 0; load < layers.loads(); ++load)
       requests.push_back(stage_request(training, grid, stage, layers.chunks(stage, load)));
   return requests;
@@ -151,8 +160,9 @@ class NoTimes final : public OperatorTimes {
 // Every rank of a stage has its program; with uneven experts, that of its place in the expert-parallel group.
 std::size_t program_of(const TrainingSpec& training, const RankGrid& grid, const RankGrid::Place& place,
                        std::size_t loads) {
-  const auto stage = static_cast<std::size_t>(place[static_cast<std::size_t>(ParallelDimension::kPipeline)]);
-  return stage * loads + static_cast<std::size_t>(grid.replica(place) % training.parallel.expert) % loads;
+  const auto stage = static_cast<std::size_t>(
+      training.parallel.depth_of(place[static_cast<std::size_t>(ParallelDimension::kPipeline)]));
+  return stage * loads + static_cast<std::size_t>(grid.expert_replica(place) % training.parallel.expert) % loads;
 }
 
 // Fills in the ranks and the groups of the programs' local numbers.
@@ -215,6 +225,12 @@ class JobBuilder {
     if (family == GroupFamily::kWorld) return 0;
     const auto [known, added] = first_group_.try_emplace(family, static_cast<std::uint32_t>(job_.communicators.size()));
     if (added) std::ranges::move(grid_.groups(family), std::back_inserter(job_.communicators));
+    const TransformerSpec* model = training_.transformer();
+    if (added && family == GroupFamily::kExpert && training_.experts.dispatch.kind == DispatchKind::kCopies)
+      for (std::size_t group = known->second; group < job_.communicators.size(); ++group)
+        job_.communicators[group].exchange = {
+            training_.experts.dispatch,
+            {model->experts, model->experts_per_token, model->expert_groups, model->groups_per_token, false}};
     return known->second;
   }
 
@@ -282,7 +298,7 @@ std::vector<std::uint32_t> programs_of_ranks(const TrainingSpec& training) {
   std::vector<std::uint32_t> programs;
   for (std::int64_t rank = 0; rank < grid.ranks(); ++rank)
     programs.push_back(static_cast<std::uint32_t>(program_of(training, grid, grid.place(rank), loads)));
-  const auto of_workers = static_cast<std::uint32_t>(training.parallel.pipeline()) * static_cast<std::uint32_t>(loads);
+  const auto of_workers = static_cast<std::uint32_t>(training.parallel.depth()) * static_cast<std::uint32_t>(loads);
   for (std::int64_t rank = grid.ranks(); rank < training.parallel.ranks(); ++rank)
     programs.push_back(of_workers + static_cast<std::uint32_t>(rank - grid.ranks()));
   return programs;

@@ -11,7 +11,7 @@ namespace orrery::workload {
 InputPipeline::InputPipeline(const StageRequest& request, ProgramWriter& writer)
     : training_(*request.training),
       writer_(writer),
-      samples_(training_.global_batch / training_.parallel.data()),
+      samples_(training_.global_batch / training_.parallel.data() / training_.parallel.halves()),
       parts_(training_.parallel.tensor() * training_.parallel.context()) {
   if (training_.input && request.stage == 0) input_ = &*training_.input;
 }

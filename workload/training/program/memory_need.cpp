@@ -73,16 +73,16 @@ MemoryNeed server_memory(const TrainingSpec& training, std::int64_t parameters) 
   return need;
 }
 
-PassMemory pass_memory(const TrainingSpec& training, std::span<const StageLayer> chunk, PassKind kind) {
-  const bool puts_off = training.schedule == ScheduleKind::kZeroBubble;
+PassMemory pass_memory(std::span<const StageLayer> chunk, const Pass& pass) {
+  const bool puts_off = pass.splits || pass.kind == PassKind::kWeight;
   Bytes saved, working, again;
   for (const StageLayer& layer : chunk) {
-    const bool stays = puts_off && kind != PassKind::kForward && !layer.layer->recompute.empty();
+    const bool stays = puts_off && !layer.layer->recompute.empty();
     saved += layer.layer->saved;
     if (stays) again += layer.layer->working;
-    if (!stays && kind != PassKind::kWeight) working = std::max(working, layer.layer->working);
+    if (!stays && pass.kind != PassKind::kWeight) working = std::max(working, layer.layer->working);
   }
-  switch (kind) {
+  switch (pass.kind) {
     case PassKind::kForward:
       return {saved + working, working};
     case PassKind::kBackward:
@@ -93,19 +93,17 @@ PassMemory pass_memory(const TrainingSpec& training, std::span<const StageLayer>
   ORRERY_ASSERT(false);
 }
 
+// Of two passes that run side by side the second begins before the first has given back anything, unless that is of
+// one layer, with which it is done.
 Bytes peak_activations(const StageRequest& request) {
-  constexpr std::array<PassKind, 3> kKinds = {PassKind::kForward, PassKind::kBackward, PassKind::kWeight};
-  const TrainingSpec& training = *request.training;
-  std::vector<std::array<PassMemory, kKinds.size()>> of_chunk;
-  for (const auto& chunk : request.chunks) {
-    auto& memory = of_chunk.emplace_back();
-    for (const PassKind kind : kKinds) memory[static_cast<std::size_t>(kind)] = pass_memory(training, chunk, kind);
-  }
-  Bytes now, peak;
-  for (const Pass& pass : pipeline_order(pipeline_shape(training), request.stage)) {
-    const PassMemory& memory = of_chunk[pass.chunk][static_cast<std::size_t>(pass.kind)];
+  Bytes now, peak, later;
+  for (const Pass& pass : pipeline_order(pipeline_shape(*request.training), request.stage)) {
+    const PassMemory memory = pass_memory(request.chunks[pass.chunk], pass);
     peak = std::max(peak, now += memory.taken);
-    now -= memory.given;
+    later += memory.given;
+    if (pass.beside_next && request.chunks[pass.chunk].size() > 1) continue;
+    now -= later;
+    later = Bytes(0);
   }
   return peak;
 }

@@ -53,7 +53,7 @@ struct PassMemory {
   Bytes taken;
   Bytes given;
 };
-PassMemory pass_memory(const TrainingSpec& training, std::span<const StageLayer> chunk, PassKind kind);
+PassMemory pass_memory(std::span<const StageLayer> chunk, const Pass& pass);
 
 // The most that the passes of an iteration hold together.
 Bytes peak_activations(const StageRequest& request);

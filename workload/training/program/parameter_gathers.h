@@ -30,6 +30,10 @@ struct StageUnit {
   const StageLayer* layer = nullptr;  // none where a stage has no layers
   bool first = false;                 // of its pass
   bool last = false;
+  // 1, 2: of the first or the second of two passes that run side by side; 0: alone.
+  std::uint32_t lane = 0;
+  bool opens = false;   // the first of two such passes
+  bool closes = false;  // the last of them
 };
 
 class ParameterGathers {

@@ -98,6 +98,7 @@ void ProgramWriter::gives(std::uint32_t number, Bytes bytes) {
 
 StageProgram ProgramWriter::take() && {
   ExecutionGraph graph = std::move(graph_).build();
+  std::ranges::stable_sort(memory_, {}, &MemoryChange::number);  // of passes side by side
   std::vector<NodeLabel> labels;
   labels.reserve(names_.size());
   for (std::uint32_t i = 0; i < count_; ++i) labels.push_back({graph.number(NodeId(i)), names_[i]});

@@ -35,30 +35,48 @@ std::int64_t RankGrid::rank_at(const Place& place) const {
   return rank;
 }
 
-std::int64_t RankGrid::replica(const Place& place) const { return place[kC] + parallel_.context() * place[kD]; }
+std::int64_t RankGrid::replica(const Place& place) const {
+  const std::int64_t half = place[kP] < parallel_.depth() ? 0 : 1;
+  return place[kC] + parallel_.context() * (place[kD] + parallel_.data() * half);
+}
+
+std::int64_t RankGrid::expert_replica(const Place& place) const {
+  return place[kT] % parallel_.expert_columns() + parallel_.expert_columns() * replica(place);
+}
 
 std::int64_t RankGrid::group_size(GroupFamily family) const {
   const std::int64_t replicas = parallel_.replicas(), expert = parallel_.expert, shard = parallel_.shard_ranks();
-  const std::array<std::int64_t, kGroupFamilyCount> sizes = {
-      parallel_.tensor(), parallel_.context(),  expert, replicas, shard, replicas / shard,
-      replicas / expert,  parallel_.pipeline(), ranks()};
+  const std::array<std::int64_t, kGroupFamilyCount> sizes = {parallel_.tensor(),
+                                                             parallel_.context(),
+                                                             expert,
+                                                             replicas,
+                                                             shard,
+                                                             replicas / shard,
+                                                             replicas * parallel_.expert_columns() / expert,
+                                                             parallel_.depth(),
+                                                             ranks()};
   return sizes[static_cast<std::size_t>(family)];
 }
 
 std::int64_t RankGrid::group_of(GroupFamily family, const Place& place) const {
-  const std::int64_t t = parallel_.tensor(), p = place[kP], replica = this->replica(place);
+  const std::int64_t t = parallel_.tensor(), p = parallel_.depth_of(place[kP]), replica = this->replica(place);
   const std::int64_t column = place[kT] + t * p;  // of ranks with the same parameters
-  const std::int64_t columns = t * parallel_.pipeline();
+  const std::int64_t columns = t * parallel_.depth();
   const std::int64_t expert = parallel_.expert, shard = parallel_.shard_ranks();
-  const std::array<std::int64_t, kGroupFamilyCount> groups = {replica + parallel_.replicas() * p,
-                                                              column + columns * place[kD],
-                                                              column + columns * (replica / expert),
-                                                              column,
-                                                              column + columns * (replica / shard),
-                                                              column + columns * (replica % shard),
-                                                              column + columns * (replica % expert),
-                                                              place[kT] + t * replica,
-                                                              0};
+  // Of ranks with the same experts, which whole ones leave in one column.
+  const std::int64_t whole = parallel_.expert_columns();
+  const std::int64_t expert_column = column / whole, expert_columns = columns / whole;
+  const std::int64_t place_of_expert = expert_replica(place);
+  const std::array<std::int64_t, kGroupFamilyCount> groups = {
+      replica + parallel_.replicas() * p,
+      column + columns * (replica / parallel_.context()),
+      expert_column + expert_columns * (place_of_expert / expert),
+      column,
+      column + columns * (replica / shard),
+      column + columns * (replica % shard),
+      expert_column + expert_columns * (place_of_expert % expert),
+      place[kT] + t * replica,
+      0};
   return groups[static_cast<std::size_t>(family)];
 }
 
@@ -81,11 +99,11 @@ RankId RankGrid::peer(const Peer& peer, const Place& place) const {
     other[dimension] = (place[dimension] + by + degree) % degree;
   };
   switch (peer.kind) {
-    case PeerKind::kNextStage:
-      shift(kP, 1);
+    case PeerKind::kNextStage:  // of pipelines that run both ways, towards the middle
+      shift(kP, place[kP] < parallel_.depth() ? 1 : -1);
       break;
     case PeerKind::kPreviousStage:
-      shift(kP, -1);
+      shift(kP, place[kP] < parallel_.depth() ? -1 : 1);
       break;
     case PeerKind::kNextContext:
       shift(kC, 1);

@@ -23,8 +23,11 @@ class RankGrid {
   std::int64_t ranks() const { return parallel_.workers(); }
   Place place(std::int64_t rank) const;
   std::int64_t rank_at(const Place& place) const;
-  // Among the ranks of the same parameters: context fastest, then data.
+  // Among the ranks of the same parameters: context fastest, then data, then the halves of a pipeline both ways.
   std::int64_t replica(const Place& place) const;
+
+  // Among the ranks of the same experts, before these are spread over them.
+  std::int64_t expert_replica(const Place& place) const;
 
   std::int64_t group_size(GroupFamily family) const;
   std::int64_t group_count(GroupFamily family) const { return ranks() / group_size(family); }

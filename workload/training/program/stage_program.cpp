@@ -2,7 +2,10 @@
 #include "workload/training/program/stage_program.h"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -49,15 +52,35 @@ enum class Direction : std::uint8_t { kForward, kRecompute, kBackward };
 constexpr std::array<std::string_view, 3> kDirectionNames = {"forward", "recompute", "backward"};
 
 // Layers go backward in reverse order. A stage without layers passes on what comes.
-std::vector<StageUnit> units_of_iteration(const StageRequest& request) {
+std::vector<StageUnit> units_of_pass(const StageRequest& request, const Pass& pass, std::uint32_t lane) {
+  const std::vector<StageLayer>& chunk = request.chunks[pass.chunk];
   std::vector<StageUnit> units;
-  for (const Pass& pass : pipeline_order(pipeline_shape(*request.training), request.stage)) {
-    const std::vector<StageLayer>& chunk = request.chunks[pass.chunk];
-    for (std::size_t i = 0; i < chunk.size(); ++i) {
-      const std::size_t at = pass.kind == PassKind::kForward ? i : chunk.size() - 1 - i;
-      units.push_back({pass, &chunk[at], i == 0, i + 1 == chunk.size()});
+  for (std::size_t i = 0; i < chunk.size(); ++i) {
+    const std::size_t at = pass.kind == PassKind::kForward ? i : chunk.size() - 1 - i;
+    units.push_back({pass, &chunk[at], i == 0, i + 1 == chunk.size(), lane});
+  }
+  if (chunk.empty()) units.push_back({pass, nullptr, true, true, lane});
+  return units;
+}
+
+// Passes that run side by side take turns, layer by layer: a kernel of either that is ready runs, the first one's
+// rather, so that one computes while the other communicates.
+std::vector<StageUnit> units_of_iteration(const StageRequest& request) {
+  const std::vector<Pass> order = pipeline_order(pipeline_shape(*request.training), request.stage);
+  std::vector<StageUnit> units;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (!order[i].beside_next) {
+      std::ranges::copy(units_of_pass(request, order[i], 0), std::back_inserter(units));
+      continue;
     }
-    if (chunk.empty()) units.push_back({pass, nullptr, true, true});
+    const std::vector<StageUnit> one = units_of_pass(request, order[i], 1);
+    const std::vector<StageUnit> other = units_of_pass(request, order[++i], 2);
+    const std::size_t first = units.size();
+    for (std::size_t k = 0; k < std::max(one.size(), other.size()); ++k) {
+      if (k < one.size()) units.push_back(one[k]);
+      if (k < other.size()) units.push_back(other[k]);
+    }
+    units[first].opens = units.back().closes = true;
   }
   return units;
 }
@@ -65,16 +88,18 @@ std::vector<StageUnit> units_of_iteration(const StageRequest& request) {
 // Gradients of a pass are exchanged as soon as they are there where replicas share them, else those of the last.
 bool exchanges_in(const Pass& pass, const TrainingSpec& training) {
   if (pass.kind == PassKind::kForward) return false;
+  if (pass.splits) return false;
   if (pass.kind == PassKind::kBackward && training.schedule == ScheduleKind::kZeroBubble) return false;
   return (training.parallel.zero >= 2 && !training.keeps_gathered()) || !training.is_flushed() ||
-         pass.micro_batch + 1 == training.micro_batches();
+         pass.micro_batch + 1 == training.chunk_micro_batches();
 }
 
 // Whether nothing outside knows what is within a pass, so that it is as another of its kind. Exchanged gradients and
 // gathered parameters do, and so do messages.
 bool may_repeat(const Pass& pass, const StageRequest& request) {
   const TrainingSpec& training = *request.training;
-  if (!request.repeats || training.parallel.shares_parameters() || exchanges_in(pass, training)) return false;
+  if (!request.repeats || training.overlaps()) return false;
+  if (training.parallel.shares_parameters() || exchanges_in(pass, training)) return false;
   if (ParameterGathers::is_overlapped(training) && pass.kind == PassKind::kForward && pass.micro_batch == 0)
     return false;
   const auto has_messages = [](const std::vector<Action>& actions) {
@@ -93,9 +118,12 @@ class LayerWriter {
       : training_(training), gradients_(gradients), writer_(writer) {}
 
   void begin_pass() { before_collective_ = writer_.tail(); }
+  // What the latest collective in line waits for: of the pass that is written.
+  ProgramWriter::Nodes& before_collective() { return before_collective_; }
 
   void write(const StageUnit& unit) {
-    const LayerProgram& layer = *unit.layer->layer;
+    const bool is_alone = unit.lane == 0 || unit.layer->beside_another == nullptr;
+    const LayerProgram& layer = is_alone ? *unit.layer->layer : *unit.layer->beside_another;
     if (unit.pass.kind == PassKind::kForward) return write(unit, layer.forward, Direction::kForward);
     if (unit.pass.kind == PassKind::kBackward) write(unit, layer.recompute, Direction::kRecompute);
     write(unit, layer.backward, Direction::kBackward);
@@ -118,9 +146,8 @@ class LayerWriter {
     for (std::size_t i = 0; i < actions.size(); ++i) {
       const auto* compute = std::get_if<Compute>(&actions[i]);
       const bool put_off = compute != nullptr && compute->weight_gradient;
-      if (training_.schedule == ScheduleKind::kZeroBubble && unit.pass.kind != PassKind::kForward &&
-          put_off != (unit.pass.kind == PassKind::kWeight))
-        continue;
+      const bool is_apart = unit.pass.splits || unit.pass.kind == PassKind::kWeight;
+      if (is_apart && put_off != (unit.pass.kind == PassKind::kWeight)) continue;
       if (compute != nullptr)
         write(unit.pass, *compute, names[i]);
       else if (const auto* collective = std::get_if<Collective>(&actions[i]))
@@ -131,6 +158,8 @@ class LayerWriter {
   }
 
   void write(const Pass& pass, const Compute& compute, const std::string& name) {
+    if (compute.beside_collective && !compute.weight_gradient)
+      return writer_.join(writer_.compute_beside(name, compute.cost, before_collective_));
     const bool beside = compute.weight_gradient && pass.kind == PassKind::kBackward;
     const ProgramWriter::Nodes& after = compute.beside_collective ? before_collective_ : writer_.tail();
     const NodeId node =
@@ -169,7 +198,7 @@ class LayerWriter {
   const TrainingSpec& training_;
   GradientSynchronisation& gradients_;
   ProgramWriter& writer_;
-  ProgramWriter::Nodes before_collective_;  // what the latest collective in line waits for
+  ProgramWriter::Nodes before_collective_;
   ProgramWriter::Nodes beside_;
   std::optional<NodeId> beside_next_;  // a collective beside which the next computation runs
   std::map<std::tuple<const LayerProgram*, std::int64_t, Direction>, std::vector<std::string>> names_;
@@ -183,7 +212,7 @@ class StageMessages {
   void receive(const Pass& pass) {
     const bool forward = pass.kind == PassKind::kForward;
     if (pass.kind == PassKind::kWeight || is_end(pass, !forward)) return;
-    const Peer peer = neighbour(!forward);
+    const Peer peer = neighbour(pass, !forward);
     const char* name = forward ? "receive activations" : "receive gradients";
     writer_.join(writer_.receive_beside(name, peer, request_.boundary, tag_of(pass), writer_.tail()));
     if (request_.gathers_boundary)
@@ -193,31 +222,46 @@ class StageMessages {
   void send(const Pass& pass) {
     const bool forward = pass.kind == PassKind::kForward;
     if (pass.kind == PassKind::kWeight || is_end(pass, forward)) return;
-    const Peer peer = neighbour(forward);
+    const Peer peer = neighbour(pass, forward);
     const char* name = forward ? "send activations" : "send gradients";
     const NodeId node = writer_.send_beside(name, peer, request_.boundary, tag_of(pass), writer_.tail());
     // Megatron-Core waits for what it sends, but between chunks.
     const bool waits = request_.training->schedule == ScheduleKind::kOneForwardOneBackward;
-    if (waits || !request_.training->software.overlap_pipeline) writer_.join(node);
+    const bool in_line = !request_.training->software.overlap_pipeline && !is_v_shaped(request_.training->schedule);
+    if (waits || in_line) writer_.join(node);
   }
 
  private:
   // Whether the pass is of the pipeline's last virtual stage, or of its first.
   bool is_end(const Pass& pass, bool towards_next) const {
+    if (is_v_shaped(request_.training->schedule)) return is_end_of_dual(is_inward(pass, towards_next));
     const std::int64_t stages = request_.training->parallel.pipeline();
     const std::int64_t last = stages * request_.training->virtual_stages - 1;
     return pass.chunk * stages + request_.stage == (towards_next ? last : 0);
   }
 
+  // Of two chunks the first goes forward towards the turning point, the second away from it.
+  static bool is_inward(const Pass& pass, bool towards_next) { return towards_next == (pass.chunk == 0); }
+
+  // The first rank has the first and the last stage. At the turning point a rank goes on by itself (DualPipeV), or its
+  // counterpart of the other direction does (DualPipe).
+  bool is_end_of_dual(bool inward) const {
+    const Parallelism& parallel = request_.training->parallel;
+    return inward ? !parallel.both_ways && request_.stage + 1 == parallel.depth() : request_.stage == 0;
+  }
+
   // Of two stages each is both: one rank, whose messages wait for one another.
-  Peer neighbour(bool is_next) const {
+  Peer neighbour(const Pass& pass, bool is_next) const {
+    if (is_v_shaped(request_.training->schedule))
+      return {is_inward(pass, is_next) ? PeerKind::kNextStage : PeerKind::kPreviousStage};
     return {is_next || request_.training->parallel.pipeline() == 2 ? PeerKind::kNextStage : PeerKind::kPreviousStage};
   }
 
   // With two stages the next one is also the previous one, so that what goes forward and what goes backward meet
-  // between the same ranks.
+  // between the same ranks; and so do they where one chunk goes forward the other way.
   std::int64_t tag_of(const Pass& pass) const {
     const TrainingSpec& training = *request_.training;
+    if (is_v_shaped(training.schedule)) return pass.kind == PassKind::kBackward ? 1 : 0;
     return training.parallel.pipeline() == 2 && training.virtual_stages > 1 && pass.kind == PassKind::kBackward ? 1 : 0;
   }
 
@@ -275,10 +319,35 @@ class StageBuilder {
   void end_iteration() { write_checkpoint(training_, request_.group_sizes, parameters_, iterations_++, writer_); }
 
   void run(const StageUnit& unit, std::size_t number) {
+    if (unit.lane > 0) enter(unit);
     if (unit.first) begin(unit);
     for (const NodeId node : gathers_.take(number)) writer_.join(node);
     if (unit.layer != nullptr && !pass_.is_repeated) layers_.write(unit);
     if (unit.last) end(unit);
+    if (unit.closes) leave_lanes();
+  }
+
+  // Of two passes that run side by side each has a line of its own.
+  void enter(const StageUnit& unit) {
+    const std::size_t lane = unit.lane - 1;
+    if (unit.opens) {
+      lane_ = lane;
+      lanes_.fill(current_lane());
+    }
+    if (lane == lane_) return;
+    lanes_[lane_] = current_lane();
+    lane_ = lane;
+    writer_.set_tail(lanes_[lane_].tail);
+    layers_.before_collective() = lanes_[lane_].before_collective;
+    pass_ = lanes_[lane_].pass;
+  }
+
+  // What comes next waits for both.
+  void leave_lanes() {
+    lanes_[lane_] = current_lane();
+    std::set<NodeId> both;
+    for (const Lane& lane : lanes_) both.insert(lane.tail.begin(), lane.tail.end());
+    writer_.set_tail({both.begin(), both.end()});
   }
 
   void begin(const StageUnit& unit) {
@@ -286,8 +355,9 @@ class StageBuilder {
     if (unit.pass.kind == PassKind::kForward) gathers_.before_forward_pass(forward_passes_++);
     layers_.begin_pass();
     gradients_.cut(has_buckets(training_, request_.stage, unit.pass.chunk));
-    pass_ = {writer_.size(), writer_.written_out_size(), layers_.beside(), may_repeat(unit.pass, request_), false};
-    const auto known = stretches_.find({unit.pass.chunk, unit.pass.kind});
+    pass_ = {writer_.size(), writer_.written_out_size(), layers_.beside(),
+             unit.lane == 0 && may_repeat(unit.pass, request_), false};
+    const auto known = stretches_.find({unit.pass.chunk, unit.pass.kind, unit.pass.splits});
     if (!pass_.is_closed || known == stretches_.end()) return;
     const NodeId repetition = writer_.repeat(known->second.number);
     if (known->second.has_rest) layers_.add_beside(writer_.rest_beside(known->second.number, repetition));
@@ -296,8 +366,8 @@ class StageBuilder {
 
   void end(const StageUnit& unit) {
     if (pass_.is_closed && !pass_.is_repeated && writer_.size() > pass_.start)
-      stretches_[{unit.pass.chunk, unit.pass.kind}] = {writer_.stretch_from(pass_.start),
-                                                       layers_.beside() > pass_.beside};
+      stretches_[{unit.pass.chunk, unit.pass.kind, unit.pass.splits}] = {writer_.stretch_from(pass_.start),
+                                                                         layers_.beside() > pass_.beside};
     book_memory(unit);
     messages_.send(unit.pass);
     if (exchanges_in(unit.pass, training_) && (parallel_.zero >= 2 || flushes_chunks())) gradients_.flush();
@@ -311,7 +381,7 @@ class StageBuilder {
 
   void book_memory(const StageUnit& unit) {
     if (writer_.size() == pass_.start) return;
-    const PassMemory memory = pass_memory(training_, request_.chunks[unit.pass.chunk], unit.pass.kind);
+    const PassMemory memory = pass_memory(request_.chunks[unit.pass.chunk], unit.pass);
     writer_.takes(pass_.number, memory.taken);
     writer_.gives(writer_.written_out_size() - 1, memory.given);
   }
@@ -361,11 +431,19 @@ class StageBuilder {
     bool is_repeated = false;
   };
   OpenPass pass_;
+  struct Lane {
+    ProgramWriter::Nodes tail;
+    ProgramWriter::Nodes before_collective;
+    OpenPass pass;
+  };
+  Lane current_lane() { return {writer_.tail(), layers_.before_collective(), pass_}; }
+  std::array<Lane, 2> lanes_;  // as they were left
+  std::size_t lane_ = 0;       // that is written
   struct PassStretch {
     std::uint32_t number = 0;
     bool has_rest = false;
   };
-  std::map<std::pair<std::uint32_t, PassKind>, PassStretch> stretches_;  // by chunk
+  std::map<std::tuple<std::uint32_t, PassKind, bool>, PassStretch> stretches_;  // by chunk, and whether it splits
 };
 
 }  // namespace

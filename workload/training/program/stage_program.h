@@ -55,6 +55,8 @@ struct StageProgram {
 struct StageLayer {
   const LayerProgram* layer = nullptr;  // outlives the building
   std::int64_t number = -1;             // of the transformer layer; none of others
+  // The same where a pass runs beside another, whose communication takes multiprocessors; null: no other.
+  const LayerProgram* beside_another = nullptr;
 };
 
 // Sizes of the groups that the stage's ranks are in, by GroupFamily; what has one member is not done.

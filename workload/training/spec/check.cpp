@@ -163,12 +163,16 @@ class Check {
       error("schedule.virtual_stages", "only transformers have a pipeline", "leave it out");
     if (training_.schedule == ScheduleKind::kZeroBubble)
       error("schedule.kind", "only transformers put weight gradients off", "workload.schedule.kind: 1f1b");
-    if (!training_.is_flushed())
+    if (training_.overlap_passes)
+      error("schedule.overlap_passes", "only transformers run passes side by side", "leave it out");
+    if (!training_.is_flushed() || is_v_shaped(training_.schedule))
       error("schedule.kind", "only transformers have a pipeline", "workload.schedule.kind: 1f1b");
     const bool is_evoformer = std::holds_alternative<EvoformerSpec>(training_.model.sizes);
     if (training_.recompute == Recompute::kSelective || (training_.recompute == Recompute::kFull && !is_evoformer))
       error("recompute", "only transformers recompute activations",
             is_evoformer ? "workload.recompute: none or full" : "workload.recompute: none");
+    if (training_.recompute_modules.any())
+      error("recompute_modules", "only transformers recompute modules", "leave it out");
     check_samples();
   }
 
@@ -242,8 +246,7 @@ double exchanges(const TrainingSpec& training) {
 }
 
 double layers_of(const TrainingSpec& training) {
-  if (const TransformerSpec* model = training.transformer())
-    return real(model->layers + training.parallel.pipeline() * training.virtual_stages);
+  if (const TransformerSpec* model = training.transformer()) return real(model->layers + training.model_stages());
   double layers = 3;
   if (const auto* dlrm = std::get_if<DlrmSpec>(&training.model.sizes))
     layers += real(static_cast<std::int64_t>(dlrm->bottom.size() + dlrm->top.size()));
@@ -337,14 +340,15 @@ std::vector<std::int64_t> TrainingSpec::layers_of_stages() const {
   if (!pipeline_layers.empty()) return pipeline_layers;
   const TransformerSpec* sizes = transformer();
   if (sizes == nullptr) return {1};
-  const std::int64_t stages = parallel.pipeline() * virtual_stages;
+  const std::int64_t stages = model_stages();
   return std::vector<std::int64_t>(static_cast<std::size_t>(stages), sizes->layers / stages);
 }
 
 PipelineShape pipeline_shape(const TrainingSpec& training) {
-  const std::int64_t micro_batches = training.micro_batches() * (training.is_flushed() ? 1 : training.iterations);
-  return {training.schedule, static_cast<std::uint32_t>(training.parallel.pipeline()),
-          static_cast<std::uint32_t>(training.virtual_stages), static_cast<std::uint32_t>(micro_batches)};
+  const std::int64_t micro_batches = training.chunk_micro_batches() * (training.is_flushed() ? 1 : training.iterations);
+  return {training.schedule, static_cast<std::uint32_t>(training.parallel.depth()),
+          static_cast<std::uint32_t>(is_v_shaped(training.schedule) ? 2 : training.virtual_stages),
+          static_cast<std::uint32_t>(micro_batches), training.overlap_passes};
 }
 
 AttentionKind attention_of(const TrainingSpec& training) {

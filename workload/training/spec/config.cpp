@@ -60,8 +60,8 @@ void fill_with_replicas(Parallelism& parallel, std::int64_t devices) {
 
 void read_parallel(Section& section, std::int64_t devices, TrainingSpec& training) {
   note_places(section, "parallel.",
-              {"tensor", "context", "data", "pipeline", "expert", "expert_skew", "sequence", "shard", "exchange",
-               "servers", "asynchronous"},
+              {"tensor", "context", "data", "pipeline", "expert", "expert_tensor", "expert_skew", "sequence", "shard",
+               "exchange", "servers", "asynchronous"},
               training);
   Parallelism& parallel = training.parallel;
   const std::array<std::string_view, kParallelDimensionCount> meanings = {
@@ -77,7 +77,12 @@ void read_parallel(Section& section, std::int64_t devices, TrainingSpec& trainin
                  [&] { section.takes(kDimensionNames[i], parallel.degrees[i], kDegree, meanings[i]); });
   }
   section.takes("expert", parallel.expert, kDegree,
-                "expert parallelism: number of ranks that share the experts; it divides `data` * `context`");
+                "expert parallelism: number of ranks that share the experts; it divides `data` * `context`, with "
+                "`expert_tensor: 1` `data` * `context` * `tensor`");
+  section.takes(
+      "expert_tensor", parallel.expert_tensor, {0, 1 << 24},
+      "number of tensor-parallel ranks that share an expert: 1, so that each has whole experts and `expert` "
+      "goes over them too (Megatron-Core's expert-tensor-parallel-size), or as many as `tensor`; 0: `tensor`");
   section.takes(
       "expert_skew", parallel.expert_skew,
       "imbalance of the experts' load: exponent of Zipf's law, 0 to 4; 0: all experts get the same number of tokens");
@@ -100,11 +105,32 @@ void read_parallel(Section& section, std::int64_t devices, TrainingSpec& trainin
   if (has_rest) fill_with_replicas(parallel, devices);
 }
 
+void read_dispatching(Section& section, TrainingSpec& training) {
+  note_places(section, "experts.", {"dispatch", "precision", "overlap_shared"}, training);
+  section.section_or(
+      "dispatch", "all-to-all", "how tokens go to their experts and back; `orrery list dispatch` names the libraries",
+      [&](Section& s) { training.experts.dispatch = read_dispatch(s); }, "dispatch");
+  section.takes(
+      "precision", training.experts.precision, precision_names(),
+      "precision of tokens on their way to experts, which come back as activations; fp8 and int8 with a scale "
+      "of 4 B for each 128 values; without it, that of activations. Example: `fp8`");
+  section.takes("overlap_shared", training.experts.overlap_shared,
+                "whether shared experts are computed while tokens are dispatched");
+}
+
 void read_schedule(Section& section, TrainingSpec& training) {
-  note_places(section, "schedule.", {"kind", "virtual_stages"}, training);
-  section.takes("kind", training.schedule, {"gpipe", "1f1b", "1f1b-interleaved", "zero-bubble", "pipedream"},
+  note_places(section, "schedule.", {"kind", "virtual_stages", "overlap_passes"}, training);
+  section.takes("kind", training.schedule,
+                {"gpipe", "1f1b", "1f1b-interleaved", "zero-bubble", "pipedream", "dualpipe", "dualpipev"},
                 "order of the micro-batches' forward and backward passes on a pipeline stage; zero-bubble: ZB-H1; "
-                "pipedream: 1f1b without flushes, each micro-batch updates the weights (weight stashing)");
+                "pipedream: 1f1b without flushes, each micro-batch updates the weights (weight stashing); dualpipe: "
+                "pipelines that run both ways, each rank holds two stages, forward and backward passes run side by "
+                "side (DeepSeek-V3), dualpipev: the same with one pipeline that goes there and back");
+  training.parallel.both_ways = training.schedule == ScheduleKind::kDualPipe;
+  section.takes("overlap_passes", training.overlap_passes,
+                "with `kind: 1f1b` or `1f1b-interleaved`: whether the forward pass of a micro-batch runs side by side "
+                "with the backward pass of an earlier one, so that all-to-alls of one hide behind the other's "
+                "computation (Megatron-Core's overlap-moe-expert-parallel-comm)");
   section.takes("virtual_stages", training.virtual_stages, {1, 1 << 16},
                 "with `kind: 1f1b-interleaved`: number of model chunks per pipeline stage");
 }
@@ -208,8 +234,26 @@ void read_recomputation(Section& section, TrainingSpec& training) {
                   [&](Section& s) { read_lora(s, training.lora.emplace()); });
 }
 
+void read_modules(Section& section, RecomputeModules& chosen) {
+  const std::vector<std::string> modules = {"norm", "activation", "activation-fp8", "up-projection"};
+  for (const std::string& word :
+       section.words("recompute_modules",
+                     "results that are computed again where `recompute` keeps them: norm, activation (of perceptrons "
+                     "and experts), activation-fp8 (the same, with its inputs kept in fp8), up-projection (queries, "
+                     "keys and values of latent attention). Example: `[norm, activation]`")) {
+    if (std::ranges::find(modules, word) == modules.end())
+      section.error("recompute_modules", fmt::format("no module is called '{}'", printable(word, 40)),
+                    suggestion(word, modules));
+    if (word == modules[0]) chosen.norm = true;
+    if (word == modules[1] || word == modules[2]) chosen.activation = true;
+    if (word == modules[2]) chosen.fp8_inputs = true;
+    if (word == modules[3]) chosen.up_projection = true;
+  }
+}
+
 void read_steps(Section& section, TrainingSpec& training) {
   read_recomputation(section, training);
+  read_modules(section, training.recompute_modules);
   section.takes("iterations", training.iterations, {1, 10'000}, "number of training steps to simulate");
   read_beside_training(section, training);
   section.takes("causal_flops", training.causal_flops,
@@ -250,13 +294,15 @@ std::string_view name_of(ParallelDimension dimension) { return kDimensionNames[s
 TrainingSpec read_training(Section& section, Architecture architecture, std::int64_t devices) {
   TrainingSpec training;
   training.where = section.where();
-  note_places(section, "", {"pipeline_layers", "recompute", "precision", "lora"}, training);
+  note_places(section, "", {"pipeline_layers", "recompute", "recompute_modules", "precision", "lora"}, training);
   section.required_section(
       "model", "model to train. Example: `model: gpt3-175b`", [&](Section& s) { training.model = read_model(s); },
       "models");
   section.defaulted_section(
       "parallel", "parallelism: how the work is spread over the ranks. Example: `{tensor: 8, pipeline: 4, data: 16}`",
       [&](Section& s) { read_parallel(s, devices, training); });
+  section.defaulted_section("experts", "mixture of experts: how tokens are dispatched",
+                            [&](Section& s) { read_dispatching(s, training); });
   section.required_section("batch", "batch sizes. Example: `{global: 1536, micro: 1}`", [&](Section& s) {
     note_places(s, "batch.", {"global", "micro"}, training);
     s.needs("global", training.global_batch, {1, 1LL << 32},

@@ -52,8 +52,7 @@ using Parts = std::vector<Part>;
 
 // The router has no bias.
 Parts parts_of(const TransformerSpec& model) {
-  const std::int64_t dense_layers = model.experts > 0 ? model.dense_layers : model.layers;
-  const std::int64_t expert_layers = model.layers - dense_layers;
+  const std::int64_t expert_layers = model.expert_layers(), dense_layers = model.layers - expert_layers;
   const auto whole = [](const char* name, Int128 count) { return Part{name, count, count}; };
   const Int128 expert = expert_layers * mlp(model, model.expert_hidden);
   const Int128 table = Int128{model.hidden} * model.vocab;

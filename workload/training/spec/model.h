@@ -58,6 +58,9 @@ struct TransformerSpec {
   std::int64_t expert_hidden = 0;      // ffn_hidden of one expert
   std::int64_t shared_experts = 0;     // that every token passes
   std::int64_t dense_layers = 0;       // the first ones, which have no experts
+  std::int64_t expert_interval = 1;    // behind them, every how many layers one has experts: the last of each so many
+  std::int64_t expert_groups = 1;      // experts that follow one another; a token goes to some groups only
+  std::int64_t groups_per_token = 1;
   std::optional<LatentAttention> latent;
   std::optional<ImagePatches> patches;     // in place of a vocabulary
   std::optional<AttentionKind> attention;  // of the software if not given
@@ -65,7 +68,10 @@ struct TransformerSpec {
   std::int64_t predicted() const { return predictions > 0 ? predictions : sequence; }
   // Whether an embedding stands before the layers, and a head behind them.
   bool has_ends() const { return vocab > 0 || patches; }
-  bool has_experts(std::int64_t layer) const { return experts > 0 && layer >= dense_layers; }
+  bool has_experts(std::int64_t layer) const {
+    return experts > 0 && layer >= dense_layers && (layer - dense_layers + 1) % expert_interval == 0;
+  }
+  std::int64_t expert_layers() const { return experts > 0 ? (layers - dense_layers) / expert_interval : 0; }
 };
 
 // A recommendation model: embedding tables spread over the ranks, multi-layer perceptrons on all of them.

@@ -18,7 +18,6 @@ namespace orrery::workload {
 // What a product of a transformer layer makes: queries, keys and values; what comes behind attention; the first and the
 // second of a perceptron.
 enum class Product : std::uint8_t { kOther, kQkv, kProjection, kUp, kDown };
-
 // How operands of fewer than two bytes are scaled: by tensor; fp8 by blocks of some 128 values; nvfp4, half a byte a
 // value and a scale for every 16.
 enum class Scaling : std::uint8_t { kTensor, kBlock, kNvfp4 };
@@ -97,6 +96,8 @@ class OperatorTimes {
   virtual ~OperatorTimes() = default;
   // Never negative; zero only for an operator without work.
   virtual Duration time(const Operator& op) const = 0;
+  // Streaming multiprocessors of the device; 0: not known.
+  virtual std::int64_t processors() const { return 0; }
 };
 
 }  // namespace orrery::workload

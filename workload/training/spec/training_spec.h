@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/config/config.h"
+#include "core/config/dispatch.h"
 #include "core/error.h"
 #include "core/precision.h"
 #include "workload/training/spec/model.h"
@@ -25,8 +26,23 @@ namespace orrery::workload {
 // 2021). kInterleaved: the same over `virtual_stages` chunks of the model per stage (Megatron-LM, SC'21). kZeroBubble:
 // ZB-H1, weight gradients put off into the bubble (Qi et al. 2023). kPipedream: 1F1B that is never flushed: every
 // micro-batch updates the weights of a stage, which keeps those of its forward pass for its backward pass (weight
-// stashing; Narayanan et al. 2019).
-enum class ScheduleKind : std::uint8_t { kGpipe, kOneForwardOneBackward, kInterleaved, kZeroBubble, kPipedream };
+// stashing; Narayanan et al. 2019). kDualPipe, kDualPipeV: forward passes of some micro-batches run side by side with
+// backward passes of others, so that communication of one hides behind the other (DeepSeek-AI 2024). Every rank has two
+// chunks: DualPipe's pipelines run both ways, so that all parameters are there twice; DualPipeV's goes there and back.
+enum class ScheduleKind : std::uint8_t {
+  kGpipe,
+  kOneForwardOneBackward,
+  kInterleaved,
+  kZeroBubble,
+  kPipedream,
+  kDualPipe,
+  kDualPipeV,
+};
+
+// Whether a rank has two chunks, which the pipeline passes on its way there and back.
+constexpr bool is_v_shaped(ScheduleKind kind) {
+  return kind == ScheduleKind::kDualPipe || kind == ScheduleKind::kDualPipeV;
+}
 
 std::string_view name_of(ScheduleKind kind);  // "gpipe", "1f1b", "1f1b-interleaved", ...
 
@@ -36,7 +52,9 @@ enum class PassKind : std::uint8_t { kForward, kBackward, kWeight };
 struct Pass {
   PassKind kind = PassKind::kForward;
   std::uint32_t micro_batch = 0;
-  std::uint32_t chunk = 0;  // of the stage's virtual stages
+  std::uint32_t chunk = 0;   // of the stage's virtual stages
+  bool splits = false;       // backward: weight gradients come in a pass of their own
+  bool beside_next = false;  // this pass and the next run side by side
 
   bool operator==(const Pass&) const = default;
 };
@@ -46,8 +64,13 @@ struct PipelineShape {
   std::uint32_t stages = 1;
   std::uint32_t virtual_stages = 1;  // more than one only interleaved, where `stages` divides `micro_batches`
   std::uint32_t micro_batches = 1;
+  // 1F1B, also interleaved: forward and backward passes run side by side, after one more of warm-up.
+  bool overlaps = false;
 };
 
+// Of a V-shaped schedule `stages` are those from the first rank to the turning point, which are on the way back, too:
+// chunk 0 of rank i is stage i, chunk 1 is stage 2 * stages - 1 - i; `micro_batches`, at least 2 * stages, are those of
+// a chunk, and `virtual_stages` is 2.
 // Every pass of `stage` once, in order.
 std::vector<Pass> pipeline_order(const PipelineShape& shape, std::uint32_t stage);
 
@@ -69,23 +92,31 @@ struct Parallelism {
   std::array<std::int64_t, kParallelDimensionCount> degrees{1, 1, 1, 1};  // by ParallelDimension
   std::array<ParallelDimension, kParallelDimensionCount> order{ParallelDimension::kTensor, ParallelDimension::kContext,
                                                                ParallelDimension::kData, ParallelDimension::kPipeline};
-  std::int64_t expert = 1;  // divides data times context
-  double expert_skew = 0;   // Zipf exponent of the experts' popularity; 0: all alike
-  bool sequence = false;    // what tensor parallelism does not split is split along the sequence
-  std::int64_t zero = 0;    // 0 .. 3: what data-parallel ranks share instead of holding it each
-  std::int64_t shard = 0;   // ranks that share one copy under `zero`; 0: all of data times context
+  std::int64_t expert = 1;         // divides data times context, times tensor where `expert_tensor` is 1
+  std::int64_t expert_tensor = 0;  // ranks that share each expert: 1, or (0) as `tensor`
+  double expert_skew = 0;          // Zipf exponent of the experts' popularity; 0: all alike
+  bool sequence = false;           // what tensor parallelism does not split is split along the sequence
+  std::int64_t zero = 0;           // 0 .. 3: what data-parallel ranks share instead of holding it each
+  std::int64_t shard = 0;          // ranks that share one copy under `zero`; 0: all of data times context
   ContextKind context_kind = ContextKind::kRing;
   ExchangeKind exchange = ExchangeKind::kCollective;
   std::int64_t servers = 1;   // kParameterServer
   bool asynchronous = false;  // kParameterServer: a server answers every worker at once, not all together
+  bool both_ways = false;     // DualPipe: ranks i and pipeline - 1 - i of a pipeline hold the same parameters
 
   std::int64_t degree(ParallelDimension dimension) const { return degrees[static_cast<std::size_t>(dimension)]; }
   std::int64_t tensor() const { return degree(ParallelDimension::kTensor); }
   std::int64_t context() const { return degree(ParallelDimension::kContext); }
   std::int64_t data() const { return degree(ParallelDimension::kData); }
   std::int64_t pipeline() const { return degree(ParallelDimension::kPipeline); }
+  std::int64_t halves() const { return both_ways ? 2 : 1; }
+  // How many ranks of a pipeline hold parameters of their own, and which of them a rank of it is or is like.
+  std::int64_t depth() const { return (pipeline() + halves() - 1) / halves(); }
+  std::int64_t depth_of(std::int64_t stage) const { return stage < depth() ? stage : pipeline() - 1 - stage; }
+  // Tensor-parallel ranks that are as many replicas to experts, which they have whole.
+  std::int64_t expert_columns() const { return expert_tensor == 1 ? tensor() : 1; }
   // Ranks that hold the same parameters, or share them.
-  std::int64_t replicas() const { return data() * context(); }
+  std::int64_t replicas() const { return data() * context() * halves(); }
   // Whether a rank holds its share of the parameters only; or all of them, of which it updates its share.
   bool shares_parameters() const { return zero == 3; }
   bool updates_shares() const { return zero == 1 || zero == 2; }
@@ -126,19 +157,40 @@ struct LoraSpec {
   std::array<bool, 5> targets{};  // by Product
 };
 
+// Results that are not kept but computed again, whatever else is: as Megatron-Core's recompute-modules layernorm,
+// moe_act and mla_up_proj, and as DeepSeek-V3.
+struct RecomputeModules {
+  bool norm = false;
+  bool activation = false;     // of perceptrons and experts
+  bool fp8_inputs = false;     // whose inputs are kept in fp8
+  bool up_projection = false;  // queries, keys and values of latent attention, from their compressed form
+
+  bool any() const { return norm || activation || up_projection; }
+};
+
+// How tokens go to the ranks of their experts and back.
+struct ExpertSpec {
+  DispatchLibrary dispatch;
+  std::optional<Precision> precision;  // of rows on their way to experts; of activations if not given
+  bool overlap_shared = false;         // shared experts are computed beside the dispatch
+};
+
 struct TrainingSpec {
   ModelSpec model;
   Parallelism parallel;
+  ExpertSpec experts;
   std::int64_t global_batch = 1;  // sequences or samples, of all ranks together
   std::int64_t micro_batch = 1;
   ScheduleKind schedule = ScheduleKind::kOneForwardOneBackward;
   std::int64_t virtual_stages = 1;
+  bool overlap_passes = false;                // forward and backward passes of two micro-batches run side by side
   std::vector<std::int64_t> pipeline_layers;  // by virtual stage, in pipeline order; empty: even
   SoftwareSpec software;                      // with what the experiment overrides
   Recompute recompute = Recompute::kNone;
   KeptResults keep{};                 // under full recomputation, by Kept
   std::int64_t recompute_layers = 0;  // of each virtual stage, the first ones; 0: all
   std::optional<LoraSpec> lora;
+  RecomputeModules recompute_modules;
   Precision precision = Precision::kBf16;
   std::int64_t iterations = 1;
   bool initial_broadcast = false;  // of the parameters among replicas, before the first iteration
@@ -153,6 +205,14 @@ struct TrainingSpec {
   // Whether iterations flow into one another, and every micro-batch updates the weights.
   bool is_flushed() const { return schedule != ScheduleKind::kPipedream; }
   std::int64_t micro_batches() const { return global_batch / (parallel.data() * micro_batch); }
+  // Those that pass one chunk of a rank.
+  std::int64_t chunk_micro_batches() const { return micro_batches() / parallel.halves(); }
+  // Whether passes of two micro-batches run side by side somewhere.
+  bool overlaps() const { return overlap_passes || is_v_shaped(schedule); }
+  // Parts of the model, one behind the other.
+  std::int64_t model_stages() const {
+    return is_v_shaped(schedule) ? 2 * parallel.depth() : parallel.pipeline() * virtual_stages;
+  }
   // Of a parameter as ranks keep and exchange it. Only products take fp8 and int8, from copies.
   Bytes parameter_size() const { return is_of_products_only(precision) ? Bytes(2) : size_of(precision); }
   Bytes gathered_parameter_size() const {
@@ -165,7 +225,8 @@ struct TrainingSpec {
   // Whether two stages have the embedding's table.
   bool model_ties_stages() const {
     const TransformerSpec* sizes = transformer();
-    return sizes != nullptr && sizes->tied_embeddings && sizes->vocab > 0 && parallel.pipeline() > 1;
+    return sizes != nullptr && sizes->tied_embeddings && sizes->vocab > 0 && parallel.pipeline() > 1 &&
+           !is_v_shaped(schedule);
   }
   const TransformerSpec* transformer() const { return std::get_if<TransformerSpec>(&model.sizes); }
   // Where a key stands; where its section starts if it is left to its default.

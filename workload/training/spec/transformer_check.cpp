@@ -31,6 +31,7 @@ class TransformerCheck {
       error("schedule.kind", "frozen weights have no gradients to put off", "workload.schedule.kind: 1f1b");
     if (training_.lora && model.patches)
       error("lora", "adapters of a model of images are not modelled", "a model with a vocabulary, or no workload.lora");
+    check_recompute(model);
   }
 
  private:
@@ -72,12 +73,12 @@ class TransformerCheck {
   }
 
   std::string stages_text() const {
-    if (training_.virtual_stages == 1) return fmt::format("{} stages", parallel_.pipeline());
+    if (training_.virtual_stages == 1) return fmt::format("{} stages", training_.model_stages());
     return fmt::format("{} stages of {} chunks", parallel_.pipeline(), training_.virtual_stages);
   }
 
   void check_layers(const TransformerSpec& model) {
-    const std::int64_t stages = parallel_.pipeline() * training_.virtual_stages;
+    const std::int64_t stages = training_.model_stages();
     const std::vector<std::int64_t>& list = training_.pipeline_layers;
     if (list.empty()) {
       if (model.layers % stages == 0) return;
@@ -113,20 +114,37 @@ class TransformerCheck {
       error("parallel.expert_skew", "expert_skew changes nothing: experts are not spread over ranks",
             model.experts == 0 ? "leave it out"
                                : "leave it out, or give workload.parallel.expert, the ranks that share the experts");
+    for (const auto& [key, is_given] :
+         {std::pair("experts.dispatch", training_.experts.dispatch.kind != DispatchKind::kAllToAll),
+          {"experts.precision", training_.experts.precision.has_value()},
+          {"experts.overlap_shared", training_.experts.overlap_shared}})
+      if (is_given && expert == 1)
+        error(key, fmt::format("{} changes nothing: experts are not spread over ranks", key),
+              "leave it out, or give workload.parallel.expert, the ranks that share the experts");
+    if (training_.experts.overlap_shared && parallel_.tensor() > 1)
+      error("experts.overlap_shared", "shared experts with tensor parallelism communicate themselves: no overlap",
+            "leave workload.experts.overlap_shared out");
     if (model.experts == 0) {
       if (expert > 1)
         error("parallel.expert", fmt::format("expert: {}, but the model has no experts", expert),
               "leave it out, or take a model with experts");
       return;
     }
-    const std::int64_t possible = std::gcd(model.experts, parallel_.replicas());
+    const std::int64_t replicas = parallel_.data() * parallel_.context() * parallel_.expert_columns();
+    if (parallel_.expert_tensor > 1 && parallel_.expert_tensor != parallel_.tensor())
+      error("parallel.expert_tensor",
+            fmt::format("experts are shared by 1 or all {} tensor-parallel ranks, not by {}", parallel_.tensor(),
+                        parallel_.expert_tensor),
+            fmt::format("workload.parallel.expert_tensor: 1 or {}", parallel_.tensor()));
+    const std::int64_t possible = std::gcd(model.experts, replicas);
     const std::string hint = divisors_of("parallel.expert", possible, 4096, expert);
     if (model.experts % expert != 0)
       error("parallel.expert",
             fmt::format("{} experts do not divide among {} expert-parallel ranks", model.experts, expert), hint);
-    if (parallel_.replicas() % expert != 0)
+    if (replicas % expert != 0)
       error("parallel.expert",
-            fmt::format("expert: {} does not divide the {} ranks of data times context", expert, parallel_.replicas()),
+            fmt::format("expert: {} does not divide the {} ranks of data times context{}", expert, replicas,
+                        parallel_.expert_columns() > 1 ? " times tensor" : ""),
             hint);
     check_divides(model.expert_hidden, "columns of an expert", "the divisors of expert_hidden");
     if (parallel_.tensor() > 1 && !parallel_.sequence)
@@ -136,6 +154,15 @@ class TransformerCheck {
     if (parallel_.shard > 0)
       error("parallel.shard", "hybrid sharding of a model with experts is not supported",
             "leave workload.parallel.shard out");
+  }
+
+  void check_recompute(const TransformerSpec& model) {
+    if (training_.recompute_modules.any() && training_.recompute == Recompute::kFull)
+      error("recompute_modules", "everything is computed again: there is nothing to choose",
+            "leave workload.recompute_modules out, or workload.recompute: none");
+    if (training_.recompute_modules.up_projection && !model.latent)
+      error("recompute_modules", "up-projection is of latent attention, which the model does not have",
+            "leave up-projection out");
   }
 
   void check_pipedream() {
@@ -152,8 +179,36 @@ class TransformerCheck {
             "workload.model.tied_embeddings: false, or workload.schedule.kind: 1f1b");
   }
 
+  // DualPipe needs two stages for each of its directions to meet, and both as many micro-batches as fill it.
+  void check_dual() {
+    const bool is_dual = training_.schedule == ScheduleKind::kDualPipe;
+    if (parallel_.pipeline() % parallel_.halves() != 0)
+      return error("parallel.pipeline", fmt::format("{} stages do not meet in the middle", parallel_.pipeline()),
+                   fmt::format("an even workload.parallel.pipeline: {}", parallel_.pipeline() + 1));
+    const std::int64_t least = 2 * parallel_.pipeline();
+    const std::int64_t unit = parallel_.data() * training_.micro_batch;
+    const std::int64_t micro_batches = training_.micro_batches();
+    if (batch_divides(training_) && (micro_batches < least || micro_batches % parallel_.halves() != 0))
+      error("batch.global",
+            fmt::format("{} takes at least {} micro-batches{}, and there are {}", name_of(training_.schedule), least,
+                        is_dual ? ", an even number" : "", micro_batches),
+            fmt::format("workload.batch.global: {}, or workload.schedule.kind: 1f1b",
+                        std::max(least, micro_batches + 1) * unit));
+  }
+
+  void check_overlap() {
+    if (!training_.overlap_passes || training_.schedule == ScheduleKind::kOneForwardOneBackward ||
+        training_.schedule == ScheduleKind::kInterleaved)
+      return;
+    error("schedule.overlap_passes",
+          fmt::format("overlap_passes has no meaning for the schedule {}", name_of(training_.schedule)),
+          "workload.schedule.kind: 1f1b or 1f1b-interleaved, or leave overlap_passes out");
+  }
+
   void check_schedule() {
     check_pipedream();
+    check_overlap();
+    if (is_v_shaped(training_.schedule)) check_dual();
     if (training_.virtual_stages > 1 && training_.schedule != ScheduleKind::kInterleaved)
       error("schedule.virtual_stages",
             fmt::format("virtual_stages: {} has no meaning for the schedule {}", training_.virtual_stages,

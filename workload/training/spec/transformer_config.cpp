@@ -17,12 +17,13 @@ constexpr Range kLayers{1, 100'000};
 constexpr Range kVocab{0, std::int64_t{1} << 24};
 constexpr Range kSequence{1, std::int64_t{1} << 26};
 constexpr Range kExperts{0, std::int64_t{1} << 16};
+constexpr Range kExpertGroups{1, 1 << 20};
 
 // FLOPs of one sequence in one layer or in the head, so that micro-batches of several fit 64 bits as well.
 constexpr Int128 kMostWork = Int128{1} << 58;
 
 // As config.json of Hugging Face has them, and Megatron's arguments.
-constexpr std::array<Section::OtherName, 30> kOtherNames = {{
+constexpr std::array<Section::OtherName, 34> kOtherNames = {{
     {"hidden_size", "hidden"},
     {"n_embd", "hidden"},
     {"d_model", "hidden"},
@@ -53,6 +54,10 @@ constexpr std::array<Section::OtherName, 30> kOtherNames = {{
     {"moe_intermediate_size", "expert_hidden"},
     {"n_shared_experts", "shared_experts"},
     {"first_k_dense_replace", "dense_layers"},
+    {"n_group", "expert_groups"},
+    {"topk_group", "groups_per_token"},
+    {"moe_layer_freq", "expert_interval"},
+    {"interleave_moe_layer_step", "expert_interval"},
 }};
 
 void read_attention(Section& section, TransformerSpec& model) {
@@ -111,6 +116,13 @@ void read_experts(Section& section, TransformerSpec& model) {
   section.accepts("expert_hidden", model.expert_hidden, kInner, "inner width of an expert; without it, `ffn_hidden`");
   section.takes("shared_experts", model.shared_experts, kExperts, "number of shared experts, which every token passes");
   section.takes("dense_layers", model.dense_layers, {0, kLayers.most}, "number of first layers that are dense");
+  section.takes("expert_interval", model.expert_interval, {1, kLayers.most},
+                "every how many layers behind the first dense ones one has experts: the last of each so many");
+  section.takes("expert_groups", model.expert_groups, kExpertGroups,
+                "number of groups of experts, which follow one another, for routing that is limited to some groups");
+  section.takes(
+      "groups_per_token", model.groups_per_token, kExpertGroups,
+      "number of `expert_groups` whose experts a token may be routed to. With a group on each node: of nodes");
 }
 
 // "8 or 16": what divides `number`, next below and above `near`.
@@ -153,8 +165,17 @@ void check_latent(Section& section, const TransformerSpec& model) {
 
 void check_experts(Section& section, const TransformerSpec& model) {
   if (model.experts == 0) {
-    for (const char* key : {"experts_per_token", "expert_hidden", "shared_experts", "dense_layers"})
-      if (section.has(key) && (std::string_view(key) == "expert_hidden" || section.value(key)->scalar != "0"))
+    const auto is_given = [&](std::string_view key, std::string_view fallback) {
+      return section.has(key) && (fallback.empty() || section.value(key)->scalar != fallback);
+    };
+    for (const auto& [key, fallback] : {std::pair("experts_per_token", "0"),
+                                        {"expert_hidden", ""},
+                                        {"shared_experts", "0"},
+                                        {"dense_layers", "0"},
+                                        {"expert_interval", "1"},
+                                        {"expert_groups", "1"},
+                                        {"groups_per_token", "1"}})
+      if (is_given(key, fallback))
         section.error(key, fmt::format("'{}' has no meaning without experts", key),
                       "give experts, how many there are in a layer");
     return;
@@ -169,6 +190,19 @@ void check_experts(Section& section, const TransformerSpec& model) {
   if (model.dense_layers >= model.layers)
     section.error("dense_layers", fmt::format("all {} layers are dense, so that none has experts", model.layers),
                   fmt::format("at most {}, or experts: 0", model.layers - 1));
+  else if (model.expert_layers() == 0)
+    section.error("expert_interval", fmt::format("none of {} layers has experts", model.layers - model.dense_layers),
+                  fmt::format("at most {}", model.layers - model.dense_layers));
+  if (model.experts % model.expert_groups != 0)
+    section.error("expert_groups",
+                  fmt::format("{} experts do not divide into {} groups", model.experts, model.expert_groups),
+                  fmt::format("expert_groups divides experts: {}", divisors_near(model.experts, model.expert_groups)));
+  else if (model.groups_per_token > model.expert_groups ||
+           model.groups_per_token * (model.experts / model.expert_groups) < model.experts_per_token)
+    section.error("groups_per_token",
+                  fmt::format("{} experts of a token cannot come from {} of {} groups of {}", model.experts_per_token,
+                              model.groups_per_token, model.expert_groups, model.experts / model.expert_groups),
+                  fmt::format("at most {}, with as many experts as a token is routed to", model.expert_groups));
 }
 
 // The FLOPs of training on one sequence in the layer or head that has most of them.
