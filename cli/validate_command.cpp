@@ -60,6 +60,9 @@ void check_options(const ValidateOptions& options) {
     throw InputError({"--compute-table"}, "has no jobs, which 'training' asks for", "leave out 'training'");
   if (options.details && !wants(options, "training"))
     throw InputError({"--details"}, "is of the section 'training', which was not asked for");
+  if (options.cross && wants(options, "traces") && options.sections.size() == 1)
+    throw InputError({"--cross"}, "fits constants again, of which replays of traces have none",
+                     "ask for nccl, compute, experts or training");
   if (!options.traces.empty() && !wants(options, "traces"))
     throw InputError({"--traces-from"}, "is of the section 'traces', which was not asked for");
   if (!options.plot.empty() && !wants(options, "nccl"))
@@ -189,10 +192,8 @@ void add_validate_command(CLI::App& app, Session& session) {
       app, "validate", "Compare predicted times with published measurements: the error of each table",
       {"orrery validate nccl", "orrery validate training --details", "orrery validate --compute-table mine.csv"});
   command
-      .add_option(
-          "sections", options.sections,
-          "nccl (collectives), compute (operators, kernels), experts (dispatch and combine of tokens), training "
-          "(jobs), traces (replays) (default: all)")
+      .add_option("sections", options.sections,
+                  "nccl (collectives), compute (kernels), experts, training (jobs), traces (default: all)")
       ->check(one_of("sections", {"nccl", "compute", "experts", "training", "traces"}));
   command.add_flag(
       "--cross", options.cross,

@@ -54,9 +54,10 @@ Aggregate token_exchange(const TokenExchange& exchange, Bytes bytes, const Group
   const double rate = static_cast<double>(library.processor_rate.count()) * static_cast<double>(library.processors);
   Aggregate transfer;
   transfer.pattern = NodePattern::kAllPairs;
-  transfer.within = whole(rows * ranks * (1 - 1.0 / shape.fullest) / as_share(library.within));
+  transfer.within = whole(rows * ranks * (1 - 1.0 / std::max(1U, shape.fullest)) / as_share(library.within));
   transfer.between = whole(rows * nodes * (1 - 1.0 / shape.nodes) / as_share(library.between));
-  transfer.latency = duration(seconds(library.launch) + seconds(library.doubling) * std::log2(shape.nodes));
+  transfer.latency =
+      duration(seconds(library.launch) + seconds(library.doubling) * std::log2(std::max(1U, shape.nodes)));
   transfer.least = duration(rows * (1 + nodes + ranks) / rate);
   return transfer;
 }

@@ -235,6 +235,8 @@ ROWS = [
         ["validate", "--device", "a40"]),
     Row("Pictures of operators", 2, ["--plot: error: is of the section 'nccl'"],
         ["validate", "compute", "--plot", "plots"]),
+    Row("A fit again of traces", 2, ["--cross: error: fits constants again, of which replays of traces have none"],
+        ["validate", "traces", "--cross"]),
     Row("The folder of the traces, of operators", 2, ["--traces-from: error: is of the section 'traces'"],
         ["validate", "compute", "--traces-from", "."]),
     operators("Kernels on no device", "ops.csv: error: kernels do not say what device they were measured on",

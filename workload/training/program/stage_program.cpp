@@ -117,9 +117,18 @@ class LayerWriter {
   LayerWriter(const TrainingSpec& training, GradientSynchronisation& gradients, ProgramWriter& writer)
       : training_(training), gradients_(gradients), writer_(writer) {}
 
-  void begin_pass() { before_collective_ = writer_.tail(); }
-  // What the latest collective in line waits for: of the pass that is written.
-  ProgramWriter::Nodes& before_collective() { return before_collective_; }
+  // Of the pass that is written.
+  struct Line {
+    ProgramWriter::Nodes before_collective;  // what the latest collective in line waits for
+    std::optional<NodeId> beside_next;       // a collective beside which the next computation runs
+  };
+  Line& line() { return line_; }
+  void begin_pass() { line_ = {writer_.tail(), {}}; }
+  // What is next waits for that collective.
+  void join_collective() {
+    if (line_.beside_next) writer_.join(*line_.beside_next);
+    line_.beside_next.reset();
+  }
 
   void write(const StageUnit& unit) {
     const bool is_alone = unit.lane == 0 || unit.layer->beside_another == nullptr;
@@ -159,23 +168,20 @@ class LayerWriter {
 
   void write(const Pass& pass, const Compute& compute, const std::string& name) {
     if (compute.beside_collective && !compute.weight_gradient)
-      return writer_.join(writer_.compute_beside(name, compute.cost, before_collective_));
+      return writer_.join(writer_.compute_beside(name, compute.cost, line_.before_collective));
     const bool beside = compute.weight_gradient && pass.kind == PassKind::kBackward;
-    const ProgramWriter::Nodes& after = compute.beside_collective ? before_collective_ : writer_.tail();
+    const ProgramWriter::Nodes& after = compute.beside_collective ? line_.before_collective : writer_.tail();
     const NodeId node =
         beside ? writer_.compute_beside(name, compute.cost, after) : writer_.compute(name, compute.cost);
     if (beside) add_beside(node);
-    if (!beside && beside_next_) {
-      writer_.join(*beside_next_);
-      beside_next_.reset();
-    }
+    if (!beside) join_collective();
     if (exchanges_in(pass, training_)) gradients_.ready(compute.finishes, node);
   }
 
   void write(const Collective& collective, const std::string& name) {
-    before_collective_ = writer_.tail();
+    line_.before_collective = writer_.tail();
     if (collective.beside_next)
-      beside_next_ =
+      line_.beside_next =
           writer_.collective_beside(name, collective.family, collective.kind, collective.bytes, writer_.tail());
     else
       writer_.collective(name, collective.family, collective.kind, collective.bytes);
@@ -198,9 +204,8 @@ class LayerWriter {
   const TrainingSpec& training_;
   GradientSynchronisation& gradients_;
   ProgramWriter& writer_;
-  ProgramWriter::Nodes before_collective_;
+  Line line_;
   ProgramWriter::Nodes beside_;
-  std::optional<NodeId> beside_next_;  // a collective beside which the next computation runs
   std::map<std::tuple<const LayerProgram*, std::int64_t, Direction>, std::vector<std::string>> names_;
 };
 
@@ -226,9 +231,10 @@ class StageMessages {
     const char* name = forward ? "send activations" : "send gradients";
     const NodeId node = writer_.send_beside(name, peer, request_.boundary, tag_of(pass), writer_.tail());
     // Megatron-Core waits for what it sends, but between chunks.
-    const bool waits = request_.training->schedule == ScheduleKind::kOneForwardOneBackward;
-    const bool in_line = !request_.training->software.overlap_pipeline && !is_v_shaped(request_.training->schedule);
-    if (waits || in_line) writer_.join(node);
+    const ScheduleKind schedule = request_.training->schedule;
+    const bool waits =
+        schedule == ScheduleKind::kOneForwardOneBackward || !request_.training->software.overlap_pipeline;
+    if (waits && !is_v_shaped(schedule)) writer_.join(node);
   }
 
  private:
@@ -338,7 +344,7 @@ class StageBuilder {
     lanes_[lane_] = current_lane();
     lane_ = lane;
     writer_.set_tail(lanes_[lane_].tail);
-    layers_.before_collective() = lanes_[lane_].before_collective;
+    layers_.line() = lanes_[lane_].line;
     pass_ = lanes_[lane_].pass;
   }
 
@@ -365,6 +371,7 @@ class StageBuilder {
   }
 
   void end(const StageUnit& unit) {
+    if (!pass_.is_repeated) layers_.join_collective();
     if (pass_.is_closed && !pass_.is_repeated && writer_.size() > pass_.start)
       stretches_[{unit.pass.chunk, unit.pass.kind, unit.pass.splits}] = {writer_.stretch_from(pass_.start),
                                                                          layers_.beside() > pass_.beside};
@@ -433,10 +440,10 @@ class StageBuilder {
   OpenPass pass_;
   struct Lane {
     ProgramWriter::Nodes tail;
-    ProgramWriter::Nodes before_collective;
+    LayerWriter::Line line;
     OpenPass pass;
   };
-  Lane current_lane() { return {writer_.tail(), layers_.before_collective(), pass_}; }
+  Lane current_lane() { return {writer_.tail(), layers_.line(), pass_}; }
   std::array<Lane, 2> lanes_;  // as they were left
   std::size_t lane_ = 0;       // that is written
   struct PassStretch {

@@ -39,7 +39,8 @@ void read_attention(Section& section, AttentionKernels& attention) {
   take_factor(section, "bf16", attention.half, 2,
               "share of the dense peak that flash attention reaches in its products of two-byte operands; 0: as "
               "`flash_forward` has it");
-  take_factor(section, "fp8", attention.fp8, 2, "the same of fp8 operands");
+  take_factor(section, "fp8", attention.fp8, 2,
+              "share of the dense peak that flash attention reaches in its products of fp8 operands");
   section.takes("launch", attention.launch, "fixed time of flash attention");
   section.takes("softmax", attention.softmax,
                 "time that the softmax takes for a query and a key on one multiprocessor. Example: `35 ps`");

@@ -143,7 +143,8 @@ void read_overlap(Section& section, SoftwareSpec& software) {
 void read_fp8(Section& section, Fp8Casts& fp8) {
   section.defaulted_section("fp8", "GEMMs in fp8: what they cost besides", [&](Section& s) {
     s.takes("operand", fp8.operand, "memory traffic of casting one value of an operand");
-    s.takes("normalised", fp8.normalised, "the same of a value that comes from a norm, whose kernel may cast it");
+    s.takes("normalised", fp8.normalised,
+            "memory traffic of casting one value that comes from a norm, whose kernel may cast it");
     s.takes("gathers", fp8.gathers, "whether tensor-parallel all-gathers of operands move fp8");
     s.takes("parameters", fp8.parameters, "with `zero`: whether replicas gather parameters in fp8");
   });
