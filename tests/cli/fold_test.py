@@ -14,7 +14,9 @@ from orrery_program import SOURCE, Checks, Program, scratch_folder, studies
 TRACES = SOURCE.parent / "shared" / "data" / "traces"
 SETTINGS = [[], ["network.model=alpha-beta"], ["network.granularity=phase"], ["collectives.chunks=3"]]
 # Studies that take long with every rank by itself, on fewer.
-SMALLER = {"deepseek-v3-2048-h800.yaml": ["nodes=4", "workload.model.layers=8", "workload.model.dense_layers=1", "workload.parallel.pipeline=4", "workload.parallel.data=8", "workload.parallel.expert=8", "workload.batch.global=64", "workload.pipeline_layers=[2, 2, 2, 2]"],
+SMALLER = {"deepseek-v3-2048-h800.yaml": ["nodes=8", "workload.model.layers=8", "workload.model.dense_layers=1", "workload.parallel.pipeline=4",
+                                            "workload.parallel.data=16", "workload.parallel.expert=16", "workload.batch.global=128",
+                                            "workload.pipeline_layers=[2, 2, 2, 2]"],
            "opt-175b-992.yaml": ["nodes=2", "workload.parallel.data=2", "workload.batch.global=16", "workload.model.layers=16"],
            "gpt-neox-20b-96.yaml": ["nodes=4", "workload.parallel.data=4", "workload.batch.global=64"],
            "gpt3-175b-1024.yaml": ["nodes=16", "workload.parallel.data=2", "workload.batch.global=32"],

@@ -39,7 +39,7 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 
 TEST_CASE("every shipped cluster loads, alone and with others, and talks between nodes") {
   const std::vector<std::string> names = kShipped.names("clusters");
-  REQUIRE(names.size() == 56);
+  REQUIRE(names.size() == 60);
   for (const std::string& name : names) {
     INFO(name);
     const Read one = read("cluster: " + name + "\n");
@@ -79,40 +79,15 @@ TEST_CASE("every shipped node and device is right, and every node is used by a c
   std::ranges::sort(used);
   CHECK(kShipped.names("nodes") == used);
   const std::vector<std::string> devices = kShipped.names("devices");
-  CHECK(devices == std::vector<std::string>{"a100-pcie-80gb",
-                                            "a100-sxm-40gb",
-                                            "a100-sxm-80gb",
-                                            "a40",
-                                            "a800-pcie-80gb",
-                                            "a800-sxm-80gb",
-                                            "b200-sxm",
-                                            "b300-sxm",
-                                            "d1",
-                                            "gaudi",
-                                            "gaudi2",
-                                            "gb200",
-                                            "gb300",
-                                            "gh200",
-                                            "h100-pcie",
-                                            "h100-sxm",
-                                            "h100-sxm-96gb",
-                                            "h20",
-                                            "h200-sxm",
-                                            "h800-sxm",
-                                            "l40s",
-                                            "mi250x",
-                                            "mi300x",
-                                            "mi355x",
-                                            "p100-sxm",
-                                            "quadro-rtx-5000",
-                                            "rtx4090",
-                                            "rtx6000d",
-                                            "tpu-v3",
-                                            "tpu-v4",
-                                            "v100-sxm2-32gb",
-                                            "v100-sxm3-32gb",
-                                            "wormhole",
-                                            "wse-2"});
+  CHECK(devices ==
+        std::vector<std::string>{"a100-pcie-80gb", "a100-sxm-40gb",   "a100-sxm-80gb", "a40",      "a800-pcie-80gb",
+                                 "a800-sxm-80gb",  "b200-sxm",        "b300-sxm",      "d1",       "gaudi",
+                                 "gaudi2",         "gb200",           "gb300",         "gh200",    "h100-pcie",
+                                 "h100-sxm",       "h100-sxm-96gb",   "h20",           "h200-sxm", "h800-sxm",
+                                 "l40s",           "mi250x",          "mi300x",        "mi325x",   "mi355x",
+                                 "p100-sxm",       "quadro-rtx-5000", "rtx4090",       "rtx6000d", "tpu-v3",
+                                 "tpu-v4",         "tpu-v5e",         "tpu-v5p",       "tpu-v6e",  "v100-sxm2-32gb",
+                                 "v100-sxm3-32gb", "wormhole",        "wse-2"});
   for (const std::string& name : devices) {
     INFO(name);
     const Read device = read(fmt::format("cluster: {{device: {}, dims: [{}]}}\n", name, kRing4));
