@@ -102,14 +102,14 @@ bool is_document(const ConfigValue& root) {
 }
 
 bool is_profile_file(const std::string& path) {
+  if (path.ends_with(".yaml") || path.ends_with(".yml")) return false;
   std::error_code code;
   if (!std::filesystem::is_regular_file(path, code)) return false;
   std::string text(std::size_t{1} << 16, '\0');
   std::ifstream stream(path, std::ios::binary);
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(stream.gcount()));
-  const bool is_named_so = path.ends_with(".yaml") || path.ends_with(".yml");
-  return !is_named_so && (workload::is_gzip(text) || workload::is_profile(text));
+  return workload::is_gzip(text) || workload::is_profile(text);
 }
 
 namespace {

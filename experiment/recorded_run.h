@@ -30,7 +30,8 @@ bool is_document(const ConfigValue& root);
 // Whether the file is a profile of torch.profiler, or a PyTorch execution trace.
 bool is_profile_file(const std::string& path);
 
-// What `file` holds: an experiment, that of a result, or one that replays a profile. Problems go to `diagnostics` or are thrown as InputError.
+// What `file` holds: an experiment, that of a result, or one that replays a profile. Problems go to `diagnostics` or
+// are thrown as InputError.
 ConfigValue load_configuration(const std::string& file, const ConfigFiles& files, Diagnostics& diagnostics);
 
 // What a run of it was made from. `made`: what this program says of itself. A data file that has changed since is a

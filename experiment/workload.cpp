@@ -18,9 +18,12 @@ namespace orrery::experiment {
 namespace {
 
 // Keys of a model to train, which a trace does not have.
-constexpr std::array<std::string_view, 16> kTrainingKeys = {
-    "model",   "parallel",   "batch",        "schedule", "pipeline_layers", "software", "recompute",        "gradients",
-    "overlap", "iterations", "causal_flops", "tokens",   "price",           "keep",     "recompute_layers", "lora"};
+constexpr std::array<std::string_view, 21> kTrainingKeys = {
+    "model", "parallel", "batch", "schedule", "pipeline_layers", "software", "gradients", "overlap", "iterations",
+    // of the loss, and of what is written and read beside the training
+    "causal_flops", "tokens", "price", "checkpoint", "initial_broadcast", "input",
+    // of what is kept and trained
+    "recompute", "recompute_layers", "recompute_modules", "keep", "lora", "experts"};
 
 void read_chakra(Section& section, workload::ChakraSource& trace, system::ComputeOptions& compute) {
   const std::string prefix = section.required<std::string>(

@@ -50,6 +50,11 @@ class Predecessors {
   std::vector<NodeId> before_;
 };
 
+// Whether operations of one rank keep each other waiting without a word in its graph.
+bool shares_stream(const ExecutionGraph& graph, NodeId a, NodeId b) {
+  return graph.kind(a) == graph.kind(b) && graph.stream(a) == graph.stream(b);
+}
+
 // What one rank did.
 class History {
  public:
@@ -216,11 +221,11 @@ class Walk {
     operation_ = released_by(&operation);
   }
 
-  // Of what ended on the rank now, what `operation` waited for; null: nothing, it was there from the start. Without an
-  // operation the last of all.
+  // Of what ended on the rank now, what `operation` waited for: one before it in the graph, else one of its stream,
+  // else any; null: nothing, it was there from the start. Without an operation the last of all.
   const OperationRecord* released_by(const OperationRecord* operation) {
     const History& past = history(rank_);
-    const OperationRecord* other = nullptr;
+    const OperationRecord *other = nullptr, *of_stream = nullptr;
     for (const OperationRecord& candidate : past.ended_at(now_)) {
       if (operation == nullptr) {
         other = &candidate;
@@ -229,9 +234,11 @@ class Walk {
       if (candidate.number == operation->number) continue;
       if (repetition(candidate) == repetition(*operation) && predecessors(rank_).has(operation->node, candidate.node))
         return &candidate;
-      if (candidate.start < candidate.end && other == nullptr) other = &candidate;
+      if (candidate.start == candidate.end) continue;
+      if (other == nullptr) other = &candidate;
+      if (of_stream == nullptr && shares_stream(past.graph(), candidate.node, operation->node)) of_stream = &candidate;
     }
-    return other;
+    return of_stream != nullptr ? of_stream : other;
   }
 
   // Tells times that a stretch of the rank's program is gone through apart.

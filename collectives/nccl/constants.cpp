@@ -89,8 +89,7 @@ constexpr std::array<NcclConstantEntry, kNcclConstants> kEntries = {{
     {"efficiency.send", kShare, "share of the bandwidth within a node that sends to all of it at once reach"},
     {"copy.ampere", kRate,
      "rate at which a rank writes its own part of the result to its memory: of Ampere, older GPUs and AMD's, and of "
-     "Hopper "
-     "and Blackwell"},
+     "Hopper and Blackwell"},
     {"copy.hopper", kRate, ""},
     {"base_factor.ampere", kFactor, "factor on base latencies; Hopper has 1"},
     {"base_factor.blackwell", kFactor, ""},

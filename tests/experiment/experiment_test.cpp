@@ -213,6 +213,22 @@ TEST_CASE("a whole number is described with its range") {
   }
 }
 
+TEST_CASE("keys of a model to train say so beside traces") {
+  const std::string start = "workload.";
+  const std::set<std::string> others = {"chakra", "profile", "symmetric", "precision"};
+  std::size_t refused = 0;
+  for (const KeyDescription& key : describe_configuration(kFiles)) {
+    const std::string name = key.path.starts_with(start) ? key.path.substr(start.size()) : std::string();
+    if (name.empty() || name.find_first_of(".[") != std::string::npos || others.contains(name)) continue;
+    INFO(name);
+    const std::string errors =
+        errors_of("cluster: {node: dgx-a100}\nworkload: {chakra: {prefix: x}, " + name + ": 1}\n");
+    CHECK(errors.find(fmt::format("'{}' belongs to a model to train", name)) != std::string::npos);
+    ++refused;
+  }
+  CHECK(refused > 15);
+}
+
 TEST_CASE("switches that reduce nothing are warned of") {
   const Folder folder;
   const auto warnings = [&](const std::string& parallel) {

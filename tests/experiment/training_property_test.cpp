@@ -141,7 +141,7 @@ TEST_CASE(
     "exchanges beside the computation make no step longer, but for parameters in a pipeline without interleaving") {
   std::mt19937_64 random(29);
   double worst = 0;
-  for (int allowed = 0; allowed < 300;) {
+  for (int allowed = 0; allowed < 900;) {
     TrainingSpec training = random_training(random);
     training.parallel.zero = 1 + allowed % 2;
     training.iterations = 1 + allowed % 3;
@@ -169,6 +169,6 @@ TEST_CASE(
     else
       worst = std::max(worst, all / gradients);
   }
-  CHECK(worst > 1.005);
+  CHECK(worst > 1.01);
   CHECK(worst < 1.1);
 }

@@ -14,6 +14,7 @@
 #include "collectives/group_shape.h"
 #include "collectives/token_exchange.h"
 #include "study/benchmark/question.h"
+#include "study/calibrate/least_squares.h"
 #include "system/plans/group_library.h"
 
 namespace orrery::study {
@@ -75,51 +76,47 @@ std::vector<Case> cases_of(std::span<const ExpertTable> tables, Shapes& shapes) 
   return cases;
 }
 
-// The constants of a library, as factors can change them.
-constexpr std::size_t kConstants = 5;
+// The constants of a library that are not zero: one that is does not belong to its law.
+std::vector<FittedConstant> constants_of(const DispatchLibrary& library) {
+  const auto full = static_cast<double>(kFullEfficiency.count());
+  std::vector<FittedConstant> constants = {{"processor_rate", static_cast<double>(library.processor_rate.count()), 1},
+                                           {"within", static_cast<double>(library.within.count()), 1, full},
+                                           {"between", static_cast<double>(library.between.count()), 1, full},
+                                           {"launch", static_cast<double>(library.launch.count())},
+                                           {"doubling", static_cast<double>(library.doubling.count())}};
+  std::erase_if(constants, [](const FittedConstant& one) { return one.start == 0; });
+  return constants;
+}
 
-DispatchLibrary scaled(DispatchLibrary library, std::size_t constant, double factor) {
-  const auto times = [factor](auto& quantity, std::int64_t most) {
+// `values` in the order of constants_of(library).
+DispatchLibrary with_constants(DispatchLibrary library, std::span<const double> values) {
+  const auto take = [&](auto& quantity) {
     using Quantity = std::remove_reference_t<decltype(quantity)>;
-    const double value = static_cast<double>(quantity.count()) * factor;
-    quantity = Quantity(std::clamp<std::int64_t>(std::llround(value), 1, most));
+    if (quantity.count() == 0) return;
+    quantity = Quantity(std::max<std::int64_t>(1, std::llround(values.front())));
+    values = values.subspan(1);
   };
-  if (constant == 0) times(library.processor_rate, INT64_MAX / 4);
-  if (constant == 1) times(library.within, kFullEfficiency.count());
-  if (constant == 2) times(library.between, kFullEfficiency.count());
-  if (constant == 3) times(library.launch, INT64_MAX / 4);
-  if (constant == 4) times(library.doubling, INT64_MAX / 4);
+  take(library.processor_rate);
+  take(library.within);
+  take(library.between);
+  take(library.launch);
+  take(library.doubling);
   return library;
 }
 
-// The sum of the logarithms of how many times too long or too short, of which none counts more than one.
-double loss_of(std::span<const Case* const> cases, const DispatchLibrary& library) {
-  double loss = 0;
-  for (const Case* one : cases)
-    loss += std::min(1.0, std::abs(std::log(seconds(one->predicted(library)) / seconds(one->exchange.measured()))));
-  return loss;
-}
-
-// One constant after the other, up and down in steps that become smaller, from what is shipped.
-DispatchLibrary fitted(std::span<const Case* const> cases, DispatchLibrary library) {
-  constexpr int kRounds = 30;
-  std::array<double, kConstants> step;
-  step.fill(1.2);
-  double best = loss_of(cases, library);
-  for (int round = 0; round < kRounds; ++round)
-    for (std::size_t constant = 0; constant < kConstants; ++constant) {
-      bool is_better = false;
-      for (const double factor : {step[constant], 1 / step[constant]}) {
-        const DispatchLibrary other = scaled(library, constant, factor);
-        const double loss = loss_of(cases, other);
-        if (is_better || loss >= best) continue;
-        best = loss;
-        library = other;
-        is_better = true;
-      }
-      if (!is_better) step[constant] = 1 + (step[constant] - 1) * 0.6;
-    }
-  return library;
+// From what is shipped.
+DispatchLibrary fitted(std::span<const Case* const> cases, const DispatchLibrary& library) {
+  FitProblem problem;
+  problem.constants = constants_of(library);
+  problem.residual_count = cases.size();
+  problem.loss_scale = 0.1;
+  problem.residuals = [&](std::span<const double> values, std::span<double> residuals) {
+    const DispatchLibrary other = with_constants(library, values);
+    std::ranges::transform(cases, residuals.begin(), [&](const Case* one) {
+      return std::log(seconds(one->predicted(other)) / seconds(one->exchange.measured()));
+    });
+  };
+  return with_constants(library, fit_constants(problem).values);
 }
 
 std::vector<LeftOutSystem> leave_out(std::span<const Case> cases) {

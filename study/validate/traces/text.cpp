@@ -38,12 +38,9 @@ void add_row(report::Table& text, const ReplayedTrace& trace) {
 std::string trace_validation_text(std::span<const ReplayedTrace> traces) {
   std::string text =
       "Recorded steps, replayed on the machine that recorded them. Computing and the host keep their recorded times, "
-      "and "
-      "so\ndo stretches in which a rank waits for its host; simulated are collectives and messages of NCCL, and "
-      "waiting "
-      "for other\nranks in them. Where little is simulated, a small error says that the replay is faithful, not that "
-      "the "
-      "model is right.\n\n";
+      "and so\ndo stretches in which a rank waits for its host; simulated are collectives and messages of NCCL, and "
+      "waiting for other\nranks in them. Where little is simulated, a small error says that the replay is faithful, "
+      "not that the model is right.\n\n";
   report::Table table;
   table.column("trace", report::Table::Align::kLeft);
   for (const char* heading : {"ranks", "measured", "replayed", "error", "as recorded", "simulated", "waiting", "calls",

@@ -144,6 +144,38 @@ std::vector<Operator> weight_gradients_of(const LayerShape& shape, const std::ve
   return operators;
 }
 
+// Korthikanti et al. 2022, section 4.1: the products' input, queries, keys, values and the core's result; the scores'
+// softmax, and with dropout its result and mask. Flash attention keeps a sum for every query instead.
+void save_for_backward(const LayerShape& shape, const Projections& p, BlockProgram& block) {
+  const std::int64_t width = shape.width();
+  block.saved = saved_around(shape) + shape.own_activations() * (shape.sequence_parallel ? 1 : 0) +
+                shape.activations() * (shape.sequence_parallel ? 0 : 1) +
+                Bytes(shape.tokens() * p.saved_values * width);
+  const Core whole{shape.micro_batch * shape.heads(), shape.rank_sequence(), shape.model->sequence, p.head};
+  if (shape.attention == AttentionKind::kPlain)
+    block.saved_scores = Bytes(whole.scores() * (width + (shape.dropout ? width + 1 : 0)));
+  else
+    block.saved += Bytes(4 * whole.batch * whole.queries);
+  block.saved += block.saved_scores;
+}
+
+// What `recompute_modules` makes again, and need not be saved.
+void compute_again(const LayerShape& shape, const Projections& p, BlockProgram& block) {
+  const std::int64_t width = shape.width();
+  if (shape.modules.norm) {
+    block.again.emplace_back(element_wise(ElementWiseKind::kNorm, shape.own_tokens() * shape.model->hidden, 2 * width));
+    block.saved_again += shape.sequence_parallel ? shape.own_activations() : shape.activations();
+  }
+  if (!shape.modules.up_projection) return;
+  const LatentAttention& latent = *shape.model->latent;
+  if (latent.query_rank > 0) block.again.emplace_back(p.inputs[1]);
+  block.again.emplace_back(p.inputs.back());
+  for (const Operator& op : layout(shape, p)) block.again.push_back(op);
+  const std::int64_t keys = latent.head + latent.rotary_head;
+  block.saved_again +=
+      Bytes(shape.tokens() * shape.heads() * ((latent.query_rank > 0 ? 2 : 1) * keys + latent.value_head) * width);
+}
+
 }  // namespace
 
 BlockProgram attention_block(const LayerShape& shape) {
@@ -182,31 +214,8 @@ BlockProgram attention_block(const LayerShape& shape) {
   end_backward(shape, name, weights, block.parameters, backward);
   block.backward = std::move(backward).take();
 
-  // Korthikanti et al. 2022, section 4.1: the products' input, queries, keys, values and the core's result; the scores'
-  // softmax, and with dropout its result and mask. Flash attention keeps a sum for every query instead.
-  const std::int64_t width = shape.width();
-  block.saved = saved_around(shape) + shape.own_activations() * (shape.sequence_parallel ? 1 : 0) +
-                shape.activations() * (shape.sequence_parallel ? 0 : 1) +
-                Bytes(shape.tokens() * p.saved_values * width);
-  const Core whole{shape.micro_batch * shape.heads(), shape.rank_sequence(), shape.model->sequence, p.head};
-  if (shape.attention == AttentionKind::kPlain)
-    block.saved_scores = Bytes(whole.scores() * (width + (shape.dropout ? width + 1 : 0)));
-  else
-    block.saved += Bytes(4 * whole.batch * whole.queries);
-  block.saved += block.saved_scores;
-  if (shape.modules.norm) {
-    block.again.emplace_back(element_wise(ElementWiseKind::kNorm, shape.own_tokens() * shape.model->hidden, 2 * width));
-    block.saved_again += shape.sequence_parallel ? shape.own_activations() : shape.activations();
-  }
-  if (shape.modules.up_projection) {
-    const LatentAttention& latent = *shape.model->latent;
-    if (latent.query_rank > 0) block.again.emplace_back(p.inputs[1]);
-    block.again.emplace_back(p.inputs.back());
-    for (const Operator& op : layout(shape, p)) block.again.push_back(op);
-    const std::int64_t keys = latent.head + latent.rotary_head;
-    block.saved_again +=
-        Bytes(shape.tokens() * shape.heads() * ((latent.query_rank > 0 ? 2 : 1) * keys + latent.value_head) * width);
-  }
+  save_for_backward(shape, p, block);
+  compute_again(shape, p, block);
   return block;
 }
 
