@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ranges>
 #include <span>
 #include <utility>
 #include <vector>
@@ -124,7 +123,7 @@ CheckedConfig check_config(const std::string& file, const std::vector<std::strin
   if (kind == nullptr) return check_experiment(file, settings, files, diagnostics);
   for (const std::string& setting : settings) apply_setting(root, setting, files, diagnostics);
   std::vector<std::string> keys = kind->place.empty() ? std::vector<std::string>{} : split_key_path(kind->place);
-  for (const std::string& key : keys | std::views::reverse) root = in_map(key, std::move(root));
+  for (auto key = keys.rbegin(); key != keys.rend(); ++key) root = in_map(*key, std::move(root));
   ConfigContext context(files, diagnostics);
   read_config(root, context, kind->read);
   CheckedConfig checked{kind->name, {}};

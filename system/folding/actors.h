@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <vector>
 
@@ -36,10 +35,9 @@ class Actors {
   std::uint32_t agent_count() const { return static_cast<std::uint32_t>(first_ranks_.size()); }
   std::uint32_t agent_of(RankId rank) const { return of_class_[symmetry_.colour(rank)]; }
   RankId first_rank(std::uint32_t agent) const { return first_ranks_[agent]; }
-  // In no order, of replicas one; until more comes into use.
-  auto ranks_of(std::uint32_t agent) const {
-    return symmetry_.members(symmetry_.colour(first_rank(agent))) |
-           std::views::transform([this](Symmetry::Vertex vertex) { return symmetry_.rank_of(vertex); });
+  // Of ranks, in no order, of replicas one; until more comes into use.
+  std::span<const Symmetry::Vertex> vertices_of(std::uint32_t agent) const {
+    return symmetry_.members(symmetry_.colour(first_rank(agent)));
   }
 
   // The link that is simulated for `link`: itself if no message crosses it.

@@ -171,9 +171,11 @@ std::uint32_t FoldedCast::use(FirstUse use) {
   const workload::ExecutionGraph& graph = input_.job.graph(use.rank);
   const bool is_send = graph.kind(use.node) == workload::NodeKind::kSend;
   std::uint32_t used = 0;
-  for (const RankId rank : folding_.actors().ranks_of(agent_of(use.rank)))
+  for (const Symmetry::Vertex vertex : folding_.actors().vertices_of(agent_of(use.rank))) {
+    const RankId rank = symmetry_.rank_of(vertex);
     used += is_send ? symmetry_.use_sends(rank, graph.peer_slot(use.node))
                     : symmetry_.use_communicator(input_.job.communicator(rank, use.node));
+  }
   return used;
 }
 
