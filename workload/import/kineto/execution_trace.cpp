@@ -214,6 +214,11 @@ ExecutionTrace read_execution_trace(const std::string& file, std::string_view te
     root = Json::parse(text.begin(), text.end(), look);
   } catch (const Json::parse_error& error) {
     throw not_json(file, text, error.byte, error.what());
+  } catch (const Json::out_of_range& error) {  // a number beyond a double, which it quotes
+    const std::string_view what = error.what();
+    const std::size_t begin = what.find('\'') + 1;
+    const std::size_t at = text.find(what.substr(begin, what.rfind('\'') - begin));
+    throw not_json(file, text, at == std::string_view::npos ? 0 : at + 1, error.what());
   }
   if (!has_nodes || !root.is_object())
     throw InputError({file}, "no nodes", "expected a PyTorch execution trace: {\"schema\": ..., \"nodes\": [...]}");
